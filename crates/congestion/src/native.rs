@@ -2,19 +2,19 @@
 #![expect(unsafe_code, reason = "C is called")]
 
 use fairwind_tcp::{
-    AckReport, AskedAcknowledgment, CongestionControl, ControlFactory, Hooks, RateSample, Sender,
+    AckReport, AskedAcknowledgment, CongestionControl, ControlFactory, Hooks, RateSample, TcpSock,
     WindowEvent,
 };
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-type PlainHook = unsafe extern "C" fn(*mut Sender);
-type ByteHook = unsafe extern "C" fn(*mut Sender, u8);
-type NumberHook = unsafe extern "C" fn(*mut Sender, u32);
-type AnswerHook = unsafe extern "C" fn(*mut Sender) -> u32;
-type GrowthHook = unsafe extern "C" fn(*mut Sender, u32, u32);
-type ReportHook = unsafe extern "C" fn(*mut Sender, *const AckReport);
-type ControlHook = unsafe extern "C" fn(*mut Sender, u32, i32, *const RateSample);
+type PlainHook = unsafe extern "C" fn(*mut TcpSock);
+type ByteHook = unsafe extern "C" fn(*mut TcpSock, u8);
+type NumberHook = unsafe extern "C" fn(*mut TcpSock, u32);
+type AnswerHook = unsafe extern "C" fn(*mut TcpSock) -> u32;
+type GrowthHook = unsafe extern "C" fn(*mut TcpSock, u32, u32);
+type ReportHook = unsafe extern "C" fn(*mut TcpSock, *const AckReport);
+type ControlHook = unsafe extern "C" fn(*mut TcpSock, u32, i32, *const RateSample);
 
 /// The flag of a table that asks for marks (`TCP_CONG_NEEDS_ECN`).
 const NEEDS_ECN: u32 = 2;
@@ -83,7 +83,7 @@ type BothCall = unsafe extern "C" fn(
     ReportHook,
     GrowthHook,
     u64,
-    *mut Sender,
+    *mut TcpSock,
     *const AckReport,
     u32,
     u32,
@@ -92,31 +92,32 @@ type BothCall = unsafe extern "C" fn(
 /// The calls of `native/support.c`: each library has its own, with its own clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Calls {
-    pub(crate) plain: unsafe extern "C" fn(PlainHook, u64, *mut Sender) -> bool,
-    pub(crate) number: unsafe extern "C" fn(NumberHook, u64, *mut Sender, u32) -> bool,
-    pub(crate) answer: unsafe extern "C" fn(AnswerHook, u64, *mut Sender, *mut u32) -> bool,
-    pub(crate) growth: unsafe extern "C" fn(GrowthHook, u64, *mut Sender, u32, u32) -> bool,
-    pub(crate) report: unsafe extern "C" fn(ReportHook, u64, *mut Sender, *const AckReport) -> bool,
+    pub(crate) plain: unsafe extern "C" fn(PlainHook, u64, *mut TcpSock) -> bool,
+    pub(crate) number: unsafe extern "C" fn(NumberHook, u64, *mut TcpSock, u32) -> bool,
+    pub(crate) answer: unsafe extern "C" fn(AnswerHook, u64, *mut TcpSock, *mut u32) -> bool,
+    pub(crate) growth: unsafe extern "C" fn(GrowthHook, u64, *mut TcpSock, u32, u32) -> bool,
+    pub(crate) report:
+        unsafe extern "C" fn(ReportHook, u64, *mut TcpSock, *const AckReport) -> bool,
     pub(crate) both: BothCall,
     pub(crate) control:
-        unsafe extern "C" fn(ControlHook, u64, *mut Sender, u32, i32, *const RateSample) -> bool,
+        unsafe extern "C" fn(ControlHook, u64, *mut TcpSock, u32, i32, *const RateSample) -> bool,
     pub(crate) fault: unsafe extern "C" fn(*mut u32) -> u32,
     pub(crate) take_asked: unsafe extern "C" fn(*mut u32, *mut u8) -> bool,
 }
 
 unsafe extern "C" {
-    fn fairwind_call_plain(hook: PlainHook, now: u64, sender: *mut Sender) -> bool;
-    fn fairwind_call_number(hook: NumberHook, now: u64, sender: *mut Sender, number: u32) -> bool;
+    fn fairwind_call_plain(hook: PlainHook, now: u64, sender: *mut TcpSock) -> bool;
+    fn fairwind_call_number(hook: NumberHook, now: u64, sender: *mut TcpSock, number: u32) -> bool;
     fn fairwind_call_answer(
         hook: AnswerHook,
         now: u64,
-        sender: *mut Sender,
+        sender: *mut TcpSock,
         answer: *mut u32,
     ) -> bool;
     fn fairwind_call_growth(
         hook: GrowthHook,
         now: u64,
-        sender: *mut Sender,
+        sender: *mut TcpSock,
         ack: u32,
         acked: u32,
     ) -> bool;
@@ -124,7 +125,7 @@ unsafe extern "C" {
         report_hook: ReportHook,
         growth_hook: GrowthHook,
         now: u64,
-        sender: *mut Sender,
+        sender: *mut TcpSock,
         report: *const AckReport,
         ack: u32,
         acked: u32,
@@ -132,13 +133,13 @@ unsafe extern "C" {
     fn fairwind_call_report(
         hook: ReportHook,
         now: u64,
-        sender: *mut Sender,
+        sender: *mut TcpSock,
         report: *const AckReport,
     ) -> bool;
     fn fairwind_call_control(
         hook: ControlHook,
         now: u64,
-        sender: *mut Sender,
+        sender: *mut TcpSock,
         ack: u32,
         flag: i32,
         sample: *const RateSample,
@@ -212,7 +213,7 @@ impl ControlFactory for NativeFactory {
     }
 }
 
-/// One connection's algorithm; its state lies in the [`Sender`].
+/// One connection's algorithm; its state lies in the [`TcpSock`].
 struct NativeControl {
     table: &'static Table,
     calls: Calls,
@@ -260,20 +261,20 @@ impl NativeControl {
         &mut self,
         hook: Option<AnswerHook>,
         name: &str,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         otherwise: u32,
     ) -> u32 {
         let mut answer = otherwise;
         if let Some(hook) = hook {
             let (now, place) = (sender.now_nanos, &raw mut answer);
-            // SAFETY: the hook is the table's, and `Sender` lies in memory as C has it (a test compares).
+            // SAFETY: the hook is the table's, and `TcpSock` lies in memory as C has it (a test compares).
             let is_whole = unsafe { (self.calls.answer)(hook, now, sender, place) };
             self.judge(is_whole, name);
         }
         answer
     }
 
-    fn plain(&mut self, hook: Option<PlainHook>, name: &str, sender: &mut Sender) {
+    fn plain(&mut self, hook: Option<PlainHook>, name: &str, sender: &mut TcpSock) {
         if let Some(hook) = hook {
             // SAFETY: as above.
             let is_whole = unsafe { (self.calls.plain)(hook, sender.now_nanos, sender) };
@@ -281,7 +282,7 @@ impl NativeControl {
         }
     }
 
-    fn number(&mut self, hook: Option<NumberHook>, name: &str, sender: &mut Sender, number: u32) {
+    fn number(&mut self, hook: Option<NumberHook>, name: &str, sender: &mut TcpSock, number: u32) {
         if let Some(hook) = hook {
             // SAFETY: as above.
             let is_whole = unsafe { (self.calls.number)(hook, sender.now_nanos, sender, number) };
@@ -316,19 +317,19 @@ impl CongestionControl for NativeControl {
         if self.library.is_none() { hooks.and(Hooks::LOOKS_AT_LITTLE) } else { hooks }
     }
 
-    fn init(&mut self, sender: &mut Sender) {
+    fn init(&mut self, sender: &mut TcpSock) {
         self.plain(self.table.init, "init", sender);
     }
 
-    fn release(&mut self, sender: &mut Sender) {
+    fn release(&mut self, sender: &mut TcpSock) {
         self.plain(self.table.release, "release", sender);
     }
 
-    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
         self.answer(self.table.ssthresh, "ssthresh", sender, 2)
     }
 
-    fn cong_avoid(&mut self, sender: &mut Sender, acknowledgment: u32, segments: u32) {
+    fn cong_avoid(&mut self, sender: &mut TcpSock, acknowledgment: u32, segments: u32) {
         if let Some(hook) = self.table.cong_avoid {
             let now = sender.now_nanos;
             // SAFETY: as above.
@@ -340,7 +341,7 @@ impl CongestionControl for NativeControl {
 
     fn acknowledge(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         report: &AckReport,
         acknowledgment: u32,
         segments: u32,
@@ -357,7 +358,7 @@ impl CongestionControl for NativeControl {
 
     fn cong_control(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         acknowledgment: u32,
         flags: i32,
         sample: &RateSample,
@@ -371,7 +372,7 @@ impl CongestionControl for NativeControl {
         }
     }
 
-    fn set_state(&mut self, sender: &mut Sender, state: u8) {
+    fn set_state(&mut self, sender: &mut TcpSock, state: u8) {
         if let Some(hook) = self.table.set_state {
             // SAFETY: a byte is handed over as a number of 32 bits in every calling convention that is
             // supported, and the provider looks at its lowest eight.
@@ -380,7 +381,7 @@ impl CongestionControl for NativeControl {
         }
     }
 
-    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
+    fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {
         let number = match event {
             WindowEvent::SendingBegins => 0,
             WindowEvent::Restarted => 1,
@@ -398,11 +399,11 @@ impl CongestionControl for NativeControl {
         self.asked = self.asked_of_library();
     }
 
-    fn in_ack_event(&mut self, sender: &mut Sender, flags: u32) {
+    fn in_ack_event(&mut self, sender: &mut TcpSock, flags: u32) {
         self.number(self.table.in_ack_event, "in_ack_event", sender, flags);
     }
 
-    fn pkts_acked(&mut self, sender: &mut Sender, report: &AckReport) {
+    fn pkts_acked(&mut self, sender: &mut TcpSock, report: &AckReport) {
         if let Some(hook) = self.table.pkts_acked {
             // SAFETY: as above.
             let is_whole = unsafe { (self.calls.report)(hook, sender.now_nanos, sender, report) };
@@ -410,7 +411,7 @@ impl CongestionControl for NativeControl {
         }
     }
 
-    fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
+    fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         let otherwise = sender.window.max(sender.window_before);
         self.answer(self.table.undo_cwnd, "undo_cwnd", sender, otherwise)
     }
@@ -462,27 +463,27 @@ mod tests {
     #[test]
     fn a_sender_lies_in_memory_as_c_has_it() {
         let ours = [
-            size_of::<Sender>(),
-            offset_of!(Sender, control.pacing.rate),
-            offset_of!(Sender, control.pacing.shift),
-            offset_of!(Sender, control.timeouts),
-            offset_of!(Sender, control.pending),
-            offset_of!(Sender, control.private),
-            offset_of!(Sender, window),
-            offset_of!(Sender, threshold),
-            offset_of!(Sender, most_outstanding),
-            offset_of!(Sender, ecn_flags),
-            offset_of!(Sender, outstanding),
-            offset_of!(Sender, application_limited),
-            offset_of!(Sender, smoothed_rtt_eighths),
-            offset_of!(Sender, least_rtt_micros),
-            offset_of!(Sender, now_micros),
-            offset_of!(Sender, now_nanos),
-            offset_of!(Sender, oldest_unacked),
-            offset_of!(Sender, segment_bytes),
-            offset_of!(Sender, acknowledged_bytes),
-            offset_of!(Sender, counting),
-            offset_of!(Sender, timestamp),
+            size_of::<TcpSock>(),
+            offset_of!(TcpSock, control.pacing.rate),
+            offset_of!(TcpSock, control.pacing.shift),
+            offset_of!(TcpSock, control.timeouts),
+            offset_of!(TcpSock, control.pending),
+            offset_of!(TcpSock, control.private),
+            offset_of!(TcpSock, window),
+            offset_of!(TcpSock, threshold),
+            offset_of!(TcpSock, most_outstanding),
+            offset_of!(TcpSock, ecn_flags),
+            offset_of!(TcpSock, outstanding),
+            offset_of!(TcpSock, application_limited),
+            offset_of!(TcpSock, smoothed_rtt_eighths),
+            offset_of!(TcpSock, least_rtt_micros),
+            offset_of!(TcpSock, now_micros),
+            offset_of!(TcpSock, now_nanos),
+            offset_of!(TcpSock, oldest_unacked),
+            offset_of!(TcpSock, segment_bytes),
+            offset_of!(TcpSock, acknowledged_bytes),
+            offset_of!(TcpSock, counting),
+            offset_of!(TcpSock, timestamp),
             size_of::<RateSample>(),
             offset_of!(RateSample, delivered_at_before_micros),
             offset_of!(RateSample, delivered_before),

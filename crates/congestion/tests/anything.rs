@@ -2,7 +2,7 @@
 //! threshold of less than two segments.
 
 use fairwind_congestion::{built_in, names};
-use fairwind_tcp::{AckReport, CongestionControl, Hooks, RateSample, Sender, WindowEvent};
+use fairwind_tcp::{AckReport, CongestionControl, Hooks, RateSample, TcpSock, WindowEvent};
 use proptest::prelude::*;
 
 /// Bytes of a segment, in the sequence numbers.
@@ -67,13 +67,13 @@ fn steps() -> impl Strategy<Value = Step> {
 
 struct Connection {
     control: Box<dyn CongestionControl>,
-    sender: Sender,
+    sender: TcpSock,
 }
 
 impl Connection {
     fn new(name: &str, window: u32) -> Self {
         let mut control = built_in(name).expect("it is there").0.create();
-        let mut sender = Sender { window, segment_bytes: SEGMENT, ..Sender::default() };
+        let mut sender = TcpSock { window, segment_bytes: SEGMENT, ..TcpSock::default() };
         sender.next = window * SEGMENT;
         control.init(&mut sender);
         Self { control, sender }

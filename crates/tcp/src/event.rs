@@ -1,7 +1,7 @@
 //! What happens to a connection that its driver or an observer wants to know.
 
-use crate::input::Unreachable;
-use crate::sharing::ResumptionPhase;
+use crate::icmp::Unreachable;
+use crate::window_cache::ResumptionPhase;
 
 /// Something rare that happened; the ordinary course of data has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,15 +1,14 @@
-//! What a connection tells of itself: the quantities of Linux' `struct tcp_info`.
+//! `TCP_INFO`: the quantities of Linux' `struct tcp_info`.
 //!
 //! Source: `include/uapi/linux/tcp.h` and `tcp_get_info` of Linux 6.18. Differs: times are spans of
 //! nanoseconds, and what this endpoint does not keep is `None`.
 //! Cost: nothing until somebody asks.
 
-mod opening;
-
-use crate::connection::Connection;
-use crate::fast_open::FastOpenFailure;
+use crate::config::Config;
+use crate::handshake::negotiation::TIMESTAMPS_BYTES;
+use crate::receiver::first_segment_size;
 use crate::state::{RecoveryState, State};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Span;
 
 /// A look at a connection at one instant.
 ///
@@ -128,7 +127,7 @@ pub struct Information {
     pub receive_window_bytes: u32,
     /// Time-outs since the beginning (`tcpi_total_rto`).
     pub total_timeouts: Option<u32>,
-    /// Repairs by time-out that came to an end (`tcpi_total_rto_recoveries`).
+    /// LostRetransmits by time-out that came to an end (`tcpi_total_rto_recoveries`).
     pub total_timeout_recoveries: Option<u32>,
     /// Time spent in these (`tcpi_total_rto_time`).
     pub total_timeout_recovery: Option<Span>,
@@ -163,132 +162,32 @@ pub mod option_bits {
     pub const FAST_OPEN_CHILD: u32 = 128;
 }
 
-impl Connection {
-    /// Payload bytes that the peer has acknowledged.
-    pub fn acknowledged_bytes(&self) -> u64 {
-        self.send.acknowledged_bytes
-    }
+/// Segment size before the peer has named one (`TCP_MSS_DEFAULT`).
+const ASSUMED_BYTES: u32 = 536;
 
-    /// Bytes written and not acknowledged, sent or not; a FIN counts as one (Linux `SIOCOUTQ`).
-    pub fn unacked_bytes(&self) -> u64 {
-        if matches!(self.state, State::SynSent | State::SynReceived) {
-            return 0;
+impl Information {
+    /// Adds our outstanding SYN, which is a segment like any other in Linux (`tcp_connect_init`,
+    /// `tcp_connect_queue_skb`, `tcp_initialize_rcv_mss`, `tcp_enter_loss`). `window` is that of the SYN,
+    /// `threshold` the slow-start threshold if the SYN was lost.
+    #[cold]
+    pub(crate) fn add_syn(&mut self, config: &Config, window: u32, threshold: Option<u32>) {
+        let offered = if self.state == State::SynReceived { window } else { 0 };
+        if offered == 0 {
+            let options = if config.timestamps { TIMESTAMPS_BYTES } else { 0 };
+            self.send_mss_bytes = self.send_mss_bytes.min(ASSUMED_BYTES).saturating_sub(options);
         }
-        let outstanding = self.send.next.distance_from(self.send.oldest_unacked);
-        self.queue.unsent + u64::from(outstanding) + u64::from(self.queue.fin_waiting)
-    }
-
-    /// Bytes written and not sent that lie in the buffer begun last.
-    pub fn last_buffer_bytes(&self) -> u32 {
-        self.written.last_bytes()
-    }
-
-    /// Everything that the connection tells of itself at this instant.
-    pub fn information(&self, now: Instant) -> Information {
-        let mut information = Information {
-            state: self.state,
-            options: Some(self.agreed_options()),
-            fast_open_failure: Some(self.fast_open_failure().map_or(0, FastOpenFailure::number)),
-            path_mtu_bytes: Some(self.path.mtu),
-            ..self.information_of_sending(now)
-        };
-        if self.opens_actively() {
-            self.add_syn(&mut information);
+        self.receive_mss_bytes = Some(first_segment_size(self.send_mss_bytes, offered));
+        self.receive_window_threshold_bytes = Some(window);
+        if self.state != State::Closed {
+            self.unacked_segments = self.unacked_segments.map(|segments| segments + 1);
         }
-        information
-    }
-
-    /// Sending; like those that follow, it adds its concern to the next one's.
-    fn information_of_sending(&self, now: Instant) -> Information {
-        let since = |then: Instant| Some(now.saturating_since(then));
-        Information {
-            send_window_shift: Some(self.negotiated.send_shift),
-            send_mss_bytes: self.segment_bytes(),
-            since_data_sent: since(self.send.last_sent),
-            since_ack_received: since(self.send.last_heard),
-            pacing_rate_bytes_per_second: Some(self.pacer.rate),
-            greatest_pacing_rate_bytes_per_second: Some(
-                self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX),
-            ),
-            acknowledged_bytes: Some(
-                self.send.acknowledged_bytes + u64::from(self.account.acknowledged_controls),
-            ),
-            segments_sent: Some(self.account.segments),
-            unsent_bytes: self.unsent_bytes(),
-            data_segments_sent: Some(self.account.data_segments),
-            busy: Some(self.account.busy(now)),
-            window_limited: Some(self.account.peer_limited(now)),
-            buffer_limited: Some(self.account.buffer_limited(now)),
-            sent_bytes: Some(self.account.bytes),
-            send_window_bytes: self.send.window,
-            ..self.information_of_losses(now)
+        if threshold.is_some() {
+            // The SYN was lost: the window is one segment, as after every time-out.
+            self.recovery = RecoveryState::Loss;
+            self.lost_segments = self.lost_segments.map(|segments| segments + 1);
+            self.retransmitted_segments = self.retransmitted_segments.map(|segments| segments + 1);
+            self.slow_start_threshold = threshold;
+            self.congestion_window = 1;
         }
-    }
-
-    /// Losses, round trips, and the window.
-    fn information_of_losses(&self, now: Instant) -> Information {
-        Information {
-            recovery: self.recovery_state(),
-            consecutive_timeouts: Some(self.backoff.expired),
-            unanswered_probes: Some(self.backoff.unanswered_probes),
-            backoff: Some(self.backoff.doublings.max(self.backoff.probes)),
-            retransmission_timeout: self.retransmission_timeout(),
-            unacked_segments: Some(self.queue.outstanding()),
-            sacked_segments: Some(self.left_network()),
-            lost_segments: Some(self.queue.lost()),
-            retransmitted_segments: Some(self.queue.retransmitted()),
-            smoothed_rtt: self.smoothed_rtt(),
-            rtt_variation: self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule)),
-            slow_start_threshold: self.slow_start_threshold(),
-            congestion_window: self.congestion_window(),
-            reordering_segments: Some(self.recovery.threshold),
-            total_retransmissions: Some(self.recovery.retransmissions),
-            least_rtt: self.least_rtt(),
-            delivered_segments: Some(self.recovery.delivered),
-            delivered_marked_segments: Some(self.recovery.delivered_marked),
-            delivery_rate_is_application_limited: self
-                .samples_delivery_rate()
-                .then(|| self.delivery_rate.is_application_limited()),
-            delivery_rate_bytes_per_second: self
-                .samples_delivery_rate()
-                .then(|| self.delivery_rate.bytes_per_second(self.segment_bytes())),
-            retransmitted_bytes: Some(self.account.repeated_bytes),
-            duplicate_reports: Some(self.recovery.repeated),
-            reordering_events: Some(self.recovery.reorderings),
-            ..self.information_of_receiving(now)
-        }
-    }
-
-    /// Receiving. What is kept nowhere is `None`.
-    fn information_of_receiving(&self, now: Instant) -> Information {
-        Information {
-            receive_window_shift: Some(self.negotiated.receive_shift),
-            acknowledgment_timeout: Some(self.acknowledger.delay),
-            receive_mss_bytes: Some(self.segment_size.estimate),
-            since_data_received: Some(now.saturating_since(self.acknowledger.last_received())),
-            receive_window_threshold_bytes: Some(self.buffer.threshold),
-            announced_mss_bytes: Some(self.announced_mss()),
-            receiver_rtt: Some(self.tuning.rtt()),
-            receive_space_bytes: Some(self.tuning.space),
-            received_bytes: Some(self.received_bytes() + u64::from(self.receive.has_taken_fin())),
-            segments_received: Some(self.received.segments),
-            data_segments_received: Some(self.received.data_segments),
-            out_of_order_segments: Some(self.received.out_of_order_segments),
-            receive_window_bytes: self.announced_window_then(),
-            ..Information::default()
-        }
-    }
-
-    fn agreed_options(&self) -> u32 {
-        let agreed = [
-            (self.negotiated.timestamps, option_bits::TIMESTAMPS),
-            (self.negotiated.sack, option_bits::SACK),
-            (self.config.window_scaling && self.peer_scales, option_bits::WINDOW_SCALE),
-            (self.ecn.is_agreed(), option_bits::ECN),
-            (self.ecn.seen, option_bits::ECN_SEEN),
-            (self.fast_open.syn_data_acknowledged, option_bits::SYN_DATA),
-            (self.fast_open.opened_early, option_bits::FAST_OPEN_CHILD),
-        ];
-        agreed.iter().filter(|(is_agreed, _)| *is_agreed).fold(0, |bits, (_, bit)| bits | bit)
     }
 }

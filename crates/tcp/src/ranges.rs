@@ -1,4 +1,4 @@
-//! Ranges of sequence space, kept apart and in order: what one end holds beyond what is in order.
+//! Disjoint ranges of sequence space, in order.
 
 use fairwind_wire::{SackBlock, SequenceNumber};
 use std::collections::VecDeque;
@@ -14,9 +14,21 @@ pub(crate) struct Ranges {
 #[derive(Debug)]
 pub(crate) struct Union {
     /// Places of the ranges that become one.
-    pub(crate) places: Range<usize>,
+    places: Range<usize>,
     /// What they become.
-    pub(crate) merged: SackBlock,
+    merged: SackBlock,
+}
+
+impl Union {
+    /// Places of the ranges that become one.
+    pub(crate) fn places(&self) -> Range<usize> {
+        self.places.clone()
+    }
+
+    /// What they become.
+    pub(crate) fn merged(&self) -> SackBlock {
+        self.merged
+    }
 }
 
 impl Ranges {

@@ -1,9 +1,8 @@
-//! The deadlines of one connection.
+//! Timers: deadlines that run out exactly or with the ticks of the timer wheel.
 //!
 //! Source: Linux 6.18 `calc_wheel_index`, `calc_index` and `__mod_timer` (`kernel/time/timer.c`).
 
 use crate::config::TimerRule;
-use crate::recovery::Pending;
 use fairwind_units::{Instant, Span};
 
 /// One deadline.
@@ -16,7 +15,8 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    const OFF: Self = Self { due: Instant::MAX, set_at: Instant::MAX };
+    /// Not set.
+    pub(crate) const OFF: Self = Self { due: Instant::MAX, set_at: Instant::MAX };
 
     /// When it is due; [`Instant::MAX`] while it is not set.
     #[inline]
@@ -87,15 +87,19 @@ impl Timer {
 /// What runs a connection's timers out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
-    pub(crate) rule: TimerRule,
+    rule: TimerRule,
     /// What tells the connection from others of its host.
-    pub(crate) connection: u32,
+    connection: u32,
 }
 
 /// Timers of one bucket run out one after the other, within this.
 const TURNS: Span = Span::from_micros(1);
 
 impl Clock {
+    pub(crate) fn new(rule: TimerRule, connection: u32) -> Self {
+        Self { rule, connection }
+    }
+
     /// When the connection has its turn among those whose timers run out at `tick`: at random, as the
     /// order in which a kernel with several processors comes to them is. A fixed order would let the same
     /// ones find the last room of a queue each time.
@@ -127,54 +131,6 @@ fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
     let expires = set_at.as_nanos() / tick + ticks;
     let bucket_end = ((expires >> shift) + 1) << shift;
     Instant::from_nanos(bucket_end.saturating_mul(tick))
-}
-
-/// One deadline each.
-#[derive(Debug, Clone)]
-pub(crate) struct Timers {
-    /// Retransmission of data, SYN or FIN (RFC 6298 §5), or what `pending` says.
-    pub(crate) retransmission: Timer,
-    pub(crate) pending: Pending,
-    /// Zero-window probe, or the sender's silly-window override (RFC 9293 §3.8.6).
-    pub(crate) persist: Timer,
-    /// The next bundle may go.
-    pub(crate) pacing: Timer,
-    /// Delayed acknowledgment.
-    pub(crate) delayed_ack: Timer,
-    /// Looking whether the peer was silent.
-    pub(crate) keep_alive: Timer,
-    /// End of TIME-WAIT.
-    pub(crate) time_wait: Timer,
-}
-
-impl Timers {
-    pub(crate) fn new() -> Self {
-        Self {
-            retransmission: Timer::OFF,
-            pending: Pending::Retransmission,
-            persist: Timer::OFF,
-            pacing: Timer::OFF,
-            delayed_ack: Timer::OFF,
-            keep_alive: Timer::OFF,
-            time_wait: Timer::OFF,
-        }
-    }
-
-    /// The earliest deadline, if any timer is set.
-    #[inline]
-    pub(crate) fn earliest(&self) -> Instant {
-        self.retransmission
-            .due
-            .min(self.persist.due)
-            .min(self.delayed_ack.due)
-            .min(self.time_wait.due)
-            .min(self.keep_alive.due)
-            .min(self.pacing.due)
-    }
-
-    pub(crate) fn stop_all(&mut self) {
-        *self = Self::new();
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! An algorithm by itself: one acknowledgment per segment, with the round trips that a test says.
 
 use fairwind_congestion::built_in;
-use fairwind_tcp::{AckReport, CongestionControl, Hooks, Sender};
+use fairwind_tcp::{AckReport, CongestionControl, Hooks, TcpSock};
 
 /// Bytes of a segment, in the sequence numbers.
 const SEGMENT: u32 = 1000;
 
 pub(crate) struct Driven {
     control: Box<dyn CongestionControl>,
-    pub(crate) sender: Sender,
+    pub(crate) sender: TcpSock,
     /// Every how many-th segment is marked; 0 for none.
     pub(crate) marks_every: u32,
 }
@@ -17,7 +17,7 @@ impl Driven {
     /// The algorithm on a connection that is past slow start, at a window of so many segments.
     pub(crate) fn at_window(name: &str, window: u32) -> Self {
         let control = built_in(name).expect("it is there").0.create();
-        let mut sender = Sender { window, threshold: window, ..Sender::default() };
+        let mut sender = TcpSock { window, threshold: window, ..TcpSock::default() };
         sender.segment_bytes = SEGMENT;
         sender.window_limited = 1;
         sender.now_micros = 1_000_000;

@@ -1,14 +1,14 @@
 //! An algorithm by itself, driven by one acknowledgment per segment.
 
 use fairwind_congestion::built_in;
-use fairwind_tcp::{AckReport, CongestionControl, Sender};
+use fairwind_tcp::{AckReport, CongestionControl, TcpSock};
 use fairwind_units::{Instant, Span};
 
 const OPEN: u8 = 0;
 const RECOVERY: u8 = 3;
 
 pub(crate) struct Drive {
-    pub(crate) sender: Sender,
+    pub(crate) sender: TcpSock,
     pub(crate) now: Instant,
     pub(crate) rtt: Span,
     control: Box<dyn CongestionControl>,
@@ -19,11 +19,11 @@ impl Drive {
     pub(crate) fn new(name: &str, rtt: Span) -> Self {
         let control = built_in(name).expect("it is built in").0.create();
         let smoothed = u32::try_from(rtt.as_micros() * 8).expect("a round trip");
-        let sender = Sender {
+        let sender = TcpSock {
             window: 10,
             smoothed_rtt_eighths: smoothed,
             window_limited: 1,
-            ..Sender::default()
+            ..TcpSock::default()
         };
         let mut drive = Self { sender, now: Instant::from_secs(1), rtt, control };
         drive.tick(Span::ZERO);

@@ -1,7 +1,7 @@
 //! Programs as they are written for a kernel's own headers, and hooks that the repository's files have not.
 
 use super::{Place, sender};
-use fairwind_tcp::{AckReport, RateSample, Sender};
+use fairwind_tcp::{AckReport, RateSample, TcpSock};
 
 /// It brings its own `div64_u64`, `before`, `tcp_sk`, `min`, `clamp`, HZ and `CONFIG_HZ` along.
 #[test]
@@ -14,7 +14,7 @@ fn a_program_for_a_kernels_own_headers_needs_no_change() {
         assert_eq!(compiled.warnings, "");
     }
     let mut control = place.control();
-    let at = |millis: u64| Sender {
+    let at = |millis: u64| TcpSock {
         now_nanos: millis * 1_000_000,
         now_micros: millis * 1_000,
         threshold: 5,
@@ -24,10 +24,10 @@ fn a_program_for_a_kernels_own_headers_needs_no_change() {
     let mut now = at(1_000);
     control.init(&mut now);
     let private = now.control.private;
-    let mut early = Sender { control: now.control, ..at(1_099) };
+    let mut early = TcpSock { control: now.control, ..at(1_099) };
     control.cong_avoid(&mut early, 1, 2);
     assert_eq!((early.window, early.control.private), (10, private), "99 ms are too few");
-    let mut later = Sender { control: now.control, ..at(1_400) };
+    let mut later = TcpSock { control: now.control, ..at(1_400) };
     control.cong_avoid(&mut later, 1, 2);
     assert_eq!(control.take_complaint(), None);
     assert_eq!(later.window, 11);
@@ -60,7 +60,7 @@ fn a_hook_that_decides_on_everything_is_shown_the_whole_sample() {
         is_delayed: true,
     };
     let mut sender =
-        Sender { segment_bytes: 1000, least_rtt_micros: [[0, 20_000]; 3], ..sender(10) };
+        TcpSock { segment_bytes: 1000, least_rtt_micros: [[0, 20_000]; 3], ..sender(10) };
     control.init(&mut sender);
     assert_eq!(sender.control.pacing.status, 1);
     control.cong_control(&mut sender, 15, -16, &sample);

@@ -4,7 +4,7 @@ use super::{Place, sender, source};
 use fairwind_tcp::Sender;
 
 /// The complaint of one call of `cong_avoid` that does `what` with the sender `tp` of 10 segments, and the window then.
-fn complaint_of(before: &str, what: &str) -> (String, Sender) {
+fn complaint_of(before: &str, what: &str) -> (String, TcpSock) {
     let text = source("1").replace("tp->snd_cwnd += acked / 1;", what);
     let text = text.replace("char _license", &format!("{before}\nchar _license"));
     let place = Place::new(&text);
@@ -89,7 +89,7 @@ fn a_field_that_a_kernel_keeps_for_itself_is_not_written() {
         complaint.contains("wrote a field that no kernel lets it write in cong_avoid"),
         "{complaint}"
     );
-    assert_eq!(sender.greatest_window, Sender::default().greatest_window);
+    assert_eq!(sender.greatest_window, TcpSock::default().greatest_window);
 }
 
 #[test]
@@ -150,7 +150,7 @@ struct SenderFields {
     fields: [u64; 8],
 }
 
-fn fields(sender: &Sender) -> SenderFields {
+fn fields(sender: &TcpSock) -> SenderFields {
     let fields = [
         sender.application_limited.into(),
         sender.ecn_flags.into(),

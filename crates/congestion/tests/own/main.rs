@@ -5,7 +5,7 @@ mod faults;
 mod names;
 
 use fairwind_congestion::{CompileError, Compiled, LoadError, compile, compile_object, load};
-use fairwind_tcp::{CongestionControl, Sender};
+use fairwind_tcp::{CongestionControl, TcpSock};
 use std::fs;
 use std::path::PathBuf;
 
@@ -92,8 +92,8 @@ impl Place {
     }
 }
 
-fn sender(window: u32) -> Sender {
-    Sender { window, ..Sender::default() }
+fn sender(window: u32) -> TcpSock {
+    TcpSock { window, ..TcpSock::default() }
 }
 
 #[test]

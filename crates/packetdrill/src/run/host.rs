@@ -4,7 +4,7 @@ use super::error_queue::Errors;
 use crate::outcome::{Step, Stop};
 use crate::script::Icmp;
 use fairwind_tcp::{
-    Complaint, Config, Connection, Event, FastOpenConfig, FastOpenLesson, FastOpenSyn, Ports,
+    Config, Connection, Event, FastOpenConfig, FastOpenSyn, FastOpenUpdate, IcmpError, Ports,
     State, Unreachable,
 };
 use fairwind_units::{Instant, Span};
@@ -71,7 +71,7 @@ impl Endpoint {
     /// The error that the application asks for, also one that does not end the connection (`sock_getsockopt`).
     pub(crate) fn take_error(&mut self) -> Option<&'static str> {
         let error = self.error.take();
-        error.or_else(|| self.connection.take_complaint().map(errno_of))
+        error.or_else(|| self.connection.take_soft_error().map(errno_of))
     }
 
     /// What a reset means depends on how far the connection had come (Linux `tcp_reset`).
@@ -255,10 +255,10 @@ impl Host {
         &mut self,
         index: usize,
         quoted: SequenceNumber,
-        complaint: fairwind_tcp::Complaint,
+        complaint: fairwind_tcp::IcmpError,
     ) {
         let now = self.now;
-        self.act(index, |connection| connection.on_complaint(now, quoted, complaint));
+        self.act(index, |connection| connection.on_icmp_error(now, quoted, complaint));
     }
 
     /// Lets an application act on its connection, and collects segments and events.
@@ -287,7 +287,7 @@ impl Host {
             self.sent.push_back(Sent { endpoint: index, at: self.now, segment });
         }
         endpoint.take_events(self.now);
-        if let Some(lesson) = endpoint.connection.take_fast_open_lesson() {
+        if let Some(lesson) = endpoint.connection.take_fast_open_update() {
             self.remembered.learn(&lesson);
         }
     }
@@ -324,7 +324,7 @@ pub(crate) struct FastOpenCache {
 
 impl FastOpenCache {
     /// Caches the cookie and MSS of a SYN-ACK (Linux `tcp_fastopen_cache_set`).
-    pub(crate) fn learn(&mut self, lesson: &FastOpenLesson) {
+    pub(crate) fn learn(&mut self, lesson: &FastOpenUpdate) {
         self.peer_mss = Some(lesson.peer_mss);
         if lesson.cookie.is_some() {
             self.cookie = lesson.cookie;
@@ -350,10 +350,10 @@ impl FastOpenCache {
 }
 
 /// What a message complains of, if of anything.
-pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<Complaint>> {
+pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<IcmpError>> {
     let reason = match message.kind.as_str() {
         "unreachable frag_needed" | "packet_too_big" => {
-            return Ok(Some(Complaint::TooLarge { mtu: message.mtu.unwrap_or(0) }));
+            return Ok(Some(IcmpError::TooLarge { mtu: message.mtu.unwrap_or(0) }));
         }
         "source_quench" => return Ok(None),
         "unreachable net_unreachable"
@@ -376,7 +376,7 @@ pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<Complaint>> {
             return Err(Stop::unsupported(format!("the message `icmp {other}` is not known here")));
         }
     };
-    Ok(Some(Complaint::Unreachable(reason)))
+    Ok(Some(IcmpError::Unreachable(reason)))
 }
 
 /// The error that an application gets (Linux `icmp_err_convert`).

@@ -3,7 +3,7 @@
 use super::sender::{AckSample, DeliverySample, PythonSender};
 use fairwind_simulation::Control;
 use fairwind_tcp::{
-    AckReport, CongestionControl, ControlFactory, Hooks, RateSample, Sender, WindowEvent,
+    AckReport, CongestionControl, ControlFactory, Hooks, RateSample, TcpSock, WindowEvent,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -144,7 +144,7 @@ impl PythonControl {
     fn call<R>(
         &mut self,
         method: &str,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         further: impl for<'py> FnOnce(Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>>,
         answer: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
@@ -171,7 +171,7 @@ impl PythonControl {
     fn tell(
         &mut self,
         method: &str,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         further: impl for<'py> FnOnce(Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>>,
     ) {
         if self.has(method) {
@@ -180,7 +180,7 @@ impl PythonControl {
     }
 
     /// A number of segments that a method gives.
-    fn ask(&mut self, method: &'static str, sender: &mut Sender) -> Option<u32> {
+    fn ask(&mut self, method: &'static str, sender: &mut TcpSock) -> Option<u32> {
         let segments = |answer: &Bound<'_, PyAny>| {
             answer.extract::<u32>().map_err(|_| {
                 let said = answer.repr().map_or_else(|_| String::new(), |text| text.to_string());
@@ -198,20 +198,20 @@ impl CongestionControl for PythonControl {
         self.hooks
     }
 
-    fn init(&mut self, sender: &mut Sender) {
+    fn init(&mut self, sender: &mut TcpSock) {
         self.tell("init", sender, |_| Ok(Vec::new()));
     }
 
-    fn release(&mut self, sender: &mut Sender) {
+    fn release(&mut self, sender: &mut TcpSock) {
         self.tell("release", sender, |_| Ok(Vec::new()));
     }
 
-    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
         let half = (sender.window / 2).max(LEAST);
         if self.has("ssthresh") { self.ask("ssthresh", sender).unwrap_or(half) } else { half }
     }
 
-    fn cong_avoid(&mut self, sender: &mut Sender, acknowledgment: u32, segments: u32) {
+    fn cong_avoid(&mut self, sender: &mut TcpSock, acknowledgment: u32, segments: u32) {
         self.tell("on_ack", sender, |py| Ok(vec![segments.into_pyobject(py)?.into_any()]));
         self.tell("cong_avoid", sender, |py| {
             let acknowledgment = acknowledgment.into_pyobject(py)?.into_any();
@@ -221,7 +221,7 @@ impl CongestionControl for PythonControl {
 
     fn cong_control(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         acknowledgment: u32,
         flags: i32,
         sample: &RateSample,
@@ -235,14 +235,14 @@ impl CongestionControl for PythonControl {
         });
     }
 
-    fn set_state(&mut self, sender: &mut Sender, state: u8) {
+    fn set_state(&mut self, sender: &mut TcpSock, state: u8) {
         if state == RECOVERY || state == LOSS {
             self.tell("on_loss", sender, |_| Ok(Vec::new()));
         }
         self.tell("set_state", sender, |py| Ok(vec![state.into_pyobject(py)?.into_any()]));
     }
 
-    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
+    fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {
         let name = match event {
             WindowEvent::SendingBegins => "tx_start",
             WindowEvent::Restarted => "cwnd_restart",
@@ -254,17 +254,17 @@ impl CongestionControl for PythonControl {
         self.tell("cwnd_event", sender, |py| Ok(vec![name.into_pyobject(py)?.into_any()]));
     }
 
-    fn in_ack_event(&mut self, sender: &mut Sender, flags: u32) {
+    fn in_ack_event(&mut self, sender: &mut TcpSock, flags: u32) {
         self.tell("in_ack_event", sender, |py| Ok(vec![flags.into_pyobject(py)?.into_any()]));
     }
 
-    fn pkts_acked(&mut self, sender: &mut Sender, report: &AckReport) {
+    fn pkts_acked(&mut self, sender: &mut TcpSock, report: &AckReport) {
         self.tell("pkts_acked", sender, |py| {
             Ok(vec![Bound::new(py, AckSample { report: *report })?.into_any()])
         });
     }
 
-    fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
+    fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         let before = sender.window.max(sender.window_before);
         if self.has("undo_cwnd") { self.ask("undo_cwnd", sender).unwrap_or(before) } else { before }
     }

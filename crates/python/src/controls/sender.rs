@@ -1,6 +1,6 @@
 //! What a class of Python sees: the sender, and samples; with the names that a kernel's C has for the fields.
 
-use fairwind_tcp::{AckReport, RateSample, Sender};
+use fairwind_tcp::{AckReport, RateSample, TcpSock};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -20,7 +20,7 @@ fn whole<N: TryFrom<u64>>(field: &str, value: &Bound<'_, PyAny>) -> PyResult<N> 
 #[pyclass(module = "fairwind._core", name = "Sender")]
 #[derive(Default)]
 pub(crate) struct PythonSender {
-    pub(crate) sender: Sender,
+    pub(crate) sender: TcpSock,
 }
 
 #[pymethods]

@@ -4,7 +4,7 @@ use fairwind_measure::Table;
 use fairwind_scenario::Document;
 use fairwind_simulation::{Control, Outcome, Provided, Simulation};
 use fairwind_tcp::{
-    CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, RateSample, Sender,
+    CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, RateSample, TcpSock,
 };
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ impl CongestionControl for Mistaken {
         Hooks::SSTHRESH.and(Hooks::CONG_AVOID)
     }
 
-    fn ssthresh(&mut self, _: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, _: &mut TcpSock) -> u32 {
         2
     }
 
-    fn cong_avoid(&mut self, sender: &mut Sender, _: u32, _: u32) {
+    fn cong_avoid(&mut self, sender: &mut TcpSock, _: u32, _: u32) {
         sender.window = 0;
     }
 
@@ -42,7 +42,7 @@ impl CongestionControl for Reckless {
         Hooks::SSTHRESH
     }
 
-    fn ssthresh(&mut self, _: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, _: &mut TcpSock) -> u32 {
         0
     }
 }
@@ -56,11 +56,11 @@ impl CongestionControl for Sluggish {
         Hooks::SSTHRESH.and(Hooks::CONG_CONTROL)
     }
 
-    fn ssthresh(&mut self, _: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, _: &mut TcpSock) -> u32 {
         2
     }
 
-    fn cong_control(&mut self, sender: &mut Sender, _: u32, _: i32, _: &RateSample) {
+    fn cong_control(&mut self, sender: &mut TcpSock, _: u32, _: i32, _: &RateSample) {
         sender.control.pacing.status = 1;
         sender.control.pacing.rate = 1;
     }

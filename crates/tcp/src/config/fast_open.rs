@@ -1,6 +1,6 @@
 //! Data with the SYN: who may send it, and who takes it.
 
-use crate::fast_open::{CookieKey, FastOpenPermit};
+use crate::handshake::{CookieKey, FastOpenPermit};
 use std::net::IpAddr;
 
 /// Switches of Fast Open (RFC 7413; Linux `tcp_fastopen`, the bits of which they are), and the secret

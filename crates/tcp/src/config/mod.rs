@@ -34,7 +34,7 @@ pub use receiving::{
 pub use redundancy::RedundantBundling;
 pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
-use crate::congestion::plugged::PluggedAlgorithm;
+use crate::sender::congestion::plugged::PluggedAlgorithm;
 use fairwind_units::Span;
 
 /// How a congestion window grows on an acknowledgment that covers several segments.

@@ -1,39 +1,453 @@
-//! The receiving half: order, acknowledgments, memory, windows.
+//! The receiving half: sequence checks, reassembly, acknowledgments, memory and the offered window.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `acknowledger` | when an acknowledgment goes out |
-//! | `buffer`, `packet` | the memory that received packets take; how much one takes |
-//! | `window` | the window offered |
-//! | `opening` | what the handshake sets up |
-//! | `counters` | what has been received so far |
-//! | `tuning` | a buffer that grows with what is read per round trip |
-//! | `reassembly` | what arrived ahead of its turn, and the blocks that report it |
-//! | `segment_size` | what the peer's full segments hold |
+//! | `acceptance` | which segments are acceptable: window, RST, PAWS |
+//! | `data` | arriving data, in order or not |
+//! | `reassembly` | out-of-order data and the SACK blocks that report it |
+//! | `ack_policy` | when an acknowledgment goes out |
+//! | `window` | the offered window |
+//! | `buffer` | memory of received packets |
+//! | `tuning` | receive-buffer autotuning |
+//! | `segment_size` | the peer's segment size |
 //! | `urgent` | the urgent byte |
-//! | `reading` | what the application reads |
-//! | `room` | making room where memory is short |
 
-mod acknowledger;
+mod acceptance;
+mod ack_policy;
 mod buffer;
-mod counters;
-mod opening;
-mod packet;
-mod reading;
+mod data;
 mod reassembly;
-mod room;
 mod segment_size;
 mod tuning;
 mod urgent;
 mod window;
 
-pub(crate) use acknowledger::Acknowledger;
-pub(crate) use buffer::ReceiveBuffer;
-pub(crate) use counters::Received;
-pub(crate) use packet::Packet;
-pub(crate) use reassembly::Reassembly;
-pub(crate) use segment_size::{SegmentSize, Told};
-pub(crate) use tuning::Tuning;
-pub(crate) use urgent::UrgentByte;
+pub(crate) use data::{FinArrival, Placement};
+pub(crate) use segment_size::first_segment_size;
 pub use urgent::UrgentRead;
-pub(crate) use window::FirstWindow;
+
+use crate::config::{Config, LEAST_BUFFER};
+use crate::ecn::{EcnReceiver, MarkAction};
+use crate::handshake::negotiation::Negotiated;
+use crate::information::Information;
+use crate::state::State;
+use crate::timers::{Clock, Timer};
+use ack_policy::AckPolicy;
+use buffer::ReceiveBuffer;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Ecn, SackBlocks, Segment, SequenceNumber, Timestamps};
+use reassembly::Reassembly;
+use segment_size::SegmentSize;
+use std::sync::Arc;
+use tuning::Tuning;
+use urgent::UrgentByte;
+use window::FirstWindow;
+
+/// Acknowledgments that go out at once after a CE mark (Linux `tcp_data_ecn_check`).
+const QUICK_ACKS_AFTER_MARK: u32 = 2;
+
+/// Receive sequence space (RFC 9293 §3.3.1).
+#[derive(Debug, Default)]
+struct ReceiveSpace {
+    /// Next number expected (RCV.NXT).
+    next: SequenceNumber,
+    /// Number after the last one that was ever offered to the peer; what lies below is accepted.
+    offered: SequenceNumber,
+    /// Number after the window announced last (RCV.NXT + RCV.WND).
+    announced: SequenceNumber,
+    /// Acknowledgment number sent last (Last.ACK.sent of RFC 7323).
+    last_acknowledged: SequenceNumber,
+    /// Latest timestamp to be echoed (TS.Recent).
+    recent_timestamp: u32,
+    /// When it was noted.
+    stamped_at: Instant,
+    /// Payload bytes received in order and not read.
+    unread: u32,
+    /// The application reads no more, or the peer has sent FIN.
+    is_shut: bool,
+    /// Payload bytes read since the beginning.
+    read_bytes: u64,
+    /// The peer's initial sequence number (IRS).
+    initial: SequenceNumber,
+    /// Sequence number of the peer's FIN, once it was seen.
+    fin: Option<SequenceNumber>,
+    /// The urgent byte that is not read past.
+    urgent: Option<UrgentByte>,
+}
+
+/// Counters of the receiving half, for `TCP_INFO`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    /// Segments, with data or without (`tcpi_segs_in`).
+    segments: u32,
+    /// Segments with data (`tcpi_data_segs_in`).
+    data_segments: u32,
+    /// Segments out of order (`tcpi_rcv_ooopack`).
+    out_of_order_segments: u32,
+}
+
+/// The receiving half of a connection.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    config: Arc<Config>,
+    space: ReceiveSpace,
+    negotiated: Negotiated,
+    ack_policy: AckPolicy,
+    delayed_ack: Timer,
+    reassembly: Reassembly,
+    buffer: ReceiveBuffer,
+    segment_size: SegmentSize,
+    tuning: Tuning,
+    counters: Counters,
+    ecn: EcnReceiver,
+    first_window: FirstWindow,
+}
+
+/// What an external congestion control sees of the receiving half.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReceiverView {
+    next: SequenceNumber,
+    has_seen_capable: bool,
+    is_echo_due: bool,
+    /// Linux' bits of `icsk_ack.pending`.
+    ack_pending: u8,
+}
+
+impl ReceiverView {
+    /// Next number expected (RCV.NXT).
+    pub(crate) fn next(&self) -> SequenceNumber {
+        self.next
+    }
+
+    /// Whether an ECT packet with data has arrived.
+    pub(crate) fn has_seen_capable(&self) -> bool {
+        self.has_seen_capable
+    }
+
+    /// Whether acknowledgments echo a CE mark.
+    pub(crate) fn is_echo_due(&self) -> bool {
+        self.is_echo_due
+    }
+
+    /// Sets whether acknowledgments echo a CE mark.
+    pub(crate) fn set_echo_due(&mut self, due: bool) {
+        self.is_echo_due = due;
+    }
+
+    /// Whether the acknowledgment goes out now.
+    pub(crate) fn is_ack_now(&self) -> bool {
+        self.ack_pending & ACK_NOW != 0
+    }
+
+    /// Sets whether the acknowledgment goes out now.
+    pub(crate) fn set_ack_now(&mut self, now: bool) {
+        self.ack_pending = self.ack_pending & !ACK_NOW | if now { ACK_NOW } else { 0 };
+    }
+
+    /// Linux' bits of `icsk_ack.pending`.
+    pub(crate) fn ack_pending(&self) -> u8 {
+        self.ack_pending
+    }
+}
+
+/// Linux' bits of `icsk_ack.pending`: an acknowledgment is scheduled, delayed by a timer, due now.
+const ACK_SCHEDULED: u8 = 1;
+const ACK_TIMER: u8 = 2;
+pub(crate) const ACK_NOW: u8 = 16;
+
+impl Receiver {
+    pub(crate) fn new(config: Arc<Config>) -> Self {
+        let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        Self {
+            config,
+            space: ReceiveSpace::default(),
+            negotiated: Negotiated::nothing(),
+            ack_policy: AckPolicy::new(),
+            delayed_ack: Timer::OFF,
+            reassembly: Reassembly::default(),
+            buffer: ReceiveBuffer::new(memory),
+            segment_size: SegmentSize::new(),
+            tuning: Tuning::new(),
+            counters: Counters::default(),
+            ecn: EcnReceiver::default(),
+            first_window: FirstWindow::default(),
+        }
+    }
+
+    /// Counts an arriving segment.
+    #[inline]
+    pub(crate) fn count(&mut self, segment: &Segment) {
+        self.counters.segments = self.counters.segments.wrapping_add(1);
+        let with_data = u32::from(segment.payload_bytes > 0);
+        self.counters.data_segments = self.counters.data_segments.wrapping_add(with_data);
+    }
+
+    /// Next number expected (RCV.NXT).
+    #[inline]
+    pub(crate) fn next(&self) -> SequenceNumber {
+        self.space.next
+    }
+
+    /// The peer's initial sequence number (IRS).
+    pub(crate) fn initial(&self) -> SequenceNumber {
+        self.space.initial
+    }
+
+    /// Payload bytes received in order and not read.
+    pub(crate) fn unread(&self) -> u32 {
+        self.space.unread
+    }
+
+    /// Payload bytes received in order since the beginning.
+    #[inline]
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.space.read_bytes + u64::from(self.space.unread)
+    }
+
+    /// Whether the application reads no more, or the peer has sent FIN.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.space.is_shut
+    }
+
+    /// The application reads no more.
+    pub(crate) fn shut(&mut self) {
+        self.space.is_shut = true;
+    }
+
+    /// The peer's FIN has arrived and everything before it.
+    pub(crate) fn take_fin(&mut self) {
+        let space = &mut self.space;
+        space.next += 1;
+        // FIN is accepted even if the window is closed.
+        space.offered = space.offered.later(space.next);
+        space.fin = Some(space.next - 1);
+        space.is_shut = true;
+        self.ack_policy.schedule();
+        let memory = self.reassembly.clear();
+        self.buffer.release_ahead(memory);
+    }
+
+    /// Whether everything up to the peer's FIN was received.
+    fn has_taken_fin(&self) -> bool {
+        self.space.fin.is_some_and(|fin| fin.is_before(self.space.next))
+    }
+
+    /// Whether an acknowledgment goes out at the next opportunity.
+    #[inline]
+    pub(crate) fn is_ack_due(&self) -> bool {
+        self.ack_policy.is_due()
+    }
+
+    /// An acknowledgment goes out at the next opportunity.
+    #[inline]
+    pub(crate) fn send_ack_now(&mut self) {
+        self.ack_policy.set_due();
+    }
+
+    /// The scheduled acknowledgment does not wait (`ICSK_ACK_NOW`).
+    pub(crate) fn ack_at_once(&mut self) {
+        self.ack_policy.set_at_once(true);
+    }
+
+    /// The acknowledgment of FIN waits for the application's own FIN, which is likely to follow, where
+    /// the policy is Linux'.
+    pub(crate) fn delay_ack_of_fin(&mut self) {
+        self.ack_policy.delay_ack_of_fin(&self.config);
+    }
+
+    /// When data was received last.
+    pub(crate) fn last_received(&self) -> Instant {
+        self.ack_policy.last_received()
+    }
+
+    /// Data goes out: shortly after data came in, it is an answer.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.ack_policy.on_data_sent(now);
+    }
+
+    /// A segment with an acknowledgment goes out.
+    #[inline]
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.space.last_acknowledged = self.space.next;
+        self.ack_policy.on_ack_sent();
+        self.delayed_ack.stop();
+    }
+
+    /// The timestamp option of a segment that goes out with this value.
+    #[inline]
+    pub(crate) fn timestamps(&self, value: u32) -> Option<Timestamps> {
+        self.negotiated.has_timestamps().then(|| self.timestamp_echo(value))
+    }
+
+    /// A timestamp option whether negotiated or not, for SYNs.
+    pub(crate) fn timestamp_echo(&self, value: u32) -> Timestamps {
+        Timestamps { value, echo: self.space.recent_timestamp }
+    }
+
+    /// Whether there are SACK blocks to report.
+    #[inline]
+    pub(crate) fn has_sack_blocks(&self) -> bool {
+        self.reassembly.has_blocks()
+    }
+
+    /// Whether nothing waits out of order.
+    #[inline]
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.reassembly.is_empty()
+    }
+
+    /// SACK blocks to report.
+    #[inline]
+    pub(crate) fn sack_block_count(&self) -> usize {
+        self.reassembly.block_count()
+    }
+
+    /// The SACK blocks that fit beside `payload_bytes`; a duplicate is reported once.
+    pub(crate) fn take_sack_blocks(
+        &mut self,
+        payload_bytes: u32,
+        segment_bytes: u32,
+    ) -> SackBlocks {
+        let room = self.negotiated.sack_room(payload_bytes, segment_bytes);
+        let blocks = self.reassembly.sack_blocks(room);
+        if !blocks.is_empty() {
+            self.reassembly.forget_duplicate();
+        }
+        blocks
+    }
+
+    /// Whether acknowledgments echo a CE mark.
+    #[inline]
+    pub(crate) fn is_ecn_echo_due(&self) -> bool {
+        self.ecn.is_echo_due()
+    }
+
+    /// The peer has reduced its window (CWR).
+    #[cold]
+    pub(crate) fn accept_cwr(&mut self, segment: &Segment) {
+        if self.ecn.accept_cwr(segment) {
+            self.send_ack_now();
+        }
+    }
+
+    /// The code point of data that has arrived.
+    pub(crate) fn on_code_point(&mut self, mark: Ecn) {
+        if self.ecn.on_data(mark) == MarkAction::AcknowledgeQuickly {
+            self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
+        }
+    }
+
+    /// What an external congestion control sees of this half.
+    pub(crate) fn view(&self) -> ReceiverView {
+        let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+        let is_delayed = self.delayed_ack.is_set() && !self.ack_policy.has_merged();
+        ReceiverView {
+            next: self.space.next,
+            has_seen_capable: self.ecn.has_seen_capable(),
+            is_echo_due: self.ecn.is_echo_due(),
+            ack_pending: bit(self.ack_policy.is_scheduled(), ACK_SCHEDULED)
+                | bit(is_delayed, ACK_TIMER)
+                | bit(self.ack_policy.is_at_once(), ACK_NOW),
+        }
+    }
+
+    /// Adopts what an external congestion control has changed: whether the acknowledgment waits, and
+    /// whether a mark is echoed.
+    pub(crate) fn adopt(&mut self, at_once: Option<bool>, echo_due: Option<bool>) {
+        if let Some(at_once) = at_once {
+            self.ack_policy.set_at_once(at_once);
+        }
+        if let Some(due) = echo_due {
+            self.ecn.set_echo_due(due);
+        }
+    }
+
+    /// Decides when a delayed acknowledgment is due.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Instant {
+        self.delayed_ack.due()
+    }
+
+    /// Runs the timer of the delayed acknowledgment.
+    #[inline]
+    pub(crate) fn expire_delayed_ack(&mut self, clock: Clock, now: Instant, rto: Span) {
+        if self.delayed_ack.expire(clock, now) {
+            self.ack_policy.on_deadline(&self.config, rto);
+        }
+    }
+
+    /// Stops the timer of the delayed acknowledgment.
+    pub(crate) fn stop_timers(&mut self) {
+        self.delayed_ack.stop();
+    }
+
+    /// The connection is closed: no acknowledgment goes out.
+    pub(crate) fn close(&mut self) {
+        self.stop_timers();
+        self.ack_policy.clear_due();
+    }
+
+    /// Adopts changed settings.
+    pub(crate) fn reconfigure(&mut self, config: Arc<Config>) {
+        let before = std::mem::replace(&mut self.config, config);
+        let config = self.config.clone();
+        if config.receive_buffer != before.receive_buffer {
+            let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+            self.buffer.set_limit(memory);
+        }
+        if config.receiving.window_clamp != before.receiving.window_clamp
+            && let Some(clamp) = config.receiving.window_clamp
+        {
+            let window = self.last_announced_window();
+            self.buffer.set_clamp(clamp, window);
+        }
+    }
+
+    /// `TCP_QUICKACK`: 0 delays acknowledgments for answers to carry them; an odd value sends them, an
+    /// even one sends only one (`__tcp_sock_set_quickack`).
+    pub(crate) fn set_quick_acks(&mut self, value: u32, state: State) {
+        self.ack_policy.set_interactive(value == 0, &self.config);
+        let open = matches!(state, State::Established | State::CloseWait);
+        if value == 0 || !open || !self.ack_policy.is_scheduled() {
+            return;
+        }
+        self.ack_policy.note_end_of_write();
+        self.acknowledge_read_data(1, state);
+        if value & 1 == 0 {
+            self.ack_policy.set_interactive(true, &self.config);
+        }
+    }
+
+    /// Whether acknowledgments wait for answers to carry them.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.ack_policy.is_interactive(&self.config)
+    }
+
+    /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
+    pub(crate) fn memory(&self) -> u32 {
+        self.buffer.limit()
+    }
+
+    /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
+    pub(crate) fn window_clamp(&self) -> u32 {
+        self.buffer.clamp()
+    }
+
+    /// Fills in what `TCP_INFO` reports of the receiving half.
+    pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
+        information.receive_window_shift = Some(self.negotiated.receive_shift());
+        information.acknowledgment_timeout = Some(self.ack_policy.delay());
+        information.receive_mss_bytes = Some(self.segment_size.estimate());
+        information.since_data_received = Some(now.saturating_since(self.last_received()));
+        information.receive_window_threshold_bytes = Some(self.buffer.threshold());
+        information.announced_mss_bytes = Some(self.announced_mss());
+        information.receiver_rtt = Some(self.tuning.rtt());
+        information.receive_space_bytes = Some(self.tuning.space());
+        information.received_bytes = Some(self.received_bytes() + u64::from(self.has_taken_fin()));
+        information.segments_received = Some(self.counters.segments);
+        information.data_segments_received = Some(self.counters.data_segments);
+        information.out_of_order_segments = Some(self.counters.out_of_order_segments);
+        information.receive_window_bytes = self.last_announced_window();
+    }
+}

@@ -1,5 +1,4 @@
-//! What has arrived ahead of its turn, and the SACK blocks that report it (RFC 2018), with the
-//! duplicates among it (RFC 2883).
+//! Reassembly of out-of-order data, and the SACK blocks that report it (RFC 2018, RFC 2883).
 //!
 //! Source: Linux 6.18 `tcp_data_queue_ofo`, `tcp_ofo_queue`, `tcp_sack_new_ofo_skb`,
 //! `tcp_sack_remove`, `tcp_dsack_set`, `tcp_dsack_extend`.
@@ -27,20 +26,49 @@ pub(crate) struct Reassembly {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Insertion {
     /// The first part of it that was there already.
-    pub(crate) duplicate: Option<SackBlock>,
+    duplicate: Option<SackBlock>,
     /// All of it was there: nothing is kept.
-    pub(crate) covered: bool,
+    covered: bool,
 }
 
 /// What is no longer ahead of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Advance {
     /// How far everything has arrived without a hole.
-    pub(crate) reach: SequenceNumber,
+    reach: SequenceNumber,
     /// Bytes of memory of the packets in question.
-    pub(crate) memory: u32,
+    memory: u32,
     /// What the segment that filled the hole repeated.
-    pub(crate) duplicate: Option<SackBlock>,
+    duplicate: Option<SackBlock>,
+}
+
+impl Insertion {
+    /// The first part of it that was there already.
+    pub(crate) fn duplicate(&self) -> Option<SackBlock> {
+        self.duplicate
+    }
+
+    /// All of it was there: nothing is kept.
+    pub(crate) fn is_covered(&self) -> bool {
+        self.covered
+    }
+}
+
+impl Advance {
+    /// How far everything has arrived without a hole.
+    pub(crate) fn reach(&self) -> SequenceNumber {
+        self.reach
+    }
+
+    /// Bytes of memory of the packets in question.
+    pub(crate) fn memory(&self) -> u32 {
+        self.memory
+    }
+
+    /// What the segment that filled the hole repeated.
+    pub(crate) fn duplicate(&self) -> Option<SackBlock> {
+        self.duplicate
+    }
 }
 
 impl Reassembly {
@@ -66,7 +94,7 @@ impl Reassembly {
         let block = SackBlock { left, right };
         let union = self.ranges.union_with(block);
         let mut insertion = Insertion { duplicate: None, covered: false };
-        let places = union.places.clone();
+        let places = union.places();
         for range in places.clone().filter_map(|place| self.ranges.get(place)) {
             let shared =
                 SackBlock { left: left.later(range.left), right: right.earlier(range.right) };
@@ -75,7 +103,7 @@ impl Reassembly {
                 insertion.covered = shared == block;
             }
         }
-        self.report_first(if whole_blocks { union.merged } else { block });
+        self.report_first(if whole_blocks { union.merged() } else { block });
         if insertion.covered {
             return insertion;
         }
@@ -178,6 +206,12 @@ impl Reassembly {
     #[inline]
     pub(crate) fn has_blocks(&self) -> bool {
         self.duplicate.is_some() || !self.recent.is_empty()
+    }
+
+    /// Blocks to report, a duplicate included.
+    #[inline]
+    pub(crate) fn block_count(&self) -> usize {
+        usize::from(self.duplicate.is_some()) + self.recent.len()
     }
 
     /// The furthest number that is being reported.

@@ -1,4 +1,4 @@
-//! What the peer's full segments hold, by what has arrived.
+//! Estimate of the peer's segment size (`rcv_mss`).
 //!
 //! Source: Linux 6.18 `tcp_measure_rcv_mss`, `tcp_initialize_rcv_mss`.
 
@@ -13,14 +13,14 @@ const LEAST: u32 = 88;
 #[derive(Debug)]
 pub(crate) struct SegmentSize {
     /// The estimate in bytes of payload (`rcv_mss`).
-    pub(crate) estimate: u32,
+    estimate: u32,
     /// Size of the segment before, where it may have been full-sized though smaller.
     last: u32,
 }
 
-/// What a segment told.
+/// How large a segment is, compared to the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum SizeClass {
     /// Another full size than was assumed.
     NewFull,
     /// As full as was assumed.
@@ -31,25 +31,37 @@ pub(crate) enum Told {
     Shrunk,
 }
 
+/// The first estimate for segments of at most `largest` bytes and a window of so many.
+pub(crate) fn first_segment_size(largest: u32, window: u32) -> u32 {
+    largest.min(window / 2).clamp(LEAST, ASSUMED)
+}
+
 impl SegmentSize {
     pub(crate) fn new() -> Self {
         Self { estimate: ASSUMED, last: 0 }
     }
 
+    /// The estimate in bytes of payload (`rcv_mss`).
+    #[inline]
+    pub(crate) fn estimate(&self) -> u32 {
+        self.estimate
+    }
+
     /// Starts anew once the peer's SYN is known.
     pub(crate) fn begin(&mut self, largest: u32, window: u32) {
-        *self = Self { estimate: largest.min(window / 2).clamp(LEAST, ASSUMED), last: 0 };
+        *self = Self { estimate: first_segment_size(largest, window), last: 0 };
     }
 
     /// Learns from a segment with payload (or FIN); `own_mss` bounds the estimate.
     #[inline]
-    pub(crate) fn on_segment(&mut self, segment: &Segment, own_mss: u32, steady: u32) -> Told {
+    pub(crate) fn on_segment(&mut self, segment: &Segment, own_mss: u32, steady: u32) -> SizeClass {
         let length = segment.payload_bytes;
         let last = std::mem::take(&mut self.last);
         if length >= self.estimate {
-            let told = if length == self.estimate { Told::Full } else { Told::NewFull };
+            let size_class =
+                if length == self.estimate { SizeClass::Full } else { SizeClass::NewFull };
             self.estimate = length.min(own_mss);
-            return told;
+            return size_class;
         }
         self.on_small(segment, last, steady)
     }
@@ -57,7 +69,7 @@ impl SegmentSize {
     /// A smaller one may be full-sized all the same: SACK blocks vary, small links exist. `steady`
     /// is the header that every segment has.
     #[inline]
-    fn on_small(&mut self, segment: &Segment, last: u32, steady: u32) -> Told {
+    fn on_small(&mut self, segment: &Segment, last: u32, steady: u32) -> SizeClass {
         let with_header = segment.payload_bytes + segment.header_bytes();
         let unmarked = !segment.flags.intersects(Flags::FIN | Flags::URG | Flags::SYN | Flags::PSH);
         let likely_full = with_header >= ASSUMED + TCP_HEADER_BYTES
@@ -67,9 +79,9 @@ impl SegmentSize {
             self.last = size;
             if size == last {
                 self.estimate = size;
-                return Told::Shrunk;
+                return SizeClass::Shrunk;
             }
         }
-        Told::Small
+        SizeClass::Small
     }
 }

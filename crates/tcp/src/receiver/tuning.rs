@@ -1,12 +1,14 @@
-//! A receive buffer that grows with what the application reads in a round trip.
+//! Receive-buffer autotuning: the buffer grows with what the application reads in a round trip.
 //!
 //! Source: Linux 6.18 `tcp_rcv_rtt_update`, `tcp_rcv_rtt_measure`, `tcp_rcv_rtt_measure_ts`,
 //! `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (dynamic right-sizing).
 
-use super::buffer::TUNING_SEGMENTS;
-use crate::connection::Connection;
+use super::Receiver;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
+
+/// Segments of the first window that tuning starts from (`TCP_INIT_CWND`).
+const TUNING_SEGMENTS: u32 = 10;
 
 /// The receiver's own round-trip estimate, and what was read within one.
 #[derive(Debug)]
@@ -18,7 +20,7 @@ pub(crate) struct Tuning {
     measured_since: Option<Instant>,
     last_echo: u32,
     /// Bytes read in the best round trip so far (`rcvq_space.space`).
-    pub(crate) space: u32,
+    space: u32,
     read_from: SequenceNumber,
     read_since: Instant,
 }
@@ -52,47 +54,63 @@ impl Tuning {
             self.eightfold_rtt = self.eightfold_rtt - self.eightfold_rtt / 8 + micros;
         }
     }
-}
 
-impl Connection {
-    /// The connection is open: tuning begins.
-    pub(crate) fn begin_tuning(&mut self, now: Instant) {
-        let first = TUNING_SEGMENTS * self.announced_mss();
-        self.tuning.space = self.buffer.threshold.min(self.announced_window_then()).min(first);
-        self.tuning.read_from = self.receive.next;
-        self.tuning.read_since = now;
+    /// The connection is open: tuning begins with a window of so many bytes.
+    pub(crate) fn begin(
+        &mut self,
+        window: u32,
+        announced_mss: u32,
+        next: SequenceNumber,
+        now: Instant,
+    ) {
+        self.space = window.min(TUNING_SEGMENTS * announced_mss);
+        self.read_from = next;
+        self.read_since = now;
     }
 
+    /// Bytes read in the best round trip so far.
+    pub(crate) fn space(&self) -> u32 {
+        self.space
+    }
+
+    /// The window shrank: no more than it is read in a round trip.
+    pub(crate) fn bound_space(&mut self, clamp: u32) {
+        self.space = self.space.min(clamp);
+    }
+}
+
+impl Receiver {
     /// Measures how long a window's worth of data takes.
     #[inline]
     pub(crate) fn measure_by_window(&mut self, now: Instant) {
         if let Some(since) = self.tuning.measured_since {
-            if self.receive.next.is_before(self.tuning.measured_to) {
+            if self.space.next.is_before(self.tuning.measured_to) {
                 return;
             }
             self.tuning.take(now.saturating_since(since), true, false);
         }
-        self.tuning.measured_to = self.receive.next + self.announced_window_then();
+        self.tuning.measured_to = self.space.next + self.last_announced_window();
         self.tuning.measured_since = Some(now);
     }
 
     /// Measures by the timestamp that a full-sized segment echoes, once per echo.
     #[inline]
     pub(crate) fn measure_by_echo(&mut self, segment: &Segment, now: Instant) {
-        let Some(stamps) = segment.options.timestamps.filter(|_| self.negotiated.timestamps) else {
+        let Some(stamps) = segment.options.timestamps.filter(|_| self.negotiated.has_timestamps())
+        else {
             return;
         };
         if stamps.echo == self.tuning.last_echo {
             return;
         }
         self.tuning.last_echo = stamps.echo;
-        if segment.sequence_length() < self.segment_size.estimate {
+        if segment.sequence_length() < self.segment_size.estimate() {
             return;
         }
         let elapsed = crate::timestamp::timestamp_at(now).wrapping_sub(stamps.echo);
         if elapsed > 0 && elapsed < 1 << 20 {
             let sample = Span::from_millis(u64::from(elapsed));
-            self.tuning.take(sample, false, self.receive.unread == 0);
+            self.tuning.take(sample, false, self.space.unread == 0);
         }
     }
 
@@ -106,7 +124,7 @@ impl Connection {
         {
             return;
         }
-        let unread = self.receive.next.distance_from(read_to);
+        let unread = self.space.next.distance_from(read_to);
         let read = read_to.distance_from(tuning.read_from).saturating_sub(unread);
         tuning.read_from = read_to;
         tuning.read_since = now;
@@ -125,12 +143,8 @@ impl Connection {
         let twice = u64::from(space) * 2;
         let grown = twice * u64::from(space.saturating_sub(before)) / u64::from(before);
         let ahead =
-            self.reassembly.end().map_or(0, |end| u64::from(end.distance_from(self.receive.next)));
+            self.reassembly.end().map_or(0, |end| u64::from(end.distance_from(self.space.next)));
         let memory = self.buffer.memory_for(twice + 2 * grown + ahead);
-        let memory = memory.min(receiving.greatest_buffer);
-        if memory > self.buffer.limit {
-            self.buffer.limit = memory;
-            self.buffer.clamp = self.buffer.full_window();
-        }
+        self.buffer.raise_limit(memory.min(receiving.greatest_buffer));
     }
 }

@@ -6,7 +6,7 @@
 //! Unless it is to stay in line (`SO_OOBINLINE`), it is no part of what is read, and can be asked for
 //! apart. Reading stops in front of it once.
 
-use crate::connection::Connection;
+use super::Receiver;
 use fairwind_wire::{Segment, SequenceNumber};
 
 /// The urgent byte that the application has not passed.
@@ -28,68 +28,68 @@ pub enum UrgentRead {
     Nothing,
 }
 
-impl Connection {
+impl Receiver {
     /// Notes where urgent data ends, if that is news.
     #[cold]
     pub(crate) fn note_urgent(&mut self, segment: &Segment) {
         let offset = u32::from(segment.urgent.saturating_sub(1));
         let at = segment.sequence + offset;
-        let known = self.receive.urgent;
+        let known = self.space.urgent;
         let is_news =
-            at.is_at_or_after(self.receive.next) && known.is_none_or(|known| at.is_after(known.at));
+            at.is_at_or_after(self.space.next) && known.is_none_or(|known| at.is_after(known.at));
         if !is_news {
             return;
         }
-        if known.is_some_and(|known| known.at == self.next_read()) && self.receive.unread > 0 {
+        if known.is_some_and(|known| known.at == self.next_read()) && self.space.unread > 0 {
             self.pass_urgent_byte();
         }
-        self.receive.urgent = Some(UrgentByte { at, taken: false });
+        self.space.urgent = Some(UrgentByte { at, taken: false });
     }
 
     /// The number that is read next.
-    pub(super) fn next_read(&self) -> SequenceNumber {
-        let fin = u32::from(self.receive.has_taken_fin());
-        self.receive.next - self.receive.unread - fin
+    fn next_read(&self) -> SequenceNumber {
+        let fin = u32::from(self.has_taken_fin());
+        self.space.next - self.space.unread - fin
     }
 
     /// Distance to the urgent byte, where it has arrived.
     fn to_urgent(&self) -> Option<u32> {
-        let urgent = self.receive.urgent?;
+        let urgent = self.space.urgent?;
         let distance = urgent.at.distance_from(self.next_read());
-        (distance < self.receive.unread).then_some(distance)
+        (distance < self.space.unread).then_some(distance)
     }
 
     fn is_urgent_in_line(&self) -> bool {
         self.config.receiving.urgent_in_line
     }
 
-    /// What can be read beside an urgent byte.
+    /// What can be read around an urgent byte.
     #[cold]
-    pub(super) fn readable_beside_urgent(&self) -> u32 {
+    pub(super) fn readable_around_urgent(&self) -> u32 {
         match self.to_urgent() {
-            Some(0) if self.is_urgent_in_line() => self.receive.unread,
-            Some(0) => self.receive.unread - 1,
+            Some(0) if self.is_urgent_in_line() => self.space.unread,
+            Some(0) => self.space.unread - 1,
             Some(distance) => distance,
-            None => self.receive.unread,
+            None => self.space.unread,
         }
     }
 
     /// Bytes that the application is told of when it asks (`SIOCINQ`): up to an urgent byte.
-    pub fn inquired_bytes(&self) -> u32 {
-        let all = self.receive.unread;
+    pub(crate) fn inquired_bytes(&self) -> u32 {
+        let all = self.space.unread;
         if self.is_urgent_in_line() { all } else { self.to_urgent().unwrap_or(all) }
     }
 
     /// Whether the urgent byte is what comes next (`SIOCATMARK`).
-    pub fn is_at_mark(&self) -> bool {
-        self.receive.urgent.is_some_and(|urgent| urgent.at == self.next_read())
+    pub(crate) fn is_at_mark(&self) -> bool {
+        self.space.urgent.is_some_and(|urgent| urgent.at == self.next_read())
     }
 
     /// Asks for the urgent byte apart from the stream (`MSG_OOB`), `peek`ing or for good.
-    pub fn read_urgent(&mut self, peek: bool) -> UrgentRead {
+    pub(crate) fn read_urgent(&mut self, peek: bool) -> UrgentRead {
         let arrived = self.to_urgent().is_some();
         let in_line = self.is_urgent_in_line();
-        match &mut self.receive.urgent {
+        match &mut self.space.urgent {
             Some(urgent) if !urgent.taken && !in_line => {
                 if !arrived {
                     return UrgentRead::NotYet;
@@ -106,13 +106,13 @@ impl Connection {
     pub(super) fn skip_urgent(&mut self) {
         if self.to_urgent() == Some(0) && !self.is_urgent_in_line() {
             self.pass_urgent_byte();
-            self.receive.urgent = None;
+            self.space.urgent = None;
         }
     }
 
     fn pass_urgent_byte(&mut self) {
-        self.receive.unread -= 1;
-        self.receive.read_bytes += 1;
+        self.space.unread -= 1;
+        self.space.read_bytes += 1;
         self.buffer.release(1);
     }
 
@@ -120,6 +120,6 @@ impl Connection {
     #[cold]
     pub(super) fn forget_passed_urgent(&mut self) {
         let next = self.next_read();
-        self.receive.urgent = self.receive.urgent.filter(|urgent| urgent.at.is_at_or_after(next));
+        self.space.urgent = self.space.urgent.filter(|urgent| urgent.at.is_at_or_after(next));
     }
 }

@@ -1,25 +1,40 @@
-//! The window that is offered to the peer.
+//! The offered window (RCV.WND).
 //!
 //! Source: RFC 9293 §3.8.6, RFC 7323 §2, RFC 1122 §4.2.3.3 (silly windows); Linux 6.18
 //! `tcp_select_initial_window`, `__tcp_select_window`, `tcp_select_window`.
 
+use super::Receiver;
+use super::buffer::Packet;
 use crate::config::{BufferAccounting, Config};
-use crate::connection::Connection;
-use crate::negotiation::GREATEST_SHIFT;
+use crate::handshake::negotiation::{GREATEST_SHIFT, Negotiated};
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, Segment};
 
 /// The window of a SYN and the shift of those to come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FirstWindow {
     /// In bytes.
-    pub(crate) bytes: u32,
-    pub(crate) shift: u8,
+    bytes: u32,
+    shift: u8,
     /// Largest window from now on.
-    pub(crate) clamp: u32,
+    clamp: u32,
+}
+
+impl FirstWindow {
+    /// In bytes.
+    pub(crate) fn bytes(self) -> u32 {
+        self.bytes
+    }
+
+    /// Largest window from now on.
+    pub(crate) fn clamp(self) -> u32 {
+        self.clamp
+    }
 }
 
 /// Chooses the window of a SYN (`tcp_select_initial_window`). `full` is the window of the whole
 /// buffer, `segment` what a segment of the peer can hold.
-pub(crate) fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> FirstWindow {
+fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> FirstWindow {
     let receiving = &config.receiving;
     let mut clamp = receiving.window_clamp.unwrap_or(u32::from(u16::MAX) << GREATEST_SHIFT);
     if receiving.buffer_is_set {
@@ -41,7 +56,7 @@ pub(crate) fn first_window(config: &Config, full: u32, segment: u32, scales: boo
 }
 
 /// The least shift that lets the whole receive buffer be offered (RFC 7323 §2).
-pub(crate) fn covering_shift(buffer: u32) -> u8 {
+fn covering_shift(buffer: u32) -> u8 {
     (0..GREATEST_SHIFT)
         .find(|shift| u16::try_from(buffer >> shift).is_ok())
         .unwrap_or(GREATEST_SHIFT)
@@ -54,11 +69,113 @@ const fn units_of(window: u32, shift: u8) -> u32 {
     (window >> shift) + (rest > 0) as u32
 }
 
-impl Connection {
+impl Config {
+    /// Gives the receiver a buffer that offers windows of `bytes` at most, to a peer whose segments are
+    /// full-sized, and that does not grow beyond. Set `mss` before.
+    pub fn set_receive_window(&mut self, bytes: u32) {
+        if self.receiving.accounting != BufferAccounting::Memory {
+            self.receive_buffer = bytes;
+            return;
+        }
+        let headers = self.path.ip_header_bytes + fairwind_wire::TCP_HEADER_BYTES;
+        let packet = Packet::received(headers, u32::from(self.mss));
+        let half = packet.memory_for(bytes).saturating_add(packet.memory()).div_ceil(2);
+        self.receive_buffer = half;
+        self.receiving.greatest_buffer = half.saturating_mul(2);
+    }
+}
+
+impl Receiver {
     /// Whether the buffer counts memory as Linux does.
     #[inline]
     pub(crate) fn counts_memory(&self) -> bool {
         self.config.receiving.accounting == BufferAccounting::Memory
+    }
+
+    /// Chooses the window of our SYN; `answers` for a SYN-ACK, `peer_scales` if the peer's SYN has the
+    /// window-scale option.
+    pub(crate) fn choose_first_window(&mut self, answers: bool, peer_scales: bool) {
+        let scales = self.config.window_scaling && (!answers || peer_scales);
+        let options = if answers { self.negotiated.option_bytes() } else { 0 };
+        let bytes = u32::from(self.config.mss).saturating_sub(options).max(1);
+        let full = self.buffer.full_window();
+        self.first_window = if self.counts_memory() {
+            first_window(&self.config, full, bytes, scales)
+        } else {
+            let buffer = self.config.receive_buffer;
+            let shift = if scales { covering_shift(buffer) } else { 0 };
+            FirstWindow { bytes: buffer.min(u32::from(u16::MAX)), shift, clamp: buffer }
+        };
+    }
+
+    /// The peer's SYN is known: adopts what was negotiated, and returns the window shift. `answers` if
+    /// this end was listening.
+    ///
+    /// Where both ends open at once, Linux keeps the shift of its own SYN
+    /// (`tcp_rcv_synsent_state_process`).
+    pub(crate) fn learn_peer(
+        &mut self,
+        syn: &Segment,
+        negotiated: Negotiated,
+        answers: bool,
+        now: Instant,
+    ) -> u8 {
+        self.negotiated = negotiated;
+        let peer_scales = syn.options.window_scale.is_some();
+        if answers {
+            self.choose_first_window(true, peer_scales);
+        }
+        let crosses = !answers && !syn.flags.contains(Flags::ACK);
+        let insists = crosses && self.counts_memory();
+        if !(self.config.window_scaling && (peer_scales || insists)) {
+            self.first_window.shift = 0;
+            self.first_window.clamp = self.first_window.clamp.min(u32::from(u16::MAX));
+        }
+        self.negotiated.set_receive_shift(self.first_window.shift);
+        let space = &mut self.space;
+        space.initial = syn.sequence;
+        space.next = syn.sequence + 1;
+        space.last_acknowledged = space.next;
+        space.announced = space.next + self.first_window.bytes;
+        space.offered = space.announced;
+        if let Some(stamps) = syn.options.timestamps {
+            space.recent_timestamp = stamps.value;
+            space.stamped_at = now;
+        }
+        self.first_window.shift
+    }
+
+    /// The window field of our SYN, which is not scaled (RFC 7323 §2.2).
+    pub(crate) fn announce_first_window(&mut self) -> u16 {
+        self.space.announced = self.space.next + self.first_window.bytes;
+        self.space.offered = self.space.announced;
+        u16::try_from(self.first_window.bytes).unwrap_or(u16::MAX)
+    }
+
+    /// The window of our SYN in bytes.
+    pub(crate) fn first_window_bytes(&self) -> u32 {
+        self.first_window.bytes
+    }
+
+    /// The shift of windows to come.
+    pub(crate) fn window_shift(&self) -> u8 {
+        self.first_window.shift
+    }
+
+    /// The handshake is over; `segment_bytes` is the payload of our own full segments.
+    pub(crate) fn open(&mut self, segment_bytes: u32, now: Instant) {
+        let announced_mss = self.announced_mss();
+        self.buffer.open(self.first_window, announced_mss);
+        self.segment_size.begin(announced_mss.min(segment_bytes), self.first_window.bytes);
+        let threshold = self.buffer.threshold();
+        let window = threshold.min(self.last_announced_window());
+        self.tuning.begin(window, announced_mss, self.space.next, now);
+    }
+
+    /// Payload that a segment of the peer can hold (`advmss`).
+    #[inline]
+    pub(crate) fn announced_mss(&self) -> u32 {
+        u32::from(self.config.mss).saturating_sub(self.negotiated.option_bytes())
     }
 
     /// Room within which segments are taken (RCV.WND): up to the furthest number that was ever
@@ -68,14 +185,14 @@ impl Connection {
         if self.counts_memory() {
             return self.announced_window();
         }
-        self.receive.offered.distance_from(self.receive.next)
+        self.space.offered.distance_from(self.space.next)
     }
 
     /// What is left of the window announced last (`tcp_receive_window`).
     #[inline]
     pub(crate) fn announced_window(&self) -> u32 {
-        if self.receive.announced.is_after(self.receive.next) {
-            self.receive.announced.distance_from(self.receive.next)
+        if self.space.announced.is_after(self.space.next) {
+            self.space.announced.distance_from(self.space.next)
         } else {
             0
         }
@@ -83,8 +200,8 @@ impl Connection {
 
     /// The window as it was announced last, counted from what was acknowledged then (`rcv_wnd`).
     #[inline]
-    pub(crate) fn announced_window_then(&self) -> u32 {
-        self.receive.announced.distance_from(self.receive.last_acknowledged)
+    pub(crate) fn last_announced_window(&self) -> u32 {
+        self.space.announced.distance_from(self.space.last_acknowledged)
     }
 
     /// Chooses the window field of a segment and remembers the offer.
@@ -98,7 +215,7 @@ impl Connection {
     /// What was offered before is taken all the same (RFC 7323 §2.4).
     #[inline]
     fn window_by_payload(&mut self) -> u16 {
-        let shift = self.negotiated.receive_shift;
+        let shift = self.negotiated.receive_shift();
         let free = self.free_units();
         let field = if self.is_worth_announcing(free << shift) {
             free
@@ -106,16 +223,16 @@ impl Connection {
             units_of(self.announced_window(), shift).min(free)
         };
         let field = field.min(u32::from(u16::MAX));
-        self.receive.announced = self.receive.next + (field << shift);
-        self.receive.offered = self.receive.offered.later(self.receive.announced);
+        self.space.announced = self.space.next + (field << shift);
+        self.space.offered = self.space.offered.later(self.space.announced);
         u16::try_from(field).unwrap_or(u16::MAX)
     }
 
     /// Free space of the receive buffer in units of the window field.
     #[inline]
     fn free_units(&self) -> u32 {
-        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
-        free >> self.negotiated.receive_shift
+        let free = self.config.receive_buffer.saturating_sub(self.space.unread);
+        free >> self.negotiated.receive_shift()
     }
 
     /// Whether a window of `bytes` is enough larger than the one announced.
@@ -129,32 +246,32 @@ impl Connection {
     /// is closed.
     #[inline]
     fn window_by_memory(&mut self) -> u16 {
-        if self.acknowledger.no_memory {
-            self.receive.announced = self.receive.next;
+        if self.ack_policy.has_no_memory() {
+            self.space.announced = self.space.next;
             return 0;
         }
-        let shift = self.negotiated.receive_shift;
+        let shift = self.negotiated.receive_shift();
         let current = self.announced_window();
         let mut window = self.select_window();
         if window < current && !self.may_shrink() {
             window = units_of(current, shift) << shift;
         }
-        self.receive.announced = self.receive.next + window;
-        self.receive.offered = self.receive.offered.later(self.receive.announced);
+        self.space.announced = self.space.next + window;
+        self.space.offered = self.space.offered.later(self.space.announced);
         u16::try_from(window >> shift).unwrap_or(u16::MAX)
     }
 
     fn may_shrink(&self) -> bool {
-        self.config.receiving.shrinks && self.negotiated.receive_shift > 0
+        self.config.receiving.shrinks && self.negotiated.receive_shift() > 0
     }
 
     /// The window worth offering (`__tcp_select_window`).
     #[inline]
     pub(crate) fn select_window(&mut self) -> u32 {
-        let unit = 1 << self.negotiated.receive_shift;
+        let unit = 1 << self.negotiated.receive_shift();
         let whole = self.buffer.full_window();
-        let full = self.buffer.clamp.min(whole);
-        let segment = self.segment_size.estimate.min(full);
+        let full = self.buffer.clamp().min(whole);
+        let segment = self.segment_size.estimate().min(full);
         if segment == 0 {
             return 0;
         }
@@ -163,16 +280,16 @@ impl Connection {
             free &= !(unit - 1);
         }
         if free < full / 2 {
-            self.acknowledger.quick = 0;
+            self.ack_policy.leave_quick_mode();
             free &= !(unit - 1);
             // Little is free: close the window before memory runs out.
             if free < whole / 16 || free < segment {
                 return 0;
             }
         }
-        let free = free.min(self.buffer.threshold);
-        if self.negotiated.receive_shift > 0 {
-            let shift = self.negotiated.receive_shift;
+        let free = free.min(self.buffer.threshold());
+        if self.negotiated.receive_shift() > 0 {
+            let shift = self.negotiated.receive_shift();
             return units_of(free, shift) << shift;
         }
         self.window_in_segments(free, full, segment)
@@ -181,7 +298,7 @@ impl Connection {
     /// Without scaling, whole segments are offered, and the window stays while it is less than one
     /// segment off.
     fn window_in_segments(&self, free: u32, full: u32, segment: u32) -> u32 {
-        let window = self.announced_window_then();
+        let window = self.last_announced_window();
         if window.saturating_add(segment) <= free || window > free {
             free - free % segment
         } else if segment == full && free > window + full / 2 {
@@ -195,7 +312,7 @@ impl Connection {
     /// arrived.
     #[inline]
     pub(crate) fn window_advances(&mut self) -> bool {
-        self.select_window() >= self.announced_window_then()
+        self.select_window() >= self.last_announced_window()
     }
 
     /// After the application has read: a window that was all but closed is announced anew
@@ -205,9 +322,9 @@ impl Connection {
         if self.announced_window() > u32::from(self.config.mss) * 2 {
             return;
         }
-        let free = self.free_units() << self.negotiated.receive_shift;
-        if self.state.may_receive() && self.is_worth_announcing(free) {
-            self.acknowledger.now = true;
+        let free = self.free_units() << self.negotiated.receive_shift();
+        if self.is_worth_announcing(free) {
+            self.ack_policy.set_due();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fairwind_tcp::{
     AtSending, CongestionControl, ControlFactory, Hooks, LostSegment, PluggedAlgorithm, RateSample,
-    Sender, WindowEvent,
+    TcpSock, WindowEvent,
 };
 use fairwind_units::Span;
 use std::sync::{Arc, Mutex};
@@ -36,17 +36,17 @@ impl CongestionControl for Watched {
         self.control.hooks()
     }
 
-    fn init(&mut self, sender: &mut Sender) {
+    fn init(&mut self, sender: &mut TcpSock) {
         self.control.init(sender);
     }
 
-    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
         self.control.ssthresh(sender)
     }
 
     fn cong_control(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut TcpSock,
         acknowledgment: u32,
         flags: i32,
         sample: &RateSample,
@@ -67,15 +67,15 @@ impl CongestionControl for Watched {
         });
     }
 
-    fn set_state(&mut self, sender: &mut Sender, state: u8) {
+    fn set_state(&mut self, sender: &mut TcpSock, state: u8) {
         self.control.set_state(sender, state);
     }
 
-    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
+    fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {
         self.control.cwnd_event(sender, event);
     }
 
-    fn segment_lost(&mut self, sender: &mut Sender, lost: &LostSegment) {
+    fn segment_lost(&mut self, sender: &mut TcpSock, lost: &LostSegment) {
         self.control.segment_lost(sender, lost);
     }
 
@@ -83,7 +83,7 @@ impl CongestionControl for Watched {
         self.control.segment_sampled(at_sending);
     }
 
-    fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
+    fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         self.control.undo_cwnd(sender)
     }
 }

@@ -144,7 +144,7 @@ fn an_unknown_cookie_is_answered_by_a_valid_one_and_the_data_is_sent_again() {
     assert_eq!(again.len(), 1, "the acknowledgment travels with the data");
     assert_eq!((again[0].sequence, again[0].payload_bytes), (SequenceNumber::new(1001), 500));
     assert_eq!(client.fast_open_failure(), Some(FastOpenFailure::DataNotAcknowledged));
-    let lesson = client.take_fast_open_lesson().unwrap();
+    let lesson = client.take_fast_open_update().unwrap();
     assert_eq!(lesson.cookie.map(|option| option.cookie), Some(cookie(1)));
     server.on_segment(now, &again[0]);
     assert_eq!(server.readable_bytes(), 500);
@@ -176,7 +176,7 @@ fn a_lost_syn_is_repeated_without_data_and_cookie() {
     let data = poll(&mut client, later);
     assert_eq!((data[0].sequence, data[0].payload_bytes), (SequenceNumber::new(1001), 500));
     assert_eq!(client.fast_open_failure(), Some(FastOpenFailure::SynRetransmitted));
-    assert!(client.take_fast_open_lesson().unwrap().data_was_dropped);
+    assert!(client.take_fast_open_update().unwrap().data_was_dropped);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::pair::{End, Fate, Line, Pair};
 use fairwind_tcp::{
     AskedAcknowledgment, Config, CongestionAlgorithm, CongestionControl, ControlFactory,
-    EcnFeedback, Hooks, PluggedAlgorithm, Profile, Sender, WindowEvent,
+    EcnFeedback, Hooks, PluggedAlgorithm, Profile, TcpSock, WindowEvent,
 };
 use fairwind_units::Instant;
 use fairwind_wire::{Ecn, Flags};
@@ -29,15 +29,15 @@ impl CongestionControl for Follower {
         Hooks::NEEDS_ECN.and(Hooks::CWND_EVENT).and(Hooks::SSTHRESH)
     }
 
-    fn init(&mut self, sender: &mut Sender) {
+    fn init(&mut self, sender: &mut TcpSock) {
         self.expected = sender.expected;
     }
 
-    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
         sender.window
     }
 
-    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
+    fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {
         let is_marked = match event {
             WindowEvent::MarkedData => true,
             WindowEvent::UnmarkedData => false,

@@ -3,7 +3,7 @@
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
     AtSending, Config, CongestionAlgorithm, CongestionControl, ControlFactory, Hooks, LostSegment,
-    PluggedAlgorithm, Profile, RateSample, Sender,
+    PluggedAlgorithm, Profile, RateSample, TcpSock,
 };
 use fairwind_units::Span;
 use std::sync::{Arc, Mutex};
@@ -25,11 +25,11 @@ impl CongestionControl for Listener {
         Hooks::CONG_CONTROL.and(Hooks::SEGMENTS)
     }
 
-    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+    fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
         sender.threshold
     }
 
-    fn segment_lost(&mut self, _: &mut Sender, lost: &LostSegment) {
+    fn segment_lost(&mut self, _: &mut TcpSock, lost: &LostSegment) {
         self.0.lock().unwrap().lost.push(*lost);
     }
 
@@ -37,7 +37,7 @@ impl CongestionControl for Listener {
         self.0.lock().unwrap().sampled.push(*at_sending);
     }
 
-    fn cong_control(&mut self, sender: &mut Sender, _: u32, _: i32, _: &RateSample) {
+    fn cong_control(&mut self, sender: &mut TcpSock, _: u32, _: i32, _: &RateSample) {
         sender.window = 10;
     }
 }

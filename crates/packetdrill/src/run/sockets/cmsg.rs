@@ -16,7 +16,7 @@ use crate::run::error_queue::{ExtendedError, Form};
 
 use crate::run::host::{self, Host};
 use crate::script::Expression;
-use fairwind_tcp::Complaint;
+use fairwind_tcp::IcmpError;
 use fairwind_units::{Instant, Span};
 
 /// A control message.
@@ -123,13 +123,13 @@ impl Sockets {
 impl Sockets {
     /// An open connection lives on when the path complains of it; but with `IP_RECVERR` the next call
     /// is reported (Linux `tcp_v4_err`).
-    pub(crate) fn on_icmp_error(&mut self, index: usize, complaint: Complaint, host: &mut Host) {
+    pub(crate) fn on_icmp_error(&mut self, index: usize, complaint: IcmpError, host: &mut Host) {
         let role = |socket: &&Socket| matches!(socket.role, Role::Connected { endpoint, .. } if endpoint == index);
         let Some(socket) = self.open.values().find(role) else { return };
         let asked = ["IP_RECVERR", "IPV6_RECVERR"];
         let asks = asked.iter().any(|name| socket.held.get(*name).is_some_and(|set| *set != 0));
         let endpoint = &mut host.endpoints[index];
-        if let Complaint::Unreachable(reason) = complaint
+        if let IcmpError::Unreachable(reason) = complaint
             && asks
             && endpoint.established
             && !endpoint.is_over()

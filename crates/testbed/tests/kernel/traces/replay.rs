@@ -1,7 +1,7 @@
 //! Recorded calls, made anew of the native form.
 
 use super::tape::Call;
-use fairwind_tcp::{CongestionControl, PRIVATE_WORDS, PluggedAlgorithm, Sender, WindowEvent};
+use fairwind_tcp::{CongestionControl, PRIVATE_WORDS, PluggedAlgorithm, TcpSock, WindowEvent};
 use std::collections::{BTreeMap, HashMap};
 
 /// What came of it: how often each hook was called and left the same behind.
@@ -22,7 +22,7 @@ struct Connection {
 
 /// What a call leaves behind, gives, and asks for.
 struct Left {
-    sender: Sender,
+    sender: TcpSock,
     answer: Option<u32>,
     /// The number that an acknowledgment is to have.
     asked: Option<u32>,
@@ -132,7 +132,7 @@ fn event(number: u64) -> WindowEvent {
 }
 
 /// The fields that an algorithm may write.
-fn written(sender: &Sender) -> impl PartialEq + std::fmt::Debug + use<> {
+fn written(sender: &TcpSock) -> impl PartialEq + std::fmt::Debug + use<> {
     (
         sender.window,
         sender.credit,

@@ -1,6 +1,6 @@
 //! What the kernel called, word by word as `recorder.h` tells it.
 
-use fairwind_tcp::{AckReport, PRIVATE_WORDS, RateSample, Sender};
+use fairwind_tcp::{AckReport, PRIVATE_WORDS, RateSample, TcpSock};
 
 /// Hooks that algorithms here have.
 pub(crate) const HOOKS: [&str; 10] = [
@@ -32,7 +32,7 @@ pub(crate) struct Call {
     pub(crate) asked_number: u32,
     /// Those of `cong_control` are two, and then the fields of the sample.
     pub(crate) arguments: [u64; ARGUMENTS],
-    pub(crate) sender: Sender,
+    pub(crate) sender: TcpSock,
 }
 
 impl Call {
@@ -120,8 +120,8 @@ fn sender(
     words: &mut Words<impl Iterator<Item = u64>>,
     jiffies: u64,
     ticks_per_second: u64,
-) -> Sender {
-    let mut sender = Sender::default();
+) -> TcpSock {
+    let mut sender = TcpSock::default();
     sender.control.pacing.rate = words.take();
     sender.control.pacing.greatest_rate = words.take();
     sender.control.pacing.status = words.narrow();

@@ -1,0 +1,92 @@
+//! Control segments that go out ahead of data: resets, early acknowledgments, SYN.
+
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+use std::collections::VecDeque;
+
+/// Control segments that wait. They are rare, so one flag shows that there is none.
+#[derive(Debug, Default)]
+pub(super) struct ControlSegments {
+    /// There may be one.
+    is_any: bool,
+    /// SYN, or SYN-ACK, is to be sent.
+    syn: bool,
+    /// An answer to a segment that belongs to no connection, or cannot be right.
+    reset: Option<Box<Segment>>,
+    /// Acknowledgments from before the last segment was processed.
+    acknowledgments: VecDeque<Segment>,
+    /// A reset of this connection, at this number.
+    own_reset: Option<SequenceNumber>,
+}
+
+/// The next control segment.
+#[derive(Debug)]
+pub(super) enum ControlSegment {
+    /// A reset that answers a segment.
+    Reset(Box<Segment>),
+    /// A complete acknowledgment.
+    Acknowledgment(Segment),
+    /// A reset of this connection, at this number.
+    OwnReset(SequenceNumber),
+    /// SYN, or SYN-ACK.
+    Syn,
+}
+
+impl ControlSegments {
+    /// A SYN, or SYN-ACK, is due, or no longer.
+    pub(super) fn set_syn(&mut self, due: bool) {
+        self.is_any |= due;
+        self.syn = due;
+    }
+
+    /// A reset answers a segment that belongs to no connection (RFC 9293 §3.10.7.1).
+    pub(super) fn reset(&mut self, segment: &Segment) {
+        self.is_any = true;
+        let reply = Segment {
+            source_port: segment.destination_port,
+            destination_port: segment.source_port,
+            ..Segment::default()
+        };
+        let reset = if segment.flags.contains(Flags::ACK) {
+            Segment { sequence: segment.acknowledgment, flags: Flags::RST, ..reply }
+        } else {
+            Segment { acknowledgment: segment.end(), flags: Flags::RST | Flags::ACK, ..reply }
+        };
+        self.reset = Some(Box::new(reset));
+    }
+
+    /// An acknowledgment goes out as it was before the last segment was processed.
+    pub(super) fn acknowledge(&mut self, acknowledgment: Segment) {
+        self.is_any = true;
+        self.acknowledgments.push_back(acknowledgment);
+    }
+
+    /// A reset ends this connection.
+    pub(super) fn reset_own(&mut self, sequence: SequenceNumber) {
+        self.is_any = true;
+        self.own_reset = Some(sequence);
+    }
+
+    /// Whether any may wait.
+    #[inline]
+    pub(super) fn is_any(&self) -> bool {
+        self.is_any
+    }
+
+    /// The next one, if any.
+    pub(super) fn next(&mut self) -> Option<ControlSegment> {
+        if let Some(reset) = self.reset.take() {
+            return Some(ControlSegment::Reset(reset));
+        }
+        if let Some(acknowledgment) = self.acknowledgments.pop_front() {
+            return Some(ControlSegment::Acknowledgment(acknowledgment));
+        }
+        if let Some(sequence) = self.own_reset.take() {
+            return Some(ControlSegment::OwnReset(sequence));
+        }
+        if std::mem::take(&mut self.syn) {
+            return Some(ControlSegment::Syn);
+        }
+        self.is_any = false;
+        None
+    }
+}

@@ -1,0 +1,663 @@
+//! Processing of an arriving segment, in the order of RFC 9293 §3.10.7, and of ICMP errors.
+//!
+//! Source: Linux 6.18 `tcp_rcv_established`, `tcp_rcv_state_process`, `tcp_validate_incoming`,
+//! `tcp_check_req`, `tcp_timewait_state_process`, `tcp_v4_err`.
+
+use super::Connection;
+use super::time_wait::TimeWaitAction;
+use crate::config::{AckAcceptance, ControlAcceptance};
+use crate::event::Event;
+use crate::handshake::negotiation::Negotiated;
+use crate::handshake::{Handshake, is_pure_syn};
+use crate::icmp::{IcmpError, Unreachable};
+use crate::receiver::{FinArrival, Placement};
+use crate::sender::congestion::plugged::WindowEvent;
+use crate::state::State;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+
+/// Between a reset for a wrong answer and the next SYN (`TCP_TIMEOUT_MIN`, two ticks of 1 ms).
+const AFTER_RESET: Span = Span::from_millis(2);
+
+impl Connection {
+    /// Processes a segment that has arrived. Drain [`poll_segment`](Self::poll_segment) and
+    /// [`poll_event`](Self::poll_event) afterwards.
+    #[inline]
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if self.state != State::Closed {
+            self.receiver.count(segment);
+        }
+        self.sender.note_instant(now);
+        match self.state {
+            State::Closed => self.on_segment_when_closed(segment),
+            State::Listen => self.on_segment_when_listening(segment, now),
+            State::SynSent => self.on_segment_in_syn_sent(segment, now),
+            State::TimeWait => self.on_segment_in_time_wait(segment, now),
+            State::FinWait2 if self.is_orphan => self.on_segment_in_time_wait(segment, now),
+            _ => self.on_segment_when_synchronised(segment, now),
+        }
+        self.check_invariants();
+    }
+
+    fn on_segment_when_closed(&mut self, segment: &Segment) {
+        if !segment.flags.contains(Flags::RST) {
+            self.control_segments.reset(segment);
+        }
+    }
+
+    /// LISTEN (RFC 9293 §3.10.7.2).
+    fn on_segment_when_listening(&mut self, segment: &Segment, now: Instant) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.control_segments.reset(segment);
+        } else if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN) {
+            self.learn_peer(segment, now);
+            self.sender.on_syn_ecn(segment);
+            if self.config.growth.shares {
+                self.push_event(Event::PeerAsks);
+            }
+            if self.handshake.fast_open_mut().on_syn(segment) {
+                self.open_early(segment, now);
+            }
+            self.set_state(State::SynReceived);
+            self.control_segments.set_syn(true);
+        }
+    }
+
+    /// The peer's SYN brought data with a valid Fast Open cookie.
+    fn open_early(&mut self, syn: &Segment, now: Instant) {
+        self.receiver.open(self.sender.segment_bytes(), now);
+        self.sender.open_early(now);
+        self.receiver.take_syn_data(syn);
+        self.push_event(Event::OpenedEarly);
+    }
+
+    /// SYN-SENT (RFC 9293 §3.10.7.3).
+    fn on_segment_in_syn_sent(&mut self, segment: &Segment, now: Instant) {
+        let acknowledges = segment.flags.contains(Flags::ACK);
+        let acceptable = self.sender.acknowledges_syn(segment.acknowledgment);
+        if acknowledges && !acceptable {
+            self.repeat_syn_soon(now);
+        }
+        let is_ours = acceptable && self.handshake.is_echo_of_syn(segment, &self.config, now);
+        if acknowledges && !is_ours {
+            if !segment.flags.contains(Flags::RST) {
+                self.control_segments.reset(segment);
+            }
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            if acknowledges {
+                self.be_reset();
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.learn_peer(segment, now);
+        if acknowledges {
+            self.sender.on_syn_ack_ecn(segment);
+            self.sender.update_send_window(segment, u32::from(segment.window));
+            self.establish(segment, now);
+            self.receiver.ack_handshake(self.handshake.fast_open().has_data_waiting(), now);
+            if self.handshake.fast_open().was_tried() {
+                self.sender.remove_acked_syn_data(segment, now);
+                self.on_fast_open_answer(segment, now);
+            }
+        } else {
+            // Both ends opened at once: answer with SYN-ACK.
+            if self.handshake.on_crossing_syn() {
+                self.sender.forget_syn_retransmission();
+            }
+            self.sender.on_crossing_syn_ecn(segment);
+            self.sender.on_larger_window(u32::from(segment.window));
+            self.set_state(State::SynReceived);
+            self.control_segments.set_syn(true);
+        }
+    }
+
+    /// Something else answers: an old connection of the peer's, which our reset ends. The SYN is
+    /// repeated as soon as that has arrived, once (Linux `tcp_rcv_synsent_state_process`).
+    #[cold]
+    fn repeat_syn_soon(&mut self, now: Instant) {
+        if self.config.receiving.repeats_syn_after_reset && self.sender.timeouts() == 0 {
+            self.sender.set_retransmission_timer(now, AFTER_RESET);
+        }
+    }
+
+    /// What the answer to a SYN with Fast Open says of the cookie and the data (Linux
+    /// `tcp_rcv_fastopen_synack`). Data that it does not acknowledge is sent again; that is no sign of
+    /// congestion (`tcp_non_congestion_loss_retransmit`).
+    #[cold]
+    fn on_fast_open_answer(&mut self, answer: &Segment, now: Instant) {
+        let outstanding = self.sender.has_outstanding();
+        let repeated = self.handshake.transmissions() > 1;
+        self.handshake.fast_open_mut().on_answer(answer, outstanding, repeated);
+        if outstanding {
+            self.sender.repeat_without_reduction(now);
+        } else {
+            self.sender.count_syn_and_data_once();
+            self.receiver.take_syn_data(answer);
+        }
+    }
+
+    /// Takes the peer's initial number and options from its SYN.
+    fn learn_peer(&mut self, syn: &Segment, now: Instant) {
+        let mut negotiated = Negotiated::from_peer(&self.config, syn);
+        self.handshake.learn_peer(syn);
+        let listens = self.state == State::Listen;
+        let shift = self.receiver.learn_peer(syn, negotiated, listens, now);
+        negotiated.set_receive_shift(shift);
+        self.sender.learn_peer(syn, negotiated);
+    }
+
+    /// Our SYN is acknowledged: the connection is open.
+    fn establish(&mut self, segment: &Segment, now: Instant) {
+        let is_passive = self.handshake.is_passive();
+        let opened_early = self.handshake.fast_open().opened_early();
+        let crossed = !is_passive && self.state == State::SynReceived;
+        if !opened_early {
+            self.receiver.open(self.sender.segment_bytes(), now);
+        }
+        let rtt = if self.handshake.transmissions() == 1 {
+            Some(now.saturating_since(self.handshake.syn_sent_at()))
+        } else {
+            None
+        };
+        let echo = Handshake::echo(segment);
+        self.sender.on_handshake(rtt, echo, self.handshake.syn_sent_at(), is_passive, now);
+        if opened_early {
+            self.sender.undo_early_loss(segment, now);
+        } else {
+            let spurious = self.handshake.is_echo_of_first_syn(segment);
+            self.sender.set_initial_window(spurious);
+        }
+        self.share_receiver_view();
+        self.sender.begin_transfer(is_passive, crossed, now);
+        self.adopt_control_requests();
+        self.keep_alive.begin(&self.config.patience.keep_alive, now);
+        self.sender.grow_send_buffer();
+        self.sender.begin_mtu_search(now);
+        let (finished, shut_down) = self.handshake.fast_open_mut().establish();
+        let closed = self.sender.is_fin_waiting() || finished;
+        self.set_state(if closed { State::FinWait1 } else { State::Established });
+        self.push_event(Event::Established);
+        if shut_down {
+            self.close();
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4, step by step; a step that returns `false` ends the processing.
+    #[inline]
+    fn on_segment_when_synchronised(&mut self, segment: &Segment, now: Instant) {
+        if !segment.flags.intersects(Flags::ACK | Flags::RST | Flags::SYN)
+            || !self.is_acceptable(segment, now)
+        {
+            return self.sender.hold_new_data();
+        }
+        let opens = self.state == State::SynReceived;
+        if !self.process_ack(segment, now) {
+            if !opens {
+                self.sender.hold_new_data();
+            }
+            return;
+        }
+        self.receiver.measure_by_echo(segment, now);
+        if segment.flags.contains(Flags::URG) {
+            self.receiver.note_urgent(segment);
+        }
+        if segment.sequence_length() > 0 {
+            self.process_data(segment, now);
+        }
+        self.receiver.check_ack(self.sender.smoothed_rtt(), now);
+    }
+
+    /// Steps 1, 2 and 4: whether the segment is processed further; it is answered here if not.
+    #[inline]
+    fn is_acceptable(&mut self, segment: &Segment, now: Instant) -> bool {
+        if self.state == State::SynReceived && self.handshake.is_passive() {
+            return self.is_acceptable_when_half_open(segment, now);
+        }
+        if let Some(age) = self.receiver.timestamp_age(segment)
+            && self.is_too_old(segment, age, now)
+        {
+            self.on_old_duplicate(segment, now);
+            return false;
+        }
+        if !self.receiver.is_in_window(segment) && !self.is_simultaneous_open(segment) {
+            self.on_out_of_window(segment, now);
+            return false;
+        }
+        if segment.flags.intersects(Flags::RST | Flags::SYN) {
+            return self.check_control(segment, now);
+        }
+        true
+    }
+
+    #[cold]
+    fn is_too_old(&self, segment: &Segment, age: i32, now: Instant) -> bool {
+        let (rto, oldest) = (self.sender.rto(), self.sender.oldest_unacked());
+        self.receiver.is_too_old(segment, age, rto, oldest, now)
+    }
+
+    /// The peer's SYN-ACK after both ends sent SYN at once repeats its SYN, which has been accepted
+    /// (RFC 9293 §3.5, figure 7).
+    fn is_simultaneous_open(&self, segment: &Segment) -> bool {
+        self.state == State::SynReceived
+            && segment.flags.contains(Flags::SYN | Flags::ACK)
+            && segment.end() == self.receiver.next()
+            && segment.acknowledgment == self.sender.next()
+    }
+
+    /// Answers an old duplicate; an old ACK may be dropped.
+    #[cold]
+    fn on_old_duplicate(&mut self, segment: &Segment, now: Instant) {
+        if segment.flags.contains(Flags::SYN) {
+            self.challenge(now);
+        } else if !self.receiver.drops_old_ack(segment) {
+            self.answer_unacceptable(segment, now);
+        }
+    }
+
+    /// An acknowledgment answers it, unless it is a reset.
+    #[cold]
+    fn on_out_of_window(&mut self, segment: &Segment, now: Instant) {
+        if segment.flags.contains(Flags::RST) {
+            if self.receiver.is_reset_behind_fin(segment, self.state) {
+                self.be_reset();
+            }
+        } else if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
+            // Both opened at once, and our SYN-ACK was lost.
+            self.control_segments.set_syn(true);
+        } else if segment.flags.contains(Flags::SYN) {
+            self.challenge(now);
+        } else {
+            self.answer_unacceptable(segment, now);
+        }
+    }
+
+    /// Answers an unacceptable segment: not too often if it carries no data.
+    #[cold]
+    fn answer_unacceptable(&mut self, segment: &Segment, now: Instant) {
+        let has_data = segment.sequence_length() > 0 && !segment.flags.contains(Flags::SYN);
+        if has_data || self.response_limit.allows_response(&self.config, now) {
+            self.receiver.answer_unacceptable(segment);
+        }
+    }
+
+    /// A challenge ACK: a peer that has lost track answers with a reset (RFC 5961 §3, §7).
+    #[cold]
+    fn challenge(&mut self, now: Instant) {
+        if self.response_limit.allows_challenge(&self.config, now) {
+            self.receiver.send_ack_now();
+        }
+    }
+
+    /// A reset or a SYN within the window.
+    #[cold]
+    fn check_control(&mut self, segment: &Segment, now: Instant) -> bool {
+        let control = self.config.receiving.control;
+        if segment.flags.contains(Flags::RST) {
+            if control == ControlAcceptance::Window
+                || self.receiver.is_reset_exact(segment, self.state)
+            {
+                self.be_reset();
+            } else if control == ControlAcceptance::Challenged {
+                self.challenge(now);
+            }
+            return false;
+        }
+        if self.is_simultaneous_open(segment) {
+            return true;
+        }
+        if control == ControlAcceptance::Challenged {
+            self.challenge(now);
+        } else {
+            self.reset_by(segment);
+        }
+        false
+    }
+
+    /// SYN-RECEIVED after the peer's SYN (Linux `tcp_check_req`): whether the segment may end the
+    /// handshake; it is answered here if not.
+    #[cold]
+    fn is_acceptable_when_half_open(&mut self, segment: &Segment, now: Instant) -> bool {
+        let old = self
+            .receiver
+            .timestamp_age(segment)
+            .is_some_and(|age| self.is_too_old(segment, age, now));
+        if segment.sequence == self.receiver.initial() && is_pure_syn(segment) && !old {
+            self.answer_repeated_syn(now);
+            return false;
+        }
+        let rst = segment.flags.contains(Flags::RST);
+        let foreign = segment.flags.contains(Flags::ACK)
+            && !self.is_early()
+            && segment.acknowledgment != self.sender.initial() + 1;
+        if foreign {
+            if !rst {
+                self.control_segments.reset(segment);
+            }
+            return false;
+        }
+        if old || !self.receiver.is_in_first_window(segment) {
+            if !rst && self.response_limit.allows_response(&self.config, now) {
+                self.receiver.send_ack_now();
+            }
+            return false;
+        }
+        let is_bare = segment.end() == self.receiver.initial() + 1;
+        let timeouts = self.sender.timeouts();
+        self.check_control_when_half_open(segment)
+            && !self.handshake.defers(is_bare, timeouts, &self.config)
+    }
+
+    /// Our SYN-ACK was lost, it seems: again, and the timer starts anew.
+    fn answer_repeated_syn(&mut self, now: Instant) {
+        if self.response_limit.allows_response(&self.config, now) {
+            self.control_segments.set_syn(true);
+            self.sender.set_retransmission_timer(now, self.sender.rto());
+        }
+    }
+
+    /// A reset anywhere in the window ends the attempt, another SYN does so with a reset.
+    fn check_control_when_half_open(&mut self, segment: &Segment) -> bool {
+        if segment.flags.contains(Flags::RST) {
+            self.be_reset();
+            return false;
+        }
+        if segment.flags.contains(Flags::SYN) && segment.sequence != self.receiver.initial() {
+            self.reset_by(segment);
+            return false;
+        }
+        segment.flags.contains(Flags::ACK)
+    }
+
+    /// Step 5: processes the acknowledgment; `false` ends the processing of the segment.
+    #[inline]
+    fn process_ack(&mut self, segment: &Segment, now: Instant) -> bool {
+        if !segment.flags.contains(Flags::ACK) {
+            return false;
+        }
+        if self.state == State::SynReceived && !self.complete_handshake(segment, now) {
+            return false;
+        }
+        if segment.acknowledgment.is_after(self.sender.next()) {
+            self.on_unsent_acknowledged(now);
+            return false;
+        }
+        if segment.acknowledgment.is_before(self.sender.oldest_unacked()) {
+            self.sender.on_old_ack(segment, now);
+            return self.is_old_ack_credible(segment, now);
+        }
+        self.receiver.note_timestamp(segment, now);
+        if segment.flags.contains(Flags::CWR) {
+            self.receiver.accept_cwr(segment);
+        }
+        self.share_receiver_view();
+        let fin_acked = self.sender.on_ack(segment, now);
+        self.adopt_control_requests();
+        if fin_acked {
+            self.on_fin_acked(segment, now);
+        }
+        true
+    }
+
+    fn complete_handshake(&mut self, segment: &Segment, now: Instant) -> bool {
+        let of_syn = segment.acknowledgment == self.sender.initial() + 1;
+        if !of_syn && !self.sender.acknowledges_syn(segment.acknowledgment) {
+            self.control_segments.reset(segment);
+            return false;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            // Both ends opened at once. The window of a SYN is never scaled (RFC 7323 §2.2), and
+            // there is nothing else in this segment.
+            self.sender.update_send_window(segment, u32::from(segment.window));
+            self.establish(segment, now);
+            // Its SYN has been accepted before: a duplicate.
+            self.receiver.note_duplicate(segment.sequence, segment.end());
+            self.receiver.send_ack_now();
+            return false;
+        }
+        self.sender.update_send_window(segment, self.sender.scaled_window(segment));
+        self.establish(segment, now);
+        true
+    }
+
+    /// Something not sent yet is acknowledged (RFC 9293 §3.10.7.4): answered like other attempts to
+    /// guess (Linux `tcp_ack`).
+    #[cold]
+    fn on_unsent_acknowledged(&mut self, now: Instant) {
+        match self.config.receiving.acknowledgments {
+            AckAcceptance::Range => self.receiver.send_ack_now(),
+            AckAcceptance::Recent => self.challenge(now),
+        }
+    }
+
+    /// An ACK older than anything that could be in flight is forged (RFC 5961 §5.2).
+    #[cold]
+    fn is_old_ack_credible(&mut self, segment: &Segment, now: Instant) -> bool {
+        let guarded = self.config.receiving.acknowledgments != AckAcceptance::Range;
+        if !guarded || self.sender.may_have_been_in_flight(segment.acknowledgment) {
+            return true;
+        }
+        self.challenge(now);
+        false
+    }
+
+    /// Steps 7 and 8: the segment's data and FIN.
+    #[inline]
+    fn process_data(&mut self, segment: &Segment, now: Instant) {
+        if self.state != State::Established && !self.accepts_data(segment) {
+            return;
+        }
+        match self.receiver.place(segment) {
+            Placement::InOrder => self.on_in_order_data(segment, now),
+            Placement::OutOfOrder => self.on_out_of_order_data(segment, now),
+            Placement::Refused => {}
+        }
+    }
+
+    /// After the peer's FIN only duplicates come; new data that nobody reads ends the connection.
+    #[cold]
+    fn accepts_data(&mut self, segment: &Segment) -> bool {
+        let next = self.receiver.next();
+        if !self.state.may_receive() && segment.sequence.is_at_or_after(next) {
+            return false;
+        }
+        let payload_end = segment.sequence + segment.payload_bytes;
+        let is_new = segment.payload_bytes > 0 && payload_end.is_after(next);
+        if is_new && (self.receiver.is_shut() || !self.state.may_receive()) {
+            self.reset_by(segment);
+            return false;
+        }
+        true
+    }
+
+    #[inline]
+    fn on_in_order_data(&mut self, segment: &Segment, now: Instant) {
+        let before = self.receiver.next();
+        let Some(packet) = self.receiver.take_in_order(segment, self.sender.rto(), now) else {
+            return;
+        };
+        if segment.payload_bytes > 0 && self.sender.is_ecn_negotiated() {
+            self.check_ce_mark(segment, now);
+        }
+        match self.receiver.finish_in_order(segment, packet, before) {
+            FinArrival::None => {}
+            FinArrival::InSegment => self.take_fin(now),
+            FinArrival::AfterHole => {
+                self.take_fin(now);
+                self.receiver.ack_at_once();
+            }
+        }
+    }
+
+    #[cold]
+    fn on_out_of_order_data(&mut self, segment: &Segment, now: Instant) {
+        if self.sender.is_ecn_negotiated() {
+            self.check_ce_mark(segment, now);
+        }
+        let Some(arrival) = self.receiver.begin_out_of_order(segment) else { return };
+        if self.receiver.must_ack_before(&arrival) {
+            let acknowledgment = self.compose_ack(now);
+            self.control_segments.acknowledge(acknowledgment);
+        }
+        self.receiver.insert_out_of_order(arrival, self.is_orphan);
+    }
+
+    /// The code point of data that has arrived (Linux `tcp_data_ecn_check`). An acknowledgment that the
+    /// congestion control requests goes out ahead of everything else (RFC 8257 §3.2).
+    #[cold]
+    fn check_ce_mark(&mut self, segment: &Segment, now: Instant) {
+        let mark = segment.traffic_class.ecn();
+        if mark != Ecn::NotEct && self.sender.needs_ecn() {
+            let marked = mark == Ecn::Ce;
+            let event = if marked { WindowEvent::MarkedData } else { WindowEvent::UnmarkedData };
+            self.share_receiver_view();
+            let requested = self.sender.notify_ce_mark(event);
+            self.adopt_control_requests();
+            if let Some(requested) = requested {
+                let acknowledgment = self.compose_requested_ack(requested, now);
+                self.control_segments.acknowledge(acknowledgment);
+            }
+        }
+        self.receiver.on_code_point(mark);
+    }
+
+    /// Everything before the peer's FIN has arrived, and FIN (RFC 9293 §3.6; Linux `tcp_fin`).
+    #[cold]
+    fn take_fin(&mut self, now: Instant) {
+        self.receiver.take_fin();
+        self.push_event(Event::PeerFinished);
+        match self.state {
+            State::Established => {
+                self.set_state(State::CloseWait);
+                self.receiver.delay_ack_of_fin();
+            }
+            State::FinWait1 => {
+                self.receiver.send_ack_now();
+                self.set_state(State::Closing);
+            }
+            _ => {
+                self.receiver.send_ack_now();
+                self.enter_time_wait(now);
+            }
+        }
+    }
+
+    /// Our FIN is acknowledged.
+    #[cold]
+    fn on_fin_acked(&mut self, segment: &Segment, now: Instant) {
+        if self.config.growth.shares {
+            self.push_event(Event::AllAcknowledged);
+        }
+        match self.state {
+            State::FinWait1 if self.is_orphan && self.config.receiving.finish_timeout.is_none() => {
+                self.reset_by(segment);
+            }
+            State::FinWait1 => {
+                self.set_state(State::FinWait2);
+                if self.is_orphan {
+                    self.await_fin_as_orphan(now);
+                }
+            }
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => {
+                self.become_closed();
+                self.push_event(Event::Closed);
+            }
+            _ => {}
+        }
+    }
+
+    /// TIME-WAIT, and FIN-WAIT-2 without an application.
+    fn on_segment_in_time_wait(&mut self, segment: &Segment, now: Instant) {
+        let action = if self.state == State::FinWait2 {
+            TimeWaitAction::for_orphan(segment, &self.receiver)
+        } else {
+            TimeWaitAction::for_segment(segment, &self.receiver, &self.config)
+        };
+        if action.restarts_timer() {
+            self.time_wait.set(now, self.config.time_wait);
+        }
+        match action {
+            TimeWaitAction::Ignore => {}
+            TimeWaitAction::NoteTimestamp | TimeWaitAction::RestartAndNoteTimestamp => {
+                self.receiver.note_timestamp(segment, now);
+            }
+            TimeWaitAction::End => {
+                self.become_closed();
+                self.push_event(Event::Closed);
+            }
+            TimeWaitAction::Reset => self.reset_by(segment),
+            TimeWaitAction::TakeFin => {
+                self.receiver.note_timestamp(segment, now);
+                self.take_fin(now);
+            }
+            TimeWaitAction::Answer | TimeWaitAction::RestartAndAnswer => {
+                let has_data = segment.sequence_length() > 0 && !segment.flags.contains(Flags::SYN);
+                if has_data || self.response_limit.allows_response(&self.config, now) {
+                    self.receiver.send_ack_now();
+                }
+            }
+        }
+    }
+
+    /// Processes an ICMP error about a segment of this connection that began at `quoted`. Drain
+    /// [`poll_segment`](Self::poll_segment) and [`poll_event`](Self::poll_event) afterwards.
+    ///
+    /// Source: Linux `tcp_v4_err`, `tcp_v4_mtu_reduced`; RFC 1122 §4.2.3.9, RFC 5927 §4 (only errors
+    /// about outstanding segments are accepted).
+    #[cold]
+    pub fn on_icmp_error(&mut self, now: Instant, quoted: SequenceNumber, error: IcmpError) {
+        let outstanding = quoted.is_at_or_after(self.sender.oldest_unacked())
+            && quoted.is_at_or_before(self.sender.next());
+        if !outstanding || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
+            return;
+        }
+        self.share_receiver_view();
+        match error {
+            IcmpError::TooLarge { mtu } => self.sender.on_packet_too_big(mtu, now),
+            IcmpError::Unreachable(reason) => self.on_unreachable(reason, quoted, now),
+        }
+        self.adopt_control_requests();
+        self.check_invariants();
+    }
+
+    /// Before the connection is open an error ends the attempt; afterwards it is noted, and
+    /// transmission goes on (RFC 1122 §4.2.3.9).
+    fn on_unreachable(&mut self, reason: Unreachable, quoted: SequenceNumber, now: Instant) {
+        let no_route = matches!(reason, Unreachable::Network | Unreachable::Host);
+        let is_early = self.is_early();
+        match self.state {
+            // One that is in use early and has been accepted is treated as open (Linux `tcp_v4_err`).
+            State::SynReceived if is_early && self.handshake.fast_open().is_accepted() => {
+                self.sender.set_soft_error(reason);
+            }
+            State::SynReceived if !is_early => {
+                if no_route {
+                    self.become_closed();
+                    self.push_event(Event::Closed);
+                }
+            }
+            State::SynSent | State::SynReceived => {
+                self.become_closed();
+                self.push_event(Event::Unreachable(reason));
+            }
+            _ => {
+                if self.config.path.tells_complaints {
+                    self.push_event(Event::Unreachable(reason));
+                } else {
+                    self.sender.set_soft_error(reason);
+                }
+                if no_route {
+                    self.sender.revert_backoff(quoted, now);
+                }
+            }
+        }
+    }
+}

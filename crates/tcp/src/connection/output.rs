@@ -1,0 +1,362 @@
+//! The next segment, most urgent first; its header; and deadlines (RFC 9293 §3.10.8).
+
+use super::Connection;
+use super::control_segments::ControlSegment;
+use super::keep_alive::KeepAliveAction;
+use crate::event::Event;
+use crate::handshake::negotiation::syn_options;
+use crate::sender::congestion::plugged::AskedAcknowledgment;
+use crate::sender::{Expired, Outgoing};
+use crate::state::State;
+use crate::timers::Clock;
+use crate::timestamp::timestamp_at;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Ecn, Flags, Options, Segment, SequenceNumber};
+
+/// The time-out of a SYN-ACK at which an early connection takes its data for lost.
+const EARLY_LOSS: u32 = 2;
+
+impl Connection {
+    /// The next segment to go out, if any; to be drained after every input.
+    #[inline]
+    pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_segment_into(now, &mut segment).then_some(segment)
+    }
+
+    /// Writes the next segment to `into`, which saves copies, and returns whether there is one. Without one,
+    /// `into` stays as it is.
+    #[inline]
+    pub fn poll_segment_into(&mut self, now: Instant, into: &mut Segment) -> bool {
+        if self.sender.has_more_than_new_data_due() || self.control_segments.is_any() {
+            return self.next_segment(now, into);
+        }
+        if !self.sender.has_data_to_transmit() {
+            // A receiver that sends nothing else.
+            if self.receiver.is_ack_due() && self.state != State::Closed {
+                self.write_ack(now, into);
+                return true;
+            }
+            self.check_liveness();
+            return false;
+        }
+        if !self.receiver.is_ack_due() && self.sender.skip_if_window_is_full(now) {
+            return false;
+        }
+        self.next_segment(now, into)
+    }
+
+    /// The most urgent segment that is due, if any.
+    #[inline]
+    fn next_segment(&mut self, now: Instant, into: &mut Segment) -> bool {
+        if self.control_segments.is_any()
+            && let Some(segment) = self.next_control_segment(now)
+        {
+            *into = segment;
+            return true;
+        }
+        if self.may_send() {
+            self.share_receiver_view();
+            self.note_receiver();
+            let outgoing = self.sender.next_data(now);
+            self.adopt_control_requests();
+            if let Some(outgoing) = outgoing {
+                self.write_data(outgoing, now, into);
+                return true;
+            }
+        }
+        if self.sender.is_window_probe_due() && self.state.is_synchronised() {
+            let sequence = self.sender.take_window_probe();
+            self.write_segment(sequence, 0, Flags::NONE, now, into);
+            return true;
+        }
+        if self.receiver.is_ack_due() && self.state != State::Closed {
+            self.write_ack(now, into);
+            return true;
+        }
+        self.check_liveness();
+        false
+    }
+
+    /// Whether data may be sent for the first time.
+    #[inline]
+    pub(super) fn may_send(&self) -> bool {
+        self.state.may_send()
+            || self.state == State::SynReceived && self.handshake.fast_open().is_early()
+    }
+
+    #[inline(never)]
+    fn next_control_segment(&mut self, now: Instant) -> Option<Segment> {
+        Some(match self.control_segments.next()? {
+            ControlSegment::Reset(mut reset) => {
+                if let Some(timestamps) = &mut reset.options.timestamps {
+                    timestamps.value = timestamp_at(now);
+                }
+                *reset
+            }
+            ControlSegment::Acknowledgment(acknowledgment) => acknowledgment,
+            ControlSegment::OwnReset(sequence) => {
+                let mut reset = Segment::default();
+                self.write_segment(sequence, 0, Flags::RST, now, &mut reset);
+                reset
+            }
+            ControlSegment::Syn => self.compose_syn(now),
+        })
+    }
+
+    /// Writes a segment with data.
+    #[inline]
+    fn write_data(&mut self, outgoing: Outgoing, now: Instant, into: &mut Segment) {
+        self.receiver.on_data_sent(now);
+        let (sequence, bytes) = (outgoing.sequence(), outgoing.payload_bytes());
+        self.write_segment(sequence, bytes, outgoing.flags(), now, into);
+    }
+
+    /// Writes a segment of an open connection at `sequence` that acknowledges what has arrived.
+    #[inline]
+    fn write_segment(
+        &mut self,
+        sequence: SequenceNumber,
+        payload_bytes: u32,
+        flags: Flags,
+        now: Instant,
+        into: &mut Segment,
+    ) {
+        self.write_header(sequence, payload_bytes, flags, now, into);
+        if self.sender.is_ecn_negotiated() {
+            self.sender.mark_ecn(into);
+            if self.receiver.is_ecn_echo_due() {
+                into.flags |= Flags::ECE;
+            }
+        }
+        self.receiver.on_ack_sent();
+        if self.sender.has_urgent_data() {
+            self.sender.mark_urgent(into);
+        }
+    }
+
+    /// Writes the fields that segments have in common; the segment is counted as sent.
+    ///
+    /// Field by field to where it stays: a segment that is copied right after it was written has the
+    /// processor wait until all of it is.
+    #[inline]
+    fn write_header(
+        &mut self,
+        sequence: SequenceNumber,
+        payload_bytes: u32,
+        flags: Flags,
+        now: Instant,
+        into: &mut Segment,
+    ) {
+        let window = self.receiver.choose_window();
+        self.sender.on_segment_transmitted(payload_bytes, now);
+        *into = Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            sequence,
+            acknowledgment: self.receiver.next(),
+            flags: flags | Flags::ACK,
+            window,
+            urgent: 0,
+            traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
+            payload_bytes,
+            options: Options {
+                timestamps: self.receiver.timestamps(timestamp_at(now)),
+                ..Options::NONE
+            },
+        };
+        if self.receiver.has_sack_blocks() {
+            let segment_bytes = self.sender.segment_bytes();
+            into.options.sack = self.receiver.take_sack_blocks(payload_bytes, segment_bytes);
+        }
+    }
+
+    /// Writes an acknowledgment of what has arrived.
+    fn write_ack(&mut self, now: Instant, into: &mut Segment) {
+        let sequence = self.sender.acceptable_sequence();
+        self.write_segment(sequence, 0, Flags::NONE, now, into);
+    }
+
+    pub(super) fn compose_ack(&mut self, now: Instant) -> Segment {
+        let mut segment = Segment::default();
+        self.write_ack(now, &mut segment);
+        segment
+    }
+
+    /// An acknowledgment of what had come before the segment at hand; what is owed stays owed (Linux
+    /// `__tcp_send_ack`, `tcp_event_ack_sent`).
+    pub(super) fn compose_requested_ack(
+        &mut self,
+        requested: AskedAcknowledgment,
+        now: Instant,
+    ) -> Segment {
+        let sequence = self.sender.acceptable_sequence();
+        let mut segment = Segment::default();
+        self.write_header(sequence, 0, Flags::NONE, now, &mut segment);
+        segment.acknowledgment = SequenceNumber::new(requested.number);
+        self.sender.mark_requested_ack(&mut segment);
+        if requested.echoes {
+            segment.flags |= Flags::ECE;
+        }
+        segment
+    }
+
+    /// SYN, or SYN-ACK once the peer's SYN is known (RFC 9293 §3.5).
+    fn compose_syn(&mut self, now: Instant) -> Segment {
+        let repetitions = self.handshake.on_syn_sent(now);
+        let is_passive = self.handshake.is_passive();
+        if repetitions > 0 {
+            self.push_event(Event::SynRetransmitted);
+        }
+        let answers = self.state == State::SynReceived;
+        let counts = self.state == State::SynSent || !is_passive;
+        self.sender.on_syn_transmitted(repetitions > 0, counts, now);
+        if self.state == State::SynSent {
+            self.receiver.choose_first_window(false, self.handshake.peer_scales());
+        }
+        let window = self.receiver.announce_first_window();
+        let flags = Flags::SYN | self.sender.syn_ecn_flags(answers, repetitions);
+        let flags = if answers { flags | Flags::ACK } else { flags };
+        // An end that has sent a SYN answers the crossing one with the same options.
+        let agreed = (answers && is_passive).then(|| self.sender.negotiated());
+        let shift = self.receiver.window_shift();
+        let peer_scales = self.handshake.peer_scales();
+        let mut options = syn_options(&self.config, agreed, peer_scales, shift);
+        let stamped = agreed.map_or(self.config.timestamps, |agreed| agreed.has_timestamps());
+        options.timestamps = stamped.then(|| self.receiver.timestamp_echo(timestamp_at(now)));
+        let payload_bytes = if answers {
+            options = self.handshake.fast_open_mut().take_reply(options);
+            0
+        } else {
+            let (with_fast_open, bytes) = self.handshake.fast_open_mut().take_syn(options);
+            options = with_fast_open;
+            if bytes > 0 {
+                self.sender.queue_syn_data(bytes, now);
+            }
+            bytes
+        };
+        let code_point = self.sender.syn_code_point(flags);
+        Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            sequence: self.sender.initial(),
+            acknowledgment: if answers { self.receiver.next() } else { SequenceNumber::default() },
+            flags,
+            window,
+            urgent: 0,
+            traffic_class: self.config.ecn.service.with_ecn(code_point),
+            payload_bytes,
+            options,
+        }
+    }
+
+    /// When [`on_deadline`](Self::on_deadline) is to be called next; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn next_deadline(&self) -> Instant {
+        self.sender
+            .next_deadline()
+            .min(self.receiver.next_deadline())
+            .min(self.time_wait.due())
+            .min(self.keep_alive.due())
+    }
+
+    /// The clock of the host's timers.
+    #[inline]
+    fn clock(&self) -> Clock {
+        Clock::new(self.config.timers, self.sender.initial().get())
+    }
+
+    /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
+    /// [`poll_event`](Self::poll_event) afterwards.
+    pub fn on_deadline(&mut self, now: Instant) {
+        let clock = self.clock();
+        self.sender.note_instant(now);
+        self.receiver.expire_delayed_ack(clock, now, self.sender.rto());
+        self.share_receiver_view();
+        if self.sender.expire_retransmission_timer(clock, now) {
+            self.on_retransmission_deadline(now);
+        }
+        if self.sender.expire_persist_timer(clock, now) == Expired::GaveUp {
+            self.give_up();
+        }
+        if self.keep_alive.expire(clock, now) {
+            self.on_keep_alive_deadline(now);
+        }
+        self.sender.expire_pacing_timer(clock, now);
+        self.adopt_control_requests();
+        if self.time_wait.expire(clock, now) {
+            self.become_closed();
+            self.push_event(Event::Closed);
+        }
+        self.check_invariants();
+    }
+
+    fn on_retransmission_deadline(&mut self, now: Instant) {
+        let is_syn = matches!(self.state, State::SynSent | State::SynReceived);
+        if is_syn && self.sender.is_rto_pending() {
+            self.on_syn_timeout(now);
+        } else if self.sender.on_retransmission_deadline(now) == Expired::GaveUp {
+            self.give_up();
+        }
+    }
+
+    /// SYN was not answered: again, first at the same interval where the profile says so, then
+    /// doubling (RFC 6298 §5.5).
+    fn on_syn_timeout(&mut self, now: Instant) {
+        let timeouts = self.sender.count_timeout(now);
+        let is_early = self.is_early();
+        // A SYN-ACK always backs off.
+        let (linear, limit) = match self.state {
+            State::SynSent => {
+                let linear = self.config.syn_linear_retries;
+                (linear, self.config.syn_retries + linear)
+            }
+            // One more for those that are in use already (Linux `tcp_fastopen_synack_timer`).
+            _ => (0, self.config.receiving.syn_ack_retries + u32::from(is_early)),
+        };
+        if timeouts > limit || self.sender.has_user_timeout_expired(now) {
+            self.give_up();
+            return;
+        }
+        if timeouts > linear {
+            self.sender.back_off();
+        }
+        if is_early {
+            self.sender.on_early_timeout(timeouts == EARLY_LOSS, now);
+        }
+        self.control_segments.set_syn(self.handshake.repeats_syn(timeouts, &self.config));
+        self.sender.restart_retransmission_timer(now);
+    }
+
+    fn give_up(&mut self) {
+        let reason = self.sender.soft_error().map_or(Event::TimedOut, Event::Unreachable);
+        self.become_closed();
+        self.push_event(reason);
+    }
+
+    /// How long nothing was heard of the peer.
+    pub(super) fn silence(&self, now: Instant) -> Span {
+        now.saturating_since(self.sender.last_heard().max(self.receiver.last_received()))
+    }
+
+    #[cold]
+    fn on_keep_alive_deadline(&mut self, now: Instant) {
+        let settings = self.config.patience;
+        let is_over =
+            matches!(self.state, State::Closed | State::SynSent | State::Listen | State::TimeWait);
+        if !settings.keep_alive.enabled || is_over {
+            return;
+        }
+        let (busy, silence) = (!self.sender.is_drained(), self.silence(now));
+        let probes = self.sender.unanswered_probes();
+        match self.keep_alive.on_deadline(&settings, busy, silence, probes, now) {
+            KeepAliveAction::Wait => {}
+            KeepAliveAction::Probe => self.sender.request_window_probe(),
+            KeepAliveAction::GiveUp => {
+                self.control_segments.reset_own(self.sender.acceptable_sequence());
+                self.become_closed();
+                self.push_event(Event::TimedOut);
+            }
+        }
+    }
+}

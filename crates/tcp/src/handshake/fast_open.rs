@@ -1,0 +1,305 @@
+//! TCP Fast Open (RFC 7413): data travels with the SYN, to a server that knows the client.
+//!
+//! Source: RFC 7413 as Linux 6.18 has it (`tcp_fastopen.c`, `tcp_send_syn_data`,
+//! `tcp_rcv_fastopen_synack`). The cookie proves that the client's address is its own; a client gets
+//! it with an earlier connection. Endpoints know no addresses: the driver keeps the client's cookies,
+//! and gives a listening end the cookies it accepts (see [`CookieKey`](super::CookieKey)).
+//! Differs from RFC 7413: the SYN's data leaves 40 bytes for options that others may add, and a SYN is
+//! repeated without data and option.
+//! Cost: nothing for connections without it.
+
+use fairwind_wire::{Cookie, FastOpen, FastOpenKind, Options, Segment};
+
+/// Room left for options, also for those that boxes on the path may add (Linux
+/// `MAX_TCP_OPTION_SPACE`).
+const OPTION_BYTES: u16 = 40;
+
+/// Why data with the SYN did not save a round trip (Linux `tcpi_fastopen_client_fail`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FastOpenFailure {
+    /// There was no cookie yet.
+    CookieUnavailable,
+    /// The answer acknowledged less than the data.
+    DataNotAcknowledged,
+    /// The SYN had to be repeated.
+    SynRetransmitted,
+}
+
+impl FastOpenFailure {
+    /// Linux' number; 0 is no failure.
+    pub(crate) const fn number(self) -> u32 {
+        match self {
+            Self::CookieUnavailable => 1,
+            Self::DataNotAcknowledged => 2,
+            Self::SynRetransmitted => 3,
+        }
+    }
+}
+
+/// What a SYN is to carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FastOpenSyn {
+    /// The request for a cookie.
+    Request(FastOpenKind),
+    /// Data.
+    Data {
+        /// The cookie; `None` where the server takes data without.
+        option: Option<FastOpen>,
+        /// Bytes that the application has; as many as fit are sent.
+        bytes: u32,
+        /// The peer's MSS, where it is remembered, in bytes.
+        peer_mss: Option<u16>,
+    },
+}
+
+/// What an answer to our SYN changes in the driver's cache of the peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FastOpenUpdate {
+    /// A cookie for connections to come.
+    pub cookie: Option<FastOpen>,
+    /// The peer's MSS, which bounds the data of a SYN to come, in bytes.
+    pub peer_mss: u16,
+    /// We asked for a cookie and got none: how to ask next time.
+    pub ask_next: Option<FastOpenKind>,
+    /// Only a SYN without data got through.
+    pub data_was_dropped: bool,
+}
+
+/// What a listening end may do with the option of one client, as its driver says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FastOpenPermit {
+    /// The client's cookie by the server's key.
+    pub cookie: Cookie,
+    /// The same by the key before that, which is still accepted.
+    pub former: Option<Cookie>,
+    /// Data is taken without a cookie.
+    pub without_cookie: bool,
+}
+
+/// How a SYN is answered.
+pub(crate) enum Verdict {
+    /// As without Fast Open, perhaps with a cookie for next time.
+    Ordinary(Option<FastOpen>),
+    /// Its data is taken, perhaps with a new cookie for next time.
+    Early(Option<FastOpen>),
+}
+
+impl FastOpenPermit {
+    /// Judges a SYN (Linux `tcp_try_fastopen`).
+    fn judge(&self, syn: &Segment) -> Verdict {
+        let option = syn
+            .options
+            .fast_open()
+            .filter(|option| option.cookie.is_empty() || option.cookie.is_well_formed());
+        if option.is_none() && syn.payload_bytes == 0 {
+            return Verdict::Ordinary(None);
+        }
+        if self.without_cookie {
+            return Verdict::Early(None);
+        }
+        let Some(FastOpen { kind, cookie }) = option else { return Verdict::Ordinary(None) };
+        let fresh = Some(FastOpen { kind, cookie: self.cookie });
+        if cookie == self.cookie {
+            Verdict::Early(None)
+        } else if self.former == Some(cookie) {
+            Verdict::Early(fresh)
+        } else {
+            Verdict::Ordinary(fresh)
+        }
+    }
+}
+
+/// The Fast Open state of one connection.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
+pub(crate) struct FastOpenState {
+    /// What our SYN is to carry; taken when it goes out.
+    syn: Option<FastOpenSyn>,
+    /// Our SYN carried the option.
+    asked: Option<FastOpenKind>,
+    /// Our SYN carried so many bytes of data.
+    syn_bytes: u32,
+    /// The SYN's data was acknowledged (client) or taken (server): `tcpi_options`.
+    syn_data_acknowledged: bool,
+    failure: Option<FastOpenFailure>,
+    update: Option<FastOpenUpdate>,
+    /// What a listening end may do.
+    permit: Option<FastOpenPermit>,
+    /// The option of our SYN-ACK; taken when it goes out.
+    reply: Option<FastOpen>,
+    /// The connection is in use though its handshake is not over.
+    is_early: bool,
+    /// The connection was in use before its handshake was over.
+    opened_early: bool,
+    /// The application waits with more data for the connection to open.
+    data_waits: bool,
+    /// The application has accepted it.
+    accepted: bool,
+    /// `shutdown` was called, to take effect once the handshake is over.
+    shut_down: bool,
+    /// The application has closed an early connection.
+    finished: bool,
+}
+
+impl FastOpenState {
+    /// Sets what our SYN is to carry; `own_mss` bounds its data.
+    pub(crate) fn set_syn(&mut self, syn: FastOpenSyn, own_mss: u16) {
+        if let FastOpenSyn::Data { bytes, peer_mss, .. } = syn {
+            let room =
+                peer_mss.map_or(own_mss, |peer| peer.min(own_mss)).saturating_sub(OPTION_BYTES);
+            self.syn_bytes = bytes.min(u32::from(room));
+        } else {
+            self.failure = Some(FastOpenFailure::CookieUnavailable);
+        }
+        self.syn = Some(syn);
+    }
+
+    /// Bytes of data that our SYN carries.
+    pub(crate) fn syn_bytes(&self) -> u32 {
+        self.syn_bytes
+    }
+
+    /// The application waits with more data for the connection to open.
+    pub(crate) fn expect_data(&mut self) {
+        self.data_waits = true;
+    }
+
+    /// Whether the application waits with more data.
+    pub(crate) fn has_data_waiting(&self) -> bool {
+        self.data_waits
+    }
+
+    /// What the answer to our SYN changes in the driver's cache, once.
+    pub(crate) fn take_update(&mut self) -> Option<FastOpenUpdate> {
+        self.update.take()
+    }
+
+    /// Why data with the SYN did not save a round trip.
+    pub(crate) fn failure(&self) -> Option<FastOpenFailure> {
+        self.failure
+    }
+
+    /// Whether the SYN's data was acknowledged or taken.
+    pub(crate) fn is_syn_data_acknowledged(&self) -> bool {
+        self.syn_data_acknowledged
+    }
+
+    /// The options of our first SYN with Fast Open's, and the bytes of its data (Linux
+    /// `tcp_send_syn_data`).
+    #[cold]
+    pub(crate) fn take_syn(&mut self, options: Options) -> (Options, u32) {
+        let Some(syn) = self.syn.take() else { return (options, 0) };
+        let option = match syn {
+            FastOpenSyn::Request(kind) => Some(FastOpen { kind, ..FastOpen::default() }),
+            FastOpenSyn::Data { option, .. } => option,
+        };
+        self.asked = option.map(|option| option.kind);
+        (option.map_or(options, |option| options.with_fast_open(&option)), self.syn_bytes)
+    }
+
+    /// Whether our SYN carried the option or data.
+    pub(crate) fn was_tried(&self) -> bool {
+        self.asked.is_some() || self.syn_bytes > 0
+    }
+
+    /// The answer to our SYN has been processed (Linux `tcp_rcv_fastopen_synack`): `outstanding` if it
+    /// acknowledges less than the data, `repeated` if the SYN was sent more than once.
+    #[cold]
+    pub(crate) fn on_answer(&mut self, answer: &Segment, outstanding: bool, repeated: bool) {
+        let asked = self.asked;
+        let cookie = answer
+            .options
+            .fast_open()
+            .filter(|option| asked.is_some() && option.cookie.is_well_formed());
+        let ask_next = match asked {
+            _ if repeated || cookie.is_some() || self.syn_bytes > 0 => None,
+            None => None,
+            Some(FastOpenKind::Assigned) => Some(FastOpenKind::Experimental),
+            Some(FastOpenKind::Experimental) => Some(FastOpenKind::Assigned),
+        };
+        self.update = Some(FastOpenUpdate {
+            cookie,
+            peer_mss: answer.options.mss.unwrap_or(super::negotiation::DEFAULT_MSS),
+            ask_next,
+            data_was_dropped: repeated && cookie.is_none() && outstanding,
+        });
+        if !outstanding {
+            self.syn_data_acknowledged = self.syn_bytes > 0;
+        } else if repeated {
+            self.failure = Some(FastOpenFailure::SynRetransmitted);
+        } else {
+            self.failure = Some(FastOpenFailure::DataNotAcknowledged);
+        }
+    }
+
+    /// Allows Fast Open for the SYN to come.
+    pub(crate) fn permit(&mut self, permit: FastOpenPermit) {
+        self.permit = Some(permit);
+    }
+
+    /// A SYN has arrived at a listening end. Returns whether it opens the connection early.
+    pub(crate) fn on_syn(&mut self, syn: &Segment) -> bool {
+        let Some(permit) = self.permit.take() else { return false };
+        match permit.judge(syn) {
+            Verdict::Ordinary(reply) => {
+                self.reply = reply;
+                false
+            }
+            Verdict::Early(reply) => {
+                self.reply = reply;
+                self.is_early = true;
+                self.opened_early = true;
+                self.syn_data_acknowledged = syn.payload_bytes > 0;
+                true
+            }
+        }
+    }
+
+    /// The options of our SYN-ACK with Fast Open's: a cookie stands in the first one only.
+    pub(crate) fn take_reply(&mut self, options: Options) -> Options {
+        self.reply.take().map_or(options, |reply| options.with_fast_open(&reply))
+    }
+
+    /// Whether the connection is in use though its handshake is not over.
+    #[inline]
+    pub(crate) fn is_early(&self) -> bool {
+        self.is_early
+    }
+
+    /// Whether the connection was in use before its handshake was over.
+    pub(crate) fn opened_early(&self) -> bool {
+        self.opened_early
+    }
+
+    /// The application has accepted the connection.
+    pub(crate) fn note_accepted(&mut self) {
+        self.accepted = true;
+    }
+
+    /// Whether the application has accepted the connection.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// `shutdown` of an early connection, to take effect once the handshake is over.
+    pub(crate) fn shut_down(&mut self) {
+        self.shut_down = true;
+    }
+
+    /// The application has closed the connection, early or not.
+    pub(crate) fn close(&mut self, early: bool) {
+        self.finished = early;
+    }
+
+    /// Whether the application has said that it writes no more.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.finished || self.shut_down
+    }
+
+    /// The handshake is over. Returns whether the application has closed the connection before, and
+    /// whether `shutdown` is to take effect.
+    pub(crate) fn establish(&mut self) -> (bool, bool) {
+        self.is_early = false;
+        (self.finished, std::mem::take(&mut self.shut_down))
+    }
+}

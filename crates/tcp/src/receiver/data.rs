@@ -1,0 +1,347 @@
+//! Arriving data, in order or out of order (RFC 9293 §3.10.7.4, steps 7 and 8), and reads.
+//!
+//! Source: Linux 6.18 `tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_event_data_recv`,
+//! `tcp_try_rmem_schedule`, `tcp_prune_queue`, `tcp_recvmsg_locked`, `__tcp_cleanup_rbuf`.
+
+use super::Receiver;
+use super::buffer::Packet;
+use super::segment_size::SizeClass;
+use crate::state::State;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};
+
+/// Segments with less payload do not let the window grow (`tcp_event_data_recv`).
+const LEAST_GROWING_BYTES: u32 = 128;
+
+/// Where a segment's data belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// Its first new byte is the next one expected.
+    InOrder,
+    /// There is a hole before it.
+    OutOfOrder,
+    /// It brings nothing new, or has no room: it is acknowledged quickly.
+    Refused,
+}
+
+/// Whether everything up to the peer's FIN has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FinArrival {
+    /// It has not.
+    None,
+    /// The segment carries FIN.
+    InSegment,
+    /// The segment filled the hole before FIN.
+    AfterHole,
+}
+
+/// An out-of-order segment that is to be inserted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OutOfOrder {
+    block: SackBlock,
+    packet: Packet,
+}
+
+impl Receiver {
+    /// Finds the place of a segment's data; a duplicate is noted for D-SACK.
+    #[inline]
+    pub(crate) fn place(&mut self, segment: &Segment) -> Placement {
+        self.reassembly.forget_duplicate();
+        let (left, end) = (segment.sequence, segment.end());
+        let next = self.space.next;
+        let window = self.acceptance_window();
+        let refused = if left == next {
+            window == 0 && segment.payload_bytes > 0
+        } else if !end.is_after(next) {
+            self.note_duplicate(left, end);
+            true
+        } else if left.is_at_or_after(next + window) {
+            true
+        } else if left.is_before(next) {
+            self.note_duplicate(left, next);
+            window == 0
+        } else {
+            return Placement::OutOfOrder;
+        };
+        if refused {
+            self.enter_quick_ack_mode(u32::MAX);
+            return Placement::Refused;
+        }
+        Placement::InOrder
+    }
+
+    /// Notes data that has arrived twice, to report it (RFC 2883).
+    #[cold]
+    pub(crate) fn note_duplicate(&mut self, left: SequenceNumber, right: SequenceNumber) {
+        if self.negotiated.has_sack() && self.config.receiving.duplicate_sack {
+            self.reassembly.note_duplicate(SackBlock { left, right });
+        }
+    }
+
+    /// An unacceptable segment is answered; data in it that was received before is reported.
+    #[cold]
+    pub(crate) fn answer_unacceptable(&mut self, segment: &Segment) {
+        let next = self.space.next;
+        if segment.sequence_length() > 0 && segment.sequence.is_before(next) {
+            self.enter_quick_ack_mode(u32::MAX);
+            self.note_duplicate(segment.sequence, segment.end().earlier(next));
+        }
+        self.send_ack_now();
+    }
+
+    /// Where the accepted payload ends. A buffer that counts payload has promised no more room than the
+    /// window, one that counts memory takes a packet as a whole.
+    #[inline]
+    fn payload_end(&self, segment: &Segment) -> SequenceNumber {
+        let end = segment.sequence + segment.payload_bytes;
+        if self.counts_memory() { end } else { end.earlier(self.space.offered) }
+    }
+
+    /// Takes in-order data. Returns the packet unless there is no room for it.
+    #[inline]
+    pub(crate) fn take_in_order(
+        &mut self,
+        segment: &Segment,
+        rto: Span,
+        now: Instant,
+    ) -> Option<Packet> {
+        let next = self.space.next;
+        let end = self.payload_end(segment).later(next);
+        let packet = self.packet_of(segment);
+        if self.counts_memory() {
+            if !self.has_room_for(packet, segment.sequence) && !self.is_forced(segment) {
+                return None;
+            }
+            let bytes = end.distance_from(next);
+            if bytes > 0 {
+                self.buffer.queue(packet.holding(bytes));
+            }
+        }
+        self.space.unread += end.distance_from(next);
+        self.space.next = end;
+        if segment.payload_bytes > 0 {
+            self.on_data_received(segment, packet, rto, now);
+        }
+        Some(packet)
+    }
+
+    /// In-order data has been taken, from `before` on: the window may grow, a hole may be filled.
+    #[inline]
+    pub(crate) fn finish_in_order(
+        &mut self,
+        segment: &Segment,
+        packet: Packet,
+        before: SequenceNumber,
+    ) -> FinArrival {
+        if segment.payload_bytes >= LEAST_GROWING_BYTES {
+            self.grow_window(packet);
+        }
+        let next = self.space.next;
+        if segment.flags.contains(Flags::FIN) && next == segment.sequence + segment.payload_bytes {
+            FinArrival::InSegment
+        } else if self.reassembly.is_empty() {
+            FinArrival::None
+        } else {
+            self.fill_hole(before)
+        }
+    }
+
+    /// The packet of a segment; its memory matters only where memory is counted.
+    #[inline]
+    fn packet_of(&self, segment: &Segment) -> Packet {
+        if self.counts_memory() {
+            let headers = self.config.path.ip_header_bytes + segment.header_bytes();
+            Packet::received(headers, segment.payload_bytes)
+        } else {
+            Packet::packed(segment.payload_bytes, 0)
+        }
+    }
+
+    /// Takes data that is no longer out of order.
+    #[cold]
+    fn fill_hole(&mut self, before: SequenceNumber) -> FinArrival {
+        let next = self.space.next;
+        let advance = self.reassembly.advance(before, next);
+        if let Some(duplicate) = advance.duplicate() {
+            self.note_duplicate(duplicate.left, duplicate.right);
+        }
+        self.buffer.release_ahead(advance.memory());
+        let fin = self.space.fin.filter(|fin| fin.is_before(advance.reach()));
+        let reach = fin.unwrap_or(advance.reach()).later(next);
+        let bytes = reach.distance_from(next);
+        if bytes > 0 && self.counts_memory() {
+            self.buffer.queue(Packet::packed(bytes, advance.memory()));
+        }
+        self.space.unread += bytes;
+        self.space.next = reach;
+        if fin.is_some() {
+            return FinArrival::AfterHole;
+        }
+        // A hole was filled (RFC 5681 §4.2).
+        if self.reassembly.is_empty() {
+            self.ack_policy.set_at_once(true);
+        }
+        FinArrival::None
+    }
+
+    /// In-order data: measures the segment, and schedules its acknowledgment.
+    #[inline]
+    fn on_data_received(&mut self, segment: &Segment, packet: Packet, rto: Span, now: Instant) {
+        self.measure_segment(segment, packet);
+        self.measure_by_window(now);
+        if self.ack_policy.on_data(rto, now) {
+            let budget = self.quick_ack_budget();
+            self.ack_policy.enter_quick_mode(&self.config, budget, u32::MAX);
+        }
+    }
+
+    #[inline]
+    fn measure_segment(&mut self, segment: &Segment, packet: Packet) {
+        let steady_header = fairwind_wire::TCP_HEADER_BYTES + self.negotiated.option_bytes();
+        let mss = self.announced_mss();
+        let class = self.segment_size.on_segment(segment, mss, steady_header);
+        self.ack_policy.note_size(class, segment.flags.contains(Flags::PSH));
+        if class == SizeClass::NewFull && self.counts_memory() {
+            let window = self.last_announced_window();
+            if self.buffer.measure_ratio(packet, window) {
+                self.tuning.bound_space(self.buffer.clamp());
+            }
+        }
+    }
+
+    #[inline]
+    fn grow_window(&mut self, packet: Packet) {
+        if !self.counts_memory() {
+            return;
+        }
+        let (mss, segment) = (self.announced_mss(), self.segment_size.estimate());
+        if self.buffer.grow(packet, mss, segment, &self.config.receiving) {
+            self.ack_policy.on_window_growth();
+        }
+    }
+
+    /// Out-of-order data has arrived; `None` if there is no room for it.
+    #[cold]
+    pub(crate) fn begin_out_of_order(&mut self, segment: &Segment) -> Option<OutOfOrder> {
+        let left = segment.sequence;
+        let payload_end = self.payload_end(segment);
+        let whole = payload_end == left + segment.payload_bytes;
+        let right = if whole { segment.end() } else { payload_end };
+        let packet = self.packet_of(segment);
+        if self.counts_memory() && !self.has_room_for(packet, left) {
+            return None;
+        }
+        self.measure_segment(segment, packet);
+        self.ack_policy.schedule();
+        self.counters.out_of_order_segments += 1;
+        if whole && segment.flags.contains(Flags::FIN) {
+            self.space.fin = Some(payload_end);
+        }
+        Some(OutOfOrder { block: SackBlock { left, right }, packet })
+    }
+
+    /// Whether compressed acknowledgments must go out before the segment is inserted, because they
+    /// report other data.
+    pub(crate) fn must_ack_before(&mut self, arrival: &OutOfOrder) -> bool {
+        self.ack_policy.has_merged() && self.reassembly.is_unexpected(arrival.block)
+    }
+
+    /// Inserts out-of-order data; `is_orphan` if no application reads.
+    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_orphan: bool) {
+        let OutOfOrder { block, packet } = arrival;
+        let whole_blocks = self.config.receiving.whole_blocks;
+        let insertion =
+            self.reassembly.insert(block.left, block.right, packet.memory(), whole_blocks);
+        if let Some(duplicate) = insertion.duplicate() {
+            self.note_duplicate(duplicate.left, duplicate.right);
+        }
+        // The window grows before the packet's memory counts (`tcp_data_queue_ofo`).
+        if self.negotiated.has_sack() && !insertion.is_covered() {
+            self.grow_window(packet);
+        }
+        if self.counts_memory() && !insertion.is_covered() {
+            self.buffer.queue_ahead(packet);
+        }
+        if !is_orphan {
+            self.grow_buffer(self.tuning.space());
+        }
+    }
+
+    /// Data that arrived with SYN.
+    pub(crate) fn take_syn_data(&mut self, syn: &Segment) {
+        let space = &mut self.space;
+        space.next += syn.payload_bytes;
+        space.offered = space.offered.later(space.next);
+        space.unread += syn.payload_bytes;
+        // The answer to SYN acknowledges it.
+        space.last_acknowledged = space.next;
+    }
+
+    /// Whether the buffer has room for a packet, if need be after packing and pruning.
+    #[inline]
+    fn has_room_for(&mut self, packet: Packet, sequence: SequenceNumber) -> bool {
+        self.buffer.has_room(packet) || self.make_room(packet, sequence)
+    }
+
+    #[cold]
+    fn make_room(&mut self, packet: Packet, sequence: SequenceNumber) -> bool {
+        if self.buffer.is_unused() {
+            return false;
+        }
+        self.ack_policy.leave_quick_mode();
+        let announced_mss = self.announced_mss();
+        self.buffer.clamp_to_use(&self.config.receiving, announced_mss);
+        if self.buffer.has_room(packet) {
+            return true;
+        }
+        self.buffer.pack();
+        while !self.buffer.has_room(packet) {
+            let Some(memory) = self.reassembly.prune(sequence) else { return false };
+            self.buffer.release_ahead(memory);
+        }
+        true
+    }
+
+    /// Without room the window closes at once and the segment is dropped, unless nothing waits to be
+    /// read: then it is accepted, so that the connection goes on.
+    #[cold]
+    fn is_forced(&mut self, segment: &Segment) -> bool {
+        self.ack_policy.on_no_memory();
+        self.buffer.is_empty() || segment.payload_bytes == 0
+    }
+
+    /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
+    #[inline]
+    pub(crate) fn readable_bytes(&self) -> u32 {
+        if self.space.urgent.is_some() {
+            return self.readable_around_urgent();
+        }
+        self.space.unread
+    }
+
+    /// Hands up to `bytes` received bytes to the application and returns how many.
+    #[expect(clippy::inline_always, reason = "with one caller it was, and one more cost a percent")]
+    #[inline(always)]
+    pub(crate) fn read(&mut self, now: Instant, bytes: u32, state: State) -> u32 {
+        let taken = bytes.min(self.readable_bytes());
+        if self.space.urgent.is_some() && bytes > 0 {
+            self.skip_urgent();
+        }
+        if taken == 0 {
+            return 0;
+        }
+        let from = self.space.next - self.space.unread;
+        self.space.unread -= taken;
+        self.space.read_bytes += u64::from(taken);
+        if self.counts_memory() {
+            let first = taken.min(self.buffer.first_payload());
+            self.buffer.release(taken);
+            self.adjust_space(from + first, now);
+        }
+        self.acknowledge_read_data(taken, state);
+        if self.space.urgent.is_some() {
+            self.forget_passed_urgent();
+        }
+        taken
+    }
+}

@@ -1,0 +1,94 @@
+//! What one acknowledgment reports.
+
+use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
+
+/// Facts about one acknowledgment (the `FLAG_...` of Linux' `tcp_ack`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct AckFlags(u16);
+
+impl AckFlags {
+    /// It acknowledged more than was acknowledged before.
+    pub(crate) const ADVANCED: Self = Self(1);
+    /// It took segments off the queue.
+    pub(crate) const ACKNOWLEDGED: Self = Self(1 << 1);
+    /// It came with data of the peer's.
+    pub(crate) const WITH_DATA: Self = Self(1 << 2);
+    /// It was newer than what set the window last.
+    pub(crate) const WINDOW_UPDATED: Self = Self(1 << 3);
+    /// It selectively acknowledged segments.
+    pub(crate) const SACKED: Self = Self(1 << 4);
+    /// It reported a segment that had arrived before (D-SACK).
+    pub(crate) const REPEATED: Self = Self(1 << 5);
+    /// What it reported is the tail loss probe.
+    pub(crate) const PROBE_REPEATED: Self = Self(1 << 6);
+    /// Segments that had been sent again were acknowledged.
+    pub(crate) const REPAIR_ACKNOWLEDGED: Self = Self(1 << 7);
+    /// Segments were acknowledged that were sent once, before the state was entered.
+    pub(crate) const ORIGINAL_ACKNOWLEDGED: Self = Self(1 << 8);
+    /// Retransmissions were found lost.
+    pub(crate) const REPAIR_LOST: Self = Self(1 << 9);
+    /// The receiver has dropped what it had reported.
+    pub(crate) const RENEGED: Self = Self(1 << 10);
+    /// It echoes congestion (ECE, RFC 3168).
+    pub(crate) const CONGESTION_ECHOED: Self = Self(1 << 11);
+    /// The timer is to be set anew.
+    pub(crate) const TIMER_DUE: Self = Self(1 << 12);
+
+    /// Whether any of `others` is true.
+    #[inline]
+    pub(crate) const fn has(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, others: Self) {
+        self.0 |= others.0;
+    }
+
+    #[inline]
+    pub(crate) fn add_if(&mut self, condition: bool, others: Self) {
+        if condition {
+            self.add(others);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, others: Self) {
+        self.0 &= !others.0;
+    }
+
+    pub(crate) const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// What keeps an acknowledgment from being a duplicate.
+    pub(crate) const NOT_DUPLICATE: Self =
+        Self::WITH_DATA.and(Self::WINDOW_UPDATED).and(Self::ACKNOWLEDGED);
+    /// What makes one worth a closer look in any state.
+    pub(crate) const SUSPICIOUS: Self =
+        Self::SACKED.and(Self::CONGESTION_ECHOED).and(Self::REPEATED);
+}
+
+/// One acknowledgment on its way through recovery.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AckEvent {
+    pub(crate) now: Instant,
+    pub(crate) flags: AckFlags,
+    /// Oldest unacknowledged number before it.
+    pub(crate) oldest_before: SequenceNumber,
+    /// Duplicate ACKs that it stands for.
+    pub(crate) duplicates: u32,
+    /// Segments that it says have arrived.
+    pub(crate) delivered: u32,
+    /// The echoed timestamp, where there is one.
+    pub(crate) echo: Option<u32>,
+    /// Segments delivered before the youngest one that it reports was sent; 0 for none.
+    pub(crate) delivered_at_sending: u32,
+}
+
+impl AckEvent {
+    #[inline]
+    pub(crate) fn has(&self, flags: AckFlags) -> bool {
+        self.flags.has(flags)
+    }
+}

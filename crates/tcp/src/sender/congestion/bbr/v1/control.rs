@@ -1,0 +1,124 @@
+//! What follows from the model: the rate and the window.
+//!
+//! Source: Linux 6.18 `bbr_set_pacing_rate`, `bbr_set_cwnd` and what they call.
+
+use super::{Bbr1, HIGH_GAIN, INITIAL_WINDOW, LEAST_WINDOW, Mode, RATE_PERCENT};
+use crate::sender::congestion::bbr::arithmetic::{
+    BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, delivered_in, product,
+};
+use crate::sender::congestion::plugged::{RateSample, TcpSock};
+
+impl Bbr1 {
+    /// `bbr_init_pacing_rate_from_rtt`.
+    pub(super) fn begin_rate(&mut self, sender: &mut TcpSock) {
+        let rtt = match u64::from(sender.smoothed_rtt_eighths) {
+            0 => 1_000,
+            eighths => {
+                self.has_seen_rtt = true;
+                (eighths >> 3).max(1)
+            }
+        };
+        let bandwidth = u64::from(sender.window) * BANDWIDTH_UNIT / rtt;
+        sender.control.pacing.rate = bytes_per_second(sender, bandwidth, HIGH_GAIN, RATE_PERCENT);
+    }
+
+    /// `bbr_set_pacing_rate`.
+    pub(super) fn set_rate(&mut self, sender: &mut TcpSock, bandwidth: u64, gain: u64) {
+        let rate = bytes_per_second(sender, bandwidth, gain, RATE_PERCENT);
+        if !self.has_seen_rtt && sender.smoothed_rtt_eighths != 0 {
+            self.begin_rate(sender);
+        }
+        if self.is_full || rate > sender.control.pacing.rate {
+            sender.control.pacing.rate = rate;
+        }
+    }
+
+    /// `bbr_set_cwnd`.
+    pub(super) fn set_window(&mut self, sender: &mut TcpSock, sample: &RateSample, bandwidth: u64) {
+        let acknowledged = sample.newly_delivered;
+        if acknowledged > 0 {
+            let (mut window, is_set) = self.recover_or_restore(sender, sample);
+            if !is_set {
+                let heap = self.aggregation.room(bandwidth, self.is_full);
+                let target = self.bdp(bandwidth, self.window_gain).saturating_add(heap);
+                let target = self.with_budget(sender, target);
+                if self.is_full {
+                    window = (window + acknowledged).min(target);
+                } else if window < target || sender.delivered < INITIAL_WINDOW {
+                    window += acknowledged;
+                }
+                window = window.max(LEAST_WINDOW);
+            }
+            sender.window = window.min(sender.greatest_window);
+        }
+        if self.mode == Mode::ProbeRtt {
+            sender.window = sender.window.min(LEAST_WINDOW);
+        }
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`.
+    pub(super) fn recover_or_restore(
+        &mut self,
+        sender: &TcpSock,
+        sample: &RateSample,
+    ) -> (u32, bool) {
+        let (before, state) = (self.state_before, sender.control.state & 0x1f);
+        let flight = sender.in_flight();
+        let mut window = sender.window;
+        if let Ok(losses) = u32::try_from(sample.losses)
+            && losses > 0
+        {
+            window = window.saturating_sub(losses).max(1);
+        }
+        if state == RECOVERY && before != RECOVERY {
+            self.conserves = true;
+            self.round_ends_at = sender.delivered;
+            window = flight + sample.newly_delivered;
+        } else if before >= RECOVERY && state < RECOVERY {
+            window = window.max(self.window_before);
+            self.conserves = false;
+        }
+        self.state_before = state;
+        if self.conserves {
+            return (window.max(flight + sample.newly_delivered), true);
+        }
+        (window, false)
+    }
+
+    /// Segments in flight at a gain (`bbr_bdp`).
+    pub(super) fn bdp(&self, bandwidth: u64, gain: u64) -> u32 {
+        if self.least_rtt >= u64::from(u32::MAX) {
+            return INITIAL_WINDOW;
+        }
+        product(bandwidth, self.least_rtt, gain)
+    }
+
+    /// Room for what is joined on the way to the wire and for acknowledgments (`bbr_quantization_budget`).
+    pub(super) fn with_budget(&self, sender: &TcpSock, window: u32) -> u32 {
+        let window = window.saturating_add(3 * bundle_goal(sender));
+        let window = window.saturating_add(1) & !1;
+        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+        window.saturating_add(if probes { 2 } else { 0 })
+    }
+
+    pub(super) fn flight_for(&self, sender: &TcpSock, bandwidth: u64, gain: u64) -> u32 {
+        self.with_budget(sender, self.bdp(bandwidth, gain))
+    }
+
+    /// What is in the network when the next bundle leaves (`bbr_packets_in_net_at_edt`).
+    pub(super) fn flight_when_leaving(&self, sender: &TcpSock, flight: u32) -> u32 {
+        let micros = sender.paced_until_nanos.saturating_sub(sender.now_nanos) / 1_000;
+        let delivered = delivered_in(self.bandwidth(), micros);
+        let joined = if self.pacing_gain > UNIT { bundle_goal(sender) } else { 0 };
+        (flight + joined).saturating_sub(delivered)
+    }
+
+    /// `bbr_save_cwnd`.
+    pub(super) fn save_window(&mut self, sender: &TcpSock) {
+        self.window_before = if self.state_before < RECOVERY && self.mode != Mode::ProbeRtt {
+            sender.window
+        } else {
+            self.window_before.max(sender.window)
+        };
+    }
+}

@@ -1,0 +1,248 @@
+//! The cycle of probing for bandwidth: down, cruising, refilling, up.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 §5.3.3.
+
+use super::bounds::{flight_before, is_too_much};
+use super::{Bbr3, LEAST_WINDOW, State};
+use crate::sender::congestion::bbr::arithmetic::{UNIT, elapsed};
+use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
+
+/// Probing waits so long at least, and up to so much longer, in microseconds.
+const WAIT_MICROS: u64 = 2_000_000;
+const WAIT_MORE_MICROS: u64 = 1_000_000;
+/// Nor so many rounds, for the sake of Reno.
+const RENO_ROUNDS: u32 = 63;
+/// Growth of the long-term bound doubles in each round, so often at most.
+const MOST_DOUBLINGS: u32 = 30;
+
+/// What acknowledgments tell of probing (§2.14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Feedback {
+    /// Nothing.
+    #[default]
+    None,
+    /// The pipe is being filled.
+    Refilling,
+    /// What is in flight rises.
+    Starting,
+    /// What probing does.
+    Coming,
+    /// What probing did that is over.
+    Stopping,
+}
+
+/// Where probing stands.
+#[derive(Debug, Default)]
+pub(super) struct Probing {
+    pub(super) feedback: Feedback,
+    cycle_began: u64,
+    wait: u64,
+    rounds_since_up: u32,
+    up_rounds: u32,
+    up_acknowledged: u32,
+    /// Acknowledged segments for one more of the long-term bound; none while it does not grow.
+    per_segment: Option<u32>,
+    /// Samples are from probing, and have had no consequence yet.
+    pub(super) is_sample: bool,
+    was_too_high: bool,
+    was_cautious: bool,
+}
+
+impl Probing {
+    /// Another round began.
+    pub(super) fn follow_round(&mut self) {
+        self.rounds_since_up = self.rounds_since_up.saturating_add(1);
+    }
+}
+
+impl State {
+    /// Whether it belongs to the cycle.
+    pub(super) fn is_of_cycle(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+
+    /// Whether it looks for more bandwidth (`IsProbingBW`).
+    pub(super) fn is_probing(self) -> bool {
+        matches!(self, Self::Startup | Self::Refill | Self::Up)
+    }
+}
+
+impl Bbr3 {
+    /// A segment was lost (§5.5.10.2 `HandleLostPacket`).
+    pub(super) fn respond_to_loss(&mut self, sender: &TcpSock, lost: &LostSegment) {
+        if !self.probing.is_sample {
+            return;
+        }
+        let since = lost.losses.wrapping_sub(lost.at_sending.losses);
+        if !is_too_much(since, lost.at_sending.flight) {
+            return;
+        }
+        self.probing.was_too_high = true;
+        self.probing.is_sample = false;
+        if !lost.at_sending.is_application_limited {
+            self.bounds.set_long_term(flight_before(lost), self.target(sender));
+        }
+        if self.state == State::Up {
+            self.undo_state = Some(State::Up);
+            self.go_down(sender);
+        }
+    }
+
+    /// Follows an acknowledgment (`UpdateProbeBWCyclePhase`).
+    pub(super) fn follow_cycle(&mut self, sender: &TcpSock, sample: &RateSample, bandwidth: u64) {
+        if !self.pipe.was_ever_full
+            || self.adapt_long_term(sender, sample)
+            || !self.state.is_of_cycle()
+        {
+            return;
+        }
+        match self.state {
+            State::Down | State::Cruise if self.is_time_to_probe(sender) => self.refill(sender),
+            State::Down if self.is_time_to_cruise(sender) => self.state = State::Cruise,
+            State::Refill if self.rounds.has_begun => {
+                self.probing.is_sample = true;
+                self.go_up(sender, bandwidth);
+            }
+            State::Up => self.look_whether_up_is_over(sender, bandwidth),
+            _ => {}
+        }
+    }
+
+    /// `StartProbeBW_DOWN`.
+    pub(super) fn go_down(&mut self, sender: &TcpSock) {
+        self.latest.forget();
+        self.probing.per_segment = None;
+        self.probing.rounds_since_up = u32::try_from(self.chance.below(2)).unwrap_or(0);
+        self.probing.wait = WAIT_MICROS + self.chance.below(WAIT_MORE_MICROS);
+        self.probing.cycle_began = sender.now_micros;
+        self.probing.feedback = Feedback::Stopping;
+        self.rounds.begin(sender);
+        self.state = State::Down;
+    }
+
+    /// `StartProbeBW_REFILL`.
+    pub(super) fn refill(&mut self, sender: &TcpSock) {
+        self.bounds.forget_cycle();
+        self.probing.up_rounds = 0;
+        self.probing.up_acknowledged = 0;
+        self.probing.was_cautious = false;
+        self.probing.feedback = Feedback::Refilling;
+        self.rounds.begin(sender);
+        self.state = State::Refill;
+    }
+
+    /// `StartProbeBW_UP`.
+    fn go_up(&mut self, sender: &TcpSock, bandwidth: u64) {
+        self.probing.feedback = Feedback::Starting;
+        self.rounds.begin(sender);
+        self.pipe.begin(bandwidth);
+        self.state = State::Up;
+        self.steepen(sender);
+    }
+
+    /// `IsTimeToProbeBW`, `IsRenoCoexistenceProbeTime`: probing is due by the clock, or when Reno would have filled
+    /// a pipe of this size.
+    fn is_time_to_probe(&self, sender: &TcpSock) -> bool {
+        elapsed(sender.now_micros, self.probing.cycle_began) > self.probing.wait
+            || self.probing.rounds_since_up >= self.target(sender).min(RENO_ROUNDS)
+    }
+
+    /// `TargetInflight`.
+    fn target(&self, sender: &TcpSock) -> u32 {
+        self.product(UNIT).min(sender.window)
+    }
+
+    /// `IsTimeToCruise`.
+    fn is_time_to_cruise(&self, sender: &TcpSock) -> bool {
+        let flight = sender.in_flight();
+        self.bounds.with_headroom(LEAST_WINDOW).is_none_or(|most| flight <= most)
+            && flight <= self.flight_at(sender, self.bandwidth.get(), UNIT)
+    }
+
+    /// `IsTimeToGoDown`, and what follows.
+    fn look_whether_up_is_over(&mut self, sender: &TcpSock, bandwidth: u64) {
+        let bound = self.bounds.long_term;
+        let is_risky =
+            self.probing.was_too_high && bound.is_some_and(|most| sender.in_flight() >= most);
+        if is_risky {
+            self.probing.was_cautious = true;
+        } else if self.is_held_by_bound(sender) {
+            self.pipe.begin(bandwidth);
+        }
+        if is_risky || self.pipe.is_full {
+            self.probing.was_too_high = false;
+            self.go_down(sender);
+        }
+    }
+
+    /// Whether the window is what keeps the sender, and the long-term bound the window.
+    fn is_held_by_bound(&self, sender: &TcpSock) -> bool {
+        sender.window_limited & 1 != 0
+            && self.bounds.long_term.is_some_and(|most| sender.window >= most)
+    }
+
+    /// `AdaptLongTermModel`; returns whether another state was entered.
+    fn adapt_long_term(&mut self, sender: &TcpSock, sample: &RateSample) -> bool {
+        let begun = self.rounds.has_begun;
+        if self.probing.feedback == Feedback::Starting && begun {
+            self.probing.feedback = Feedback::Coming;
+        }
+        if self.probing.feedback == Feedback::Stopping && begun && self.end_feedback(sender, sample)
+        {
+            return true;
+        }
+        let (Some(bound), Some(at_sending)) = (self.bounds.long_term, self.sampled) else {
+            return false;
+        };
+        if !is_too_much(sender.losses.wrapping_sub(at_sending.losses), at_sending.flight) {
+            self.bounds.long_term = Some(bound.max(at_sending.flight));
+            if self.state == State::Up {
+                self.raise_long_term(sender, sample);
+            }
+        }
+        false
+    }
+
+    /// All is known of the probe that is over.
+    fn end_feedback(&mut self, sender: &TcpSock, sample: &RateSample) -> bool {
+        self.probing.is_sample = false;
+        self.probing.feedback = Feedback::None;
+        if !self.state.is_of_cycle() {
+            return false;
+        }
+        if !sample.is_application_limited {
+            self.bandwidth.advance();
+        }
+        let goes_on = self.probing.was_cautious && !self.probing.was_too_high;
+        if goes_on {
+            self.refill(sender);
+        }
+        goes_on
+    }
+
+    /// `ProbeInflightLongtermUpward`.
+    fn raise_long_term(&mut self, sender: &TcpSock, sample: &RateSample) {
+        if !self.is_held_by_bound(sender) {
+            return;
+        }
+        let probing = &mut self.probing;
+        probing.up_acknowledged += sample.newly_delivered;
+        if let Some(per_segment) = probing.per_segment
+            && probing.up_acknowledged >= per_segment
+        {
+            let more = probing.up_acknowledged / per_segment;
+            probing.up_acknowledged -= more * per_segment;
+            self.bounds.long_term = self.bounds.long_term.map(|bound| bound.saturating_add(more));
+        }
+        if self.rounds.has_begun {
+            self.steepen(sender);
+        }
+    }
+
+    /// `RaiseInflightLongtermSlope`.
+    fn steepen(&mut self, sender: &TcpSock) {
+        let growth = 1_u32 << self.probing.up_rounds;
+        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MOST_DOUBLINGS);
+        self.probing.per_segment = Some((sender.window / growth).max(1));
+    }
+}

@@ -1,0 +1,474 @@
+//! The occasions at which an algorithm is called: fields in, call, fields out.
+//!
+//! Source: Linux `tcp_init_congestion_control`, `tcp_cong_control`, `tcp_in_ack_event`, `tcp_set_ca_state`,
+//! `tcp_ca_event`, `tcp_undo_cwnd_reduction`.
+
+use super::samples::{AckReport, LostSegment, RateSample};
+use super::tcp_sock::TcpSock;
+use super::{
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AskedAcknowledgment, CongestionControl,
+    ControlComplaints, FLAG_ECHO, Hooks, WindowEvent,
+};
+use crate::receiver::{ACK_NOW, ReceiverView};
+use crate::sender::Sender;
+use crate::sender::congestion::{Congestion, INFINITE_SSTHRESH};
+use crate::sender::{AckEvent, AckFlags};
+use crate::state::RecoveryState;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Segment;
+
+/// Linux' bits of `ecn_flags`: agreed on, the reduction is to be told, a mark is to be echoed, marks seen.
+const ECN_AGREED: u8 = 1;
+const ECN_OWES_REDUCED: u8 = 2;
+const ECN_DEMANDS: u8 = 4;
+const ECN_SEEN: u8 = 8;
+
+/// A pace at which a full segment takes longer than this is hardly meant.
+const LONGEST_SEGMENT_SECONDS: u64 = 60;
+
+/// Whether a flow all but stands still at a rate in bytes per second; none at all is no pace (Linux
+/// `tcp_update_skb_after_send`).
+fn is_standstill(rate: u64, segment_bytes: u32) -> bool {
+    rate != 0 && rate.saturating_mul(LONGEST_SEGMENT_SECONDS) < u64::from(segment_bytes)
+}
+
+/// Microseconds, in 32 bits as the kernel keeps spans.
+fn micros(span: Span) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
+}
+
+fn jiffies(at: Instant) -> u32 {
+    let millis = at.as_nanos() / 1_000_000;
+    u32::try_from(millis & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+#[inline]
+fn ecn_flags(is_negotiated: bool, is_cwr_due: bool, receiver: ReceiverView) -> u8 {
+    let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+    bit(is_negotiated, ECN_AGREED)
+        | bit(is_cwr_due, ECN_OWES_REDUCED)
+        | bit(receiver.is_echo_due(), ECN_DEMANDS)
+        | bit(receiver.has_seen_capable(), ECN_SEEN)
+}
+
+impl Sender {
+    /// Whether an algorithm from outside governs the window, and has any of these hooks.
+    #[inline]
+    fn has_hook(&self, hooks: Hooks) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_begun && plugged.hooks.contains(hooks))
+    }
+
+    /// Whether an algorithm from outside governs the window.
+    #[inline]
+    pub(crate) fn is_plugged(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(_))
+    }
+
+    /// Whether an algorithm from outside alone decides on the window.
+    #[inline]
+    pub(crate) fn has_cong_control(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.has_cong_control())
+    }
+
+    /// It is `now` for the algorithm, too.
+    #[inline]
+    pub(crate) fn note_instant(&mut self, now: Instant) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.sender.now_nanos = now.as_nanos();
+        }
+    }
+
+    /// Shows the sender to the algorithm, and takes over what it has written.
+    fn consult<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn CongestionControl, &mut TcpSock) -> R,
+    ) -> Option<R> {
+        self.show_sender();
+        self.ask(ask)
+    }
+
+    /// The same where the algorithm may have been asked about this acknowledgment before, and nothing has
+    /// happened since.
+    #[inline]
+    fn consult_again<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn CongestionControl, &mut TcpSock) -> R,
+    ) -> Option<R> {
+        let is_shown = matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_shown);
+        if !is_shown {
+            self.show_sender();
+        }
+        self.ask(ask)
+    }
+
+    /// What was shown of the sender holds no longer.
+    #[inline]
+    pub(crate) fn invalidate_view(&mut self) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.is_shown = false;
+        }
+    }
+
+    #[inline]
+    fn ask<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn CongestionControl, &mut TcpSock) -> R,
+    ) -> Option<R> {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return None };
+        let answer = ask(&mut *plugged.control, &mut plugged.sender);
+        self.adopt_sender();
+        Some(answer)
+    }
+
+    /// Writes the fields that the algorithm may read.
+    fn show_sender(&mut self) {
+        let in_order = self.queue.sacked() + self.recovery.duplicates;
+        let (is_negotiated, is_cwr_due) = (self.ecn.is_negotiated(), self.ecn.is_cwr_due());
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let receiver = plugged.receiver;
+        let ecn_flags = ecn_flags(is_negotiated, is_cwr_due, receiver);
+        let needs_ecn = plugged.hooks.contains(Hooks::NEEDS_ECN);
+        let pending = if needs_ecn { receiver.ack_pending() } else { 0 };
+        plugged.is_shown = true;
+        plugged.shown = (ecn_flags, pending);
+        let sender = &mut *plugged.sender;
+        sender.now_micros = sender.now_nanos / 1_000;
+        sender.control.pacing.rate = self.pacer.rate;
+        sender.control.state = self.recovery.state.number();
+        sender.control.pending = pending;
+        sender.window = self.window.segments;
+        sender.credit = self.window.credit;
+        sender.threshold = self.window.slow_start_threshold;
+        sender.window_before = self.recovery.reduction.window_before;
+        sender.most_outstanding = self.usage.most_outstanding();
+        sender.window_limited = u8::from(self.usage.is_held_by_window());
+        sender.ecn_flags = ecn_flags;
+        sender.outstanding = self.queue.outstanding();
+        sender.retransmitted = self.queue.retransmitted();
+        sender.lost = self.queue.lost();
+        sender.sacked = in_order;
+        sender.delivered = self.recovery.delivered;
+        sender.delivered_marked = self.recovery.delivered_marked;
+        sender.losses = self.queue.losses();
+        sender.segment_bytes = self.segment_bytes;
+        sender.oldest_unacked = self.send.oldest_unacked.get();
+        sender.next = self.send.next.get();
+        sender.expected = receiver.next().get();
+        sender.last_sent_jiffies = jiffies(self.send.last_sent);
+        self.rtt.show(sender);
+        if !plugged.hooks.contains(Hooks::LOOKS_AT_LITTLE) {
+            self.show_more();
+        }
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        if self.has_extras {
+            self.delivery_rate.show(sender);
+        }
+    }
+
+    /// Writes the fields at which only few algorithms look.
+    fn show_more(&mut self) {
+        let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
+        sender.threshold_before = self.recovery.undo.threshold();
+        sender.reordering = self.recovery.threshold;
+        sender.retransmissions = self.recovery.retransmissions;
+        sender.written_end = (self.send.next + unsent).get();
+        sender.recovery_end = self.recovery.end.get();
+        sender.peer_window = self.send.window;
+        sender.acknowledged_bytes = self.send.acknowledged_bytes;
+        sender.segments_sent = self.stats.segments;
+        sender.data_segments_sent = self.stats.data_segments;
+        sender.paced_until_nanos = self.pacer.through_at().as_nanos();
+        self.rtt.show_deviations(sender);
+    }
+
+    /// Takes over the fields that the algorithm may write.
+    #[inline]
+    fn adopt_sender(&mut self) {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        if sender.window == 0 {
+            plugged.empty_windows += 1;
+            sender.window = 1;
+        }
+        self.window.segments = sender.window;
+        self.window.credit = sender.credit;
+        self.window.slow_start_threshold = sender.threshold.min(INFINITE_SSTHRESH);
+        let paces = self.has_extras
+            || sender.control.pacing.rate != self.pacer.rate
+            || sender.control.pacing.status != 0;
+        if paces || plugged.shown != (sender.ecn_flags, sender.control.pending) {
+            self.adopt_what_is_rarely_written();
+        }
+    }
+
+    fn adopt_what_is_rarely_written(&mut self) {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &*plugged.sender;
+        self.has_extras |= sender.control.pacing.status != 0;
+        let pacing = &sender.control.pacing;
+        if pacing.status != 0 && pacing.rate != self.pacer.rate {
+            let is_standstill = is_standstill(pacing.rate, self.segment_bytes);
+            plugged.standstills += u32::from(is_standstill);
+        }
+        self.pacer.take_rate(pacing, &self.config.sending.pacing);
+        self.delivery_rate.limit_until(sender.application_limited);
+        let ecn_flags = sender.ecn_flags;
+        if plugged.hooks.contains(Hooks::NEEDS_ECN) {
+            plugged.receiver.set_ack_now(sender.control.pending & ACK_NOW != 0);
+            plugged.requests_ack_now = true;
+        }
+        if self.ecn.is_negotiated() {
+            self.ecn.set_cwr_due(ecn_flags & ECN_OWES_REDUCED != 0);
+            plugged.receiver.set_echo_due(ecn_flags & ECN_DEMANDS != 0);
+            plugged.requests_echo = true;
+        }
+    }
+
+    /// An external congestion control sees this of the receiving half from now on.
+    pub(crate) fn set_receiver_view(&mut self, view: ReceiverView) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.receiver = view;
+        }
+    }
+
+    /// What an external congestion control has changed at the receiving half: whether the acknowledgment
+    /// goes out now, and whether a mark is echoed.
+    pub(crate) fn take_receiver_requests(&mut self) -> (Option<bool>, Option<bool>) {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return (None, None) };
+        let view = plugged.receiver;
+        let ack_now = std::mem::take(&mut plugged.requests_ack_now);
+        let echo = std::mem::take(&mut plugged.requests_echo);
+        (ack_now.then(|| view.is_ack_now()), echo.then(|| view.is_echo_due()))
+    }
+
+    /// Data has come with or without a CE mark. Returns the acknowledgment that the congestion control
+    /// requests (RFC 8257 §3.2; Linux `tcp_data_ecn_check`, `__tcp_send_ack`).
+    #[cold]
+    pub(crate) fn notify_ce_mark(&mut self, event: WindowEvent) -> Option<AskedAcknowledgment> {
+        self.notify_control(event);
+        match &mut self.congestion {
+            Congestion::Plugged(plugged) => plugged.take_asked(),
+            _ => None,
+        }
+    }
+
+    /// The connection is open (Linux `tcp_init_congestion_control`).
+    #[cold]
+    pub(crate) fn begin_control(&mut self, now: Instant) {
+        self.congestion.begin(now, self.send.next);
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        if plugged.is_begun {
+            return;
+        }
+        plugged.is_begun = true;
+        plugged.sender.control.pacing.status = u32::from(self.config.sending.pacing.enabled);
+        plugged.count_as(self.config.ack_counting);
+        self.note_instant(now);
+        if self.has_hook(Hooks::SEGMENTS) {
+            self.queue.note_marked_lost();
+        }
+        self.consult(|control, sender| control.init(sender));
+    }
+
+    /// The connection is over.
+    #[cold]
+    pub(crate) fn end_control(&mut self) {
+        if self.has_hook(Hooks(u16::MAX)) {
+            self.consult(|control, sender| control.release(sender));
+        }
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.is_begun = false;
+        }
+    }
+
+    /// The threshold after a loss, where an algorithm from outside says it.
+    #[cold]
+    pub(crate) fn plugged_ssthresh(&mut self) -> Option<u32> {
+        self.has_hook(Hooks::SSTHRESH).then_some(())?;
+        let answer = self.consult(|control, sender| control.ssthresh(sender))?;
+        Some(self.something_of(answer))
+    }
+
+    /// The window before a reduction that was needless, where such an algorithm says it.
+    #[cold]
+    pub(crate) fn plugged_undo(&mut self) -> Option<u32> {
+        self.has_hook(Hooks::UNDO_CWND).then_some(())?;
+        let answer = self.consult(|control, sender| control.undo_cwnd(sender))?;
+        Some(self.something_of(answer))
+    }
+
+    /// One segment where an algorithm has answered with none, which is noted.
+    fn something_of(&mut self, answer: u32) -> u32 {
+        if let (0, Congestion::Plugged(plugged)) = (answer, &mut self.congestion) {
+            plugged.empty_windows += 1;
+        }
+        answer.max(1)
+    }
+
+    /// The state of recovery changes.
+    #[inline]
+    pub(crate) fn enter(&mut self, state: RecoveryState) {
+        if self.has_hook(Hooks::SET_STATE) {
+            self.notify_state(state);
+        }
+        self.recovery.state = state;
+    }
+
+    /// All is taken for lost: the algorithm begins anew.
+    pub(crate) fn enter_loss(&mut self, now: Instant) {
+        self.congestion.on_timeout(now, self.send.next);
+        self.enter(RecoveryState::Loss);
+    }
+
+    #[cold]
+    fn notify_state(&mut self, state: RecoveryState) {
+        self.consult(|control, sender| control.set_state(sender, state.number()));
+    }
+
+    /// Something happens to the window.
+    #[inline]
+    pub(crate) fn notify_control(&mut self, event: WindowEvent) {
+        if self.has_hook(Hooks::CWND_EVENT) {
+            self.consult(|control, sender| control.cwnd_event(sender, event));
+        }
+    }
+
+    /// An acknowledgment begins to be processed.
+    #[inline]
+    pub(crate) fn begin_plugged_ack(&mut self, segment: &Segment) {
+        let flight = if self.has_extras { self.in_flight() } else { 0 };
+        let is_stamped = self.negotiated.has_timestamps();
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.is_shown = false;
+            plugged.flight_before = flight;
+            plugged.sender.note_timestamps(segment.options.timestamps, is_stamped);
+        }
+    }
+
+    /// What an acknowledgment has told is known, and nothing has come of it yet.
+    #[inline(never)]
+    pub(crate) fn plugged_pkts_acked(
+        &mut self,
+        acknowledged: u32,
+        rtt: Option<Span>,
+        ack: &AckEvent,
+    ) {
+        let Congestion::Plugged(plugged) = &self.congestion else { return };
+        let (is_begun, hooks) = (plugged.is_begun, plugged.hooks);
+        if is_begun && hooks.contains(Hooks::PKTS_ACKED) {
+            let since = self.recovery.delivered.wrapping_sub(ack.delivered_at_sending);
+            let report = AckReport {
+                acknowledged,
+                rtt_micros: rtt
+                    .map_or(-1, |rtt| i32::try_from(rtt.as_micros()).unwrap_or(i32::MAX)),
+                flight_bytes: self.segment_bytes.wrapping_mul(since),
+            };
+            if !hooks.contains(Hooks::IN_ACK_EVENT) && self.only_grows(ack) {
+                self.let_report_wait(report);
+                return;
+            }
+            self.consult(|control, sender| control.pkts_acked(sender, &report));
+        }
+        if hooks.contains(Hooks::IN_ACK_EVENT) {
+            self.plugged_in_ack_event(ack);
+        }
+    }
+
+    /// Whether nothing comes of an acknowledgment but growth, so that an algorithm may be told of both at
+    /// once.
+    fn only_grows(&self, ack: &AckEvent) -> bool {
+        !self.has_extras
+            && self.recovery.probe.end.is_none()
+            && !self.is_dubious(ack.flags)
+            && !self.recovery.is_reducing()
+            && self.may_grow(ack)
+    }
+
+    fn let_report_wait(&mut self, report: AckReport) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.waiting = Some(report);
+        }
+    }
+
+    /// Linux `tcp_in_ack_event`. The kernel's fast path is that of headers which were foreseen; here it is
+    /// that of acknowledgments which only advance.
+    pub(crate) fn plugged_in_ack_event(&mut self, ack: &AckEvent) {
+        if !self.has_hook(Hooks::IN_ACK_EVENT) {
+            return;
+        }
+        let echoed = ack.has(AckFlags::CONGESTION_ECHOED);
+        let is_plain = ack.has(AckFlags::ADVANCED)
+            && !ack.has(AckFlags::SUSPICIOUS)
+            && self.recovery.state == RecoveryState::Open;
+        let mut flags = if is_plain && !echoed { 0 } else { ACK_SLOW_PATH };
+        if ack.has(AckFlags::WINDOW_UPDATED) || flags == 0 {
+            flags |= ACK_WINDOW_UPDATE;
+        }
+        if echoed {
+            flags |= ACK_ECHO;
+        }
+        self.consult_again(|control, sender| control.in_ack_event(sender, flags));
+    }
+
+    /// The window may grow.
+    #[inline(never)]
+    pub(crate) fn plugged_cong_avoid(&mut self, segments: u32) {
+        let acknowledgment = self.send.oldest_unacked.get();
+        let segments = self.window.counted(segments);
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let waiting = plugged.waiting.take();
+        self.consult_again(|control, sender| match waiting {
+            Some(report) => control.acknowledge(sender, &report, acknowledgment, segments),
+            None => control.cong_avoid(sender, acknowledgment, segments),
+        });
+    }
+
+    /// Segments were marked lost since the last time.
+    #[cold]
+    pub(crate) fn report_lost(&mut self) {
+        if !self.has_hook(Hooks::SEGMENTS) {
+            return;
+        }
+        for (losses, sent) in self.queue.take_marked_lost() {
+            let at_sending = self.delivery_rate.at_sending(sent.delivered_before, sent.marks);
+            let Some(at_sending) = at_sending else { continue };
+            let (begin, end) = (sent.sequence.get(), sent.end().get());
+            let lost = LostSegment { begin, end, losses, at_sending };
+            self.consult(|control, sender| control.segment_lost(sender, &lost));
+        }
+    }
+
+    /// The algorithm alone decides.
+    #[cold]
+    pub(crate) fn run_cong_control(
+        &mut self,
+        mut sample: RateSample,
+        rtt: Option<Span>,
+        ack: &AckEvent,
+    ) {
+        let Congestion::Plugged(plugged) = &self.congestion else { return };
+        sample.flight_before = plugged.flight_before;
+        sample.rtt_micros = rtt.map_or(-1, |rtt| i64::from(micros(rtt)));
+        let acknowledgment = self.send.oldest_unacked.get();
+        let flags = if ack.has(AckFlags::CONGESTION_ECHOED) { FLAG_ECHO } else { 0 };
+        let at_sending = self.delivery_rate.take_at_sending();
+        self.consult_again(|control, sender| {
+            if let Some(at_sending) = at_sending {
+                control.segment_sampled(&at_sending);
+            }
+            control.cong_control(sender, acknowledgment, flags, &sample);
+        });
+    }
+
+    /// What was amiss with the algorithm from outside.
+    pub(crate) fn control_complaints(&mut self) -> ControlComplaints {
+        match &mut self.congestion {
+            Congestion::Plugged(plugged) => plugged.complaints(),
+            _ => ControlComplaints::default(),
+        }
+    }
+}

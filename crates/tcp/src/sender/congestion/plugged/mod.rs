@@ -1,0 +1,297 @@
+//! Congestion controls from outside: what one is told, may know and may do.
+//!
+//! The interface is that of Linux' `tcp_congestion_ops`: an algorithm sees a [`TcpSock`], the fields of
+//! `struct tcp_sock` that such algorithms use, writes the window, the threshold or the pacing rate there, and is
+//! called at the occasions at which the kernel calls its own ([`Hooks`]). So one algorithm serves both.
+//!
+//! Source: `include/net/tcp.h`, `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cong.c` of Linux 6.18.
+//! Differs: hooks that nobody needs here are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
+//! Delivery rates are sampled for algorithms that have `cong_control`; the fields that tell of them lie still for others.
+//! Cost: some forty fields are written before the first hook of an acknowledgment, and before others where something
+//! happened in between; seven are read after each.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `tcp_sock` | what an algorithm may know of a sender, as it lies in memory |
+//! | `samples` | what an acknowledgment has told: round trip, delivery rate |
+//! | `calls` | the occasions: fields in, call, fields out |
+
+mod calls;
+mod samples;
+mod tcp_sock;
+
+pub use samples::{AckReport, AskedAcknowledgment, AtSending, LostSegment, RateSample};
+pub use tcp_sock::{InetConnectionSock, PRIVATE_WORDS, Pacing as SockPacing, TcpSock};
+
+use crate::config::AckCounting;
+use crate::receiver::ReceiverView;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Hooks that an algorithm has, as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hooks(pub u16);
+
+impl Hooks {
+    /// [`CongestionControl::in_ack_event`].
+    pub const IN_ACK_EVENT: Self = Self(1);
+    /// [`CongestionControl::pkts_acked`].
+    pub const PKTS_ACKED: Self = Self(2);
+    /// [`CongestionControl::cong_control`], which takes the place of `cong_avoid` and of the gradual
+    /// reduction during recovery.
+    pub const CONG_CONTROL: Self = Self(4);
+    /// [`CongestionControl::set_state`].
+    pub const SET_STATE: Self = Self(8);
+    /// [`CongestionControl::cwnd_event`].
+    pub const CWND_EVENT: Self = Self(16);
+    /// [`CongestionControl::undo_cwnd`].
+    pub const UNDO_CWND: Self = Self(32);
+    /// [`CongestionControl::ssthresh`].
+    pub const SSTHRESH: Self = Self(64);
+    /// [`CongestionControl::cong_avoid`].
+    pub const CONG_AVOID: Self = Self(128);
+    /// No occasion, but a demand: the connection asks for marks of congestion, and all its packets can be marked
+    /// (Linux `TCP_CONG_NEEDS_ECN`).
+    pub const NEEDS_ECN: Self = Self(256);
+    /// [`CongestionControl::segment_lost`] and [`CongestionControl::segment_sampled`].
+    pub const SEGMENTS: Self = Self(512);
+    /// No occasion, but a promise: it never looks at the fields that only few look at, which are not shown then.
+    pub const LOOKS_AT_LITTLE: Self = Self(1024);
+
+    /// Whether any of the others is among these.
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These and the others.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Something that happens to the window besides acknowledgments (Linux `enum tcp_ca_event`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WindowEvent {
+    /// Sending begins with nothing in flight (`CA_EVENT_TX_START`).
+    SendingBegins = 0,
+    /// The window restarts after idleness (`CA_EVENT_CWND_RESTART`).
+    Restarted = 1,
+    /// A reduction is over (`CA_EVENT_COMPLETE_CWR`).
+    Reduced = 2,
+    /// A time-out reduces the window (`CA_EVENT_LOSS`).
+    TimedOut = 3,
+    /// Data came without a mark of congestion (`CA_EVENT_ECN_NO_CE`).
+    UnmarkedData = 4,
+    /// Data came with one (`CA_EVENT_ECN_IS_CE`).
+    MarkedData = 5,
+}
+
+/// The acknowledgment took the long way (Linux `CA_ACK_SLOWPATH`).
+pub const ACK_SLOW_PATH: u32 = 1;
+/// It opened the peer's window (`CA_ACK_WIN_UPDATE`).
+pub const ACK_WINDOW_UPDATE: u32 = 2;
+/// It echoes a mark (`CA_ACK_ECE`).
+pub const ACK_ECHO: u32 = 4;
+/// The bit of `cong_control`'s flags that says so, too (`FLAG_ECE`).
+pub const FLAG_ECHO: i32 = 0x40;
+
+/// An algorithm at work on one connection.
+///
+/// Every method may write to [`TcpSock::window`], [`TcpSock::threshold`], [`TcpSock::credit`],
+/// [`TcpSock::application_limited`] and [`SockPacing`]; other writes are without effect.
+#[expect(unused_variables, reason = "an algorithm overrides what it needs")]
+pub trait CongestionControl: Debug + Send {
+    /// The hooks that are called.
+    fn hooks(&self) -> Hooks;
+
+    /// The connection is open (`init`).
+    fn init(&mut self, sender: &mut TcpSock) {}
+
+    /// The connection is over (`release`).
+    fn release(&mut self, sender: &mut TcpSock) {}
+
+    /// The slow-start threshold after a loss, in segments (`ssthresh`).
+    fn ssthresh(&mut self, sender: &mut TcpSock) -> u32;
+
+    /// Segments up to `acknowledgment` were acknowledged: the window may grow (`cong_avoid`).
+    fn cong_avoid(&mut self, sender: &mut TcpSock, acknowledgment: u32, segments: u32) {}
+
+    /// An acknowledgment was processed; the algorithm alone decides on window and rate
+    /// (`cong_control`). `flags` are Linux' `FLAG_...`, of which [`FLAG_ECHO`] is set here.
+    fn cong_control(
+        &mut self,
+        sender: &mut TcpSock,
+        acknowledgment: u32,
+        flags: i32,
+        sample: &RateSample,
+    ) {
+    }
+
+    /// The state of recovery becomes `state`, one of Linux' numbers (`set_state`).
+    fn set_state(&mut self, sender: &mut TcpSock, state: u8) {}
+
+    /// Something happens to the window (`cwnd_event`).
+    fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {}
+
+    /// An acknowledgment came; `flags` are the constants `ACK_...` (`in_ack_event`).
+    fn in_ack_event(&mut self, sender: &mut TcpSock, flags: u32) {}
+
+    /// What it told, before the window follows it (`pkts_acked`).
+    fn pkts_acked(&mut self, sender: &mut TcpSock, report: &AckReport) {}
+
+    /// A segment is taken for lost; the next acknowledgment or time-out follows.
+    fn segment_lost(&mut self, sender: &mut TcpSock, lost: &LostSegment) {}
+
+    /// What held when the segment was sent whose sample `cong_control` is told next.
+    fn segment_sampled(&mut self, at_sending: &AtSending) {}
+
+    /// Both [`pkts_acked`](Self::pkts_acked) and [`cong_avoid`](Self::cong_avoid), where nothing happens in
+    /// between.
+    fn acknowledge(
+        &mut self,
+        sender: &mut TcpSock,
+        report: &AckReport,
+        acknowledgment: u32,
+        segments: u32,
+    ) {
+        self.pkts_acked(sender, report);
+        self.cong_avoid(sender, acknowledgment, segments);
+    }
+
+    /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
+    /// present one where it is greater.
+    fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
+        sender.window.max(sender.window_before)
+    }
+
+    /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has asked for, once.
+    fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+        None
+    }
+
+    /// What the algorithm has to complain of, once: an exception in its code, say.
+    fn take_complaint(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// Makes an algorithm for each connection.
+pub trait ControlFactory: Debug + Send + Sync {
+    /// The algorithm's name, as scenarios and tables have it.
+    fn name(&self) -> &str;
+
+    /// The algorithm with a fresh state.
+    fn create(&self) -> Box<dyn CongestionControl>;
+}
+
+/// A congestion control from outside, by the factory of its instances; two are equal where their names are.
+#[derive(Debug, Clone)]
+pub struct PluggedAlgorithm(pub Arc<dyn ControlFactory>);
+
+impl PartialEq for PluggedAlgorithm {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for PluggedAlgorithm {}
+
+/// An algorithm and the sender as it sees it.
+#[derive(Debug)]
+pub(crate) struct Plugged {
+    control: Box<dyn CongestionControl>,
+    hooks: Hooks,
+    sender: Box<TcpSock>,
+    /// The connection is open, and the algorithm knows of it.
+    is_begun: bool,
+    /// What the algorithm sees is as it is, and with which flags of marks and of owed acknowledgments.
+    is_shown: bool,
+    shown: (u8, u8),
+    /// What an acknowledgment has told, where it is to be told together with the growth on it.
+    waiting: Option<AckReport>,
+    /// In flight when the acknowledgment that is being processed came.
+    flight_before: u32,
+    /// What it sees of the receiving half, and whether it has changed that.
+    receiver: ReceiverView,
+    requests_ack_now: bool,
+    requests_echo: bool,
+    /// How often a window of nothing was asked for, and a pace at which a flow all but stands still.
+    empty_windows: u32,
+    standstills: u32,
+}
+
+/// What was amiss with an algorithm from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ControlComplaints {
+    /// How often it asked for a window of no segments, which is one segment then.
+    pub empty_windows: u32,
+    /// How often it asked for a pace at which a full segment takes longer than a minute.
+    pub standstills: u32,
+    /// What it complained of itself.
+    pub own: Option<String>,
+}
+
+impl Plugged {
+    pub(crate) fn new(algorithm: &PluggedAlgorithm) -> Self {
+        let control = algorithm.0.create();
+        let hooks = control.hooks();
+        Self {
+            control,
+            hooks,
+            sender: Box::default(),
+            is_begun: false,
+            is_shown: false,
+            waiting: None,
+            shown: (0, 0),
+            flight_before: 0,
+            receiver: ReceiverView::default(),
+            requests_ack_now: false,
+            requests_echo: false,
+            empty_windows: 0,
+            standstills: 0,
+        }
+    }
+
+    /// Says how the stack counts what is acknowledged.
+    pub(crate) fn count_as(&mut self, counting: AckCounting) {
+        self.sender.counting = match counting {
+            AckCounting::Segments => 0,
+            AckCounting::SegmentsInSlowStart => 1,
+            AckCounting::PerAck => 2,
+        };
+    }
+
+    /// Whether it alone decides on the window.
+    #[inline]
+    pub(crate) fn has_cong_control(&self) -> bool {
+        self.hooks.contains(Hooks::CONG_CONTROL)
+    }
+
+    /// Whether it lives by marks of congestion.
+    pub(crate) fn needs_marks(&self) -> bool {
+        self.hooks.contains(Hooks::NEEDS_ECN)
+    }
+
+    /// What its last occasion has asked to have acknowledged.
+    pub(crate) fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+        self.control.take_asked()
+    }
+
+    /// Whether it lives by samples of the delivery rate, or by what becomes of each segment.
+    #[inline]
+    pub(crate) fn wants_samples(&self) -> bool {
+        self.hooks.contains(Hooks::CONG_CONTROL.and(Hooks::SEGMENTS))
+    }
+
+    /// What was amiss; its own complaint is told once.
+    fn complaints(&mut self) -> ControlComplaints {
+        ControlComplaints {
+            empty_windows: self.empty_windows,
+            standstills: self.standstills,
+            own: self.control.take_complaint(),
+        }
+    }
+}

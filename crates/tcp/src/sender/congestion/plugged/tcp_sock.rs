@@ -1,0 +1,249 @@
+//! What an algorithm may know of a sender: a copy of the fields of Linux' `struct tcp_sock` that algorithms use, in
+//! the order in which `congestion/include/fairwind.h` declares them, so that it can be handed to C as it is.
+
+use fairwind_wire::Timestamps;
+
+/// Words of 64 bits that an algorithm has for its own state (`icsk_ca_priv`).
+pub const PRIVATE_WORDS: usize = 13;
+
+/// No sample of the round trip yet.
+const NO_LEAST_RTT: u32 = u32::MAX;
+/// Linux' `TCP_INFINITE_SSTHRESH`.
+const INFINITE: u32 = 0x7fff_ffff;
+
+/// Sending at a rate (of `struct sock`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Pacing {
+    /// Bytes per second (`sk_pacing_rate`).
+    pub rate: u64,
+    /// Greatest rate that the application allows, in bytes per second (`sk_max_pacing_rate`).
+    pub greatest_rate: u64,
+    /// 0 none, 1 needed, 2 by the queue of the device (`sk_pacing_status`).
+    pub status: u32,
+    /// Largest bundle in bytes (`sk_gso_max_size`).
+    pub largest_bundle_bytes: u32,
+    /// Largest bundle in segments (`sk_gso_max_segs`).
+    pub largest_bundle_segments: u16,
+    /// A bundle takes so many halvings of a second (`sk_pacing_shift`).
+    pub shift: u8,
+}
+
+/// What concerns the algorithm itself (of `struct inet_connection_sock`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct InetConnectionSock {
+    /// Pacing.
+    pub pacing: Pacing,
+    /// State of recovery in the lowest five bits (`icsk_ca_state`).
+    pub state: u8,
+    /// Time-outs in a row (`icsk_retransmits`).
+    pub timeouts: u8,
+    /// The acknowledgment that is owed: 1 one is, 2 a timer runs for it, 16 it does not wait, which may be written
+    /// (`icsk_ack.pending`).
+    pub pending: u8,
+    /// The algorithm's own state (`icsk_ca_priv`).
+    pub private: [u64; PRIVATE_WORDS],
+}
+
+/// A sender, as an algorithm sees it. Windows are in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct TcpSock {
+    /// The algorithm's own, and pacing.
+    pub control: InetConnectionSock,
+    /// Congestion window; may be written (`snd_cwnd`).
+    pub window: u32,
+    /// Segments that count towards its next growth; may be written (`snd_cwnd_cnt`).
+    pub credit: u32,
+    /// Greatest window (`snd_cwnd_clamp`).
+    pub greatest_window: u32,
+    /// When the window was used last, in jiffies; may be written (`snd_cwnd_stamp`).
+    pub window_stamp: u32,
+    /// Slow-start threshold; may be written (`snd_ssthresh`).
+    pub threshold: u32,
+    /// Window before the last reduction (`prior_cwnd`).
+    pub window_before: u32,
+    /// Threshold before it (`prior_ssthresh`).
+    pub threshold_before: u32,
+    /// Most segments outstanding in the last round trip (`max_packets_out`).
+    pub most_outstanding: u32,
+    /// Bit 0: the window was the limit (`is_cwnd_limited`).
+    pub window_limited: u8,
+    /// Linux' `TCP_ECN_...` (`ecn_flags`).
+    pub ecn_flags: u8,
+    /// Segments outstanding (`packets_out`).
+    pub outstanding: u32,
+    /// Of these, sent again and under way (`retrans_out`).
+    pub retransmitted: u32,
+    /// Of these, taken for lost (`lost_out`).
+    pub lost: u32,
+    /// Of these, reported to have arrived (`sacked_out`).
+    pub sacked: u32,
+    /// Segments that may overtake one (`reordering`).
+    pub reordering: u32,
+    /// Segments delivered since the beginning (`delivered`).
+    pub delivered: u32,
+    /// Of these, with a mark (`delivered_ce`).
+    pub delivered_marked: u32,
+    /// Segments lost since the beginning (`lost`).
+    pub losses: u32,
+    /// What will have been delivered once the application's pause is through, 0 for none; may be written
+    /// (`app_limited`).
+    pub application_limited: u32,
+    /// Segments sent again since the beginning (`total_retrans`).
+    pub retransmissions: u32,
+    /// Smoothed round trip in eighths of microseconds, 0 before there is one (`srtt_us`).
+    pub smoothed_rtt_eighths: u32,
+    /// Mean deviation in quarters of microseconds (`mdev_us`).
+    pub deviation_quarters: u32,
+    /// Its greatest of late (`rttvar_us`).
+    pub variation_quarters: u32,
+    /// Least round trips: three of instant and microseconds, of which the first is the least (`rtt_min`).
+    pub least_rtt_micros: [[u32; 2]; 3],
+    /// Now, in microseconds (`tcp_mstamp`).
+    pub now_micros: u64,
+    /// When something was delivered last (`delivered_mstamp`).
+    pub delivered_at_micros: u64,
+    /// When the segment was sent from which sending counts (`first_tx_mstamp`).
+    pub first_sent_at_micros: u64,
+    /// When the last bundle leaves by pacing, in nanoseconds (`tcp_wstamp_ns`).
+    pub paced_until_nanos: u64,
+    /// Now, in nanoseconds (`tcp_clock_cache`).
+    pub now_nanos: u64,
+    /// Oldest sequence number outstanding (`snd_una`).
+    pub oldest_unacked: u32,
+    /// Next one to be sent (`snd_nxt`).
+    pub next: u32,
+    /// Next one expected of the peer (`rcv_nxt`).
+    pub expected: u32,
+    /// End of what was written (`write_seq`).
+    pub written_end: u32,
+    /// What was sent when recovery began (`high_seq`).
+    pub recovery_end: u32,
+    /// Bytes of a full segment (`mss_cache`).
+    pub segment_bytes: u32,
+    /// Window that the peer offers, in bytes (`snd_wnd`).
+    pub peer_window: u32,
+    /// When data was sent last, in jiffies of a millisecond (`lsndtime`).
+    pub last_sent_jiffies: u32,
+    /// Bytes acknowledged (`bytes_acked`).
+    pub acknowledged_bytes: u64,
+    /// Segments sent (`segs_out`).
+    pub segments_sent: u32,
+    /// Segments sent with payload (`data_segs_out`).
+    pub data_segments_sent: u32,
+    /// How the profile's stack counts: 0 segments, 1 segments in slow start only, 2 acknowledgments
+    /// ([`AckCounting`](crate::AckCounting)).
+    pub counting: u32,
+    /// Timestamp of the peer (`rx_opt.rcv_tsval`).
+    pub timestamp: u32,
+    /// The one it echoed (`rx_opt.rcv_tsecr`).
+    pub echoed_timestamp: u32,
+    /// Bit 0: the last segment had one; bit 1: both ends use them (`rx_opt`).
+    pub timestamp_bits: u16,
+}
+
+impl Default for InetConnectionSock {
+    fn default() -> Self {
+        Self {
+            pacing: Pacing {
+                rate: u64::MAX,
+                greatest_rate: u64::MAX,
+                status: 0,
+                largest_bundle_bytes: 65_536,
+                largest_bundle_segments: 65_535,
+                shift: 10,
+            },
+            state: 0,
+            timeouts: 0,
+            pending: 0,
+            private: [0; PRIVATE_WORDS],
+        }
+    }
+}
+
+impl Default for TcpSock {
+    fn default() -> Self {
+        Self {
+            control: InetConnectionSock::default(),
+            window: 0,
+            credit: 0,
+            greatest_window: u32::MAX,
+            window_stamp: 0,
+            threshold: INFINITE,
+            window_before: 0,
+            threshold_before: 0,
+            most_outstanding: 0,
+            window_limited: 0,
+            ecn_flags: 0,
+            outstanding: 0,
+            retransmitted: 0,
+            lost: 0,
+            sacked: 0,
+            reordering: 0,
+            delivered: 0,
+            delivered_marked: 0,
+            losses: 0,
+            application_limited: 0,
+            retransmissions: 0,
+            smoothed_rtt_eighths: 0,
+            deviation_quarters: 0,
+            variation_quarters: 0,
+            least_rtt_micros: [[0, NO_LEAST_RTT]; 3],
+            now_micros: 0,
+            delivered_at_micros: 0,
+            first_sent_at_micros: 0,
+            paced_until_nanos: 0,
+            now_nanos: 0,
+            oldest_unacked: 0,
+            next: 0,
+            expected: 0,
+            written_end: 0,
+            recovery_end: 0,
+            segment_bytes: 0,
+            peer_window: 0,
+            last_sent_jiffies: 0,
+            acknowledged_bytes: 0,
+            segments_sent: 0,
+            data_segments_sent: 0,
+            counting: 0,
+            timestamp: 0,
+            echoed_timestamp: 0,
+            timestamp_bits: 0,
+        }
+    }
+}
+
+impl TcpSock {
+    /// Notes the timestamps of the segment at hand, and whether both ends use them.
+    pub(crate) fn note_timestamps(&mut self, stamps: Option<Timestamps>, is_agreed: bool) {
+        self.timestamp_bits = u16::from(is_agreed) << 1;
+        if let Some(stamps) = stamps {
+            self.timestamp_bits |= 1;
+            self.timestamp = stamps.value;
+            self.echoed_timestamp = stamps.echo;
+        }
+    }
+
+    /// Segments believed to be in the network (`tcp_packets_in_flight`).
+    pub fn in_flight(&self) -> u32 {
+        (self.outstanding + self.retransmitted).saturating_sub(self.sacked + self.lost)
+    }
+
+    /// Whether the window is below the threshold (`tcp_in_slow_start`).
+    pub fn is_in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+
+    /// Whether the window was what kept the sender from sending (`tcp_is_cwnd_limited`).
+    pub fn is_window_limited(&self) -> bool {
+        self.window_limited & 1 != 0
+            || self.is_in_slow_start() && self.window < 2 * self.most_outstanding
+    }
+
+    /// Least round trip in microseconds, once there was a sample (`tcp_min_rtt`).
+    pub fn least_rtt(&self) -> Option<u32> {
+        Some(self.least_rtt_micros[0][1]).filter(|&least| least != NO_LEAST_RTT)
+    }
+}

@@ -1,0 +1,161 @@
+//! How the window comes down after a loss or an echo of congestion.
+//!
+//! Source: RFC 6937, RFC 9937 (proportional rate reduction); Linux `tcp_init_cwnd_reduction`,
+//! `tcp_cwnd_reduction`, `tcp_end_cwnd_reduction`, `tcp_enter_cwr`, and `tcp_cwnd_down` of Linux 2.6.
+
+use crate::config::WindowReduction;
+use crate::sender::Sender;
+use crate::sender::congestion::INFINITE_SSTHRESH;
+use crate::sender::congestion::plugged::WindowEvent;
+use crate::sender::{AckEvent, AckFlags};
+use crate::state::RecoveryState;
+use fairwind_units::Instant;
+
+/// A reduction on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Reduction {
+    /// Window before it (`prior_cwnd`, RFC 6937 `RecoverFS`).
+    pub(crate) window_before: u32,
+    /// Segments delivered since (`prr_delivered`).
+    delivered: u32,
+    /// Segments sent since (`prr_out`).
+    sent: u32,
+    /// Half a segment of rate halving.
+    half: bool,
+}
+
+impl Reduction {
+    /// Notes that a segment was sent while the window comes down.
+    #[inline]
+    pub(crate) fn on_sent(&mut self) {
+        self.sent += 1;
+    }
+}
+
+impl Sender {
+    /// Sets the threshold and begins to reduce the window towards it.
+    pub(crate) fn begin_reduction(&mut self) {
+        self.recovery.end = self.send.next;
+        self.recovery.probe.end = None;
+        self.window.drop_credit();
+        self.recovery.reduction =
+            Reduction { window_before: self.window.segments, ..Reduction::default() };
+        self.reduce_threshold();
+        self.ecn.on_reduction();
+        if self.config.loss.reduction == WindowReduction::AtOnce {
+            self.window.segments = self.window.slow_start_threshold;
+        }
+    }
+
+    pub(crate) fn reduce_threshold(&mut self) {
+        let flight = self.queue.outstanding();
+        let ours = self.congestion.ssthresh(&self.window, self.config.reduction_base, flight);
+        self.window.slow_start_threshold = self.plugged_ssthresh().unwrap_or(ours);
+    }
+
+    /// Congestion without a loss: the window comes down to the threshold, once per round trip (Linux
+    /// `tcp_enter_cwr`). For an echo of congestion (RFC 3168), or congestion in the host itself.
+    pub(crate) fn reduce_window(&mut self) {
+        self.recovery.undo.threshold = 0;
+        if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
+            self.recovery.undo.from = None;
+            self.begin_reduction();
+            self.enter(RecoveryState::WindowReduced);
+        }
+    }
+
+    /// Follows one acknowledgment while the window comes down.
+    pub(crate) fn reduce_window_on_ack(&mut self, ack: &AckEvent, newly_lost: u32) {
+        match self.config.loss.reduction {
+            WindowReduction::AtOnce => {}
+            WindowReduction::RateHalving => self.halve_rate(ack),
+            WindowReduction::Proportional | WindowReduction::ProportionalSafe => {
+                self.proportional_rate_reduction(ack.delivered, newly_lost, ack.flags);
+            }
+        }
+    }
+
+    /// RFC 9937 §6.2, in segments: above the threshold as many are sent of those delivered as the
+    /// threshold is of the window; below it, as many as are delivered, and one more while every
+    /// acknowledgment advances and no further loss is found.
+    pub(crate) fn proportional_rate_reduction(
+        &mut self,
+        delivered: u32,
+        newly_lost: u32,
+        flags: AckFlags,
+    ) {
+        if delivered == 0 || self.recovery.reduction.window_before == 0 {
+            return;
+        }
+        let in_flight = self.in_flight();
+        let threshold = self.window.slow_start_threshold;
+        let reduction = &mut self.recovery.reduction;
+        reduction.delivered += delivered;
+        let allowed = if in_flight > threshold {
+            let shared = (u64::from(threshold) * u64::from(reduction.delivered))
+                .div_ceil(u64::from(reduction.window_before));
+            u32::try_from(shared).unwrap_or(u32::MAX).saturating_sub(reduction.sent)
+        } else {
+            let goes_well = match self.config.loss.reduction {
+                WindowReduction::ProportionalSafe => {
+                    flags.has(AckFlags::ADVANCED) && newly_lost == 0
+                }
+                _ => true,
+            };
+            let owed = reduction.delivered.saturating_sub(reduction.sent).max(delivered);
+            (owed + u32::from(goes_well)).min(threshold - in_flight)
+        };
+        // The first retransmission always goes out.
+        let allowed = allowed.max(u32::from(reduction.sent == 0));
+        self.window.segments = (in_flight + allowed).max(1);
+    }
+
+    /// One segment less for every second acknowledgment that tells something.
+    fn halve_rate(&mut self, ack: &AckEvent) {
+        let tells = AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED).and(AckFlags::REPEATED);
+        if !ack.has(tells) && (self.negotiated.has_sack() || ack.duplicates == 0) {
+            return;
+        }
+        let reduction = &mut self.recovery.reduction;
+        let whole = reduction.half;
+        reduction.half = !whole;
+        if whole && self.window.segments > self.window.slow_start_threshold {
+            self.window.segments -= 1;
+        }
+        self.window.segments = self.window.segments.min(self.in_flight() + 1).max(1);
+    }
+
+    /// The reduction is over: the window is the threshold, unless the reduction was taken back.
+    pub(crate) fn end_reduction(&mut self, now: Instant) {
+        if self.has_cong_control() {
+            return;
+        }
+        let holds = self.recovery.state == RecoveryState::WindowReduced
+            || self.recovery.undo.from.is_some();
+        if holds && self.window.slow_start_threshold < INFINITE_SSTHRESH {
+            self.fall_to_threshold(now);
+        }
+        self.notify_control(WindowEvent::Reduced);
+    }
+
+    fn fall_to_threshold(&mut self, now: Instant) {
+        let threshold = self.window.slow_start_threshold;
+        self.window.segments = match self.config.loss.reduction {
+            WindowReduction::AtOnce | WindowReduction::RateHalving => {
+                self.window.segments.min(threshold)
+            }
+            WindowReduction::Proportional | WindowReduction::ProportionalSafe => threshold,
+        };
+        self.usage.on_reduction(now);
+    }
+
+    /// The threshold to come back to if a reduction proves needless (Linux `tcp_current_ssthresh`).
+    pub(crate) fn threshold_without_reduction(&self) -> u32 {
+        if self.recovery.is_reducing() {
+            self.window.slow_start_threshold
+        } else {
+            let three_quarters = (self.window.segments >> 1) + (self.window.segments >> 2);
+            self.window.slow_start_threshold.max(three_quarters)
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Saved windows that are resumed with care: the connection's half.
+//!
+//! Source: RFC 9959 §3 (phases) and §4 (guidelines).
+//!
+//! *Reconnaissance*: slow start as usual, until the first flight is acknowledged without congestion, the least
+//! round trip shows the same path (more than half of the saved one, at most ten times it) and there is more to
+//! send than the window allows. *Unvalidated*: the window jumps to half of the saved one; what goes out is paced
+//! over the round trip, for one round trip at most. *Validating*: the window is what is in flight, and grows as
+//! usual, until all that the jump has sent is acknowledged. *Safe retreat*: congestion was found in between; the
+//! window falls to half of what the path has been seen to carry and stays there until the jump is acknowledged
+//! and repaired, then the threshold is a share of what was carried. *Normal*: the usual control.
+//!
+//! Differs: windows and what is carried (`PipeSize`) are counted in segments; the way back is left when the
+//! repair is over, too (§3.5 allows for that), so that the repair does not raise the window. A phase changes when
+//! an acknowledgment or a time-out comes.
+//! Parameters: [`Resumption`]. Cost: nothing for other connections, a few comparisons per ACK while it lasts.
+
+use crate::event::Event;
+use crate::sender::Sender;
+use crate::sender::{AckEvent, AckFlags};
+use crate::state::RecoveryState;
+use fairwind_units::{Instant, Ratio, Span};
+use fairwind_wire::SequenceNumber;
+
+/// A longer round trip than so many saved ones is another path's (RFC 9959 §4.2.1).
+const LONGEST_IN_SAVED: u64 = 10;
+
+/// What is to be resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumption {
+    /// Window to jump to, in segments (`jump_cwnd`): half of the saved one at most.
+    pub jump: u32,
+    /// Least round-trip time of the connection that found it (`saved_rtt`).
+    pub saved_rtt: Span,
+    /// Share of what was carried that is the threshold after a retreat (Beta).
+    pub retreat: Ratio,
+}
+
+/// Where a careful resumption stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumptionPhase {
+    /// The path is looked at.
+    Reconnaissance,
+    /// The window has jumped.
+    Unvalidated,
+    /// What the jump has sent is waited for.
+    Validating,
+    /// The jump was too far.
+    SafeRetreat,
+    /// It is over.
+    Normal(ResumptionEnd),
+}
+
+/// Why a careful resumption is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumptionEnd {
+    /// There was congestion before the jump.
+    Congested,
+    /// The round trip is not that of the saved path.
+    PathChanged,
+    /// The window has grown as far by itself.
+    NothingToGain,
+    /// There was too little to send: the window is what was carried.
+    RateLimited,
+    /// All that the jump has sent is acknowledged.
+    Validated,
+    /// The way back is over.
+    Retreated,
+    /// A time-out ended it.
+    TimedOut,
+    /// The connection was over before; its host says so.
+    Closed,
+}
+
+impl ResumptionEnd {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::PathChanged => "path-changed",
+            Self::NothingToGain => "nothing-to-gain",
+            Self::RateLimited => "rate-limited",
+            Self::Validated => "validated",
+            Self::Retreated => "retreated",
+            Self::TimedOut => "timed-out",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl ResumptionPhase {
+    /// Why it is over, where it is.
+    pub const fn end(self) -> Option<ResumptionEnd> {
+        match self {
+            Self::Normal(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reconnaissance => "reconnaissance",
+            Self::Unvalidated => "unvalidated",
+            Self::Validating => "validating",
+            Self::SafeRetreat => "safe-retreat",
+            Self::Normal(_) => "normal",
+        }
+    }
+}
+
+/// A resumption under way.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    plan: Resumption,
+    phase: ResumptionPhase,
+    /// Segments that the path was seen to carry (`PipeSize`).
+    carried: u32,
+    /// Of the segments that were in flight when the window jumped, those not delivered yet.
+    before: u32,
+    /// End of the first flight, once something of it is acknowledged.
+    first_flight: Option<SequenceNumber>,
+    jumped_at: Instant,
+    /// First number that was sent after the jump, and the one after the last.
+    unvalidated: (SequenceNumber, SequenceNumber),
+}
+
+impl Resume {
+    pub(crate) fn phase(&self) -> ResumptionPhase {
+        self.phase
+    }
+
+    /// Whether the window is more than is known to fit.
+    pub(crate) fn is_unvalidated(&self) -> bool {
+        !matches!(self.phase, ResumptionPhase::Reconnaissance | ResumptionPhase::Normal(_))
+    }
+
+    /// Counts what was delivered of that which was sent after the jump; what was in flight before is counted
+    /// already (RFC 9959 §3.3, appendix A). Where one of those is lost, the count lags by one until its repair.
+    fn count(&mut self, ack: &AckEvent) {
+        if !self.is_unvalidated() {
+            return;
+        }
+        let before = ack.delivered.min(self.before);
+        self.before -= before;
+        self.carried = self.carried.saturating_add(ack.delivered - before);
+    }
+
+    /// Whether the round trip is one of the saved path.
+    fn is_path_confirmed(&self, least: Span) -> bool {
+        let saved = self.plan.saved_rtt;
+        least * 2 > saved && least <= saved * LONGEST_IN_SAVED
+    }
+
+    /// The threshold after what was carried has shown too much.
+    fn threshold(&self) -> u32 {
+        let share = self.plan.retreat.of(u64::from(self.carried));
+        u32::try_from(share).unwrap_or(u32::MAX).max(2)
+    }
+
+    /// The window of the way back (RFC 9959 §3.5).
+    fn retreat_window(&self) -> u32 {
+        (self.carried / 2).max(1)
+    }
+}
+
+impl Sender {
+    pub(crate) fn begin_resumption(&mut self, plan: Resumption) {
+        let next = self.send.next;
+        self.inherited.set_resume(Box::new(Resume {
+            plan,
+            phase: ResumptionPhase::Reconnaissance,
+            carried: 0,
+            before: 0,
+            first_flight: None,
+            jumped_at: Instant::ZERO,
+            unvalidated: (next, next),
+        }));
+        self.has_extras = true;
+        self.tell_phase(ResumptionPhase::Reconnaissance);
+    }
+
+    fn tell_phase(&mut self, phase: ResumptionPhase) {
+        self.events.push_back(Event::Resumption(phase));
+    }
+
+    /// Whether the window has jumped and what goes out is paced for that reason.
+    #[inline]
+    pub(crate) fn is_jumping(&self) -> bool {
+        self.inherited.resume().is_some_and(|resume| resume.phase == ResumptionPhase::Unvalidated)
+    }
+
+    /// Follows one acknowledgment, after the window has changed as usual.
+    #[cold]
+    pub(crate) fn update_resumption(&mut self, ack: &AckEvent) {
+        let Some(mut resume) = self.inherited.take_resume() else { return };
+        resume.count(ack);
+        let next = match resume.phase {
+            ResumptionPhase::Reconnaissance => self.reconnoitre(&mut resume, ack),
+            ResumptionPhase::Unvalidated => self.on_ack_after_jump(&mut resume, ack),
+            ResumptionPhase::Validating => self.validate(&mut resume),
+            ResumptionPhase::SafeRetreat => self.on_ack_in_safe_retreat(&resume),
+            ResumptionPhase::Normal(_) => None,
+        };
+        if let Some(phase) = next {
+            resume.phase = phase;
+            self.tell_phase(phase);
+        }
+        if matches!(resume.phase, ResumptionPhase::Normal(_)) {
+            self.update_extras();
+        } else {
+            self.inherited.set_resume(resume);
+        }
+    }
+
+    /// A time-out has come: the usual control goes on alone (RFC 9959 §3.6).
+    #[cold]
+    pub(crate) fn end_resumption_by_timeout(&mut self) {
+        let Some(resume) = self.inherited.take_resume() else { return };
+        if resume.is_unvalidated() {
+            let threshold = self.window.slow_start_threshold.min(resume.threshold());
+            self.window.slow_start_threshold = threshold;
+            self.clear_undo();
+        }
+        self.end_jump_pace();
+        self.update_extras();
+        self.tell_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
+    }
+
+    fn is_congested(&self) -> bool {
+        !matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder)
+    }
+
+    /// RFC 9959 §3.2.
+    fn reconnoitre(&mut self, resume: &mut Resume, ack: &AckEvent) -> Option<ResumptionPhase> {
+        let end = |why| Some(ResumptionPhase::Normal(why));
+        if self.is_congested() {
+            return end(ResumptionEnd::Congested);
+        }
+        if !ack.has(AckFlags::ADVANCED) {
+            return None;
+        }
+        let first_flight = *resume.first_flight.get_or_insert(self.send.next);
+        if self.send.oldest_unacked.is_before(first_flight) {
+            return None;
+        }
+        let least = self.rtt.minimum()?;
+        if !resume.is_path_confirmed(least) {
+            return end(ResumptionEnd::PathChanged);
+        }
+        if resume.plan.jump <= self.window.segments {
+            return end(ResumptionEnd::NothingToGain);
+        }
+        let room = u64::from(self.window.segments.saturating_sub(self.in_flight()));
+        if self.queue.unsent <= room * u64::from(self.segment_bytes) {
+            return None;
+        }
+        self.jump(resume, ack.now);
+        Some(ResumptionPhase::Unvalidated)
+    }
+
+    /// RFC 9959 §3.3: what the jump begins with.
+    fn jump(&mut self, resume: &mut Resume, now: Instant) {
+        resume.carried = self.in_flight();
+        resume.before = resume.carried;
+        resume.jumped_at = now;
+        resume.unvalidated = (self.send.next, self.send.next);
+        self.window.segments = resume.plan.jump;
+        self.window.drop_credit();
+        self.pace_jump(resume.plan.jump);
+    }
+
+    /// RFC 9959 §3.3, while the window is not validated.
+    fn on_ack_after_jump(
+        &mut self,
+        resume: &mut Resume,
+        ack: &AckEvent,
+    ) -> Option<ResumptionPhase> {
+        resume.unvalidated.1 = self.send.next;
+        let is_other_path =
+            self.rtt.minimum().is_some_and(|least| !resume.is_path_confirmed(least));
+        if self.is_congested() || is_other_path {
+            return Some(self.retreat(resume));
+        }
+        self.window.segments = resume.plan.jump;
+        let first = resume.unvalidated.0;
+        let is_acknowledged = self.send.oldest_unacked.is_after(first)
+            || self.negotiated.has_sack() && self.highest_sacked().is_after(first);
+        let is_sent = self.in_flight() + ack.delivered >= resume.plan.jump;
+        let elapsed = ack.now.saturating_since(resume.jumped_at);
+        let is_late = self.rtt.smoothed().is_some_and(|smoothed| elapsed > smoothed);
+        if !(is_acknowledged || is_sent || is_late) {
+            return None;
+        }
+        self.end_jump_pace();
+        let in_flight = self.in_flight();
+        if in_flight < self.window.initial || in_flight <= resume.carried {
+            self.window.segments = resume.carried.max(self.window.initial);
+            return Some(ResumptionPhase::Normal(ResumptionEnd::RateLimited));
+        }
+        self.window.segments = in_flight;
+        Some(ResumptionPhase::Validating)
+    }
+
+    /// RFC 9959 §3.4.
+    fn validate(&mut self, resume: &mut Resume) -> Option<ResumptionPhase> {
+        if self.is_congested() {
+            return Some(self.retreat(resume));
+        }
+        let is_validated = self.send.oldest_unacked.is_at_or_after(resume.unvalidated.1);
+        is_validated.then_some(ResumptionPhase::Normal(ResumptionEnd::Validated))
+    }
+
+    /// RFC 9959 §3.5: what the way back begins with. One lost segment goes out at once; nothing brings the
+    /// window back.
+    fn retreat(&mut self, resume: &Resume) -> ResumptionPhase {
+        self.end_jump_pace();
+        self.clear_undo();
+        self.window.segments = resume.retreat_window();
+        self.window.slow_start_threshold = resume.retreat_window().max(2);
+        self.recovery.forced |= self.queue.lost() > self.queue.retransmitted();
+        ResumptionPhase::SafeRetreat
+    }
+
+    /// RFC 9959 §3.5, on the way back. What is carried is counted on; the window follows it no further.
+    fn on_ack_in_safe_retreat(&mut self, resume: &Resume) -> Option<ResumptionPhase> {
+        self.window.segments = self.window.segments.min(self.window.slow_start_threshold);
+        let is_over = self.send.oldest_unacked.is_at_or_after(resume.unvalidated.1);
+        if !is_over || self.is_congested() {
+            return None;
+        }
+        self.window.slow_start_threshold = resume.threshold();
+        Some(ResumptionPhase::Normal(ResumptionEnd::Retreated))
+    }
+}

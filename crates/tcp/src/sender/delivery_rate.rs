@@ -1,0 +1,304 @@
+//! How fast data is delivered, by samples of one acknowledgment each.
+//!
+//! Source: Linux `tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_rate_skb_delivered`, `tcp_rate_gen`,
+//! `tcp_rate_check_app_limited`); draft-cheng-iccrg-delivery-rate-estimation.
+//! Differs: what a segment would have to remember of the moment it was sent is remembered once for
+//! all that were sent between two acknowledgments, and found by the count of what was delivered then.
+//! Cost: nothing while [`Sending::delivery_rate`](crate::Sending) is off; else a search per
+//! acknowledgment among those of a window.
+
+use crate::sender::Sender;
+use crate::sender::congestion::plugged::{AtSending, RateSample, TcpSock, WindowEvent};
+use crate::sender::loss::LatestDelivered;
+use crate::sender::queue::Marks;
+use crate::sender::{AckEvent, AckFlags};
+use fairwind_units::{Instant, Span};
+use std::collections::VecDeque;
+
+/// Segments delivered in a time.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    segments: u32,
+    interval: Span,
+    limited: bool,
+}
+
+/// What held for segments sent while the same number had been delivered.
+#[derive(Debug, Clone, Copy)]
+struct SendStage {
+    delivered: u32,
+    /// When the segment was sent from which the sending of this window counts.
+    first_sent_at: Instant,
+    /// When something was delivered last.
+    delivered_at: Instant,
+    /// In flight with the last one of them.
+    flight: u32,
+    /// Marked lost until then, since the beginning.
+    losses: u32,
+}
+
+/// The latest rate, and what the next samples are taken from.
+#[derive(Debug)]
+pub(crate) struct DeliveryRate {
+    stages: VecDeque<SendStage>,
+    first_sent_at: Instant,
+    delivered_at: Instant,
+    /// The application had nothing to send when so much had been sent as will have been delivered
+    /// then (`app_limited`).
+    limited_until: Option<u32>,
+    latest_delivered: Option<LatestDelivered>,
+    sample: Option<Sample>,
+    /// What held when the segment of the sample was sent.
+    at_sending: Option<AtSending>,
+}
+
+/// Stages beyond those that the segments outstanding can have.
+const SPARE_STAGES: usize = 64;
+
+impl DeliveryRate {
+    pub(crate) fn new() -> Self {
+        Self {
+            stages: VecDeque::new(),
+            first_sent_at: Instant::ZERO,
+            delivered_at: Instant::ZERO,
+            limited_until: None,
+            latest_delivered: None,
+            sample: None,
+            at_sending: None,
+        }
+    }
+
+    /// Whether the latest sample was limited by the application, and not by the path; before there
+    /// is one, it is taken to be.
+    pub(crate) fn is_application_limited(&self) -> bool {
+        self.sample.is_none_or(|sample| sample.limited)
+    }
+
+    /// Bytes per second that segments of so many bytes make; 0 before there is a sample.
+    pub(crate) fn bytes_per_second(&self, segment_bytes: u32) -> u64 {
+        let Some(sample) = self.sample.filter(|sample| sample.interval.as_micros() > 0) else {
+            return 0;
+        };
+        let bytes = u64::from(sample.segments) * u64::from(segment_bytes);
+        bytes * 1_000_000 / sample.interval.as_micros()
+    }
+
+    /// Writes what is known of rates, as the kernel keeps it.
+    pub(crate) fn show(&self, sender: &mut TcpSock) {
+        sender.delivered_at_micros = self.delivered_at.as_nanos() / 1_000;
+        sender.first_sent_at_micros = self.first_sent_at.as_nanos() / 1_000;
+        sender.application_limited = self.limited_until.unwrap_or(0);
+    }
+
+    /// A congestion control says until what is delivered samples are limited by the application.
+    pub(crate) fn limit_until(&mut self, delivered: u32) {
+        self.limited_until = (delivered != 0).then_some(delivered);
+    }
+
+    fn stage_of(&self, delivered: u32) -> Option<SendStage> {
+        let front = self.stages.front()?.delivered;
+        let wanted = delivered.wrapping_sub(front);
+        let place =
+            self.stages.partition_point(|stage| stage.delivered.wrapping_sub(front) < wanted);
+        self.stages.get(place).copied().filter(|stage| stage.delivered == delivered)
+    }
+
+    /// What held when a segment was sent.
+    pub(crate) fn at_sending(&self, delivered: u32, marks: Marks) -> Option<AtSending> {
+        self.stage_of(delivered).map(|stage| AtSending {
+            flight: stage.flight,
+            losses: stage.losses,
+            is_application_limited: marks.contains(Marks::APPLICATION_LIMITED),
+        })
+    }
+
+    /// The same of the segment of the last sample, once.
+    pub(crate) fn take_at_sending(&mut self) -> Option<AtSending> {
+        self.at_sending.take()
+    }
+
+    /// What was delivered since the segment was sent, and how long that took.
+    fn measure(
+        &self,
+        latest_delivered: &LatestDelivered,
+        delivered: u32,
+        least_rtt: Span,
+        now: Instant,
+    ) -> Option<RateSample> {
+        let stage = self.stage_of(latest_delivered.delivered_before)?;
+        let sending = latest_delivered.sent_at.saturating_since(stage.first_sent_at);
+        let acknowledging = now.saturating_since(stage.delivered_at);
+        let interval = sending.max(acknowledging);
+        let segments = delivered.wrapping_sub(latest_delivered.delivered_before);
+        let micros = |span: Span| u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
+        let is_rate = interval >= least_rtt;
+        Some(RateSample {
+            delivered_at_before_micros: stage.delivered_at.as_nanos() / 1_000,
+            delivered_before: latest_delivered.delivered_before,
+            delivered: i32::try_from(segments).unwrap_or(i32::MAX),
+            interval_micros: if is_rate { i64::from(micros(interval)) } else { -1 },
+            sending_micros: micros(sending),
+            acknowledging_micros: micros(acknowledging),
+            end: latest_delivered.end.get(),
+            is_application_limited: latest_delivered.marks.contains(Marks::APPLICATION_LIMITED),
+            is_retransmission: latest_delivered.marks.contains(Marks::RETRANSMITTED),
+            ..RateSample::INVALID
+        })
+    }
+
+    /// What was delivered may be a rate, where it took as long as a round trip at least.
+    fn keep(&mut self, rate: &RateSample) {
+        let Ok(micros) = u64::try_from(rate.interval_micros) else { return };
+        let segments = rate.delivered.cast_unsigned();
+        let limited = rate.is_application_limited;
+        let is_faster = |before: Sample| {
+            u64::from(segments) * before.interval.as_micros() >= u64::from(before.segments) * micros
+        };
+        if !limited || self.sample.is_none_or(is_faster) {
+            let interval = Span::from_micros(micros);
+            self.sample = Some(Sample { segments, interval, limited });
+        }
+    }
+}
+
+impl Sender {
+    /// Whether anybody asks for the rate.
+    pub(crate) fn samples_delivery_rate(&self) -> bool {
+        self.config.sending.delivery_rate || self.congestion.wants_samples()
+    }
+
+    /// Data is about to be sent; returns its marks.
+    #[inline]
+    pub(crate) fn note_sending(&mut self, now: Instant) -> Marks {
+        if self.in_flight() == 0 {
+            self.begin_sending(now);
+        }
+        if self.has_extras { self.note_rate_at_sending(now) } else { Marks::default() }
+    }
+
+    /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
+    fn begin_sending(&mut self, now: Instant) {
+        self.congestion.on_idle_end(self.send.last_sent, now);
+        self.note_instant(now);
+        self.notify_control(WindowEvent::SendingBegins);
+    }
+
+    /// Something is about to be sent; returns its marks.
+    #[inline]
+    pub(crate) fn note_rate_at_sending(&mut self, now: Instant) -> Marks {
+        if self.samples_delivery_rate() { self.begin_stage(now) } else { Marks::default() }
+    }
+
+    #[cold]
+    fn begin_stage(&mut self, now: Instant) -> Marks {
+        let flight = self.in_flight() + 1;
+        let rate = &mut self.delivery_rate;
+        if self.queue.is_empty() {
+            rate.stages.clear();
+            rate.first_sent_at = now;
+            rate.delivered_at = now;
+        }
+        let delivered = self.recovery.delivered;
+        let losses = self.queue.losses();
+        match rate.stages.back_mut() {
+            Some(last) if last.delivered == delivered => {
+                (last.flight, last.losses) = (flight, losses);
+            }
+            _ => {
+                let (first_sent_at, delivered_at) = (rate.first_sent_at, rate.delivered_at);
+                rate.stages.push_back(SendStage {
+                    delivered,
+                    first_sent_at,
+                    delivered_at,
+                    flight,
+                    losses,
+                });
+            }
+        }
+        let limited = rate.limited_until.is_some();
+        self.forget_stages();
+        if limited { Marks::APPLICATION_LIMITED } else { Marks::default() }
+    }
+
+    /// Forgets stages of which no segment is outstanding, once in a while.
+    fn forget_stages(&mut self) {
+        let outstanding = usize::try_from(self.queue.outstanding()).unwrap_or(usize::MAX);
+        let stages = &mut self.delivery_rate.stages;
+        if stages.len() <= outstanding.saturating_mul(2).saturating_add(SPARE_STAGES) {
+            return;
+        }
+        let delivered = self.recovery.delivered;
+        let oldest = self.queue.most_delivered_since(delivered);
+        while stages.front().is_some_and(|stage| delivered.wrapping_sub(stage.delivered) > oldest) {
+            stages.pop_front();
+        }
+    }
+
+    /// An acknowledgment reports segments; the one sent last of them counts.
+    #[cold]
+    pub(crate) fn note_latest_delivered(&mut self, latest_delivered: LatestDelivered) {
+        if latest_delivered.delivered_before == 0 || !self.samples_delivery_rate() {
+            return;
+        }
+        let rate = &mut self.delivery_rate;
+        let is_later = |before: LatestDelivered| {
+            (latest_delivered.sent_at, latest_delivered.end.distance_from(before.end) < 1 << 31)
+                > (before.sent_at, false)
+        };
+        if rate.latest_delivered.is_none_or(is_later) {
+            rate.latest_delivered = Some(latest_delivered);
+            rate.first_sent_at = latest_delivered.sent_at;
+        }
+    }
+
+    /// All is known of an acknowledgment, which found `losses` segments lost.
+    #[cold]
+    pub(crate) fn sample_delivery_rate(&mut self, ack: &AckEvent, losses: u32) -> RateSample {
+        let mut told = RateSample {
+            losses: i32::try_from(losses).unwrap_or(i32::MAX),
+            newly_delivered: ack.delivered,
+            ..RateSample::INVALID
+        };
+        if !self.samples_delivery_rate() {
+            return told;
+        }
+        let delivered = self.recovery.delivered;
+        let rate = &mut self.delivery_rate;
+        if rate.limited_until.is_some_and(|until| until.wrapping_sub(delivered) > u32::MAX / 2) {
+            rate.limited_until = None;
+        }
+        if ack.delivered > 0 {
+            rate.delivered_at = ack.now;
+        }
+        let Some(latest_delivered) = rate.latest_delivered.take() else { return told };
+        if self.recovery.reneged || ack.has(AckFlags::RENEGED) {
+            return told;
+        }
+        let least_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
+        if let Some(measured) = rate.measure(&latest_delivered, delivered, least_rtt, ack.now) {
+            rate.keep(&measured);
+            rate.at_sending =
+                rate.at_sending(latest_delivered.delivered_before, latest_delivered.marks);
+            told = RateSample {
+                losses: told.losses,
+                newly_delivered: told.newly_delivered,
+                ..measured
+            };
+        }
+        told
+    }
+
+    /// The application writes: if nothing kept what it wrote before from going, it is the limit.
+    #[inline]
+    pub(crate) fn note_application_limit(&mut self) {
+        if self.has_extras
+            && self.samples_delivery_rate()
+            && self.queue.unsent < u64::from(self.segment_bytes)
+            && self.in_flight() < self.window.segments
+            && self.queue.lost() <= self.queue.retransmitted()
+        {
+            let until = self.recovery.delivered.wrapping_add(self.in_flight());
+            self.delivery_rate.limited_until = Some(until);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! LostRetransmits that are lost themselves, found by reach.
+//!
+//! Source: Linux 2.6 `tcp_sacktag_write_queue` (what it calls a lost retransmission). Whatever is sent for the first
+//! time after a repair lies behind everything that had been sent when the repair was; so once something there is
+//! reported to have arrived, the repair has been overtaken, and is lost. Without forward acknowledgment, and where reordering
+//! was seen, the report has to lie as many segments further as prove a loss.
+//! Differs: those kernels go through all that is outstanding for each acknowledgment; here repairs wait in the order
+//! in which they were sent, which is also that of what had been sent by then, so that only the oldest is looked at.
+//! Parameters: [`LostRepairs`](crate::LostRepairs).
+//! Cost: constant per repair.
+
+use super::Moment;
+use crate::config::{LossDetection, LostRepairs};
+use crate::sender::Sender;
+use crate::sender::queue::{Marks, Sent};
+use crate::sender::{AckEvent, AckFlags};
+use crate::state::RecoveryState;
+use fairwind_wire::SequenceNumber;
+use std::collections::VecDeque;
+
+/// LostRetransmits of one recovery that nothing has overtaken yet, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct LostRetransmits {
+    under_way: VecDeque<Repair>,
+}
+
+/// One segment that was sent again.
+#[derive(Debug, Clone, Copy)]
+struct Repair {
+    sequence: SequenceNumber,
+    sent: Moment,
+    /// End of all that had been sent by then.
+    behind: SequenceNumber,
+}
+
+impl LostRetransmits {
+    /// Takes the oldest one whose `behind` lies `distance` or more below `reached`.
+    fn next_overtaken(&mut self, reached: SequenceNumber, distance: u32) -> Option<Repair> {
+        let oldest = self.under_way.front()?;
+        let is_overtaken = reached.is_at_or_after(oldest.behind + distance);
+        is_overtaken.then(|| self.under_way.pop_front()).flatten()
+    }
+
+    /// Another recovery begins.
+    pub(super) fn forget(&mut self) {
+        self.under_way.clear();
+    }
+}
+
+impl Sender {
+    /// Whether reach tells of lost repairs; time does so by itself.
+    #[inline]
+    fn judges_repairs_by_reach(&self) -> bool {
+        self.config.loss.lost_repairs == LostRepairs::ByReach
+            && self.config.loss.detection != LossDetection::Rack
+            && self.negotiated.has_sack()
+            && self.recovery.state == RecoveryState::Recovery
+    }
+
+    /// A lost segment has been sent again.
+    #[inline]
+    pub(crate) fn note_repair(&mut self, sent: &Sent) {
+        if self.judges_repairs_by_reach() {
+            let behind = self.send.next;
+            let repair = Repair { sequence: sent.sequence, sent: sent.moment(), behind };
+            self.recovery.repairs.under_way.push_back(repair);
+        }
+    }
+
+    /// Marks repairs lost that something sent after them has overtaken.
+    pub(super) fn mark_lost_repairs(&mut self, ack: &AckEvent) {
+        if !ack.has(AckFlags::SACKED) || !self.judges_repairs_by_reach() {
+            return;
+        }
+        let reached = self.highest_sacked();
+        let counts_reach = self.config.loss.detection == LossDetection::Forward;
+        let distance = if counts_reach && self.recovery.reorderings == 0 {
+            1
+        } else {
+            self.recovery.threshold.saturating_mul(self.segment_bytes)
+        };
+        while let Some(repair) = self.recovery.repairs.next_overtaken(reached, distance) {
+            if repair.sequence.is_before(self.send.oldest_unacked) {
+                continue;
+            }
+            let index = self.queue.index_of(repair.sequence);
+            if index >= self.queue.end_index() {
+                continue;
+            }
+            let sent = self.queue.get(index);
+            let is_under_way = sent.marks.contains(Marks::RETRANSMITTED)
+                && sent.sequence == repair.sequence
+                && sent.moment() == repair.sent;
+            if is_under_way {
+                self.queue.mark_lost(index);
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! After a time-out: what is lost, and whether the time-out was spurious.
+//!
+//! Source: RFC 5681 §3.1, RFC 6675 §5.1, RFC 8985 §6.3, RFC 5682 (F-RTO); Linux `tcp_enter_loss`,
+//! `tcp_timeout_mark_lost`, `tcp_process_loss`.
+
+use super::{Pending, Transmission};
+use crate::event::Event;
+use crate::sender::Expired;
+use crate::sender::Sender;
+use crate::sender::congestion::plugged::WindowEvent;
+use crate::sender::queue::Marks;
+use crate::sender::{AckEvent, AckFlags};
+use crate::state::RecoveryState;
+use crate::timers::Clock;
+use crate::timestamp::timestamp_at;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
+
+/// The current time-out and how often it ran out.
+#[derive(Debug)]
+pub(crate) struct Backoff {
+    /// The time-out in force, back-off included (RTO).
+    pub(crate) timeout: Span,
+    /// Time-outs since the last progress.
+    pub(crate) expired: u32,
+    /// How often it was doubled since the last sample of the round-trip time.
+    pub(crate) doublings: u32,
+    /// When the first of them happened.
+    pub(crate) since: Instant,
+    /// Probes of a closed window since it closed.
+    pub(crate) probes: u32,
+    /// When probing began to count against the user's patience.
+    pub(crate) probing_since: Option<Instant>,
+    /// Probes since the peer was heard of last.
+    pub(crate) unanswered_probes: u32,
+}
+
+impl Backoff {
+    /// Nothing has run out, and `timeout` is in force.
+    pub(crate) fn new(timeout: Span) -> Self {
+        Self {
+            timeout,
+            expired: 0,
+            doublings: 0,
+            since: Instant::ZERO,
+            probes: 0,
+            probing_since: None,
+            unanswered_probes: 0,
+        }
+    }
+}
+
+impl Sender {
+    /// Unsets the retransmission timer if it runs out, and returns whether it does.
+    #[inline]
+    pub(crate) fn expire_retransmission_timer(&mut self, clock: Clock, now: Instant) -> bool {
+        self.timers.retransmission.expire(clock, now)
+    }
+
+    /// Whether the retransmission timer is set for the RTO.
+    pub(crate) fn is_rto_pending(&self) -> bool {
+        self.timers.pending == Pending::Retransmission
+    }
+
+    /// The retransmission timer has run out, after the handshake or for something other than the RTO.
+    pub(crate) fn on_retransmission_deadline(&mut self, now: Instant) -> Expired {
+        match self.timers.pending {
+            Pending::Retransmission if self.queue.is_empty() => {}
+            Pending::Retransmission => return self.on_rto(now),
+            Pending::Probe => self.on_tail_probe_deadline(now),
+            Pending::Reordering => self.on_reordering_deadline(now),
+            Pending::EarlyRetransmit => self.on_early_retransmit_deadline(now),
+        }
+        Expired::GoesOn
+    }
+
+    /// Counts a time-out; returns how many came in a row.
+    pub(crate) fn count_timeout(&mut self, now: Instant) -> u32 {
+        if self.backoff.expired == 0 {
+            self.backoff.since = now;
+        }
+        self.backoff.expired += 1;
+        self.backoff.expired
+    }
+
+    /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
+    fn on_rto(&mut self, now: Instant) -> Expired {
+        let timeouts = self.count_timeout(now);
+        if self.is_black_hole_suspected(now) {
+            self.suspect_black_hole(now);
+        }
+        if self.has_retransmission_limit_expired(now) {
+            return Expired::GaveUp;
+        }
+        self.enter_loss_after_timeout(now);
+        if self.stays_linear(timeouts) {
+            self.backoff.timeout = self.rtt.timeout(&self.config);
+            self.backoff.doublings = 0;
+        } else {
+            self.back_off();
+        }
+        self.restart_retransmission_timer(now);
+        Expired::GoesOn
+    }
+
+    /// Doubles the time-out (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self) {
+        self.backoff.doublings += 1;
+        self.backoff.timeout = (self.backoff.timeout * 2).min(self.config.maximum_rto);
+    }
+
+    /// Sets the retransmission timer, within the user timeout.
+    pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
+        let wait = self.rto_within_user_timeout(now);
+        self.timers.retransmission.set(now, wait);
+    }
+
+    /// Sets the retransmission timer.
+    pub(crate) fn set_retransmission_timer(&mut self, now: Instant, wait: Span) {
+        self.timers.retransmission.set(now, wait);
+    }
+
+    /// The SYN-ACK of an early connection was not answered; its data is lost by then if `is_loss`.
+    pub(crate) fn on_early_timeout(&mut self, is_loss: bool, now: Instant) {
+        if is_loss {
+            self.enter_loss_after_timeout(now);
+        }
+        self.recovery.undo.first_stamp.get_or_insert(timestamp_at(now));
+    }
+
+    /// The oldest segment was lost for want of a route, not to congestion: its time-out is backed off
+    /// once less (RFC 6069; Linux `tcp_ld_RTO_revert`).
+    pub(crate) fn revert_backoff(&mut self, quoted: SequenceNumber, now: Instant) {
+        let Some(oldest) = self.queue.front() else { return };
+        if quoted != self.send.oldest_unacked || self.backoff.expired == 0 {
+            return;
+        }
+        let least = self.rtt.timeout(&self.config);
+        if self.backoff.timeout <= least {
+            return;
+        }
+        let sent_at = oldest.transmitted_at;
+        self.backoff.timeout = (self.backoff.timeout / 2).max(least);
+        let left = (sent_at + self.backoff.timeout).saturating_since(now);
+        self.timers.retransmission.set(now, left);
+    }
+
+    /// Enters repair after a time-out. The window has room for one segment beyond what is taken to
+    /// be under way still: the oldest one, which goes out whatever happens.
+    pub(crate) fn enter_loss_after_timeout(&mut self, now: Instant) {
+        let state = self.recovery.state;
+        let is_new = !self.recovery.is_repairing();
+        let repeats = self.backoff.expired > 1;
+        self.mark_lost_after_timeout(now);
+        if self.has_extras {
+            self.report_lost();
+        }
+        // Once per window: a time-out in the midst of another repair reduces nothing more, unless it
+        // is over but for its name (Linux `tcp_enter_loss`).
+        let reduces = matches!(state, RecoveryState::Open | RecoveryState::Disorder)
+            || !self.recovery.end.is_after(self.send.oldest_unacked)
+            || state == RecoveryState::Loss && !repeats;
+        if reduces {
+            self.recovery.undo.threshold = self.threshold_without_reduction();
+            self.recovery.reduction.window_before = self.window.segments;
+            self.reduce_threshold();
+            self.notify_control(WindowEvent::TimedOut);
+            self.init_undo();
+        }
+        self.window.segments = self.in_flight() + 1;
+        self.window.drop_credit();
+        self.usage.on_reduction(now);
+        // So many duplicates, and a time-out all the same: reordering was overestimated.
+        let configured = self.config.duplicate_threshold;
+        if matches!(state, RecoveryState::Open | RecoveryState::Disorder)
+            && self.queue.sacked() >= configured
+        {
+            self.recovery.threshold = self.recovery.threshold.min(configured);
+        }
+        self.enter_loss(now);
+        self.recovery.end = self.send.next;
+        self.recovery.probe.end = None;
+        self.ecn.on_reduction();
+        let probes_mtu = self.path.search.is_some_and(|search| search.is_under_way());
+        self.recovery.trial = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
+        self.recovery.due = Transmission::None;
+        self.recovery.forced = true;
+        self.end_resumption_by_timeout();
+        self.update_framing();
+        self.events.push_back(Event::RetransmissionTimeout);
+    }
+
+    /// Everything is lost but what was sent so recently that it may still be acknowledged.
+    fn mark_lost_after_timeout(&mut self, now: Instant) {
+        let first = self.queue.first_index();
+        let reneged = self.queue.front().is_some_and(|front| front.marks.contains(Marks::SACKED));
+        if reneged {
+            // The receiver gave up what it had reported (RFC 2018 §8).
+            self.queue.forget_sacks();
+            self.scoreboard.clear();
+            self.recovery.reneged = true;
+        }
+        self.recovery.duplicates = 0;
+        for index in first..self.queue.end_index() {
+            let sent_at = self.queue.get(index).transmitted_at;
+            let recent = self.config.loss.timeout_spares_recent
+                && !reneged
+                && index != first
+                && self.recovery.rack.lost_at(sent_at, Span::ZERO) > now;
+            if !self.config.loss.timeout_spares_recent {
+                self.queue.forget_retransmission(index);
+            }
+            if !recent {
+                self.queue.mark_lost(index);
+            }
+        }
+        self.queue.retransmit_from_front();
+        if !self.config.loss.timeout_spares_recent {
+            self.scoreboard.settle_all(&self.queue);
+        }
+    }
+
+    /// All that is outstanding was dropped, though not for congestion: it is sent again, and the
+    /// window stays (Linux `tcp_non_congestion_loss_retransmit`).
+    #[cold]
+    pub(crate) fn repeat_without_reduction(&mut self, now: Instant) {
+        for index in self.queue.first_index()..self.queue.end_index() {
+            self.queue.mark_lost(index);
+        }
+        self.scoreboard.settle_all(&self.queue);
+        if self.recovery.state != RecoveryState::Loss {
+            self.recovery.end = self.send.next;
+            self.window.slow_start_threshold = self.threshold_without_reduction();
+            self.recovery.undo.threshold = 0;
+            self.recovery.undo.from = None;
+            self.enter_loss(now);
+        }
+        self.recovery.due = Transmission::Lost;
+    }
+
+    /// Follows one acknowledgment after a time-out.
+    pub(super) fn process_loss_ack(&mut self, ack: &mut AckEvent) {
+        let repaired = self.send.oldest_unacked.is_at_or_after(self.recovery.end);
+        if ack.has(AckFlags::ADVANCED) && self.try_undo_loss(ack, false) {
+            return;
+        }
+        if self.recovery.trial && self.on_ack_during_frto(ack, repaired) {
+            return;
+        }
+        if repaired {
+            self.try_undo_recovery(ack);
+            return;
+        }
+        if !self.negotiated.has_sack() {
+            if self.send.next.is_after(self.recovery.end) && ack.duplicates > 0 {
+                // The new data of the trial has arrived: room for a retransmission.
+                ack.delivered += self.count_duplicates(ack.duplicates);
+            } else if ack.has(AckFlags::ADVANCED) {
+                self.recovery.duplicates = 0;
+            }
+        }
+        self.recovery.due = Transmission::Lost;
+    }
+
+    /// Forward RTO recovery: an acknowledgment of data that was sent once proves the time-out
+    /// spurious; the first that advances without that is answered by new data, to see what comes of
+    /// it. Returns whether all is done for this acknowledgment.
+    fn on_ack_during_frto(&mut self, ack: &AckEvent, repaired: bool) -> bool {
+        if ack.has(AckFlags::ORIGINAL_ACKNOWLEDGED) && self.try_undo_loss(ack, true) {
+            return true;
+        }
+        if self.send.next.is_after(self.recovery.end) {
+            if ack.has(AckFlags::SACKED) || ack.duplicates > 0 {
+                self.recovery.trial = false;
+            }
+        } else if ack.has(AckFlags::ADVANCED) && !repaired {
+            self.recovery.end = self.send.next;
+            if self.queue.unsent > 0 && self.usable_window() > 0 {
+                self.recovery.due = Transmission::NewFirst;
+                return true;
+            }
+            self.recovery.trial = false;
+        }
+        false
+    }
+}

@@ -1,0 +1,216 @@
+//! Sending at a rate, and what that rate is.
+//!
+//! Source: Linux `tcp_update_pacing_rate`, `tcp_update_skb_after_send`, `tcp_pacing_check`,
+//! `tcp_pacing_delay`, `tcp_tsq_write`.
+//! Differs: the kernel rounds what it adds to other timers down to its clock's ticks.
+//! Parameters: see [`Pacing`](crate::Pacing).
+//! Cost: a division per acknowledgment; nothing more while pacing is switched off.
+
+use crate::config::Pacing;
+use crate::handshake::negotiation::TIMESTAMPS_BYTES;
+use crate::sender::Sender;
+use crate::sender::congestion::plugged::SockPacing;
+use crate::sender::loss::Transmission;
+use crate::timers::Clock;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
+
+/// The end that began computes with Linux' initial window when its SYN is answered.
+const WINDOW_OF_OPENING: u32 = 10;
+
+/// Eighths of microseconds in a second, over a hundred percent.
+const EIGHTHS: u64 = 8 * 10_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The rate, and when it lets the next bundle go.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    /// Bytes per second; [`u64::MAX`] before it is known (`sk_pacing_rate`).
+    pub(crate) rate: u64,
+    /// When what was sent would be through at the rate (`tcp_wstamp_ns`).
+    through_at: Instant,
+    /// A congestion control from outside, or a jump, sends at a rate of its own (`SK_PACING_NEEDED`).
+    is_rate_set: bool,
+    /// The first flight is more than a connection begins with by itself, and waits for its turn until something behind
+    /// this number is acknowledged.
+    first_flight: Option<SequenceNumber>,
+}
+
+impl Pacer {
+    pub(crate) fn new() -> Self {
+        Self { rate: u64::MAX, through_at: Instant::ZERO, is_rate_set: false, first_flight: None }
+    }
+
+    /// When what was sent is through.
+    pub(crate) fn through_at(&self) -> Instant {
+        self.through_at
+    }
+
+    /// Whether a congestion control from outside, or a jump, sends at a rate of its own.
+    pub(crate) fn is_rate_set(&self) -> bool {
+        self.is_rate_set
+    }
+
+    /// Whether the first flight is under way and waits for its turn.
+    pub(crate) fn has_first_flight(&self) -> bool {
+        self.first_flight.is_some()
+    }
+
+    /// Takes the rate that a congestion control has set, and whether it is to be kept to.
+    pub(crate) fn take_rate(&mut self, set: &SockPacing, config: &Pacing) {
+        let most = config.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        self.rate = set.rate.min(most);
+        self.is_rate_set = set.status != 0;
+    }
+}
+
+impl Sender {
+    /// Whether bundles wait for their turn.
+    #[inline]
+    pub(crate) fn paces(&self) -> bool {
+        self.config.sending.pacing.enabled
+            || self.pacer.is_rate_set
+            || self.pacer.has_first_flight()
+    }
+
+    /// Follows the window and the round trip after an acknowledgment: twice the window per round trip
+    /// in slow start, 1.2 windows near its end and afterwards.
+    #[inline]
+    pub(crate) fn update_pacing_rate(&mut self) {
+        if self.has_extras
+            && self.pacer.is_rate_set
+            && (self.has_cong_control() || self.is_jumping())
+        {
+            return;
+        }
+        let segments = self.window.segments.max(self.queue.outstanding());
+        self.set_pacing_rate(segments, self.segment_bytes);
+    }
+
+    /// The rate of the end that began the connection, until data is acknowledged: the segment size is
+    /// not settled yet, and leaves room for timestamps that were offered.
+    pub(crate) fn set_opening_rate(&mut self) {
+        let offered = self.config.timestamps && !self.negotiated.has_timestamps();
+        let room = if offered { TIMESTAMPS_BYTES } else { 0 };
+        let segment_bytes = self.segment_bytes.saturating_sub(room);
+        self.set_pacing_rate(WINDOW_OF_OPENING, segment_bytes);
+    }
+
+    #[inline]
+    fn set_pacing_rate(&mut self, segments: u32, segment_bytes: u32) {
+        let pacing = &self.config.sending.pacing;
+        let in_slow_start = self.window.segments < self.window.slow_start_threshold / 2;
+        let percent =
+            if in_slow_start { pacing.slow_start_percent } else { pacing.avoidance_percent };
+        let percent_bytes = u64::from(segment_bytes) * u64::from(segments) * u64::from(percent);
+        let rate = percent_bytes.saturating_mul(EIGHTHS) / self.rtt.smoothed_eighths_of_micros();
+        self.pacer.rate = pacing.greatest_bytes_per_second.map_or(rate, |most| rate.min(most));
+    }
+
+    /// A window that has jumped leaves over a round trip (RFC 9959 §4.3.2).
+    pub(crate) fn pace_jump(&mut self, segments: u32) {
+        let Some(smoothed) = self.rtt.smoothed() else { return };
+        let bytes = u64::from(segments) * u64::from(self.segment_bytes);
+        let rate = u128::from(bytes) * u128::from(NANOS_PER_SECOND)
+            / u128::from(smoothed.as_nanos().max(1));
+        let most = self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        self.pacer.rate = u64::try_from(rate).unwrap_or(u64::MAX).min(most);
+        self.pacer.is_rate_set = true;
+    }
+
+    /// What is sent now needs no pace of its own.
+    pub(crate) fn end_jump_pace(&mut self) {
+        self.pacer.is_rate_set = false;
+        self.update_pacing_rate();
+    }
+
+    /// The first flight leaves at the rate of slow start, for nothing but a memory vouches for its window.
+    pub(crate) fn pace_first_flight(&mut self) {
+        // A SYN-ACK that is still to be sent is not of the flight.
+        self.pacer.first_flight = Some(self.send.next.later(self.send.initial + 1));
+        self.has_extras = true;
+        self.update_pacing_rate();
+    }
+
+    /// What was sent first is being acknowledged: acknowledgments set the pace from now on.
+    #[inline]
+    pub(crate) fn on_first_flight_acked(&mut self) {
+        let first = self.pacer.first_flight;
+        if first.is_some_and(|first| self.send.oldest_unacked.is_after(first)) {
+            self.pacer.first_flight = None;
+            self.update_extras();
+        }
+    }
+
+    /// The application bounds the rate.
+    #[cold]
+    pub(crate) fn bound_pacing_rate(&mut self) {
+        let greatest = self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        self.pacer.rate = self.pacer.rate.min(greatest);
+    }
+
+    /// Whether the next bundle has to wait; then a timer is set.
+    #[inline]
+    pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
+        self.has_extras && self.set_pacing_timer(now)
+    }
+
+    #[cold]
+    fn set_pacing_timer(&mut self, now: Instant) -> bool {
+        let waits = self.paces() && self.pacer.through_at > now;
+        if waits && !self.timers.pacing.is_set() {
+            self.timers.pacing.set_exactly(self.pacer.through_at);
+        }
+        waits
+    }
+
+    /// A bundle of `bytes` in segments of `full` bytes is about to go.
+    #[inline]
+    pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
+        if self.has_extras && self.paces() {
+            self.reckon_pace(bytes, bytes.div_ceil(full), now);
+        }
+    }
+
+    /// Time that was lost since the last segment went counts for up to half of the bundle.
+    #[cold]
+    fn reckon_pace(&mut self, bytes: u32, segments: u32, now: Instant) {
+        let before = self.pacer.through_at.max(self.send.last_transmitted);
+        let begins = before.max(now);
+        self.pacer.through_at = begins;
+        let sent = self.stats.data_segments.saturating_add(segments);
+        let rate = self.pacer.rate;
+        let is_first = sent < self.config.sending.pacing.unpaced_segments && !self.is_jumping();
+        if rate == u64::MAX || rate == 0 || is_first {
+            return;
+        }
+        let takes = Span::from_nanos(u64::from(bytes) * NANOS_PER_SECOND / rate);
+        let credit = begins.saturating_since(before).min(takes / 2);
+        self.pacer.through_at = begins + takes.saturating_sub(credit);
+    }
+
+    /// How much later other timers run out for the sake of pacing.
+    #[inline]
+    pub(crate) fn pacing_delay(&self, now: Instant) -> Span {
+        if self.paces() { self.pacer.through_at.saturating_since(now) } else { Span::ZERO }
+    }
+
+    /// Runs the pacing timer.
+    #[inline]
+    pub(crate) fn expire_pacing_timer(&mut self, clock: Clock, now: Instant) {
+        if self.timers.pacing.expire(clock, now) {
+            self.on_pacing_deadline();
+        }
+    }
+
+    /// The next bundle may go: lost segments first.
+    #[cold]
+    fn on_pacing_deadline(&mut self) {
+        if self.queue.lost() > self.queue.retransmitted()
+            && self.window.segments > self.in_flight()
+            && self.recovery.due == Transmission::None
+        {
+            self.recovery.due = Transmission::Lost;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Probing a window that is closed, or too small, while nothing is outstanding.
+//!
+//! Source: RFC 9293 §3.8.6.1; Linux `tcp_check_probe_timer`, `tcp_probe_timer`, `tcp_send_probe0`,
+//! `tcp_orphan_retries`, `tcp_ack_probe`, `tcp_clamp_probe0_to_user_timeout`.
+//! What is held back by a cork waits for this timer too, and then goes.
+
+use crate::config::ProbeRule;
+use crate::sender::{Expired, Sender};
+use crate::timers::Clock;
+use fairwind_units::{Instant, Span};
+
+/// Least interval (Linux `tcp_probe0_base`).
+const LEAST_INTERVAL: Span = Span::from_millis(200);
+/// Doublings at most.
+const MOST_DOUBLINGS: u32 = 10;
+/// Least time left to a user time-out.
+const LEAST_REMAINING: Span = Span::from_millis(8);
+
+impl Sender {
+    /// Sets the timer for the next probe, backed off.
+    pub(crate) fn arm_persist(&mut self, now: Instant) {
+        let base = match self.config.patience.probe_rule {
+            ProbeRule::Rfc => self.backoff.timeout,
+            ProbeRule::Linux => self.backoff.timeout.max(LEAST_INTERVAL),
+        };
+        let doubled = base * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
+        let wait = self.within_user_timeout(doubled.min(self.config.maximum_rto), now);
+        self.timers.persist.set(now, wait + self.pacing_delay(now));
+    }
+
+    /// No longer than what is left of the user's patience.
+    fn within_user_timeout(&self, wait: Span, now: Instant) -> Span {
+        match (self.config.patience.user_timeout, self.backoff.probing_since) {
+            (Some(limit), Some(since)) => {
+                let left = limit.saturating_sub(now.saturating_since(since));
+                wait.min(left.max(LEAST_REMAINING))
+            }
+            _ => wait,
+        }
+    }
+
+    /// An acknowledgment has come while nothing was outstanding, though something waits: the window
+    /// is open, or the peer is alive and the next probe not due yet.
+    #[cold]
+    pub(crate) fn on_window_probe_ack(&mut self, now: Instant) {
+        if self.fits_first_buffer() {
+            self.backoff.probes = 0;
+            self.backoff.probing_since = None;
+            self.timers.persist.stop();
+        } else if self.config.patience.probe_rule == ProbeRule::Linux
+            || !self.timers.persist.is_set()
+        {
+            self.arm_persist(now);
+        } else if self.usable_window() > 0 {
+            // Open, if only a little: that is used after a time-out, not after a backed-off probe.
+            self.timers.persist.hasten(now, self.backoff.timeout);
+        }
+    }
+
+    /// Whether the window has room for all of the first buffer, or for what is worth sending.
+    fn fits_first_buffer(&self) -> bool {
+        match self.config.patience.probe_rule {
+            ProbeRule::Rfc => self.usable_window() >= self.worthwhile_bytes(),
+            ProbeRule::Linux => {
+                let fin = self.queue.fin_waiting && self.written.is_first_last();
+                self.usable_window() >= self.written.first_bytes() + u32::from(fin)
+            }
+        }
+    }
+
+    /// Time to probe (Linux `tcp_probe_timer`).
+    #[cold]
+    fn on_persist_deadline(&mut self, now: Instant) -> Expired {
+        let waits = self.queue.unsent > 0 || self.queue.fin_waiting;
+        if !self.queue.is_empty() || !waits {
+            self.stop_probing();
+            return Expired::GoesOn;
+        }
+        if self.has_probe_limit_expired(now) {
+            return Expired::GaveUp;
+        }
+        if self.usable_window() > 0 {
+            // Too small to be worthwhile, but open; or a cork held it: take what fits (the sender's
+            // override of RFC 9293 §3.8.6.2.1).
+            self.budget.probe_with_data();
+            self.stop_probing();
+            return Expired::GoesOn;
+        }
+        self.backoff.unanswered_probes += 1;
+        self.backoff.probes = (self.backoff.probes + 1).min(self.config.retransmission_limit);
+        self.probe_due = true;
+        self.arm_persist(now);
+        Expired::GoesOn
+    }
+
+    fn stop_probing(&mut self) {
+        self.backoff.probes = 0;
+        self.backoff.unanswered_probes = 0;
+        self.backoff.probing_since = None;
+    }
+
+    /// A peer that answers may keep its window closed for ever, unless the user has set a limit.
+    fn has_probe_limit_expired(&mut self, now: Instant) -> bool {
+        let since = *self.backoff.probing_since.get_or_insert(now);
+        let limit = self.config.patience.user_timeout;
+        self.backoff.unanswered_probes >= self.limit_of_probes()
+            || since != now && limit.is_some_and(|limit| now.saturating_since(since) >= limit)
+    }
+
+    /// Unanswered probes that are borne; of a connection without an application none, answered or
+    /// not, once the interval has grown to the greatest.
+    fn limit_of_probes(&self) -> u32 {
+        let interval = self.backoff.timeout * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
+        let limit = self.retransmission_limit(interval);
+        let is_futile = interval >= self.config.maximum_rto && self.backoff.probes >= limit;
+        let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
+        if is_futile && !is_missed { 0 } else { limit }
+    }
+
+    /// Runs the persist timer.
+    #[inline]
+    pub(crate) fn expire_persist_timer(&mut self, clock: Clock, now: Instant) -> Expired {
+        if self.timers.persist.expire(clock, now) {
+            self.on_persist_deadline(now)
+        } else {
+            Expired::GoesOn
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Round-trip time estimation and the retransmission time-out.
+//!
+//! Source: RFC 6298; Linux `tcp_rtt_estimator` and `__tcp_set_rto`.
+//! Differs: samples are in nanoseconds, so the clock granularity G is negligible.
+//! Cost per sample: a few additions and shifts.
+
+use crate::config::{Config, RttRule};
+use crate::sender::congestion::plugged::TcpSock;
+use crate::sender::least_rtt::LeastRtt;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
+
+/// No round trip is shorter, as the kernel counts.
+const LEAST_SAMPLE: Span = Span::from_micros(1);
+
+/// Microseconds, in 32 bits as the kernel keeps spans.
+fn micros(nanos: u64) -> u32 {
+    u32::try_from(nanos / 1_000).unwrap_or(u32::MAX)
+}
+
+/// Smoothed round-trip time, its variation, and the time-out computed from them.
+#[derive(Debug, Clone)]
+pub(crate) struct RttEstimator {
+    /// Eight times the smoothed round-trip time in nanoseconds; 0 before the first sample.
+    smoothed_times_8: u64,
+    /// Four times the mean deviation in nanoseconds.
+    deviation_times_4: u64,
+    /// Largest deviation seen in this round trip, as above (Linux only).
+    largest_deviation_times_4: u64,
+    /// The variation term of the time-out in nanoseconds (four RTTVAR).
+    variation_times_4: u64,
+    /// When this is acknowledged the current round trip of samples is over (Linux only).
+    round_end: SequenceNumber,
+    least: LeastRtt,
+}
+
+impl RttEstimator {
+    pub(crate) fn new() -> Self {
+        Self {
+            smoothed_times_8: 0,
+            deviation_times_4: 0,
+            largest_deviation_times_4: 0,
+            variation_times_4: 0,
+            round_end: SequenceNumber::new(0),
+            least: LeastRtt::default(),
+        }
+    }
+
+    /// The smoothed round-trip time (SRTT), once there was a sample.
+    #[inline]
+    pub(crate) fn smoothed(&self) -> Option<Span> {
+        (self.smoothed_times_8 != 0).then(|| Span::from_nanos(self.smoothed_times_8 >> 3))
+    }
+
+    /// The smoothed round-trip time in eighths of microseconds, as Linux keeps it; 1 before the first
+    /// sample.
+    #[inline]
+    pub(crate) fn smoothed_eighths_of_micros(&self) -> u64 {
+        (self.smoothed_times_8 / 1000).max(1)
+    }
+
+    /// Writes what is known of the round trip, as the kernel keeps it.
+    pub(crate) fn show(&self, sender: &mut TcpSock) {
+        sender.smoothed_rtt_eighths = micros(self.smoothed_times_8);
+        self.least.show(&mut sender.least_rtt_micros);
+    }
+
+    /// Tells an algorithm from outside of how the samples vary.
+    pub(crate) fn show_deviations(&self, sender: &mut TcpSock) {
+        sender.deviation_quarters = micros(self.deviation_times_4);
+        sender.variation_quarters = micros(self.variation_times_4);
+    }
+
+    /// Begins with what another connection has found out (RFC 9040 §6.1).
+    pub(crate) fn seed(&mut self, smoothed: Span, variation: Span) {
+        self.smoothed_times_8 = smoothed.as_nanos() << 3;
+        self.variation_times_4 = variation.as_nanos() << 2;
+        self.deviation_times_4 = self.variation_times_4;
+        self.largest_deviation_times_4 = self.variation_times_4;
+    }
+
+    /// Least sample of the window of its filter.
+    #[inline]
+    pub(crate) fn minimum(&self) -> Option<Span> {
+        self.least.get()
+    }
+
+    /// Takes a sample into the filter for the least one.
+    #[inline]
+    pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
+        self.least.note(rtt.max(LEAST_SAMPLE), now, config.loss.least_rtt_window);
+    }
+
+    /// Mean deviation of the samples (RTTVAR; the kernel's `tcpi_rttvar`).
+    pub(crate) fn deviation(&self, rule: RttRule) -> Span {
+        let times_4 = match rule {
+            RttRule::Linux => self.deviation_times_4,
+            RttRule::Rfc6298 | RttRule::Slop(_) => self.variation_times_4,
+        };
+        Span::from_nanos(times_4 / 4)
+    }
+
+    /// Takes a sample of data that was sent once (Karn's rule is the caller's), and where the
+    /// sequence space stood: oldest unacknowledged and next to be sent.
+    pub(crate) fn sample(
+        &mut self,
+        config: &Config,
+        rtt: Span,
+        oldest_unacked: SequenceNumber,
+        next: SequenceNumber,
+    ) {
+        let measured = rtt.max(LEAST_SAMPLE).as_nanos();
+        match config.rtt_rule {
+            RttRule::Rfc6298 | RttRule::Slop(_) => self.sample_rfc(measured),
+            RttRule::Linux => {
+                self.sample_linux(measured, config.minimum_rto.as_nanos(), oldest_unacked, next);
+            }
+        }
+    }
+
+    /// RFC 6298 §2.2 and §2.3, with alpha 1/8 and beta 1/4.
+    fn sample_rfc(&mut self, measured: u64) {
+        if self.smoothed_times_8 == 0 {
+            self.smoothed_times_8 = measured << 3;
+            self.variation_times_4 = measured << 1;
+            return;
+        }
+        let error = (self.smoothed_times_8 >> 3).abs_diff(measured);
+        self.variation_times_4 = self.variation_times_4 - (self.variation_times_4 >> 2) + error;
+        self.smoothed_times_8 = self.smoothed_times_8 - (self.smoothed_times_8 >> 3) + measured;
+    }
+
+    fn sample_linux(
+        &mut self,
+        measured: u64,
+        least_variation: u64,
+        oldest_unacked: SequenceNumber,
+        next: SequenceNumber,
+    ) {
+        if self.smoothed_times_8 == 0 {
+            self.smoothed_times_8 = measured << 3;
+            self.deviation_times_4 = measured << 1;
+            self.variation_times_4 = self.deviation_times_4.max(least_variation);
+            self.largest_deviation_times_4 = self.variation_times_4;
+            self.round_end = next;
+            return;
+        }
+        self.update_deviation(measured);
+        self.smoothed_times_8 = self.smoothed_times_8 - (self.smoothed_times_8 >> 3) + measured;
+        if self.deviation_times_4 > self.largest_deviation_times_4 {
+            self.largest_deviation_times_4 = self.deviation_times_4;
+            self.variation_times_4 = self.variation_times_4.max(self.largest_deviation_times_4);
+        }
+        if oldest_unacked.is_after(self.round_end) {
+            let excess = self.variation_times_4.saturating_sub(self.largest_deviation_times_4);
+            self.variation_times_4 -= excess >> 2;
+            self.round_end = next;
+            self.largest_deviation_times_4 = least_variation;
+        }
+    }
+
+    /// The mean deviation moves by a quarter of the error, but by 1/32 where the round trip became
+    /// shorter by more than the deviation: a falling RTT shall not raise the time-out.
+    fn update_deviation(&mut self, measured: u64) {
+        let smoothed = self.smoothed_times_8 >> 3;
+        let error = smoothed.abs_diff(measured);
+        let decay = self.deviation_times_4 >> 2;
+        if measured < smoothed && error > decay {
+            self.deviation_times_4 += (error - decay) >> 3;
+        } else {
+            self.deviation_times_4 = self.deviation_times_4 + error - decay;
+        }
+    }
+
+    /// The time-out without back-off: initial before the first sample, else smoothed plus variation.
+    #[inline]
+    pub(crate) fn timeout(&self, config: &Config) -> Span {
+        if self.smoothed_times_8 == 0 {
+            return config.initial_rto;
+        }
+        let timeout = Span::from_nanos((self.smoothed_times_8 >> 3) + self.variation_times_4);
+        let timeout = match config.rtt_rule {
+            RttRule::Rfc6298 => timeout.max(config.minimum_rto),
+            RttRule::Slop(slop) => (timeout + slop).max(config.minimum_rto),
+            // The minimum is in the variation term already.
+            RttRule::Linux => timeout,
+        };
+        timeout.min(config.maximum_rto)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    fn estimator_after(config: &Config, samples_ms: &[u64]) -> RttEstimator {
+        let mut estimator = RttEstimator::new();
+        for (at, &sample) in (0..).zip(samples_ms) {
+            let sequence = SequenceNumber::new(at * 10);
+            estimator.sample(config, Span::from_millis(sample), sequence, sequence + 5);
+        }
+        estimator
+    }
+
+    /// Worked by hand after RFC 6298 §2: SRTT 100 -> 7/8 100 + 1/8 180 = 110,
+    /// RTTVAR 50 -> 3/4 50 + 1/4 80 = 57.5, RTO = 110 + 4 x 57.5 = 340 ms.
+    #[test]
+    fn rfc_6298_worked_by_hand() {
+        let config = Config { minimum_rto: Span::from_millis(1), ..Profile::Rfc.config() };
+        let first = estimator_after(&config, &[100]);
+        assert_eq!(first.smoothed(), Some(Span::from_millis(100)));
+        assert_eq!(first.timeout(&config), Span::from_millis(300));
+        let second = estimator_after(&config, &[100, 180]);
+        assert_eq!(second.smoothed(), Some(Span::from_millis(110)));
+        assert_eq!(second.timeout(&config), Span::from_millis(340));
+    }
+
+    #[test]
+    fn rfc_6298_is_at_least_a_second() {
+        let config = Profile::Rfc.config();
+        assert_eq!(estimator_after(&config, &[10]).timeout(&config), Span::from_secs(1));
+    }
+
+    /// On a quiet path the variation term rests at its floor of 200 ms.
+    #[test]
+    fn linux_times_out_a_quiet_path_after_rtt_plus_200_ms() {
+        let config = Profile::Linux6_18.config();
+        let quiet = estimator_after(&config, &[100; 50]);
+        assert_eq!(quiet.smoothed(), Some(Span::from_millis(100)));
+        assert_eq!(quiet.timeout(&config), Span::from_millis(300));
+        assert_eq!(estimator_after(&config, &[100]).timeout(&config), Span::from_millis(300));
+        assert_eq!(estimator_after(&config, &[150]).timeout(&config), Span::from_millis(450));
+    }
+
+    #[test]
+    fn freebsd_adds_a_fixed_allowance() {
+        let config = Profile::FreeBsd5_4.config();
+        let first = estimator_after(&config, &[100]);
+        assert_eq!(first.timeout(&config), Span::from_millis(300 + 200));
+    }
+
+    #[test]
+    fn before_any_sample_the_initial_time_out_holds() {
+        let config = Profile::Linux6_18.config();
+        assert_eq!(RttEstimator::new().timeout(&config), Span::from_secs(1));
+    }
+}

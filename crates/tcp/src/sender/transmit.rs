@@ -1,0 +1,541 @@
+//! Data for the first time, as far as both windows, Nagle's rule and bundling allow.
+//!
+//! Source: Linux `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_snd_wnd_test`, `tcp_nagle_test`,
+//! `tcp_mss_split_point`; RFC 9293 §3.8.6.2.1, RFC 896.
+//!
+//! Sending is a *run* that ends when nothing more may go. A run decides on bundles; the segments
+//! of a bundle then leave one by one.
+//! Cost: one decision per bundle, a few comparisons per segment.
+
+use super::mtu_probe::Trial;
+use crate::config::{Gathering, IdleRestart, Nagle, SillyWindow};
+use crate::handshake::negotiation::sack_option_bytes;
+use crate::sender::Outgoing;
+use crate::sender::Sender;
+use crate::sender::congestion::plugged::WindowEvent;
+use crate::sender::queue::{Marks, Sent};
+use crate::sender::statistics::SenderLimit;
+use crate::state::{RecoveryState, State};
+use fairwind_units::Instant;
+
+/// What small segments do in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum NagleOverride {
+    /// Nagle's rule decides, unless it is switched off.
+    #[default]
+    Usual,
+    /// They go (`TCP_NAGLE_PUSH`).
+    Push,
+    /// They wait: more will follow (`MSG_MORE`).
+    Hold,
+    /// One bundle goes, in the midst of a write (`tcp_push_one`).
+    PushOne,
+    /// One bundle goes, of one segment even if the congestion window has no room: a tail loss probe.
+    Probe,
+    /// Nothing goes, in the midst of a write.
+    Wait,
+}
+
+/// The run of sending under way, and what the next one begins with.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+pub(crate) struct TransmitBudget {
+    /// Bytes of the bundle decided on that have not left yet.
+    bundle_left: u32,
+    /// The bundle ends with PSH, being one of several segments.
+    bundle_pushed: bool,
+    /// The bundle is one segment, larger than others: a probe of the path.
+    probes_mtu: bool,
+    /// Something has been sent.
+    sent: bool,
+    /// What was sent was due to a probe's time: no probe of the tail follows (Linux
+    /// `tcp_write_wakeup` sends past `tcp_write_xmit`).
+    woken: bool,
+    /// The congestion window made a bundle wait for more.
+    window_limited: bool,
+    /// The peer's window stood in the way.
+    peer_limited: bool,
+    nagle_override: NagleOverride,
+    /// A buffer was begun with nothing outstanding: the window may have gone stale.
+    resumes: bool,
+    /// As much as fits goes, be it silly: a probe's time is over.
+    probes_with_data: bool,
+}
+
+impl TransmitBudget {
+    /// Sets what small segments do.
+    #[inline]
+    pub(super) fn set_override(&mut self, nagle_override: NagleOverride) {
+        self.nagle_override = nagle_override;
+    }
+
+    /// New data waits for another occasion.
+    pub(super) fn hold(&mut self) {
+        self.nagle_override = NagleOverride::Wait;
+    }
+
+    /// A probe's time is over: as much as fits goes, however small.
+    pub(super) fn probe_with_data(&mut self) {
+        self.probes_with_data = true;
+    }
+
+    /// A buffer was begun, `idle` with nothing outstanding.
+    #[inline]
+    pub(super) fn note_resume(&mut self, idle: bool) {
+        self.resumes |= idle;
+    }
+
+    /// The congestion window made a bundle wait for more.
+    #[inline]
+    pub(super) fn note_window_limit(&mut self) {
+        self.window_limited = true;
+    }
+
+    /// The peer's window stood in the way.
+    #[inline]
+    pub(super) fn note_peer_limit(&mut self) {
+        self.peer_limited = true;
+    }
+
+    /// Whether what is sent is due to a window probe's time.
+    pub(super) fn is_woken(&self) -> bool {
+        self.woken
+    }
+
+    /// Whether a tail loss probe is being sent.
+    pub(super) fn is_tail_probe(&self) -> bool {
+        self.nagle_override == NagleOverride::Probe
+    }
+
+    /// Whether a bundle is under way.
+    pub(super) fn has_bundle(&self) -> bool {
+        self.bundle_left > 0
+    }
+
+    #[inline]
+    fn overrides_nagle(&self) -> bool {
+        matches!(
+            self.nagle_override,
+            NagleOverride::Push | NagleOverride::PushOne | NagleOverride::Probe
+        )
+    }
+
+    /// Nothing has been sent or decided on.
+    #[inline]
+    fn is_yet_to_begin(&self) -> bool {
+        self.bundle_left == 0
+            && !(self.sent || self.resumes || self.probes_with_data)
+            && self.nagle_override != NagleOverride::Probe
+    }
+}
+
+/// What segments carry for the receiving half.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Piggyback {
+    /// SACK blocks to report.
+    sack_blocks: usize,
+    /// Something waits out of order there.
+    has_hole: bool,
+    /// An acknowledgment is due.
+    ack_due: bool,
+}
+
+impl Piggyback {
+    #[inline]
+    pub(super) fn new(sack_blocks: usize, in_order: bool, ack_due: bool) -> Self {
+        Self { sack_blocks, has_hole: !in_order, ack_due }
+    }
+
+    /// Whether something waits out of order at the receiving half.
+    pub(super) fn has_hole(&self) -> bool {
+        self.has_hole
+    }
+}
+
+impl Sender {
+    /// The next segment with data: retransmissions first, then new data.
+    #[inline]
+    pub(crate) fn next_data(&mut self, now: Instant) -> Option<Outgoing> {
+        // What an early connection has sent is repaired once its handshake is over.
+        if self.is_retransmission_due()
+            && self.state != State::SynReceived
+            && let Some(outgoing) = self.send_repair(now)
+        {
+            return Some(outgoing);
+        }
+        if self.has_data_to_transmit()
+            && let Some(outgoing) = self.send_new(now)
+        {
+            return Some(outgoing);
+        }
+        if self.recovery.state == RecoveryState::Recovery
+            && self.config.loss.speculative_retransmission
+            && self.negotiated.has_sack()
+        {
+            return self.send_unproven(now);
+        }
+        None
+    }
+
+    /// The next segment of new data, if one may go.
+    #[inline]
+    pub(super) fn send_new(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.budget.resumes {
+            self.resume(now);
+        }
+        self.stats.begin(SenderLimit::Busy, now);
+        if self.budget.bundle_left == 0 && self.has_unsent() {
+            self.expire_path_mtu(now);
+            match self.next_bundle(now) {
+                Some(0) => return Some(self.transmit(0, now)),
+                Some(bytes) => self.begin_bundle(bytes, now),
+                None => {}
+            }
+        }
+        if self.budget.bundle_left == 0 {
+            self.end_transmission(now);
+            return None;
+        }
+        let largest = if self.budget.probes_mtu { u32::MAX } else { self.full_payload() };
+        self.budget.probes_mtu = false;
+        let bytes = self.budget.bundle_left.min(largest);
+        self.budget.bundle_left -= bytes;
+        Some(self.transmit(bytes, now))
+    }
+
+    /// Ends at once a transmission that the full congestion window would end, and nothing else. Returns
+    /// whether it did.
+    #[inline]
+    pub(crate) fn skip_if_window_is_full(&mut self, now: Instant) -> bool {
+        let is_held = self.budget.is_yet_to_begin()
+            && !self.has_extras
+            && self.in_flight() >= self.window.segments
+            && self.in_flight_for_new_data() >= self.window.segments
+            && self.path.search.is_none()
+            && self.state.may_send()
+            && self.stats.is_just_busy()
+            && !self.queue.is_empty()
+            && !self.send.wants_room;
+        if is_held {
+            self.usage.note_limit(self.queue.outstanding(), self.send.next, now);
+            self.budget = TransmitBudget::default();
+        }
+        is_held
+    }
+
+    #[inline]
+    fn begin_bundle(&mut self, bytes: u32, now: Instant) {
+        self.budget.bundle_left = bytes;
+        let full = self.full_payload();
+        self.budget.bundle_pushed = !self.budget.probes_mtu
+            && self.config.sending.bundling.is_some_and(|rule| rule.pushed)
+            && bytes > full;
+        self.note_pace(bytes, full, now);
+    }
+
+    #[inline]
+    fn has_unsent(&self) -> bool {
+        self.queue.unsent > 0 || self.queue.fin_waiting
+    }
+
+    /// Whether there is anything to do for [`send_new`](Self::send_new).
+    #[inline]
+    pub(crate) fn has_data_to_transmit(&self) -> bool {
+        self.has_unsent() || self.budget.sent || self.send.wants_room
+    }
+
+    /// Payload bytes of a full-sized segment as of now: SACK blocks travel with new data, and take
+    /// their share of it.
+    #[inline]
+    pub(super) fn full_payload(&self) -> u32 {
+        let blocks = self.piggyback.sack_blocks;
+        if blocks == 0 {
+            return self.segment_bytes;
+        }
+        let blocks = blocks.min(self.negotiated.sack_room(0, self.segment_bytes));
+        self.segment_bytes.saturating_sub(sack_option_bytes(blocks)).max(1)
+    }
+
+    /// Payload bytes of the next bundle; 0 for a FIN alone, `None` where all must wait.
+    #[inline]
+    fn next_bundle(&mut self, now: Instant) -> Option<u32> {
+        if self.budget.probes_with_data {
+            return self.probing_bundle();
+        }
+        if self.path.search.is_some()
+            && !self.budget.sent
+            && self.budget.nagle_override != NagleOverride::PushOne
+        {
+            match self.try_mtu_probe(now) {
+                Trial::None => {}
+                Trial::Waits => return None,
+                Trial::Sends(bytes) => {
+                    self.note_mtu_probe(bytes);
+                    self.budget.probes_mtu = true;
+                    return Some(bytes);
+                }
+            }
+        }
+        let window = if self.has_extras { self.unusual_window(now)? } else { self.window.segments };
+        let single =
+            matches!(self.budget.nagle_override, NagleOverride::PushOne | NagleOverride::Probe);
+        if self.budget.nagle_override == NagleOverride::Wait || single && self.budget.sent {
+            return None;
+        }
+        let in_flight = self.in_flight_for_new_data();
+        let least = u32::from(self.budget.nagle_override == NagleOverride::Probe);
+        let room = window.saturating_sub(in_flight).max(least);
+        if room == 0 {
+            return None;
+        }
+        let full = self.full_payload();
+        let most = self.most_bundled(full);
+        let quota = self.bundle_quota(room).min(most);
+        self.written.fill_first(quota.saturating_mul(full));
+        let first = self.written.first_bytes();
+        let usable = self.usable_window();
+        if !self.is_worth_sending(first, full, usable) {
+            self.budget.peer_limited = true;
+            return None;
+        }
+        let alone = self.written.is_first_last();
+        let sendable = match self.config.sending.silly_window {
+            SillyWindow::WholeBuffer => first,
+            SillyWindow::Rfc => first.min(usable),
+        };
+        if sendable <= full {
+            let partial = sendable < full;
+            return (!alone || self.passes_nagle(partial)).then_some(sendable);
+        }
+        if !single && self.waits_for_larger_bundle(first, room, most, now) {
+            return None;
+        }
+        if self.send.urgent_end.is_some() {
+            return Some(full);
+        }
+        Some(self.bundle_bytes(sendable, full, quota, usable).min(sendable))
+    }
+
+    /// How much of a buffer goes at once: whole segments where the rest has to wait (Linux
+    /// `tcp_mss_split_point`).
+    #[inline]
+    fn bundle_bytes(&self, first: u32, full: u32, quota: u32, usable: u32) -> u32 {
+        let most = full.saturating_mul(quota);
+        if most <= usable && !self.written.is_first_last() {
+            return most;
+        }
+        let needed = first.min(usable);
+        if most <= needed {
+            return most;
+        }
+        let partial = needed % full;
+        // Full segments go before it, so something is outstanding by then.
+        if partial > 0 && self.nagle_holds(true) { needed - partial } else { needed }
+    }
+
+    /// Whether the peer's window has room for a segment that is worth it; FIN takes a place too.
+    #[inline]
+    fn is_worth_sending(&self, first: u32, full: u32, usable: u32) -> bool {
+        let finishes = self.queue.fin_waiting && self.written.is_first_last();
+        if first == 0 {
+            return usable > 0 || self.config.sending.silly_window == SillyWindow::Rfc;
+        }
+        let least = match self.config.sending.silly_window {
+            SillyWindow::WholeBuffer if first > full => full,
+            SillyWindow::WholeBuffer => first + u32::from(finishes),
+            SillyWindow::Rfc => first.min(full).min((self.send.largest_window / 2).max(1)),
+        };
+        usable >= least
+    }
+
+    /// Whether the peer's window has room for what is to be sent next (Linux `tcp_snd_wnd_test`).
+    #[cold]
+    pub(super) fn has_room_for_next(&self) -> bool {
+        let usable = self.usable_window();
+        usable > 0 && self.is_worth_sending(self.written.first_bytes(), self.full_payload(), usable)
+    }
+
+    /// Whether a segment may go that is not full-sized, if it is `partial` (Linux
+    /// `tcp_nagle_test`). It lies at the end of what is written; others cannot grow any more.
+    #[inline]
+    fn passes_nagle(&self, partial: bool) -> bool {
+        !partial
+            || self.budget.overrides_nagle()
+            || self.send.pushes_once
+            || self.queue.fin_waiting
+            || self.send.urgent_end.is_some()
+            || !self.nagle_holds(!self.queue.is_empty())
+    }
+
+    /// Whether less than a full segment has to wait (RFC 896; Linux `tcp_nagle_check`).
+    #[inline]
+    fn nagle_holds(&self, outstanding: bool) -> bool {
+        if self.config.sending.cork || self.budget.nagle_override == NagleOverride::Hold {
+            return true;
+        }
+        if self.budget.overrides_nagle() || self.send.pushes_once {
+            return false;
+        }
+        match self.config.nagle {
+            Nagle::Off => false,
+            Nagle::Classic => outstanding,
+            Nagle::Minshall => !self.queue.is_empty() && self.is_small_outstanding(),
+        }
+    }
+
+    /// Whether the last small segment is not acknowledged. One sent 2^31 bytes ago and more seems to
+    /// lie ahead of all that was sent.
+    #[inline]
+    fn is_small_outstanding(&self) -> bool {
+        let small_end = self.send.small_end;
+        small_end.is_after(self.send.oldest_unacked) && small_end.is_at_or_before(self.send.next)
+    }
+
+    /// What fits into a window too small to be worthwhile, once a probe's time is over; with PSH
+    /// (Linux `tcp_write_wakeup`).
+    #[cold]
+    fn probing_bundle(&mut self) -> Option<u32> {
+        self.budget.probes_with_data = false;
+        let bytes = self.written.first_bytes().min(self.usable_window()).min(self.full_payload());
+        if bytes == 0 {
+            return (self.queue.unsent == 0).then_some(0);
+        }
+        self.written.split_first_pushed(bytes);
+        self.budget.woken = true;
+        Some(bytes)
+    }
+
+    #[inline]
+    fn transmit(&mut self, bytes: u32, now: Instant) -> Outgoing {
+        let mut marks = self.note_sending(now);
+        if bytes > 0 && self.written.take(bytes) {
+            marks.set(Marks::PUSH);
+        }
+        self.queue.unsent -= u64::from(bytes);
+        let with_fin = self.queue.fin_waiting && self.queue.unsent == 0;
+        if with_fin {
+            marks.set(Marks::FIN);
+            self.queue.fin_waiting = false;
+        }
+        if self.budget.bundle_left == 0 {
+            marks.set(Marks::BUNDLE_END);
+        }
+        let (sequence, length) = (self.send.next, bytes + u32::from(with_fin));
+        let first = self.queue.is_empty();
+        // Written to where it stays, as one that is copied right after it was written takes its time.
+        self.queue.push(Sent {
+            sequence,
+            length,
+            transmitted_at: now,
+            delivered_before: self.recovery.delivered,
+            rank: self.recovery.last_sent.advance(now).rank,
+            transmissions: 1,
+            marks,
+        });
+        self.on_new_data_sent(first, now);
+        self.send.next = sequence + length;
+        self.send.last_sent = now;
+        self.budget.sent = true;
+        if bytes < self.full_payload() {
+            self.send.small_end = self.send.next;
+        }
+        let outgoing = if self.has_extras {
+            self.with_old_data()
+        } else {
+            Outgoing::new(sequence, bytes, marks.flags())
+        };
+        if self.budget.bundle_left == 0 && self.budget.bundle_pushed {
+            outgoing.pushed()
+        } else {
+            outgoing
+        }
+    }
+
+    /// Nothing more may go: was it the window? (Linux `tcp_cwnd_validate`.) What waits with nothing
+    /// outstanding needs a timer (`tcp_check_probe_timer`).
+    #[inline]
+    fn end_transmission(&mut self, now: Instant) {
+        if self.budget.sent
+            && self.budget.nagle_override != NagleOverride::Probe
+            && !self.budget.woken
+        {
+            self.schedule_tail_probe_after_sending(now);
+        }
+        let limited = self.budget.window_limited || self.in_flight() >= self.window.segments;
+        if limited || self.budget.sent {
+            self.note_usage(limited, now);
+        }
+        if self.budget.peer_limited {
+            self.stats.begin(SenderLimit::PeerLimited, now);
+        } else {
+            self.end_limit(SenderLimit::PeerLimited, now);
+        }
+        if self.queue.is_empty() && self.has_unsent() && !self.timers.persist.is_set() {
+            self.arm_persist(now);
+        }
+        if self.send.wants_room {
+            self.look_for_room(limited, now);
+        }
+        // What was dropped is still to be answered: that is no occasion to send either.
+        let nagle_override = match self.budget.nagle_override {
+            NagleOverride::Wait if self.piggyback.ack_due => NagleOverride::Wait,
+            _ => NagleOverride::Usual,
+        };
+        self.budget = TransmitBudget { nagle_override, ..TransmitBudget::default() };
+    }
+
+    /// Writing begins or resumes with nothing in flight: the window may have gone stale (RFC 5681 §4.1;
+    /// Linux `tcp_slow_start_after_idle_check`).
+    #[cold]
+    fn resume(&mut self, now: Instant) {
+        self.budget.resumes = false;
+        if self.queue.is_empty() && !self.has_cong_control() {
+            let idle = now.saturating_since(self.send.last_sent);
+            if idle > self.backoff.timeout && self.config.idle_restart != IdleRestart::Off {
+                self.note_instant(now);
+                self.notify_control(WindowEvent::Restarted);
+            }
+            self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);
+        }
+        self.update_framing();
+    }
+
+    #[inline]
+    fn note_usage(&mut self, limited: bool, now: Instant) {
+        let (oldest, next) = (self.send.oldest_unacked, self.send.next);
+        if limited {
+            self.usage.note_limit(self.queue.outstanding(), next, now);
+            return;
+        }
+        self.usage.note(self.queue.outstanding(), oldest, next);
+        // An algorithm that decides alone on the window has it left as it is (Linux `tcp_cwnd_validate`).
+        let open = self.recovery.state == RecoveryState::Open && !self.has_cong_control();
+        let timeout = self.backoff.timeout;
+        self.usage.validate(&self.config, &mut self.window, &self.queue, open, timeout, now);
+    }
+
+    /// Bytes that a buffer holds as of now (Linux `tcp_xmit_size_goal`).
+    #[inline]
+    pub(crate) fn buffer_goal(&self) -> u32 {
+        match self.config.sending.gathering {
+            Gathering::Stream => u32::MAX,
+            Gathering::Buffers { largest_bytes } => {
+                let full = self.full_payload();
+                let most = self.bound_to_half_window(largest_bytes);
+                (most / full * full).max(full)
+            }
+        }
+    }
+
+    /// No more than half the largest window of the peer, that two may be under way; the whole of a
+    /// tiny one (Linux `tcp_bound_to_half_wnd`).
+    #[inline]
+    pub(crate) fn bound_to_half_window(&self, bytes: u32) -> u32 {
+        const TINY: u32 = 536;
+        const LEAST: u32 = 68 - 20;
+        let least = LEAST.saturating_sub(self.negotiated.option_bytes());
+        let largest = self.send.largest_window;
+        let bound = if largest > TINY { largest / 2 } else { largest };
+        if bound > 0 && bytes > bound { bound.max(least) } else { bytes }
+    }
+}

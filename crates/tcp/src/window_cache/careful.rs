@@ -1,0 +1,101 @@
+//! Saved windows that are resumed with care: the host's half.
+//!
+//! Source: RFC 9959 §3.1 (observing), §3.2 (who may use what is saved), §3.5 (what a retreat deletes), §4.1.
+//! Saved of a peer: the window in segments and the least round trip. A window of slow start that no loss has
+//! ended is saved by half (§4.1: what it has validated); one below four initial windows is not saved (§3.1).
+//! One connection at a time uses a saved set (§3.2).
+//! Differs: windows are counted in segments, as everywhere in this endpoint, and a set is lent from the moment at
+//! which a connection opens, not from its jump.
+
+use super::entries::{Entries, WhenFull};
+use super::lesson::{Advice, Lesson, Unused};
+use super::{CarefulResumeConfig, ConnectionId, Moment, Opening, Policy, Remembered, Sharing};
+use crate::sender::congestion::resumption::Resumption;
+use fairwind_units::{Instant, Span};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Windows below so many initial ones are not worth the effort (RFC 9959 §3.1).
+const LEAST_INITIAL_WINDOWS: u32 = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Saved {
+    window: u32,
+    least_rtt: Span,
+}
+
+/// The saved sets of a host.
+#[derive(Debug)]
+pub(super) struct CarefulResume {
+    saved: Entries<Saved>,
+    /// Who uses a peer's set.
+    users: BTreeMap<IpAddr, ConnectionId>,
+    config: CarefulResumeConfig,
+}
+
+impl CarefulResume {
+    pub(super) fn new(settings: &Sharing, config: CarefulResumeConfig) -> Self {
+        let saved = Entries::new(settings.lifetime, settings.entries, WhenFull::Replace);
+        Self { saved, users: BTreeMap::new(), config }
+    }
+}
+
+fn line((peer, age, of): (IpAddr, Span, &Saved)) -> Remembered {
+    Remembered { peer, window: of.window, age }
+}
+
+impl Policy for CarefulResume {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+        let saved = *self.saved.look_up(opening.peer, opening.now)?;
+        if self.users.contains_key(&opening.peer) {
+            return Err(Unused::InUse);
+        }
+        self.users.insert(opening.peer, opening.connection);
+        let jump = (saved.window / 2).min(self.config.largest_jump.unwrap_or(u32::MAX));
+        let resumption =
+            Resumption { jump, saved_rtt: saved.least_rtt, retreat: self.config.retreat };
+        Ok(Advice { resumption: Some(resumption), ..Advice::default() })
+    }
+
+    fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, _moment: Moment) {
+        if lesson.is_resuming {
+            // What is not validated is not observed (RFC 9959 §4.6).
+            return;
+        }
+        let in_slow_start = lesson.slow_start_threshold.is_none();
+        let window = if in_slow_start { lesson.window / 2 } else { lesson.window };
+        let Some(least_rtt) = lesson.least_rtt else { return };
+        if window >= LEAST_INITIAL_WINDOWS * lesson.initial_window {
+            self.saved.put(peer, Saved { window, least_rtt }, now);
+        }
+    }
+
+    fn release(&mut self, peer: IpAddr, connection: ConnectionId, failed: bool) {
+        if self.users.get(&peer) == Some(&connection) {
+            self.users.remove(&peer);
+            if failed {
+                self.saved.remove(peer);
+            }
+        }
+    }
+
+    fn list(&self, now: Instant) -> Vec<Remembered> {
+        self.saved.iter(now).map(line).collect()
+    }
+
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.saved.known(peer, now).map(line)
+    }
+
+    fn len(&self) -> usize {
+        self.saved.len()
+    }
+
+    fn clear(&mut self) {
+        self.saved.clear();
+        self.users.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
