@@ -69,6 +69,6 @@ pub use network::Network;
 pub use observer::{Backlog, DropReason, Observer};
 pub use packet::{CarrierId, Header, LinkId, NodeId, Packet};
 pub use queue::{
-    DequeueResult, Fifo, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline,
+    DequeueResult, Fifo, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, build_discipline,
 };
 pub use topology::{Topology, TopologyError};

@@ -3,7 +3,7 @@
 //! Source: tc-netem(8). The order of the draws is netem's: duplication, loss, corruption, delay. Every impairment has a
 //! stream of random numbers of its own, so that switching one on changes nothing about the others.
 
-use crate::random::mixed;
+use crate::random::derive_seed;
 use fairwind_qdisc::{Chance, DelayStep, Impairments, Jitter, Loss, Reorder, Slot};
 use fairwind_units::{Instant, Ratio, Span};
 use rand::{Rng as _, RngExt as _};
@@ -30,10 +30,13 @@ pub(super) struct ImpairmentModel {
 impl ImpairmentModel {
     pub(super) fn new(impairments: &Impairments, base: Span, seed: u64) -> Self {
         let event = |chance: Option<Chance>, stream| {
-            chance.map(|chance| CorrelatedChance::new(chance, mixed(seed, stream)))
+            chance.map(|chance| CorrelatedChance::new(chance, derive_seed(seed, stream)))
         };
         Self {
-            loss: impairments.loss.as_ref().map(|loss| LossProcess::new(loss, mixed(seed, 1))),
+            loss: impairments
+                .loss
+                .as_ref()
+                .map(|loss| LossProcess::new(loss, derive_seed(seed, 1))),
             duplicate: event(impairments.duplicate, 2),
             corrupt: event(impairments.corrupt, 3),
             delay: DelayProcess::new(impairments, base, seed),
@@ -80,7 +83,7 @@ const WHOLE: u64 = 1 << 32;
 
 impl Correlated {
     fn new(correlation: Ratio, seed: u64) -> Self {
-        let mut generator = Pcg32::new(mixed(seed, 0), 0);
+        let mut generator = Pcg32::new(derive_seed(seed, 0), 0);
         let last = u64::from(generator.next_u32());
         Self { generator, correlation: correlation.of(WHOLE).min(WHOLE), last }
     }
@@ -146,7 +149,7 @@ impl LossProcess {
                 r,
                 losses: [good_loss, bad_loss],
                 is_bad: false,
-                generator: Pcg32::new(mixed(seed, 0), 0),
+                generator: Pcg32::new(derive_seed(seed, 0), 0),
             },
             Loss::Recorded { lost } => Self::Recorded { lost: lost.clone(), next: 0 },
             Loss::Packets { numbers } => {
@@ -198,20 +201,23 @@ impl DelayProcess {
         let jitter = impairments.jitter.as_ref();
         let reorder = impairments.reorder.map(|reorder| {
             let Reorder { probability, correlation, .. } = reorder;
-            (reorder, CorrelatedChance::new(Chance { probability, correlation }, mixed(seed, 5)))
+            (
+                reorder,
+                CorrelatedChance::new(Chance { probability, correlation }, derive_seed(seed, 5)),
+            )
         });
         Self {
             base,
             least: base.saturating_sub(impairments.delay),
             jitter: jitter.map(|jitter: &Jitter| {
-                (Deviate::new(jitter), Correlated::new(jitter.correlation, mixed(seed, 4)))
+                (Deviate::new(jitter), Correlated::new(jitter.correlation, derive_seed(seed, 4)))
             }),
             steps: StepProcess::new(&impairments.delay_steps),
             keeps_order: jitter.is_some_and(|jitter| jitter.keep_order)
                 || !impairments.delay_steps.is_empty(),
             reorder,
             since_overtaking: 0,
-            slot: impairments.slot.map(|slot| SlotProcess::new(slot, mixed(seed, 6))),
+            slot: impairments.slot.map(|slot| SlotProcess::new(slot, derive_seed(seed, 6))),
             latest: Instant::ZERO,
         }
     }
@@ -299,7 +305,7 @@ impl SlotProcess {
     fn new(slot: Slot, seed: u64) -> Self {
         Self {
             slot,
-            generator: Pcg32::new(mixed(seed, 0), 0),
+            generator: Pcg32::new(derive_seed(seed, 0), 0),
             begin: Instant::ZERO,
             packets_left: 0,
             bytes_left: 0,

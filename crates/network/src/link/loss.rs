@@ -1,7 +1,7 @@
 //! Random loss on a link.
 
 use crate::LinkId;
-use crate::random::mixed;
+use crate::random::derive_seed;
 use fairwind_units::Ratio;
 use rand::Rng;
 use rand_pcg::Pcg32;
@@ -17,7 +17,7 @@ impl BernoulliLoss {
     /// Draws from a stream of its own for each `link` of a network with `seed`.
     pub(crate) fn new(probability: Ratio, seed: u64, link: LinkId) -> Self {
         let stream = u64::from(link.0);
-        Self { probability, generator: Pcg32::new(mixed(seed, stream), stream) }
+        Self { probability, generator: Pcg32::new(derive_seed(seed, stream), stream) }
     }
 
     #[inline]

@@ -20,7 +20,7 @@ pub(crate) use slotted::SlottedLink;
 
 use crate::event_queue::EventQueue;
 use crate::pool::{PacketPool, PacketRef};
-use crate::queue::{FifoLimit, QueueDiscipline, discipline};
+use crate::queue::{FifoLimit, QueueDiscipline, build_discipline};
 use crate::random;
 use crate::topology::LinkDescription;
 use crate::{CarrierId, FlowGroups, LinkId, NodeId};
@@ -147,9 +147,9 @@ impl Link {
                 LinkKind::Fused(FusedLink::new(Channel::new(spec, seed, link), limit, reporter))
             }
             (own, _) => {
-                let draws = random::mixed(seed, !u64::from(link.0));
-                let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws, groups));
-                let wire = Wire::new(spec, random::mixed(draws, u64::MAX));
+                let draws = random::derive_seed(seed, !u64::from(link.0));
+                let queue = own.unwrap_or_else(|| build_discipline(&spec.queue, draws, groups));
+                let wire = Wire::new(spec, random::derive_seed(draws, u64::MAX));
                 let loss = BernoulliLoss::new(spec.loss, seed, link);
                 serve(spec, LinkCore::new(queue, wire, loss, reporter), terminal)
             }

@@ -5,7 +5,7 @@ use super::impair::{Fate, ImpairmentModel};
 use crate::LinkId;
 use crate::event_queue::{Event, EventQueue};
 use crate::pool::PacketRef;
-use crate::random::mixed;
+use crate::random::derive_seed;
 use crate::ring::Ring;
 use fairwind_units::{Instant, Span};
 use rand::Rng as _;
@@ -73,7 +73,7 @@ impl Wire {
         }
         Self::Impaired(Box::new(Impaired {
             impairer: ImpairmentModel::new(&spec.impairments, spec.delay, seed),
-            generator: Pcg32::new(mixed(seed, u64::MAX), 0),
+            generator: Pcg32::new(derive_seed(seed, u64::MAX), 0),
             under_way: BTreeMap::new(),
             numbers: std::collections::BTreeSet::new(),
             sent: 0,

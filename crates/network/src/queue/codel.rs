@@ -1,10 +1,9 @@
-//! CoDel: what has been waiting for too long, for too long a time, is dropped when it leaves.
+//! CoDel: packets that wait above the target for an interval are dropped at dequeue (RFC 8289 §5).
 //!
-//! Source: RFC 8289 §5. Where a packet can be marked it is marked in the place of being dropped and leaves, as in
-//! Linux; `ce_threshold` is Linux's. Cost per packet: a comparison or two; a square root per drop.
+//! As in Linux, a packet that can be marked is marked instead of dropped, and leaves; `ce_threshold` is Linux's. Cost per
+//! packet: a comparison or two; a square root per drop.
 
-use super::line::Line;
-use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
+use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
 
@@ -15,14 +14,14 @@ const RECENT_INTERVALS: u64 = 16;
 
 /// What the controller was told.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ControllerSettings {
+pub(crate) struct CodelSettings {
     pub(crate) target: Span,
     pub(crate) interval: Span,
     pub(crate) ecn: bool,
     pub(crate) ce_threshold: Option<Span>,
 }
 
-impl From<&fairwind_qdisc::Codel> for ControllerSettings {
+impl From<&fairwind_qdisc::Codel> for CodelSettings {
     fn from(codel: &fairwind_qdisc::Codel) -> Self {
         let fairwind_qdisc::Codel { target, interval, ecn, ce_threshold, .. } = *codel;
         Self { target, interval, ecn, ce_threshold }
@@ -30,7 +29,7 @@ impl From<&fairwind_qdisc::Codel> for ControllerSettings {
 }
 
 /// A first-in, first-out queue that a controller takes packets from.
-pub(crate) trait Source {
+pub(crate) trait PacketSource {
     /// The oldest packet.
     fn pop(&mut self) -> Option<QueuedPacket>;
 
@@ -40,7 +39,7 @@ pub(crate) trait Source {
 
 /// The controller of one queue: that of a link, or that of one flow.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Controller {
+pub(crate) struct CodelController {
     /// When the waiting time will have been above the target for an interval; `None` while it is not above.
     first_above: Option<Instant>,
     /// When the next packet is to be dropped, or was.
@@ -60,25 +59,25 @@ struct Candidate {
     is_marked: bool,
 }
 
-impl Controller {
-    /// The next packet that leaves; those before it that are to be dropped go to `effects`.
+impl CodelController {
+    /// The next packet that leaves; those before it that are to be dropped go to `actions`.
     pub(crate) fn dequeue(
         &mut self,
         now: Instant,
-        settings: &ControllerSettings,
-        source: &mut impl Source,
-        effects: &mut QueueActions,
+        settings: &CodelSettings,
+        source: &mut impl PacketSource,
+        actions: &mut QueueActions,
     ) -> Option<QueuedPacket> {
         let mut next = self.take(now, settings, source);
         if self.is_dropping {
-            next = self.go_on(now, settings, source, effects, next);
+            next = self.go_on(now, settings, source, actions, next);
         } else if next.may_drop {
-            next = self.begin(now, settings, source, effects, next);
+            next = self.begin(now, settings, source, actions, next);
         }
         let mut waiting = next.waiting?;
         let is_late = |threshold| waiting.sojourn(now) > threshold;
         if !next.is_marked && settings.ce_threshold.is_some_and(is_late) {
-            effects.mark(&mut waiting);
+            actions.mark(&mut waiting);
         }
         Some(waiting)
     }
@@ -92,8 +91,8 @@ impl Controller {
     fn take(
         &mut self,
         now: Instant,
-        settings: &ControllerSettings,
-        source: &mut impl Source,
+        settings: &CodelSettings,
+        source: &mut impl PacketSource,
     ) -> Candidate {
         let Some(waiting) = source.pop() else {
             self.first_above = None;
@@ -113,19 +112,19 @@ impl Controller {
     fn go_on(
         &mut self,
         now: Instant,
-        settings: &ControllerSettings,
-        source: &mut impl Source,
-        effects: &mut QueueActions,
+        settings: &CodelSettings,
+        source: &mut impl PacketSource,
+        actions: &mut QueueActions,
         mut next: Candidate,
     ) -> Candidate {
         self.is_dropping = next.may_drop;
         while self.is_dropping && now >= self.drop_next {
             self.count = self.count.saturating_add(1);
-            if next.mark(settings, effects) {
+            if next.mark(settings, actions) {
                 self.drop_next += control_law(settings.interval, self.count);
                 return next;
             }
-            next = self.replace(now, settings, source, effects, next);
+            next = self.replace(now, settings, source, actions, next);
             self.is_dropping = next.may_drop;
             if self.is_dropping {
                 self.drop_next += control_law(settings.interval, self.count);
@@ -138,13 +137,13 @@ impl Controller {
     fn begin(
         &mut self,
         now: Instant,
-        settings: &ControllerSettings,
-        source: &mut impl Source,
-        effects: &mut QueueActions,
+        settings: &CodelSettings,
+        source: &mut impl PacketSource,
+        actions: &mut QueueActions,
         mut next: Candidate,
     ) -> Candidate {
-        if !next.mark(settings, effects) {
-            next = self.replace(now, settings, source, effects, next);
+        if !next.mark(settings, actions) {
+            next = self.replace(now, settings, source, actions, next);
         }
         let grown = self.count - self.last_count;
         let is_recent = now.saturating_since(self.drop_next) < settings.interval * RECENT_INTERVALS;
@@ -159,13 +158,13 @@ impl Controller {
     fn replace(
         &mut self,
         now: Instant,
-        settings: &ControllerSettings,
-        source: &mut impl Source,
-        effects: &mut QueueActions,
+        settings: &CodelSettings,
+        source: &mut impl PacketSource,
+        actions: &mut QueueActions,
         victim: Candidate,
     ) -> Candidate {
         if let Some(waiting) = victim.waiting {
-            effects.drop(waiting, DropReason::Early);
+            actions.drop(waiting, DropReason::Early);
         }
         self.take(now, settings, source)
     }
@@ -173,9 +172,9 @@ impl Controller {
 
 impl Candidate {
     /// Marks it where that is wanted and possible; whether it was.
-    fn mark(&mut self, settings: &ControllerSettings, effects: &mut QueueActions) -> bool {
+    fn mark(&mut self, settings: &CodelSettings, actions: &mut QueueActions) -> bool {
         self.is_marked =
-            settings.ecn && self.waiting.as_mut().is_some_and(|waiting| effects.mark(waiting));
+            settings.ecn && self.waiting.as_mut().is_some_and(|waiting| actions.mark(waiting));
         self.is_marked
     }
 }
@@ -187,7 +186,7 @@ pub(crate) fn control_law(interval: Span, count: u32) -> Span {
     Span::from_nanos(u64::try_from(squared.isqrt()).unwrap_or(u64::MAX))
 }
 
-impl Source for Line {
+impl PacketSource for PacketFifo {
     fn pop(&mut self) -> Option<QueuedPacket> {
         self.pop()
     }
@@ -201,9 +200,9 @@ impl Source for Line {
 #[derive(Debug)]
 pub(super) struct Codel {
     limit_packets: u32,
-    settings: ControllerSettings,
-    controller: Controller,
-    line: Line,
+    settings: CodelSettings,
+    controller: CodelController,
+    line: PacketFifo,
 }
 
 impl Codel {
@@ -211,8 +210,8 @@ impl Codel {
         Self {
             limit_packets: codel.limit_packets,
             settings: codel.into(),
-            controller: Controller::default(),
-            line: Line::default(),
+            controller: CodelController::default(),
+            line: PacketFifo::default(),
         }
     }
 }
@@ -231,8 +230,8 @@ impl QueueDiscipline for Codel {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
-        let next = self.controller.dequeue(now, &self.settings, &mut self.line, effects);
+    fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult {
+        let next = self.controller.dequeue(now, &self.settings, &mut self.line, actions);
         next.map_or(DequeueResult::Empty, DequeueResult::Packet)
     }
 

@@ -1,14 +1,12 @@
-//! Two queues, coupled: one for scalable congestion controls that want little delay, one for all others.
+//! DualPI2: two coupled queues, one for scalable congestion controls, one for classic ones (RFC 9332, appendix A).
 //!
-//! Source: RFC 9332 with its appendix A; parameters as tc-dualpi2(8). As in Linux the greater of both queues' delays
-//! drives the controller, and the classic queue's share of the service is kept by credit instead of by a shift of time.
-//!
-//! Updates of the controller that are caught up see the delays that the oldest packets had then.
+//! Parameters as tc-dualpi2(8). As in Linux, the greater of both queueing delays drives the controller, and credit instead
+//! of a time shift protects the classic queue's share. CodelController updates that are made up for see the delays that the
+//! oldest packets had at that time.
 
-use super::line::Line;
-use super::ticks::{PeriodicTimer, TimerProgress};
-use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
-use crate::random::mixed;
+use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};
+use super::pie::{PeriodicTimer, TimerProgress};
+use crate::random::derive_seed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::{Instant, Ratio, Span};
 use rand::RngExt as _;
@@ -22,8 +20,8 @@ const SPARED_BYTES: u64 = 2 * 1500;
 /// Both queues and what couples them.
 pub(super) struct Dualpi2 {
     description: fairwind_qdisc::Dualpi2,
-    low_latency: Line,
-    classic: Line,
+    low_latency: PacketFifo,
+    classic: PacketFifo,
     /// The probability whose square drops, and whose multiple marks in the low-latency queue.
     base: f64,
     delay_before: f64,
@@ -46,12 +44,12 @@ impl Dualpi2 {
         Self {
             ticks: PeriodicTimer::new(description.update),
             description: description.clone(),
-            low_latency: Line::default(),
-            classic: Line::default(),
+            low_latency: PacketFifo::default(),
+            classic: PacketFifo::default(),
             base: 0.0,
             delay_before: 0.0,
             credit: first_credit(description.classic_protection),
-            generator: Pcg32::new(mixed(seed, 0), 0),
+            generator: Pcg32::new(derive_seed(seed, 0), 0),
         }
     }
 
@@ -89,7 +87,8 @@ impl Dualpi2 {
 
     /// The controller's step (RFC 9332 §A.1, `dualpi2_update`).
     fn update(&mut self, at: Instant) {
-        let oldest = |line: &Line| line.oldest().map_or(Span::ZERO, |waiting| waiting.sojourn(at));
+        let oldest =
+            |line: &PacketFifo| line.oldest().map_or(Span::ZERO, |waiting| waiting.sojourn(at));
         let delay = oldest(&self.classic).max(oldest(&self.low_latency)).as_secs_f64();
         let change = self.description.alpha.as_f64()
             * (delay - self.description.target.as_secs_f64())
@@ -126,10 +125,10 @@ impl Dualpi2 {
     }
 
     /// Carries a verdict out; whether the packet goes on.
-    fn carry_out(verdict: Verdict, waiting: &mut QueuedPacket, effects: &mut QueueActions) -> bool {
+    fn carry_out(verdict: Verdict, waiting: &mut QueuedPacket, actions: &mut QueueActions) -> bool {
         match verdict {
             Verdict::Leaves => true,
-            Verdict::Notified => effects.mark(waiting),
+            Verdict::Notified => actions.mark(waiting),
             Verdict::Dropped => false,
         }
     }
@@ -151,7 +150,7 @@ impl Dualpi2 {
     /// nothing left it begins anew.
     fn charge(&mut self, bytes: u32, is_low: bool) {
         let share = self.description.classic_protection;
-        let is_waiting = |line: &Line| line.backlog().packets > 0;
+        let is_waiting = |line: &PacketFifo| line.backlog().packets > 0;
         let (low, classic) = (is_waiting(&self.low_latency), is_waiting(&self.classic));
         if is_low && classic {
             self.credit += share.as_f64() * f64::from(bytes);
@@ -168,7 +167,7 @@ impl QueueDiscipline for Dualpi2 {
         &mut self,
         now: Instant,
         mut arrival: QueuedPacket,
-        effects: &mut QueueActions,
+        actions: &mut QueueActions,
     ) -> Result<(), DropReason> {
         self.catch_up(now);
         if self.backlog().packets >= self.description.limit_packets {
@@ -177,7 +176,7 @@ impl QueueDiscipline for Dualpi2 {
         let is_low = self.is_low_latency(&arrival.header);
         if !self.description.drop_on_dequeue {
             let verdict = self.judge(is_low, self.backlog().bytes);
-            if !Self::carry_out(verdict, &mut arrival, effects) {
+            if !Self::carry_out(verdict, &mut arrival, actions) {
                 return Err(DropReason::Early);
             }
         }
@@ -189,7 +188,7 @@ impl QueueDiscipline for Dualpi2 {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
+    fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult {
         self.catch_up(now);
         loop {
             let Some((mut waiting, is_low)) = self.take() else {
@@ -203,11 +202,11 @@ impl QueueDiscipline for Dualpi2 {
                 Verdict::Leaves if is_late => Verdict::Notified,
                 verdict => verdict,
             };
-            if Self::carry_out(verdict, &mut waiting, effects) {
+            if Self::carry_out(verdict, &mut waiting, actions) {
                 self.charge(waiting.bytes(), is_low);
                 return DequeueResult::Packet(waiting);
             }
-            effects.drop(waiting, DropReason::Early);
+            actions.drop(waiting, DropReason::Early);
         }
     }
 

@@ -1,9 +1,6 @@
-//! First in, first out: pfifo, bfifo and the queue without a limit.
-//!
-//! Source: the Linux manual page tc-pfifo(8).
+//! FIFO queues: pfifo, bfifo and the queue without a limit (tc-pfifo(8)).
 
-use super::line::Line;
-use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
+use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::Instant;
@@ -38,14 +35,14 @@ impl FifoLimit {
 #[derive(Debug)]
 pub struct Fifo {
     limit: FifoLimit,
-    line: Line,
+    line: PacketFifo,
 }
 
 impl Fifo {
     /// An empty queue with the limit of `queue`; `None` where that is not first in, first out.
     pub fn new(queue: &Qdisc) -> Option<Self> {
         let limit = FifoLimit::of(queue)?;
-        Some(Self { limit, line: Line::default() })
+        Some(Self { limit, line: PacketFifo::default() })
     }
 }
 

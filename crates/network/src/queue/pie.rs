@@ -1,19 +1,63 @@
-//! PIE: arrivals are dropped with a probability that a controller derives from the waiting time and its change.
+//! PIE: arrivals are dropped with a probability that follows the queueing delay and its change (RFC 8033 §4, §5).
 //!
-//! Source: RFC 8033 §4 and §5. As in Linux, a packet may be marked while the probability is at most a tenth, and the
-//! waiting time is that of the last departure unless the departure rate is to be estimated (§5.2).
+//! As in Linux, a packet may be marked while the probability is at most a tenth, and the queueing delay is that of the last
+//! departure unless the departure rate is estimated (§5.2).
 //!
-//! The controller is due at fixed instants; between two calls nothing in the queue changes, so those that have passed
-//! are caught up at the next call.
+//! The controller works at fixed instants. Nothing in the queue changes between two calls, so updates that were due are
+//! made up for at the next call.
 
-use super::line::Line;
-use super::ticks::{PeriodicTimer, TimerProgress};
-use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
-use crate::random::mixed;
+use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};
+use crate::random::derive_seed;
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
+
+/// Whether the next update may do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimerProgress {
+    /// It may.
+    GoesOn,
+    /// It and all later ones do what the last of them does alone, unless somebody calls before.
+    Settled,
+}
+
+/// When a controller is due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeriodicTimer {
+    next: Instant,
+    every: Span,
+}
+
+impl PeriodicTimer {
+    /// Due after every `every`, which is a nanosecond at least.
+    pub(super) fn new(every: Span) -> Self {
+        let every = every.max(Span::from_nanos(1));
+        Self { next: Instant::ZERO + every, every }
+    }
+
+    /// Calls `update` with each instant that is due by `now`, in order; of those after which nothing goes on, with the
+    /// last one only, so that an hour is no more work than it takes to come to rest.
+    pub(super) fn catch_up(
+        &mut self,
+        now: Instant,
+        mut update: impl FnMut(Instant) -> TimerProgress,
+    ) {
+        while self.next <= now {
+            let progress = update(self.next);
+            let after = self.next + self.every;
+            if after == self.next {
+                // The end of time.
+                return;
+            }
+            self.next = after;
+            if progress == TimerProgress::Settled {
+                let ahead = now.saturating_since(self.next).as_nanos() / self.every.as_nanos();
+                self.next += self.every * ahead;
+            }
+        }
+    }
+}
 
 /// A burst of this length passes a queue that was at rest (RFC 8033 §4.3).
 const MOST_BURST: Span = Span::from_millis(150);
@@ -243,7 +287,7 @@ pub(super) struct Pie {
     limit_packets: u32,
     settings: PieSettings,
     controller: PieController,
-    line: Line,
+    line: PacketFifo,
     generator: Pcg32,
 }
 
@@ -254,8 +298,8 @@ impl Pie {
             limit_packets: pie.limit_packets,
             settings,
             controller: PieController::new(&settings),
-            line: Line::default(),
-            generator: Pcg32::new(mixed(seed, 0), 0),
+            line: PacketFifo::default(),
+            generator: Pcg32::new(derive_seed(seed, 0), 0),
         }
     }
 }
@@ -265,7 +309,7 @@ impl QueueDiscipline for Pie {
         &mut self,
         now: Instant,
         mut arrival: QueuedPacket,
-        effects: &mut QueueActions,
+        actions: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let Backlog { packets, bytes } = self.line.backlog();
         self.controller.catch_up(now, bytes, &self.settings);
@@ -274,7 +318,7 @@ impl QueueDiscipline for Pie {
         }
         let size = arrival.bytes();
         if self.controller.chooses(size, bytes, &self.settings, &mut self.generator)
-            && !(self.controller.may_mark(&self.settings) && effects.mark(&mut arrival))
+            && !(self.controller.may_mark(&self.settings) && actions.mark(&mut arrival))
         {
             return Err(DropReason::Early);
         }
@@ -302,6 +346,33 @@ impl QueueDiscipline for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Milliseconds of the updates by `now`, the one at `settles` and later ones having settled.
+    fn updates(ticks: &mut PeriodicTimer, now: Instant, settles: u64) -> Vec<u64> {
+        let mut millis = Vec::new();
+        ticks.catch_up(now, |at| {
+            let milli = at.as_nanos() / 1_000_000;
+            millis.push(milli);
+            if milli < settles { TimerProgress::GoesOn } else { TimerProgress::Settled }
+        });
+        millis
+    }
+
+    #[test]
+    fn what_has_settled_is_left_out_up_to_the_last_update_that_is_due() {
+        let mut ticks = PeriodicTimer::new(Span::from_millis(10));
+        assert!(updates(&mut ticks, Instant::from_nanos(9_999_999), 100).is_empty());
+        assert_eq!(updates(&mut ticks, Instant::from_millis(30), 100), [10, 20, 30]);
+        assert_eq!(updates(&mut ticks, Instant::from_millis(99), 60), [40, 50, 60, 90]);
+        assert_eq!(updates(&mut ticks, Instant::from_millis(100), 60), [100]);
+        assert_eq!(updates(&mut ticks, Instant::from_millis(120), 0), [110, 120]);
+    }
+
+    #[test]
+    fn the_end_of_time_is_reached_once() {
+        let mut ticks = PeriodicTimer::new(Span::from_secs(1));
+        assert_eq!(updates(&mut ticks, Instant::MAX, 0).len(), 3);
+    }
 
     fn settings() -> PieSettings {
         (&fairwind_qdisc::Pie::default()).into()

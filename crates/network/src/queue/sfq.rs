@@ -1,19 +1,19 @@
-//! Stochastic fairness queueing: flows are hashed into lines that are served in turn; the longest gives up packets.
+//! Stochastic fairness queueing: flows are hashed into buckets that take turns; the longest one gives up packets.
 //!
 //! Source: McKenney, "Stochastic fairness queueing", 1990; parameters as tc-sfq(8), without its RED.
 
-use super::hash::bucket;
-use super::line::Line;
-use super::rounds::{RoundRobin, index};
-use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket, packet_count};
-use crate::random::mixed;
+use super::discipline::{
+    DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket, index, packet_count,
+};
+use super::fq::RoundRobin;
+use crate::random::{bucket, derive_seed};
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
 
 /// Flows of one bucket.
 #[derive(Debug, Default)]
 struct Flow {
-    line: Line,
+    line: PacketFifo,
     /// When it last became longer or shorter, in changes of all.
     changed: u64,
 }
@@ -65,7 +65,7 @@ impl Sfq {
     }
 
     fn place_of(&self, waiting: &QueuedPacket) -> u32 {
-        let seed = mixed(self.seed, self.perturbations);
+        let seed = derive_seed(self.seed, self.perturbations);
         bucket(&waiting.header, seed, packet_count(self.flows.len()))
     }
 
@@ -87,7 +87,7 @@ impl Sfq {
 
     /// The longest line gives up a packet; of several, as in the kernel, the one that became so long or so short last,
     /// or, where none has two, the one whose turn it is.
-    fn make_room(&mut self, effects: &mut QueueActions) {
+    fn make_room(&mut self, actions: &mut QueueActions) {
         let rank = |place: &u32| {
             let flow = &self.flows[index(*place)];
             (flow.line.len(), flow.changed)
@@ -95,15 +95,15 @@ impl Sfq {
         let Some(longest) = self.rounds.flows().max_by_key(rank) else { return };
         let is_short = self.flows[index(longest)].line.len() == 1;
         let next = self.rounds.flows().next();
-        self.drop_from(next.filter(|_| is_short).unwrap_or(longest), effects);
+        self.drop_from(next.filter(|_| is_short).unwrap_or(longest), actions);
     }
 
-    fn drop_from(&mut self, place: u32, effects: &mut QueueActions) {
+    fn drop_from(&mut self, place: u32, actions: &mut QueueActions) {
         let line = &mut self.flows[index(place)].line;
         let victim = if self.description.head_drop { line.pop() } else { line.pop_newest() };
         if let Some(victim) = victim {
             self.backlog = self.backlog.without(victim.bytes());
-            effects.drop(victim, DropReason::QueueFull);
+            actions.drop(victim, DropReason::QueueFull);
         }
         self.note_change(place);
     }
@@ -114,7 +114,7 @@ impl QueueDiscipline for Sfq {
         &mut self,
         now: Instant,
         arrival: QueuedPacket,
-        effects: &mut QueueActions,
+        actions: &mut QueueActions,
     ) -> Result<(), DropReason> {
         self.perturb(now);
         let place = self.place_of(&arrival);
@@ -130,10 +130,10 @@ impl QueueDiscipline for Sfq {
         self.backlog = self.backlog.with(arrival.bytes());
         if is_deep {
             // Only now, so that a line of one packet keeps its turn.
-            self.drop_from(place, effects);
+            self.drop_from(place, actions);
         }
         if self.backlog.packets > self.description.limit_packets {
-            self.make_room(effects);
+            self.make_room(actions);
         }
         Ok(())
     }

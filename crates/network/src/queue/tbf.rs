@@ -1,34 +1,124 @@
-//! Token bucket filter: packets leave at a rate, and as many at once as the bucket holds.
+//! Token buckets, and the token bucket filter (tc-tbf(8)).
 //!
-//! Source: tc-tbf(8). The next packet is held ready outside of the child while its tokens are missing, as in the kernel.
+//! Tokens are whole numbers, so nothing is lost to rounding, however often a bucket is filled. As in the kernel, the next
+//! packet is held outside the child while its tokens are missing.
 
-use super::bucket::Bucket;
-use super::held::PeekableChild;
-use super::{DequeueResult, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline};
+use super::discipline::{
+    BuildChild, DequeueResult, PeekableChild, QueueActions, QueueDiscipline, QueuedPacket,
+};
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
-use fairwind_units::Instant;
+use fairwind_units::{BitRate, Instant, Span};
+
+/// Billionths of a bit in a byte: what a rate in bits per second brings in eight billion nanoseconds.
+const PER_BYTE: i64 = 8_000_000_000;
+/// Tokens of the largest bucket, half a gigabyte: with as many in debt there is no overflow.
+const MOST_TOKENS: i64 = i64::MAX / 2;
+
+/// A token bucket. Tokens are counted in billionths of a bit, so a rate times nanoseconds is a whole number of them.
+#[derive(Debug, Clone)]
+pub(crate) struct TokenBucket {
+    bits_per_second: i64,
+    capacity: i64,
+    /// Less than none where more was taken than there was.
+    tokens: i64,
+    /// Up to when tokens have come.
+    filled: Instant,
+    /// Time between two looks of the shaper at its clock; zero for a clock that is exact.
+    granularity: Span,
+}
+
+impl TokenBucket {
+    /// A full bucket of `bytes`, or of half a gigabyte where that is less.
+    pub(crate) fn new(rate: BitRate, bytes: u64, granularity: Span) -> Self {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let capacity = bytes.saturating_mul(PER_BYTE).min(MOST_TOKENS);
+        let bits_per_second = i64::try_from(rate.as_bits_per_second()).unwrap_or(i64::MAX).max(1);
+        Self { bits_per_second, capacity, tokens: capacity, filled: Instant::ZERO, granularity }
+    }
+
+    /// Whether it ever holds enough for `bytes`.
+    pub(crate) fn can_hold(&self, bytes: u32) -> bool {
+        i64::from(bytes) <= self.capacity / PER_BYTE
+    }
+
+    /// Lets the tokens come that are due by `now`.
+    pub(crate) fn fill(&mut self, now: Instant) {
+        let seen = self.tick_before(now);
+        if seen <= self.filled {
+            return;
+        }
+        let elapsed = i64::try_from(seen.saturating_since(self.filled).as_nanos());
+        let brought = elapsed.unwrap_or(i64::MAX).saturating_mul(self.bits_per_second);
+        self.tokens = self.tokens.saturating_add(brought).min(self.capacity);
+        self.filled = seen;
+    }
+
+    /// Whether more was taken than there was.
+    pub(crate) fn is_in_debt(&self) -> bool {
+        self.tokens < 0
+    }
+
+    /// Whether there is enough for `bytes`, as of the last filling.
+    pub(crate) fn has(&self, bytes: u32) -> bool {
+        // At most 2^32 times 2^33: it may exceed what any bucket holds.
+        i64::from(bytes).checked_mul(PER_BYTE).is_some_and(|needed| self.tokens >= needed)
+    }
+
+    /// When there is enough for `bytes`, reckoned from the last filling; not before that.
+    ///
+    /// # Panics
+    /// Where it never [holds](TokenBucket::can_hold) so many.
+    pub(crate) fn ready_at(&self, bytes: u32) -> Instant {
+        assert!(self.can_hold(bytes), "what never fits was refused");
+        let missing = i64::from(bytes).saturating_mul(PER_BYTE).saturating_sub(self.tokens).max(0);
+        let nanos = missing / self.bits_per_second + i64::from(missing % self.bits_per_second > 0);
+        let wait = Span::from_nanos(nanos.unsigned_abs());
+        self.tick_from(self.filled + wait)
+    }
+
+    /// Takes the tokens of `bytes`, on credit where there are fewer.
+    pub(crate) fn take(&mut self, bytes: u32) {
+        self.tokens = self.tokens.saturating_sub(i64::from(bytes).saturating_mul(PER_BYTE));
+    }
+
+    /// The last instant at or before `now` at which the shaper looked at its clock.
+    fn tick_before(&self, now: Instant) -> Instant {
+        match self.granularity.as_nanos() {
+            0 => now,
+            tick => Instant::from_nanos(now.as_nanos() / tick * tick),
+        }
+    }
+
+    /// The first instant at or after `instant` at which it does.
+    fn tick_from(&self, instant: Instant) -> Instant {
+        match self.granularity.as_nanos() {
+            0 => instant,
+            tick => Instant::from_nanos(instant.as_nanos().div_ceil(tick).saturating_mul(tick)),
+        }
+    }
+}
 
 /// Bytes of the bucket for the peak rate where none are given: a full packet of Ethernet.
 const PEAK_BYTES: u64 = 1500;
 
 /// A shaper.
 pub(super) struct Tbf {
-    buckets: Vec<Bucket>,
+    buckets: Vec<TokenBucket>,
     child: PeekableChild,
 }
 
 impl Tbf {
-    pub(super) fn new(tbf: &fairwind_qdisc::Tbf, seed: u64, groups: &FlowGroups) -> Self {
-        let peak = tbf
-            .peak_rate
-            .map(|rate| Bucket::new(rate, tbf.mtu_bytes.unwrap_or(PEAK_BYTES), tbf.granularity));
+    pub(super) fn new(tbf: &fairwind_qdisc::Tbf, seed: u64, build: &BuildChild<'_>) -> Self {
+        let peak = tbf.peak_rate.map(|rate| {
+            TokenBucket::new(rate, tbf.mtu_bytes.unwrap_or(PEAK_BYTES), tbf.granularity)
+        });
         let queue = Qdisc::Bfifo { limit_bytes: tbf.limit_bytes };
         let child = tbf.child.as_deref().unwrap_or(&queue);
-        let rate = Bucket::new(tbf.rate, tbf.burst_bytes, tbf.granularity);
+        let rate = TokenBucket::new(tbf.rate, tbf.burst_bytes, tbf.granularity);
         Self {
             buckets: std::iter::once(rate).chain(peak).collect(),
-            child: PeekableChild::new(discipline(child, seed, groups)),
+            child: PeekableChild::new(build(child, seed)),
         }
     }
 }
@@ -38,16 +128,16 @@ impl QueueDiscipline for Tbf {
         &mut self,
         now: Instant,
         arrival: QueuedPacket,
-        effects: &mut QueueActions,
+        actions: &mut QueueActions,
     ) -> Result<(), DropReason> {
         if !self.buckets.iter().all(|bucket| bucket.can_hold(arrival.bytes())) {
             return Err(DropReason::QueueFull);
         }
-        self.child.enqueue(now, arrival, effects)
+        self.child.enqueue(now, arrival, actions)
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
-        let waiting = match self.child.peek(now, effects) {
+    fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult {
+        let waiting = match self.child.peek(now, actions) {
             DequeueResult::Packet(waiting) => waiting,
             other => return other,
         };
@@ -63,11 +153,55 @@ impl QueueDiscipline for Tbf {
             return DequeueResult::NotBefore(ready);
         }
         self.buckets.iter_mut().for_each(|bucket| bucket.take(bytes));
-        self.child.take(now, effects);
+        self.child.take(now, actions);
         DequeueResult::Packet(waiting)
     }
 
     fn backlog(&self) -> Backlog {
         self.child.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bucket(granularity: Span) -> TokenBucket {
+        TokenBucket::new(BitRate::from_bits_per_second(12_000_000), 1500, granularity)
+    }
+
+    #[test]
+    fn tokens_come_at_the_rate_however_often_somebody_looks() {
+        let mut seldom = bucket(Span::ZERO);
+        let mut often = seldom.clone();
+        for bucket in [&mut seldom, &mut often] {
+            bucket.take(1500);
+            assert_eq!(bucket.ready_at(1500), Instant::from_millis(1));
+            assert_eq!(bucket.ready_at(1), Instant::from_nanos(667));
+        }
+        for nanos in 0..1000 {
+            often.fill(Instant::from_nanos(nanos));
+        }
+        assert_eq!(often.ready_at(1500), seldom.ready_at(1500));
+    }
+
+    #[test]
+    fn no_more_than_the_bucket_holds_is_kept() {
+        let mut bucket = bucket(Span::ZERO);
+        bucket.fill(Instant::from_secs(3600));
+        bucket.take(1500);
+        assert_eq!(bucket.ready_at(1500), Instant::from_secs(3600) + Span::from_millis(1));
+        assert!(bucket.can_hold(1500) && !bucket.can_hold(1501));
+    }
+
+    #[test]
+    fn with_a_coarse_clock_tokens_are_seen_at_its_ticks_only() {
+        let mut bucket = bucket(Span::from_millis(4));
+        bucket.take(1500);
+        assert_eq!(bucket.ready_at(1500), Instant::from_millis(4));
+        bucket.fill(Instant::from_nanos(3_999_999));
+        assert_eq!(bucket.ready_at(1500), Instant::from_millis(4));
+        bucket.fill(Instant::from_millis(4));
+        assert_eq!(bucket.ready_at(1500), Instant::from_millis(4));
     }
 }

@@ -1,29 +1,135 @@
-//! CAKE's core: a shaper without bursts, tins by code points, fairness among hosts and flows, COBALT in every flow.
+//! CAKE's core: a shaper without bursts, tins by code point, fairness among hosts and flows, COBALT in every flow.
 //!
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
-//! Gateways", 2018; parameters as tc-cake(8). Left out: filtering of acknowledgments, washing of code points, looking
-//! through address translation, `ingress`, `autorate-ingress`, compensation for ATM and PTM, a least packet size.
-//! The memory limit counts bytes of packets; the kernel counts its buffers, which are larger.
+//! Gateways", 2018; parameters as tc-cake(8). Code points by RFC 2474, RFC 2597, RFC 3246, RFC 5865 and RFC 8622. Left out:
+//! ACK filtering, washing of code points, NAT lookup, `ingress`, `autorate-ingress`, ATM and PTM compensation, a minimum
+//! packet size. The memory limit counts bytes of packets; the kernel counts its buffers, which are larger.
 //!
 //! Cost per packet: as fair queueing with CoDel; for a host with n busy flows up to n looks at a deficit.
 
-mod clock;
-mod cobalt;
-mod sorting;
 mod tin;
-mod ways;
 
-use super::hash::hash;
-use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
-use crate::random::mixed;
+use super::discipline::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
+use crate::random::{derive_seed, flow_hash};
 use crate::{Backlog, DropReason, Header};
-use clock::Clock;
-use cobalt::CobaltSettings;
 use fairwind_qdisc::{CakeIsolation, CakeTins, ETHERNET_FRAME};
 use fairwind_units::{BitRate, ByteCount, Instant, Span};
 use rand_pcg::Pcg32;
-use sorting::{Share, shares, tin_of};
-use tin::{Tin, TinContext, TinSettings};
+use tin::{CobaltSettings, Tin, TinContext, TinSettings};
+
+const LOWER_EFFORT: u8 = 1;
+const TOS4: u8 = 4;
+const VOICE_ADMIT: u8 = 44;
+const EXPEDITED: u8 = 46;
+
+/// A tin's share of the rate: up to it the tin goes before those with a lower number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TinShare {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl TinShare {
+    const ALL: Self = Self::of(1, 1);
+
+    const fn of(numerator: u64, denominator: u64) -> Self {
+        Self { numerator, denominator }
+    }
+
+    /// That share of `whole`.
+    pub(super) fn share_of(self, whole: u64) -> u64 {
+        let share = u128::from(whole) * u128::from(self.numerator) / u128::from(self.denominator);
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+}
+
+/// The shares of all tins, best effort first; while the rates of several are not used up, the last goes first.
+pub(super) fn shares(tins: CakeTins) -> Vec<TinShare> {
+    match tins {
+        CakeTins::Besteffort => vec![TinShare::ALL],
+        CakeTins::Diffserv3 => vec![TinShare::ALL, TinShare::of(1, 16), TinShare::of(1, 4)],
+        CakeTins::Diffserv4 => {
+            vec![TinShare::ALL, TinShare::of(1, 16), TinShare::of(1, 2), TinShare::of(1, 4)]
+        }
+        CakeTins::Precedence => {
+            (0..8).map(|class| TinShare::of(7_u64.pow(class), 8_u64.pow(class))).collect()
+        }
+    }
+}
+
+/// The tin of packets with `traffic_class`, an index into [`shares`].
+pub(super) fn tin_of(tins: CakeTins, traffic_class: u8) -> usize {
+    let code_point = traffic_class >> 2;
+    // The upper three bits: the class selector.
+    let class = code_point >> 3;
+    match tins {
+        CakeTins::Besteffort => 0,
+        CakeTins::Precedence => usize::from(class),
+        CakeTins::Diffserv3 => match code_point {
+            LOWER_EFFORT | 0o10 => 1,
+            TOS4 | VOICE_ADMIT | EXPEDITED | 0o60 | 0o70 => 2,
+            _ => 0,
+        },
+        CakeTins::Diffserv4 => match code_point {
+            LOWER_EFFORT | 0o10 => 1,
+            0o40 | 0o50 | VOICE_ADMIT | EXPEDITED | 0o60 | 0o70 => 3,
+            TOS4 => 2,
+            // CS2, CS3 and all of AF2x, AF3x and AF4x.
+            _ if (2..=4).contains(&class) && code_point.is_multiple_of(2) => 2,
+            _ => 0,
+        },
+    }
+}
+
+/// A virtual clock (CAKE's "deficit mode").
+#[derive(Debug, Clone)]
+pub(super) struct VirtualClock {
+    rate: BitRate,
+    next: Instant,
+    /// Parts of a nanosecond beyond `next`, in units of one by the rate.
+    remainder: u64,
+}
+
+impl VirtualClock {
+    pub(super) fn new(rate: BitRate) -> Self {
+        let rate = BitRate::from_bits_per_second(rate.as_bits_per_second().max(1));
+        Self { rate, next: Instant::ZERO, remainder: 0 }
+    }
+
+    /// When the next packet may leave.
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Something waits from `now` on where nothing did: what was not used is forfeited.
+    pub(super) fn begin(&mut self, now: Instant) {
+        if self.next < now {
+            self.next = now;
+            self.remainder = 0;
+        }
+    }
+
+    /// A packet that costs `bytes` leaves.
+    pub(super) fn charge(&mut self, bytes: u64) {
+        let (nanos, remainder) = self.rate.serialisation(ByteCount::new(bytes), self.remainder);
+        self.next += fairwind_units::Span::from_nanos(nanos);
+        self.remainder = remainder;
+    }
+
+    /// As [`charge`](Clock::charge), for a rate that may be exceeded: what is sent beyond it is not held against later
+    /// packets.
+    pub(super) fn charge_at_most(&mut self, now: Instant, bytes: u64) {
+        if self.next < now {
+            self.charge(bytes);
+            return;
+        }
+        let mut from_now = Self { rate: self.rate, next: now, remainder: 0 };
+        from_now.charge(bytes);
+        if self.next < from_now.next {
+            *self = from_now;
+        }
+    }
+}
 
 /// The target is this part of the round trip.
 const TARGETS_PER_ROUND_TRIP: u64 = 20;
@@ -39,7 +145,7 @@ const TIN_QUANTUM: u64 = 1024;
 struct SharedTin {
     tin: Tin,
     /// When it may leave next to stay within its share.
-    clock: Clock,
+    clock: VirtualClock,
     /// What it may send in its turn, and may still, where nothing is shaped.
     quantum: i64,
     deficit: i64,
@@ -47,7 +153,7 @@ struct SharedTin {
 
 /// The discipline.
 pub(super) struct Cake {
-    shaper: Option<Clock>,
+    shaper: Option<VirtualClock>,
     sorting: CakeTins,
     isolation: CakeIsolation,
     overhead_bytes: i64,
@@ -64,7 +170,7 @@ impl Cake {
     pub(super) fn new(cake: &fairwind_qdisc::Cake, seed: u64) -> Self {
         let tins = shares(cake.tins).into_iter().map(|share| shared_tin(cake, share));
         Self {
-            shaper: cake.bandwidth.map(Clock::new),
+            shaper: cake.bandwidth.map(VirtualClock::new),
             sorting: cake.tins,
             isolation: cake.isolation,
             overhead_bytes: cake.overhead_bytes.into(),
@@ -72,24 +178,24 @@ impl Cake {
             tins: tins.collect(),
             current: 0,
             backlog: Backlog::default(),
-            generator: Pcg32::new(mixed(seed, 0), 0),
-            seed: mixed(seed, 1),
+            generator: Pcg32::new(derive_seed(seed, 0), 0),
+            seed: derive_seed(seed, 1),
         }
     }
 
     /// What tells the flow of a packet from others, by what is to be isolated.
-    fn flow_hash(&self, waiting: &QueuedPacket) -> u64 {
+    fn isolation_hash(&self, waiting: &QueuedPacket) -> u64 {
         let Header { source, .. } = waiting.header;
         let destination = waiting.destination();
         let hosts = |source: u32, destination: u32| {
-            mixed(mixed(self.seed, u64::from(source)), u64::from(destination))
+            derive_seed(derive_seed(self.seed, u64::from(source)), u64::from(destination))
         };
         match self.isolation {
             CakeIsolation::Flowblind => 0,
             CakeIsolation::Srchost => hosts(source, 0),
             CakeIsolation::Dsthost => hosts(0, destination),
             CakeIsolation::Hosts => hosts(source, destination),
-            _ => hash(&waiting.header, self.seed),
+            _ => flow_hash(&waiting.header, self.seed),
         }
     }
 
@@ -121,19 +227,19 @@ impl Cake {
     }
 
     /// The longest queue gives up a packet.
-    fn make_room(&mut self, now: Instant, effects: &mut QueueActions) {
+    fn make_room(&mut self, now: Instant, actions: &mut QueueActions) {
         let longest = |shared: &SharedTin| shared.tin.longest();
         let Some(shared) = self.tins.iter_mut().max_by_key(|shared| longest(shared)) else {
             return;
         };
         let (_, place) = shared.tin.longest();
         let before = shared.tin.backlog();
-        shared.tin.give_up(now, place, effects);
+        shared.tin.give_up(now, place, actions);
         self.backlog = self.backlog.minus(before).plus(shared.tin.backlog());
     }
 }
 
-fn shared_tin(cake: &fairwind_qdisc::Cake, share: Share) -> SharedTin {
+fn shared_tin(cake: &fairwind_qdisc::Cake, share: TinShare) -> SharedTin {
     let whole = cake.bandwidth.map(BitRate::as_bits_per_second);
     let rate = whole.map(|whole| BitRate::from_bits_per_second(share.share_of(whole).max(1)));
     let settings = TinSettings {
@@ -142,7 +248,7 @@ fn shared_tin(cake: &fairwind_qdisc::Cake, share: Share) -> SharedTin {
         isolation: cake.isolation,
     };
     let quantum = i64::try_from(share.share_of(TIN_QUANTUM)).unwrap_or(i64::MAX).max(1);
-    let clock = Clock::new(rate.unwrap_or_default());
+    let clock = VirtualClock::new(rate.unwrap_or_default());
     SharedTin { tin: Tin::new(settings), clock, quantum, deficit: 0 }
 }
 
@@ -176,9 +282,9 @@ impl QueueDiscipline for Cake {
         &mut self,
         now: Instant,
         arrival: QueuedPacket,
-        effects: &mut QueueActions,
+        actions: &mut QueueActions,
     ) -> Result<(), DropReason> {
-        let hash = self.flow_hash(&arrival);
+        let hash = self.isolation_hash(&arrival);
         if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.packets == 0) {
             shaper.begin(now);
         }
@@ -189,12 +295,12 @@ impl QueueDiscipline for Cake {
         shared.tin.enqueue(now, hash, arrival);
         self.backlog = self.backlog.with(arrival.bytes());
         while self.backlog.bytes > self.memory_limit_bytes {
-            self.make_room(now, effects);
+            self.make_room(now, actions);
         }
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
+    fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult {
         if self.backlog.packets == 0 {
             return DequeueResult::Empty;
         }
@@ -204,8 +310,8 @@ impl QueueDiscipline for Cake {
             None => self.tin_in_turn(),
         };
         let before = self.tins[place].tin.backlog();
-        let mut hands = TinContext { generator: &mut self.generator, effects };
-        let next = self.tins[place].tin.dequeue(now, &mut hands);
+        let mut context = TinContext { generator: &mut self.generator, actions };
+        let next = self.tins[place].tin.dequeue(now, &mut context);
         let after = self.tins[place].tin.backlog();
         self.backlog = self.backlog.minus(before).plus(after);
         let waiting = next.expect("a tin with packets has one that leaves");
@@ -230,6 +336,59 @@ impl QueueDiscipline for Cake {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_points_go_into_the_tins_of_the_manual_page() {
+        let of = |tins, points: &[u8]| -> Vec<usize> {
+            points.iter().map(|point| tin_of(tins, point << 2 | 0b10)).collect()
+        };
+        // Ordinary, LE, CS1, AF11, TOS4, CS2, AF21, CS3, AF31, CS4, AF41, CS5, VA, EF, CS6, CS7.
+        let points = [0, 1, 8, 10, 4, 16, 18, 24, 26, 32, 34, 40, 44, 46, 48, 56];
+        let three = [0, 1, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2];
+        let four = [0, 1, 1, 0, 2, 2, 2, 2, 2, 3, 2, 3, 3, 3, 3, 3];
+        assert_eq!(of(CakeTins::Diffserv3, &points), three);
+        assert_eq!(of(CakeTins::Diffserv4, &points), four);
+        assert_eq!(of(CakeTins::Precedence, &points[..4]), [0, 0, 1, 1]);
+        assert_eq!(of(CakeTins::Besteffort, &points), [0; 16]);
+        // What nobody has assigned is best effort, though it be above CS6 or CS7.
+        let unassigned = [49, 55, 57, 63, 41, 33];
+        assert_eq!(of(CakeTins::Diffserv3, &unassigned), [0; 6]);
+        assert_eq!(of(CakeTins::Diffserv4, &unassigned), [0; 6]);
+    }
+
+    #[test]
+    fn tins_are_sure_of_the_shares_of_the_manual_page() {
+        let of = |tins| -> Vec<u64> {
+            shares(tins).into_iter().map(|share| share.share_of(1600)).collect()
+        };
+        assert_eq!(of(CakeTins::Diffserv3), [1600, 100, 400]);
+        assert_eq!(of(CakeTins::Diffserv4), [1600, 100, 800, 400]);
+        assert_eq!(of(CakeTins::Precedence)[..3], [1600, 1400, 1225]);
+    }
+
+    #[test]
+    fn packets_put_it_forward_by_exactly_their_time() {
+        // 7 bit/s: a byte takes 1 142 857 142 6/7 ns; seven of them eight seconds.
+        let mut clock = VirtualClock::new(BitRate::from_bits_per_second(7));
+        clock.charge(1);
+        assert_eq!(clock.next(), Instant::from_nanos(1_142_857_142));
+        for _ in 0..6 {
+            clock.charge(1);
+        }
+        assert_eq!(clock.next(), Instant::from_secs(8));
+    }
+
+    #[test]
+    fn idleness_saves_nothing_up_and_borrowing_costs_nothing_later() {
+        let mut clock = VirtualClock::new(BitRate::from_bits_per_second(12_000_000));
+        clock.begin(Instant::from_secs(5));
+        assert_eq!(clock.next(), Instant::from_secs(5));
+        // Ten packets at once at a rate that may be exceeded count as one.
+        for _ in 0..10 {
+            clock.charge_at_most(Instant::from_secs(5), 1500);
+        }
+        assert_eq!(clock.next(), Instant::from_millis(5001));
+    }
 
     #[test]
     fn quanta_targets_and_memory_follow_from_rate_and_round_trip() {

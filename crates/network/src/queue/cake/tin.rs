@@ -1,18 +1,176 @@
-//! A tin: its flows, who is next among them, and what hosts share.
+//! A tin of CAKE: its flows, their turns and their COBALT controllers.
 //!
-//! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section III.B: deficit round robin with a first
-//! turn for sparse flows (as RFC 8290), where the quantum of a flow is divided by the number of busy flows of its host.
+//! Deficit round robin with a first turn for sparse flows (as RFC 8290); the quantum of a flow is divided by the number of
+//! busy flows of its host. A set-associative table keeps flows in separate queues while queues are vacant. Source:
+//! Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section III.B.
+//!
+//! COBALT is CoDel for flows that respond and BLUE for those that do not. Source: Palmei, Gupta, Imputato and others,
+//! "Design and Evaluation of COBALT Queue Discipline", 2019. Unlike RFC 8289 the count is not forgotten when the waiting
+//! time falls below the target: it decreases by one at each instant at which it would have dropped. The kernel decreases it
+//! when it happens to look at an empty flow; here it follows from the time that has passed, so it does not matter how often
+//! the queue is called.
 
-use super::super::line::Line;
-use super::super::rounds::index;
-use super::super::{QueueActions, QueuedPacket};
-use super::cobalt::{Cobalt, CobaltSettings};
-use super::ways::{QUEUES, Ways};
+use super::super::codel::control_law;
+use super::super::discipline::{PacketFifo, QueueActions, QueuedPacket, index};
+use crate::random::scale_hash;
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::CakeIsolation;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
+use rand::RngExt as _;
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
+
+/// Queues of a tin.
+pub(super) const QUEUES: u32 = 1024;
+/// Queues that a flow may have.
+const WAYS: u32 = 8;
+
+/// Whose each queue is.
+#[derive(Debug)]
+pub(super) struct FlowTable {
+    tags: Vec<u64>,
+}
+
+impl FlowTable {
+    pub(super) fn new() -> Self {
+        Self { tags: vec![0; index(QUEUES)] }
+    }
+
+    /// The queue of the flow with `hash`; it takes a vacant one of its set where it has none, and shares the one that
+    /// it is hashed to where there is none.
+    pub(super) fn place(&mut self, hash: u64, is_vacant: impl Fn(u32) -> bool) -> u32 {
+        let home = scale_hash(hash, QUEUES);
+        let first = home / WAYS * WAYS;
+        let ways = || (0..WAYS).map(|way| first + (home - first + way) % WAYS);
+        let known = ways().find(|way| self.tags[index(*way)] == hash && !is_vacant(*way));
+        known.unwrap_or_else(|| {
+            let way = ways().find(|way| is_vacant(*way)).unwrap_or(home);
+            self.tags[index(way)] = hash;
+            way
+        })
+    }
+}
+
+/// So many packets' time a packet may wait whatever the target is: with fewer there is no standing queue. Only shapers of
+/// incoming packets (`ingress`) multiply it by the number of flows.
+const SPARED_PACKETS: u64 = 4;
+/// By how much BLUE's probability rises when the queue is full, and falls while the flow has nothing, of 2^32.
+const RISE: u32 = 1 << 24;
+const FALL: u32 = 1 << 20;
+
+/// What it was told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CobaltSettings {
+    pub(super) target: Span,
+    pub(super) interval: Span,
+    /// Time of a full packet at the rate.
+    pub(super) packet_time: Span,
+}
+
+/// The state of one flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cobalt {
+    count: u32,
+    /// When the next packet is to be dropped; where there is no count, until when the flow is remembered.
+    drop_next: Instant,
+    is_dropping: bool,
+    /// BLUE's probability, of 2^32.
+    probability: u32,
+    /// When it last changed.
+    changed: Instant,
+    /// Since when the flow has had nothing.
+    empty_since: Option<Instant>,
+}
+
+impl Cobalt {
+    /// The flow gave up a packet for want of room.
+    pub(super) fn on_overflow(&mut self, now: Instant, settings: &CobaltSettings) {
+        if now.saturating_since(self.changed) > settings.target {
+            self.probability = self.probability.saturating_add(RISE);
+            self.changed = now;
+        }
+        self.is_dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The flow has nothing any more.
+    pub(super) fn on_empty(&mut self, now: Instant) {
+        self.is_dropping = false;
+        self.empty_since = Some(now);
+    }
+
+    /// Does what was due while the flow had nothing.
+    pub(super) fn catch_up(&mut self, now: Instant, settings: &CobaltSettings) {
+        let Some(since) = self.empty_since else { return };
+        self.take_back(now, settings);
+        let begin = since.max(self.changed);
+        let target = settings.target.as_nanos().max(1);
+        let steps = now.saturating_since(begin).as_nanos() / target;
+        if steps > 0 && self.probability > 0 {
+            let falls = u32::try_from(steps).unwrap_or(u32::MAX).saturating_mul(FALL);
+            self.probability = self.probability.saturating_sub(falls);
+            self.changed = begin + settings.target * steps;
+        }
+    }
+
+    /// A packet has come.
+    pub(super) fn on_arrival(&mut self, now: Instant, settings: &CobaltSettings) {
+        self.catch_up(now, settings);
+        self.empty_since = None;
+    }
+
+    /// Whether nothing is to be remembered of an empty flow.
+    pub(super) fn is_at_rest(&self, now: Instant) -> bool {
+        self.count == 0 && self.probability == 0 && now >= self.drop_next
+    }
+
+    /// Whether a packet that leaves is to be dropped instead; it may be marked in its place.
+    pub(super) fn should_drop(
+        &mut self,
+        now: Instant,
+        waiting: &mut QueuedPacket,
+        settings: &CobaltSettings,
+        generator: &mut Pcg32,
+        actions: &mut QueueActions,
+    ) -> bool {
+        let sojourn = waiting.sojourn(now);
+        let is_due = self.count > 0 && now >= self.drop_next;
+        if sojourn <= settings.target || sojourn <= settings.packet_time * SPARED_PACKETS {
+            self.is_dropping = false;
+        } else {
+            if !self.is_dropping {
+                self.is_dropping = true;
+                self.drop_next = now + control_law(settings.interval, self.count);
+            }
+            self.count = self.count.max(1);
+        }
+        let mut is_dropped = false;
+        if is_due && self.is_dropping {
+            is_dropped = !actions.mark(waiting);
+            self.count = self.count.saturating_add(1);
+            self.drop_next += control_law(settings.interval, self.count);
+        } else if is_due {
+            self.take_back(now, settings);
+        }
+        // BLUE drops what could be marked, too: it is there for those that do not respond.
+        is_dropped |= self.probability > 0 && generator.random::<u32>() < self.probability;
+        if self.count == 0 {
+            self.drop_next = now + settings.interval;
+        } else if !is_dropped && self.drop_next < now {
+            self.drop_next = now;
+        }
+        is_dropped
+    }
+
+    /// Takes the count back by one for each drop that was due and not needed.
+    fn take_back(&mut self, now: Instant, settings: &CobaltSettings) {
+        while self.count > 0 && now >= self.drop_next {
+            self.count -= 1;
+            self.drop_next += control_law(settings.interval, self.count);
+        }
+    }
+}
 
 /// Parts of a byte that deficits are counted in, so that a quantum may be divided among many flows.
 const PARTS: i64 = 1 << 16;
@@ -36,7 +194,7 @@ enum FlowState {
 /// One of the flows.
 #[derive(Debug, Default)]
 struct Flow {
-    line: Line,
+    line: PacketFifo,
     cobalt: Cobalt,
     /// In [`PARTS`] of a byte.
     deficit: i64,
@@ -56,14 +214,14 @@ pub(super) struct TinSettings {
 /// Who draws, and who is told.
 pub(super) struct TinContext<'a> {
     pub(super) generator: &'a mut Pcg32,
-    pub(super) effects: &'a mut QueueActions,
+    pub(super) actions: &'a mut QueueActions,
 }
 
 /// A tin.
 #[derive(Debug)]
 pub(super) struct Tin {
     settings: TinSettings,
-    ways: Ways,
+    ways: FlowTable,
     flows: Vec<Flow>,
     sparse: VecDeque<u32>,
     round: VecDeque<u32>,
@@ -77,7 +235,7 @@ impl Tin {
     pub(super) fn new(settings: TinSettings) -> Self {
         Self {
             settings,
-            ways: Ways::new(),
+            ways: FlowTable::new(),
             flows: std::iter::repeat_with(Flow::default).take(index(QUEUES)).collect(),
             sparse: VecDeque::new(),
             round: VecDeque::new(),
@@ -130,11 +288,11 @@ impl Tin {
     pub(super) fn dequeue(
         &mut self,
         now: Instant,
-        hands: &mut TinContext<'_>,
+        context: &mut TinContext<'_>,
     ) -> Option<QueuedPacket> {
         loop {
             let place = self.turn()?;
-            match self.next_of(place, now, hands) {
+            match self.next_of(place, now, context) {
                 Some(waiting) => return Some(waiting),
                 None => self.retire(place, now),
             }
@@ -158,12 +316,12 @@ impl Tin {
     }
 
     /// The queue at `place` gives up its oldest packet for want of room.
-    pub(super) fn give_up(&mut self, now: Instant, place: u32, effects: &mut QueueActions) {
+    pub(super) fn give_up(&mut self, now: Instant, place: u32, actions: &mut QueueActions) {
         let flow = &mut self.flows[index(place)];
         let Some(victim) = flow.line.pop() else { return };
         flow.cobalt.on_overflow(now, &self.settings.cobalt);
         self.backlog = self.backlog.without(victim.bytes());
-        effects.drop(victim, DropReason::QueueFull);
+        actions.drop(victim, DropReason::QueueFull);
     }
 
     /// The flow whose turn it is: a sparse one, or else the next of the round.
@@ -197,10 +355,10 @@ impl Tin {
         &mut self,
         place: u32,
         now: Instant,
-        hands: &mut TinContext<'_>,
+        context: &mut TinContext<'_>,
     ) -> Option<QueuedPacket> {
         let flow = &mut self.flows[index(place)];
-        let TinContext { generator, effects } = hands;
+        let TinContext { generator, actions } = context;
         loop {
             let mut waiting = flow.line.pop()?;
             self.backlog = self.backlog.without(waiting.bytes());
@@ -209,12 +367,12 @@ impl Tin {
                 &mut waiting,
                 &self.settings.cobalt,
                 generator,
-                effects,
+                actions,
             );
             if !is_dropped || flow.line.bytes() == 0 {
                 return Some(waiting);
             }
-            effects.drop(waiting, DropReason::Early);
+            actions.drop(waiting, DropReason::Early);
         }
     }
 
@@ -249,5 +407,28 @@ impl Tin {
             _ => 1,
         };
         i64::from(self.settings.quantum_bytes) * PARTS / i64::from(sharing.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_flows_of_a_set_have_queues_of_their_own_and_the_ninth_shares_one() {
+        let mut ways = FlowTable::new();
+        let mut taken = Vec::new();
+        // Hashes that differ in their lower half only are hashed to the same queue.
+        for flow in 0..8 {
+            let way = ways.place(flow + 1, |way| !taken.contains(&way));
+            assert!(!taken.contains(&way) && way < 8);
+            taken.push(way);
+        }
+        assert_eq!(ways.place(3, |way| !taken.contains(&way)), taken[2]);
+        let shared = ways.place(9, |way| !taken.contains(&way));
+        assert_eq!(shared, 0);
+        // A queue that has become vacant serves the next one.
+        taken.retain(|way| *way != 5);
+        assert_eq!(ways.place(10, |way| !taken.contains(&way)), 5);
     }
 }
