@@ -47,7 +47,7 @@
 //! discipline), `demand` (slots of a carrier, assigned as terminals ask for them), `queue` (disciplines), `observer` (what
 //! is reported).
 
-mod delivery;
+mod build;
 mod demand;
 mod event_queue;
 mod link;
@@ -61,14 +61,14 @@ mod ring;
 mod routing;
 mod topology;
 
-pub use delivery::{Delivery, DeliveryRef};
 pub use demand::{CapacityRequest, SlotAssignment, SlotCounters, VolumeRequest};
 pub use fairwind_qdisc::Qdisc;
-pub use link::{CarrierAccess, LinkCounters, LinkSpec, Volume};
+pub use link::{LinkCounters, Volume};
 pub use network::Network;
 pub use observer::{Backlog, DropReason, Observer};
 pub use packet::{CarrierId, Header, LinkId, NodeId, Packet};
+pub use pool::{Delivery, DeliveryRef};
 pub use queue::{
     DequeueResult, Fifo, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, build_discipline,
 };
-pub use topology::{Topology, TopologyError};
+pub use topology::{CarrierAccess, LinkSpec, Topology, TopologyError};

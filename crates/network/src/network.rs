@@ -2,11 +2,10 @@
 //!
 //! Cost per packet and hop: see the example `hop_cost`.
 
-use crate::delivery::{Delivery, DeliveryRef};
 use crate::demand::SharedCarrier;
 use crate::event_queue::{Event, EventKind, EventQueue};
 use crate::link::{Arrival, Link, LinkContext, LinkKind, Volume};
-use crate::pool::{PacketPool, PacketRef};
+use crate::pool::{Delivery, DeliveryRef, PacketPool, PacketRef};
 use crate::routing::{NextHop, Routes};
 use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, SlotCounters, Topology};
 use fairwind_units::Instant;
@@ -135,7 +134,7 @@ impl<P: Packet> Network<P> {
                 LinkKind::Transparent => {}
                 LinkKind::Fused(link) => link.settle(self.now, context.pool, context.observer),
                 LinkKind::General(link) => link.settle(self.now, &mut context),
-                LinkKind::CarrierAccess(link) => {
+                LinkKind::Slotted(link) => {
                     link.settle(self.now, &mut self.carriers[link.carrier], &mut context);
                 }
             }
@@ -252,10 +251,8 @@ impl<P: Packet> Network<P> {
                 link.depart(due.at(), context);
                 None
             }
-            (LinkKind::CarrierAccess(link), EventKind::Delivery) => {
-                Some(link.deliver(due.at(), context))
-            }
-            (LinkKind::CarrierAccess(link), EventKind::Departure) => {
+            (LinkKind::Slotted(link), EventKind::Delivery) => Some(link.deliver(due.at(), context)),
+            (LinkKind::Slotted(link), EventKind::Departure) => {
                 link.depart(due.at(), &mut self.carriers[link.carrier], context);
                 None
             }
@@ -374,7 +371,7 @@ impl<P: Packet> Network<P> {
         let context = &mut LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
         match &mut self.links[link.index()].kind {
             LinkKind::General(link) => link.accept(arrival, context),
-            LinkKind::CarrierAccess(link) => {
+            LinkKind::Slotted(link) => {
                 link.accept(arrival, &mut self.carriers[link.carrier], context);
             }
             _ => unreachable!("packets pass all links but these and fused ones"),
@@ -465,9 +462,7 @@ impl<P: Packet> Network<P> {
     /// after [`Network::advance_to`].
     pub fn slot_counters(&self, link: LinkId) -> Option<SlotCounters> {
         match &self.links[link.index()].kind {
-            LinkKind::CarrierAccess(link) => {
-                Some(self.carriers[link.carrier].counters(link.terminal()))
-            }
+            LinkKind::Slotted(link) => Some(self.carriers[link.carrier].counters(link.terminal())),
             _ => None,
         }
     }

@@ -1,12 +1,11 @@
 //! The description that a network is built from.
 
-use crate::demand::SharedCarrier;
 use crate::event_queue::MAX_LINKS;
-use crate::link::{CarrierAccess, Link};
-use crate::routing::Routes;
-use crate::{CarrierId, FlowGroups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
-use fairwind_qdisc::{Carrier, CarrierError, ImpairmentError, QdiscFinding, RateTrace, Terminal};
-use fairwind_units::{BitRate, Ratio};
+use crate::{CarrierId, FlowGroups, LinkId, NodeId};
+use fairwind_qdisc::{
+    Carrier, CarrierError, ImpairmentError, Impairments, Qdisc, QdiscFinding, RateTrace, Terminal,
+};
+use fairwind_units::{BitRate, Ratio, Span};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -25,14 +24,58 @@ pub(crate) struct LinkDescription {
     pub(crate) spec: LinkSpec,
 }
 
+/// One direction of a link. The default is a wire without any effect.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LinkSpec {
+    /// Rate of serialisation; `None` takes no time, so that nothing ever waits.
+    pub rate: Option<BitRate>,
+    /// Instead of the rate: when packets may leave, as recorded.
+    pub rate_trace: Option<RateTrace>,
+    /// Instead of the rate: slots of a carrier, which are shared with other links.
+    pub carrier_access: Option<CarrierAccess>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The queue in front of the link.
+    pub queue: Qdisc,
+    /// Probability that a serialised packet is lost, each on its own.
+    pub loss: Ratio,
+    /// What it does to packets besides taking time.
+    pub impairments: Impairments,
+    /// Bytes that the link layer adds to every IP packet when it is serialised. Queue limits and
+    /// backlogs do not count them.
+    pub overhead_bytes: u32,
+}
+
+/// Where a link has its slots from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CarrierAccess {
+    /// Of this carrier ([`crate::Topology::add_carrier`]).
+    pub carrier: CarrierId,
+    /// What it may have of it, and how it asks.
+    pub terminal: Terminal,
+}
+
+impl LinkSpec {
+    /// Whether packets pass as if the two nodes were one.
+    pub(crate) fn is_transparent(&self) -> bool {
+        self.rate.is_none()
+            && self.rate_trace.is_none()
+            && self.carrier_access.is_none()
+            && self.delay.is_zero()
+            && self.loss == Ratio::ZERO
+            && self.queue == Qdisc::default()
+            && self.impairments.is_none()
+    }
+}
+
 /// Hosts, routers, and links between them.
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     pub(crate) names: Vec<String>,
     pub(crate) kinds: Vec<NodeKind>,
     pub(crate) links: Vec<LinkDescription>,
-    carriers: Vec<Carrier>,
-    groups: FlowGroups,
+    pub(crate) carriers: Vec<Carrier>,
+    pub(crate) groups: FlowGroups,
 }
 
 /// Why a topology is not a network.
@@ -182,49 +225,8 @@ impl Topology {
         self.groups.name(name, connections);
     }
 
-    /// The network with the queues that the links describe; `seed` decides what links lose.
-    ///
-    /// # Errors
-    /// The first rule that the topology breaks.
-    pub fn build<P: Packet>(self, seed: u64) -> Result<Network<P>, TopologyError> {
-        self.build_with(seed, |_, _| None)
-    }
-
-    /// As [`Topology::build`], with a discipline of its own for every link for which `discipline`
-    /// gives one; the link's [`LinkSpec::queue`] then has no meaning.
-    ///
-    /// # Errors
-    /// The first rule that the topology breaks.
-    pub fn build_with<P: Packet>(
-        self,
-        seed: u64,
-        mut discipline: impl FnMut(LinkId, &LinkSpec) -> Option<Box<dyn QueueDiscipline>>,
-    ) -> Result<Network<P>, TopologyError> {
-        self.check()?;
-        let routes = Routes::new(&self.kinds, &self.links);
-        let mut terminals = vec![0; self.carriers.len()];
-        let links = (0..)
-            .map(LinkId)
-            .zip(&self.links)
-            .map(|(id, link)| {
-                let own = discipline(id, &link.spec);
-                let terminal = link.spec.carrier_access.map_or(0, |access| {
-                    let next = &mut terminals[access.carrier.index()];
-                    *next += 1;
-                    *next - 1
-                });
-                Link::new(id, link, own, terminal, (seed, &self.groups))
-            })
-            .collect();
-        let carriers = (0..).map(CarrierId).zip(&self.carriers);
-        let carriers = carriers
-            .map(|(id, carrier)| SharedCarrier::new(*carrier, &self.terminals_of(id)))
-            .collect();
-        Ok(Network::new(self, routes, links, carriers))
-    }
-
     /// The links that have slots of a carrier, in order, with what they may have.
-    fn terminals_of(&self, carrier: CarrierId) -> Vec<(LinkId, Terminal)> {
+    pub(crate) fn terminals_of(&self, carrier: CarrierId) -> Vec<(LinkId, Terminal)> {
         let links = (0..).map(LinkId).zip(&self.links);
         links
             .filter_map(|(id, link)| {
@@ -234,7 +236,7 @@ impl Topology {
             .collect()
     }
 
-    fn check(&self) -> Result<(), TopologyError> {
+    pub(crate) fn check(&self) -> Result<(), TopologyError> {
         if self.links.len() > MAX_LINKS {
             return Err(TopologyError::TooManyLinks { links: self.links.len() });
         }

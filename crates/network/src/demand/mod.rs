@@ -1,42 +1,23 @@
-//! Capacity assigned on demand: terminals measure and ask, a master plans, and slots come to whom they are assigned.
+//! Capacity assigned on demand (DVB-RCS): terminals request, a scheduler plans, slots follow.
 //!
-//! A request leaves at every multiple of the request period and reaches the master after the signalling delay. At every
-//! multiple of the allocation period the master makes a plan of what it has heard, which holds from the first frame on
-//! that begins after it has been heard, until the next. In a frame a terminal's slots follow one another, in the order
-//! of terminals, so its packets come in bursts; or they are spread over the frame.
+//! A request leaves at every multiple of the request period and reaches the scheduler after the signalling delay. At every
+//! multiple of the allocation period the scheduler plans from the requests it has heard; a plan holds from the first frame
+//! that begins after it arrives until the next plan. Within a frame a terminal's slots follow one another, in the order of
+//! terminals, so its packets come in bursts; or they are spread over the frame.
 //!
-//! Nothing here is on the agenda: a link that has something to send looks at the next of its slots, and whoever looks
-//! first does what was due meanwhile, which no arrival can have changed.
+//! Nothing here is in the event queue: a link with something to send looks for its next slot, and whoever looks first
+//! brings the carrier up to date, which no arrival can have changed.
 
-mod master;
-mod placement;
 mod request;
-mod terminal;
+mod scheduler;
 
 use crate::{LinkId, Observer};
 use fairwind_qdisc::{Carrier, Terminal};
-use fairwind_units::{BitRate, Instant, Span};
-use master::{Master, SlotShare};
+use fairwind_units::{Instant, Span};
+pub use request::{CapacityRequest, VolumeRequest};
+use request::{Policy, RequestContext};
+use scheduler::{SlotScheduler, SlotSet, SlotShare};
 use std::collections::VecDeque;
-use terminal::TerminalState;
-
-/// What a terminal asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CapacityRequest {
-    /// A rate, in the place of the last one; with what is guaranteed.
-    pub rate: Option<BitRate>,
-    /// A volume.
-    pub volume: Option<VolumeRequest>,
-}
-
-/// A volume that is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VolumeRequest {
-    /// Bytes.
-    pub bytes: u64,
-    /// Whether it replaces what was asked for and not assigned, or is added to it.
-    pub replaces: bool,
-}
 
 /// The slots of a terminal in each of some frames, by why it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,13 +58,13 @@ pub struct SlotCounters {
 pub(crate) struct SharedCarrier {
     spec: Carrier,
     terminals: Vec<TerminalState>,
-    master: Master,
-    /// Under way to the master: when they come, of whom, what.
+    scheduler: SlotScheduler,
+    /// Under way to the scheduler: when they come, of whom, what.
     asked: VecDeque<(Instant, usize, CapacityRequest)>,
     /// Under way to the terminals: when they come, and whose the slots are.
     plans: VecDeque<(Instant, Vec<SlotShare>)>,
     /// That holds from the next frame on.
-    heard: Vec<SlotShare>,
+    plan_in_force: Vec<SlotShare>,
     next_request: Instant,
     next_plan: Instant,
     /// When the frame began that runs, if one does, and when the next one will.
@@ -103,10 +84,10 @@ impl SharedCarrier {
         Self {
             spec,
             terminals: terminals.iter().map(at_work).collect(),
-            master: Master::new(spec, &specs),
+            scheduler: SlotScheduler::new(spec, &specs),
             asked: VecDeque::new(),
             plans: VecDeque::new(),
-            heard: specs.iter().map(guaranteed).collect(),
+            plan_in_force: specs.iter().map(guaranteed).collect(),
             // Nothing was measured before the beginning.
             next_request: Instant::ZERO + spec.request_period,
             next_plan: Instant::ZERO,
@@ -194,7 +175,7 @@ impl SharedCarrier {
             } else if self.next_plan == due {
                 self.plan(due);
             } else if planned == due {
-                self.heard = self.plans.pop_front().map_or_else(Vec::new, |(_, plan)| plan);
+                self.plan_in_force = self.plans.pop_front().map_or_else(Vec::new, |(_, plan)| plan);
             } else {
                 self.begin_frames(1, observer);
             }
@@ -217,13 +198,13 @@ impl SharedCarrier {
 
     fn hear(&mut self, at: Instant) {
         if let Some((_, terminal, ask)) = self.asked.pop_front() {
-            self.master.hear(at, terminal, &ask);
+            self.scheduler.hear(at, terminal, &ask);
         }
     }
 
     fn plan(&mut self, at: Instant) {
         self.next_plan += self.spec.allocation_period;
-        let plan = self.master.plan(at);
+        let plan = self.scheduler.plan(at);
         self.plans.push_back((at + self.spec.signalling_delay, plan));
     }
 
@@ -231,7 +212,7 @@ impl SharedCarrier {
     fn begin_frames<P, O: Observer<P>>(&mut self, frames: u64, observer: &mut O) {
         let begin = self.next_frame;
         self.place();
-        for (terminal, share) in self.terminals.iter_mut().zip(&self.heard) {
+        for (terminal, share) in self.terminals.iter_mut().zip(&self.plan_in_force) {
             terminal.begin_frame(*share, frames);
             let assignment = SlotAssignment {
                 frames,
@@ -253,11 +234,11 @@ impl SharedCarrier {
         let unchanged = |(terminal, share): (&TerminalState, &SlotShare)| {
             terminal.share.slots() == share.slots()
         };
-        if self.terminals.iter().zip(&self.heard).all(unchanged) {
+        if self.terminals.iter().zip(&self.plan_in_force).all(unchanged) {
             return;
         }
-        let shares: Vec<u32> = self.heard.iter().map(SlotShare::slots).collect();
-        let places = placement::places(self.spec.placement, self.spec.slots, &shares);
+        let shares: Vec<u32> = self.plan_in_force.iter().map(SlotShare::slots).collect();
+        let places = scheduler::places(self.spec.placement, self.spec.slots, &shares);
         for (terminal, slots) in self.terminals.iter_mut().zip(places) {
             terminal.slots = slots;
         }
@@ -269,8 +250,8 @@ impl SharedCarrier {
             |plan: &Vec<SlotShare>| plan.iter().all(|share| share.slots() == share.guaranteed);
         self.terminals.iter().all(TerminalState::is_at_rest)
             && self.asked.iter().all(|(_, _, ask)| ask.is_for_nothing())
-            && self.master.is_at_rest(at)
-            && is_plain(&self.heard)
+            && self.scheduler.is_at_rest(at)
+            && is_plain(&self.plan_in_force)
             && self.plans.iter().all(|(_, plan)| is_plain(plan))
     }
 
@@ -287,16 +268,73 @@ impl SharedCarrier {
         self.next_request += self.spec.request_period.saturating_mul(requests);
         let plans = periods(self.next_plan, self.spec.allocation_period);
         self.next_plan += self.spec.allocation_period.saturating_mul(plans);
-        self.master.skip(plans);
+        self.scheduler.skip(plans);
         // They ask for nothing and assign what is assigned anyway.
         self.asked.retain(|(at, ..)| *at > now);
         self.plans.retain(|(at, _)| *at > now);
     }
 }
 
-impl CapacityRequest {
-    fn is_for_nothing(&self) -> bool {
-        self.rate.is_none_or(|rate| rate.as_bits_per_second() == 0)
-            && self.volume.is_none_or(|volume| volume.bytes == 0)
+/// One terminal at work.
+struct TerminalState {
+    link: LinkId,
+    policy: Policy,
+    /// Bytes that came, and that left, since the last request.
+    arrived: u64,
+    /// Bytes that wait or are being sent.
+    backlog: u64,
+    /// Its slots of the frame that runs.
+    slots: SlotSet,
+    share: SlotShare,
+    counters: SlotCounters,
+}
+
+impl TerminalState {
+    fn new(link: LinkId, carrier: &Carrier, spec: &Terminal) -> Self {
+        Self {
+            link,
+            policy: Policy::new(carrier, spec),
+            arrived: 0,
+            backlog: 0,
+            slots: SlotSet::default(),
+            share: SlotShare::default(),
+            counters: SlotCounters::default(),
+        }
+    }
+
+    fn arrive(&mut self, at: Instant, bytes: u64) {
+        self.policy.arrive(at, bytes);
+        self.arrived += bytes;
+        self.backlog += bytes;
+    }
+
+    /// Bytes that do not wait any more because they were sent.
+    fn depart(&mut self, bytes: u64) {
+        self.policy.depart(bytes);
+        self.backlog = self.backlog.saturating_sub(bytes);
+    }
+
+    /// Bytes that do not wait any more because they were dropped.
+    fn forget(&mut self, bytes: u64) {
+        self.backlog = self.backlog.saturating_sub(bytes);
+    }
+
+    /// Asks for capacity, and begins to measure anew.
+    fn ask(&mut self, at: Instant) -> CapacityRequest {
+        let view = RequestContext { at, arrived: self.arrived, backlog: self.backlog };
+        self.arrived = 0;
+        self.policy.ask(&view)
+    }
+
+    /// A frame begins in which so many slots are its own.
+    fn begin_frame(&mut self, share: SlotShare, frames: u64) {
+        self.policy.begin_frame(share.slots(), share.by_volume);
+        self.share = share;
+        self.counters.assigned += u64::from(share.slots()) * frames;
+    }
+
+    /// Whether it would ask for nothing for as long as nothing comes.
+    fn is_at_rest(&self) -> bool {
+        self.arrived == 0 && self.backlog == 0 && self.policy.is_at_rest()
     }
 }

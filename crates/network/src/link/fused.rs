@@ -6,13 +6,17 @@
 //!
 //! Cost per packet: one acceptance, one delivery, one entry on the agenda.
 
-use super::{Arrival, Channel, LinkContext, LinkCounters, LinkReporter};
+use super::context::{Arrival, LinkContext, LinkCounters, LinkReporter};
+use super::loss::BernoulliLoss;
+use super::transmitter::Transmitter;
+use crate::LinkId;
 use crate::event_queue::Event;
 use crate::pool::{PacketPool, PacketRef};
 use crate::queue::{FifoLimit, packet_count};
 use crate::ring::Ring;
+use crate::topology::LinkSpec;
 use crate::{Backlog, DropReason, Observer, Packet};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 
 /// A packet between its acceptance and its delivery.
 #[derive(Clone, Copy)]
@@ -33,6 +37,23 @@ impl InFlight {
         lost: Instant::MAX,
         packet: PacketRef::NONE,
     };
+}
+
+/// What happens to a packet between the queue and the other end.
+pub(super) struct Channel {
+    transmitter: Transmitter,
+    delay: Span,
+    loss: BernoulliLoss,
+}
+
+impl Channel {
+    pub(super) fn new(spec: &LinkSpec, seed: u64, link: LinkId) -> Self {
+        Self {
+            transmitter: Transmitter::new(spec.rate, spec.overhead_bytes),
+            delay: spec.delay,
+            loss: BernoulliLoss::new(spec.loss, seed, link),
+        }
+    }
 }
 
 /// A link with a FIFO queue.

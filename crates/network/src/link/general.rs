@@ -1,21 +1,253 @@
-//! The link that serves any queue discipline, with separate events for departure and delivery.
+//! The general link: any queue discipline, with separate events for departure and delivery.
 //!
-//! Cost per packet: two entries on the agenda where it waits, one where the link was idle, and the
-//! calls of the discipline through a table of functions.
+//! [`LinkCore`] is what every link with a queue discipline does with its packets, whenever they are sent: queue them, report
+//! drops and marks, and put them on the wire. Slotted links share it.
+//!
+//! Cost per packet: two events if it waits, one if the link is idle, and the virtual calls of the discipline.
 
-use super::queued::LinkCore;
-use super::traced::TraceTransmitter;
-use super::transmitter::Transmitter;
-use super::{Arrival, LinkContext, LinkCounters};
+use super::context::{Arrival, LinkContext, LinkCounters, LinkReporter};
+use super::loss::BernoulliLoss;
+use super::transmitter::{TraceTransmitter, Transmitter};
+use super::wire::{DepartedPacket, Wire};
 use crate::event_queue::Event;
 use crate::pool::PacketRef;
-use crate::queue::{DequeueResult, QueuedPacket};
-use crate::{Observer, Packet};
+use crate::queue::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
+use crate::{Backlog, DropReason, Header, Observer, Packet};
 use fairwind_units::Instant;
+use std::collections::VecDeque;
+
+/// A queue and the wire behind it; what is in between is the link's.
+pub(super) struct LinkCore {
+    queue: Box<dyn QueueDiscipline>,
+    wire: Wire,
+    loss: BernoulliLoss,
+    /// Packets in service, or copies of them, that will be found lost at its end, and when that is.
+    losses_due: VecDeque<(Instant, PacketRef)>,
+    /// Kept for its memory.
+    effects: QueueActions,
+    pub(super) reporter: LinkReporter,
+}
+
+impl LinkCore {
+    pub(super) fn new(
+        queue: Box<dyn QueueDiscipline>,
+        wire: Wire,
+        loss: BernoulliLoss,
+        reporter: LinkReporter,
+    ) -> Self {
+        Self {
+            queue,
+            wire,
+            loss,
+            losses_due: VecDeque::new(),
+            effects: QueueActions::default(),
+            reporter,
+        }
+    }
+
+    /// What waits.
+    #[inline]
+    pub(super) fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    /// Takes a packet, or drops it where the discipline refuses it; whether it was taken.
+    #[inline]
+    pub(super) fn accept<P: Packet, O: Observer<P>>(
+        &mut self,
+        arrival: &Arrival,
+        context: &mut LinkContext<'_, P, O>,
+    ) -> bool {
+        let Arrival { at, insertion, packet } = *arrival;
+        let backlog = self.queue.backlog();
+        let event = context.pool.event(at, packet);
+        let header = event.packet.map_or_else(Header::default, Packet::header);
+        let waiting = QueuedPacket { enqueued: at, header, packet, insertion };
+        if let Err(reason) = self.queue.enqueue(at, waiting, &mut self.effects) {
+            self.reporter.refused(&event, backlog, reason, context.observer);
+            drop(context.pool.remove(packet));
+            self.report_effects(at, backlog, context);
+            return false;
+        }
+        self.reporter.enqueued(&event, backlog, context.observer);
+        self.report_effects(at, backlog.with(packet.bytes()), context);
+        true
+    }
+
+    /// Asks the discipline for a packet, where something waits.
+    #[inline]
+    pub(super) fn next<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        context: &mut LinkContext<'_, P, O>,
+    ) -> DequeueResult {
+        let backlog = self.queue.backlog();
+        if backlog.packets == 0 {
+            return DequeueResult::Empty;
+        }
+        let next = self.queue.dequeue(at, &mut self.effects);
+        self.report_effects(at, backlog, context);
+        if let DequeueResult::Packet(waiting) = &next {
+            let event = context.pool.event(at, waiting.packet);
+            self.reporter.dequeued(&event, waiting.sojourn(at), context.observer);
+        }
+        next
+    }
+
+    /// Puts a packet on the wire whose service ends at `end`, or finds it lost then.
+    #[inline]
+    pub(super) fn send<P: Packet, O: Observer<P>>(
+        &mut self,
+        start: Instant,
+        end: Instant,
+        waiting: &QueuedPacket,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        let fate = self.wire.fate(end);
+        if self.loss.happens() || fate.copies == 0 {
+            self.losses_due.push_back((end, waiting.packet));
+            return;
+        }
+        let leaving =
+            DepartedPacket { at: end, packet: waiting.packet, insertion: waiting.insertion };
+        // As in netem, the copy is made before the packet is damaged.
+        if fate.copies > 1 {
+            self.send_copy(start, &leaving, context);
+        }
+        if fate.is_corrupted {
+            self.corrupt(start, waiting.packet, context);
+        }
+        self.wire.send(leaving, self.reporter.link, context.events);
+    }
+
+    /// Makes a second one of a packet that leaves, which is lost, damaged and delayed by draws of its own.
+    #[inline(never)]
+    fn send_copy<P: Packet, O: Observer<P>>(
+        &mut self,
+        start: Instant,
+        original: &DepartedPacket,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        let Some(packet) = context.pool.duplicate(original.packet) else { return };
+        self.reporter.duplicated(&context.pool.event(start, packet), context.observer);
+        let fate = self.wire.fate_of_copy();
+        if fate.copies == 0 {
+            self.losses_due.push_back((original.at, packet));
+            return;
+        }
+        if fate.is_corrupted {
+            self.corrupt(start, packet, context);
+        }
+        self.wire.send(DepartedPacket { packet, ..*original }, self.reporter.link, context.events);
+    }
+
+    #[inline(never)]
+    fn corrupt<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        packet: PacketRef,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        let draw = self.wire.draw();
+        if let Some(packet) = context.pool.get_mut(packet) {
+            packet.corrupt(draw);
+        }
+        self.reporter.corrupted(&context.pool.event(at, packet), context.observer);
+    }
+
+    /// Hands over the packet whose delivery is the first on the agenda.
+    pub(super) fn deliver<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        context: &mut LinkContext<'_, P, O>,
+    ) -> PacketRef {
+        self.report_losses_until(at, context);
+        let arrived = self.wire.deliver(context.events);
+        if arrived.has_overtaken {
+            self.reporter.overtaken(at, arrived.packet.bytes(), context.observer);
+        }
+        self.reporter.delivered(arrived.packet.bytes());
+        arrived.packet
+    }
+
+    #[inline]
+    pub(super) fn report_losses_until<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        while let Some((due, lost)) = self.losses_due.front().copied()
+            && due <= at
+        {
+            self.losses_due.pop_front();
+            self.report_loss(due, lost, context);
+        }
+    }
+
+    #[cold]
+    fn report_loss<P: Packet, O: Observer<P>>(
+        &mut self,
+        due: Instant,
+        lost: PacketRef,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        let event = context.pool.event(due, lost);
+        let backlog = self.queue.backlog();
+        let reason = DropReason::LinkLoss;
+        self.reporter.dropped(&event, backlog, reason, None, context.observer);
+        drop(context.pool.remove(lost));
+    }
+
+    /// Marks and drops what the discipline has chosen, when `backlog` was waiting, the victims included.
+    #[inline]
+    fn report_effects<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        backlog: Backlog,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        if !self.effects.marked.is_empty() {
+            self.report_marked(at, context);
+        }
+        if !self.effects.dropped.is_empty() {
+            self.report_dropped(at, backlog, context);
+        }
+    }
+
+    #[inline(never)]
+    fn report_marked<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        for waiting in self.effects.marked.drain(..) {
+            if let Some(packet) = context.pool.get_mut(waiting.packet) {
+                packet.mark();
+            }
+            self.reporter.marked(&context.pool.event(at, waiting.packet), context.observer);
+        }
+    }
+
+    #[inline(never)]
+    fn report_dropped<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        mut backlog: Backlog,
+        context: &mut LinkContext<'_, P, O>,
+    ) {
+        for (waiting, reason) in self.effects.dropped.drain(..) {
+            let event = context.pool.event(at, waiting.packet);
+            let waited = Some(waiting.sojourn(at));
+            self.reporter.dropped(&event, backlog, reason, waited, context.observer);
+            backlog = backlog.without(waiting.bytes());
+            drop(context.pool.remove(waiting.packet));
+        }
+    }
+}
 
 /// A link with any queue discipline.
 pub(crate) struct GeneralLink {
-    served: LinkCore,
+    core: LinkCore,
     /// The transmitter is busy until then.
     free: Instant,
     /// The discipline lets nothing leave before this.
@@ -24,27 +256,27 @@ pub(crate) struct GeneralLink {
     departure: Instant,
     transmitter: Transmitter,
     /// In the place of the transmitter, where the rate was recorded.
-    traced: Option<TraceTransmitter>,
+    trace: Option<TraceTransmitter>,
 }
 
 impl GeneralLink {
     pub(super) fn new(
-        served: LinkCore,
+        core: LinkCore,
         transmitter: Transmitter,
-        traced: Option<TraceTransmitter>,
+        trace: Option<TraceTransmitter>,
     ) -> Self {
         Self {
-            served,
+            core,
             free: Instant::ZERO,
             not_before: Instant::ZERO,
             departure: Instant::MAX,
             transmitter,
-            traced,
+            trace,
         }
     }
 
     pub(super) fn counters(&self) -> &LinkCounters {
-        &self.served.reporter.counters
+        &self.core.reporter.counters
     }
 
     /// Takes a packet, or drops it where the discipline refuses it.
@@ -57,9 +289,9 @@ impl GeneralLink {
         if self.ready_at() <= at {
             self.settle(at, context);
         } else {
-            self.served.report_losses_until(at, context);
+            self.core.report_losses_until(at, context);
         }
-        if self.served.accept(arrival, context) {
+        if self.core.accept(arrival, context) {
             // What has come may leave earlier than what the discipline was waiting for.
             self.not_before = at;
             self.settle(at, context);
@@ -85,7 +317,7 @@ impl GeneralLink {
         at: Instant,
         context: &mut LinkContext<'_, P, O>,
     ) -> PacketRef {
-        self.served.deliver(at, context)
+        self.core.deliver(at, context)
     }
 
     /// Starts every service due at `at`, reports losses up to then, and keeps the next departure on
@@ -96,26 +328,26 @@ impl GeneralLink {
         context: &mut LinkContext<'_, P, O>,
     ) {
         loop {
-            self.served.report_losses_until(at, context);
-            if self.served.backlog().packets == 0 {
+            self.core.report_losses_until(at, context);
+            if self.core.backlog().packets == 0 {
                 return;
             }
             if self.ready_at() > at {
                 break;
             }
-            match self.served.next(at, context) {
+            match self.core.next(at, context) {
                 DequeueResult::Packet(waiting) => self.serve(at, &waiting, context),
                 DequeueResult::NotBefore(instant) => {
                     debug_assert!(instant > at, "what is ready leaves");
                     self.not_before = instant;
                 }
-                DequeueResult::Empty if self.served.backlog().packets == 0 => return,
+                DequeueResult::Empty if self.core.backlog().packets == 0 => return,
                 DequeueResult::Empty => break,
             }
         }
         let ready = self.ready_at();
         if ready < self.departure {
-            context.events.push(Event::departure(ready, self.served.reporter.link));
+            context.events.push(Event::departure(ready, self.core.reporter.link));
             self.departure = ready;
         }
     }
@@ -133,11 +365,11 @@ impl GeneralLink {
         context: &mut LinkContext<'_, P, O>,
     ) {
         let bytes = waiting.bytes();
-        let service = match &mut self.traced {
-            Some(traced) => traced.transmit(start, bytes),
+        let service = match &mut self.trace {
+            Some(trace) => trace.transmit(start, bytes),
             None => self.transmitter.transmit(start, bytes),
         };
         self.free = service.end;
-        self.served.send(start, service.end, waiting, context);
+        self.core.send(start, service.end, waiting, context);
     }
 }

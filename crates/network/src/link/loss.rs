@@ -1,9 +1,12 @@
-//! Random loss on a link.
+//! Loss processes of a link, and the correlated random numbers of netem.
+//!
+//! Source: tc-netem(8).
 
 use crate::LinkId;
 use crate::random::derive_seed;
+use fairwind_qdisc::{Chance, Loss};
 use fairwind_units::Ratio;
-use rand::Rng;
+use rand::Rng as _;
 use rand_pcg::Pcg32;
 
 /// Independent loss of each packet with one probability (Bernoulli), one draw per packet in the
@@ -23,5 +26,118 @@ impl BernoulliLoss {
     #[inline]
     pub(crate) fn happens(&mut self) -> bool {
         self.probability != Ratio::ZERO && self.probability.happens(self.generator.next_u32())
+    }
+}
+
+/// A draw that has something of the last one in it (netem's `get_crandom`): `(1 - c) x + c last`.
+pub(super) struct CorrelatedRandom {
+    generator: Pcg32,
+    correlation: u64,
+    last: u64,
+}
+
+/// A whole, as the draws count.
+const WHOLE: u64 = 1 << 32;
+
+impl CorrelatedRandom {
+    pub(super) fn new(correlation: Ratio, seed: u64) -> Self {
+        let mut generator = Pcg32::new(derive_seed(seed, 0), 0);
+        let last = u64::from(generator.next_u32());
+        Self { generator, correlation: correlation.of(WHOLE).min(WHOLE), last }
+    }
+
+    pub(super) fn draw(&mut self) -> u32 {
+        let fresh = u64::from(self.generator.next_u32());
+        if self.correlation > 0 {
+            let sum = u128::from(fresh) * u128::from(WHOLE - self.correlation)
+                + u128::from(self.last) * u128::from(self.correlation);
+            self.last = u64::try_from(sum >> 32).unwrap_or(u64::MAX);
+        } else {
+            self.last = fresh;
+        }
+        u32::try_from(self.last).unwrap_or(u32::MAX)
+    }
+}
+
+/// Something that happens to a share of the packets.
+pub(super) struct CorrelatedChance {
+    probability: Ratio,
+    draws: CorrelatedRandom,
+}
+
+impl CorrelatedChance {
+    pub(super) fn new(chance: Chance, seed: u64) -> Self {
+        Self {
+            probability: chance.probability,
+            draws: CorrelatedRandom::new(chance.correlation, seed),
+        }
+    }
+
+    pub(super) fn happens(&mut self) -> bool {
+        self.probability.happens(self.draws.draw())
+    }
+}
+
+/// Which packets are lost.
+pub(super) enum LossProcess {
+    Random(CorrelatedChance),
+    Gemodel {
+        p: Ratio,
+        r: Ratio,
+        losses: [Ratio; 2],
+        is_bad: bool,
+        generator: Pcg32,
+    },
+    Recorded {
+        lost: Vec<bool>,
+        next: usize,
+    },
+    /// Numbers of packets that are still to be lost, the next one last, and how many packets there have been.
+    Packets {
+        left: Vec<u64>,
+        passed: u64,
+    },
+}
+
+impl LossProcess {
+    pub(super) fn new(loss: &Loss, seed: u64) -> Self {
+        match loss {
+            &Loss::Random { probability, correlation } => {
+                Self::Random(CorrelatedChance::new(Chance { probability, correlation }, seed))
+            }
+            &Loss::Gemodel { p, r, bad_loss, good_loss } => Self::Gemodel {
+                p,
+                r,
+                losses: [good_loss, bad_loss],
+                is_bad: false,
+                generator: Pcg32::new(derive_seed(seed, 0), 0),
+            },
+            Loss::Recorded { lost } => Self::Recorded { lost: lost.clone(), next: 0 },
+            Loss::Packets { numbers } => {
+                Self::Packets { left: numbers.iter().rev().copied().collect(), passed: 0 }
+            }
+        }
+    }
+
+    pub(super) fn loses(&mut self) -> bool {
+        match self {
+            Self::Random(event) => event.happens(),
+            Self::Gemodel { p, r, losses, is_bad, generator } => {
+                let change = if *is_bad { *r } else { *p };
+                if change.happens(generator.next_u32()) {
+                    *is_bad = !*is_bad;
+                }
+                losses[usize::from(*is_bad)].happens(generator.next_u32())
+            }
+            Self::Recorded { lost, next } => {
+                let is_lost = lost.get(*next).copied().unwrap_or(false);
+                *next = if *next + 1 < lost.len() { *next + 1 } else { 0 };
+                is_lost
+            }
+            Self::Packets { left, passed } => {
+                *passed += 1;
+                left.pop_if(|number| number == passed).is_some()
+            }
+        }
     }
 }

@@ -1,111 +1,30 @@
-//! One direction of a link: its description, and the four ways of carrying packets over it.
+//! Links: their kinds, and which kind carries a link of a topology.
 
-mod deviate;
+mod context;
+mod delay;
 mod fused;
 mod general;
-mod impair;
 mod loss;
-mod queued;
-mod reporter;
 mod slotted;
-mod traced;
 mod transmitter;
 mod wire;
 
+pub(crate) use context::{Arrival, LinkContext};
+pub use context::{LinkCounters, Volume};
 pub(crate) use fused::FusedLink;
 pub(crate) use general::GeneralLink;
-pub(crate) use reporter::LinkReporter;
-pub use reporter::{LinkCounters, Volume};
 pub(crate) use slotted::SlottedLink;
 
-use crate::event_queue::EventQueue;
-use crate::pool::{PacketPool, PacketRef};
 use crate::queue::{FifoLimit, QueueDiscipline, build_discipline};
-use crate::random;
-use crate::topology::LinkDescription;
-use crate::{CarrierId, FlowGroups, LinkId, NodeId};
-use fairwind_qdisc::{Impairments, Qdisc, RateTrace, Terminal};
-use fairwind_units::{BitRate, Instant, Ratio, Span};
+use crate::random::derive_seed;
+use crate::topology::{LinkDescription, LinkSpec};
+use crate::{FlowGroups, LinkId, NodeId};
+use context::LinkReporter;
+use fused::Channel;
+use general::LinkCore;
 use loss::BernoulliLoss;
-use queued::LinkCore;
-use traced::TraceTransmitter;
-use transmitter::Transmitter;
+use transmitter::{TraceTransmitter, Transmitter};
 use wire::Wire;
-
-/// One direction of a link. The default is a wire without any effect.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LinkSpec {
-    /// Rate of serialisation; `None` takes no time, so that nothing ever waits.
-    pub rate: Option<BitRate>,
-    /// Instead of the rate: when packets may leave, as recorded.
-    pub rate_trace: Option<RateTrace>,
-    /// Instead of the rate: slots of a carrier, which are shared with other links.
-    pub carrier_access: Option<CarrierAccess>,
-    /// Propagation delay.
-    pub delay: Span,
-    /// The queue in front of the link.
-    pub queue: Qdisc,
-    /// Probability that a serialised packet is lost, each on its own.
-    pub loss: Ratio,
-    /// What it does to packets besides taking time.
-    pub impairments: Impairments,
-    /// Bytes that the link layer adds to every IP packet when it is serialised. Queue limits and
-    /// backlogs do not count them.
-    pub overhead_bytes: u32,
-}
-
-/// Where a link has its slots from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CarrierAccess {
-    /// Of this carrier ([`crate::Topology::add_carrier`]).
-    pub carrier: CarrierId,
-    /// What it may have of it, and how it asks.
-    pub terminal: Terminal,
-}
-
-impl LinkSpec {
-    /// Whether packets pass as if the two nodes were one.
-    fn is_transparent(&self) -> bool {
-        self.rate.is_none()
-            && self.rate_trace.is_none()
-            && self.carrier_access.is_none()
-            && self.delay.is_zero()
-            && self.loss == Ratio::ZERO
-            && self.queue == Qdisc::default()
-            && self.impairments.is_none()
-    }
-}
-
-/// A packet as it comes to a link.
-pub(crate) struct Arrival {
-    pub(crate) at: Instant,
-    pub(crate) insertion: u64,
-    pub(crate) packet: PacketRef,
-}
-
-/// What a link reaches for while it works.
-pub(crate) struct LinkContext<'a, P, O> {
-    pub(crate) pool: &'a mut PacketPool<P>,
-    pub(crate) events: &'a mut EventQueue,
-    pub(crate) observer: &'a mut O,
-}
-
-/// What happens to a packet between the queue and the other end.
-struct Channel {
-    transmitter: Transmitter,
-    delay: Span,
-    loss: BernoulliLoss,
-}
-
-impl Channel {
-    fn new(spec: &LinkSpec, seed: u64, link: LinkId) -> Self {
-        Self {
-            transmitter: Transmitter::new(spec.rate, spec.overhead_bytes),
-            delay: spec.delay,
-            loss: BernoulliLoss::new(spec.loss, seed, link),
-        }
-    }
-}
 
 /// One direction of a link at work.
 pub(crate) struct Link {
@@ -123,7 +42,7 @@ pub(crate) enum LinkKind {
     /// Any queue discipline.
     General(Box<GeneralLink>),
     /// Any queue discipline, in slots.
-    CarrierAccess(Box<SlottedLink>),
+    Slotted(Box<SlottedLink>),
 }
 
 impl Link {
@@ -147,9 +66,9 @@ impl Link {
                 LinkKind::Fused(FusedLink::new(Channel::new(spec, seed, link), limit, reporter))
             }
             (own, _) => {
-                let draws = random::derive_seed(seed, !u64::from(link.0));
+                let draws = derive_seed(seed, !u64::from(link.0));
                 let queue = own.unwrap_or_else(|| build_discipline(&spec.queue, draws, groups));
-                let wire = Wire::new(spec, random::derive_seed(draws, u64::MAX));
+                let wire = Wire::new(spec, derive_seed(draws, u64::MAX));
                 let loss = BernoulliLoss::new(spec.loss, seed, link);
                 serve(spec, LinkCore::new(queue, wire, loss, reporter), terminal)
             }
@@ -163,7 +82,7 @@ impl Link {
             LinkKind::Transparent => None,
             LinkKind::Fused(link) => Some(*link.counters()),
             LinkKind::General(link) => Some(*link.counters()),
-            LinkKind::CarrierAccess(link) => Some(*link.counters()),
+            LinkKind::Slotted(link) => Some(*link.counters()),
         }
     }
 }
@@ -173,9 +92,7 @@ fn serve(spec: &LinkSpec, served: LinkCore, terminal: usize) -> LinkKind {
     let overhead = spec.overhead_bytes;
     if let Some(access) = spec.carrier_access {
         let carrier = access.carrier.index();
-        return LinkKind::CarrierAccess(Box::new(SlottedLink::new(
-            carrier, terminal, served, overhead,
-        )));
+        return LinkKind::Slotted(Box::new(SlottedLink::new(carrier, terminal, served, overhead)));
     }
     let traced = spec.rate_trace.as_ref().map(|trace| TraceTransmitter::new(trace, overhead));
     let transmitter = Transmitter::new(spec.rate, overhead);

@@ -1,11 +1,11 @@
-//! The link of a terminal: it sends in the slots that are assigned to it, and in no others.
+//! The link of a terminal: it sends only in the slots that its carrier assigns to it.
 //!
-//! A packet leaves the queue when the slot begins in which its first byte is sent, and is on its way when the slot ends
-//! in which its last one is; it may take several, and several may share one. What comes after a slot has begun waits
-//! for the next. So packets leave in bursts, and what nobody uses is lost.
+//! A packet leaves the queue when the slot of its first byte begins, and is on its way when the slot of its last byte ends.
+//! It may take several slots, and several packets may share one. A packet that comes after a slot has begun waits for the
+//! next slot, so packets leave in bursts, and unused slots are lost.
 
-use super::queued::LinkCore;
-use super::{Arrival, LinkContext, LinkCounters};
+use super::context::{Arrival, LinkContext, LinkCounters};
+use super::general::LinkCore;
 use crate::demand::SharedCarrier;
 use crate::event_queue::Event;
 use crate::pool::PacketRef;
@@ -18,26 +18,26 @@ pub(crate) struct SlottedLink {
     /// Which carrier it is on, and which of its terminals it is.
     pub(crate) carrier: usize,
     terminal: usize,
-    served: LinkCore,
+    core: LinkCore,
     overhead_bytes: u32,
     /// The packet whose first bytes are sent, when that began, and how many are left.
     in_service: Option<(QueuedPacket, Instant, u64)>,
     /// When it looks for its next slot, on the agenda; [`Instant::MAX`] for never.
-    look: Instant,
+    next_slot: Instant,
 }
 
 impl SlottedLink {
     pub(super) fn new(
         carrier: usize,
         terminal: usize,
-        served: LinkCore,
+        core: LinkCore,
         overhead_bytes: u32,
     ) -> Self {
-        Self { carrier, terminal, served, overhead_bytes, in_service: None, look: Instant::MAX }
+        Self { carrier, terminal, core, overhead_bytes, in_service: None, next_slot: Instant::MAX }
     }
 
     pub(super) fn counters(&self) -> &LinkCounters {
-        &self.served.reporter.counters
+        &self.core.reporter.counters
     }
 
     /// Its number among the terminals of its carrier.
@@ -55,14 +55,14 @@ impl SlottedLink {
         let at = arrival.at;
         // What was due before, or at this very instant, does not see the packet.
         self.settle(at, carrier, context);
-        let before = self.served.backlog();
+        let before = self.core.backlog();
         carrier.arrive(self.terminal, at, self.volume(before.with(arrival.packet.bytes()), before));
-        self.served.accept(arrival, context);
-        self.tell_of_drops(before.with(arrival.packet.bytes()), carrier);
-        self.look_again(at, carrier, context);
+        self.core.accept(arrival, context);
+        self.report_drops(before.with(arrival.packet.bytes()), carrier);
+        self.schedule_next_slot(at, carrier, context);
     }
 
-    /// Uses a slot, when the agenda's first entry is this link's look at it.
+    /// Sends in the slot that begins, when the first event is this link's departure.
     pub(crate) fn depart<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -79,7 +79,7 @@ impl SlottedLink {
         at: Instant,
         context: &mut LinkContext<'_, P, O>,
     ) -> PacketRef {
-        self.served.deliver(at, context)
+        self.core.deliver(at, context)
     }
 
     /// Does what is due at `at`: the carrier's plans, losses, and a slot that begins.
@@ -90,15 +90,15 @@ impl SlottedLink {
         context: &mut LinkContext<'_, P, O>,
     ) {
         carrier.catch_up(at, context.observer);
-        self.served.report_losses_until(at, context);
-        if self.look > at {
+        self.core.report_losses_until(at, context);
+        if self.next_slot > at {
             return;
         }
-        self.look = Instant::MAX;
+        self.next_slot = Instant::MAX;
         if let Some(end) = carrier.slot_at(self.terminal, at) {
             self.use_slot(at, end, carrier, context);
         }
-        self.look_again(at, carrier, context);
+        self.schedule_next_slot(at, carrier, context);
     }
 
     /// Sends what a slot carries.
@@ -123,13 +123,13 @@ impl SlottedLink {
             if sent < left {
                 self.in_service = Some((waiting, began, left - sent));
             } else {
-                self.served.send(began, end, &waiting, context);
+                self.core.send(began, end, &waiting, context);
             }
         }
         let sent_bytes = slot - u32::try_from(room).unwrap_or(slot);
         if sent_bytes > 0 {
             carrier.use_slot(self.terminal);
-            context.observer.on_slot(start, self.served.reporter.link, sent_bytes);
+            context.observer.on_slot(start, self.core.reporter.link, sent_bytes);
         }
     }
 
@@ -140,20 +140,20 @@ impl SlottedLink {
         carrier: &mut SharedCarrier,
         context: &mut LinkContext<'_, P, O>,
     ) -> Option<(QueuedPacket, Instant, u64)> {
-        let before = self.served.backlog();
-        let next = self.served.next(at, context);
+        let before = self.core.backlog();
+        let next = self.core.next(at, context);
         let DequeueResult::Packet(waiting) = next else {
-            self.tell_of_drops(before, carrier);
+            self.report_drops(before, carrier);
             return None;
         };
-        self.tell_of_drops(before.without(waiting.bytes()), carrier);
+        self.report_drops(before.without(waiting.bytes()), carrier);
         let bytes = u64::from(waiting.bytes()) + u64::from(self.overhead_bytes);
         Some((waiting, at, bytes))
     }
 
     /// Tells the carrier what does not wait any more of `expected`, though nobody sent it.
-    fn tell_of_drops(&self, expected: Backlog, carrier: &mut SharedCarrier) {
-        let left = self.served.backlog();
+    fn report_drops(&self, expected: Backlog, carrier: &mut SharedCarrier) {
+        let left = self.core.backlog();
         if left != expected {
             carrier.forget(self.terminal, self.volume(expected, left));
         }
@@ -165,18 +165,18 @@ impl SlottedLink {
         gone.bytes + u64::from(gone.packets) * u64::from(self.overhead_bytes)
     }
 
-    /// Keeps the next look on the agenda for as long as there is something to send.
-    fn look_again<P: Packet, O: Observer<P>>(
+    /// Schedules the next slot while there is something to send.
+    fn schedule_next_slot<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         carrier: &SharedCarrier,
         context: &mut LinkContext<'_, P, O>,
     ) {
-        let has_nothing = self.in_service.is_none() && self.served.backlog().packets == 0;
-        if has_nothing || self.look < Instant::MAX {
+        let has_nothing = self.in_service.is_none() && self.core.backlog().packets == 0;
+        if has_nothing || self.next_slot < Instant::MAX {
             return;
         }
-        self.look = carrier.next_look(self.terminal, at);
-        context.events.push(Event::departure(self.look, self.served.reporter.link));
+        self.next_slot = carrier.next_look(self.terminal, at);
+        context.events.push(Event::departure(self.next_slot, self.core.reporter.link));
     }
 }

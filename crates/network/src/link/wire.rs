@@ -1,16 +1,21 @@
-//! What is between the transmitter and the other end: in order, or impaired.
+//! The wire between the transmitter and the other end: in order, or impaired.
+//!
+//! Source of the impairments: tc-netem(8), with its order of draws: duplication, loss, corruption, delay. Each impairment
+//! has a random stream of its own, so switching one on changes nothing about the others.
 
-use super::LinkSpec;
-use super::impair::{Fate, ImpairmentModel};
+use super::delay::DelayProcess;
+use super::loss::{CorrelatedChance, LossProcess};
 use crate::LinkId;
 use crate::event_queue::{Event, EventQueue};
 use crate::pool::PacketRef;
 use crate::random::derive_seed;
 use crate::ring::Ring;
+use crate::topology::LinkSpec;
+use fairwind_qdisc::{Chance, Impairments};
 use fairwind_units::{Instant, Span};
 use rand::Rng as _;
 use rand_pcg::Pcg32;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A packet that leaves the transmitter.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +35,7 @@ pub(super) struct ArrivedPacket {
 
 /// A packet under way, with its place in the order of sending.
 #[derive(Debug, Clone, Copy)]
-struct InFlight {
+pub(super) struct InFlight {
     delivery: Event,
     packet: PacketRef,
 }
@@ -42,14 +47,10 @@ impl InFlight {
 /// The wire of a link.
 pub(super) enum Wire {
     /// All take the same time: the first sent is the first to arrive, and only it is on the agenda.
-    InOrder { delay: Span, under_way: Ring<InFlightInOrder> },
+    InOrder { delay: Span, under_way: Ring<InFlight> },
     /// Every packet on its own; all are on the agenda.
     Impaired(Box<Impaired>),
 }
-
-/// A packet that nothing overtakes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct InFlightInOrder(InFlight);
 
 /// A wire on which packets may be lost, doubled, damaged, delayed and overtaken.
 pub(super) struct Impaired {
@@ -58,7 +59,7 @@ pub(super) struct Impaired {
     /// By delivery, then in the order of sending.
     under_way: BTreeMap<(Event, u64), PacketRef>,
     /// The numbers of those under way.
-    numbers: std::collections::BTreeSet<u64>,
+    numbers: BTreeSet<u64>,
     sent: u64,
 }
 
@@ -68,14 +69,16 @@ const UNIMPAIRED: Fate = Fate { copies: 1, is_corrupted: false };
 impl Wire {
     pub(super) fn new(spec: &LinkSpec, seed: u64) -> Self {
         if spec.impairments.is_none() {
-            let vacant = InFlightInOrder(InFlight::NOTHING);
-            return Self::InOrder { delay: spec.delay, under_way: Ring::with_vacant(vacant) };
+            return Self::InOrder {
+                delay: spec.delay,
+                under_way: Ring::with_vacant(InFlight::NOTHING),
+            };
         }
         Self::Impaired(Box::new(Impaired {
             impairer: ImpairmentModel::new(&spec.impairments, spec.delay, seed),
             generator: Pcg32::new(derive_seed(seed, u64::MAX), 0),
             under_way: BTreeMap::new(),
-            numbers: std::collections::BTreeSet::new(),
+            numbers: BTreeSet::new(),
             sent: 0,
         }))
     }
@@ -115,7 +118,7 @@ impl Wire {
                 if under_way.is_empty() {
                     events.push(delivery);
                 }
-                under_way.push_back(InFlightInOrder(InFlight { delivery, packet }));
+                under_way.push_back(InFlight { delivery, packet });
             }
             Self::Impaired(impaired) => impaired.send(leaving, link, events),
         }
@@ -127,12 +130,12 @@ impl Wire {
         let expected = "a delivery on the events has its packet";
         match self {
             Self::InOrder { under_way, .. } => {
-                let arrived = under_way.pop_front().expect(expected).0;
+                let packet = under_way.pop_front().expect(expected).packet;
                 match under_way.front() {
-                    Some(next) => events.replace_first(next.0.delivery),
+                    Some(next) => events.replace_first(next.delivery),
                     None => events.remove_first(),
                 }
-                ArrivedPacket { packet: arrived.packet, has_overtaken: false }
+                ArrivedPacket { packet, has_overtaken: false }
             }
             Self::Impaired(impaired) => impaired.deliver(events).expect(expected),
         }
@@ -158,5 +161,247 @@ impl Impaired {
         let has_overtaken = self.numbers.first().is_some_and(|first| *first < number);
         self.numbers.remove(&number);
         Some(ArrivedPacket { packet, has_overtaken })
+    }
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fate {
+    /// How many of it go on: none where it is lost, two where it is duplicated.
+    pub(super) copies: u8,
+    pub(super) is_corrupted: bool,
+}
+
+/// All impairments of a link at work.
+pub(super) struct ImpairmentModel {
+    loss: Option<LossProcess>,
+    duplicate: Option<CorrelatedChance>,
+    corrupt: Option<CorrelatedChance>,
+    delay: DelayProcess,
+}
+
+impl ImpairmentModel {
+    pub(super) fn new(impairments: &Impairments, base: Span, seed: u64) -> Self {
+        let event = |chance: Option<Chance>, stream| {
+            chance.map(|chance| CorrelatedChance::new(chance, derive_seed(seed, stream)))
+        };
+        Self {
+            loss: impairments
+                .loss
+                .as_ref()
+                .map(|loss| LossProcess::new(loss, derive_seed(seed, 1))),
+            duplicate: event(impairments.duplicate, 2),
+            corrupt: event(impairments.corrupt, 3),
+            delay: DelayProcess::new(impairments, base, seed),
+        }
+    }
+
+    /// Decides on the next packet, which leaves the transmitter at `at`.
+    #[inline(never)]
+    pub(super) fn fate(&mut self, at: Instant) -> Fate {
+        let is_twice = self.duplicate.as_mut().is_some_and(CorrelatedChance::happens);
+        let fate = self.fate_of(1 + u8::from(is_twice));
+        if self.delay.is_out(at) { Fate { copies: 0, is_corrupted: false } } else { fate }
+    }
+
+    /// Decides on the copy of a packet: netem has it pass everything anew, but for duplication.
+    pub(super) fn fate_of_copy(&mut self) -> Fate {
+        self.fate_of(1)
+    }
+
+    fn fate_of(&mut self, copies: u8) -> Fate {
+        let is_lost = self.loss.as_mut().is_some_and(LossProcess::loses);
+        // As in netem, loss takes one of two.
+        let copies = copies - u8::from(is_lost);
+        let is_corrupted =
+            copies > 0 && self.corrupt.as_mut().is_some_and(CorrelatedChance::happens);
+        Fate { copies, is_corrupted }
+    }
+
+    /// When a packet of `bytes` that leaves the transmitter at `at` reaches the other end, and whether it overtakes.
+    pub(super) fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
+        self.delay.arrival(at, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::loss::CorrelatedRandom;
+    use fairwind_qdisc::{DelayStep, Jitter, JitterDistribution, Loss, Reorder, Slot};
+    use fairwind_units::Ratio;
+
+    fn ratio(text: &str) -> Ratio {
+        text.parse().unwrap()
+    }
+
+    fn impairer(impairments: &Impairments) -> ImpairmentModel {
+        ImpairmentModel::new(impairments, Span::from_millis(50), 11)
+    }
+
+    const PACKETS: u32 = 400_000;
+
+    fn losses(loss: Loss) -> Vec<bool> {
+        let mut impairer = impairer(&Impairments { loss: Some(loss), ..Impairments::default() });
+        (0..PACKETS).map(|_| impairer.fate(Instant::ZERO).copies == 0).collect()
+    }
+
+    fn share(hits: &[bool]) -> f64 {
+        let count = hits.iter().filter(|hit| **hit).count();
+        f64::from(u32::try_from(count).unwrap()) / f64::from(u32::try_from(hits.len()).unwrap())
+    }
+
+    #[test]
+    fn steps_add_a_delay_for_their_time_and_nothing_overtakes_where_it_falls() {
+        let step = |seconds, millis| DelayStep {
+            duration: Span::from_secs(seconds),
+            delay: Span::from_millis(millis),
+            outage: false,
+        };
+        let delay_steps = vec![step(15, 20), step(0, 900), step(15, 5)];
+        let mut impairer = impairer(&Impairments { delay_steps, ..Impairments::default() });
+        let mut arrivals = |millis: &[u64]| -> Vec<u64> {
+            let mut arrival = |at| impairer.arrival(Instant::from_millis(at), 100).0;
+            millis.iter().map(|at| arrival(*at).as_nanos() / 1_000_000).collect()
+        };
+        // 50 ms of the link, and 20 ms before 15 s, 5 ms from then on, 20 ms again from 30 s on.
+        assert_eq!(arrivals(&[0, 14_999]), [70, 15_069]);
+        assert_eq!(arrivals(&[15_000, 15_015, 29_999]), [15_069, 15_070, 30_054]);
+        assert_eq!(arrivals(&[30_000, 45_000]), [30_070, 45_055]);
+    }
+
+    #[test]
+    fn nothing_gets_through_during_an_outage_and_all_does_besides() {
+        let step = |seconds, outage| DelayStep {
+            duration: Span::from_secs(seconds),
+            delay: Span::ZERO,
+            outage,
+        };
+        let delay_steps = vec![step(2, false), step(1, true)];
+        let mut impairer = impairer(&Impairments { delay_steps, ..Impairments::default() });
+        let copies = [0, 1_999, 2_000, 2_999, 3_000, 5_500]
+            .map(|at| impairer.fate(Instant::from_millis(at)).copies);
+        assert_eq!(copies, [1, 1, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn gilbert_and_elliott_lose_their_share_in_bursts_of_their_length() {
+        let (p, r) = (ratio("1 %"), ratio("20 %"));
+        let lost = losses(Loss::Gemodel { p, r, bad_loss: Ratio::ONE, good_loss: Ratio::ZERO });
+        // In the bad state p / (p + r) of the time, for 1 / r packets.
+        assert!((share(&lost) - 0.01 / 0.21).abs() < 0.002, "{}", share(&lost));
+        let runs: Vec<usize> =
+            lost.split(|lost| !lost).map(<[bool]>::len).filter(|n| *n > 0).collect();
+        let mean = f64::from(u32::try_from(runs.iter().sum::<usize>()).unwrap())
+            / f64::from(u32::try_from(runs.len()).unwrap());
+        assert!((mean - 5.0).abs() < 0.2, "{mean}");
+        let both = Loss::Gemodel { p, r, bad_loss: ratio("50 %"), good_loss: ratio("1 %") };
+        let expected = (0.01 * 0.5 + 0.20 * 0.01) / 0.21;
+        assert!((share(&losses(both)) - expected).abs() < 0.002);
+    }
+
+    #[test]
+    fn recorded_losses_repeat() {
+        let lost = losses(Loss::Recorded { lost: vec![false, true, true] });
+        assert_eq!(lost[..6], [false, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn packets_are_lost_by_their_numbers_and_once() {
+        let lost = losses(Loss::Packets { numbers: vec![1, 4, 5] });
+        let places: Vec<usize> = lost
+            .iter()
+            .enumerate()
+            .filter(|(_, lost)| **lost)
+            .map(|(place, _)| place + 1)
+            .collect();
+        assert_eq!(places, [1, 4, 5]);
+    }
+
+    #[test]
+    fn correlation_makes_runs_and_the_mix_is_of_first_order() {
+        let mut draws = CorrelatedRandom::new(ratio("25 %"), 3);
+        let values: Vec<f64> =
+            (0..PACKETS).map(|_| f64::from(draws.draw()) / 4_294_967_296.0).collect();
+        let mean = values.iter().sum::<f64>() / f64::from(PACKETS);
+        let spread = |lag: usize| {
+            values.windows(lag + 1).map(|w| (w[0] - mean) * (w[lag] - mean)).sum::<f64>()
+        };
+        assert!((spread(1) / spread(0) - 0.25).abs() < 0.01, "{}", spread(1) / spread(0));
+    }
+
+    #[test]
+    fn duplicates_and_corruption_have_their_shares_and_streams_of_their_own() {
+        let chance = |text| Some(Chance { probability: ratio(text), correlation: Ratio::ZERO });
+        let plain = Impairments { corrupt: chance("2 %"), ..Impairments::default() };
+        let also = Impairments { duplicate: chance("3 %"), ..plain.clone() };
+        let fates = |impairments: &Impairments| {
+            let mut impairer = impairer(impairments);
+            (0..PACKETS).map(|_| impairer.fate(Instant::ZERO)).collect::<Vec<Fate>>()
+        };
+        let (plain, also) = (fates(&plain), fates(&also));
+        let corrupted =
+            |fates: &[Fate]| fates.iter().map(|fate| fate.is_corrupted).collect::<Vec<_>>();
+        assert_eq!(corrupted(&plain), corrupted(&also));
+        assert!((share(&corrupted(&also)) - 0.02).abs() < 0.001);
+        let twice: Vec<bool> = also.iter().map(|fate| fate.copies == 2).collect();
+        assert!((share(&twice) - 0.03).abs() < 0.001);
+    }
+
+    #[test]
+    fn every_so_many_packets_the_drawn_share_overtakes() {
+        let reorder = Reorder { probability: ratio("25 %"), correlation: Ratio::ZERO, gap: 5 };
+        let mut impairer =
+            impairer(&Impairments { reorder: Some(reorder), ..Impairments::default() });
+        let overtaking: Vec<bool> =
+            (0..PACKETS).map(|_| impairer.arrival(Instant::ZERO, 100).1).collect();
+        // Four that may not, then a geometric number of tries with 1/4 each: one of 4 + 4.
+        assert!((share(&overtaking) - 1.0 / 8.0).abs() < 0.002, "{}", share(&overtaking));
+    }
+
+    #[test]
+    fn who_overtakes_skips_the_delay_of_netem_and_not_that_of_the_link() {
+        let reorder = Reorder { probability: Ratio::ONE, correlation: Ratio::ZERO, gap: 2 };
+        let delay = Span::from_millis(10);
+        let mut impairer =
+            impairer(&Impairments { delay, reorder: Some(reorder), ..Impairments::default() });
+        let arrivals = [1, 2].map(|millis| impairer.arrival(Instant::from_millis(millis), 100).0);
+        // Of the 50 ms, 40 are the link's.
+        assert_eq!(arrivals, [51, 42].map(Instant::from_millis));
+    }
+
+    #[test]
+    fn slots_deliver_what_came_before_as_far_as_they_hold_it() {
+        let slot = Slot {
+            min_delay: Span::from_millis(10),
+            max_delay: Span::from_millis(10),
+            packets: Some(2),
+            bytes: None,
+        };
+        let mut impairer = impairer(&Impairments { slot: Some(slot), ..Impairments::default() });
+        let mut at = |millis| impairer.arrival(Instant::from_millis(millis), 100).0;
+        // Ready at 51, 52, 53 and 75 ms; a slot begins 10 ms after what it begins with.
+        let arrivals = [at(1), at(2), at(3), at(25)];
+        assert_eq!(arrivals, [61, 61, 71, 85].map(Instant::from_millis));
+    }
+
+    #[test]
+    fn jitter_that_keeps_the_order_never_lets_packets_overtake() {
+        let jitter = |keep_order| Impairments {
+            jitter: Some(Jitter {
+                deviation: Span::from_millis(20),
+                distribution: JitterDistribution::Normal,
+                table: Vec::new(),
+                correlation: Ratio::ZERO,
+                keep_order,
+            }),
+            ..Impairments::default()
+        };
+        let arrivals = |impairments: &Impairments| {
+            let mut impairer = impairer(impairments);
+            (0..1000).map(|n| impairer.arrival(Instant::from_millis(n), 100).0).collect::<Vec<_>>()
+        };
+        assert!(arrivals(&jitter(true)).is_sorted());
+        assert!(!arrivals(&jitter(false)).is_sorted());
     }
 }

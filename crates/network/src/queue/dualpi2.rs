@@ -1,7 +1,7 @@
-//! DualPI2: two coupled queues, one for scalable congestion controls, one for classic ones (RFC 9332, appendix A).
+//! `DualPI2`: two coupled queues, one for scalable congestion controls, one for classic ones (RFC 9332, appendix A).
 //!
 //! Parameters as tc-dualpi2(8). As in Linux, the greater of both queueing delays drives the controller, and credit instead
-//! of a time shift protects the classic queue's share. CodelController updates that are made up for see the delays that the
+//! of a time shift protects the classic queue's share. Controller updates that are made up for see the delays that the
 //! oldest packets had at that time.
 
 use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};

@@ -1,10 +1,24 @@
-//! Counts and reports of one link, made in one place so that they cannot differ. Links without effect have none: what
-//! passes them is counted by `routing`.
+//! What every link works with: arrivals, shared state, counters and reports.
 
-use crate::pool::PacketEvent;
+use crate::event_queue::EventQueue;
+use crate::pool::{PacketEvent, PacketPool, PacketRef};
 use crate::{Backlog, DropReason, LinkId, Observer};
 use fairwind_units::{Instant, Span};
 use std::ops::Sub;
+
+/// A packet as it comes to a link.
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    pub(crate) insertion: u64,
+    pub(crate) packet: PacketRef,
+}
+
+/// What a link reaches for while it works.
+pub(crate) struct LinkContext<'a, P, O> {
+    pub(crate) pool: &'a mut PacketPool<P>,
+    pub(crate) events: &'a mut EventQueue,
+    pub(crate) observer: &'a mut O,
+}
 
 /// A number of packets with their IP bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,10 +1,11 @@
-//! The master: what terminals have asked for, and whose the slots of the coming frames are.
+//! Slot scheduler of a carrier: it plans the slots of the coming frames from the requests it has heard.
 //!
 //! Source: ETSI EN 301 790 for the categories and their order: CRA before RBDC before VBDC and AVBDC before FCA.
 
-use super::CapacityRequest;
-use fairwind_qdisc::{Carrier, Terminal};
+use super::request::CapacityRequest;
+use fairwind_qdisc::{Carrier, Placement, Terminal};
 use fairwind_units::Instant;
+use std::ops::Range;
 
 /// The slots of one terminal in every frame of a plan, by why it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,35 +22,35 @@ impl SlotShare {
     }
 }
 
-/// What the master knows of a terminal.
+/// What the scheduler knows of a terminal.
 #[derive(Debug)]
-struct Account {
+struct TerminalAccount {
     guaranteed: u32,
     /// The most that it may have beside what is guaranteed.
     room: u32,
     takes_free: bool,
-    /// Slots asked for by rate, beside those guaranteed, and until when.
+    /// Slots requested by rate beyond those guaranteed, and until when.
     by_rate: u32,
     rate_until: Instant,
     /// Bytes asked for and not yet assigned.
     volume: u64,
 }
 
-/// The master of a carrier.
+/// The scheduler of a carrier.
 #[derive(Debug)]
-pub(super) struct Master {
+pub(super) struct SlotScheduler {
     carrier: Carrier,
     slot_bytes: u64,
-    accounts: Vec<Account>,
+    accounts: Vec<TerminalAccount>,
     /// Who is first where slots cannot be shared equally; goes round.
     first: usize,
 }
 
-impl Master {
+impl SlotScheduler {
     pub(super) fn new(carrier: Carrier, terminals: &[Terminal]) -> Self {
         let account = |terminal: &Terminal| {
             let most = terminal.max_slots(carrier.slots);
-            Account {
+            TerminalAccount {
                 guaranteed: terminal.guaranteed_slots,
                 room: most.saturating_sub(terminal.guaranteed_slots),
                 takes_free: terminal.takes_free,
@@ -77,7 +78,7 @@ impl Master {
 
     /// Whether every plan from now on is what is guaranteed and what nobody asked for.
     pub(super) fn is_at_rest(&self, at: Instant) -> bool {
-        let rests = |account: &Account| {
+        let rests = |account: &TerminalAccount| {
             account.volume == 0 && (account.by_rate == 0 || account.rate_until <= at)
         };
         // Free slots that cannot be shared equally go round.
@@ -94,7 +95,7 @@ impl Master {
         let guaranteed: u32 = self.accounts.iter().map(|account| account.guaranteed).sum();
         let mut free = self.carrier.slots.saturating_sub(guaranteed);
 
-        let by_rate = |account: &Account| {
+        let by_rate = |account: &TerminalAccount| {
             if account.rate_until > at { account.by_rate.min(account.room) } else { 0 }
         };
         let granted = self.share(free, self.accounts.iter().map(by_rate).collect());
@@ -145,7 +146,7 @@ impl Master {
         since_first.div_ceil(self.carrier.frame.as_nanos().max(1))
     }
 
-    /// Slots of every one of so many frames that carry `bytes` together, rounded up.
+    /// Slots per frame that carry `bytes` in `frames` frames, rounded up.
     fn slots_for_volume(&self, bytes: u64, frames: u64) -> u32 {
         let in_all = bytes.div_ceil(self.slot_bytes.max(1));
         if frames == 0 {
@@ -193,9 +194,107 @@ impl Master {
     }
 }
 
+/// The slots of a terminal in a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SlotSet {
+    /// One after another.
+    Together(Range<u32>),
+    /// Somewhere, in ascending order.
+    Spread(Vec<u32>),
+}
+
+impl Default for SlotSet {
+    fn default() -> Self {
+        Self::Together(0..0)
+    }
+}
+
+impl SlotSet {
+    /// The first of them that is `slot` or a later one.
+    pub(super) fn next_from(&self, slot: u32) -> Option<u32> {
+        match self {
+            Self::Together(own) => Some(slot.max(own.start)).filter(|slot| *slot < own.end),
+            Self::Spread(own) => own.get(own.partition_point(|own| *own < slot)).copied(),
+        }
+    }
+}
+
+/// The slots of each terminal in a frame of `slots`, where each has so many.
+pub(super) fn places(placement: Placement, slots: u32, shares: &[u32]) -> Vec<SlotSet> {
+    match placement {
+        Placement::Together => together(shares),
+        Placement::Spread => spread(slots, shares),
+    }
+}
+
+fn together(shares: &[u32]) -> Vec<SlotSet> {
+    let mut first = 0;
+    let mut next = |share: &u32| {
+        let own = first..first + share;
+        first = own.end;
+        SlotSet::Together(own)
+    };
+    shares.iter().map(&mut next).collect()
+}
+
+/// Each terminal, those with most slots first, gets the middle slots of equal parts of the frame, or the next ones that are
+/// free.
+fn spread(slots: u32, shares: &[u32]) -> Vec<SlotSet> {
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by_key(|&terminal| std::cmp::Reverse(shares[terminal]));
+    let mut free = FreeSlots::new(slots);
+    let mut places = vec![SlotSet::default(); shares.len()];
+    for terminal in order {
+        let share = u64::from(shares[terminal]);
+        let middle = |part: u64| (2 * part + 1) * u64::from(slots) / (2 * share.max(1));
+        let mut own: Vec<u32> = (0..share)
+            .filter_map(|part| free.take(u32::try_from(middle(part)).unwrap_or(0)))
+            .collect();
+        own.sort_unstable();
+        places[terminal] = SlotSet::Spread(own);
+    }
+    places
+}
+
+/// The slots of a frame that are nobody's yet.
+struct FreeSlots {
+    /// Of each slot one that is no later than the next free one, itself while it is free.
+    next: Vec<usize>,
+}
+
+impl FreeSlots {
+    fn new(slots: u32) -> Self {
+        Self { next: (0..=usize::try_from(slots).unwrap_or(0)).collect() }
+    }
+
+    /// Takes the first free slot from `wanted` on, from the beginning again behind the last.
+    fn take(&mut self, wanted: u32) -> Option<u32> {
+        let end = self.next.len() - 1;
+        let mut slot = self.find(usize::try_from(wanted).unwrap_or(end).min(end));
+        if slot == end {
+            slot = self.find(0);
+        }
+        if slot == end {
+            return None;
+        }
+        self.next[slot] = slot + 1;
+        u32::try_from(slot).ok()
+    }
+
+    /// The first free slot from `slot` on; the end where there is none. What it passes is passed faster next time.
+    fn find(&mut self, slot: usize) -> usize {
+        let mut found = slot;
+        while self.next[found] != found {
+            self.next[found] = self.next[self.next[found]];
+            found = self.next[found];
+        }
+        found
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{CapacityRequest, VolumeRequest};
+    use super::super::request::VolumeRequest;
     use super::*;
     use fairwind_qdisc::RequestPolicy;
     use fairwind_units::{BitRate, Span};
@@ -234,70 +333,112 @@ mod tests {
 
     #[test]
     fn what_is_guaranteed_comes_first_then_rates_then_volumes_then_what_is_free() {
-        let mut master =
-            Master::new(carrier(), &[terminal(1, false), terminal(2, false), terminal(0, true)]);
-        master.hear(Instant::ZERO, 0, &rate(4));
+        let mut scheduler = SlotScheduler::new(
+            carrier(),
+            &[terminal(1, false), terminal(2, false), terminal(0, true)],
+        );
+        scheduler.hear(Instant::ZERO, 0, &rate(4));
         // 5000 bytes in two frames are three slots of each, 6000 bytes.
-        master.hear(Instant::ZERO, 1, &volume(5_000, false));
-        let plan = master.plan(Instant::from_millis(1));
+        scheduler.hear(Instant::ZERO, 1, &volume(5_000, false));
+        let plan = scheduler.plan(Instant::from_millis(1));
         assert_eq!(slots(&plan), [[1, 3, 0, 0], [2, 0, 3, 0], [0, 0, 0, 1]]);
         // The volume is served, the rate holds on.
-        let plan = master.plan(Instant::from_millis(161));
+        let plan = scheduler.plan(Instant::from_millis(161));
         assert_eq!(slots(&plan), [[1, 3, 0, 0], [2, 0, 0, 0], [0, 0, 0, 4]]);
         // And has expired after 320 ms.
-        let plan = master.plan(Instant::from_millis(321));
+        let plan = scheduler.plan(Instant::from_millis(321));
         assert_eq!(slots(&plan), [[1, 0, 0, 0], [2, 0, 0, 0], [0, 0, 0, 7]]);
     }
 
     #[test]
     fn volumes_add_up_or_replace_each_other() {
-        let mut master = Master::new(carrier(), &[terminal(0, false), terminal(0, false)]);
+        let mut scheduler =
+            SlotScheduler::new(carrier(), &[terminal(0, false), terminal(0, false)]);
         for _ in 0..2 {
-            master.hear(Instant::ZERO, 0, &volume(3_000, false));
-            master.hear(Instant::ZERO, 1, &volume(3_000, true));
+            scheduler.hear(Instant::ZERO, 0, &volume(3_000, false));
+            scheduler.hear(Instant::ZERO, 1, &volume(3_000, true));
         }
         // 6000 bytes are three slots in each of two frames; 3000 are two.
-        assert_eq!(slots(&master.plan(Instant::ZERO)), [[0, 0, 3, 0], [0, 0, 2, 0]]);
+        assert_eq!(slots(&scheduler.plan(Instant::ZERO)), [[0, 0, 3, 0], [0, 0, 2, 0]]);
     }
 
     #[test]
     fn those_who_want_most_share_equally_and_the_odd_slot_goes_round() {
-        let mut master = Master::new(carrier(), &[terminal(0, false); 3]);
+        let mut scheduler = SlotScheduler::new(carrier(), &[terminal(0, false); 3]);
         for (index, wanted) in [1, 9, 9].into_iter().enumerate() {
-            master.hear(Instant::ZERO, index, &rate(wanted));
+            scheduler.hear(Instant::ZERO, index, &rate(wanted));
         }
         let by_rate =
             |plan: Vec<SlotShare>| plan.iter().map(|share| share.by_rate).collect::<Vec<_>>();
-        assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 5, 4]);
-        assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 5, 4]);
-        assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 4, 5]);
+        assert_eq!(by_rate(scheduler.plan(Instant::ZERO)), [1, 5, 4]);
+        assert_eq!(by_rate(scheduler.plan(Instant::ZERO)), [1, 5, 4]);
+        assert_eq!(by_rate(scheduler.plan(Instant::ZERO)), [1, 4, 5]);
     }
 
     #[test]
     fn a_volume_is_settled_by_the_frames_of_its_plan_and_stands_where_it_has_none() {
         let period = Span::from_millis(30);
-        let mut master =
-            Master::new(Carrier { allocation_period: period, ..carrier() }, &[terminal(0, false)]);
-        master.hear(Instant::ZERO, 0, &volume(10_000, false));
+        let mut scheduler = SlotScheduler::new(
+            Carrier { allocation_period: period, ..carrier() },
+            &[terminal(0, false)],
+        );
+        scheduler.hear(Instant::ZERO, 0, &volume(10_000, false));
         // Heard at 250, 280, 310, 340, 370 and 400 ms, each for 30 ms; frames begin at 320 and 400.
         let by_volume = (0..7)
-            .map(|plan| master.plan(Instant::from_millis(30 * plan))[0].by_volume)
+            .map(|plan| scheduler.plan(Instant::from_millis(30 * plan))[0].by_volume)
             .collect::<Vec<_>>();
         assert_eq!(by_volume, [0, 0, 8, 0, 0, 2, 0]);
 
         let period = Span::from_millis(120);
-        let mut master =
-            Master::new(Carrier { allocation_period: period, ..carrier() }, &[terminal(0, false)]);
+        let mut scheduler = SlotScheduler::new(
+            Carrier { allocation_period: period, ..carrier() },
+            &[terminal(0, false)],
+        );
         // Heard at 250 and 370: for the frame at 320, and for those at 400 and 480.
-        master.hear(Instant::ZERO, 0, &volume(11_000, false));
-        let by_volume = [0, 120, 240].map(|at| master.plan(Instant::from_millis(at))[0].by_volume);
+        scheduler.hear(Instant::ZERO, 0, &volume(11_000, false));
+        let by_volume =
+            [0, 120, 240].map(|at| scheduler.plan(Instant::from_millis(at))[0].by_volume);
         assert_eq!(by_volume, [8, 2, 0]);
     }
 
     #[test]
     fn nobody_gets_more_than_it_may_have() {
-        let mut master = Master::new(carrier(), &[terminal(1, true)]);
-        master.hear(Instant::ZERO, 0, &rate(20));
-        assert_eq!(slots(&master.plan(Instant::ZERO)), [[1, 7, 0, 0]]);
+        let mut scheduler = SlotScheduler::new(carrier(), &[terminal(1, true)]);
+        scheduler.hear(Instant::ZERO, 0, &rate(20));
+        assert_eq!(slots(&scheduler.plan(Instant::ZERO)), [[1, 7, 0, 0]]);
+    }
+
+    fn slot_numbers(places: &[SlotSet]) -> Vec<Vec<u32>> {
+        let all = |own: &SlotSet| {
+            let next = |slot: &u32| own.next_from(slot + 1);
+            std::iter::successors(own.next_from(0), next).collect()
+        };
+        places.iter().map(all).collect()
+    }
+
+    #[test]
+    fn slots_follow_one_another_in_the_order_of_terminals() {
+        let placed = places(Placement::Together, 8, &[2, 0, 3]);
+        assert_eq!(slot_numbers(&placed), [vec![0, 1], vec![], vec![2, 3, 4]]);
+        assert_eq!(placed[2].next_from(4), Some(4));
+        assert_eq!(placed[2].next_from(5), None);
+    }
+
+    #[test]
+    fn spread_slots_are_at_equal_distances_as_far_as_others_allow() {
+        // The middles of four parts of twelve slots, and of two; one slot is taken, so the next one.
+        let placed = places(Placement::Spread, 12, &[2, 4]);
+        assert_eq!(slot_numbers(&placed), [vec![3, 9], vec![1, 4, 7, 10]]);
+        let placed = places(Placement::Spread, 4, &[1, 1, 2]);
+        assert_eq!(slot_numbers(&placed), [vec![2], vec![0], vec![1, 3]]);
+    }
+
+    #[test]
+    fn every_slot_of_a_full_frame_is_somebody_s() {
+        let placed = slot_numbers(&places(Placement::Spread, 48, &[28, 13, 7]));
+        assert_eq!(placed.iter().map(Vec::len).collect::<Vec<_>>(), [28, 13, 7]);
+        let mut all: Vec<u32> = placed.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..48).collect::<Vec<_>>());
     }
 }

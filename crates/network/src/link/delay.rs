@@ -1,10 +1,172 @@
-//! By how much a delay differs from its mean.
+//! Varying propagation delay: jitter, delay steps, reordering and slots.
 //!
-//! Source: tc-netem(8); the tables there hold quantiles in deviations from the mean, 8192 to one. Ours come from the
-//! distributions' definitions.
+//! Source: tc-netem(8). Its jitter tables hold quantiles in deviations from the mean, 8192 to one; ours follow from the
+//! definitions of the distributions.
 
-use fairwind_qdisc::{Jitter, JitterDistribution};
+use super::loss::{CorrelatedChance, CorrelatedRandom};
+use crate::random::derive_seed;
+use fairwind_qdisc::JitterDistribution;
+use fairwind_qdisc::{Chance, DelayStep, Impairments, Jitter, Reorder, Slot};
+use fairwind_units::{Instant, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg32;
 use std::sync::OnceLock;
+
+/// When packets reach the other end.
+pub(super) struct DelayProcess {
+    base: Span,
+    /// What of it packets that overtake wait for as well: all but netem's own.
+    least: Span,
+    jitter: Option<(Deviate, CorrelatedRandom)>,
+    steps: Option<StepProcess>,
+    keeps_order: bool,
+    reorder: Option<(Reorder, CorrelatedChance)>,
+    /// Packets since one overtook.
+    since_overtaking: u32,
+    slot: Option<SlotProcess>,
+    latest: Instant,
+}
+
+impl DelayProcess {
+    pub(super) fn new(impairments: &Impairments, base: Span, seed: u64) -> Self {
+        let jitter = impairments.jitter.as_ref();
+        let reorder = impairments.reorder.map(|reorder| {
+            let Reorder { probability, correlation, .. } = reorder;
+            (
+                reorder,
+                CorrelatedChance::new(Chance { probability, correlation }, derive_seed(seed, 5)),
+            )
+        });
+        Self {
+            base,
+            least: base.saturating_sub(impairments.delay),
+            jitter: jitter.map(|jitter: &Jitter| {
+                (
+                    Deviate::new(jitter),
+                    CorrelatedRandom::new(jitter.correlation, derive_seed(seed, 4)),
+                )
+            }),
+            steps: StepProcess::new(&impairments.delay_steps),
+            keeps_order: jitter.is_some_and(|jitter| jitter.keep_order)
+                || !impairments.delay_steps.is_empty(),
+            reorder,
+            since_overtaking: 0,
+            slot: impairments.slot.map(|slot| SlotProcess::new(slot, derive_seed(seed, 6))),
+            latest: Instant::ZERO,
+        }
+    }
+
+    pub(super) fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
+        let added = self.steps.as_ref().and_then(|steps| steps.at(at));
+        let added = added.map_or(Span::ZERO, |step| step.delay);
+        if self.overtakes() {
+            return (at + self.least + added, true);
+        }
+        let mut arrival = at + self.delay() + added;
+        if self.keeps_order {
+            arrival = arrival.max(self.latest);
+        }
+        if let Some(slot) = &mut self.slot {
+            arrival = slot.next(arrival, bytes);
+        }
+        self.latest = self.latest.max(arrival);
+        (arrival, false)
+    }
+
+    /// Whether nothing that is sent at `at` gets through.
+    pub(super) fn is_out(&self, at: Instant) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.at(at).is_some_and(|step| step.outage))
+    }
+
+    /// Whether the next packet does not wait for netem: of those whose turn it is by the gap, the drawn share.
+    fn overtakes(&mut self) -> bool {
+        let Some((reorder, event)) = &mut self.reorder else { return false };
+        self.since_overtaking += 1;
+        if self.since_overtaking < reorder.gap || !event.happens() {
+            return false;
+        }
+        self.since_overtaking = 0;
+        true
+    }
+
+    /// The link's delay and what it varies by, never below zero.
+    fn delay(&mut self) -> Span {
+        let Some((deviate, draws)) = &mut self.jitter else { return self.base };
+        let nanos = i128::from(self.base.as_nanos()) + deviate.nanos(draws.draw());
+        Span::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
+}
+
+/// Delays one after another.
+struct StepProcess {
+    /// Each step, and its end in nanoseconds from the beginning.
+    steps: Vec<(u64, DelayStep)>,
+    period: u64,
+}
+
+impl StepProcess {
+    fn new(steps: &[DelayStep]) -> Option<Self> {
+        let mut period = 0_u64;
+        let lasting = steps.iter().filter(|step| !step.duration.is_zero());
+        let steps: Vec<(u64, DelayStep)> = lasting
+            .map(|step| {
+                period = period.saturating_add(step.duration.as_nanos());
+                (period, *step)
+            })
+            .collect();
+        (period > 0).then_some(Self { steps, period })
+    }
+
+    /// The step in which something is sent at `at`.
+    fn at(&self, at: Instant) -> Option<&DelayStep> {
+        let within = at.as_nanos() % self.period;
+        let place = self.steps.partition_point(|(end, _)| *end <= within);
+        self.steps.get(place).map(|(_, step)| step)
+    }
+}
+
+/// Slots: what comes until one begins is delivered then, as far as it holds so much.
+struct SlotProcess {
+    slot: Slot,
+    generator: Pcg32,
+    /// Begin of the last slot that was used.
+    begin: Instant,
+    packets_left: u32,
+    bytes_left: u64,
+}
+
+impl SlotProcess {
+    fn new(slot: Slot, seed: u64) -> Self {
+        Self {
+            slot,
+            generator: Pcg32::new(derive_seed(seed, 0), 0),
+            begin: Instant::ZERO,
+            packets_left: 0,
+            bytes_left: 0,
+        }
+    }
+
+    /// The first slot at or after `arrival` that has room for `bytes`.
+    fn next(&mut self, arrival: Instant, bytes: u32) -> Instant {
+        let bytes = u64::from(bytes);
+        if self.begin < arrival || self.packets_left == 0 || self.bytes_left < bytes {
+            // As in netem, a slot begins so long after what it begins with, not at fixed instants.
+            self.begin = self.begin.max(arrival) + self.wait();
+            self.packets_left = self.slot.packets.unwrap_or(u32::MAX).max(1);
+            // A slot that is smaller than a packet takes one.
+            self.bytes_left = self.slot.bytes.unwrap_or(u64::MAX).max(bytes);
+        }
+        self.packets_left -= 1;
+        self.bytes_left -= bytes;
+        self.begin
+    }
+
+    fn wait(&mut self) -> Span {
+        let (least, greatest) = (self.slot.min_delay.as_nanos(), self.slot.max_delay.as_nanos());
+        let nanos = self.generator.random_range(least..=greatest.max(least));
+        Span::from_nanos(nanos.max(1))
+    }
+}
 
 /// What counts as one deviation in a table.
 const TABLE_SCALE: i128 = 8192;
