@@ -1,8 +1,8 @@
-//! Fair queueing with an AQM in every flow: fq_codel (RFC 8290) and fq_pie (tc-fq_pie(8), RFC 8033).
+//! Fair queueing with an AQM in every flow: `fq_codel` (RFC 8290) and `fq_pie` (tc-fq_pie(8), RFC 8033).
 //!
 //! Flows take turns by deficit round robin (Shreedhar and Varghese, 1996), and a flow that has just begun gets a first turn
-//! (RFC 8290 §4.2). As in the kernel, fq_codel asks of all flows together whether there is a standing queue (RFC 8289 §4.2
-//! asks it of one queue), which matters with many flows of one packet each; fq_pie judges an arrival by its own flow.
+//! (RFC 8290 §4.2). As in the kernel, `fq_codel` asks of all flows together whether there is a standing queue (RFC 8289 §4.2
+//! asks it of one queue), which matters with many flows of one packet each; `fq_pie` judges an arrival by its own flow.
 
 use super::codel::{CodelController, CodelSettings, PacketSource};
 use super::discipline::{
