@@ -1,6 +1,6 @@
 //! What an endpoint did, as the program in `bpf/endpoints.bpf.c` tells it.
 
-use super::record::Record;
+use super::raw_event::RawEvent;
 use fairwind_measure::{CongestionState, FlowId, Observation};
 use fairwind_units::{Instant, Span};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,7 +20,7 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// Which connection of which namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Ends {
+pub(super) struct ConnectionKey {
     pub(super) namespace: u32,
     pub(super) local: SocketAddr,
     pub(super) remote: SocketAddr,
@@ -30,7 +30,7 @@ pub(super) struct Ends {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndpointEvent {
     pub(super) at: Instant,
-    pub(super) ends: Ends,
+    pub(super) ends: ConnectionKey,
     kind: u8,
     tcp_state: u8,
     state: u8,
@@ -42,12 +42,12 @@ pub(super) struct EndpointEvent {
 }
 
 impl EndpointEvent {
-    pub(super) fn read(record: Record<'_>) -> Self {
+    pub(super) fn read(record: RawEvent<'_>) -> Self {
         let family = record.u16(16);
         let end = |address, port| SocketAddr::new(address_at(record, family, address), port);
         Self {
             at: Instant::from_nanos(record.u64(0)),
-            ends: Ends {
+            ends: ConnectionKey {
                 namespace: record.u32(8),
                 local: end(24, record.u16(18)),
                 remote: end(40, record.u16(20)),
@@ -91,7 +91,7 @@ impl EndpointEvent {
     }
 }
 
-fn address_at(record: Record<'_>, family: u16, offset: usize) -> IpAddr {
+fn address_at(record: RawEvent<'_>, family: u16, offset: usize) -> IpAddr {
     let bytes = record.bytes(offset, 16);
     if i32::from(family) == libc::AF_INET {
         let octets: [u8; 4] = bytes.first_chunk().copied().unwrap_or_default();
@@ -114,7 +114,7 @@ fn congestion_state(number: u8) -> CongestionState {
 
 #[cfg(test)]
 mod tests {
-    use super::{EndpointEvent, LOSS, RECOVERY, Record, STATE_CHANGES, SYN_SENT};
+    use super::{EndpointEvent, LOSS, RECOVERY, RawEvent, STATE_CHANGES, SYN_SENT};
     use fairwind_measure::{FlowId, Observation};
 
     const ESTABLISHED: u8 = 1;
@@ -122,7 +122,7 @@ mod tests {
     fn change(tcp_state: u8, from: u8, to: u8) -> Option<Observation<'static>> {
         let mut bytes = [0; 80];
         bytes[12..16].copy_from_slice(&[STATE_CHANGES, tcp_state, from, to]);
-        EndpointEvent::read(Record(&bytes)).observation(FlowId(0))
+        EndpointEvent::read(RawEvent(&bytes)).observation(FlowId(0))
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //! at an acknowledgment is the state that this acknowledgment *finds*, so it is what the one before has
 //! left behind.
 
-use super::endpoint_event::{EndpointEvent, Ends};
+use super::endpoint_event::{ConnectionKey, EndpointEvent};
 use super::loader::{Object, Programs};
-use super::settling::Settling;
-use super::{EbpfError, check_kernel_types};
+use super::reorder_buffer::ReorderBuffer;
+use super::{BpfError, check_kernel_types};
 use fairwind_assembly::Sink;
 use fairwind_linux as linux;
 use fairwind_measure::{FlowId, Observation};
@@ -33,7 +33,7 @@ pub struct Connection {
 
 /// Which facts are wanted; each costs something at the place where it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EndpointFacts {
+pub struct EndpointEvents {
     /// Time-outs and fast retransmits.
     pub recovery: bool,
     /// SYNs that are sent again.
@@ -42,7 +42,7 @@ pub struct EndpointFacts {
     pub acknowledgments: bool,
 }
 
-impl EndpointFacts {
+impl EndpointEvents {
     /// Functions in `bpf/endpoints.bpf.c`.
     fn programs(self) -> Vec<&'static str> {
         let programs = [
@@ -58,9 +58,9 @@ impl EndpointFacts {
 #[derive(Debug)]
 pub struct EndpointWatch {
     programs: Programs,
-    flows: HashMap<Ends, FlowId>,
+    flows: HashMap<ConnectionKey, FlowId>,
     origin: Instant,
-    settling: Settling<Observation<'static>>,
+    reorder_buffer: ReorderBuffer<Observation<'static>>,
 }
 
 impl EndpointWatch {
@@ -68,7 +68,7 @@ impl EndpointWatch {
     ///
     /// # Errors
     /// Where the kernel has no such programs, this build has none, or this user may not load them.
-    pub fn new(connections: &[Connection], facts: EndpointFacts) -> Result<Self, EbpfError> {
+    pub fn new(connections: &[Connection], facts: EndpointEvents) -> Result<Self, BpfError> {
         check_kernel_types()?;
         let programs = Programs::attach(Object::Endpoints, &facts.programs())?;
         let mut namespaces: Vec<u32> = connections.iter().map(|one| one.namespace).collect();
@@ -78,7 +78,7 @@ impl EndpointWatch {
             programs.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
         }
         let flows = connections.iter().map(|one| (ends(one), one.flow)).collect();
-        Ok(Self { programs, flows, origin: Instant::ZERO, settling: Settling::new() })
+        Ok(Self { programs, flows, origin: Instant::ZERO, reorder_buffer: ReorderBuffer::new() })
     }
 
     /// From now on, instants are told since `origin` on the monotonic clock; what happened before it
@@ -92,33 +92,34 @@ impl EndpointWatch {
     ///
     /// # Errors
     /// Where the ring cannot be read.
-    pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, EbpfError> {
+    pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, BpfError> {
         self.programs.wait(limit)?;
         let asked = linux::monotonic();
         self.take()?;
         let origin = self.origin;
-        let settled = self.settling.settle(asked, |at, fact| sink.observe(since(origin, at), fact));
-        Ok(since(origin, settled))
+        let released =
+            self.reorder_buffer.release(asked, |at, fact| sink.observe(since(origin, at), fact));
+        Ok(since(origin, released))
     }
 
     /// Tells all that has happened until now and was not told yet.
     ///
     /// # Errors
     /// Where the ring cannot be read.
-    pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), EbpfError> {
+    pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), BpfError> {
         self.take()?;
         let origin = self.origin;
-        self.settling.finish(|at, fact| sink.observe(since(origin, at), fact));
+        self.reorder_buffer.finish(|at, fact| sink.observe(since(origin, at), fact));
         Ok(())
     }
 
-    fn take(&mut self) -> Result<(), EbpfError> {
-        let Self { programs, flows, settling, .. } = self;
+    fn take(&mut self) -> Result<(), BpfError> {
+        let Self { programs, flows, reorder_buffer, .. } = self;
         programs.read(|record| {
             let event = EndpointEvent::read(record);
             let observation = flows.get(&event.ends).and_then(|flow| event.observation(*flow));
             if let Some(observation) = observation {
-                settling.push(event.at, observation);
+                reorder_buffer.push(event.at, observation);
             }
         })
     }
@@ -130,13 +131,13 @@ impl EndpointWatch {
 
     /// How many events were told later than they happened, so that no order was broken.
     pub fn late(&self) -> u64 {
-        self.settling.late()
+        self.reorder_buffer.late()
     }
 }
 
-fn ends(connection: &Connection) -> Ends {
+fn ends(connection: &Connection) -> ConnectionKey {
     let Connection { namespace, local, remote, .. } = *connection;
-    Ends { namespace, local, remote }
+    ConnectionKey { namespace, local, remote }
 }
 
 fn since(origin: Instant, at: Instant) -> Instant {

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Why the kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum EbpfError {
+pub enum BpfError {
     /// The programs were not compiled.
     #[error(
         "this build has no eBPF programs; install clang and the headers of libelf and zlib \
@@ -23,12 +23,12 @@ pub enum EbpfError {
     Refused {
         /// What was tried.
         attempt: String,
-        /// What was said.
+        /// The messages.
         reason: String,
     },
 }
 
-impl EbpfError {
+impl BpfError {
     #[cfg(feature = "ebpf")]
     pub(super) fn refused(attempt: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Refused { attempt: attempt.into(), reason: reason.into() }

@@ -3,9 +3,9 @@
 //! | module | concern |
 //! |---|---|
 //! | `loader` | a compiled program on its tracepoints, and the ring that its events come through |
-//! | `said` | what the library has said of a refusal |
+//! | `libbpf_log` | messages of libbpf about a refusal |
 //! | `record` | the fields of an event |
-//! | `settling` | events of several processors in one order |
+//! | `reorder_buffer` | events of several processors in one order |
 //! | `endpoints` | entries into recovery and loss, SYNs sent again, the window at every acknowledgment |
 //! | `packets` | packets on a path of the kernel's own parts, at borders and at queues |
 //!
@@ -21,21 +21,22 @@ mod endpoint_event;
 mod endpoints;
 mod error;
 #[cfg(feature = "ebpf")]
+pub mod libbpf_log;
+#[cfg(feature = "ebpf")]
 mod loader;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_loader.rs"]
 mod loader;
 mod packets;
-pub mod record;
-#[cfg(feature = "ebpf")]
-pub mod said;
-mod settling;
+mod raw_event;
+mod reorder_buffer;
 #[cfg(test)]
 mod tests;
 
-pub use endpoints::{Connection, EndpointFacts, EndpointWatch};
-pub use error::EbpfError;
-pub use packets::{PacketDeed, PacketEvent, PacketPlace, PacketWatch, Watched};
+pub use endpoints::{Connection, EndpointEvents, EndpointWatch};
+pub use error::BpfError;
+pub use packets::{PacketEvent, PacketEventKind, PacketWatch, WatchedEvents, WatchedInterface};
+pub use raw_event::RawEvent;
 
 use std::path::Path;
 
@@ -50,12 +51,12 @@ const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 ///
 /// # Errors
 /// What stands in the way.
-pub fn availability() -> Result<(), EbpfError> {
+pub fn availability() -> Result<(), BpfError> {
     check_kernel_types()?;
-    EndpointWatch::new(&[], EndpointFacts { recovery: true, ..EndpointFacts::default() })
+    EndpointWatch::new(&[], EndpointEvents { recovery: true, ..EndpointEvents::default() })
         .map(|_| ())
 }
 
-fn check_kernel_types() -> Result<(), EbpfError> {
-    if Path::new(KERNEL_TYPES).exists() { Ok(()) } else { Err(EbpfError::NoKernelTypes) }
+fn check_kernel_types() -> Result<(), BpfError> {
+    if Path::new(KERNEL_TYPES).exists() { Ok(()) } else { Err(BpfError::NoKernelTypes) }
 }

@@ -1,8 +1,8 @@
 //! A compiled program on its tracepoints, and the ring that its events come through.
 
-use super::EbpfError;
-use super::record::Record;
-use super::said::{self, explained};
+use super::BpfError;
+use super::libbpf_log::{self, describe};
+use super::raw_event::RawEvent;
 use libbpf_rs::{Link, MapCore, MapFlags, ObjectBuilder, RingBuffer, RingBufferBuilder};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -49,11 +49,11 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Loads an object and puts those of its programs that are `wanted` onto their tracepoints.
-    pub(super) fn attach(object: Object, wanted: &[&str]) -> Result<Self, EbpfError> {
+    pub(super) fn attach(object: Object, wanted: &[&str]) -> Result<Self, BpfError> {
         let name = object.name();
-        said::listen();
+        libbpf_log::capture();
         let refused = |attempt: &str, error: &libbpf_rs::Error| {
-            EbpfError::refused(format!("{attempt} the eBPF programs of {name}"), explained(error))
+            BpfError::refused(format!("{attempt} the eBPF programs of {name}"), describe(error))
         };
         let bytes = object.bytes();
         let mut open = ObjectBuilder::default()
@@ -76,12 +76,12 @@ impl Programs {
     }
 
     /// Sets an entry of a map.
-    pub(super) fn set(&self, map: &str, key: &[u8], value: &[u8]) -> Result<(), EbpfError> {
+    pub(super) fn set(&self, map: &str, key: &[u8], value: &[u8]) -> Result<(), BpfError> {
         let found = self.object.maps().find(|one| one.name() == map);
-        let found = found.ok_or_else(|| EbpfError::refused(self.attempt(map), "no such map"))?;
+        let found = found.ok_or_else(|| BpfError::refused(self.attempt(map), "no such map"))?;
         found
             .update(key, value, MapFlags::ANY)
-            .map_err(|error| EbpfError::refused(self.attempt(map), explained(&error)))
+            .map_err(|error| BpfError::refused(self.attempt(map), describe(&error)))
     }
 
     fn attempt(&self, map: &str) -> String {
@@ -89,30 +89,30 @@ impl Programs {
     }
 
     /// Waits until much has come, at most for `limit`.
-    pub(super) fn wait(&self, limit: Duration) -> Result<(), EbpfError> {
+    pub(super) fn wait(&self, limit: Duration) -> Result<(), BpfError> {
         self.unless_interrupted(self.ring.poll(limit))
     }
 
     /// Hands out what has come.
-    pub(super) fn read(&mut self, mut each: impl FnMut(Record<'_>)) -> Result<(), EbpfError> {
+    pub(super) fn read(&mut self, mut each: impl FnMut(RawEvent<'_>)) -> Result<(), BpfError> {
         self.unless_interrupted(self.ring.consume())?;
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rest = inbox.as_slice();
         while let Some((length, behind)) = rest.split_first_chunk::<4>() {
             let length = usize::try_from(u32::from_ne_bytes(*length)).unwrap_or(behind.len());
             let (event, behind) = behind.split_at(length.min(behind.len()));
-            each(Record(event));
+            each(RawEvent(event));
             rest = behind;
         }
         inbox.clear();
         Ok(())
     }
 
-    fn unless_interrupted(&self, result: libbpf_rs::Result<()>) -> Result<(), EbpfError> {
+    fn unless_interrupted(&self, result: libbpf_rs::Result<()>) -> Result<(), BpfError> {
         match result {
             Err(error) if error.kind() != libbpf_rs::ErrorKind::Interrupted => {
                 let attempt = format!("read events of the eBPF programs of {}", self.name);
-                Err(EbpfError::refused(attempt, explained(&error)))
+                Err(BpfError::refused(attempt, describe(&error)))
             }
             _ => Ok(()),
         }
@@ -122,7 +122,7 @@ impl Programs {
     pub(super) fn missed(&self) -> u64 {
         let map = self.object.maps().find(|map| map.name() == "missed");
         let value = map.and_then(|map| map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?);
-        value.map_or(0, |value| Record(&value).u64(0))
+        value.map_or(0, |value| RawEvent(&value).u64(0))
     }
 }
 

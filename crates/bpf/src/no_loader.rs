@@ -1,7 +1,7 @@
 //! In place of the loader, where the programs were not compiled.
 
-use super::EbpfError;
-use super::record::Record;
+use super::BpfError;
+use super::raw_event::RawEvent;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ pub(super) enum Object {
 pub(super) struct Programs(Infallible);
 
 impl Programs {
-    pub(super) fn attach(_: Object, _: &[&str]) -> Result<Self, EbpfError> {
-        Err(EbpfError::NotBuilt)
+    pub(super) fn attach(_: Object, _: &[&str]) -> Result<Self, BpfError> {
+        Err(BpfError::NotBuilt)
     }
 
-    pub(super) fn set(&self, _: &str, _: &[u8], _: &[u8]) -> Result<(), EbpfError> {
+    pub(super) fn set(&self, _: &str, _: &[u8], _: &[u8]) -> Result<(), BpfError> {
         match self.0 {}
     }
 
-    pub(super) fn wait(&self, _: Duration) -> Result<(), EbpfError> {
+    pub(super) fn wait(&self, _: Duration) -> Result<(), BpfError> {
         match self.0 {}
     }
 
-    pub(super) fn read(&mut self, _: impl FnMut(Record<'_>)) -> Result<(), EbpfError> {
+    pub(super) fn read(&mut self, _: impl FnMut(RawEvent<'_>)) -> Result<(), BpfError> {
         match self.0 {}
     }
 

@@ -2,9 +2,9 @@
 //! in `bpf/packets.bpf.c`.
 
 use super::loader::{Object, Programs};
-use super::record::Record;
-use super::settling::Settling;
-use super::{EbpfError, check_kernel_types};
+use super::raw_event::RawEvent;
+use super::reorder_buffer::ReorderBuffer;
+use super::{BpfError, check_kernel_types};
 use fairwind_linux as linux;
 use fairwind_units::Instant;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const HEAD_BYTES: usize = 100;
 
 /// What is watched at an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watched {
+pub enum WatchedEvents {
     /// Packets that arrive and leave.
     Border,
     /// A queue discipline at the root.
@@ -23,7 +23,7 @@ pub enum Watched {
     Drops,
 }
 
-impl Watched {
+impl WatchedEvents {
     /// A bit for each kind of event in `bpf/packets.bpf.c`.
     fn kinds(self) -> u32 {
         let bits = |kinds: &[u32]| kinds.iter().map(|kind| 1 << kind).sum();
@@ -43,18 +43,18 @@ const DROPPED: u32 = 5;
 
 /// An interface that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PacketPlace {
+pub struct WatchedInterface {
     /// Its network namespace: the inode of `/proc/PID/ns/net`.
     pub namespace: u32,
     /// Its number there.
     pub interface: u32,
     /// Which of its events are reported.
-    pub watched: Watched,
+    pub watched: WatchedEvents,
 }
 
 /// What a packet does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PacketDeed {
+pub enum PacketEventKind {
     /// It leaves through the interface.
     Leaves,
     /// It arrives at the interface.
@@ -73,7 +73,7 @@ pub struct PacketEvent {
     /// Place of the interface in the list that was given.
     pub place: usize,
     /// What the packet does.
-    pub deed: PacketDeed,
+    pub kind: PacketEventKind,
     /// The same for all events of one packet between two interfaces; used again when it is gone.
     pub packet: u64,
     /// Packets in the queue, this one included where it has just been taken.
@@ -84,18 +84,18 @@ pub struct PacketEvent {
 }
 
 impl PacketEvent {
-    fn read(record: Record<'_>) -> Option<Self> {
-        let deed = match record.u32(20) {
-            LEAVES => PacketDeed::Leaves,
-            ARRIVES => PacketDeed::Arrives,
-            ENQUEUED => PacketDeed::Enqueued,
-            DEQUEUED => PacketDeed::Dequeued,
-            DROPPED => PacketDeed::Dropped,
+    fn read(record: RawEvent<'_>) -> Option<Self> {
+        let kind = match record.u32(20) {
+            LEAVES => PacketEventKind::Leaves,
+            ARRIVES => PacketEventKind::Arrives,
+            ENQUEUED => PacketEventKind::Enqueued,
+            DEQUEUED => PacketEventKind::Dequeued,
+            DROPPED => PacketEventKind::Dropped,
             _ => return None,
         };
         Some(Self {
             place: usize::try_from(record.u32(16)).ok()?,
-            deed,
+            kind,
             packet: record.u64(8),
             backlog_packets: record.u32(24),
             backlog_bytes: record.u32(28),
@@ -113,12 +113,12 @@ impl PacketEvent {
 #[derive(Debug)]
 pub struct PacketWatch {
     programs: Programs,
-    settling: Settling<PacketEvent>,
+    reorder_buffer: ReorderBuffer<PacketEvent>,
 }
 
 impl PacketWatch {
     /// Begins to watch interfaces, which have to be there.
-    pub fn new(places: &[PacketPlace]) -> Result<Self, EbpfError> {
+    pub fn new(places: &[WatchedInterface]) -> Result<Self, BpfError> {
         const ALL: [&str; 5] = ["leaves", "arrives", "enqueued", "dequeued", "dropped"];
         check_kernel_types()?;
         let programs = Programs::attach(Object::Packets, &ALL)?;
@@ -127,7 +127,7 @@ impl PacketWatch {
             let value = [number.to_ne_bytes(), place.watched.kinds().to_ne_bytes()].concat();
             programs.set("places", &key, &value)?;
         }
-        Ok(Self { programs, settling: Settling::new() })
+        Ok(Self { programs, reorder_buffer: ReorderBuffer::new() })
     }
 
     /// Tells what has happened, in order, with instants of the monotonic clock; waits at most for
@@ -136,25 +136,25 @@ impl PacketWatch {
         &mut self,
         limit: Duration,
         each: impl FnMut(Instant, PacketEvent),
-    ) -> Result<Instant, EbpfError> {
+    ) -> Result<Instant, BpfError> {
         self.programs.wait(limit)?;
         let asked = linux::monotonic();
         self.take()?;
-        Ok(self.settling.settle(asked, each))
+        Ok(self.reorder_buffer.release(asked, each))
     }
 
     /// Tells all that has happened until now and was not told yet.
-    pub fn finish(&mut self, each: impl FnMut(Instant, PacketEvent)) -> Result<(), EbpfError> {
+    pub fn finish(&mut self, each: impl FnMut(Instant, PacketEvent)) -> Result<(), BpfError> {
         self.take()?;
-        self.settling.finish(each);
+        self.reorder_buffer.finish(each);
         Ok(())
     }
 
-    fn take(&mut self) -> Result<(), EbpfError> {
-        let Self { programs, settling } = self;
+    fn take(&mut self) -> Result<(), BpfError> {
+        let Self { programs, reorder_buffer } = self;
         programs.read(|record| {
             if let Some(event) = PacketEvent::read(record) {
-                settling.push(Instant::from_nanos(record.u64(0)), event);
+                reorder_buffer.push(Instant::from_nanos(record.u64(0)), event);
             }
         })
     }

@@ -1,9 +1,9 @@
 //! Against the running kernel: what the tracepoints tell, held against what the kernel counts itself.
 
-use super::record::Record;
-use super::{Connection, EndpointFacts, EndpointWatch, availability};
+use super::raw_event::RawEvent;
+use super::{Connection, EndpointEvents, EndpointWatch, availability};
 use fairwind_assembly::Sink;
-use fairwind_kernel_testing::live::{HttpClient, IpFamily, LiveOptions, PassageSpec, converse};
+use fairwind_kernel_testing::live::{HttpClient, Impairments, IpFamily, LiveOptions, converse};
 use fairwind_linux as linux;
 use fairwind_measure::{FlowId, Observation};
 use fairwind_tcp::Profile;
@@ -65,7 +65,7 @@ fn namespace_of_this_thread() -> u32 {
     inode.try_into().expect("inodes of namespaces are small")
 }
 
-fn watch(stream: &TcpStream, facts: EndpointFacts) -> EndpointWatch {
+fn watch(stream: &TcpStream, facts: EndpointEvents) -> EndpointWatch {
     let connection = Connection {
         flow: FlowId(0),
         namespace: namespace_of_this_thread(),
@@ -93,12 +93,12 @@ fn information(stream: &TcpStream) -> [u8; 256] {
 
 /// `tcpi_total_rto`.
 fn total_timeouts(stream: &TcpStream) -> u64 {
-    Record(&information(stream)).u16(240).into()
+    RawEvent(&information(stream)).u16(240).into()
 }
 
 /// `tcpi_segs_in`.
 fn segments_in(stream: &TcpStream) -> u64 {
-    Record(&information(stream)).u32(140).into()
+    RawEvent(&information(stream)).u32(140).into()
 }
 
 fn accept(address: SocketAddr) -> TcpStream {
@@ -114,15 +114,15 @@ fn accept(address: SocketAddr) -> TcpStream {
 }
 
 /// Lets the kernel send a body over a way that loses packets, and watches it.
-fn kernel_sends(ip: IpFamily, facts: EndpointFacts) -> (Told, Counted) {
+fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (Told, Counted) {
     let config = Profile::Linux6_18.config();
-    let passage = PassageSpec {
+    let impairments = Impairments {
         delay: Span::from_millis(5),
         loss: Ratio::from_parts_per_billion(20_000_000),
         seed: 3,
-        ..PassageSpec::default()
+        ..Impairments::default()
     };
-    let options = LiveOptions { passage, ..LiveOptions::new(ip, config) };
+    let options = LiveOptions { impairments, ..LiveOptions::new(ip, config) };
     let mut client = HttpClient::new(PORT, "/");
     converse(&options, &mut client, |ends| {
         let mut stream = accept(SocketAddr::new(ends.kernel, PORT));
@@ -155,7 +155,7 @@ fn recoveries_and_time_outs_are_those_that_the_kernel_counts() {
         return;
     }
     for ip in [IpFamily::V4, IpFamily::V6] {
-        let facts = EndpointFacts { recovery: true, ..EndpointFacts::default() };
+        let facts = EndpointEvents { recovery: true, ..EndpointEvents::default() };
         let (told, counted) = kernel_sends(ip, facts);
         assert!(counted.recoveries > 0, "nothing was lost: the test shows nothing");
         assert_eq!((told.fast_retransmits, told.timeouts), (counted.recoveries, counted.timeouts));
@@ -169,7 +169,7 @@ fn the_window_is_told_at_every_acknowledgment() {
     if !is_available("the_window_is_told_at_every_acknowledgment") {
         return;
     }
-    let facts = EndpointFacts { acknowledgments: true, ..EndpointFacts::default() };
+    let facts = EndpointEvents { acknowledgments: true, ..EndpointEvents::default() };
     let (told, counted) = kernel_sends(IpFamily::V4, facts);
     assert!(told.samples >= counted.segments && counted.segments > 10, "{told:?}, {counted:?}");
     assert!(told.greatest_window >= 10, "{told:?}");

@@ -12,7 +12,7 @@
 //! for every burst that thousands of connections may send at once. Pacing, where a
 //! congestion control asks for it, is done by TCP's own timers.
 
-use super::protocol::{HostCable, HostPlan};
+use super::protocol::{HostPlan, VethPlan};
 use fairwind_linux as linux;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,22 +22,22 @@ use std::process::{Command, Stdio};
 
 /// The name of the TUN device in every host.
 const TUN: &str = "tun0";
-/// The name of the cable's end in a host that has one.
+/// The name of the veth's end in a host that has one.
 const ETHERNET: &str = "eth0";
 /// Packets that the device's ring has room for.
 const RING_PACKETS: u32 = 1 << 16;
 
 /// Makes the device, with addresses and routes.
 pub(super) fn make(plan: &HostPlan) -> Result<OwnedFd, String> {
-    match &plan.cable {
+    match &plan.veth {
         None => make_tun(plan),
-        Some(cable) => lay_cable(plan, cable),
+        Some(veth) => create_veth(plan, veth),
     }
 }
 
-/// Lays a cable to the router's namespace. What the parent gets is the host's own namespace.
-fn lay_cable(plan: &HostPlan, cable: &HostCable) -> Result<OwnedFd, String> {
-    let HostCable { device, namespace, hardware_address, .. } = cable;
+/// Creates a veth pair to the router's namespace. The parent gets the host's own namespace.
+fn create_veth(plan: &HostPlan, veth: &VethPlan) -> Result<OwnedFd, String> {
+    let VethPlan { device, namespace, hardware_address, .. } = veth;
     let mtu = plan.mtu.get();
     let laid = format!(
         "link add {ETHERNET} mtu {mtu} address {hardware_address} type veth peer name {device} \
@@ -83,29 +83,29 @@ fn commands(plan: &HostPlan, device: &str) -> String {
         if plan.addresses.iter().any(version) {
             let attributes = plan.route_attributes.join(" ");
             let via = plan
-                .cable
+                .veth
                 .as_ref()
-                .map_or_else(String::new, |cable| neighbour(&mut text, cable, version, device));
+                .map_or_else(String::new, |veth| neighbour(&mut text, veth, version, device));
             let _ = writeln!(text, "route add {everywhere} {via} dev {device} {attributes}");
         }
     }
     text
 }
 
-/// Makes the router at the other end of a cable known, and gives how a route names it.
+/// Makes the router at the other end of a veth known, and gives how a route names it.
 fn neighbour(
     text: &mut String,
-    cable: &HostCable,
+    veth: &VethPlan,
     version: fn(&IpAddr) -> bool,
     device: &str,
 ) -> String {
-    let Some(address) = cable.neighbours.iter().find(|address| version(address)) else {
+    let Some(address) = veth.neighbours.iter().find(|address| version(address)) else {
         return String::new();
     };
     let _ = writeln!(
         text,
         "neighbor replace {address} lladdr {} dev {device} nud permanent",
-        cable.hardware_address
+        veth.hardware_address
     );
     format!("via {address} onlink")
 }

@@ -15,7 +15,7 @@
 //! | `namespace` | a network namespace, as root or not, and its name |
 //! | `parameters` | kernel parameters: as out of the box, then as planned |
 //! | `datagram` | what hosts write into datagrams, so that readers know them |
-//! | `device` | the TUN device, or the end of a cable; addresses and routes |
+//! | `device` | the TUN device, or the end of a veth; addresses and routes |
 //! | `sockets` | sockets as planned, and whether they are |
 //! | `worker` | the loop that drives applications and sockets, and tells what happens |
 
@@ -31,10 +31,10 @@ mod worker;
 pub use datagram::number_of;
 pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
-    AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostCable, HostEvent,
-    HostPlan, HostStatistics, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams,
-    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SenderStatistics, SocketOption,
-    SocketSettings, Sysctl, ToHost,
+    EndpointState, EventBatch, EventKind, Failure, FromHost, HostEvent, HostPlan, HostStatistics,
+    IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams, OutgoingPlan,
+    PROTOCOL_VERSION, PayloadCheck, ReplyPlan, Sampling, SenderStatistics, SocketOption,
+    SocketSettings, Start, Sysctl, ToHost, VethPlan,
 };
 pub use serve::files_for;
 pub use serve::serve;

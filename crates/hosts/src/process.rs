@@ -1,7 +1,7 @@
 //! The parent's side of a host process: starting it, speaking with it, ending it.
 
-use super::protocol::{Framed, FromHost, Go, HostPlan, ToHost};
-use fairwind_linux::{self as linux, TestbedError};
+use super::protocol::{Framed, FromHost, HostPlan, Start, ToHost};
+use fairwind_linux::{self as linux, KernelError};
 use fairwind_units::{Instant, Span};
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -44,7 +44,7 @@ pub fn monotonic_clock() -> Instant {
 }
 
 /// How long a host may take to accept what it is told.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is read at once.
 const CHUNK: usize = 1 << 16;
 /// How much of what a host has complained about is quoted.
@@ -57,8 +57,8 @@ impl HostProcess {
     ///
     /// # Errors
     /// Where the program cannot be executed, or ends at once.
-    pub fn start(command: &HostCommand, plan: &HostPlan) -> Result<Self, TestbedError> {
-        let failed = |reason: String| TestbedError::Host { host: plan.name.clone(), reason };
+    pub fn start(command: &HostCommand, plan: &HostPlan) -> Result<Self, KernelError> {
+        let failed = |reason: String| KernelError::Host { host: plan.name.clone(), reason };
         let (ours, theirs) =
             UnixStream::pair().map_err(|error| failed(format!("make a socket pair: {error}")))?;
         let child = Command::new(&command.program)
@@ -66,7 +66,7 @@ impl HostProcess {
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            // Ctrl-C is for the parent to hear, which ends its hosts in order.
+            // Only the parent receives Ctrl-C; it ends its hosts in order.
             .process_group(0)
             .spawn()
             .map_err(|error| failed(format!("start {}: {error}", command.program.display())))?;
@@ -97,11 +97,11 @@ impl HostProcess {
 
     /// Waits until the host is set up, and returns its TUN device: what is read from it are the
     /// packets that the host sends, and what is written to it the host receives. From a host with a
-    /// cable comes its network namespace instead.
+    /// veth comes its network namespace instead.
     ///
     /// # Errors
     /// What the host could not do; or that it has ended, or takes longer than `limit`.
-    pub fn wait_ready(&mut self, limit: Span) -> Result<OwnedFd, TestbedError> {
+    pub fn wait_ready(&mut self, limit: Span) -> Result<OwnedFd, KernelError> {
         let until = linux::monotonic() + limit;
         loop {
             match self.receive()? {
@@ -126,15 +126,15 @@ impl HostProcess {
     ///
     /// # Errors
     /// Where the host has ended.
-    pub fn go(&mut self, origin: Instant) -> Result<(), TestbedError> {
-        self.say(&ToHost::Go(Go { origin }))
+    pub fn go(&mut self, origin: Instant) -> Result<(), KernelError> {
+        self.say(&ToHost::Start(Start { origin }))
     }
 
     /// Tells the host to end; what it has to tell still comes, [`FromHost::Done`] last.
     ///
     /// # Errors
     /// Where the host has ended.
-    pub fn stop(&mut self) -> Result<(), TestbedError> {
+    pub fn stop(&mut self) -> Result<(), KernelError> {
         self.say(&ToHost::Stop)
     }
 
@@ -144,7 +144,7 @@ impl HostProcess {
     /// # Errors
     /// A [`FromHost::Failed`] comes back as the error; so does the end of a host that has not said
     /// [`FromHost::Done`].
-    pub fn receive(&mut self) -> Result<Option<FromHost>, TestbedError> {
+    pub fn receive(&mut self) -> Result<Option<FromHost>, KernelError> {
         loop {
             let taken = FromHost::take(&self.pending[self.taken..]);
             match taken.map_err(|reason| self.failed(&reason))? {
@@ -162,7 +162,7 @@ impl HostProcess {
     }
 
     /// Reads what has come; `false` where nothing has.
-    fn read_more(&mut self) -> Result<bool, TestbedError> {
+    fn read_more(&mut self) -> Result<bool, KernelError> {
         self.pending.drain(..self.taken);
         self.taken = 0;
         let kept = self.pending.len();
@@ -170,55 +170,55 @@ impl HostProcess {
         let received = linux::receive_with_descriptor(&self.socket, &mut self.pending[kept..]);
         self.pending.truncate(kept + received.as_ref().map_or(0, |(bytes, _)| *bytes));
         match received {
-            Ok((0, _)) => Err(self.vanished()),
+            Ok((0, _)) => Err(self.exit_error()),
             Ok((_, device)) => {
                 self.device = device.or(self.device.take());
                 Ok(true)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
-            Err(_) => Err(self.vanished()),
+            Err(_) => Err(self.exit_error()),
         }
     }
 
-    fn say(&mut self, message: &ToHost) -> Result<(), TestbedError> {
+    fn say(&mut self, message: &ToHost) -> Result<(), KernelError> {
         let mut bytes = Vec::new();
         message.append_to(&mut bytes);
         let written = self
             .socket
             .set_nonblocking(false)
-            .and_then(|()| self.socket.set_write_timeout(Some(PATIENCE)))
+            .and_then(|()| self.socket.set_write_timeout(Some(WRITE_TIMEOUT)))
             .and_then(|()| self.socket.write_all(&bytes))
             .and_then(|()| self.socket.set_nonblocking(true));
         match written {
             Ok(()) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(self.last_words()),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(self.final_error()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(self.failed(&format!(
                 "it does not listen for {} s: is the machine too busy for so many hosts?",
-                PATIENCE.as_secs()
+                WRITE_TIMEOUT.as_secs()
             ))),
             Err(error) => Err(self.failed(&format!("tell it what to do: {error}"))),
         }
     }
 
     /// A host that does not listen any more may have said why.
-    fn last_words(&mut self) -> TestbedError {
+    fn final_error(&mut self) -> KernelError {
         let _ = self.socket.set_nonblocking(true);
         loop {
             match self.receive() {
                 Ok(Some(_)) => {}
-                Ok(None) => return self.vanished(),
+                Ok(None) => return self.exit_error(),
                 Err(error) => return error,
             }
         }
     }
 
-    fn failed(&self, reason: &str) -> TestbedError {
-        TestbedError::Host { host: self.name.clone(), reason: reason.to_owned() }
+    fn failed(&self, reason: &str) -> KernelError {
+        KernelError::Host { host: self.name.clone(), reason: reason.to_owned() }
     }
 
     /// The error of a process that has ended without a word, with what it printed.
-    fn vanished(&mut self) -> TestbedError {
+    fn exit_error(&mut self) -> KernelError {
         let _ = self.child.kill();
         let status = self.child.wait().map_or_else(|error| error.to_string(), describe);
         let mut printed = String::new();

@@ -24,12 +24,12 @@ pub fn files_for(connections: u64) -> u64 {
 
 /// What the parent says, message by message.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct ParentSocket {
     socket: Arc<UnixStream>,
     pending: Vec<u8>,
 }
 
-impl Ear {
+impl ParentSocket {
     fn new(socket: Arc<UnixStream>) -> Self {
         Self { socket, pending: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl Ear {
 
     /// The next message; `None` where the socket does not block and nothing has come. The end of the
     /// parent is an error.
-    pub(super) fn hear(&mut self) -> Result<Option<ToHost>, String> {
+    pub(super) fn receive(&mut self) -> Result<Option<ToHost>, String> {
         loop {
             if let Some((message, length)) = ToHost::take(&self.pending)? {
                 self.pending.drain(..length);
@@ -62,7 +62,7 @@ impl Ear {
     }
 
     fn expect(&mut self) -> Result<ToHost, String> {
-        self.hear()?.ok_or_else(|| "the parent says nothing".to_owned())
+        self.receive()?.ok_or_else(|| "the parent says nothing".to_owned())
     }
 }
 
@@ -74,7 +74,7 @@ pub fn serve() -> ExitCode {
         Ok(input) => Arc::new(UnixStream::from(input)),
         Err(_) => return ExitCode::FAILURE,
     };
-    match be_a_host(&socket) {
+    match run_host(&socket) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             let mut bytes = Vec::new();
@@ -87,9 +87,9 @@ pub fn serve() -> ExitCode {
     }
 }
 
-fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
-    let mut ear = Ear::new(socket.clone());
-    let ToHost::SetUp(plan) = ear.expect()? else {
+fn run_host(socket: &Arc<UnixStream>) -> Result<(), String> {
+    let mut parent = ParentSocket::new(socket.clone());
+    let ToHost::SetUp(plan) = parent.expect()? else {
         return Err("the parent does not begin with a plan".to_owned());
     };
     if plan.version != PROTOCOL_VERSION {
@@ -110,12 +110,12 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
         None => None,
     };
     let prepared = set_up(*plan, socket)?;
-    let origin = wait_for_go(&mut ear)?;
+    let origin = wait_for_start(&mut parent)?;
     // Applications write and read when it is time to, also where other programs are busy; they do
     // little each time. The router still goes before them.
     linux::wake_in_time();
     socket.set_nonblocking(true).map_err(|error| error.to_string())?;
-    prepared.run(origin, socket.clone(), ear)?;
+    prepared.run(origin, socket.clone(), parent)?;
     wait_for_end(socket);
     Ok(())
 }
@@ -148,9 +148,9 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
     Ok(prepared)
 }
 
-fn wait_for_go(ear: &mut Ear) -> Result<Instant, String> {
-    match ear.expect()? {
-        ToHost::Go(go) => Ok(go.origin),
+fn wait_for_start(parent: &mut ParentSocket) -> Result<Instant, String> {
+    match parent.expect()? {
+        ToHost::Start(go) => Ok(go.origin),
         ToHost::Stop => Err("it was stopped before it began".to_owned()),
         ToHost::SetUp(_) => Err("it was set up twice".to_owned()),
     }

@@ -23,7 +23,7 @@ mod watch;
 
 use crate::namespace::in_namespace;
 use crate::path::Path;
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct KernelOptions {
 ///
 /// # Errors
 /// Why it cannot: no rights, no TUN device.
-pub fn availability() -> Result<(), TestbedError> {
+pub fn availability() -> Result<(), KernelError> {
     in_namespace(&Path::new(&[])?, |_| Ok(()))
 }
 
@@ -58,7 +58,7 @@ pub fn run_script(
     text: &str,
     options: &RunOptions,
     kernel: &KernelOptions,
-) -> Result<Outcome, TestbedError> {
+) -> Result<Outcome, KernelError> {
     let script = match Script::parse(name, text, &options.definitions) {
         Ok(script) => script,
         Err(error) => return Ok(unreadable(name, &error)),
@@ -78,7 +78,7 @@ pub fn record_script(
     options: &RunOptions,
     recording: &Recording,
     kernel: &KernelOptions,
-) -> Result<Result<String, Outcome>, TestbedError> {
+) -> Result<Result<String, Outcome>, KernelError> {
     let script = match Script::parse(name, text, &options.definitions) {
         Ok(script) => script,
         Err(error) => return Ok(Err(unreadable(name, &error))),
@@ -92,7 +92,7 @@ fn on_kernel<T: Send>(
     options: &RunOptions,
     kernel: &KernelOptions,
     follow: impl FnOnce(&mut Kernel) -> T + Send,
-) -> Result<T, TestbedError> {
+) -> Result<T, KernelError> {
     let lines: Vec<_> = script.options.iter().chain(&options.option_lines).cloned().collect();
     let path = Path::new(&lines)?;
     in_namespace(&path, |namespace| Ok(follow(&mut Kernel::start(namespace, &path, kernel)?)))

@@ -6,7 +6,7 @@
 
 use crate::path::{IpVersion, Path};
 use fairwind_linux as linux;
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use std::os::fd::OwnedFd;
 
 /// The name of the TUN device in every namespace.
@@ -23,7 +23,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// Moves this thread into a fresh namespace and sets up `path` in it.
-    pub fn enter(path: &Path) -> Result<Self, TestbedError> {
+    pub fn enter(path: &Path) -> Result<Self, KernelError> {
         allow_congestion_controls();
         linux::enter_new_network()?;
         let device = linux::open_tun(DEVICE)?;
@@ -34,7 +34,7 @@ impl Namespace {
 }
 
 /// Lets something happen in a fresh namespace, which belongs to a thread and ends with it.
-pub fn in_namespace<T: Send, E: From<TestbedError> + Send>(
+pub fn in_namespace<T: Send, E: From<KernelError> + Send>(
     path: &Path,
     happening: impl FnOnce(Namespace) -> Result<T, E> + Send,
 ) -> Result<T, E> {

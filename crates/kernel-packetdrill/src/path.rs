@@ -1,6 +1,6 @@
 //! Where a script's packets go to and come from: addresses and packet size.
 
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_packetdrill::OptionLine;
 use fairwind_wire::bytes::Addresses;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -40,7 +40,7 @@ pub struct Path {
 
 impl Path {
     /// Reads the option lines; those that are about something else are left alone.
-    pub fn new(options: &[OptionLine]) -> Result<Self, TestbedError> {
+    pub fn new(options: &[OptionLine]) -> Result<Self, KernelError> {
         let version = match last(options, "ip_version") {
             None | Some((_, "ipv4")) => IpVersion::V4,
             Some((_, "ipv6")) => IpVersion::V6,
@@ -135,7 +135,7 @@ fn address(
     options: &[OptionLine],
     name: &str,
     version: IpVersion,
-) -> Result<Option<IpAddr>, TestbedError> {
+) -> Result<Option<IpAddr>, KernelError> {
     let Some((name, value)) = last(options, name) else { return Ok(None) };
     // A prefix length may follow the address.
     let bare = value.split('/').next().unwrap_or(value);
@@ -143,10 +143,10 @@ fn address(
     Ok(Some(address).filter(|address| address.is_ipv6() == (version == IpVersion::V6)))
 }
 
-fn parsed<T: FromStr>(name: &str, value: &str, expected: &'static str) -> Result<T, TestbedError> {
+fn parsed<T: FromStr>(name: &str, value: &str, expected: &'static str) -> Result<T, KernelError> {
     value.parse().map_err(|_| wrong(name, value, expected))
 }
 
-fn wrong(name: &str, value: &str, expected: &'static str) -> TestbedError {
-    TestbedError::Option { name: name.to_owned(), value: value.to_owned(), expected }
+fn wrong(name: &str, value: &str, expected: &'static str) -> KernelError {
+    KernelError::Option { name: name.to_owned(), value: value.to_owned(), expected }
 }

@@ -9,7 +9,7 @@ use super::{KernelOptions, information, messages, names};
 use crate::namespace::Namespace;
 use crate::path::Path;
 use fairwind_linux as linux;
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_packetdrill::{
     Advance, Call, ConnectionIndex, Expression, Icmp, Packet, Progress, Returned, Sent, Step, Stop,
     System,
@@ -75,9 +75,9 @@ impl Kernel {
         namespace: Namespace,
         path: &Path,
         options: &KernelOptions,
-    ) -> Result<Self, TestbedError> {
+    ) -> Result<Self, KernelError> {
         linux::prefer();
-        let application = Application::start().map_err(|_| TestbedError::Command {
+        let application = Application::start().map_err(|_| KernelError::Command {
             command: "start the application".to_owned(),
             reason: "its thread has ended".to_owned(),
         })?;

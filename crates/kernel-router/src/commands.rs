@@ -1,14 +1,14 @@
 //! What `ip` and `tc` are told.
 
+use super::layout::{Cable, CableEnd, Discipline};
 use super::queues;
-use super::wiring::{Cable, CableEnd, Discipline};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The address of every device, which only ever speaks with the one at the other end of its cable.
+/// The address of every device, which only ever speaks with the one at the other end of its veth.
 pub(super) const HARDWARE_ADDRESS: &str = "02:00:00:00:00:01";
-/// Who is at the other end of every cable, as routes name them.
+/// Who is at the other end of every veth, as routes name them.
 pub(super) const NEIGHBOURS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
@@ -30,9 +30,9 @@ net.ipv6.conf.default.addr_gen_mode=1
 ip link set lo up
 ";
 
-/// Makes a cable, in the namespace of its first end; the other is that at `namespace`.
-pub(super) fn lay(cable: &Cable, mtu: ByteCount, namespace: &str) -> String {
-    let [here, there] = &cable.ends;
+/// Makes a veth, in the namespace of its first end; the other is that at `namespace`.
+pub(super) fn lay(veth: &Cable, mtu: ByteCount, namespace: &str) -> String {
+    let [here, there] = &veth.ends;
     format!(
         "ip link add {} mtu {mtu} address {HARDWARE_ADDRESS} type veth \
          peer name {} mtu {mtu} address {HARDWARE_ADDRESS} netns {namespace}\n",
@@ -42,7 +42,7 @@ pub(super) fn lay(cable: &Cable, mtu: ByteCount, namespace: &str) -> String {
     )
 }
 
-/// Brings up the end of a cable, in its namespace.
+/// Brings up the end of a veth, in its namespace.
 pub(super) fn bring_up(end: &CableEnd, mtu: ByteCount) -> String {
     let device = &end.device;
     let mut text = format!("ip link set {device} multicast off up\n");
@@ -121,7 +121,7 @@ pub(super) fn bucket(rate: BitRate, packet: ByteCount) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{bucket, discipline, netem, routes};
-    use crate::wiring::Discipline;
+    use crate::layout::Discipline;
     use fairwind_scenario::Qdisc;
     use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 

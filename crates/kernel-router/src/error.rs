@@ -1,7 +1,7 @@
 //! Why the kernel cannot carry an experiment's packets.
 
-use fairwind_bpf::EbpfError;
-use fairwind_linux::TestbedError;
+use fairwind_bpf::BpfError;
+use fairwind_linux::KernelError;
 use thiserror::Error;
 
 /// Why the kernel cannot carry an experiment's packets.
@@ -31,7 +31,7 @@ pub enum KernelRouterError {
         "path.router = \"kernel\": the kernel is not told of {what}; have pfifo, bfifo, tbf or htb there, or leave \
          out path.router, and our own router carries the packets"
     )]
-    Untold {
+    Unsupported {
         /// What of it.
         what: String,
     },
@@ -39,10 +39,10 @@ pub enum KernelRouterError {
     #[error(
         "path.router = \"kernel\": queues are watched by eBPF programs, and there are none: {0}"
     )]
-    Unseen(#[from] EbpfError),
+    Bpf(#[from] BpfError),
     /// Namespaces or devices cannot be made.
     #[error("path.router = \"kernel\": {0}")]
-    Testbed(#[from] TestbedError),
+    Testbed(#[from] KernelError),
 }
 
 impl KernelRouterError {
@@ -57,11 +57,11 @@ impl KernelRouterError {
                      {option}{instead}; or {OURS}"
                 ),
             ),
-            Self::Untold { what } => (
+            Self::Unsupported { what } => (
                 format!("the kernel is not told of {what}"),
                 format!("have pfifo, bfifo, tbf or htb there; or {OURS}"),
             ),
-            Self::Unseen(error) => (
+            Self::Bpf(error) => (
                 format!("queues are watched by eBPF programs, and there are none: {error}"),
                 OURS.to_owned(),
             ),

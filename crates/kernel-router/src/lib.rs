@@ -14,7 +14,7 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `wiring` | which namespaces, cables and disciplines a network becomes |
+//! | `layout` | which namespaces, cables and disciplines a network becomes |
 //! | `commands` | what `ip` and `tc` are told |
 //! | `queues` | the queue of a scenario, as commands |
 //! | `parts` | whether the kernel has what is needed |
@@ -30,17 +30,17 @@
 )]
 
 mod commands;
-mod driver;
+mod differences;
 mod error;
-mod middle;
-mod parts;
+mod layout;
+mod namespace;
+mod observer;
+mod packet_count;
 mod path;
 mod queues;
-mod remarks;
-mod tally;
-mod wiring;
+mod requirements;
 
-pub use driver::{Watcher, WatcherParts};
+pub use differences::differences;
 pub use error::KernelRouterError;
+pub use observer::{PathObserver, PathObserverParts};
 pub use path::{KernelPath, KernelPlan};
-pub use remarks::remarks;

@@ -2,15 +2,15 @@
 
 use super::KernelRouterError;
 use super::commands;
-use super::middle::Namespace;
-use super::parts;
-use super::tally;
-use super::wiring::{Cable, CableEnd, Discipline, Place, Wiring};
-use fairwind_bpf::{PacketPlace, PacketWatch, Watched};
-use fairwind_hosts::HostCable;
+use super::layout::{Cable, CableEnd, Discipline, Layout, Place};
+use super::namespace::Namespace;
+use super::packet_count;
+use super::requirements;
+use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
+use fairwind_hosts::VethPlan;
 use fairwind_linux::RunName;
 use fairwind_linux::shell_checked as shell;
-use fairwind_linux::{self as linux, TestbedError};
+use fairwind_linux::{self as linux, KernelError};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
 use fairwind_units::ByteCount;
@@ -18,8 +18,8 @@ use std::net::IpAddr;
 
 /// What a device is, to whoever watches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
-    /// The cable of a host: what arrives there, the host has sent, and what leaves there reaches it.
+pub enum WatchPoint {
+    /// The veth of a host: what arrives there, the host has sent, and what leaves there reaches it.
     Host(NodeId),
     /// The queue of a link.
     Queue(LinkId),
@@ -30,7 +30,7 @@ pub enum Spot {
 /// An experiment's network that can be made of the kernel's parts.
 #[derive(Debug)]
 pub struct KernelPlan {
-    wiring: Wiring,
+    layout: Layout,
     mtu: ByteCount,
 }
 
@@ -40,10 +40,10 @@ impl KernelPlan {
     /// # Errors
     /// The first part that it lacks; that packets cannot be watched; that this needs root.
     pub fn new(experiment: &Experiment) -> Result<Self, KernelRouterError> {
-        let wiring = Wiring::new(experiment);
-        parts::check(&wiring)?;
+        let layout = Layout::new(experiment);
+        requirements::check(&layout)?;
         fairwind_bpf::availability()?;
-        Ok(Self { wiring, mtu: experiment.network.mtu })
+        Ok(Self { layout, mtu: experiment.network.mtu })
     }
 
     /// Makes the namespaces in the middle, named after the run, and the cables between them.
@@ -54,12 +54,11 @@ impl KernelPlan {
                 Namespace::make(&run.of(name), commands::FORWARDING).map(Some)
             }
         };
-        let middles = self.wiring.places.iter().map(make).collect::<Result<Vec<_>, _>>()?;
-        let path = KernelPath { wiring: self.wiring, mtu: self.mtu, middles };
-        for cable in &path.wiring.cables {
-            if let [Some(here), Some(there)] = [0, 1].map(|side| path.middle_of(&cable.ends[side]))
-            {
-                let text = commands::lay(cable, path.mtu, &there.path());
+        let middles = self.layout.places.iter().map(make).collect::<Result<Vec<_>, _>>()?;
+        let path = KernelPath { layout: self.layout, mtu: self.mtu, middles };
+        for veth in &path.layout.cables {
+            if let [Some(here), Some(there)] = [0, 1].map(|side| path.middle_of(&veth.ends[side])) {
+                let text = commands::lay(veth, path.mtu, &there.path());
                 here.inside(|| shell(&text))?;
             }
         }
@@ -70,7 +69,7 @@ impl KernelPlan {
 /// The network of an experiment; it ends when this is dropped and the hosts have ended.
 #[derive(Debug)]
 pub struct KernelPath {
-    wiring: Wiring,
+    layout: Layout,
     mtu: ByteCount,
     /// By place; `None` for hosts.
     middles: Vec<Option<Namespace>>,
@@ -81,11 +80,11 @@ impl KernelPath {
         self.middles[end.place].as_ref()
     }
 
-    /// The cable that the host at `node` has to lay.
-    pub fn host_cable(&self, node: NodeId) -> Option<HostCable> {
-        let (cable, side) = self.cable_of_host(node)?;
-        let far = &cable.ends[1 - side];
-        Some(HostCable {
+    /// The veth that the host at `node` has to lay.
+    pub fn host_veth(&self, node: NodeId) -> Option<VethPlan> {
+        let (veth, side) = self.cable_of_host(node)?;
+        let far = &veth.ends[1 - side];
+        Some(VethPlan {
             device: far.device.clone(),
             namespace: self.middle_of(far)?.path(),
             hardware_address: commands::HARDWARE_ADDRESS.to_owned(),
@@ -94,21 +93,21 @@ impl KernelPath {
     }
 
     fn cable_of_host(&self, node: NodeId) -> Option<(&Cable, usize)> {
-        self.wiring.ends_at(node.index()).next()
+        self.layout.ends_at(node.index()).next()
     }
 
     /// Brings the network up, when the hosts have laid their cables; `addresses` are theirs.
     pub fn bring_up(&self, addresses: &[(NodeId, Vec<IpAddr>)]) -> Result<(), KernelRouterError> {
         let ways = |(node, addresses): &(NodeId, Vec<IpAddr>)| {
-            (self.wiring.ways_to(node.index()), addresses.clone())
+            (self.layout.ways_to(node.index()), addresses.clone())
         };
         let ways: Vec<_> = addresses.iter().map(ways).collect();
         for (place, middle) in self.middles.iter().enumerate() {
             let Some(middle) = middle else { continue };
             let mut text = String::new();
             let mut devices = Vec::new();
-            for (cable, side) in self.wiring.ends_at(place) {
-                let end = &cable.ends[side];
+            for (veth, side) in self.layout.ends_at(place) {
+                let end = &veth.ends[side];
                 text += &commands::bring_up(end, self.mtu);
                 devices.push(end.device.as_str());
             }
@@ -126,39 +125,39 @@ impl KernelPath {
     }
 
     /// Watches hosts and queues, when the network is up.
-    pub fn watch(&self) -> Result<(PacketWatch, Vec<Spot>), KernelRouterError> {
+    pub fn watch(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
         let mut places = Vec::new();
-        let mut spots = Vec::new();
-        for cable in &self.wiring.cables {
-            for (side, end) in cable.ends.iter().enumerate() {
+        let mut points = Vec::new();
+        for veth in &self.layout.cables {
+            for (side, end) in veth.ends.iter().enumerate() {
                 let Some(middle) = self.middle_of(end) else { continue };
-                let far = &self.wiring.places[cable.ends[1 - side].place];
+                let far = &self.layout.places[veth.ends[1 - side].place];
                 let (spot, watched) = match (far, &end.discipline) {
                     (Place::Host { node }, _) => {
-                        (Spot::Host(NodeId::from_index(*node)), Watched::Border)
+                        (WatchPoint::Host(NodeId::from_index(*node)), WatchedEvents::Border)
                     }
                     (_, Discipline::Rate { link, .. }) => {
-                        (Spot::Queue(LinkId::from_index(*link)), Watched::Queue)
+                        (WatchPoint::Queue(LinkId::from_index(*link)), WatchedEvents::Queue)
                     }
                     (_, Discipline::Delay { link, .. }) => {
-                        (Spot::Loss(LinkId::from_index(*link)), Watched::Drops)
+                        (WatchPoint::Loss(LinkId::from_index(*link)), WatchedEvents::Drops)
                     }
                     (Place::Middle { .. }, Discipline::None) => continue,
                 };
                 let interface = middle.inside(|| index_of(&end.device))?;
-                places.push(PacketPlace { namespace: middle.inode, interface, watched });
-                spots.push(spot);
+                places.push(WatchedInterface { namespace: middle.inode, interface, watched });
+                points.push(spot);
             }
         }
-        Ok((PacketWatch::new(&places)?, spots))
+        Ok((PacketWatch::new(&places)?, points))
     }
 
     /// How many packets have passed the hosts' cables, there and back, as their devices count.
-    pub(super) fn passed(&self) -> Result<u64, TestbedError> {
+    pub(super) fn passed(&self) -> Result<u64, KernelError> {
         let mut packets = 0;
-        for cable in &self.wiring.cables {
-            for (side, end) in cable.ends.iter().enumerate() {
-                let far = &self.wiring.places[cable.ends[1 - side].place];
+        for veth in &self.layout.cables {
+            for (side, end) in veth.ends.iter().enumerate() {
+                let far = &self.layout.places[veth.ends[1 - side].place];
                 if let (Some(middle), Place::Host { .. }) = (self.middle_of(end), far) {
                     packets += middle.inside(|| packets_of(&end.device))?;
                 }
@@ -168,16 +167,16 @@ impl KernelPath {
     }
 }
 
-fn packets_of(device: &str) -> Result<u64, TestbedError> {
+fn packets_of(device: &str) -> Result<u64, KernelError> {
     const COUNTERS: &str = "/proc/thread-self/net/dev";
-    let failed = |reason| TestbedError::Command { command: format!("read {COUNTERS}"), reason };
+    let failed = |reason| KernelError::Command { command: format!("read {COUNTERS}"), reason };
     let text = std::fs::read_to_string(COUNTERS).map_err(|error| failed(error.to_string()))?;
     let gone = || failed(format!("{device} is not there; the process of its host may have ended"));
-    tally::packets_of(&text, device).ok_or_else(gone)
+    packet_count::packets_of(&text, device).ok_or_else(gone)
 }
 
-fn index_of(device: &str) -> Result<u32, TestbedError> {
-    linux::interface_index(device).ok_or_else(|| TestbedError::Command {
+fn index_of(device: &str) -> Result<u32, KernelError> {
+    linux::interface_index(device).ok_or_else(|| KernelError::Command {
         command: format!("look for the device {device}"),
         reason: "it is gone; the process of its host may have ended".to_owned(),
     })

@@ -1,7 +1,7 @@
 //! The ends of all groups become hosts, which must agree, and sockets.
 
-use super::end::{End, Side};
-use super::{Kernel, Refusal, Refusals, keys, usual};
+use super::endpoint::{Endpoint, Side};
+use super::{Kernel, UnsupportedSetting, UnsupportedSettings, defaults, keys};
 use fairwind_hosts::{SocketSettings, Sysctl};
 use fairwind_scenario::{Experiment, FlowGroup, Transport};
 use fairwind_windows::WindowOptions;
@@ -16,7 +16,7 @@ pub struct Settings {
     /// One for every group of flows, in the order of the scenario.
     pub groups: Vec<GroupSettings>,
     /// Where the kernel's behaviour differs a little from what the scenario says.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<Note>,
 }
 
 /// What a host's namespace is told.
@@ -45,19 +45,20 @@ pub struct GroupSettings {
 
 /// A small difference between what a scenario says and what the kernel does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remark {
+pub struct Note {
     /// Where in the scenario.
     pub key: String,
     /// What differs.
     pub text: String,
 }
 
-/// Who answers has the settings of who asks where nothing else is said: what cannot be had is told of the one who asks.
-fn say_once([sender, receiver]: &mut [End<'_>; 2], flows: &FlowGroup) {
+/// The answering end has the settings of the asking end unless it has its own; unsupported ones are reported of the asking end.
+fn say_once([sender, receiver]: &mut [Endpoint<'_>; 2], flows: &FlowGroup) {
     if flows.tcp == flows.receiver_tcp {
-        let told = |refusal: &Refusal| (refusal.value.clone(), refusal.mechanism.clone());
-        let said: Vec<_> = sender.refusals.iter().map(told).collect();
-        receiver.refusals.retain(|refusal| !said.contains(&told(refusal)));
+        let told =
+            |refusal: &UnsupportedSetting| (refusal.value.clone(), refusal.mechanism.clone());
+        let told_of_sender: Vec<_> = sender.refusals.iter().map(told).collect();
+        receiver.refusals.retain(|refusal| !told_of_sender.contains(&told(refusal)));
     }
 }
 
@@ -65,7 +66,7 @@ fn say_once([sender, receiver]: &mut [End<'_>; 2], flows: &FlowGroup) {
 ///
 /// # Errors
 /// Everything that the kernel cannot have, each with what comes nearest.
-pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals> {
+pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, UnsupportedSettings> {
     let mut refusals = Vec::new();
     let mut remarks = Vec::new();
     let mut groups = Vec::new();
@@ -92,7 +93,7 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
         groups.push(GroupSettings { sender, receiver });
     }
     if !refusals.is_empty() {
-        return Err(Refusals { refusals });
+        return Err(UnsupportedSettings { refusals });
     }
     add_hosts_of_datagrams(experiment, kernel, &mut hosts);
     let nodes = experiment.network.nodes.iter();
@@ -115,22 +116,22 @@ fn add_hosts_of_datagrams<'a>(
     for flows in experiment.flows.iter().filter(|flows| sends_datagrams(flows)) {
         for (side, host) in [(Side::Sender, &flows.from), (Side::Receiver, &flows.to)] {
             let as_usual =
-                || Host::of(&mut End::new(kernel, flows, side, experiment.network.mtu.get()));
+                || Host::of(&mut Endpoint::new(kernel, flows, side, experiment.network.mtu.get()));
             hosts.entry(host.as_str()).or_insert_with(as_usual);
         }
     }
 }
 
 /// One end of a group with all its rules applied.
-fn end<'a>(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> End<'a> {
-    let mut end = End::new(kernel, flows, side, mtu);
+fn end<'a>(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> Endpoint<'a> {
+    let mut end = Endpoint::new(kernel, flows, side, mtu);
     for key in keys() {
         (key.apply)(&mut end);
     }
     end
 }
 
-fn sockets(end: End<'_>) -> SocketSettings {
+fn sockets(end: Endpoint<'_>) -> SocketSettings {
     SocketSettings { congestion: Some(end.congestion), options: end.options }
 }
 
@@ -164,8 +165,8 @@ impl Kind {
     }
 }
 
-fn told(end: &mut End<'_>) -> Told {
-    let mut sysctls = usual::sysctls(end.kernel);
+fn told(end: &mut Endpoint<'_>) -> Told {
+    let mut sysctls = defaults::sysctls(end.kernel);
     sysctls.append(&mut end.sysctls);
     let route = std::mem::take(&mut end.route);
     let device = std::mem::take(&mut end.device);
@@ -184,12 +185,12 @@ fn told(end: &mut End<'_>) -> Told {
 }
 
 impl Host {
-    fn of(end: &mut End<'_>) -> Self {
+    fn of(end: &mut Endpoint<'_>) -> Self {
         Self { group: end.group.to_owned(), windows: end.windows, told: told(end) }
     }
 
     /// What another end wants to be different on the same host.
-    fn disagreements(&self, host: &str, end: &mut End<'_>) -> Vec<Refusal> {
+    fn disagreements(&self, host: &str, end: &mut Endpoint<'_>) -> Vec<UnsupportedSetting> {
         let wanted = told(end);
         let names: std::collections::BTreeSet<_> = self.told.keys().chain(wanted.keys()).collect();
         let differing = names.into_iter().filter(|&name| self.told.get(name) != wanted.get(name));
@@ -198,7 +199,7 @@ impl Host {
                 let say = |value: Option<&String>| {
                     value.map_or_else(|| "nothing".to_owned(), |value| format!("\"{value}\""))
                 };
-                Refusal {
+                UnsupportedSetting {
                     group: end.group.to_owned(),
                     key: format!("flows.{}.{}", end.group, end.side.table()),
                     value: format!("{} {} = {}", name.0.name(), name.1, say(wanted.get(name))),

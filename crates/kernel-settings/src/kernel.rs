@@ -47,7 +47,7 @@ impl Kernel {
             version: version(&release),
             release,
             sysctls: FOLDERS.iter().flat_map(|folder| sysctls(folder)).collect(),
-            socket_options: linux::known_tcp_options(&super::end::OPTIONS),
+            socket_options: linux::known_tcp_options(&super::endpoint::OPTIONS),
             congestion_controls: read("/proc/sys/net/ipv4/tcp_available_congestion_control")
                 .split_whitespace()
                 .map(str::to_owned)
@@ -112,12 +112,12 @@ pub(crate) mod tests {
 
     /// Linux 6.18 with the sysctls that settings know, for tests that must not depend on a machine.
     pub(crate) fn linux_6_18() -> Kernel {
-        let sysctls = super::super::usual::names().map(str::to_owned).collect();
+        let sysctls = super::super::defaults::names().map(str::to_owned).collect();
         Kernel {
             release: "6.18.0".to_owned(),
             version: (6, 18),
             sysctls,
-            socket_options: super::super::end::OPTIONS.into_iter().collect(),
+            socket_options: super::super::endpoint::OPTIONS.into_iter().collect(),
             congestion_controls: ["reno", "cubic"].map(str::to_owned).into(),
             loadable: Loadable::default(),
             hystart: Some(true),

@@ -37,14 +37,14 @@
 )]
 
 pub mod controls;
-mod end;
+mod defaults;
+mod endpoint;
 mod hosts;
 mod kernel;
 mod keys;
-mod refusal;
-mod usual;
+mod unsupported;
 
-pub use hosts::{GroupSettings, HostSettings, Remark, Settings, of};
+pub use hosts::{GroupSettings, HostSettings, Note, Settings, of};
 pub use kernel::Kernel;
 pub use keys::{Key, keys};
-pub use refusal::{Refusal, Refusals};
+pub use unsupported::{UnsupportedSetting, UnsupportedSettings};

@@ -2,7 +2,7 @@
 
 use super::thread::nanos;
 use super::{checked, owned};
-use crate::TestbedError;
+use crate::KernelError;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 const TUN_DEVICE: &std::ffi::CStr = c"/dev/net/tun";
@@ -17,7 +17,7 @@ pub(super) fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
 }
 
 /// Opens a TUN device of this name, without offloads; it ends with its descriptor.
-pub fn open_tun(name: &str) -> Result<OwnedFd, TestbedError> {
+pub fn open_tun(name: &str) -> Result<OwnedFd, KernelError> {
     let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the path is a C string.
     let descriptor = unsafe { libc::open(TUN_DEVICE.as_ptr(), flags) };
@@ -34,7 +34,7 @@ pub fn open_tun(name: &str) -> Result<OwnedFd, TestbedError> {
 }
 
 /// Opens a socket that sees every packet of an interface, with the instant at which it passed.
-pub fn open_packet_socket(interface: &str) -> Result<OwnedFd, TestbedError> {
+pub fn open_packet_socket(interface: &str) -> Result<OwnedFd, KernelError> {
     let all = u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be();
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointers.
@@ -61,7 +61,7 @@ fn socklen<T>() -> libc::socklen_t {
     libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0)
 }
 
-fn set_number(socket: &OwnedFd, option: i32, value: i32) -> Result<(), TestbedError> {
+fn set_number(socket: &OwnedFd, option: i32, value: i32) -> Result<(), KernelError> {
     // SAFETY: the value lives over the call, and its length is its type's.
     let result = unsafe {
         libc::setsockopt(

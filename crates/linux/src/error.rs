@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Why the kernel cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum TestbedError {
+pub enum KernelError {
     /// A system call did not do what it was asked to.
     #[error("{attempt}: {reason}{}", hint(.attempt, *.errno))]
     System {
@@ -62,13 +62,13 @@ fn hint(attempt: &str, errno: i32) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::TestbedError;
+    use super::KernelError;
 
     #[test]
     fn only_what_is_about_the_device_asks_whether_the_device_is_there() {
         let error = |attempt: &str| {
             let reason = "No such file or directory".to_owned();
-            TestbedError::System { attempt: attempt.to_owned(), reason, errno: libc::ENOENT }
+            KernelError::System { attempt: attempt.to_owned(), reason, errno: libc::ENOENT }
                 .to_string()
         };
         assert!(error("open /dev/net/tun").ends_with("(is /dev/net/tun there?)"));

@@ -2,11 +2,11 @@
 
 use super::device::interface_name;
 use super::{checked, owned};
-use crate::TestbedError;
+use crate::KernelError;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// Moves this thread, and what it starts, into the network namespace of a descriptor.
-pub fn enter_network(namespace: impl AsFd) -> Result<(), TestbedError> {
+pub fn enter_network(namespace: impl AsFd) -> Result<(), KernelError> {
     let descriptor = namespace.as_fd().as_raw_fd();
     // SAFETY: takes no pointers; it changes this thread's namespace alone.
     let result = unsafe { libc::setns(descriptor, libc::CLONE_NEWNET) };
@@ -33,7 +33,7 @@ const OFFLOADS: [u32; 4] = [0x17, 0x1f, 0x24, 0x2c];
 
 /// Lets an interface of this thread's namespace send and receive packets as they are on a wire:
 /// whole, of at most its MTU, and none joined with another.
-pub fn switch_offloads_off(name: &str) -> Result<(), TestbedError> {
+pub fn switch_offloads_off(name: &str) -> Result<(), KernelError> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointers.
     let descriptor = unsafe { libc::socket(libc::AF_INET, kind, 0) };

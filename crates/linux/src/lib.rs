@@ -10,25 +10,24 @@ mod ending;
 mod error;
 mod ethernet;
 mod facts;
-mod guardian;
 mod lock;
 mod namespace;
 mod passing;
 mod process;
 mod readiness;
+mod reaper;
 mod run_name;
-mod search;
 mod session;
 mod socket;
+mod stale;
 mod stream;
 mod thread;
 
 pub use device::{open_packet_socket, open_tun, sniff};
 pub use ending::{end_process, unmount};
-pub use error::TestbedError;
+pub use error::KernelError;
 pub use ethernet::{enter_network, interface_index, switch_offloads_off};
 pub use facts::{FileSystem, clock_resolution, file_system, known_tcp_options, tick};
-pub use guardian::Guardian;
 pub use lock::{Lock, lock_file};
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,
@@ -40,8 +39,8 @@ pub use process::{
     user_and_group, wake_in_time,
 };
 pub use readiness::{Poll, Ready};
-pub use run_name::{NotARun, RunName};
-pub use search::{Leftover, LeftoverKind, Places, find_names, remove_leftover};
+pub use reaper::Reaper;
+pub use run_name::{RunName, RunNameError};
 pub use session::{
     End, await_child, become_user, begin_process_namespace, bind_file, device_name,
     enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
@@ -55,6 +54,7 @@ pub use socket::{
     transmit_file,
 };
 pub use socket::{read_plain, write_plain};
+pub use stale::{CleanupPaths, StaleKind, StaleResource, find_stale, remove_stale};
 pub use stream::{accept_connection, discard, reset_at_close, socket_address, tcp_socket};
 pub use thread::{
     enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
@@ -64,12 +64,12 @@ pub use thread::{
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The result of a call that must not fail.
-fn checked(attempt: &str, result: i64) -> Result<i64, TestbedError> {
+fn checked(attempt: &str, result: i64) -> Result<i64, KernelError> {
     if result >= 0 {
         return Ok(result);
     }
     let error = std::io::Error::last_os_error();
-    Err(TestbedError::System {
+    Err(KernelError::System {
         attempt: attempt.to_owned(),
         reason: error.to_string(),
         errno: error.raw_os_error().unwrap_or(0),
@@ -77,7 +77,7 @@ fn checked(attempt: &str, result: i64) -> Result<i64, TestbedError> {
 }
 
 /// The descriptor that a call has just opened.
-fn owned(attempt: &str, descriptor: i32) -> Result<OwnedFd, TestbedError> {
+fn owned(attempt: &str, descriptor: i32) -> Result<OwnedFd, KernelError> {
     checked(attempt, i64::from(descriptor))?;
     // SAFETY: the call before has just opened it, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })

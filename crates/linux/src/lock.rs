@@ -1,7 +1,7 @@
 //! Locks of files, which end with their holder however that ends.
 
 use super::checked;
-use crate::TestbedError;
+use crate::KernelError;
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
 
@@ -17,7 +17,7 @@ pub enum Lock {
 }
 
 /// Locks a file until it is closed. That there are others is an error of [`Lock::AloneAtOnce`].
-pub fn lock_file(file: &File, lock: Lock) -> Result<(), TestbedError> {
+pub fn lock_file(file: &File, lock: Lock) -> Result<(), KernelError> {
     let operation = match lock {
         Lock::Alone => libc::LOCK_EX,
         Lock::AloneAtOnce => libc::LOCK_EX | libc::LOCK_NB,

@@ -4,7 +4,7 @@
 //! which they are root. The namespace ends with the process and with whoever holds its TUN device.
 
 use crate as sys;
-use crate::TestbedError;
+use crate::KernelError;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const NAMES: &str = "/run/netns";
 pub fn enter_host_namespace() -> Result<(), String> {
     let refused = match sys::leave_network() {
         Ok(()) => return Ok(()),
-        Err(TestbedError::System { errno: libc::EPERM, .. }) => {
+        Err(KernelError::System { errno: libc::EPERM, .. }) => {
             let (user, group) = sys::user_and_group();
             match sys::leave_user_and_network() {
                 Ok(()) => return become_root(user, group),
@@ -26,14 +26,14 @@ pub fn enter_host_namespace() -> Result<(), String> {
         }
         Err(error) => error,
     };
-    Err(format!("{refused}{}", what_forbids()))
+    Err(format!("{refused}{}", forbidden_by()))
 }
 
 /// Maps the one who started the process to root of the new user namespace.
 fn become_root(user: u32, group: u32) -> Result<(), String> {
     let write = |path: &str, text: String| {
         fs::write(path, text).map_err(|error| {
-            format!("become root of a user namespace ({path}): {error}{}", what_forbids())
+            format!("become root of a user namespace ({path}): {error}{}", forbidden_by())
         })
     };
     write("/proc/self/setgroups", "deny".to_owned())?;
@@ -42,7 +42,7 @@ fn become_root(user: u32, group: u32) -> Result<(), String> {
 }
 
 /// The machine's settings that forbid user namespaces, as far as any does.
-fn what_forbids() -> String {
+fn forbidden_by() -> String {
     const SWITCHES: [(&str, &str, &str); 3] = [
         ("kernel.unprivileged_userns_clone", "0", "1"),
         ("user.max_user_namespaces", "0", "15000"),
@@ -141,8 +141,8 @@ pub fn shell(text: &str, folder: Option<&Path>) -> std::io::Result<Output> {
 }
 
 /// Commands of `/bin/sh` in this thread's namespace, up to the first that fails.
-pub fn shell_checked(text: &str) -> Result<(), TestbedError> {
-    let failed = |reason: String| TestbedError::Command { command: text.to_owned(), reason };
+pub fn shell_checked(text: &str) -> Result<(), KernelError> {
+    let failed = |reason: String| KernelError::Command { command: text.to_owned(), reason };
     let output =
         shell(&format!("set -e\n{text}"), None).map_err(|error| failed(error.to_string()))?;
     if output.status.success() {

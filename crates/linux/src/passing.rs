@@ -2,7 +2,7 @@
 
 use super::checked;
 use super::socket::{Buffer, Message, Transfer, receive_message, send_message};
-use crate::TestbedError;
+use crate::KernelError;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// Sends all of `bytes`, which a socket's buffer takes at once, and the descriptor.
@@ -10,7 +10,7 @@ pub fn send_with_descriptor(
     socket: impl AsFd,
     bytes: &[u8],
     descriptor: impl AsFd,
-) -> Result<(), TestbedError> {
+) -> Result<(), KernelError> {
     let number = descriptor.as_fd().as_raw_fd().to_ne_bytes().to_vec();
     let mut message = Message {
         transfer: Transfer { buffers: vec![Buffer::Bytes(bytes.to_vec())] },

@@ -1,19 +1,19 @@
 //! What a process may ask for itself: namespaces, limits, names, and to end with its parent.
 
 use super::checked;
-use crate::TestbedError;
+use crate::KernelError;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 
 /// A fresh network namespace for this process.
-pub fn leave_network() -> Result<(), TestbedError> {
+pub fn leave_network() -> Result<(), KernelError> {
     // SAFETY: takes no pointers.
     let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
     checked("make a network namespace", i64::from(result)).map(|_| ())
 }
 
 /// Fresh user and network namespaces for this process, which must have one thread only.
-pub fn leave_user_and_network() -> Result<(), TestbedError> {
+pub fn leave_user_and_network() -> Result<(), KernelError> {
     // SAFETY: takes no pointers.
     let result = unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) };
     checked("make a user namespace", i64::from(result)).map(|_| ())
@@ -27,14 +27,14 @@ pub fn user_and_group() -> (u32, u32) {
 
 /// Lets the kernel kill this process when the thread that started it ends, whose process alone holds
 /// the other end of `socket`. That it has ended already is an error.
-pub fn die_with_parent(socket: &UnixStream) -> Result<(), TestbedError> {
+pub fn die_with_parent(socket: &UnixStream) -> Result<(), KernelError> {
     // SAFETY: takes no pointers.
     let result = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
     checked("ask to end with the parent", i64::from(result))?;
     // A process that ends closes what it has open before its children are told: whoever was not
     // told, because it asked too late, finds the socket closed.
     if is_abandoned(socket) {
-        return Err(TestbedError::System {
+        return Err(KernelError::System {
             attempt: "ask to end with the parent".to_owned(),
             reason: "it has ended already".to_owned(),
             errno: libc::ESRCH,

@@ -2,7 +2,7 @@
 
 use super::socket;
 use super::{checked, owned};
-use crate::TestbedError;
+use crate::KernelError;
 use fairwind_units::Span;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -31,7 +31,7 @@ impl Ready {
 
 impl Poll {
     /// Takes up to `at_once` events per wait.
-    pub fn new(at_once: usize) -> Result<Self, TestbedError> {
+    pub fn new(at_once: usize) -> Result<Self, KernelError> {
         let raw = socket::epoll_create(libc::EPOLL_CLOEXEC);
         let epoll = owned("make an epoll descriptor", i32::try_from(raw.value).unwrap_or(-1))?;
         let nothing = libc::epoll_event { events: 0, u64: 0 };
@@ -42,7 +42,7 @@ impl Poll {
     }
 
     /// Watches a descriptor for `events`, which are reported with `token`.
-    pub fn add(&self, descriptor: impl AsFd, token: u64, events: i32) -> Result<(), TestbedError> {
+    pub fn add(&self, descriptor: impl AsFd, token: u64, events: i32) -> Result<(), KernelError> {
         self.control(libc::EPOLL_CTL_ADD, descriptor, token, events)
     }
 
@@ -52,7 +52,7 @@ impl Poll {
         descriptor: impl AsFd,
         token: u64,
         events: i32,
-    ) -> Result<(), TestbedError> {
+    ) -> Result<(), KernelError> {
         self.control(libc::EPOLL_CTL_MOD, descriptor, token, events)
     }
 
@@ -62,7 +62,7 @@ impl Poll {
         descriptor: impl AsFd,
         token: u64,
         events: i32,
-    ) -> Result<(), TestbedError> {
+    ) -> Result<(), KernelError> {
         let raw = socket::epoll_control(
             self.epoll.as_raw_fd(),
             operation,

@@ -31,7 +31,7 @@ pub struct RunName {
 /// A name that is not of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not the name of a run: expected fairwind-PROCESS.STARTED.COUNT and what it belongs to")]
-pub struct NotARun;
+pub struct RunNameError;
 
 impl RunName {
     /// A name for a run of this process.
@@ -67,19 +67,19 @@ impl fmt::Display for RunName {
 }
 
 impl FromStr for RunName {
-    type Err = NotARun;
+    type Err = RunNameError;
 
     /// Reads the run from its own name, or from that of something of its.
-    fn from_str(name: &str) -> Result<Self, NotARun> {
-        let rest = name.strip_prefix(PREFIX).ok_or(NotARun)?;
+    fn from_str(name: &str) -> Result<Self, RunNameError> {
+        let rest = name.strip_prefix(PREFIX).ok_or(RunNameError)?;
         let run = rest.split('-').next().unwrap_or(rest);
         let mut parts = run.split('.');
-        let mut part = || parts.next().ok_or(NotARun);
-        let process = part()?.parse().map_err(|_| NotARun)?;
-        let started = u64::from_str_radix(part()?, 16).map_err(|_| NotARun)?;
-        let count = part()?.parse().map_err(|_| NotARun)?;
+        let mut part = || parts.next().ok_or(RunNameError);
+        let process = part()?.parse().map_err(|_| RunNameError)?;
+        let started = u64::from_str_radix(part()?, 16).map_err(|_| RunNameError)?;
+        let count = part()?.parse().map_err(|_| RunNameError)?;
         if parts.next().is_some() {
-            return Err(NotARun);
+            return Err(RunNameError);
         }
         Ok(Self { process, started, count })
     }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(run.of("thin-sender").parse(), Ok(run));
         assert_eq!(run.of("a/b c"), format!("{run}-a-b-c"));
         for foreign in ["default", "fairwind-lab", "fairwind-1.2", "fairwind-1.2.3.4-x"] {
-            assert_eq!(foreign.parse::<RunName>(), Err(NotARun), "{foreign}");
+            assert_eq!(foreign.parse::<RunName>(), Err(RunNameError), "{foreign}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! it, an end that is noticed, and descriptors that travel between processes.
 
 use super::{checked, owned};
-use crate::TestbedError;
+use crate::KernelError;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Lets the next process that this one starts be the first of a process namespace of its own; when
 /// that first process ends, the kernel ends all others in it.
-pub fn begin_process_namespace() -> Result<(), TestbedError> {
+pub fn begin_process_namespace() -> Result<(), KernelError> {
     // SAFETY: takes no pointers.
     let result = unsafe { libc::unshare(libc::CLONE_NEWPID) };
     checked("make a process namespace", i64::from(result)).map(|_| ())
@@ -18,7 +18,7 @@ pub fn begin_process_namespace() -> Result<(), TestbedError> {
 
 /// Moves this process, which has one thread, into fresh network and mount namespaces. What is
 /// mounted elsewhere later still shows in it, and nothing of what it mounts shows elsewhere.
-pub fn enter_new_network_and_mounts() -> Result<(), TestbedError> {
+pub fn enter_new_network_and_mounts() -> Result<(), KernelError> {
     // SAFETY: takes no pointers.
     let result = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS) };
     checked("make network and mount namespaces", i64::from(result))?;
@@ -26,18 +26,18 @@ pub fn enter_new_network_and_mounts() -> Result<(), TestbedError> {
 }
 
 /// Mounts a view of this process namespace's processes.
-pub fn mount_proc() -> Result<(), TestbedError> {
+pub fn mount_proc() -> Result<(), KernelError> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     mount(Some(Path::new("proc")), Path::new("/proc"), Some(c"proc"), flags)
 }
 
 /// Mounts the file system in which eBPF programs have names.
-pub fn mount_programs(target: &Path) -> Result<(), TestbedError> {
+pub fn mount_programs(target: &Path) -> Result<(), KernelError> {
     mount(Some(Path::new("bpf")), target, Some(c"bpf"), 0)
 }
 
 /// Lets `file` stand in the place of `target`, in this mount namespace.
-pub fn bind_file(file: &Path, target: &Path) -> Result<(), TestbedError> {
+pub fn bind_file(file: &Path, target: &Path) -> Result<(), KernelError> {
     mount(Some(file), target, None, libc::MS_BIND)
 }
 
@@ -46,7 +46,7 @@ fn mount(
     target: &Path,
     kind: Option<&std::ffi::CStr>,
     flags: libc::c_ulong,
-) -> Result<(), TestbedError> {
+) -> Result<(), KernelError> {
     let text = |path: &Path| {
         use std::os::unix::ffi::OsStrExt;
         CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
@@ -87,7 +87,7 @@ pub fn heed_signals() {
 }
 
 /// The user that a program runs as.
-pub fn become_user(name: &str, user: u32, group: u32) -> Result<(), TestbedError> {
+pub fn become_user(name: &str, user: u32, group: u32) -> Result<(), KernelError> {
     let name_text = CString::new(name).unwrap_or_default();
     // SAFETY: the name is a C string that lives over the call.
     let groups = unsafe { libc::initgroups(name_text.as_ptr(), group) };
@@ -111,7 +111,7 @@ pub struct Ended {
 }
 
 /// Waits until a child ends.
-pub fn await_child() -> Result<Ended, TestbedError> {
+pub fn await_child() -> Result<Ended, KernelError> {
     loop {
         let mut status = 0;
         // SAFETY: the status lives over the call.
@@ -131,7 +131,7 @@ pub fn await_child() -> Result<Ended, TestbedError> {
 }
 
 /// A descriptor that becomes readable when a process ends.
-pub fn watch_process(process: u32) -> Result<OwnedFd, TestbedError> {
+pub fn watch_process(process: u32) -> Result<OwnedFd, KernelError> {
     // SAFETY: takes no pointers.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
     owned(&format!("watch process {process}"), RawFd::try_from(descriptor).unwrap_or(-1))
@@ -165,7 +165,7 @@ pub fn wait_for_end(process: &OwnedFd, socket: &UnixStream) -> End {
 }
 
 /// The socket that a process was handed as a descriptor; children do not inherit it.
-pub fn inherited_socket(descriptor: RawFd) -> Result<UnixStream, TestbedError> {
+pub fn inherited_socket(descriptor: RawFd) -> Result<UnixStream, KernelError> {
     // SAFETY: takes no pointers.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
     checked("take the socket of the process that started this one", i64::from(flags))?;
@@ -174,19 +174,19 @@ pub fn inherited_socket(descriptor: RawFd) -> Result<UnixStream, TestbedError> {
 }
 
 /// A copy of a descriptor that children inherit.
-pub fn inheritable(descriptor: &impl AsRawFd) -> Result<OwnedFd, TestbedError> {
+pub fn inheritable(descriptor: &impl AsRawFd) -> Result<OwnedFd, KernelError> {
     // SAFETY: takes no pointers.
     let copy = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_DUPFD, 3) };
     owned("hand a descriptor to a child", copy)
 }
 
 /// Sends one byte with a descriptor.
-pub fn send_descriptor(socket: &UnixStream, descriptor: &OwnedFd) -> Result<(), TestbedError> {
+pub fn send_descriptor(socket: &UnixStream, descriptor: &OwnedFd) -> Result<(), KernelError> {
     super::send_with_descriptor(socket, &[0], descriptor)
 }
 
 /// What the kernel calls a TUN device.
-pub fn device_name(device: &OwnedFd) -> Result<String, TestbedError> {
+pub fn device_name(device: &OwnedFd) -> Result<String, KernelError> {
     // SAFETY: all zero is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     // SAFETY: `TUNGETIFF` fills in an `ifreq`, which lives over the call.

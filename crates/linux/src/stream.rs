@@ -2,7 +2,7 @@
 
 use super::socket::{self, Raw};
 use super::{checked, owned};
-use crate::TestbedError;
+use crate::KernelError;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -30,7 +30,7 @@ pub fn socket_address(address: SocketAddr) -> Vec<u8> {
 }
 
 /// A TCP socket of the address's version that never waits.
-pub fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, TestbedError> {
+pub fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, KernelError> {
     let domain = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     let raw = socket::socket(domain, kind, libc::IPPROTO_TCP);
@@ -38,7 +38,7 @@ pub fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, TestbedError> {
 }
 
 /// The next connection that waits at a listening socket.
-pub fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, TestbedError> {
+pub fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, KernelError> {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     let raw = socket::accept(listener.as_fd().as_raw_fd(), flags);
     match raw.errno {

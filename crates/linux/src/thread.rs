@@ -1,12 +1,12 @@
 //! Threads, namespaces, clocks, waiting.
 
 use super::checked;
-use crate::TestbedError;
+use crate::KernelError;
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsRawFd;
 
 /// Moves this thread, and what it starts, into a fresh network namespace.
-pub fn enter_new_network() -> Result<(), TestbedError> {
+pub fn enter_new_network() -> Result<(), KernelError> {
     // SAFETY: takes no pointers; it changes this thread's namespace alone.
     let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
     checked("enter a new network namespace", i64::from(result)).map(|_| ())

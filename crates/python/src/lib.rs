@@ -271,7 +271,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_testbed(module)?;
     module.add_function(wrap_pyfunction!(machine::capabilities, module)?)?;
     module.add_function(wrap_pyfunction!(machine::kernel_obstacle, module)?)?;
-    module.add_function(wrap_pyfunction!(machine::leftovers, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::cleanup, module)?)?;
     module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
     module.add_function(wrap_pyfunction!(writes::captured_writes, module)?)?;
     module.add_function(wrap_pyfunction!(controls::built_in_controls, module)?)?;

@@ -7,28 +7,28 @@ use serde_json::Value;
 #[cfg(target_os = "linux")]
 mod linux {
     use fairwind_kernel_settings as settings;
-    use fairwind_linux::Places;
+    use fairwind_linux::CleanupPaths;
     use fairwind_testbed::capabilities;
-    use fairwind_testbed::leftovers::{find, remove};
+    use fairwind_testbed::cleanup::{find, remove};
     use serde_json::{Value, json};
 
     pub(super) fn capabilities() -> Value {
-        json!(capabilities::gather())
+        json!(capabilities::probe())
     }
 
     pub(super) fn obstacle() -> Option<String> {
         capabilities::obstacle()
     }
 
-    pub(super) fn leftovers(removes: bool) -> Value {
-        let told = |leftover| {
-            let problem = if removes { remove(&leftover).err() } else { None };
+    pub(super) fn cleanup(removes: bool) -> Value {
+        let told = |resource| {
+            let problem = if removes { remove(&resource).err() } else { None };
             json!({
-                "what": leftover.to_string(),
+                "what": resource.to_string(),
                 "problem": problem.map(|error| error.to_string()),
             })
         };
-        find(&Places::usual()).into_iter().map(told).collect()
+        find(&CleanupPaths::usual()).into_iter().map(told).collect()
     }
 
     pub(super) fn kernel_settings() -> Value {
@@ -48,7 +48,7 @@ mod linux {
         Some("experiments on the kernel need Linux".to_owned())
     }
 
-    pub(super) fn leftovers(_: bool) -> Value {
+    pub(super) fn cleanup(_: bool) -> Value {
         Value::Array(Vec::new())
     }
 
@@ -76,8 +76,8 @@ pub(crate) fn kernel_obstacle(py: Python<'_>) -> Option<String> {
 /// What runs have left that live no more, removed if that is asked for: `what`, `problem`.
 #[pyfunction]
 #[pyo3(signature = (*, remove))]
-pub(crate) fn leftovers(py: Python<'_>, remove: bool) -> String {
-    text(py, || linux::leftovers(remove))
+pub(crate) fn cleanup(py: Python<'_>, remove: bool) -> String {
+    text(py, || linux::cleanup(remove))
 }
 
 /// What the kernel is told for each key of a scenario's `tcp` table: `name`, `told`, `limits`.

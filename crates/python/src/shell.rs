@@ -12,7 +12,7 @@ mod linux {
     use crate::{Failure, capture_files, errors, guarded};
     use fairwind_hosts::HostCommand;
     use fairwind_scenario::Experiment;
-    use fairwind_shell::{self as shell, Opened, Outcome, ShellPlan, User};
+    use fairwind_shell::{self as shell, Outcome, ShellAddresses, ShellPlan, User};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use std::net::IpAddr;
@@ -54,13 +54,13 @@ mod linux {
             program: words.next().unwrap_or_default().into(),
             arguments: words.map(Into::into).collect(),
         };
-        let tell = |all: &Opened| Python::attach(|py| tell(py, &opened, all));
+        let tell = |all: &ShellAddresses| Python::attach(|py| tell(py, &opened, all));
         let run = || Ok(shell::run(&plan, &command, files, tell)?);
         let outcome = py.detach(|| guarded(plan.seed, run));
         told(py, &outcome.map_err(|failure| failed(&failure, asked.folder))?)
     }
 
-    fn tell(py: Python<'_>, opened: &Py<PyAny>, all: &Opened) {
+    fn tell(py: Python<'_>, opened: &Py<PyAny>, all: &ShellAddresses) {
         let told = (texts(&all.outside), texts(&all.inside), all.remarks.clone());
         // A caller that cannot be told is not a reason to do without the program.
         if let Err(error) = opened.call1(py, told) {

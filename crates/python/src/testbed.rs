@@ -6,7 +6,7 @@ use crate::{Failure, errors, guarded};
 use fairwind_hosts::{self as host, HostCommand};
 use fairwind_kernel_settings::controls::ControlObject;
 use fairwind_scenario::Experiment;
-use fairwind_testbed::{KernelRun, RunError, Verdict};
+use fairwind_testbed::{CheckReport, KernelRun, RunError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
@@ -77,7 +77,7 @@ pub(crate) fn check_on_kernel(
     let experiment = experiment(experiment_json)?;
     let controls = objects(controls);
     let checked = py.detach(|| fairwind_testbed::check(&experiment, &controls));
-    let Verdict { refusals, remarks } = checked;
+    let CheckReport { refusals, remarks } = checked;
     let refusals: Vec<_> = refusals
         .iter()
         .map(|refusal| {

@@ -8,7 +8,7 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `journal` | what an observer writes down, in batches |
+//! | `observations` | what an observer writes down, in batches |
 //! | `merge` | batches of many observers in the order of instants |
 //! | `recorder` | the thread: measures and captures |
 
@@ -17,9 +17,9 @@
     reason = "the variants of the error types say when they occur"
 )]
 
-mod journal;
 mod merge;
+mod observations;
 mod recorder;
 
-pub use journal::{FirstEnd, Journal, Measured, NewFlow, Sight};
-pub use recorder::{RecordError, Recorded, Recorder, RecorderParts};
+pub use observations::{FirstEnd, MeasuredPacket, NewFlow, ObservationPoint, ObservationWriter};
+pub use recorder::{Recorder, RecorderError, RecorderOutput, RecorderParts};

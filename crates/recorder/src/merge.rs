@@ -6,7 +6,7 @@
 //!
 //! Cost per entry: a comparison; per change of the observer one look at each.
 
-use super::journal::{Batch, Dispatch, Entry};
+use super::observations::{Batch, Dispatch, Entry};
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -131,7 +131,7 @@ impl Merge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::Fact;
+    use super::super::observations::RecordedEvent;
     use super::*;
     use fairwind_measure::{FlowId, Observation};
 
@@ -139,7 +139,7 @@ mod tests {
     fn dispatch(source: usize, entries: &[(u64, u32)], complete_until: u64) -> Dispatch {
         let entry = |&(at, number): &(u64, u32)| Entry {
             at: Instant::from_millis(at),
-            fact: Fact::Observed(Observation::Timeout { flow: FlowId(number) }),
+            event: RecordedEvent::Observed(Observation::Timeout { flow: FlowId(number) }),
         };
         let entries = entries.iter().map(entry).collect();
         let complete_until = match complete_until {
@@ -151,8 +151,8 @@ mod tests {
 
     fn given(merge: &mut Merge) -> Vec<u32> {
         let mut numbers = Vec::new();
-        let number = |_: &Batch, entry: &Entry| match entry.fact {
-            Fact::Observed(Observation::Timeout { flow }) => numbers.push(flow.0),
+        let number = |_: &Batch, entry: &Entry| match entry.event {
+            RecordedEvent::Observed(Observation::Timeout { flow }) => numbers.push(flow.0),
             _ => unreachable!("nothing else was written"),
         };
         merge.give_out(number, |_, _| {});

@@ -1,9 +1,10 @@
 //! The thread that measures and captures what observers tell.
 
-use super::journal::{
-    Batch, Dispatch, Entry, Fact, FirstEnd, Journal, NewFlow, PacketSeen, Sight, UsedBatches,
-};
 use super::merge::Merge;
+use super::observations::{
+    Batch, Dispatch, Entry, FirstEnd, NewFlow, ObservationPoint, ObservationWriter, PacketSeen,
+    RecordedEvent, UsedBatches,
+};
 use fairwind_assembly::CaptureWriters;
 use fairwind_capture::{CaptureError, InterfaceId};
 use fairwind_linux as linux;
@@ -41,7 +42,7 @@ pub struct RecorderParts {
 
 /// What was recorded.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecorderOutput {
     /// What was measured.
     pub tables: Tables,
     /// What held senders back, of those of which an account was told, by the numbers of their flows.
@@ -51,7 +52,7 @@ pub struct Recorded {
 /// Why a record is not whole.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RecordError {
+pub enum RecorderError {
     /// A capture could not be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
@@ -76,7 +77,7 @@ pub enum RecordError {
 
 /// A thread at work.
 pub struct Recorder {
-    thread: JoinHandle<Result<Recorded, RecordError>>,
+    thread: JoinHandle<Result<RecorderOutput, RecorderError>>,
     failed: Arc<AtomicBool>,
     /// When counting stops, in nanoseconds.
     end: Arc<AtomicU64>,
@@ -88,7 +89,7 @@ impl Recorder {
     pub fn start(
         parts: RecorderParts,
         others: &[String],
-    ) -> std::io::Result<(Self, Journal, Vec<Journal>)> {
+    ) -> std::io::Result<(Self, ObservationWriter, Vec<ObservationWriter>)> {
         Self::start_with_room(parts, others, MOST_HELD)
     }
 
@@ -96,16 +97,16 @@ impl Recorder {
         parts: RecorderParts,
         others: &[String],
         most_held: usize,
-    ) -> std::io::Result<(Self, Journal, Vec<Journal>)> {
+    ) -> std::io::Result<(Self, ObservationWriter, Vec<ObservationWriter>)> {
         let (output, input) = sync_channel(MOST_WAITING);
         let mut used = Vec::with_capacity(1 + others.len());
-        let mut journal = |source| {
+        let mut observations = |source| {
             let batches = UsedBatches::default();
             used.push(batches.clone());
-            Journal::new(source, output.clone(), batches, parts.snap.clone())
+            ObservationWriter::new(source, output.clone(), batches, parts.snap.clone())
         };
-        let router = journal(0);
-        let journals = (1..=others.len()).map(journal).collect();
+        let router = observations(0);
+        let journals = (1..=others.len()).map(observations).collect();
         drop(output);
         let failed = Arc::new(AtomicBool::new(false));
         let recording = Recording {
@@ -127,7 +128,7 @@ impl Recorder {
     }
 
     /// Lets the measurement end at `end`, unless it ends earlier by itself; to be said before the
-    /// last journal is finished.
+    /// last writer is finished.
     pub fn end_at(&self, end: Instant) {
         self.end.fetch_min(end.as_nanos(), Ordering::Relaxed);
     }
@@ -139,11 +140,11 @@ impl Recorder {
     }
 
     /// Waits until everything that was told has been recorded; all journals must be finished.
-    pub fn finish(self) -> Result<Recorded, RecordError> {
+    pub fn finish(self) -> Result<RecorderOutput, RecorderError> {
         self.thread.join().unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(RecordError::Thread(text.unwrap_or_else(|| "no reason was given".to_owned())))
+            Err(RecorderError::Thread(text.unwrap_or_else(|| "no reason was given".to_owned())))
         })
     }
 }
@@ -173,7 +174,7 @@ impl Recording {
         input: &Receiver<Dispatch>,
         used: &[UsedBatches],
         end: &AtomicU64,
-    ) -> Result<Recorded, RecordError> {
+    ) -> Result<RecorderOutput, RecorderError> {
         linux::give_way();
         let mut merge = Merge::new(used.len());
         while !merge.is_finished() {
@@ -202,23 +203,23 @@ impl Recording {
         let account = |(flow, counts)| self.collector.sender_row(flow, end, counts);
         let mut senders: Vec<SenderRow> = self.accounts.into_iter().filter_map(account).collect();
         senders.sort_by_key(SenderRow::flow);
-        Ok(Recorded { tables: self.collector.finish(end), senders })
+        Ok(RecorderOutput { tables: self.collector.finish(end), senders })
     }
 
     #[cold]
-    fn behind(&self, merge: &Merge) -> RecordError {
+    fn behind(&self, merge: &Merge) -> RecorderError {
         let (place, behind) = merge.hindmost();
         let observer = self.observers[place].clone();
-        RecordError::Behind { observer, behind, held_mib: merge.held_bytes() >> 20 }
+        RecorderError::Behind { observer, behind, held_mib: merge.held_bytes() >> 20 }
     }
 
     #[inline]
     fn record(&mut self, batch: &Batch, entry: &Entry) {
-        match &entry.fact {
-            Fact::Packet(seen) => self.record_packet(entry.at, batch, seen),
-            Fact::Flow(flow) => self.add_flow(flow),
-            Fact::Account(flow, counts) => self.accounts.push((*flow, *counts)),
-            Fact::Observed(observation) => self.collector.observe(entry.at, *observation),
+        match &entry.event {
+            RecordedEvent::Packet(seen) => self.record_packet(entry.at, batch, seen),
+            RecordedEvent::Flow(flow) => self.add_flow(flow),
+            RecordedEvent::Account(flow, counts) => self.accounts.push((*flow, *counts)),
+            RecordedEvent::Observed(observation) => self.collector.observe(entry.at, *observation),
         }
     }
 
@@ -233,15 +234,15 @@ impl Recording {
     fn record_packet(&mut self, at: Instant, batch: &Batch, seen: &PacketSeen) {
         let segment = &batch.segments[seen.segment];
         let PacketSeen { flow, direction, wire_bytes, .. } = *seen;
-        match seen.sight {
-            Sight::Departs => {
+        match seen.point {
+            ObservationPoint::Departure => {
                 let sent = Observation::Sent { flow, direction, segment, wire_bytes };
                 self.collector.observe(at, sent);
                 if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
                     self.on_syn(at, seen, segment.sequence);
                 }
             }
-            Sight::Arrives => {
+            ObservationPoint::Arrival => {
                 let received = Observation::Received { flow, direction, segment, wire_bytes };
                 self.collector.observe(at, received);
             }
@@ -275,7 +276,7 @@ impl Captures {
             return;
         }
         // Data departs from the sender's side, and ACKs arrive there.
-        let departs = seen.sight == Sight::Departs;
+        let departs = seen.point == ObservationPoint::Departure;
         let at_data_sender = departs == (seen.direction == Direction::Forward);
         let at_sender = at_data_sender == (first == FirstEnd::Sender);
         let writer = if at_sender { &mut self.writers.sender } else { &mut self.writers.receiver };
@@ -284,7 +285,7 @@ impl Captures {
         }
     }
 
-    fn finish(self) -> Result<(), RecordError> {
+    fn finish(self) -> Result<(), RecorderError> {
         if let Some(error) = self.error {
             return Err(error.into());
         }
@@ -305,7 +306,7 @@ mod tests {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
         };
-        let (recorder, mut journal, _) = Recorder::start(parts, &[]).expect("a thread");
+        let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
         assert!(!recorder.has_failed());
         let nowhere = FlowDescription {
             group: 7,
@@ -315,9 +316,9 @@ mod tests {
             seen_at: ObservationPoints::EVERYWHERE,
         };
         let flow = NewFlow { description: nowhere, first: FirstEnd::Sender };
-        journal.on_flow(Instant::ZERO, FlowId(0), flow, 0);
-        journal.tell(Instant::from_secs(1));
-        // The journal is not finished: without a panic the thread would wait for more.
+        observations.on_flow(Instant::ZERO, FlowId(0), flow, 0);
+        observations.tell(Instant::from_secs(1));
+        // The writer is not finished: without a panic the thread would wait for more.
         for _ in 0..10_000 {
             if recorder.has_failed() {
                 break;
@@ -346,13 +347,13 @@ mod tests {
         };
         let parts =
             RecorderParts { settings, captures: CaptureWriters::default(), snap: Vec::new() };
-        let (recorder, mut journal, _) = Recorder::start(parts, &[]).expect("a thread");
+        let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
         let busy =
             |seconds| SenderCounts { busy: Span::from_secs(seconds), ..SenderCounts::default() };
         for (flow, seconds) in [(1, 3), (0, 8)] {
-            journal.on_account(Instant::from_secs(9), FlowId(flow), busy(seconds));
+            observations.on_account(Instant::from_secs(9), FlowId(flow), busy(seconds));
         }
-        journal.finish();
+        observations.finish();
         let table = senders_table(&recorder.finish().expect("a record").senders);
         let column = |name: &str| match table.column(name).expect("a column") {
             Values::F64(values) => values.clone(),

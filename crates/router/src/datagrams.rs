@@ -4,7 +4,7 @@ use fairwind_assembly::DatagramPlan;
 use fairwind_hosts::number_of;
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::NodeId;
-use fairwind_recorder::Measured;
+use fairwind_recorder::MeasuredPacket;
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Segment, TrafficClass};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const IS_FRAGMENT: u16 = 0x3fff;
 type Ends = (Addresses, u16, u16);
 
 /// The streams of datagrams of an experiment.
-pub(super) struct PlannedDatagrams {
+pub(super) struct DatagramTable {
     streams: HashMap<Ends, Stream>,
     /// The numbers that their next datagrams should have, by the streams' places.
     expected: Vec<u64>,
@@ -42,7 +42,7 @@ struct Stream {
 /// A datagram of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundDatagram {
-    pub(super) measured: Measured,
+    pub(super) measured: MeasuredPacket,
     /// Length of its IP packet.
     pub(super) packet_bytes: u32,
     /// The hosts that it comes from and is for.
@@ -53,7 +53,7 @@ pub(super) struct FoundDatagram {
     number: Option<u64>,
 }
 
-impl PlannedDatagrams {
+impl DatagramTable {
     pub(super) fn new(plans: &[DatagramPlan]) -> Self {
         let stream = |(place, plan): (usize, &DatagramPlan)| {
             let ends = (plan.addresses, plan.sender_port, plan.receiver_port);
@@ -96,7 +96,7 @@ impl PlannedDatagrams {
         };
         let (flow, direction) = (stream.flow, Direction::Forward);
         Some(FoundDatagram {
-            measured: Measured { flow, direction, segment, is_datagram: true },
+            measured: MeasuredPacket { flow, direction, segment, is_datagram: true },
             packet_bytes: ip.packet_bytes,
             hosts: (stream.sender, stream.receiver),
             place: stream.place,
@@ -196,7 +196,7 @@ mod tests {
     fn a_datagram_is_its_streams_whatever_the_version_and_however_much_of_it_is_told() {
         for (ip_version, packet_bytes) in [(4, 128), (6, 148)] {
             let plans = plans(ip_version);
-            let planned = PlannedDatagrams::new(&plans);
+            let planned = DatagramTable::new(&plans);
             for plan in &plans {
                 let packet = packet(plan);
                 for seen in [&packet[..], &packet[..60]] {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn datagrams_that_never_came_out_of_their_host_are_known_by_the_numbers_of_those_behind_them() {
         let plans = plans(4);
-        let mut planned = PlannedDatagrams::new(&plans);
+        let mut planned = DatagramTable::new(&plans);
         for (plan, number, missing) in
             [(0, 0_u64, 0), (0, 1, 0), (0, 4, 2), (1, 3, 5), (0, 5, 5), (1, 4, 5)]
         {
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn what_is_no_whole_datagram_of_a_stream_is_none() {
         let plans = plans(4);
-        let planned = PlannedDatagrams::new(&plans);
+        let planned = DatagramTable::new(&plans);
         let with = |place: usize, value: u8| {
             let mut packet = packet(&plans[0]);
             packet[place] = value;

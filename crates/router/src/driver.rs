@@ -1,17 +1,17 @@
 //! The loop that drives a network in real time.
 
 use super::buffers::{BufferId, Buffers};
-use super::damage::turn_a_bit;
+use super::classifier::{Classification, Classifier};
+use super::corruption::flip_bit;
 use super::header::header_of;
 use super::packet::RoutedPacket;
-use super::sorter::{Sorted, Sorter};
 use super::tap::RouterTap;
 use fairwind_assembly::{Damage, DelayQueue, QueueMap};
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_linux::{self as linux, Poll};
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
-use fairwind_recorder::{Journal, Sight};
+use fairwind_recorder::{ObservationPoint, ObservationWriter};
 use fairwind_scenario::Experiment;
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_wire::bytes::mark_congestion;
@@ -25,8 +25,8 @@ const MOST_AT_ONCE: u64 = 32;
 /// Bound of the 99th percentile of the lateness, unless a packet takes long on the bottleneck.
 pub const LATENESS_BOUND: Span = Span::from_micros(200);
 
-/// The router looks at its switch, and lets the record know how far it has come, this often.
-const GLANCE: Span = Span::from_millis(5);
+/// How often the router checks whether it is stopped, and reports its progress to the recorder.
+const POLL_INTERVAL: Span = Span::from_millis(5);
 
 /// Part of a full packet's time on the bottleneck that lateness may be.
 const LATENESS_PART: u64 = 10;
@@ -61,9 +61,9 @@ pub struct RouterParts<S> {
     /// Devices of the hosts.
     pub ports: Vec<Port>,
     /// Finds the flow of a packet.
-    pub sorter: S,
+    pub classifier: S,
     /// Who is told what happens.
-    pub journal: Journal,
+    pub observations: ObservationWriter,
     /// Largest IP packet in bytes.
     pub mtu: usize,
     /// What the 99th percentile of the lateness may be.
@@ -72,13 +72,13 @@ pub struct RouterParts<S> {
 
 /// How others start and stop a router.
 #[derive(Debug, Clone)]
-pub struct RouterSwitch {
+pub struct RouterControl {
     /// The run's origin by the machine's clock, in nanoseconds; far away until it is known.
     origin: Arc<AtomicU64>,
     stopped: Arc<AtomicBool>,
 }
 
-impl RouterSwitch {
+impl RouterControl {
     /// Of a router whose time has not begun: what happens now happens at the origin.
     pub fn new() -> Self {
         Self {
@@ -116,16 +116,16 @@ impl RouterSwitch {
     }
 }
 
-impl Default for RouterSwitch {
+impl Default for RouterControl {
     fn default() -> Self {
         Self::new()
     }
 }
 
 /// Stops a router when it is dropped, so that none goes on where its run could not.
-pub struct StopsWithThis(pub RouterSwitch);
+pub struct StopOnDrop(pub RouterControl);
 
-impl Drop for StopsWithThis {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop();
     }
@@ -145,7 +145,7 @@ pub enum RouterError {
     },
     /// A system call failed.
     #[error(transparent)]
-    System(#[from] TestbedError),
+    System(#[from] KernelError),
 }
 
 /// A network between hosts' devices.
@@ -155,8 +155,8 @@ pub struct Router<S> {
     ports: Vec<Port>,
     /// Place of the port by node.
     port_of_node: Vec<Option<usize>>,
-    sorter: S,
-    journal: Journal,
+    classifier: S,
+    observations: ObservationWriter,
     buffers: Buffers,
     /// The buffer that the next packet is read into.
     next_buffer: BufferId,
@@ -164,12 +164,12 @@ pub struct Router<S> {
     held: DelayQueue<(NodeId, RoutedPacket)>,
     lateness: Lateness,
     poll: Poll,
-    switch: RouterSwitch,
+    control: RouterControl,
 }
 
-impl<S: Sorter> Router<S> {
+impl<S: Classifier> Router<S> {
     /// A router of these parts, with which nothing has happened yet.
-    pub fn new(parts: RouterParts<S>, switch: RouterSwitch) -> Result<Self, RouterError> {
+    pub fn new(parts: RouterParts<S>, control: RouterControl) -> Result<Self, RouterError> {
         let poll = Poll::new(parts.ports.len().max(1))?;
         let mut port_of_node = vec![None; parts.network.node_ids().count()];
         for (place, port) in parts.ports.iter().enumerate() {
@@ -183,49 +183,49 @@ impl<S: Sorter> Router<S> {
             queues: parts.queues,
             ports: parts.ports,
             port_of_node,
-            sorter: parts.sorter,
-            journal: parts.journal,
+            classifier: parts.classifier,
+            observations: parts.observations,
             next_buffer: buffers.take(),
             buffers,
             held: DelayQueue::default(),
             lateness: Lateness::new(parts.lateness_bound),
             poll,
-            switch,
+            control,
         })
     }
 
-    /// Carries packets until the switch is turned off; how well it kept time.
+    /// Forwards packets until it is stopped; returns how well it kept time.
     pub fn run(mut self) -> Result<Lateness, RouterError> {
         linux::prefer();
-        let result = self.carry();
+        let result = self.forward();
         self.advance();
-        self.journal.finish();
-        self.lateness.packets.missing = self.sorter.missing_datagrams();
+        self.observations.finish();
+        self.lateness.packets.missing = self.classifier.missing_datagrams();
         result.map(|()| self.lateness)
     }
 
-    fn carry(&mut self) -> Result<(), RouterError> {
-        while !self.switch.is_stopped() {
+    fn forward(&mut self) -> Result<(), RouterError> {
+        while !self.control.is_stopped() {
             for place in 0..self.wait() {
                 let port = self.poll.readiness(place).token;
-                self.take_from(usize::try_from(port).unwrap_or(usize::MAX))?;
+                self.read_from(usize::try_from(port).unwrap_or(usize::MAX))?;
             }
             let now = self.advance();
-            self.hand_over()?;
-            self.journal.tell(now);
+            self.deliver_due()?;
+            self.observations.tell(now);
         }
         Ok(())
     }
 
     /// Sleeps until there is something to do; how many devices have something to read.
     fn wait(&mut self) -> usize {
-        let now = self.switch.now();
+        let now = self.control.now();
         let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
-        self.poll.wait(due.saturating_since(now).min(GLANCE))
+        self.poll.wait(due.saturating_since(now).min(POLL_INTERVAL))
     }
 
     /// Takes what a host has sent, and hands over meanwhile what is due.
-    fn take_from(&mut self, place: usize) -> Result<(), RouterError> {
+    fn read_from(&mut self, place: usize) -> Result<(), RouterError> {
         let mut packets = 0;
         while packets < MOST_AT_ONCE {
             let port = &self.ports[place];
@@ -238,8 +238,8 @@ impl<S: Sorter> Router<S> {
                 return Err(gone(port, read.errno));
             };
             packets += 1;
-            self.inject(self.switch.now(), place, length);
-            self.hand_over()?;
+            self.inject(self.control.now(), place, length);
+            self.deliver_due()?;
         }
         if packets > 0 {
             self.lateness.on_batch(packets);
@@ -249,26 +249,27 @@ impl<S: Sorter> Router<S> {
 
     /// Puts the packet that was just read into the network, or holds it back.
     fn inject(&mut self, now: Instant, place: usize, length: usize) {
-        self.let_go(now);
+        self.release_held(now);
         self.lateness.packets.taken += 1;
         let node = self.ports[place].node;
         let bytes = &self.buffers.bytes(self.next_buffer)[..length];
-        let (destination, measured) = match self.sorter.sort(now, node, bytes, &mut self.journal) {
-            Sorted::Measured(destination, measured) => (destination, Some(measured)),
-            Sorted::Unmeasured(destination) => {
-                self.lateness.packets.unmeasured += 1;
-                (destination, None)
-            }
-            Sorted::Nobodys => {
-                self.lateness.packets.discarded += 1;
-                return;
-            }
-        };
+        let (destination, measured) =
+            match self.classifier.classify(now, node, bytes, &mut self.observations) {
+                Classification::Flow(destination, measured) => (destination, Some(measured)),
+                Classification::Untracked(destination) => {
+                    self.lateness.packets.unmeasured += 1;
+                    (destination, None)
+                }
+                Classification::NoDestination => {
+                    self.lateness.packets.discarded += 1;
+                    return;
+                }
+            };
         let wire_bytes = u32::try_from(length).unwrap_or(u32::MAX);
-        let held_back =
-            measured.as_ref().map_or(Span::ZERO, |packet| self.sorter.held_back(packet));
+        let hold_time =
+            measured.as_ref().map_or(Span::ZERO, |packet| self.classifier.hold_time(packet));
         let buffer = std::mem::replace(&mut self.next_buffer, self.buffers.take());
-        let connection = measured.as_ref().and_then(|packet| self.sorter.connection(packet));
+        let connection = measured.as_ref().and_then(|packet| self.classifier.connection(packet));
         let header = header_of(node, connection, &self.buffers.bytes(buffer)[..length]);
         let packet = RoutedPacket {
             buffer,
@@ -280,29 +281,35 @@ impl<S: Sorter> Router<S> {
             damaged: Damage::None,
             measured,
         };
-        if held_back.is_zero() {
-            self.put_in(now, node, packet);
+        if hold_time.is_zero() {
+            self.enter_network(now, node, packet);
         } else {
-            self.held.insert(now + held_back, (node, packet));
+            self.held.insert(now + hold_time, (node, packet));
         }
     }
 
     /// Puts what was held back until now into the network, at the instant at which that ended.
     #[inline]
-    fn let_go(&mut self, now: Instant) {
+    fn release_held(&mut self, now: Instant) {
         while let Some((until, (node, packet))) = self.held.pop_due(now) {
-            self.put_in(until, node, packet);
+            self.enter_network(until, node, packet);
         }
     }
 
     /// Puts a packet into the network, which leaves its host by that.
-    fn put_in(&mut self, at: Instant, node: NodeId, packet: RoutedPacket) {
+    fn enter_network(&mut self, at: Instant, node: NodeId, packet: RoutedPacket) {
         if let Some(measured) = &packet.measured {
             let bytes = &self.buffers.bytes(packet.buffer)[..length_of(&packet)];
-            self.journal.on_packet(at, Sight::Departs, measured, packet.wire_bytes, bytes);
+            self.observations.on_packet(
+                at,
+                ObservationPoint::Departure,
+                measured,
+                packet.wire_bytes,
+                bytes,
+            );
         }
         let mut tap = RouterTap {
-            journal: &mut self.journal,
+            observations: &mut self.observations,
             queues: &self.queues,
             buffers: &mut self.buffers,
         };
@@ -311,10 +318,10 @@ impl<S: Sorter> Router<S> {
 
     /// Does everything that is due by now, and tells when that is.
     fn advance(&mut self) -> Instant {
-        let now = self.switch.now();
-        self.let_go(now);
+        let now = self.control.now();
+        self.release_held(now);
         let mut tap = RouterTap {
-            journal: &mut self.journal,
+            observations: &mut self.observations,
             queues: &self.queues,
             buffers: &mut self.buffers,
         };
@@ -324,7 +331,7 @@ impl<S: Sorter> Router<S> {
 
     /// Hands over what is due.
     #[inline]
-    fn hand_over(&mut self) -> Result<(), RouterError> {
+    fn deliver_due(&mut self) -> Result<(), RouterError> {
         while let Some(delivery) = self.network.poll_delivery() {
             self.deliver(&delivery)?;
         }
@@ -333,15 +340,21 @@ impl<S: Sorter> Router<S> {
 
     fn deliver(&mut self, delivery: &Delivery<RoutedPacket>) -> Result<(), RouterError> {
         let packet = &delivery.packet;
-        let buffer = self.written_on(packet);
+        let buffer = self.final_bytes(packet);
         let bytes = &self.buffers.bytes(buffer)[..length_of(packet)];
         if let Some(place) = self.port_of_node[delivery.node.index()] {
             let port = &self.ports[place];
-            let now = self.switch.now();
+            let now = self.control.now();
             self.lateness.on_delivery(now.saturating_since(delivery.at));
             // What is damaged was told of as lost: its host refuses it.
             if let Some(measured) = packet.measured.as_ref().filter(|_| packet.damage.is_none()) {
-                self.journal.on_packet(now, Sight::Arrives, measured, packet.wire_bytes, bytes);
+                self.observations.on_packet(
+                    now,
+                    ObservationPoint::Arrival,
+                    measured,
+                    packet.wire_bytes,
+                    bytes,
+                );
             }
             let written = linux::write_plain(port.device.as_raw_fd(), bytes);
             if written.errno == libc::EBADFD {
@@ -355,7 +368,7 @@ impl<S: Sorter> Router<S> {
 
     /// The buffer with the bytes of `packet` as they are at the end of its way.
     #[inline]
-    fn written_on(&mut self, packet: &RoutedPacket) -> BufferId {
+    fn final_bytes(&mut self, packet: &RoutedPacket) -> BufferId {
         if !packet.is_marked && packet.damage.is_none() {
             return packet.buffer;
         }
@@ -366,7 +379,7 @@ impl<S: Sorter> Router<S> {
             mark_congestion(bytes);
         }
         if let Some(draw) = packet.damage {
-            turn_a_bit(bytes, draw);
+            flip_bit(bytes, draw);
         }
         buffer
     }

@@ -18,7 +18,7 @@
 //! | `damage` | what a link that damages does to a packet's bytes |
 //! | `header` | what queue disciplines see of it |
 //! | `datagrams` | which flow a datagram belongs to |
-//! | `sorter` | whose packet it is, and where it goes |
+//! | `classifier` | whose packet it is, and where it goes |
 //! | `tap` | what the network reports |
 //! | `driver` | the loop |
 
@@ -28,19 +28,19 @@
 )]
 
 mod buffers;
-mod damage;
+mod classifier;
+mod corruption;
 mod datagrams;
 mod driver;
 mod header;
 mod packet;
-mod sorter;
 mod tap;
 #[cfg(test)]
 mod tests;
 
+pub use classifier::{Classification, Classifier, FlowTable};
 pub use driver::{
-    LATENESS_BOUND, Port, Router, RouterError, RouterParts, RouterSwitch, StopsWithThis,
+    LATENESS_BOUND, Port, Router, RouterControl, RouterError, RouterParts, StopOnDrop,
     lateness_bound,
 };
 pub use packet::RoutedPacket;
-pub use sorter::{PlannedFlows, Sorted, Sorter};

@@ -4,7 +4,7 @@
 use super::buffers::BufferId;
 use fairwind_assembly::{Damage, FlowPacket, PacketLabel};
 use fairwind_network::{Header, NodeId, Packet};
-use fairwind_recorder::Measured;
+use fairwind_recorder::MeasuredPacket;
 use fairwind_wire::Ecn;
 
 /// A packet from a host.
@@ -26,7 +26,7 @@ pub struct RoutedPacket {
     /// How often links have done so.
     pub damaged: Damage,
     /// What the measures need to know, where it belongs to a flow.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredPacket>,
 }
 
 impl Packet for RoutedPacket {

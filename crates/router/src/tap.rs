@@ -6,21 +6,21 @@ use fairwind_assembly::{QueueMap, Tap};
 use fairwind_network::{
     Backlog, CapacityRequest, DropReason, LinkId, NodeId, Observer, SlotAssignment,
 };
-use fairwind_recorder::Journal;
+use fairwind_recorder::ObservationWriter;
 use fairwind_units::{Instant, Span};
 
-/// Tells the journal what happens to packets of flows, and takes the buffers of those that are lost
+/// Writes down what happens to packets of flows, and takes the buffers of those that are lost
 /// back.
 pub(super) struct RouterTap<'a> {
-    pub(super) journal: &'a mut Journal,
+    pub(super) observations: &'a mut ObservationWriter,
     pub(super) queues: &'a QueueMap,
     pub(super) buffers: &'a mut Buffers,
 }
 
 impl RouterTap<'_> {
     #[inline]
-    fn tap(&mut self) -> Tap<'_, Journal> {
-        Tap { sink: self.journal, queues: self.queues }
+    fn tap(&mut self) -> Tap<'_, ObservationWriter> {
+        Tap { sink: self.observations, queues: self.queues }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A router between sockets in place of TUN devices: packets in, packets out, and what was told.
 
-use super::{PlannedFlows, Port, RoutedPacket, Router, RouterParts, RouterSwitch};
+use super::{FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts};
 use fairwind_assembly::{Assembly, CaptureWriters, FlowPlan};
 use fairwind_linux as linux;
 use fairwind_measure::{Lateness, Tables};
@@ -33,7 +33,7 @@ const PATH: &str = r#"
 struct Bench {
     flows: Vec<FlowPlan>,
     devices: Vec<Option<UnixDatagram>>,
-    switch: RouterSwitch,
+    control: RouterControl,
     router: std::thread::JoinHandle<Result<Lateness, super::RouterError>>,
     recorder: Recorder,
 }
@@ -71,23 +71,23 @@ impl Bench {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
         };
-        let (recorder, journal, _) = Recorder::start(parts, &[]).unwrap();
-        let switch = RouterSwitch::new();
+        let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
+        let control = RouterControl::new();
         let router = Router::new(
             RouterParts {
                 network: assembly.network,
                 queues: assembly.queues,
                 ports: devices_of_router,
-                sorter: PlannedFlows::new(&assembly.flows, &assembly.datagrams),
-                journal,
+                classifier: FlowTable::new(&assembly.flows, &assembly.datagrams),
+                observations,
                 mtu: 1500,
                 lateness_bound: Span::from_micros(200),
             },
-            switch.clone(),
+            control.clone(),
         )
         .unwrap();
         let router = std::thread::spawn(move || router.run());
-        Self { flows: assembly.flows, devices, switch, router, recorder }
+        Self { flows: assembly.flows, devices, control, router, recorder }
     }
 
     fn device(&self, node: fairwind_network::NodeId) -> &UnixDatagram {
@@ -134,7 +134,7 @@ impl Bench {
     }
 
     fn finish(self) -> (Lateness, Tables) {
-        self.switch.stop();
+        self.control.stop();
         let lateness = self.router.join().unwrap().unwrap();
         (lateness, self.recorder.finish().unwrap().tables)
     }
@@ -149,7 +149,7 @@ fn number(tables: &Tables, table: &str, column: &str, row: usize) -> f64 {
 fn packets_come_out_unchanged_in_order_and_as_late_as_the_path_is_long() {
     let bench = Bench::new();
     let origin = linux::monotonic();
-    bench.switch.begin(origin);
+    bench.control.begin(origin);
     let packets: Vec<_> = (0..3).map(|k| bench.data(0, 960 * k, 960)).collect();
     bench.send_all(0, &packets);
     for packet in &packets {
@@ -170,7 +170,7 @@ fn packets_come_out_unchanged_in_order_and_as_late_as_the_path_is_long() {
 fn a_mark_is_written_into_the_packet_where_it_can_be_marked() {
     let queue = "queue = { discipline = \"codel\", ce_threshold = \"40 ms\" }";
     let bench = Bench::of(&PATH.replace("queue = { limit = \"3 packets\" }", queue));
-    bench.switch.begin(linux::monotonic());
+    bench.control.begin(linux::monotonic());
     // The first leaves at once; the second waits for 80 ms, and the third, which cannot be marked, for 160 ms.
     let classes = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct].map(TrafficClass::from);
     for (place, class) in (0..).zip(classes) {
@@ -187,7 +187,7 @@ fn a_mark_is_written_into_the_packet_where_it_can_be_marked() {
 fn impaired(impairments: &str) -> Bench {
     let rtt = "rtt = \"40 ms\"";
     let bench = Bench::of(&PATH.replace(rtt, &format!("{rtt}\nimpairments = {impairments}")));
-    bench.switch.begin(linux::monotonic());
+    bench.control.begin(linux::monotonic());
     bench
 }
 
@@ -238,7 +238,7 @@ fn bands_are_chosen_by_the_group_of_a_flow() {
         filters = [{ band = 0, match = { group = \"greedy\" } }, \
         { band = 1, match = { group = \"other\" } }] }";
     let bench = Bench::of(&PATH.replace("queue = { limit = \"3 packets\" }", queue));
-    bench.switch.begin(linux::monotonic());
+    bench.control.begin(linux::monotonic());
     // One is on its way, one waits, and there is no room for the third; for the other group there is.
     for flow in [0, 1] {
         let packets: Vec<_> = (0..3).map(|k| bench.data(flow, 960 * k, 960)).collect();
@@ -254,7 +254,7 @@ fn bands_are_chosen_by_the_group_of_a_flow() {
 #[test]
 fn a_full_queue_drops_and_what_was_dropped_leaves_room_for_others() {
     let bench = Bench::new();
-    bench.switch.begin(linux::monotonic());
+    bench.control.begin(linux::monotonic());
     // One is on its way and three wait.
     let packets: Vec<_> = (0..6).map(|k| bench.data(1, 960 * k, 960)).collect();
     bench.send_all(1, &packets);
@@ -271,7 +271,7 @@ fn a_full_queue_drops_and_what_was_dropped_leaves_room_for_others() {
 #[test]
 fn a_complaint_is_carried_unmeasured_and_what_is_for_nobody_is_discarded() {
     let bench = Bench::new();
-    bench.switch.begin(linux::monotonic());
+    bench.control.begin(linux::monotonic());
     let mut complaint = bench.data(0, 0, 100);
     // ICMP in place of TCP.
     complaint[9] = 1;
@@ -296,7 +296,7 @@ fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
     let experiment = experiment(PATH);
     let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
     let flow = &assembly.flows[0];
-    let sorter = PlannedFlows::new(&assembly.flows, &assembly.datagrams);
+    let classifier = FlowTable::new(&assembly.flows, &assembly.datagrams);
     // A pipe's end for writing can be watched, and fails when it is read.
     let (reading, writing) = std::io::pipe().unwrap();
     drop(reading);
@@ -305,7 +305,7 @@ fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
         captures: CaptureWriters::default(),
         snap: Vec::new(),
     };
-    let (recorder, journal, _) = Recorder::start(parts, &[]).unwrap();
+    let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
     let parts = RouterParts {
         network: assembly.network,
         queues: assembly.queues,
@@ -314,12 +314,12 @@ fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
             node: flow.sender_node,
             device: OwnedFd::from(writing),
         }],
-        sorter,
-        journal,
+        classifier,
+        observations,
         mtu: 1500,
         lateness_bound: Span::from_micros(200),
     };
-    let error = Router::new(parts, RouterSwitch::new()).unwrap().run().unwrap_err();
+    let error = Router::new(parts, RouterControl::new()).unwrap().run().unwrap_err();
     assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
     recorder.finish().unwrap();
 }

@@ -56,7 +56,7 @@ pub(super) struct Block {
 
 impl Block {
     /// The block of `length` that `address` lies in.
-    pub(super) fn around(address: IpAddr, length: u8) -> Self {
+    pub(super) fn network(address: IpAddr, length: u8) -> Self {
         let (family, bits) = match address {
             IpAddr::V4(address) => (Family::V4, u128::from(address.to_bits())),
             IpAddr::V6(address) => (Family::V6, address.to_bits()),
@@ -85,7 +85,7 @@ impl Block {
     pub(super) fn overlaps(self, other: Self) -> bool {
         let least = self.length.min(other.length);
         self.family == other.family
-            && Self::around(self.address(0), least) == Self::around(other.address(0), least)
+            && Self::network(self.address(0), least) == Self::network(other.address(0), least)
     }
 
     /// Whether shells take their addresses from here.
@@ -95,7 +95,7 @@ impl Block {
 
     /// The block of the outermost shell that this one lies in.
     pub(super) fn outermost(self) -> Self {
-        Self::around(self.address(0), self.family.lengths()[0])
+        Self::network(self.address(0), self.family.lengths()[0])
     }
 
     /// The blocks that a shell inside this one can have; none where it is as small as blocks get.
@@ -119,11 +119,11 @@ pub(super) fn free_blocks(
     parent: Option<Block>,
     taken: &[Block],
 ) -> impl Iterator<Item = Block> {
-    let around = parent.unwrap_or(family.whole());
-    let length = family.lengths().iter().copied().find(|length| *length > around.length);
+    let network = parent.unwrap_or(family.whole());
+    let length = family.lengths().iter().copied().find(|length| *length > network.length);
     // The first part of a shell's block is for its own link.
     let own = usize::from(parent.is_some());
-    let parts = length.map(|length| around.parts(length).skip(own));
+    let parts = length.map(|length| network.parts(length).skip(own));
     let is_free = move |block: &Block| !taken.iter().any(|other| other.overlaps(*block));
     parts.into_iter().flatten().filter(is_free)
 }
@@ -148,7 +148,7 @@ mod tests {
 
     fn block(text: &str) -> Block {
         let (address, length) = text.split_once('/').unwrap();
-        Block::around(address.parse().unwrap(), length.parse().unwrap())
+        Block::network(address.parse().unwrap(), length.parse().unwrap())
     }
 
     fn first(family: Family, parent: Option<Block>, taken: &[Block]) -> Option<String> {
@@ -172,7 +172,7 @@ mod tests {
             assert!(found.overlaps(inner) && found.outermost() == block("100.66.0.0/16"));
             let ends = Ends::from(found);
             assert!(![inner.address(1), inner.address(2)].contains(&ends.outside));
-            assert!(found.overlaps(Block::around(ends.inside, 32)));
+            assert!(found.overlaps(Block::network(ends.inside, 32)));
             inner = found;
         }
         assert_eq!(first(Family::V4, Some(inner), &[]), None, "no smaller block has two ends");

@@ -17,8 +17,8 @@ use fairwind_measure::{
     ObservationPoints,
 };
 use fairwind_network::NodeId;
-use fairwind_recorder::{FirstEnd, Journal, Measured, NewFlow};
-use fairwind_router::{Sorted, Sorter};
+use fairwind_recorder::{FirstEnd, MeasuredPacket, NewFlow, ObservationWriter};
+use fairwind_router::{Classification, Classifier};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -124,7 +124,7 @@ impl Connection {
 }
 
 /// Finds the flows of packets as they come.
-pub(super) struct Connections {
+pub(super) struct ConnectionTracker {
     /// Where the program is in the network, and where the outside is.
     nodes: [NodeId; 2],
     /// Whether anybody wants to know.
@@ -132,19 +132,19 @@ pub(super) struct Connections {
     /// Bytes of each packet that captures keep.
     snap: usize,
     known: HashMap<Ends, Connection>,
-    /// Connections that are over, and since when, in that order; by their ends and the SYN that opened them.
+    /// Closed connections in the order of their ends, by addresses, ports and the SYN that opened them.
     over: VecDeque<(Instant, Ends, SequenceNumber)>,
     flows: u32,
 }
 
-impl Connections {
+impl ConnectionTracker {
     /// Of packets between these nodes, the program's and the outside's.
     pub(super) fn new(nodes: [NodeId; 2], is_measured: bool, snap: usize) -> Self {
         Self { nodes, is_measured, snap, known: HashMap::new(), over: VecDeque::new(), flows: 0 }
     }
 
     /// Writes down the flows that are there from the beginning.
-    pub(super) fn begin(&mut self, journal: &mut Journal) {
+    pub(super) fn begin(&mut self, observations: &mut ObservationWriter) {
         if !self.is_measured {
             return;
         }
@@ -156,16 +156,21 @@ impl Connections {
                 answers: None,
                 seen_at: ObservationPoints::EVERYWHERE,
             };
-            let flow = self.add_flow(Instant::ZERO, NewFlow { description, first }, journal);
+            let flow = self.add_flow(Instant::ZERO, NewFlow { description, first }, observations);
             // Nothing has to be set up here, so nobody is to miss an establishment.
-            journal.on_fact(Instant::ZERO, Observation::Established { flow });
+            observations.on_fact(Instant::ZERO, Observation::Established { flow });
         }
     }
 
-    fn add_flow(&mut self, at: Instant, flow: NewFlow, journal: &mut Journal) -> FlowId {
+    fn add_flow(
+        &mut self,
+        at: Instant,
+        flow: NewFlow,
+        observations: &mut ObservationWriter,
+    ) -> FlowId {
         let id = FlowId(self.flows);
         self.flows += 1;
-        journal.on_flow(at, id, flow, self.snap);
+        observations.on_flow(at, id, flow, self.snap);
         id
     }
 
@@ -174,11 +179,11 @@ impl Connections {
         at: Instant,
         from: Side,
         bytes: &[u8],
-        journal: &mut Journal,
-    ) -> Measured {
+        observations: &mut ObservationWriter,
+    ) -> MeasuredPacket {
         let parsed = parse(bytes).ok();
-        let flow = parsed.and_then(|packet| self.of_connection(at, from, &packet, journal));
-        flow.unwrap_or_else(|| Measured {
+        let flow = parsed.and_then(|packet| self.of_connection(at, from, &packet, observations));
+        flow.unwrap_or_else(|| MeasuredPacket {
             flow: FlowId(u32::from(from == Side::Outside)),
             direction: Direction::Forward,
             segment: Segment::default(),
@@ -191,24 +196,24 @@ impl Connections {
         at: Instant,
         from: Side,
         packet: &Parsed<'_>,
-        journal: &mut Journal,
-    ) -> Option<Measured> {
+        observations: &mut ObservationWriter,
+    ) -> Option<MeasuredPacket> {
         let segment = packet.segment;
         let ends = ends_of(packet, from);
         let opens = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         let known = self.known.get(&ends);
         if opens && known.is_none_or(|known| known.first != segment.sequence) {
-            self.open(at, from, ends, segment.sequence, journal);
+            self.open(at, from, ends, segment.sequence, observations);
         }
         let connection = self.known.get_mut(&ends)?;
-        follow(connection, at, from, &segment, journal);
+        follow(connection, at, from, &segment, observations);
         if !connection.is_over && connection.data.iter().all(|data| data.is_over) {
             connection.is_over = true;
             self.over.push_back((at, ends, connection.first));
         }
         let direction = connection.direction_from(from);
         let (flow, direction) = connection.flows.attribute(direction, &segment);
-        Some(Measured { flow, direction, segment, is_datagram: false })
+        Some(MeasuredPacket { flow, direction, segment, is_datagram: false })
     }
 
     /// Takes note of a connection; one with the same ends that was there before is over.
@@ -218,7 +223,7 @@ impl Connections {
         by: Side,
         ends: Ends,
         first: SequenceNumber,
-        journal: &mut Journal,
+        observations: &mut ObservationWriter,
     ) {
         self.forget(at);
         let describe = |from: Side, answers| NewFlow {
@@ -231,8 +236,8 @@ impl Connections {
             },
             first: from.first(),
         };
-        let opening = self.add_flow(at, describe(by, None), journal);
-        let answering = self.add_flow(at, describe(by.other(), Some(opening)), journal);
+        let opening = self.add_flow(at, describe(by, None), observations);
+        let answering = self.add_flow(at, describe(by.other(), Some(opening)), observations);
         let connection = Connection {
             opened_by: by,
             flows: ConnectionFlows { opening, answering: Some(answering) },
@@ -263,14 +268,14 @@ fn follow(
     at: Instant,
     from: Side,
     segment: &Segment,
-    journal: &mut Journal,
+    observations: &mut ObservationWriter,
 ) {
     let flags = segment.flags;
     if flags.contains(Flags::RST) {
         for side in [Side::Program, Side::Outside] {
             if !std::mem::replace(&mut connection.data[side.index()].is_over, true) {
                 let (flow, reason) = (connection.flow_from(side), FailureReason::Reset);
-                journal.on_fact(at, Observation::Failed { flow, reason });
+                observations.on_fact(at, Observation::Failed { flow, reason });
             }
         }
         return;
@@ -283,7 +288,7 @@ fn follow(
         own.ends_at = Some(segment.end());
     }
     if flags.contains(Flags::ACK) {
-        follow_acknowledgment(connection, at, from, segment.acknowledgment, journal);
+        follow_acknowledgment(connection, at, from, segment.acknowledgment, observations);
     }
 }
 
@@ -293,32 +298,38 @@ fn follow_acknowledgment(
     at: Instant,
     from: Side,
     number: SequenceNumber,
-    journal: &mut Journal,
+    observations: &mut ObservationWriter,
 ) {
     if from == connection.opened_by && !connection.is_established {
         connection.is_established = true;
-        journal.on_fact(at, Observation::Established { flow: connection.flow_from(from) });
+        observations.on_fact(at, Observation::Established { flow: connection.flow_from(from) });
     }
     let flow = connection.flow_from(from.other());
     let data = &mut connection.data[from.other().index()];
     if data.acknowledge(number) {
-        journal.on_fact(at, Observation::Read { flow, end_offset: data.end_offset });
+        observations.on_fact(at, Observation::Read { flow, end_offset: data.end_offset });
     }
     let is_covered = data.ends_at.is_some_and(|end| number.is_at_or_after(end));
     if is_covered && !std::mem::replace(&mut data.is_over, true) {
-        journal.on_fact(at, Observation::Finished { flow });
+        observations.on_fact(at, Observation::Finished { flow });
     }
 }
 
-impl Sorter for Connections {
+impl Classifier for ConnectionTracker {
     #[inline]
-    fn sort(&mut self, at: Instant, from: NodeId, packet: &[u8], journal: &mut Journal) -> Sorted {
+    fn classify(
+        &mut self,
+        at: Instant,
+        from: NodeId,
+        packet: &[u8],
+        observations: &mut ObservationWriter,
+    ) -> Classification {
         let side = if from == self.nodes[0] { Side::Program } else { Side::Outside };
         let to = self.nodes[side.other().index()];
         if !self.is_measured {
-            return Sorted::Unmeasured(to);
+            return Classification::Untracked(to);
         }
-        Sorted::Measured(to, self.measured(at, side, packet, journal))
+        Classification::Flow(to, self.measured(at, side, packet, observations))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why a program cannot be put behind a path.
 
-use fairwind_linux::TestbedError;
-use fairwind_recorder::RecordError;
+use fairwind_linux::KernelError;
+use fairwind_recorder::RecorderError;
 use fairwind_router::RouterError;
 
 /// Why a program cannot be put behind a path, or the path could not be kept up.
@@ -13,7 +13,7 @@ pub enum ShellError {
     Assembly(#[from] fairwind_assembly::AssemblyError),
     /// The machine cannot do what is asked for.
     #[error(transparent)]
-    Kernel(#[from] TestbedError),
+    Kernel(#[from] KernelError),
     /// A capture could not be written.
     #[error("the capture could not be written: {0}")]
     Capture(#[from] fairwind_capture::CaptureError),
@@ -40,10 +40,10 @@ impl ShellError {
     }
 }
 
-impl From<RecordError> for ShellError {
-    fn from(error: RecordError) -> Self {
+impl From<RecorderError> for ShellError {
+    fn from(error: RecorderError) -> Self {
         match error {
-            RecordError::Capture(error) => Self::Capture(error),
+            RecorderError::Capture(error) => Self::Capture(error),
             other => Self::Thread { what: "the thread that measures", reason: other.to_string() },
         }
     }

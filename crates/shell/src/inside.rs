@@ -3,9 +3,9 @@
 //! program has left behind ends as well.
 
 use super::commands::{problem, run, set_parameter};
-use super::protocol::{self, Answer, Go, Inside};
-use super::surroundings::WAY_OUT;
-use fairwind_linux::{self as linux, TestbedError};
+use super::host_network::WAY_OUT;
+use super::protocol::{self, Answer, Inside, Start};
+use fairwind_linux::{self as linux, KernelError};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
@@ -35,7 +35,7 @@ pub(super) fn live(mut socket: UnixStream) -> i32 {
     }
 }
 
-fn set_up(plan: &Inside) -> Result<OwnedFd, TestbedError> {
+fn set_up(plan: &Inside) -> Result<OwnedFd, KernelError> {
     linux::enter_new_network_and_mounts()?;
     // Where the machine forbids it, the processes of the machine are seen instead; no harm done.
     let _ = linux::mount_proc();
@@ -50,7 +50,7 @@ fn set_up(plan: &Inside) -> Result<OwnedFd, TestbedError> {
 }
 
 /// Addresses, routes, and what lets a shell within this one be reached.
-fn connect(plan: &Inside) -> Result<(), TestbedError> {
+fn connect(plan: &Inside) -> Result<(), KernelError> {
     quiet();
     run("ip link set lo up")?;
     run(&format!("ip link set {WAY_OUT} mtu {} txqueuelen {} up", plan.mtu, super::DEVICE_QUEUE))?;
@@ -81,11 +81,11 @@ fn quiet() {
     }
 }
 
-fn announce(socket: &mut UnixStream, device: &OwnedFd) -> Result<(), TestbedError> {
+fn announce(socket: &mut UnixStream, device: &OwnedFd) -> Result<(), KernelError> {
     protocol::say(socket, &Answer::Ready)?;
     linux::send_descriptor(socket, device)?;
-    match protocol::hear::<Go>(socket)? {
-        Some(Go {}) => Ok(()),
+    match protocol::hear::<Start>(socket)? {
+        Some(Start {}) => Ok(()),
         None => Err(problem("the shell has ended")),
     }
 }
@@ -120,7 +120,7 @@ fn run_program(plan: &Inside, socket: &UnixStream) -> Answer {
 }
 
 /// Waits for the program; processes whose parents have ended are ours to bury.
-fn wait(program: u32) -> Result<i32, TestbedError> {
+fn wait(program: u32) -> Result<i32, KernelError> {
     loop {
         let ended = linux::await_child()?;
         if ended.process == program {

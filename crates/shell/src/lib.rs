@@ -6,9 +6,9 @@
 //!
 //! Three processes take part, so that nothing is left behind however one of them ends: the *shell*
 //! carries the packets; the *inside* is the first process of the program's namespaces, which end with
-//! it; the *keeper* between them ends the inside when the shell has ended. What was set up outside
-//! ends with the shell's device, or is undone by its [`Guardian`](fairwind_linux::Guardian). The
-//! shell starts the keeper by executing a [`HostCommand`](fairwind_hosts::HostCommand) with two more
+//! it; the *supervisor* between them ends the inside when the shell has ended. What was set up outside
+//! ends with the shell's device, or is undone by its [`Reaper`](fairwind_linux::Reaper). The
+//! shell starts the supervisor by executing a [`HostCommand`](fairwind_hosts::HostCommand) with two more
 //! arguments; the program so started calls [`serve`] with them.
 //!
 //! | module | concern |
@@ -18,7 +18,7 @@
 //! | `outside` | the device outside, and the way beyond the machine |
 //! | `masquerade` | translation of addresses |
 //! | `protocol` | what the processes say to each other |
-//! | `keeper` | the process that ends the inside |
+//! | `supervisor` | the process that ends the inside |
 //! | `inside` | the process that starts the program |
 //! | `carrier` | the network between the two devices, and its measures |
 //! | `connections` | whose packet it is |
@@ -26,21 +26,21 @@
 //! | `session` | the whole, from the shell's side |
 
 mod addresses;
-mod carrier;
 mod commands;
 mod connections;
 mod error;
+mod host_network;
 mod inside;
-mod keeper;
 mod masquerade;
 mod outside;
+mod path;
 mod protocol;
 mod session;
-mod surroundings;
+mod supervisor;
 
 pub use error::ShellError;
 pub use protocol::User;
-pub use session::{Opened, Outcome, ShellPlan, run};
+pub use session::{Outcome, ShellAddresses, ShellPlan, run};
 
 use fairwind_linux as linux;
 
@@ -61,14 +61,14 @@ pub fn ignore_the_terminal() {
 /// What a started process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    Keeper,
+    Supervisor,
     Inside,
 }
 
 impl Role {
     fn name(self) -> &'static str {
         match self {
-            Self::Keeper => "shell-keeper",
+            Self::Supervisor => "shell-supervisor",
             Self::Inside => "shell-inside",
         }
     }
@@ -78,10 +78,10 @@ impl Role {
 /// exit code; `None` where they say something else.
 pub fn serve(arguments: &[String]) -> Option<i32> {
     let [.., role, descriptor] = arguments else { return None };
-    let role = [Role::Keeper, Role::Inside].into_iter().find(|one| one.name() == role)?;
+    let role = [Role::Supervisor, Role::Inside].into_iter().find(|one| one.name() == role)?;
     let socket = linux::inherited_socket(descriptor.parse().ok()?).ok()?;
     Some(match role {
-        Role::Keeper => keeper::keep(socket),
+        Role::Supervisor => supervisor::keep(socket),
         Role::Inside => inside::live(socket),
     })
 }

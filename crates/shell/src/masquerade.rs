@@ -1,12 +1,12 @@
 //! The way beyond this machine: packets from the inside leave it with the machine's own address.
 //!
 //! A table of nftables, named after the run that it is for, translates addresses, and IPv4 is
-//! forwarded on the two interfaces concerned. The run's guardian undoes both; a table whose run lives
-//! no more, and whose guardian was killed as well, is removed by the next shell.
+//! forwarded on the two interfaces concerned. The run's reaper undoes both; a table whose run lives
+//! no more, and whose reaper was killed as well, is removed by the next shell.
 
 use super::addresses::Block;
 use super::commands::{file_of, output, parameter, run, set_parameter};
-use fairwind_linux::{Guardian, RunName};
+use fairwind_linux::{Reaper, RunName};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -17,13 +17,13 @@ const TABLE: &str = "shell";
 const TAKES_BACK: &str = "shell-takes-back";
 
 /// Lets packets from `block`, which come through `device`, leave the machine through `leads_out`;
-/// `guardian` is told how to undo it.
+/// `reaper` is told how to undo it.
 ///
 /// # Errors
 /// Why that cannot be had; nothing is left behind then.
 pub(super) fn begin(
     run: RunName,
-    guardian: &mut Guardian,
+    reaper: &mut Reaper,
     (block, device): (Block, &str),
     leads_out: &str,
 ) -> Result<(), String> {
@@ -36,10 +36,10 @@ pub(super) fn begin(
     // What is undone last is told first.
     if takes_back {
         let others = format!("nft list tables ip | grep -q -e '-{TABLE}'");
-        let switch = format!("echo 0 > '{}'", file_of(&forwarding));
-        guardian.undo(&format!("{others} || {switch}")).map_err(|error| error.to_string())?;
+        let control = format!("echo 0 > '{}'", file_of(&forwarding));
+        reaper.undo(&format!("{others} || {control}")).map_err(|error| error.to_string())?;
     }
-    guardian.undo(&format!("nft delete table ip {table}")).map_err(|error| error.to_string())?;
+    reaper.undo(&format!("nft delete table ip {table}")).map_err(|error| error.to_string())?;
     let rules = format!(
         "table ip {table} {{
             chain translate {{

@@ -3,10 +3,10 @@
 
 use super::addresses::{Block, Ends, Family, free_blocks};
 use super::commands::{problem, run};
+use super::host_network::HostNetwork;
 use super::masquerade;
-use super::surroundings::Surroundings;
-use fairwind_linux::{self as linux, TestbedError};
-use fairwind_linux::{Guardian, RunName};
+use fairwind_linux::{self as linux, KernelError};
+use fairwind_linux::{Reaper, RunName};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(super) struct Outside {
 
 impl Outside {
     /// Makes the device and takes a block of addresses of each version of IP that the machine speaks.
-    pub(super) fn make(around: &Surroundings, mtu: u64) -> Result<Self, TestbedError> {
+    pub(super) fn make(network: &HostNetwork, mtu: u64) -> Result<Self, KernelError> {
         let (device, name) = open_device().map_err(|error| {
             problem(format!(
                 "the path begins in this network namespace, which needs root here: {error}; use \
@@ -37,34 +37,34 @@ impl Outside {
             super::commands::set_parameter(&format!("net/ipv6/conf/{name}/{parameter}"), value);
         }
         run(&format!("ip link set {name} mtu {mtu} txqueuelen {} up", super::DEVICE_QUEUE))?;
-        let mut ends = vec![connect(Family::V4, around, &name)?];
+        let mut ends = vec![connect(Family::V4, network, &name)?];
         if Path::new("/proc/sys/net/ipv6/conf").join(&name).exists() {
-            ends.push(connect(Family::V6, around, &name)?);
+            ends.push(connect(Family::V6, network, &name)?);
         }
         Ok(Self { device, name, ends })
     }
 }
 
-fn open_device() -> Result<(OwnedFd, String), TestbedError> {
+fn open_device() -> Result<(OwnedFd, String), KernelError> {
     let device = linux::open_tun(DEVICE)?;
     let name = linux::device_name(&device)?;
     Ok((device, name))
 }
 
 /// Takes the first free block. Another shell may be quicker with it, which the route to it shows.
-fn connect(family: Family, around: &Surroundings, device: &str) -> Result<Ends, TestbedError> {
-    let parent = around.around(family);
+fn connect(family: Family, network: &HostNetwork, device: &str) -> Result<Ends, KernelError> {
+    let parent = network.network(family);
     let (version, alone) = match family {
         Family::V4 => ("-4", ""),
         Family::V6 => ("-6", "nodad"),
     };
     let mut refused = None;
-    for block in free_blocks(family, parent, &around.taken) {
+    for block in free_blocks(family, parent, &network.taken) {
         let ends = Ends::from(block);
         let outside = ends.outside;
         match run(&format!("ip {version} route add {block} dev {device}")) {
             Ok(()) => {
-                let length = Block::around(outside, u8::MAX).length();
+                let length = Block::network(outside, u8::MAX).length();
                 run(&format!("ip {version} addr add {outside}/{length} dev {device} {alone}"))?;
                 return Ok(ends);
             }
@@ -82,9 +82,9 @@ fn connect(family: Family, around: &Surroundings, device: &str) -> Result<Ends, 
     }))
 }
 
-/// What the way beyond this machine is like.
+/// Properties of the way beyond this machine.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Beyond {
+pub(super) struct Uplink {
     /// The device through which this machine reaches others.
     leads_out: Option<String>,
     /// A file with resolvers that the inside can reach.
@@ -93,17 +93,17 @@ pub(super) struct Beyond {
     pub(super) remarks: Vec<String>,
 }
 
-impl Beyond {
+impl Uplink {
     /// Finds out; nothing is done yet. Within another shell there is nothing to do: its own outside
     /// leads on.
-    pub(super) fn plan(around: &Surroundings) -> Self {
-        let mut beyond = Self::default();
-        if around.is_a_shell() {
-            return beyond;
+    pub(super) fn plan(network: &HostNetwork) -> Self {
+        let mut uplink = Self::default();
+        if network.is_a_shell() {
+            return uplink;
         }
-        beyond.leads_out.clone_from(&around.leads_out);
-        if beyond.leads_out.is_none() {
-            beyond.remarks.push(
+        uplink.leads_out.clone_from(&network.leads_out);
+        if uplink.leads_out.is_none() {
+            uplink.remarks.push(
                 "this namespace has no default route, so the inside reaches no other machine"
                     .to_owned(),
             );
@@ -111,24 +111,24 @@ impl Beyond {
         if has_only_local_resolvers(Path::new(super::RESOLVER)) {
             let behind = Path::new(BEHIND_THE_LOCAL_ONE);
             if behind.exists() && !has_only_local_resolvers(behind) {
-                beyond.resolver = Some(behind.to_owned());
+                uplink.resolver = Some(behind.to_owned());
             } else {
-                beyond.remarks.push(format!(
+                uplink.remarks.push(format!(
                     "the resolvers in {} are on this machine's loopback interface, which the \
                      inside does not reach: use addresses instead of names",
                     super::RESOLVER
                 ));
             }
         }
-        beyond
+        uplink
     }
 
     /// Sets up the translation; where the kernel has none, says so instead.
-    pub(super) fn begin(&mut self, run: RunName, guardian: &mut Guardian, outside: &Outside) {
+    pub(super) fn begin(&mut self, run: RunName, reaper: &mut Reaper, outside: &Outside) {
         let Some(leads_out) = &self.leads_out else { return };
         let Some(ends) = outside.ends.iter().find(|ends| ends.outside.is_ipv4()) else { return };
         let way = (ends.block, outside.name.as_str());
-        if let Err(reason) = masquerade::begin(run, guardian, way, leads_out) {
+        if let Err(reason) = masquerade::begin(run, reaper, way, leads_out) {
             self.remarks.push(format!(
                 "no way to other machines, as addresses cannot be translated here ({reason}); this \
                  machine is reached at {}",

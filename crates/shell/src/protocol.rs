@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | shell to inside | [`Inside`] | at once |
 //! | inside to shell | [`Answer::Ready`], then the TUN device | when its namespaces are set up |
-//! | shell to inside | [`Go`] | when packets are carried |
+//! | shell to inside | [`Start`] | when packets are carried |
 //! | inside to shell | [`Answer::Ended`] | when the program has ended |
 //!
 //! In the place of any answer there may be [`Answer::Failed`].
 
 use super::addresses::Ends;
 use super::commands::problem;
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -60,7 +60,7 @@ pub struct User {
 
 /// The program may begin.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Go {}
+pub(super) struct Start {}
 
 /// What the inside tells.
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub(super) enum Answer {
 }
 
 /// Says one thing.
-pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), TestbedError> {
+pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), KernelError> {
     let lost = |error: std::io::Error| problem(format!("speak with the inside: {error}"));
     let text = serde_json::to_vec(what).map_err(|error| problem(error.to_string()))?;
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -85,9 +85,7 @@ pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), 
 }
 
 /// Waits for one thing; none where the other end has closed.
-pub(super) fn hear<T: DeserializeOwned>(
-    socket: &mut UnixStream,
-) -> Result<Option<T>, TestbedError> {
+pub(super) fn hear<T: DeserializeOwned>(socket: &mut UnixStream) -> Result<Option<T>, KernelError> {
     let mut length = [0; 4];
     if socket.read_exact(&mut length).is_err() {
         return Ok(None);

@@ -2,15 +2,15 @@
 
 use super::Role;
 use super::ShellError;
-use super::carrier::{Path, Ports};
 use super::commands::problem;
-use super::outside::{Beyond, Outside};
-use super::protocol::{self, Answer, Go, Inside, Link, User};
-use super::surroundings::Surroundings;
+use super::host_network::HostNetwork;
+use super::outside::{Outside, Uplink};
+use super::path::{Path, Ports};
+use super::protocol::{self, Answer, Inside, Link, Start, User};
 use fairwind_assembly::CaptureFiles;
 use fairwind_hosts::HostCommand;
-use fairwind_linux::{self as linux, TestbedError};
-use fairwind_linux::{Guardian, RunName};
+use fairwind_linux::{self as linux, KernelError};
+use fairwind_linux::{Reaper, RunName};
 use fairwind_measure::{Lateness, Tables};
 use fairwind_scenario::Experiment;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -35,7 +35,7 @@ pub struct ShellPlan {
 
 /// What a person has to know to use a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
+pub struct ShellAddresses {
     /// Addresses at which the inside reaches the outside.
     pub outside: Vec<std::net::IpAddr>,
     /// Addresses at which the outside reaches the inside.
@@ -67,29 +67,29 @@ pub fn run(
     plan: &ShellPlan,
     command: &HostCommand,
     captures: CaptureFiles,
-    opened: impl FnOnce(&Opened),
+    opened: impl FnOnce(&ShellAddresses),
 ) -> Result<Outcome, ShellError> {
     let path = Path::new(plan, captures)?;
-    let around = Surroundings::look()?;
+    let network = HostNetwork::look()?;
     let mtu = plan.experiment.network.mtu.get();
-    let outside = Outside::make(&around, mtu)?;
+    let outside = Outside::make(&network, mtu)?;
     let name = RunName::fresh();
     // Dropped last, when everything that it outlives has ended.
-    let mut guardian = Guardian::start(name)?;
-    let mut beyond = Beyond::plan(&around);
-    beyond.begin(name, &mut guardian, &outside);
-    let session = Session::start(plan, command, &outside, &beyond)?;
-    opened(&Opened {
+    let mut reaper = Reaper::start(name)?;
+    let mut uplink = Uplink::plan(&network);
+    uplink.begin(name, &mut reaper, &outside);
+    let session = Session::start(plan, command, &outside, &uplink)?;
+    opened(&ShellAddresses {
         outside: outside.ends.iter().map(|ends| ends.outside).collect(),
         inside: outside.ends.iter().map(|ends| ends.inside).collect(),
-        remarks: beyond.remarks.clone(),
+        remarks: uplink.remarks.clone(),
     });
     session.last(plan, path, outside.device)
 }
 
-/// The keeper and the inside at work. Dropping it ends both.
+/// The supervisor and the inside at work. Dropping it ends both.
 struct Session {
-    keeper: Child,
+    supervisor: Child,
     socket: UnixStream,
     /// The inside's TUN device.
     device: Option<OwnedFd>,
@@ -100,26 +100,26 @@ impl Session {
         plan: &ShellPlan,
         command: &HostCommand,
         outside: &Outside,
-        beyond: &Beyond,
-    ) -> Result<Self, TestbedError> {
+        uplink: &Uplink,
+    ) -> Result<Self, KernelError> {
         let failed = |error: std::io::Error| {
             problem(format!("start {}: {error}", command.program.display()))
         };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let handed = linux::inheritable(&theirs)?;
-        let keeper = Command::new(&command.program)
+        let supervisor = Command::new(&command.program)
             .args(&command.arguments)
-            .args([Role::Keeper.name(), &handed.as_raw_fd().to_string()])
+            .args([Role::Supervisor.name(), &handed.as_raw_fd().to_string()])
             .spawn()
             .map_err(failed)?;
         drop((handed, theirs));
-        let mut session = Self { keeper, socket: ours, device: None };
-        protocol::say(&mut session.socket, &inside(plan, outside, beyond))?;
+        let mut session = Self { supervisor, socket: ours, device: None };
+        protocol::say(&mut session.socket, &inside(plan, outside, uplink))?;
         session.device = session.await_device()?;
         Ok(session)
     }
 
-    fn await_device(&mut self) -> Result<Option<OwnedFd>, TestbedError> {
+    fn await_device(&mut self) -> Result<Option<OwnedFd>, KernelError> {
         match self.answer()? {
             Answer::Ready => linux::receive_with_descriptor(&self.socket, &mut [0])
                 .map(|(_, device)| device)
@@ -128,7 +128,7 @@ impl Session {
         }
     }
 
-    fn answer(&mut self) -> Result<Answer, TestbedError> {
+    fn answer(&mut self) -> Result<Answer, KernelError> {
         let gone = || problem("the inside of the path was killed");
         protocol::hear(&mut self.socket)?.ok_or_else(gone)
     }
@@ -143,7 +143,7 @@ impl Session {
         let inside = self.device.take().ok_or_else(|| problem("the inside has no device"))?;
         let watcher = self.socket.try_clone().map_err(|error| problem(error.to_string()))?;
         let carrier = path.carry(plan, Ports { inside, outside }, watcher)?;
-        protocol::say(&mut self.socket, &Go {})?;
+        protocol::say(&mut self.socket, &Start {})?;
         let answer = self.answer();
         // A carrier that has failed has closed the socket, and is the reason of what followed.
         let (tables, lateness) = carrier.stop()?;
@@ -159,22 +159,22 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        let _ = self.keeper.wait();
+        let _ = self.supervisor.wait();
     }
 }
 
-fn unexpected(answer: Answer) -> TestbedError {
+fn unexpected(answer: Answer) -> KernelError {
     match answer {
         Answer::Failed(reason) => problem(reason),
         _ => problem("the inside does not keep to the protocol"),
     }
 }
 
-fn inside(plan: &ShellPlan, outside: &Outside, beyond: &Beyond) -> Inside {
+fn inside(plan: &ShellPlan, outside: &Outside, uplink: &Uplink) -> Inside {
     Inside {
         mtu: plan.experiment.network.mtu.get(),
         links: outside.ends.iter().map(Link::from).collect(),
-        resolver: beyond.resolver.clone(),
+        resolver: uplink.resolver.clone(),
         program: plan.program.clone(),
         environment: environment(outside),
         user: plan.user.clone(),

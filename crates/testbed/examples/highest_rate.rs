@@ -10,7 +10,7 @@
 
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_hosts::HostCommand;
-use fairwind_linux::{Guardian, RunName};
+use fairwind_linux::{Reaper, RunName};
 use fairwind_scenario::Document;
 use fairwind_testbed::{KernelRun, Outcome};
 use std::process::Command;
@@ -125,10 +125,10 @@ fn host_command() -> Result<HostCommand, Failure> {
 /// rate is no limit. Packets are cut before the device, as they are before a TUN device.
 fn veth(seconds: u32) -> Result<f64, Failure> {
     let run = RunName::fresh();
-    let mut guardian = Guardian::start(run)?;
+    let mut reaper = Reaper::start(run)?;
     let [one, other] = ["one", "other"].map(|host| run.of(host));
     // A server that nobody reached would wait for ever.
-    guardian.undo(&format!("ip netns pids {other} | xargs -r kill"))?;
+    reaper.undo(&format!("ip netns pids {other} | xargs -r kill"))?;
     shell(&format!(
         "set -e
         ip netns add {one}

@@ -39,7 +39,7 @@ fn served() -> Result<ExitCode, Problem> {
     let mut profile = Profile::Linux6_18;
     let mut options = LiveOptions::new(IpFamily::V4, profile.config());
     options.limit = LIMIT;
-    options.passage.detour = Span::from_millis(5);
+    options.impairments.detour = Span::from_millis(5);
     let mut program = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -52,13 +52,13 @@ fn served() -> Result<ExitCode, Problem> {
         };
         match argument.as_str() {
             "--ipv6" => options.ip = IpFamily::V6,
-            "--loss" => options.passage.loss = share()?,
-            "--reordering" => options.passage.reordering = share()?,
-            "--duplication" => options.passage.duplication = share()?,
+            "--loss" => options.impairments.loss = share()?,
+            "--reordering" => options.impairments.reordering = share()?,
+            "--duplication" => options.impairments.duplication = share()?,
             "--delay" => {
                 let text = value()?;
                 let delay = format!("{text} ms").parse();
-                options.passage.delay =
+                options.impairments.delay =
                     delay.map_err(|error| format!("--delay {text}: {error}"))?;
             }
             "--profile" => profile = value()?.parse()?,

@@ -9,7 +9,7 @@
 
 #![expect(clippy::print_stdout, reason = "this is what it is for")]
 
-use fairwind_linux::{Guardian, Places, RunName};
+use fairwind_linux::{CleanupPaths, Reaper, RunName};
 use fairwind_units::Span;
 use fairwind_windows::{Beginning, RememberedWindow, Trust, WindowOptions, WindowsOfRun};
 use std::error::Error;
@@ -30,11 +30,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         return connect(peers.parse()?);
     }
     let run = RunName::fresh();
-    let mut guardian = Guardian::start(run)?;
+    let mut reaper = Reaper::start(run)?;
     let before = std::fs::read_to_string(STATISTICS)?;
-    guardian.undo(&format!("echo {} > {STATISTICS}", before.trim()))?;
+    reaper.undo(&format!("echo {} > {STATISTICS}", before.trim()))?;
     std::fs::write(STATISTICS, "1")?;
-    let root = Places::usual().control_groups.ok_or("no control groups of version 2")?;
+    let root = CleanupPaths::usual().control_groups.ok_or("no control groups of version 2")?;
     let group = root.join(run.of("cost"));
     std::fs::create_dir(&group)?;
     println!("{CONNECTIONS} connections, both ends:");

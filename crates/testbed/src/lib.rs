@@ -12,10 +12,10 @@
 //! |---|---|
 //! | `experiment` | an experiment on the running kernel, from the first check to the tables: [`KernelRun`] |
 //! | [`capabilities`] | what this machine has for experiments, and how to get the rest |
-//! | [`leftovers`] | what dead runs have left, and its removal |
+//! | [`cleanup`] | what dead runs have left, and its removal |
 
 pub mod capabilities;
+pub mod cleanup;
 mod experiment;
-pub mod leftovers;
 
-pub use experiment::{KernelRun, Outcome, RunError, Verdict, check};
+pub use experiment::{CheckReport, KernelRun, Outcome, RunError, check};

@@ -1,6 +1,6 @@
 //! Why windows cannot be remembered.
 
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum WindowsError {
     /// There is no eBPF here.
     #[error("windows cannot be remembered by the kernel: {0}")]
-    Unavailable(EbpfError),
+    Unavailable(BpfError),
     /// The kernel has no such programs.
     #[error(
         "this kernel takes no programs at control groups that see TCP connections: it needs Linux 5.7 or newer with \
@@ -113,7 +113,7 @@ pub enum WindowsError {
     Refused {
         /// What was tried.
         attempt: String,
-        /// What was said.
+        /// The messages.
         words: String,
     },
 }

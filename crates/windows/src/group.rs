@@ -1,7 +1,7 @@
 //! A control group of version 2: that it is one, and its number.
 
 use super::WindowsError;
-use fairwind_linux::Places;
+use fairwind_linux::CleanupPaths;
 use fairwind_linux::{self as linux, FileSystem};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -31,7 +31,7 @@ impl ControlGroup {
                 Err(ErrorKind::NotADirectory.into())
             }
         });
-        let root = Places::usual().control_groups;
+        let root = CleanupPaths::usual().control_groups;
         match opened {
             Err(error) => Err(WindowsError::NoGroup { path, reason: error.to_string(), root }),
             Ok((folder, number)) => match linux::file_system(&folder) {

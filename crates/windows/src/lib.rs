@@ -44,7 +44,7 @@ pub use error::WindowsError;
 pub use options::{Beginning, Collection, Trust, WindowOptions};
 pub use record::{RememberedWindow, WindowCounts};
 
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 use fairwind_linux as linux;
 use group::ControlGroup;
 use program::{Maps, Program};
@@ -123,14 +123,14 @@ pub fn clear(path: &Path) -> Result<usize, WindowsError> {
 /// What keeps windows from being remembered here, but for the control group.
 pub fn obstacle() -> Option<WindowsError> {
     if !cfg!(feature = "ebpf") {
-        return Some(WindowsError::Unavailable(EbpfError::NotBuilt));
+        return Some(WindowsError::Unavailable(BpfError::NotBuilt));
     }
     (!linux::is_root()).then_some(WindowsError::NotRoot)
 }
 
 /// What keeps runs from having windows remembered.
 pub fn obstacle_to_runs() -> Option<WindowsError> {
-    let groups = fairwind_linux::Places::usual().control_groups;
+    let groups = fairwind_linux::CleanupPaths::usual().control_groups;
     obstacle().or_else(|| groups.is_none().then_some(WindowsError::NoVersionTwo))
 }
 
@@ -141,7 +141,7 @@ pub fn groups() -> Vec<u64> {
 }
 
 /// Names of programs whose control group is gone, which serve nobody.
-pub fn forsaken() -> Vec<PathBuf> {
+pub fn orphaned() -> Vec<PathBuf> {
     if obstacle().is_some() {
         return Vec::new();
     }
@@ -166,7 +166,7 @@ fn alone(group: &ControlGroup) -> Result<(), WindowsError> {
 fn existing(path: &Path) -> Result<ControlGroup, WindowsError> {
     ready(path).map_err(|error| match error {
         WindowsError::NoGroup { path, reason, .. } => {
-            WindowsError::GroupGone { path, reason, left: forsaken() }
+            WindowsError::GroupGone { path, reason, left: orphaned() }
         }
         other => other,
     })

@@ -3,7 +3,7 @@
 use super::group::ControlGroup;
 use super::record::{Entry, WindowCounts};
 use super::{WindowOptions, WindowsError};
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 use std::convert::Infallible;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) struct Program(Infallible);
 
 impl Program {
     pub(super) fn attach(_: &ControlGroup, _: &WindowOptions) -> Result<Self, WindowsError> {
-        Err(WindowsError::Unavailable(EbpfError::NotBuilt))
+        Err(WindowsError::Unavailable(BpfError::NotBuilt))
     }
 
     pub(super) fn stay(self, _: &Path) -> Result<(), WindowsError> {
@@ -21,7 +21,7 @@ impl Program {
     }
 
     pub(super) fn named(_: &Path) -> Result<Option<Self>, WindowsError> {
-        Err(WindowsError::Unavailable(EbpfError::NotBuilt))
+        Err(WindowsError::Unavailable(BpfError::NotBuilt))
     }
 
     pub(super) fn leave(self, _: &Path) -> Result<(), WindowsError> {

@@ -1,7 +1,7 @@
 //! What is chosen at the start, and its form in the program's map.
 
 use super::WindowsError;
-use fairwind_bpf::record::Record;
+use fairwind_bpf::RawEvent;
 use fairwind_units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl WindowOptions {
 
     /// The options of a program that holds `entries`, by its map's `bytes`.
     pub(super) fn from_bytes(bytes: [u8; Self::BYTES], entries: u32) -> Self {
-        let bytes = Record(&bytes);
+        let bytes = RawEvent(&bytes);
         let has = |flag| bytes.u32(12) & flag != 0;
         Self {
             lifetime: Span::from_nanos(bytes.u64(0)),

@@ -3,7 +3,7 @@
 use super::group::ControlGroup;
 use super::record::{Entry, WindowCounts};
 use super::{WindowOptions, WindowsError, rights};
-use fairwind_bpf::said;
+use fairwind_bpf::libbpf_log;
 use libbpf_rs::query::{
     LinkInfo, LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions, ProgramInfo,
 };
@@ -34,7 +34,7 @@ impl Program {
         group: &ControlGroup,
         options: &WindowOptions,
     ) -> Result<Self, WindowsError> {
-        said::listen();
+        libbpf_log::capture();
         let bytes = fairwind_bpf::WINDOWS_PROGRAM.to_vec();
         let attempt = || format!("load the program that remembers {} windows", options.entries);
         let builder = ObjectBuilder::default().open_memory(&bytes);
@@ -76,7 +76,7 @@ impl Program {
         if !name.exists() {
             return Ok(None);
         }
-        said::listen();
+        libbpf_log::capture();
         let attempt = || format!("look into {}", name.display());
         let link = Link::open(name).map_err(|error| refused(attempt(), &error))?;
         let about = link.info().map_err(|error| refused(attempt(), &error))?;
@@ -137,7 +137,7 @@ fn group_of(about: &LinkInfo) -> Option<u64> {
 }
 
 fn refused(attempt: String, error: &libbpf_rs::Error) -> WindowsError {
-    let words = said::explained(error);
+    let words = libbpf_log::describe(error);
     if error.kind() == ErrorKind::PermissionDenied && !rights::may_load() {
         return WindowsError::NotCapable { attempt, words };
     }

@@ -1,6 +1,6 @@
 //! What the program has written: windows and counts, field by field as in `bpf/windows.bpf.c`.
 
-use fairwind_bpf::record::Record;
+use fairwind_bpf::RawEvent;
 use fairwind_units::{Instant, Span};
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -27,7 +27,7 @@ impl RememberedWindow {
     pub(super) const PEER_BYTES: usize = 16;
 
     pub(super) fn read((peer, value): Entry, now: Instant) -> Self {
-        let value = Record(&value);
+        let value = RawEvent(&value);
         let rtt = u64::from(value.u32(12));
         Self {
             peer: Ipv6Addr::from(peer).to_canonical(),
@@ -76,7 +76,7 @@ impl WindowCounts {
     pub(super) const BYTES: usize = 48;
 
     pub(super) fn read(bytes: [u8; Self::BYTES]) -> Self {
-        let counts = Record(&bytes);
+        let counts = RawEvent(&bytes);
         Self {
             used: counts.u64(0),
             unknown: counts.u64(8),

@@ -1,4 +1,4 @@
-//! What a host tells while it runs: one record of fixed length per fact.
+//! Events of a host while it runs: one record of fixed length each.
 //!
 //! | bytes | content |
 //! |---|---|
@@ -18,20 +18,20 @@ use fairwind_units::{Instant, Span};
 /// Length of a record.
 pub(super) const RECORD_BYTES: usize = 40;
 
-/// A fact of a host, and when it was so.
+/// An event of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostEvent {
     /// By the host's clock, since the run's origin.
     pub at: Instant,
     /// The flow.
     pub flow: u32,
-    /// The fact.
-    pub fact: Fact,
+    /// What happened.
+    pub kind: EventKind,
 }
 
 /// What a host has seen of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fact {
+pub enum EventKind {
     /// The application wrote, up to this offset.
     Written(u64),
     /// The application read in order, up to this offset.
@@ -81,23 +81,23 @@ pub struct EndpointState {
 const NO_THRESHOLD: u32 = u32::MAX;
 
 impl HostEvent {
-    /// The fact as the measures take it.
+    /// The event as the measures take it.
     pub fn observation(&self) -> Observation<'static> {
         let flow = FlowId(self.flow);
-        match self.fact {
-            Fact::Written(end_offset) => Observation::Written { flow, end_offset },
-            Fact::Read(end_offset) => Observation::Read { flow, end_offset },
-            Fact::Answered(asked) => Observation::Answered { flow, asked },
-            Fact::Opened => Observation::Opened { flow },
-            Fact::Established => Observation::Established { flow },
-            Fact::Finished => Observation::Finished { flow },
-            Fact::DatagramRead { payload_bytes, written, number } => {
+        match self.kind {
+            EventKind::Written(end_offset) => Observation::Written { flow, end_offset },
+            EventKind::Read(end_offset) => Observation::Read { flow, end_offset },
+            EventKind::Answered(asked) => Observation::Answered { flow, asked },
+            EventKind::Opened => Observation::Opened { flow },
+            EventKind::Established => Observation::Established { flow },
+            EventKind::Finished => Observation::Finished { flow },
+            EventKind::DatagramRead { payload_bytes, written, number } => {
                 Observation::DatagramRead { flow, payload_bytes, written, number }
             }
-            Fact::Failed(errno) => Observation::Failed { flow, reason: reason_of(errno) },
-            Fact::Timeout => Observation::Timeout { flow },
-            Fact::FastRetransmit => Observation::FastRetransmit { flow },
-            Fact::Endpoint(state) => Observation::Endpoint {
+            EventKind::Failed(errno) => Observation::Failed { flow, reason: reason_of(errno) },
+            EventKind::Timeout => Observation::Timeout { flow },
+            EventKind::FastRetransmit => Observation::FastRetransmit { flow },
+            EventKind::Endpoint(state) => Observation::Endpoint {
                 flow,
                 cwnd_packets: state.cwnd_packets,
                 ssthresh_packets: state.ssthresh_packets,
@@ -110,21 +110,21 @@ impl HostEvent {
 
     /// Appends the record of this event.
     pub fn append_to(&self, bytes: &mut Vec<u8>) {
-        let (kind, small, numbers): (u16, u16, [u64; 3]) = match self.fact {
-            Fact::Written(offset) => (0, 0, [offset, 0, 0]),
-            Fact::Read(offset) => (1, 0, [offset, 0, 0]),
-            Fact::Established => (2, 0, [0; 3]),
-            Fact::Finished => (3, 0, [0; 3]),
-            Fact::Failed(errno) => (4, 0, [u64::from(errno.unsigned_abs()), 0, 0]),
-            Fact::Timeout => (5, 0, [0; 3]),
-            Fact::FastRetransmit => (6, 0, [0; 3]),
-            Fact::Answered(asked) => (8, 0, [asked.as_nanos(), 0, 0]),
-            Fact::DatagramRead { payload_bytes, written, number } => {
+        let (kind, small, numbers): (u16, u16, [u64; 3]) = match self.kind {
+            EventKind::Written(offset) => (0, 0, [offset, 0, 0]),
+            EventKind::Read(offset) => (1, 0, [offset, 0, 0]),
+            EventKind::Established => (2, 0, [0; 3]),
+            EventKind::Finished => (3, 0, [0; 3]),
+            EventKind::Failed(errno) => (4, 0, [u64::from(errno.unsigned_abs()), 0, 0]),
+            EventKind::Timeout => (5, 0, [0; 3]),
+            EventKind::FastRetransmit => (6, 0, [0; 3]),
+            EventKind::Answered(asked) => (8, 0, [asked.as_nanos(), 0, 0]),
+            EventKind::DatagramRead { payload_bytes, written, number } => {
                 let written = written.unwrap_or(Instant::MAX).as_nanos();
                 (9, 0, [written, payload_bytes.into(), number.unwrap_or(u64::MAX)])
             }
-            Fact::Opened => (10, 0, [0; 3]),
-            Fact::Endpoint(state) => (7, state_number(state.state), state.numbers()),
+            EventKind::Opened => (10, 0, [0; 3]),
+            EventKind::Endpoint(state) => (7, state_number(state.state), state.numbers()),
         };
         bytes.extend_from_slice(&self.at.as_nanos().to_ne_bytes());
         bytes.extend_from_slice(&self.flow.to_ne_bytes());
@@ -141,29 +141,29 @@ impl HostEvent {
         let [at, head, numbers @ ..] = words else { return None };
         let [f0, f1, f2, f3, k0, k1, s0, s1] = *head;
         let numbers = <[[u8; 8]; 3]>::try_from(numbers).ok()?.map(u64::from_ne_bytes);
-        let fact = match u16::from_ne_bytes([k0, k1]) {
-            0 => Fact::Written(numbers[0]),
-            1 => Fact::Read(numbers[0]),
-            2 => Fact::Established,
-            3 => Fact::Finished,
-            4 => Fact::Failed(i32::try_from(numbers[0]).ok()?),
-            5 => Fact::Timeout,
-            6 => Fact::FastRetransmit,
-            10 => Fact::Opened,
-            8 => Fact::Answered(Instant::from_nanos(numbers[0])),
-            9 => Fact::DatagramRead {
+        let kind = match u16::from_ne_bytes([k0, k1]) {
+            0 => EventKind::Written(numbers[0]),
+            1 => EventKind::Read(numbers[0]),
+            2 => EventKind::Established,
+            3 => EventKind::Finished,
+            4 => EventKind::Failed(i32::try_from(numbers[0]).ok()?),
+            5 => EventKind::Timeout,
+            6 => EventKind::FastRetransmit,
+            10 => EventKind::Opened,
+            8 => EventKind::Answered(Instant::from_nanos(numbers[0])),
+            9 => EventKind::DatagramRead {
                 payload_bytes: u32::try_from(numbers[1]).ok()?,
                 written: Some(Instant::from_nanos(numbers[0])).filter(|&at| at != Instant::MAX),
                 number: Some(numbers[2]).filter(|&number| number != u64::MAX),
             },
-            7 => Fact::Endpoint(EndpointState::from_numbers(
+            7 => EventKind::Endpoint(EndpointState::from_numbers(
                 state_of(u16::from_ne_bytes([s0, s1]))?,
                 numbers,
             )?),
             _ => return None,
         };
         let at = Instant::from_nanos(u64::from_ne_bytes(*at));
-        Some(Self { at, flow: u32::from_ne_bytes([f0, f1, f2, f3]), fact })
+        Some(Self { at, flow: u32::from_ne_bytes([f0, f1, f2, f3]), kind })
     }
 }
 
@@ -220,8 +220,8 @@ fn state_number(state: CongestionState) -> u16 {
 mod tests {
     use super::*;
 
-    fn there_and_back(fact: Fact) {
-        let event = HostEvent { at: Instant::from_nanos(u64::MAX - 3), flow: 70_000, fact };
+    fn there_and_back(kind: EventKind) {
+        let event = HostEvent { at: Instant::from_nanos(u64::MAX - 3), flow: 70_000, kind };
         let mut bytes = Vec::new();
         event.append_to(&mut bytes);
         let record: [u8; RECORD_BYTES] = bytes.try_into().expect("one record");
@@ -230,20 +230,20 @@ mod tests {
 
     #[test]
     fn every_fact_comes_back_from_its_record() {
-        there_and_back(Fact::Written(u64::MAX));
-        there_and_back(Fact::Read(1 << 40));
-        there_and_back(Fact::Answered(Instant::from_nanos(u64::MAX - 5)));
-        there_and_back(Fact::Established);
-        there_and_back(Fact::Finished);
-        there_and_back(Fact::Failed(libc::ECONNREFUSED));
+        there_and_back(EventKind::Written(u64::MAX));
+        there_and_back(EventKind::Read(1 << 40));
+        there_and_back(EventKind::Answered(Instant::from_nanos(u64::MAX - 5)));
+        there_and_back(EventKind::Established);
+        there_and_back(EventKind::Finished);
+        there_and_back(EventKind::Failed(libc::ECONNREFUSED));
         for (written, number) in [(None, None), (Some(Instant::from_nanos(7)), Some(1 << 40))] {
-            there_and_back(Fact::DatagramRead { payload_bytes: u32::MAX, written, number });
+            there_and_back(EventKind::DatagramRead { payload_bytes: u32::MAX, written, number });
         }
-        there_and_back(Fact::Timeout);
-        there_and_back(Fact::FastRetransmit);
+        there_and_back(EventKind::Timeout);
+        there_and_back(EventKind::FastRetransmit);
         for state in STATES {
             for (threshold, rtt) in [(None, None), (Some(7), Some(Span::from_millis(100)))] {
-                there_and_back(Fact::Endpoint(EndpointState {
+                there_and_back(EventKind::Endpoint(EndpointState {
                     cwnd_packets: u32::MAX,
                     ssthresh_packets: threshold,
                     smoothed_rtt: rtt,

@@ -15,14 +15,14 @@ pub enum ToHost {
     /// Become this host.
     SetUp(Box<HostPlan>),
     /// Begin.
-    Go(Go),
+    Start(Start),
     /// Tell the last samples and statistics, and end.
     Stop,
 }
 
 /// When it all begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Go {
+pub struct Start {
     /// What `CLOCK_MONOTONIC` shows at the run's instant zero, which may lie ahead.
     pub origin: Instant,
 }
@@ -168,7 +168,7 @@ impl Framed for ToHost {
                 append_json(plan, bytes);
                 SET_UP
             }
-            Self::Go(go) => {
+            Self::Start(go) => {
                 append_json(go, bytes);
                 GO
             }
@@ -179,7 +179,7 @@ impl Framed for ToHost {
     fn from_body(kind: u8, body: &[u8]) -> Result<Self, String> {
         match kind {
             SET_UP => Ok(Self::SetUp(json(body)?)),
-            GO => Ok(Self::Go(json(body)?)),
+            GO => Ok(Self::Start(json(body)?)),
             STOP => Ok(Self::Stop),
             _ => Err(format!("a message of unknown kind {kind}")),
         }
@@ -232,7 +232,7 @@ fn batch(body: &[u8]) -> Result<EventBatch, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Fact;
+    use super::super::event::EventKind;
     use super::*;
 
     #[test]
@@ -243,8 +243,8 @@ mod tests {
             FromHost::Events(EventBatch {
                 watermark: Instant::from_millis(7),
                 events: vec![
-                    HostEvent { at: Instant::from_millis(3), flow: 1, fact: Fact::Read(9) },
-                    HostEvent { at: Instant::from_millis(4), flow: 2, fact: Fact::Finished },
+                    HostEvent { at: Instant::from_millis(3), flow: 1, kind: EventKind::Read(9) },
+                    HostEvent { at: Instant::from_millis(4), flow: 2, kind: EventKind::Finished },
                 ],
             }),
             FromHost::Events(EventBatch::default()),

@@ -33,9 +33,9 @@ pub struct HostPlan {
     /// Words for its TUN device, such as `gso_max_segs 1`.
     #[serde(default)]
     pub device_attributes: Vec<String>,
-    /// The cable to a router of the kernel's own parts, in place of a TUN device.
+    /// The veth to a router of the kernel's own parts, in place of a TUN device.
     #[serde(default)]
-    pub cable: Option<HostCable>,
+    pub veth: Option<VethPlan>,
     /// Connections that this host opens.
     pub outgoing: Vec<OutgoingPlan>,
     /// Connections that this host answers.
@@ -54,7 +54,7 @@ pub struct HostPlan {
 
 /// A pair of virtual Ethernet devices, one end of which is the host's and the other the router's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostCable {
+pub struct VethPlan {
     /// Name of the device at the router's end.
     pub device: String,
     /// Path of the router's network namespace.
@@ -131,12 +131,12 @@ pub struct IncomingPlan {
     pub socket: SocketSettings,
     /// What this host writes on the connection; `None`: nothing.
     #[serde(default)]
-    pub answer: Option<AnsweringPlan>,
+    pub answer: Option<ReplyPlan>,
 }
 
 /// What is written on a connection by the host that answers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct AnsweringPlan {
+pub struct ReplyPlan {
     /// The flow of the data that this host writes.
     pub flow: u32,
     /// What is written.

@@ -1,8 +1,8 @@
 //! Streams of datagrams: a socket for each that the host sends, and one for each port that some come to.
 
-use super::Facilities;
+use super::HostContext;
 use crate::datagram::{number_of, stamp, written_at};
-use crate::protocol::{Fact, IncomingDatagrams, OutgoingDatagrams};
+use crate::protocol::{EventKind, IncomingDatagrams, OutgoingDatagrams};
 use crate::sockets;
 use fairwind_units::Instant;
 use fairwind_workload::Datagrams;
@@ -53,14 +53,14 @@ impl DatagramSender {
     }
 
     /// Sends what is due.
-    pub(super) fn on_deadline(&mut self, facilities: &mut Facilities) -> Result<(), String> {
+    pub(super) fn on_deadline(&mut self, context: &mut HostContext) -> Result<(), String> {
         let due = self.deadline();
-        let now = facilities.outbox.now();
+        let now = context.events.now();
         let mut sent_any = false;
         while let Some(payload) = self.datagrams.poll_payload(now) {
             let length = usize::try_from(payload).unwrap_or(usize::MAX).min(GREATEST_BYTES);
             let bytes = &mut self.bytes[..length];
-            stamp(bytes, facilities.outbox.now(), self.sent);
+            stamp(bytes, context.events.now(), self.sent);
             match self.socket.send_to(bytes, self.remote) {
                 Ok(_) => sent_any = true,
                 Err(error) if self.sent > 0 && is_of_a_device_that_is_gone(&error) => {
@@ -75,7 +75,7 @@ impl DatagramSender {
             self.sent += 1;
         }
         if sent_any {
-            facilities.lateness.record(now.saturating_since(due));
+            context.lateness.record(now.saturating_since(due));
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl DatagramReaders {
     }
 
     /// Reads what has come to a socket.
-    pub(super) fn on_ready(&mut self, place: usize, facilities: &mut Facilities) {
+    pub(super) fn on_ready(&mut self, place: usize, context: &mut HostContext) {
         let Some((local, socket)) = self.sockets.get(place) else { return };
         for _ in 0..MOST_AT_ONCE {
             let (length, remote) = match socket.recv_from(&mut self.bytes) {
@@ -123,13 +123,13 @@ impl DatagramReaders {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return,
             };
-            let at = facilities.outbox.now();
+            let at = context.events.now();
             let Some(&flow) = self.flows.get(&(*local, remote)) else { continue };
             let payload = &self.bytes[..length];
             let (written, number) = (written_at(payload, at), number_of(payload));
             let payload_bytes = u32::try_from(length).unwrap_or(u32::MAX);
-            let read = Fact::DatagramRead { payload_bytes, written, number };
-            facilities.outbox.tell(at, flow, read);
+            let read = EventKind::DatagramRead { payload_bytes, written, number };
+            context.events.tell(at, flow, read);
         }
     }
 }

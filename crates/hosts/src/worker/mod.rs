@@ -7,40 +7,40 @@
 //! | `reader` | connections that come, and those that it only reads from |
 //! | `relays` | what comes on one connection goes on by another |
 //! | `datagrams` | streams of datagrams, sent and received |
-//! | `agenda` | who has something to do next by the clock |
+//! | `timers` | deadlines of senders |
 //! | `watch` | what the kernel tells of a sender |
-//! | `rounds` | when to look at all senders |
-//! | `outbox` | the clock, and events on their way to the parent |
+//! | `sampling` | when to look at all senders |
+//! | `events` | the clock of the run, and events on their way to the parent |
 //! | `payload` | the bytes of streams |
 //! | `lateness` | how late applications wrote |
 
-mod agenda;
 mod datagrams;
+mod events;
 mod lateness;
-mod outbox;
 mod payload;
 mod reader;
 mod relays;
-mod rounds;
+mod sampling;
 mod sender;
-mod watch;
+mod tcp_info;
+mod timers;
 
 use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
-use super::serve::Ear;
-use agenda::Agenda;
+use super::serve::ParentSocket;
 use datagrams::{DatagramReaders, DatagramSender};
+use events::{Clock, EventSender};
 use fairwind_linux::{self as linux, Poll, Raw, Ready};
 use fairwind_units::{Instant, Span};
 use lateness::Lateness;
-use outbox::{Clock, Outbox};
 use payload::Payload;
 use reader::Readers;
 use relays::Relays;
-use rounds::Rounds;
+use sampling::SamplingSchedule;
 use sender::Sender;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use timers::TimerQueue;
 
 /// Descriptors that are served between two looks at the clock.
 const AT_ONCE: usize = 256;
@@ -55,19 +55,19 @@ const CHECKED_BYTES: usize = 1 << 16;
 
 /// What connections need to do their part.
 #[derive(Debug)]
-struct Facilities {
+struct HostContext {
     poll: Poll,
-    outbox: Outbox,
+    events: EventSender,
     payload: Payload,
     /// Where bytes that are looked at are read to.
     buffer: Vec<u8>,
     lateness: Lateness,
     statistics: HostStatistics,
     /// Whether time-outs and recoveries are told from here.
-    tells_losses: bool,
+    reports_losses: bool,
 }
 
-impl Facilities {
+impl HostContext {
     /// Reads what has come at `offset` of a stream, at most so much, and holds it against the pattern where that is
     /// wanted.
     fn receive(&mut self, socket: &OwnedFd, offset: u64, most: usize) -> Raw {
@@ -141,36 +141,36 @@ impl Prepared {
         self,
         origin: Instant,
         socket: Arc<UnixStream>,
-        ear: Ear,
+        parent: ParentSocket,
     ) -> Result<(), String> {
-        let facilities = Facilities {
+        let context = HostContext {
             poll: Poll::new(AT_ONCE).map_err(|error| error.to_string())?,
-            outbox: Outbox::new(socket, Clock::new(origin)),
+            events: EventSender::new(socket, Clock::new(origin)),
             payload: self.payload,
             buffer: vec![0; CHECKED_BYTES],
             lateness: Lateness::default(),
             statistics: HostStatistics::default(),
-            tells_losses: self.sampling.loss_interval.is_some(),
+            reports_losses: self.sampling.loss_interval.is_some(),
         };
         let count = self.senders.len();
         let mut worker = Worker {
-            agenda: Agenda::new(count + self.datagram_senders.len()),
+            timers: TimerQueue::new(count + self.datagram_senders.len()),
             senders: self.senders,
             readers: self.readers,
             relays: self.relays,
             datagram_senders: self.datagram_senders,
             datagram_readers: self.datagram_readers,
-            samples: Rounds::new(self.sampling.endpoint_interval, count),
-            looks: Rounds::new(self.sampling.loss_interval, count),
-            facilities,
+            samples: SamplingSchedule::new(self.sampling.endpoint_interval, count),
+            looks: SamplingSchedule::new(self.sampling.loss_interval, count),
+            context,
             clock: Clock::new(origin),
-            ear,
+            parent,
             has_to_stop: false,
         };
         match worker.work() {
             Ok(()) => worker.finish(),
             Err(reason) => {
-                worker.facilities.outbox.give_up();
+                worker.context.events.give_up();
                 Err(reason)
             }
         }
@@ -183,15 +183,15 @@ struct Worker {
     senders: Vec<Sender>,
     readers: Readers,
     relays: Relays,
-    /// In the agenda they stand behind all others.
+    /// Their timers follow those of `senders`.
     datagram_senders: Vec<DatagramSender>,
     datagram_readers: DatagramReaders,
-    agenda: Agenda,
-    samples: Rounds,
-    looks: Rounds,
-    facilities: Facilities,
+    timers: TimerQueue,
+    samples: SamplingSchedule,
+    looks: SamplingSchedule,
+    context: HostContext,
     clock: Clock,
-    ear: Ear,
+    parent: ParentSocket,
     has_to_stop: bool,
 }
 
@@ -205,8 +205,8 @@ impl Worker {
     }
 
     fn begin(&mut self) -> Result<(), String> {
-        let poll = &self.facilities.poll;
-        poll.add(self.ear.socket(), token::PARENT, libc::EPOLLIN).map_err(|e| e.to_string())?;
+        let poll = &self.context.poll;
+        poll.add(self.parent.socket(), token::PARENT, libc::EPOLLIN).map_err(|e| e.to_string())?;
         for (place, listener) in self.readers.listeners().iter().enumerate() {
             poll.add(listener, token::of(token::LISTENER, place), libc::EPOLLIN)
                 .map_err(|error| error.to_string())?;
@@ -218,24 +218,24 @@ impl Worker {
         let deadlines = self.senders.iter().map(Sender::deadline);
         let deadlines = deadlines.chain(self.datagram_senders.iter().map(DatagramSender::deadline));
         for (place, deadline) in deadlines.enumerate() {
-            self.agenda.schedule(place, deadline);
+            self.timers.schedule(place, deadline);
         }
         Ok(())
     }
 
     /// Waits for what comes next, and does it.
     fn turn(&mut self) -> Result<(), String> {
-        let rounds = self.samples.next().min(self.looks.next());
-        let due = self.agenda.next().min(rounds).min(self.facilities.outbox.next_flush());
-        let ready = self.facilities.poll.wait(self.clock.until(due).min(LONGEST_WAIT));
+        let sampling = self.samples.next().min(self.looks.next());
+        let due = self.timers.next().min(sampling).min(self.context.events.next_flush());
+        let ready = self.context.poll.wait(self.clock.until(due).min(LONGEST_WAIT));
         for place in 0..ready {
-            let readiness = self.facilities.poll.readiness(place);
+            let readiness = self.context.poll.readiness(place);
             self.on_ready(readiness)?;
         }
-        self.run_agenda()?;
-        self.look_around();
-        if self.facilities.outbox.next_flush() <= self.clock.now() {
-            self.facilities.outbox.flush();
+        self.run_due_timers()?;
+        self.sample_senders();
+        if self.context.events.next_flush() <= self.clock.now() {
+            self.context.events.flush();
         }
         Ok(())
     }
@@ -245,7 +245,7 @@ impl Worker {
         match kind {
             token::LISTENER => {
                 let token = |place| token::of(token::READER, place);
-                let answered = self.readers.accept(place, token, &mut self.facilities)?;
+                let answered = self.readers.accept(place, token, &mut self.context)?;
                 self.open_relays()?;
                 answered.into_iter().try_for_each(|(place, socket)| self.answer(place, socket))
             }
@@ -254,21 +254,21 @@ impl Worker {
                     Some(relay) if readiness.has(libc::EPOLLERR) => self.break_off(place, relay),
                     Some(relay) => self.pass_on(place, relay),
                     None => {
-                        self.readers.read(place, READ_BYTES, &mut self.facilities);
+                        self.readers.read(place, READ_BYTES, &mut self.context);
                     }
                 }
                 Ok(())
             }
             token::SENDER => {
                 let sender = &mut self.senders[place];
-                sender.on_ready(readiness, &mut self.facilities);
-                self.agenda.schedule(place, sender.deadline());
+                sender.on_ready(readiness, &mut self.context);
+                self.timers.schedule(place, sender.deadline());
                 self.refill(place);
-                self.hand_on(place);
+                self.take_next(place);
                 Ok(())
             }
             token::DATAGRAMS => {
-                self.datagram_readers.on_ready(place, &mut self.facilities);
+                self.datagram_readers.on_ready(place, &mut self.context);
                 Ok(())
             }
             _ => self.listen_to_parent(),
@@ -278,69 +278,69 @@ impl Worker {
     /// Hands a connection to the sender in `place`, which answers what it is asked.
     fn answer(&mut self, place: usize, socket: OwnedFd) -> Result<(), String> {
         let sender = &mut self.senders[place];
-        sender.adopt(socket, token::of(token::SENDER, place), &mut self.facilities)?;
-        self.agenda.schedule(place, sender.deadline());
+        sender.adopt(socket, token::of(token::SENDER, place), &mut self.context)?;
+        self.timers.schedule(place, sender.deadline());
         Ok(())
     }
 
     /// Where the connection in `place` is over, and another one follows it, that one is opened when it is to be.
-    fn hand_on(&mut self, place: usize) {
-        let Some((flow, start)) = self.senders[place].hand_on(self.clock.now()) else { return };
+    fn take_next(&mut self, place: usize) {
+        let Some((flow, start)) = self.senders[place].take_next(self.clock.now()) else { return };
         let is_next = |sender: &Sender| sender.flow() == flow;
         if let Some(next) = self.senders.iter().position(is_next) {
             self.senders[next].follow(start);
-            self.agenda.schedule(next, self.senders[next].deadline());
+            self.timers.schedule(next, self.senders[next].deadline());
         }
     }
 
     fn listen_to_parent(&mut self) -> Result<(), String> {
-        while let Some(message) = self.ear.hear()? {
+        while let Some(message) = self.parent.receive()? {
             self.has_to_stop |= matches!(message, ToHost::Stop);
         }
         Ok(())
     }
 
-    fn run_agenda(&mut self) -> Result<(), String> {
+    fn run_due_timers(&mut self) -> Result<(), String> {
         for _ in 0..AT_ONCE {
             let now = self.clock.now();
             // Before the origin the clock stands still.
-            if self.agenda.next() == Instant::ZERO && !self.clock.has_begun() {
+            if self.timers.next() == Instant::ZERO && !self.clock.has_begun() {
                 break;
             }
-            let Some(place) = self.agenda.due(now) else { break };
+            let Some(place) = self.timers.due(now) else { break };
             if let Some(stream) = place.checked_sub(self.senders.len()) {
                 let sender = &mut self.datagram_senders[stream];
-                sender.on_deadline(&mut self.facilities)?;
-                self.agenda.schedule(place, sender.deadline());
+                sender.on_deadline(&mut self.context)?;
+                self.timers.schedule(place, sender.deadline());
                 continue;
             }
             let sender = &mut self.senders[place];
             let token = token::of(token::SENDER, place);
-            sender.on_deadline(now, token, &mut self.facilities)?;
-            self.agenda.schedule(place, sender.deadline());
-            self.hand_on(place);
+            sender.on_deadline(now, token, &mut self.context)?;
+            self.timers.schedule(place, sender.deadline());
+            self.take_next(place);
         }
         Ok(())
     }
 
-    fn look_around(&mut self) {
+    fn sample_senders(&mut self) {
         let now = self.clock.now();
         for place in self.samples.due(now, LOOKS_AT_ONCE) {
-            self.senders[place].sample(&mut self.facilities);
+            self.senders[place].sample(&mut self.context);
         }
         for place in self.looks.due(now, LOOKS_AT_ONCE) {
-            self.senders[place].look(&mut self.facilities);
+            self.senders[place].look(&mut self.context);
         }
     }
 
     fn finish(mut self) -> Result<(), String> {
         for sender in &mut self.senders {
-            sender.look(&mut self.facilities);
-            sender.account(&mut self.facilities);
+            sender.look(&mut self.context);
+            sender.account(&mut self.context);
         }
-        let mut statistics = self.facilities.statistics;
-        self.facilities.lateness.tell(&mut statistics);
+        let mut statistics = self.context.statistics;
+        self.context.lateness.tell(&mut statistics);
         let last = FromHost::Done(statistics);
-        self.facilities.outbox.finish(&last).map_err(|error| format!("tell the parent: {error}"))
+        self.context.events.finish(&last).map_err(|error| format!("tell the parent: {error}"))
     }
 }

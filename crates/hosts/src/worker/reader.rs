@@ -1,8 +1,8 @@
 //! Connections that come to the host: they are accepted, and read as fast as data comes; those that
 //! are to be answered are handed to whoever writes the answers.
 
-use super::Facilities;
-use crate::protocol::{Fact, IncomingPlan};
+use super::HostContext;
+use crate::protocol::{EventKind, IncomingPlan};
 use crate::sockets;
 use fairwind_linux::{self as linux, Poll};
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ impl Readers {
         &mut self,
         listener: usize,
         token: impl Fn(usize) -> u64,
-        facilities: &mut Facilities,
+        context: &mut HostContext,
     ) -> Result<Vec<(usize, OwnedFd)>, String> {
         let mut answered = Vec::new();
         while let Some(socket) = linux::accept_connection(&self.listeners[listener])
@@ -81,7 +81,7 @@ impl Readers {
             let stream = TcpStream::from(socket);
             let ends = stream.local_addr().and_then(|local| Ok((local, stream.peer_addr()?)));
             let Some(caller) = ends.ok().and_then(|ends| self.expected.remove(&ends)) else {
-                facilities.statistics.unexpected_connections += 1;
+                context.statistics.unexpected_connections += 1;
                 continue;
             };
             if let Some(place) = caller.answering {
@@ -91,7 +91,7 @@ impl Readers {
             let (flow, socket) = (caller.flow, stream.into());
             let reader = Reader { flow, socket, offset: 0, watching: Watching::Data };
             let place = self.accepted.len();
-            facilities
+            context
                 .poll
                 .add(&reader.socket, token(place), libc::EPOLLIN)
                 .map_err(|error| error.to_string())?;
@@ -113,29 +113,24 @@ impl Readers {
     }
 
     /// Reads what has come on a connection, at most so much.
-    pub(super) fn read(
-        &mut self,
-        place: usize,
-        most: usize,
-        facilities: &mut Facilities,
-    ) -> Reading {
+    pub(super) fn read(&mut self, place: usize, most: usize, context: &mut HostContext) -> Reading {
         let Some(reader) = &mut self.accepted[place] else { return Reading::Nothing };
-        let raw = facilities.receive(&reader.socket, reader.offset, most);
-        let at = facilities.outbox.now();
+        let raw = context.receive(&reader.socket, reader.offset, most);
+        let at = context.events.now();
         match (u64::try_from(raw.value), raw.errno) {
             (Ok(0), _) => {
-                facilities.outbox.tell(at, reader.flow, Fact::Finished);
+                context.events.tell(at, reader.flow, EventKind::Finished);
                 self.accepted[place] = None;
                 Reading::End
             }
             (Ok(bytes), _) => {
                 reader.offset += bytes;
-                facilities.outbox.tell(at, reader.flow, Fact::Read(reader.offset));
+                context.events.tell(at, reader.flow, EventKind::Read(reader.offset));
                 Reading::Bytes(bytes)
             }
             (Err(_), libc::EAGAIN | libc::EINTR) => Reading::Nothing,
             (Err(_), _) => {
-                self.lose(place, facilities);
+                self.lose(place, context);
                 Reading::Broken
             }
         }
@@ -152,8 +147,8 @@ impl Readers {
     }
 
     /// A connection was broken off by the other side.
-    pub(super) fn lose(&mut self, place: usize, facilities: &mut Facilities) {
-        facilities.statistics.broken_while_reading += 1;
+    pub(super) fn lose(&mut self, place: usize, context: &mut HostContext) {
+        context.statistics.broken_while_reading += 1;
         self.accepted[place] = None;
     }
 

@@ -35,39 +35,39 @@ impl Worker {
             let Some(relay) = self.relays.of_flow(flow) else { continue };
             self.relays.readers.insert(relay, reader);
             let sender = &mut self.senders[relay];
-            sender.connect(token::of(token::SENDER, relay), &mut self.facilities)?;
-            self.agenda.schedule(relay, sender.deadline());
+            sender.connect(token::of(token::SENDER, relay), &mut self.context)?;
+            self.timers.schedule(relay, sender.deadline());
         }
         Ok(())
     }
 
     /// Reads on connection `reader` what the sender in place `relay` has room for, and lets it write.
     pub(super) fn pass_on(&mut self, reader: usize, relay: usize) {
-        let (sender, facilities) = (&mut self.senders[relay], &mut self.facilities);
+        let (sender, context) = (&mut self.senders[relay], &mut self.context);
         let token = token::of(token::SENDER, relay);
         if sender.is_over() {
             return self.readers.give_up(reader);
         }
         let room = usize::try_from(sender.room()).unwrap_or(READ_BYTES).min(READ_BYTES);
         if room > 0 {
-            match self.readers.read(reader, room, facilities) {
-                Reading::Bytes(bytes) => sender.pass_on(bytes, token, facilities),
-                Reading::End => sender.end_relaying(token, facilities),
+            match self.readers.read(reader, room, context) {
+                Reading::Bytes(bytes) => sender.pass_on(bytes, token, context),
+                Reading::End => sender.end_relaying(token, context),
                 Reading::Nothing => {}
-                Reading::Broken => sender.break_off(facilities),
+                Reading::Broken => sender.break_off(context),
             }
         }
         let watching = if sender.room() > 0 { Watching::Data } else { Watching::Errors };
         let reader_token = token::of(token::READER, reader);
-        self.readers.watch(reader, watching, reader_token, &facilities.poll);
-        self.agenda.schedule(relay, self.senders[relay].deadline());
+        self.readers.watch(reader, watching, reader_token, &context.poll);
+        self.timers.schedule(relay, self.senders[relay].deadline());
     }
 
     /// Connection `reader` was broken off, and so is the one by which it goes on.
     pub(super) fn break_off(&mut self, reader: usize, relay: usize) {
-        self.readers.lose(reader, &mut self.facilities);
-        self.senders[relay].break_off(&mut self.facilities);
-        self.agenda.schedule(relay, self.senders[relay].deadline());
+        self.readers.lose(reader, &mut self.context);
+        self.senders[relay].break_off(&mut self.context);
+        self.timers.schedule(relay, self.senders[relay].deadline());
     }
 
     /// The sender in this place may have room again, where it passes on what comes.

@@ -5,9 +5,9 @@
 //! whenever fewer than 32 KiB are unsent, and what it writes counts as written at that moment, also
 //! where the socket takes it later.
 
-use super::watch::{Information, LossWatch};
-use super::{Facilities, READ_BYTES};
-use crate::protocol::{Fact, IncomingPlan, NextOutgoing, OutgoingPlan};
+use super::tcp_info::{LossDetector, TcpInfo};
+use super::{HostContext, READ_BYTES};
+use crate::protocol::{EventKind, IncomingPlan, NextOutgoing, OutgoingPlan};
 use crate::sockets;
 use fairwind_linux::{self as linux, Ready};
 use fairwind_units::Instant;
@@ -21,7 +21,7 @@ const UNSENT_BYTES: i32 = 64 << 10;
 const SIOCOUTQNSD: u64 = 0x894b;
 
 /// Has the kernel say when there is room, where it would let much wait in the socket.
-fn tell_of_room(socket: &OwnedFd) -> Result<(), String> {
+fn request_room_events(socket: &OwnedFd) -> Result<(), String> {
     let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
     sockets::set(socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)
 }
@@ -69,7 +69,7 @@ pub(super) struct Sender {
     /// What the socket is watched for.
     interest: i32,
     peer_finished: bool,
-    losses: LossWatch,
+    losses: LossDetector,
     /// Bytes written at the last look for losses.
     looked_at: u64,
 }
@@ -79,7 +79,7 @@ impl Sender {
     pub(super) fn new(plan: OutgoingPlan) -> Result<Self, String> {
         let socket = sockets::bound(plan.local, &plan.socket)?;
         if plan.application.is_greedy() {
-            tell_of_room(&socket)?;
+            request_room_events(&socket)?;
         }
         let mut carried_by = plan.carried_by;
         if plan.relays.is_none() {
@@ -122,7 +122,7 @@ impl Sender {
             written_bytes: 0,
             interest: 0,
             peer_finished: false,
-            losses: LossWatch::default(),
+            losses: LossDetector::default(),
             looked_at: 0,
         }
     }
@@ -132,17 +132,17 @@ impl Sender {
         &mut self,
         socket: OwnedFd,
         token: u64,
-        facilities: &mut Facilities,
+        context: &mut HostContext,
     ) -> Result<(), String> {
         self.interest = libc::EPOLLIN;
-        facilities.poll.add(&socket, token, self.interest).map_err(|error| error.to_string())?;
+        context.poll.add(&socket, token, self.interest).map_err(|error| error.to_string())?;
         if self.application.is_greedy() {
-            tell_of_room(&socket)?;
+            request_room_events(&socket)?;
         }
         self.socket = Some(socket);
-        self.begin(facilities);
+        self.begin(context);
         if self.application.is_filling() {
-            self.write(token, facilities);
+            self.write(token, context);
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Sender {
     }
 
     /// Once, when the other side has said all, or the connection has failed: whose turn it is now, and when.
-    pub(super) fn hand_on(&mut self, now: Instant) -> Option<(u32, Instant)> {
+    pub(super) fn take_next(&mut self, now: Instant) -> Option<(u32, Instant)> {
         let is_over = self.peer_finished || self.phase == Phase::Ended;
         let next = self.next.take_if(|_| is_over)?;
         Some((next.flow, now + next.pause)).filter(|&(_, start)| start < next.until)
@@ -180,67 +180,63 @@ impl Sender {
         &mut self,
         now: Instant,
         token: u64,
-        facilities: &mut Facilities,
+        context: &mut HostContext,
     ) -> Result<(), String> {
         match self.phase {
-            Phase::Waiting => return self.connect(token, facilities),
-            Phase::Connecting => self.end(facilities),
-            Phase::Open if self.stop <= now => self.stop_writing(token, facilities),
-            Phase::Open => self.write(token, facilities),
+            Phase::Waiting => return self.connect(token, context),
+            Phase::Connecting => self.end(context),
+            Phase::Open if self.stop <= now => self.stop_writing(token, context),
+            Phase::Open => self.write(token, context),
             Phase::Closing | Phase::Ended => {}
         }
         Ok(())
     }
 
     /// Calls the other side.
-    pub(super) fn connect(
-        &mut self,
-        token: u64,
-        facilities: &mut Facilities,
-    ) -> Result<(), String> {
+    pub(super) fn connect(&mut self, token: u64, context: &mut HostContext) -> Result<(), String> {
         let (Some(socket), Some(remote)) = (&self.socket, self.remote) else { return Ok(()) };
         self.interest = libc::EPOLLOUT;
-        facilities.poll.add(socket, token, self.interest).map_err(|error| error.to_string())?;
+        context.poll.add(socket, token, self.interest).map_err(|error| error.to_string())?;
         self.phase = Phase::Connecting;
         if self.has_followed {
-            let at = facilities.outbox.now();
-            facilities.outbox.tell(at, self.flow, Fact::Opened);
+            let at = context.events.now();
+            context.events.tell(at, self.flow, EventKind::Opened);
         }
         let raw = linux::connect(socket.as_raw_fd(), &linux::socket_address(remote));
         if raw.value < 0 && raw.errno != libc::EINPROGRESS {
-            self.fail(raw.errno, facilities);
+            self.fail(raw.errno, context);
         }
         Ok(())
     }
 
     /// Something has happened with the socket.
-    pub(super) fn on_ready(&mut self, ready: Ready, facilities: &mut Facilities) {
+    pub(super) fn on_ready(&mut self, ready: Ready, context: &mut HostContext) {
         let Some(socket) = &self.socket else { return };
         if ready.has(libc::EPOLLERR) {
             let errno = sockets::waiting_error(socket);
             if errno != 0 {
-                self.fail(errno, facilities);
+                self.fail(errno, context);
                 return;
             }
         }
         if self.phase == Phase::Connecting && ready.has(libc::EPOLLOUT) {
-            self.begin(facilities);
+            self.begin(context);
         }
         if ready.has(libc::EPOLLIN | libc::EPOLLHUP) {
-            self.read(facilities);
+            self.read(context);
         }
         if matches!(self.phase, Phase::Open | Phase::Closing) {
-            self.write(ready.token, facilities);
+            self.write(ready.token, context);
         }
     }
 
-    fn begin(&mut self, facilities: &mut Facilities) {
-        let at = facilities.outbox.now();
+    fn begin(&mut self, context: &mut HostContext) {
+        let at = context.events.now();
         self.phase = Phase::Open;
-        facilities.outbox.tell(at, self.flow, Fact::Established);
+        context.events.tell(at, self.flow, EventKind::Established);
         self.application.begin(at);
-        if let Some(information) = self.socket.as_ref().and_then(Information::of) {
-            self.losses.look(information);
+        if let Some(info) = self.socket.as_ref().and_then(TcpInfo::query) {
+            self.losses.look(info);
         }
     }
 
@@ -253,30 +249,30 @@ impl Sender {
     }
 
     /// So many bytes were read that it is to pass on.
-    pub(super) fn pass_on(&mut self, bytes: u64, token: u64, facilities: &mut Facilities) {
+    pub(super) fn pass_on(&mut self, bytes: u64, token: u64, context: &mut HostContext) {
         if let Some(relay) = self.application.as_relay() {
             relay.on_relayed(bytes);
         }
         if self.phase == Phase::Open {
-            self.write(token, facilities);
+            self.write(token, context);
         }
     }
 
     /// What it passes on has come to its end: the rest is written, and the connection closed.
-    pub(super) fn end_relaying(&mut self, token: u64, facilities: &mut Facilities) {
+    pub(super) fn end_relaying(&mut self, token: u64, context: &mut HostContext) {
         self.application.end();
         if self.phase == Phase::Open {
-            self.write(token, facilities);
+            self.write(token, context);
         }
     }
 
     /// What it passes on was broken off, and so is this: the other side is told by a reset.
-    pub(super) fn break_off(&mut self, facilities: &mut Facilities) {
+    pub(super) fn break_off(&mut self, context: &mut HostContext) {
         self.application.end();
         if let Some(socket) = &self.socket {
             linux::reset_at_close(socket);
         }
-        self.end(facilities);
+        self.end(context);
     }
 
     /// Whether nothing is left to do.
@@ -285,34 +281,34 @@ impl Sender {
     }
 
     /// Reads what the other side has written: nothing but its end, unless it answers or asks.
-    fn read(&mut self, facilities: &mut Facilities) {
+    fn read(&mut self, context: &mut HostContext) {
         let Some(socket) = &self.socket else { return };
-        let raw = facilities.receive(socket, self.read_bytes, READ_BYTES);
-        let at = facilities.outbox.now();
+        let raw = context.receive(socket, self.read_bytes, READ_BYTES);
+        let at = context.events.now();
         match (u64::try_from(raw.value), raw.errno) {
-            (Ok(0), _) => self.on_end(at, facilities),
-            (Ok(bytes), _) => self.on_read(at, bytes, facilities),
+            (Ok(0), _) => self.on_end(at, context),
+            (Ok(bytes), _) => self.on_read(at, bytes, context),
             (Err(_), libc::EAGAIN | libc::EINTR) => {}
-            (Err(_), errno) => self.fail(errno, facilities),
+            (Err(_), errno) => self.fail(errno, context),
         }
     }
 
-    fn on_read(&mut self, at: Instant, bytes: u64, facilities: &mut Facilities) {
+    fn on_read(&mut self, at: Instant, bytes: u64, context: &mut HostContext) {
         let Some(reads) = self.reads else { return };
         self.read_bytes += bytes;
-        facilities.outbox.tell(at, reads, Fact::Read(self.read_bytes));
+        context.events.tell(at, reads, EventKind::Read(self.read_bytes));
         if let Some(asked) = self.application.on_read(at, bytes) {
-            facilities.outbox.tell(at, self.flow, Fact::Answered(asked));
+            context.events.tell(at, self.flow, EventKind::Answered(asked));
         }
     }
 
     /// The other side writes nothing more.
-    fn on_end(&mut self, at: Instant, facilities: &mut Facilities) {
+    fn on_end(&mut self, at: Instant, context: &mut HostContext) {
         if std::mem::replace(&mut self.peer_finished, true) {
             return;
         }
         if let Some(reads) = self.reads {
-            facilities.outbox.tell(at, reads, Fact::Finished);
+            context.events.tell(at, reads, EventKind::Finished);
         }
         if self.application.ends_with_other() {
             self.application.end();
@@ -320,42 +316,42 @@ impl Sender {
     }
 
     /// Lets the application write as long as it wants to, and the socket take what it can.
-    fn write(&mut self, token: u64, facilities: &mut Facilities) {
-        self.push(facilities);
+    fn write(&mut self, token: u64, context: &mut HostContext) {
+        self.push(context);
         while self.phase == Phase::Open {
             let due = self.application.next_write();
             let is_filling = self.application.is_filling();
             let unsent = if is_filling { self.unsent_bytes() } else { 0 };
-            let at = facilities.outbox.now();
+            let at = context.events.now();
             let Some(bytes) = self.application.poll_write(at, unsent) else { break };
             if !is_filling && due != Instant::MAX {
-                facilities.lateness.record(at.saturating_since(due));
+                context.lateness.record(at.saturating_since(due));
             }
             self.written_bytes += bytes;
             self.blocked_bytes += bytes;
             // Told first: the socket's complaint, if it has one, is of a later instant.
             for flow in &self.carried_by {
-                facilities.outbox.tell(at, *flow, Fact::Written(self.written_bytes));
+                context.events.tell(at, *flow, EventKind::Written(self.written_bytes));
             }
-            self.push(facilities);
+            self.push(context);
         }
         if self.phase == Phase::Open && self.blocked_bytes == 0 && self.application.is_finished() {
             self.close();
         }
         if self.phase == Phase::Closing && self.peer_finished {
-            self.look(facilities);
-            self.end(facilities);
+            self.look(context);
+            self.end(context);
         }
-        self.watch(token, facilities);
+        self.watch(token, context);
     }
 
     /// Gives the socket what waits for room.
-    fn push(&mut self, facilities: &mut Facilities) {
+    fn push(&mut self, context: &mut HostContext) {
         while self.blocked_bytes > 0
             && let Some(socket) = &self.socket
         {
             let offset = self.written_bytes - self.blocked_bytes;
-            let bytes = facilities.payload.stream(offset, self.blocked_bytes);
+            let bytes = context.payload.stream(offset, self.blocked_bytes);
             let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
             let raw = linux::send(socket.as_raw_fd(), bytes, flags, None);
             match (u64::try_from(raw.value), raw.errno) {
@@ -365,7 +361,7 @@ impl Sender {
                 (Err(_), errno) => {
                     // A stream that was broken off says why at its socket first.
                     let waiting = sockets::waiting_error(socket);
-                    self.fail(if waiting == 0 { errno } else { waiting }, facilities);
+                    self.fail(if waiting == 0 { errno } else { waiting }, context);
                 }
             }
         }
@@ -379,11 +375,11 @@ impl Sender {
         u64::try_from(unsent).unwrap_or(0) + self.blocked_bytes
     }
 
-    fn stop_writing(&mut self, token: u64, facilities: &mut Facilities) {
+    fn stop_writing(&mut self, token: u64, context: &mut HostContext) {
         self.application.end();
         self.blocked_bytes = 0;
         self.close();
-        self.watch(token, facilities);
+        self.watch(token, context);
     }
 
     fn close(&mut self) {
@@ -393,76 +389,76 @@ impl Sender {
         }
     }
 
-    fn end(&mut self, facilities: &mut Facilities) {
-        self.account(facilities);
+    fn end(&mut self, context: &mut HostContext) {
+        self.account(context);
         self.phase = Phase::Ended;
         self.socket = None;
     }
 
-    fn fail(&mut self, errno: i32, facilities: &mut Facilities) {
-        self.look(facilities);
+    fn fail(&mut self, errno: i32, context: &mut HostContext) {
+        self.look(context);
         self.application.end();
-        let at = facilities.outbox.now();
-        facilities.outbox.tell(at, self.flow, Fact::Failed(errno));
-        self.end(facilities);
+        let at = context.events.now();
+        context.events.tell(at, self.flow, EventKind::Failed(errno));
+        self.end(context);
     }
 
     /// Watches the socket for what would make a difference.
-    fn watch(&mut self, token: u64, facilities: &mut Facilities) {
+    fn watch(&mut self, token: u64, context: &mut HostContext) {
         let Some(socket) = &self.socket else { return };
         let asks_for_room = self.application.is_filling();
         let writes = self.phase == Phase::Open && (self.blocked_bytes > 0 || asks_for_room);
         let interest = if writes { libc::EPOLLOUT } else { 0 }
             | if self.peer_finished { 0 } else { libc::EPOLLIN };
-        if interest != self.interest && facilities.poll.change(socket, token, interest).is_ok() {
+        if interest != self.interest && context.poll.change(socket, token, interest).is_ok() {
             self.interest = interest;
         }
     }
 
     /// Tells windows and times, and what was lost.
-    pub(super) fn sample(&mut self, facilities: &mut Facilities) {
-        if let Some(information) = self.ask() {
-            let at = facilities.outbox.now();
-            facilities.outbox.tell(at, self.flow, Fact::Endpoint(information.endpoint));
-            self.tell_losses(information, facilities);
+    pub(super) fn sample(&mut self, context: &mut HostContext) {
+        if let Some(info) = self.ask() {
+            let at = context.events.now();
+            context.events.tell(at, self.flow, EventKind::Endpoint(info.endpoint));
+            self.report_losses(info, context);
         }
     }
 
     /// Tells what was lost since the last look, where anything can have been.
-    pub(super) fn look(&mut self, facilities: &mut Facilities) {
+    pub(super) fn look(&mut self, context: &mut HostContext) {
         if (self.looked_at != self.written_bytes || self.losses.was_outstanding())
-            && let Some(information) = self.ask()
+            && let Some(info) = self.ask()
         {
-            self.tell_losses(information, facilities);
+            self.report_losses(info, context);
         }
     }
 
     /// Notes what held the sender back, once its connection or the run is over.
-    pub(super) fn account(&self, facilities: &mut Facilities) {
+    pub(super) fn account(&self, context: &mut HostContext) {
         let has_begun = !matches!(self.phase, Phase::Waiting | Phase::Ended);
         let socket = self.socket.as_ref().filter(|_| has_begun);
-        if let Some(information) = socket.and_then(Information::of) {
-            facilities.statistics.senders.push(information.statistics(self.flow));
+        if let Some(info) = socket.and_then(TcpInfo::query) {
+            context.statistics.senders.push(info.statistics(self.flow));
         }
     }
 
-    fn ask(&self) -> Option<Information> {
+    fn ask(&self) -> Option<TcpInfo> {
         let is_open = matches!(self.phase, Phase::Open | Phase::Closing);
-        self.socket.as_ref().filter(|_| is_open).and_then(Information::of)
+        self.socket.as_ref().filter(|_| is_open).and_then(TcpInfo::query)
     }
 
-    fn tell_losses(&mut self, information: Information, facilities: &mut Facilities) {
+    fn report_losses(&mut self, info: TcpInfo, context: &mut HostContext) {
         self.looked_at = self.written_bytes;
-        let losses = self.losses.look(information);
-        if !facilities.tells_losses {
+        let losses = self.losses.look(info);
+        if !context.reports_losses {
             return;
         }
-        let at = facilities.outbox.now();
+        let at = context.events.now();
         for _ in 0..losses.timeouts {
-            facilities.outbox.tell(at, self.flow, Fact::Timeout);
+            context.events.tell(at, self.flow, EventKind::Timeout);
         }
         for _ in 0..losses.recoveries {
-            facilities.outbox.tell(at, self.flow, Fact::FastRetransmit);
+            context.events.tell(at, self.flow, EventKind::FastRetransmit);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a congestion control is not taken into the kernel, or not out of it.
 
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum ControlError {
     /// There is no eBPF here.
     #[error("congestion controls cannot be loaded into the kernel: {0}")]
-    Unavailable(EbpfError),
+    Unavailable(BpfError),
     /// The kernel takes no congestion controls.
     #[error(
         "this kernel takes no congestion controls by eBPF: it needs Linux 5.13 or newer with CONFIG_BPF_JIT"
@@ -83,7 +83,7 @@ pub enum ControlError {
     Refused {
         /// The algorithm.
         name: String,
-        /// What the library and the verifier have said.
+        /// Messages of libbpf and of the verifier.
         words: String,
     },
     /// The verifier takes it, and the kernel's list of congestion controls does not.
@@ -97,7 +97,7 @@ pub enum ControlError {
         name: String,
         /// The name under which the kernel was to know it.
         kernel_name: String,
-        /// What the library has said.
+        /// Messages of libbpf.
         words: String,
     },
     /// It cannot be removed.

@@ -1,7 +1,7 @@
 //! Objects into the kernel and out of it.
 
 use super::{ControlError, ControlObject, available, obstacle};
-use fairwind_bpf::said;
+use fairwind_bpf::libbpf_log;
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{
     AsRawLibbpf, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, libbpf_sys::bpf_insn,
@@ -25,10 +25,10 @@ pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
     if available().contains(&control.kernel_name) {
         return Err(ControlError::Taken(control.kernel_name.clone()));
     }
-    said::listen();
+    libbpf_log::capture();
     let refused = |error: &libbpf_rs::Error| ControlError::Refused {
         name: control.name.clone(),
-        words: said::explained(error),
+        words: libbpf_log::describe(error),
     };
     let no_table = || ControlError::NoTable { name: control.name.clone() };
     if control.object.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
     let mut link = attached.map_err(|error| ControlError::NotRegistered {
         name: control.name.clone(),
         kernel_name: control.kernel_name.clone(),
-        words: said::explained(&error),
+        words: libbpf_log::describe(&error),
     })?;
     link.disconnect();
     Ok(())
@@ -83,7 +83,7 @@ pub(super) fn fingerprint(control: &ControlObject) -> Result<String, ControlErro
     let open = ObjectBuilder::default().open_memory(&control.object);
     let open = open.map_err(|error| ControlError::Refused {
         name: control.name.clone(),
-        words: said::explained(&error),
+        words: libbpf_log::describe(&error),
     })?;
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut note = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);

@@ -11,7 +11,6 @@
 //! | `notes` | which program has which name in the kernel |
 //! | `error` | why the kernel does not take one |
 
-mod claims;
 mod error;
 mod loadable;
 #[cfg(feature = "ebpf")]
@@ -19,16 +18,17 @@ mod loader;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_loader.rs"]
 mod loader;
-mod notes;
+mod references;
+mod registry;
 
-pub use claims::{LoadedForRun, forsaken, remove_forsaken};
 pub use error::ControlError;
 pub use loadable::Missing;
 pub use loadable::{ControlObject, Loadable};
 pub use loader::loaded;
-pub use notes::objection;
+pub use references::{LoadedForRun, orphaned, remove_orphaned};
+pub use registry::incompatibility;
 
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 use fairwind_linux as linux;
 
 /// The running kernel's description of its types.
@@ -46,10 +46,10 @@ pub fn available() -> Vec<String> {
 /// What keeps congestion controls from being loaded here.
 pub fn obstacle() -> Option<ControlError> {
     if !cfg!(feature = "ebpf") {
-        return Some(ControlError::Unavailable(EbpfError::NotBuilt));
+        return Some(ControlError::Unavailable(BpfError::NotBuilt));
     }
     let Ok(types) = std::fs::read(TYPES) else {
-        return Some(ControlError::Unavailable(EbpfError::NoKernelTypes));
+        return Some(ControlError::Unavailable(BpfError::NoKernelTypes));
     };
     if !types.windows(SLOT.len()).any(|window| window == SLOT) {
         return Some(ControlError::NoSlot);
@@ -63,7 +63,7 @@ pub fn obstacle() -> Option<ControlError> {
 /// What stands in the way, with the verifier's words where it refuses the program.
 pub fn load(control: &ControlObject) -> Result<(), ControlError> {
     loader::install(control)?;
-    notes::stays(control)
+    registry::stays(control)
 }
 
 /// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
@@ -72,6 +72,6 @@ pub fn load(control: &ControlObject) -> Result<(), ControlError> {
 /// If there is none of this name, or it may not be removed.
 pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
     loader::remove(kernel_name)?;
-    notes::forget(kernel_name);
+    registry::forget(kernel_name);
     Ok(())
 }

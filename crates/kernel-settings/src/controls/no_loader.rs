@@ -1,14 +1,14 @@
 //! In place of the loader, where nothing was compiled for a kernel.
 
 use super::{ControlError, ControlObject};
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 
 /// Loads nothing.
 ///
 /// # Errors
 /// Always: this build cannot.
 pub(super) fn install(_: &ControlObject) -> Result<(), ControlError> {
-    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+    Err(ControlError::Unavailable(BpfError::NotBuilt))
 }
 
 /// Removes nothing.
@@ -16,7 +16,7 @@ pub(super) fn install(_: &ControlObject) -> Result<(), ControlError> {
 /// # Errors
 /// Always: this build cannot.
 pub(super) fn remove(_: &str) -> Result<(), ControlError> {
-    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+    Err(ControlError::Unavailable(BpfError::NotBuilt))
 }
 
 /// Knows of none.
@@ -24,7 +24,7 @@ pub(super) fn remove(_: &str) -> Result<(), ControlError> {
 /// # Errors
 /// Always: this build cannot.
 pub fn loaded() -> Result<Vec<String>, ControlError> {
-    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+    Err(ControlError::Unavailable(BpfError::NotBuilt))
 }
 
 /// Knows of none.
@@ -32,7 +32,7 @@ pub fn loaded() -> Result<Vec<String>, ControlError> {
 /// # Errors
 /// Always: this build cannot.
 pub(super) fn fingerprint(_: &ControlObject) -> Result<String, ControlError> {
-    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+    Err(ControlError::Unavailable(BpfError::NotBuilt))
 }
 
 /// Knows of none.

@@ -1,8 +1,8 @@
 //! How much is kept, offered and put into a segment.
 
 use super::Key;
-use crate::end::{End, GREATEST_SEGMENT};
-use crate::usual::{AMPLE_MEMORY_BYTES, memory};
+use crate::defaults::{AMPLE_MEMORY_BYTES, memory};
+use crate::endpoint::{Endpoint, GREATEST_SEGMENT};
 use fairwind_units::ByteCount;
 
 /// Bytes of the IPv4 and TCP headers without options.
@@ -40,7 +40,7 @@ pub(super) const KEYS: &[Key] = &[
     },
 ];
 
-fn receive_buffer(end: &mut End<'_>) {
+fn receive_buffer(end: &mut Endpoint<'_>) {
     let Some(window) = end.settings.receive_buffer.map(ByteCount::get) else { return };
     if !(LEAST_WINDOW..=512 << 20).contains(&window) {
         let mechanism = "windows are 4096 B to 512 MiB";
@@ -74,7 +74,7 @@ fn packet_memory(packet: u64) -> u64 {
     align(packet, PAGE) + align(before + SHARED, 512) + DESCRIPTION
 }
 
-fn send_buffer(end: &mut End<'_>) {
+fn send_buffer(end: &mut Endpoint<'_>) {
     let Some(bytes) = end.settings.send_buffer.map(ByteCount::get) else { return };
     let bundle = 2 * end.mtu.saturating_sub(HEADERS).max(1);
     let room = bytes + (bytes * BUFFER_COST).div_ceil(bundle);
@@ -86,7 +86,7 @@ fn send_buffer(end: &mut End<'_>) {
     end.sysctl_text("send_buffer", "net.ipv4.tcp_wmem", memory(room));
 }
 
-fn mss(end: &mut End<'_>) {
+fn mss(end: &mut Endpoint<'_>) {
     let Some(bytes) = end.settings.mss.map(ByteCount::get) else { return };
     match i32::try_from(bytes) {
         Ok(value) if (LEAST_SEGMENT..=GREATEST).contains(&bytes) => {

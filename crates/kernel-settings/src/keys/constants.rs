@@ -1,7 +1,7 @@
 //! Windows, time-outs and patience.
 
 use super::{Key, bit};
-use crate::end::{End, GREATEST_TIMEOUT, SYN_COUNT, Side};
+use crate::endpoint::{Endpoint, GREATEST_TIMEOUT, SYN_COUNT, Side};
 use fairwind_units::Span;
 
 /// What `tcp_rto_max_ms` and `TCP_RTO_MAX_MS` take.
@@ -87,7 +87,7 @@ pub(super) const KEYS: &[Key] = &[
     },
 ];
 
-fn minimum_rto(end: &mut End<'_>) {
+fn minimum_rto(end: &mut Endpoint<'_>) {
     let Some(wanted) = end.settings.minimum_rto else { return };
     let kept = end.in_ticks("minimum_rto", wanted);
     if end.kernel.has_sysctl("net.ipv4.tcp_rto_min_us") {
@@ -97,7 +97,7 @@ fn minimum_rto(end: &mut End<'_>) {
     }
 }
 
-fn maximum_rto(end: &mut End<'_>) {
+fn maximum_rto(end: &mut Endpoint<'_>) {
     let Some(wanted) = end.settings.maximum_rto else { return };
     let millis = wanted.as_millis();
     let is_whole = Span::from_millis(millis) == wanted;
@@ -114,7 +114,7 @@ fn maximum_rto(end: &mut End<'_>) {
     }
 }
 
-fn syn_retries(end: &mut End<'_>) {
+fn syn_retries(end: &mut Endpoint<'_>) {
     // Of a socket that listens, the option would bound the repetitions of its SYN-ACKs.
     if end.side == Side::Receiver {
         return;

@@ -2,7 +2,7 @@
 
 use super::{Key, bit};
 use crate::controls::Missing;
-use crate::end::{End, NO_DELAY};
+use crate::endpoint::{Endpoint, NO_DELAY};
 use fairwind_scenario::{Congestion, Ecn, Profile};
 
 /// A rate that no link has, which switches pacing on and bounds nothing: 17 Gbit/s.
@@ -118,13 +118,13 @@ pub(super) const KEYS: &[Key] = &[
     },
 ];
 
-fn switch(end: &mut End<'_>, key: &str, sysctl: &'static str, on: Option<bool>) {
+fn switch(end: &mut Endpoint<'_>, key: &str, sysctl: &'static str, on: Option<bool>) {
     if let Some(on) = on {
         end.sysctl(key, sysctl, bit(on));
     }
 }
 
-fn profile(end: &mut End<'_>) {
+fn profile(end: &mut Endpoint<'_>) {
     if end.profile_is_the_senders {
         return;
     }
@@ -156,7 +156,7 @@ fn profile(end: &mut End<'_>) {
     end.refuse("profile", "a kernel cannot be another system than it is", alternative);
 }
 
-fn congestion(end: &mut End<'_>) {
+fn congestion(end: &mut Endpoint<'_>) {
     let wanted = end.settings.congestion.unwrap_or(Congestion::Cubic);
     if let Congestion::Plugged(name) = wanted {
         return plugged(end, name.as_str());
@@ -171,7 +171,7 @@ fn congestion(end: &mut End<'_>) {
 }
 
 /// One in C: it is there, or is loaded for the run.
-fn plugged(end: &mut End<'_>, name: &str) {
+fn plugged(end: &mut Endpoint<'_>, name: &str) {
     let is_there = |name: &str| end.kernel.congestion_controls.contains(name);
     match end.kernel.loadable.kernel_name(name, is_there) {
         Ok(kernel_name) => kernel_name.clone_into(&mut end.congestion),
@@ -181,7 +181,7 @@ fn plugged(end: &mut End<'_>, name: &str) {
     }
 }
 
-fn ecn(end: &mut End<'_>) {
+fn ecn(end: &mut Endpoint<'_>) {
     let value = match end.settings.ecn {
         None => return,
         Some(Ecn::Off) => 0_u8,
@@ -196,19 +196,19 @@ fn ecn(end: &mut End<'_>) {
     end.sysctl("ecn", "net.ipv4.tcp_ecn", value);
 }
 
-fn nagle(end: &mut End<'_>) {
+fn nagle(end: &mut Endpoint<'_>) {
     if !end.settings.has_nagle(end.workload) {
         end.option("TCP_NODELAY", NO_DELAY, 1);
     }
 }
 
-fn pacing(end: &mut End<'_>) {
+fn pacing(end: &mut Endpoint<'_>) {
     if end.settings.pacing == Some(true) {
         end.socket_option("SO_MAX_PACING_RATE", libc::SO_MAX_PACING_RATE, NO_BOUND);
     }
 }
 
-fn hystart(end: &mut End<'_>) {
+fn hystart(end: &mut Endpoint<'_>) {
     let is_cubic = end.settings.congestion.unwrap_or(Congestion::Cubic) == Congestion::Cubic;
     match (end.settings.hystart, end.kernel.hystart) {
         (Some(wanted), Some(there)) if is_cubic && wanted != there => end.refuse(

@@ -7,7 +7,7 @@ mod mechanisms;
 mod recovery;
 mod sharing;
 
-use super::end::End;
+use super::endpoint::Endpoint;
 use serde::Serialize;
 
 /// A key of a scenario's `tcp` table, and what the kernel makes of it.
@@ -21,7 +21,7 @@ pub struct Key {
     pub limits: &'static str,
     /// Asks for it, or refuses.
     #[serde(skip)]
-    pub apply: fn(&mut End<'_>),
+    pub apply: fn(&mut Endpoint<'_>),
 }
 
 /// All keys, in the order of the scenario's reference.

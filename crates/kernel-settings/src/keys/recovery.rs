@@ -1,7 +1,7 @@
 //! How losses are found and repaired.
 
 use super::{Key, bit};
-use crate::end::{End, LINEAR_TIMEOUTS, THIN_DUPLICATES};
+use crate::endpoint::{Endpoint, LINEAR_TIMEOUTS, THIN_DUPLICATES};
 use fairwind_scenario::{LossDetection, WindowReduction};
 
 /// The first release that repairs nothing early: RACK and probes had taken its place.
@@ -145,7 +145,7 @@ pub(super) const KEYS: &[Key] = &[
     },
 ];
 
-fn modified_fast_retransmit(end: &mut End<'_>) {
+fn modified_fast_retransmit(end: &mut Endpoint<'_>) {
     if end.settings.modified_fast_retransmit != Some(true) {
         return;
     }
@@ -162,7 +162,7 @@ fn modified_fast_retransmit(end: &mut End<'_>) {
     );
 }
 
-fn redundant_bundling(end: &mut End<'_>) {
+fn redundant_bundling(end: &mut Endpoint<'_>) {
     if end.settings.redundant_bundling == Some(true) {
         end.refuse(
             "redundant_bundling",
@@ -173,7 +173,7 @@ fn redundant_bundling(end: &mut End<'_>) {
     }
 }
 
-fn smart_framing(end: &mut End<'_>) {
+fn smart_framing(end: &mut Endpoint<'_>) {
     if end.settings.smart_framing == Some(true) {
         end.refuse(
             "smart_framing",
@@ -184,7 +184,7 @@ fn smart_framing(end: &mut End<'_>) {
     }
 }
 
-fn loss_detection(end: &mut End<'_>) {
+fn loss_detection(end: &mut Endpoint<'_>) {
     let version = end.kernel.version;
     match end.settings.loss_detection {
         None => {}
@@ -210,7 +210,7 @@ fn loss_detection(end: &mut End<'_>) {
     }
 }
 
-fn lost_retransmission_detection(end: &mut End<'_>) {
+fn lost_retransmission_detection(end: &mut Endpoint<'_>) {
     if end.settings.sack == Some(false) {
         // As in the simulator the key then says nothing.
         return;
@@ -231,7 +231,7 @@ fn lost_retransmission_detection(end: &mut End<'_>) {
     end.refuse("lost_retransmission_detection", mechanism, alternative);
 }
 
-fn window_reduction(end: &mut End<'_>) {
+fn window_reduction(end: &mut Endpoint<'_>) {
     let there = if end.kernel.version < SAFE_REDUCTION {
         WindowReduction::Proportional
     } else {
@@ -243,13 +243,13 @@ fn window_reduction(end: &mut End<'_>) {
     }
 }
 
-fn tail_loss_probe(end: &mut End<'_>) {
+fn tail_loss_probe(end: &mut Endpoint<'_>) {
     if let Some(on) = end.settings.tail_loss_probe {
         end.sysctl("tail_loss_probe", "net.ipv4.tcp_early_retrans", 3 * bit(on));
     }
 }
 
-fn early_retransmit(end: &mut End<'_>) {
+fn early_retransmit(end: &mut Endpoint<'_>) {
     if end.settings.early_retransmit != Some(true) {
         return;
     }
@@ -267,7 +267,7 @@ fn early_retransmit(end: &mut End<'_>) {
     );
 }
 
-fn reordering_detection(end: &mut End<'_>) {
+fn reordering_detection(end: &mut Endpoint<'_>) {
     match end.settings.reordering_detection {
         None => {}
         Some(true) => end.sysctl("reordering_detection", "net.ipv4.tcp_max_reordering", 300_u32),
@@ -278,7 +278,7 @@ fn reordering_detection(end: &mut End<'_>) {
     }
 }
 
-fn duplicate_threshold(end: &mut End<'_>) {
+fn duplicate_threshold(end: &mut Endpoint<'_>) {
     match end.settings.duplicate_threshold {
         None => {}
         Some(threshold @ 1..=300) => {

@@ -1,7 +1,7 @@
 //! What the running kernel remembers of its connections.
 
 use super::{Key, bit};
-use crate::end::End;
+use crate::endpoint::Endpoint;
 use fairwind_scenario::{
     Collection as Collected, SharedOpenings, Sharing, SharingPolicy, Trust as Trusted,
 };
@@ -24,7 +24,7 @@ pub(super) const KEYS: &[Key] = &[Key {
     apply: sharing,
 }];
 
-fn sharing(end: &mut End<'_>) {
+fn sharing(end: &mut Endpoint<'_>) {
     let Some(sharing) = end.settings.sharing else { return };
     let mechanism = match sharing.policy {
         SharingPolicy::Off => return,
@@ -36,7 +36,7 @@ fn sharing(end: &mut End<'_>) {
     end.refuse("sharing", mechanism, NEAREST);
 }
 
-fn classic(end: &mut End<'_>, sharing: &Sharing) {
+fn classic(end: &mut Endpoint<'_>, sharing: &Sharing) {
     let unknown = [
         ("sample_every", sharing.sample_every.is_some()),
         ("forgetfulness", sharing.forgetfulness.is_some()),
@@ -76,7 +76,7 @@ fn program(sharing: &Sharing) -> WindowOptions {
     }
 }
 
-fn metrics(end: &mut End<'_>, sharing: &Sharing) {
+fn metrics(end: &mut Endpoint<'_>, sharing: &Sharing) {
     let plain = Sharing {
         policy: SharingPolicy::TcpMetrics,
         save_threshold: sharing.save_threshold,

@@ -2,7 +2,7 @@
 
 use super::LiveError;
 use super::host::{Application, LiveHost};
-use super::passage::{End, Passage, PassageSpec};
+use super::path::{End, Impairments, PathEmulator};
 use fairwind_kernel_packetdrill::namespace::{Namespace, in_namespace};
 use fairwind_kernel_packetdrill::path::{IpVersion, Path};
 use fairwind_linux as linux;
@@ -21,7 +21,7 @@ pub struct LiveOptions {
     /// Behaviour of our endpoint; its segment size is fitted to the device.
     pub config: Config,
     /// What happens to packets on the way.
-    pub passage: PassageSpec,
+    pub impairments: Impairments,
     /// Everything is given up after this time.
     pub limit: Span,
 }
@@ -47,7 +47,7 @@ pub struct Ends {
 impl LiveOptions {
     /// A conversation without anything in its way, of at most a minute.
     pub fn new(ip: IpFamily, config: Config) -> Self {
-        Self { ip, config, passage: PassageSpec::default(), limit: Span::from_secs(60) }
+        Self { ip, config, impairments: Impairments::default(), limit: Span::from_secs(60) }
     }
 
     fn path(&self) -> Result<Path, LiveError> {
@@ -95,7 +95,7 @@ pub fn converse<T: Send>(
 
 struct Driver {
     namespace: Namespace,
-    passage: Passage,
+    impairments: PathEmulator,
     host: LiveHost,
     give_up: Instant,
     buffer: Vec<u8>,
@@ -109,7 +109,7 @@ impl Driver {
         let config = Config { mss, ..options.config.clone() };
         Ok(Self {
             namespace,
-            passage: Passage::new(options.passage)?,
+            impairments: PathEmulator::new(options.impairments)?,
             host: LiveHost::new(config, path.inward()),
             give_up: linux::monotonic() + options.limit,
             buffer: vec![0; 1 << 16],
@@ -129,7 +129,7 @@ impl Driver {
             self.deliver(now);
             self.host.on_deadline(now);
             for packet in self.host.work(now, application)? {
-                self.passage.send(now, End::Ours, packet);
+                self.impairments.send(now, End::Ours, packet);
             }
             self.deliver(now);
             if program_runs {
@@ -152,13 +152,13 @@ impl Driver {
         while let Ok(bytes) = usize::try_from(linux::read_plain(device, &mut self.buffer).value)
             && bytes > 0
         {
-            self.passage.send(now, End::Kernel, self.buffer[..bytes].to_vec());
+            self.impairments.send(now, End::Kernel, self.buffer[..bytes].to_vec());
         }
     }
 
     /// Hands over what has arrived at either end.
     fn deliver(&mut self, now: Instant) {
-        while let Some((end, bytes)) = self.passage.arrival(now) {
+        while let Some((end, bytes)) = self.impairments.arrival(now) {
             match end {
                 End::Ours => self.host.on_packet(now, &bytes),
                 // A device that is not up refuses: the packet is lost, as packets may be.
@@ -172,7 +172,7 @@ impl Driver {
     /// Waits for the kernel, the way or a deadline, but not long: the program may end.
     fn wait(&self) {
         const GLANCE: Span = Span::from_millis(10);
-        let due = self.passage.next_event().min(self.host.next_deadline());
+        let due = self.impairments.next_event().min(self.host.next_deadline());
         let left = due.saturating_since(linux::monotonic()).min(GLANCE);
         linux::wait_readable(&[&self.namespace.device], left);
     }

@@ -9,22 +9,22 @@
 //! |---|---|
 //! | `bytes` | the bytes of a stream by their offset, sent and received |
 //! | `host` | connections by their ports, packets in and out, resets for nobody |
-//! | `passage` | what happens to packets on the way |
-//! | `driver` | the loop: device, passage, host, deadlines |
+//! | `path` | what happens to packets on the way |
+//! | `driver` | the loop: device, path, host, deadlines |
 //! | `http` | a tiny server and client |
 
 mod bytes;
 mod driver;
 mod host;
 mod http;
-mod passage;
+mod path;
 
 pub use driver::{Ends, IpFamily, LiveOptions, converse};
 pub use host::{Application, ConnectionId, LiveHost, Stream};
 pub use http::{HttpClient, HttpServer, body};
-pub use passage::PassageSpec;
+pub use path::Impairments;
 
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 
 /// Why a live conversation could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ use fairwind_linux::TestbedError;
 pub enum LiveError {
     /// The kernel cannot be used.
     #[error(transparent)]
-    Kernel(#[from] TestbedError),
+    Kernel(#[from] KernelError),
     /// Our endpoint has sent a segment that cannot become a packet.
     #[error("{segment}: {reason}")]
     Segment {

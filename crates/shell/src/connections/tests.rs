@@ -3,15 +3,15 @@
 use super::*;
 use fairwind_assembly::CaptureWriters;
 use fairwind_measure::{Settings, Tables};
-use fairwind_recorder::{Recorder, RecorderParts, Sight};
+use fairwind_recorder::{ObservationPoint, Recorder, RecorderParts};
 use fairwind_wire::bytes::{IpHeader, Payload, emit};
 
 const NODES: [NodeId; 2] = [NodeId(0), NodeId(1)];
 
 /// Packets between a program's port 40000 and port 80 outside.
 struct Scene {
-    connections: Connections,
-    journal: Journal,
+    connections: ConnectionTracker,
+    observations: ObservationWriter,
     recorder: Recorder,
     now: Instant,
     /// Of the program.
@@ -27,18 +27,30 @@ impl Scene {
         };
         let parts =
             RecorderParts { settings, captures: CaptureWriters::default(), snap: Vec::new() };
-        let (recorder, mut journal, _) = Recorder::start(parts, &[]).unwrap();
-        let mut connections = Connections::new(NODES, true, 0);
-        connections.begin(&mut journal);
-        Self { connections, journal, recorder, now: Instant::ZERO, port: 40_000 }
+        let (recorder, mut observations, _) = Recorder::start(parts, &[]).unwrap();
+        let mut connections = ConnectionTracker::new(NODES, true, 0);
+        connections.begin(&mut observations);
+        Self { connections, observations, recorder, now: Instant::ZERO, port: 40_000 }
     }
 
     /// A packet of the program, with these numbers.
-    fn program(&mut self, flags: Flags, sequence: u32, number: u32, payload: &[u8]) -> Measured {
+    fn program(
+        &mut self,
+        flags: Flags,
+        sequence: u32,
+        number: u32,
+        payload: &[u8],
+    ) -> MeasuredPacket {
         self.packet(Side::Program, flags, (sequence, number), payload)
     }
 
-    fn outside(&mut self, flags: Flags, sequence: u32, number: u32, payload: &[u8]) -> Measured {
+    fn outside(
+        &mut self,
+        flags: Flags,
+        sequence: u32,
+        number: u32,
+        payload: &[u8],
+    ) -> MeasuredPacket {
         self.packet(Side::Outside, flags, (sequence, number), payload)
     }
 
@@ -48,7 +60,7 @@ impl Scene {
         flags: Flags,
         (sequence, number): (u32, u32),
         payload: &[u8],
-    ) -> Measured {
+    ) -> MeasuredPacket {
         let forward =
             Addresses::V4 { source: [100, 64, 0, 2].into(), destination: [100, 64, 0, 1].into() };
         let (addresses, ports) = match from {
@@ -69,13 +81,19 @@ impl Scene {
         self.raw(from, &bytes)
     }
 
-    fn raw(&mut self, from: Side, bytes: &[u8]) -> Measured {
+    fn raw(&mut self, from: Side, bytes: &[u8]) -> MeasuredPacket {
         let node = NODES[from.index()];
-        let sorted = self.connections.sort(self.now, node, bytes, &mut self.journal);
-        let Sorted::Measured(to, measured) = sorted else { panic!("all is measured") };
+        let sorted = self.connections.classify(self.now, node, bytes, &mut self.observations);
+        let Classification::Flow(to, measured) = sorted else { panic!("all is measured") };
         assert_eq!(to, NODES[from.other().index()]);
         let length = u32::try_from(bytes.len()).unwrap();
-        self.journal.on_packet(self.now, Sight::Departs, &measured, length, bytes);
+        self.observations.on_packet(
+            self.now,
+            ObservationPoint::Departure,
+            &measured,
+            length,
+            bytes,
+        );
         self.now += fairwind_units::Span::from_millis(10);
         measured
     }
@@ -88,7 +106,7 @@ impl Scene {
 
     fn finish(mut self) -> Tables {
         self.recorder.end_at(self.now);
-        self.journal.finish();
+        self.observations.finish();
         self.recorder.finish().unwrap().tables
     }
 }

@@ -10,7 +10,7 @@ const WAITS: usize = 300;
 /// How long each time.
 const WAIT: Span = Span::from_millis(1);
 
-pub(super) fn gather() -> Vec<Capability> {
+pub(super) fn probe() -> Vec<Capability> {
     vec![clock(), tick(), lateness(), processors()]
 }
 

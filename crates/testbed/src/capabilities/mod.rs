@@ -60,8 +60,8 @@ impl Capability {
 }
 
 /// Looks at everything; this takes about a second.
-pub fn gather() -> Vec<Capability> {
-    [rights::gather(), clocks::gather(), queues::gather(), programs::gather()].concat()
+pub fn probe() -> Vec<Capability> {
+    [rights::probe(), clocks::probe(), queues::probe(), programs::probe()].concat()
 }
 
 /// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn everything_is_told_once_and_what_is_not_well_says_what_to_do() {
-        let all = gather();
+        let all = probe();
         let names: BTreeSet<_> = all.iter().map(|one| one.what).collect();
         assert_eq!(names.len(), all.len());
         for one in all {

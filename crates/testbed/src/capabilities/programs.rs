@@ -12,7 +12,7 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 const TRACEPOINTS: [&str; 5] =
     ["tcp_probe", "tcp_retransmit_skb", "kfree_skb", "qdisc_enqueue", "qdisc_dequeue"];
 
-pub(super) fn gather() -> Vec<Capability> {
+pub(super) fn probe() -> Vec<Capability> {
     let types = fs::read(TYPES).unwrap_or_default();
     vec![
         described(&types),

@@ -32,7 +32,7 @@ struct Trial {
     translation: Result<(), String>,
 }
 
-pub(super) fn gather() -> Vec<Capability> {
+pub(super) fn probe() -> Vec<Capability> {
     let trial = std::thread::spawn(|| {
         linux::enter_new_network().ok()?;
         let (there, missing): (Vec<_>, Vec<_>) =

@@ -5,7 +5,7 @@ use fairwind_kernel_packetdrill::availability;
 use fairwind_kernel_settings::Kernel;
 use fairwind_kernel_settings::controls;
 use fairwind_linux as linux;
-use fairwind_linux::Places;
+use fairwind_linux::CleanupPaths;
 use fairwind_scenario::Congestion;
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -17,7 +17,7 @@ const TUN: &str = "/dev/net/tun";
 /// Files for 512 thin and 512 greedy connections, both ends in one process each.
 const ENOUGH_FILES: u64 = 4_096;
 
-pub(super) fn gather() -> Vec<Capability> {
+pub(super) fn probe() -> Vec<Capability> {
     vec![kernel(), namespaces(), user_namespaces(), tun(), control_groups(), files(), congestion()]
 }
 
@@ -111,7 +111,7 @@ fn tun() -> Capability {
 
 fn control_groups() -> Capability {
     let what = "control groups (version 2)";
-    let Some(root) = Places::usual().control_groups else {
+    let Some(root) = CleanupPaths::usual().control_groups else {
         let remedy = "for eBPF on a run's own sockets (sock_ops): mount -t cgroup2 none DIR";
         return Capability::lacking(what, State::Missing, "not mounted", remedy);
     };

@@ -3,48 +3,49 @@
 
 use super::plans::LOSS_INTERVAL;
 use super::run::controls_of;
-use fairwind_bpf::{self as ebpf, EbpfError};
+use fairwind_bpf::{self as ebpf, BpfError};
 use fairwind_hosts::files_for;
 use fairwind_kernel_router::{self as kernel_router, KernelPlan};
-use fairwind_kernel_settings::controls::{ControlObject, objection};
-use fairwind_kernel_settings::{self as settings, Kernel, Refusal, Remark};
+use fairwind_kernel_settings::controls::{ControlObject, incompatibility};
+use fairwind_kernel_settings::{self as settings, Kernel, Note, UnsupportedSetting};
 use fairwind_linux as linux;
 use fairwind_scenario::{Experiment, RouterKind};
 use std::sync::OnceLock;
 
 /// What an experiment would meet on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CheckReport {
     /// What cannot be had; empty where the experiment can run.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<UnsupportedSetting>,
     /// What differs a little from what the scenario says.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<Note>,
 }
 
 /// Whether eBPF programs can be used; found out once, since a plan has many experiments.
-fn programs() -> &'static Result<(), EbpfError> {
-    static TRIED: OnceLock<Result<(), EbpfError>> = OnceLock::new();
+fn programs() -> &'static Result<(), BpfError> {
+    static TRIED: OnceLock<Result<(), BpfError>> = OnceLock::new();
     TRIED.get_or_init(ebpf::availability)
 }
 
 /// Finds out what `experiment` would meet on this machine, without running any of it; `controls` are congestion
 /// controls that are not the repository's.
-pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
+pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport {
     let kernel = Kernel::running_with(controls);
     let (mut refusals, mut remarks) = match settings::of(experiment, &kernel) {
         Ok(settings) => (Vec::new(), settings.remarks),
         Err(refused) => (refused.refusals, Vec::new()),
     };
-    let refuse = |key: &str, value: String, mechanism: String, alternative: String| Refusal {
-        group: String::new(),
-        key: key.to_owned(),
-        value,
-        mechanism,
-        kernel: kernel.release.clone(),
-        alternative,
-    };
+    let refuse =
+        |key: &str, value: String, mechanism: String, alternative: String| UnsupportedSetting {
+            group: String::new(),
+            key: key.to_owned(),
+            value,
+            mechanism,
+            kernel: kernel.release.clone(),
+            alternative,
+        };
     let asked = controls_of(experiment, controls);
-    refusals.extend(objection(&asked).map(|error| {
+    refusals.extend(incompatibility(&asked).map(|error| {
         let mechanism = error.to_string();
         let alternative = "or run it in the simulator (--on sim)".to_owned();
         refuse("tcp.congestion", named(&asked), mechanism, alternative)
@@ -60,7 +61,7 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
                 "measure.endpoint_interval".to_owned(),
             ));
         }
-        remarks.push(Remark {
+        remarks.push(Note {
             key: "measure".to_owned(),
             text: format!(
                 "time-outs and fast retransmits are counted but their instants are only known to \
@@ -70,7 +71,7 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
     }
     if experiment.network.router == RouterKind::Kernel {
         match KernelPlan::new(experiment) {
-            Ok(_) => remarks.extend(kernel_router::remarks(experiment)),
+            Ok(_) => remarks.extend(kernel_router::differences(experiment)),
             Err(error) => {
                 let (mechanism, alternative) = error.reason();
                 let value = "\"kernel\"".to_owned();
@@ -87,13 +88,13 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
             "fewer connections; or raise the hard limit (ulimit -Hn), or run as root".to_owned();
         refuse("flows.*.count", count.to_string(), mechanism, alternative)
     }));
-    Verdict { refusals, remarks }
+    CheckReport { refusals, remarks }
 }
 
 /// Congestion controls that the kernel has by name, and of which there is nothing to compare with what it has.
-fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Remark> {
+fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Note> {
     let is_there = |it: &&ControlObject| kernel.congestion_controls.contains(&it.kernel_name);
-    let remark = |it: &ControlObject| Remark {
+    let remark = |it: &ControlObject| Note {
         key: "tcp.congestion".to_owned(),
         text: format!(
             "\"{}\" was compiled for the simulator only: what the kernel has under the name \"{}\" is taken, and nobody \

@@ -1,11 +1,11 @@
 //! Why an experiment cannot be run on the kernel, or did not finish.
 
-use fairwind_bpf::EbpfError;
+use fairwind_bpf::BpfError;
 use fairwind_kernel_router::KernelRouterError;
-use fairwind_kernel_settings::Refusals;
+use fairwind_kernel_settings::UnsupportedSettings;
 use fairwind_kernel_settings::controls::ControlError;
-use fairwind_linux::TestbedError;
-use fairwind_recorder::RecordError;
+use fairwind_linux::KernelError;
+use fairwind_recorder::RecorderError;
 use fairwind_router::RouterError;
 use fairwind_windows::WindowsError;
 
@@ -18,10 +18,10 @@ pub enum RunError {
     Assembly(#[from] fairwind_assembly::AssemblyError),
     /// This kernel cannot do what the experiment asks for.
     #[error(transparent)]
-    Refused(#[from] Refusals),
+    Refused(#[from] UnsupportedSettings),
     /// A host or the machine cannot do what is asked for, or has stopped to.
     #[error(transparent)]
-    Testbed(#[from] TestbedError),
+    Testbed(#[from] KernelError),
     /// A capture could not be written.
     #[error("the capture could not be written: {0}")]
     Capture(#[from] fairwind_capture::CaptureError),
@@ -30,7 +30,7 @@ pub enum RunError {
     KernelRouter(#[from] KernelRouterError),
     /// The kernel's tracepoints do not tell, or not any more.
     #[error(transparent)]
-    Unseen(#[from] EbpfError),
+    Bpf(#[from] BpfError),
     /// A congestion control cannot be loaded.
     #[error(transparent)]
     Control(#[from] ControlError),
@@ -39,11 +39,11 @@ pub enum RunError {
     Windows(#[from] WindowsError),
     /// Only the kernel's tracepoints could tell what a key asks for.
     #[error("{key}: only eBPF programs can tell that: {error}")]
-    Untold {
+    NotObservable {
         /// The key of the scenario.
         key: &'static str,
         /// Why there are none.
-        error: EbpfError,
+        error: BpfError,
     },
     /// Something of ours has failed.
     #[error("{what} has failed: {reason}")]
@@ -68,11 +68,11 @@ impl RunError {
     }
 }
 
-impl From<RecordError> for RunError {
-    fn from(error: RecordError) -> Self {
+impl From<RecorderError> for RunError {
+    fn from(error: RecorderError) -> Self {
         match error {
-            RecordError::Capture(error) => Self::Capture(error),
-            RecordError::Thread(reason) => {
+            RecorderError::Capture(error) => Self::Capture(error),
+            RecorderError::Thread(reason) => {
                 Self::Thread { what: "the thread that measures", reason }
             }
             other => Self::Thread { what: "the thread that measures", reason: other.to_string() },
@@ -84,7 +84,7 @@ impl From<RouterError> for RunError {
     fn from(error: RouterError) -> Self {
         match error {
             RouterError::System(error) => Self::Testbed(error),
-            RouterError::DeviceGone { host, errno } => Self::Testbed(TestbedError::Host {
+            RouterError::DeviceGone { host, errno } => Self::Testbed(KernelError::Host {
                 host,
                 reason: format!("its TUN device is gone (errno {errno})"),
             }),

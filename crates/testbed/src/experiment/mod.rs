@@ -16,20 +16,20 @@
 //! | `running` | from "go" to the tables |
 //! | `punctuality` | how it went at the hosts, as a table |
 //! | `watch` | what the kernel itself tells of its endpoints |
-//! | `carriage` | who carries the packets: our router, or the kernel's own parts |
+//! | `forwarding` | who carries the packets: our router, or the kernel's own parts |
 //! | `error` | what can go wrong |
 
-mod carriage;
 mod check;
+mod endpoint_watch;
 mod error;
-mod memories;
+mod forwarding;
+mod host_table;
 mod plans;
-mod punctuality;
 mod run;
 mod running;
-mod watch;
+mod window_programs;
 
-pub use check::{Verdict, check};
+pub use check::{CheckReport, check};
 pub use error::RunError;
 pub use run::{KernelRun, Outcome};
 

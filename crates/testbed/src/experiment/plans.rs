@@ -2,8 +2,8 @@
 
 use fairwind_assembly::{DatagramPlan, FlowPlan, NextConnection};
 use fairwind_hosts::{
-    AnsweringPlan, HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams,
-    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
+    HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams, OutgoingPlan,
+    PROTOCOL_VERSION, PayloadCheck, ReplyPlan, Sampling,
 };
 use fairwind_kernel_settings::{HostSettings, Settings};
 use fairwind_linux as linux;
@@ -73,7 +73,7 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
         sysctls: host.sysctls.clone(),
         route_attributes: host.route_attributes.clone(),
         device_attributes: host.device_attributes.clone(),
-        cable: None,
+        veth: None,
         outgoing: Vec::new(),
         incoming: Vec::new(),
         outgoing_datagrams: Vec::new(),
@@ -116,7 +116,7 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             local: receiver,
             remote: sender,
             socket: group.receiver.clone(),
-            answer: flow.response.as_ref().map(|answer| AnsweringPlan {
+            answer: flow.response.as_ref().map(|answer| ReplyPlan {
                 flow: answer.flow.0,
                 application: answer.application.clone(),
             }),

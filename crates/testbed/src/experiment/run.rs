@@ -1,10 +1,10 @@
 //! Everything from the first check to the tables.
 
-use super::carriage::Carriage;
-use super::memories;
+use super::endpoint_watch::{self, KernelWatch};
+use super::forwarding::Forwarding;
 use super::plans::{self, PlannedHost};
 use super::running::{Hosts, Running};
-use super::watch::{self, KernelWatch};
+use super::window_programs;
 use super::{RunError, no_thread};
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
@@ -12,12 +12,12 @@ use fairwind_hosts::{HostCommand, HostProcess, HostStatistics};
 use fairwind_kernel_settings::controls::{ControlObject, LoadedForRun};
 use fairwind_kernel_settings::{self as settings, Kernel};
 use fairwind_linux as linux;
-use fairwind_linux::TestbedError;
-use fairwind_linux::{Guardian, RunName};
+use fairwind_linux::KernelError;
+use fairwind_linux::{Reaper, RunName};
 use fairwind_measure::{Lateness, Tables};
 use fairwind_recorder::{Recorder, RecorderParts};
 use fairwind_router::{
-    PlannedFlows, Port, RoutedPacket, RouterParts, RouterSwitch, StopsWithThis, lateness_bound,
+    FlowTable, Port, RoutedPacket, RouterControl, RouterParts, StopOnDrop, lateness_bound,
 };
 use fairwind_scenario::{Congestion, ControlName, Experiment, FlowGroup};
 use fairwind_units::Span;
@@ -46,7 +46,7 @@ pub struct Outcome {
 pub struct KernelRun {
     assembly: Assembly<RoutedPacket>,
     hosts: Vec<PlannedHost>,
-    carriage: Carriage,
+    forwarding: Forwarding,
     command: HostCommand,
     captures: CaptureWriters,
     /// Bytes to keep of each captured packet, by flow; empty where nothing is captured.
@@ -87,7 +87,7 @@ impl KernelRun {
         command: HostCommand,
         controls: &[ControlObject],
     ) -> Result<Self, RunError> {
-        watch::check(experiment)?;
+        endpoint_watch::check(experiment)?;
         let kernel = Kernel::running_with(controls);
         let settings = settings::of(experiment, &kernel)?;
         let mut assembly = Assembly::new(experiment, seed, has_timestamps)?;
@@ -100,7 +100,7 @@ impl KernelRun {
         let mut run = Self {
             assembly,
             hosts,
-            carriage: Carriage::new(experiment)?,
+            forwarding: Forwarding::new(experiment)?,
             command,
             captures: CaptureWriters::default(),
             snap: Vec::new(),
@@ -146,14 +146,14 @@ impl KernelRun {
     pub fn run(mut self, control: &Control) -> Result<Outcome, RunError> {
         let run = RunName::fresh();
         // It goes last, however this ends: what hosts leave is there until they are gone.
-        let _guardian = Guardian::start(run)?;
+        let _guardian = Reaper::start(run)?;
         let _loaded = LoadedForRun::load(&self.controls)?;
-        let is_watched = watch::is_available();
+        let is_watched = endpoint_watch::is_available();
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
         }
-        let memories = memories::begin(run, &mut self.hosts)?;
-        let laid = self.carriage.lay(run, &mut self.hosts)?;
+        let memories = window_programs::begin(run, &mut self.hosts)?;
+        let laid = self.forwarding.lay(run, &mut self.hosts)?;
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {
             settings: self.assembly.settings,
@@ -163,7 +163,7 @@ impl KernelRun {
         let named = self.hosts.iter().map(|host| format!("host {}", host.plan.name));
         let others: Vec<String> =
             named.chain(is_watched.then(|| "the watch on the kernel".to_owned())).collect();
-        let (recorder, journal, mut journals) =
+        let (recorder, observations, mut journals) =
             Recorder::start(to_record, &others).map_err(|error| no_thread(&error))?;
         let watch = match journals.pop() {
             Some(last) if is_watched => {
@@ -175,23 +175,23 @@ impl KernelRun {
                 None
             }
         };
-        let switch = RouterSwitch::new();
-        let _stops = StopsWithThis(switch.clone());
+        let router_control = RouterControl::new();
+        let _stops = StopOnDrop(router_control.clone());
         let to_route = RouterParts {
             network: self.assembly.network,
             queues: self.assembly.queues,
             ports: devices,
-            sorter: PlannedFlows::new(&self.assembly.flows, &self.assembly.datagrams),
-            journal,
+            classifier: FlowTable::new(&self.assembly.flows, &self.assembly.datagrams),
+            observations,
             mtu: self.mtu,
             lateness_bound: self.lateness_bound,
         };
-        let router = laid.start(to_route, switch.clone())?;
+        let router = laid.start(to_route, router_control.clone())?;
         let hosts = Hosts::new(hosts, journals)?;
-        let running = Running { hosts, watch, router, switch, recorder, control };
+        let running = Running { hosts, watch, router, router_control, recorder, control };
         let mut outcome = running.run(self.duration)?;
-        let remembered = memories::remembered(&memories);
-        outcome.remarks.extend(memories::tell(&mut outcome.tables, remembered));
+        let remembered = window_programs::remembered(&memories);
+        outcome.remarks.extend(window_programs::tell(&mut outcome.tables, remembered));
         Ok(outcome)
     }
 }
@@ -224,7 +224,7 @@ fn set_up(
     planned: &[PlannedHost],
     command: &HostCommand,
 ) -> Result<(Vec<HostProcess>, Vec<Port>), RunError> {
-    let started: Result<Vec<HostProcess>, TestbedError> =
+    let started: Result<Vec<HostProcess>, KernelError> =
         planned.iter().map(|host| HostProcess::start(command, &host.plan)).collect();
     let mut hosts = started?;
     let until = linux::monotonic() + SET_UP_LIMIT;

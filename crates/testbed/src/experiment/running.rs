@@ -1,16 +1,16 @@
 //! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
 
-use super::carriage::Carrier;
-use super::punctuality::hosts_table;
-use super::watch::KernelWatch;
+use super::endpoint_watch::KernelWatch;
+use super::forwarding::ForwardingThread;
+use super::host_table::hosts_table;
 use super::{Outcome, RunError};
 use fairwind_assembly::Control;
 use fairwind_hosts::{FromHost, HostProcess, HostStatistics};
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_linux::{self as linux, Poll};
 use fairwind_measure::{FlowId, senders_table};
-use fairwind_recorder::{Journal, Recorded, Recorder};
-use fairwind_router::RouterSwitch;
+use fairwind_recorder::{ObservationWriter, Recorder, RecorderOutput};
+use fairwind_router::RouterControl;
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
 
@@ -29,8 +29,8 @@ pub(super) struct Running<'a> {
     pub(super) hosts: Hosts,
     /// What the kernel itself tells, where it does.
     pub(super) watch: Option<KernelWatch>,
-    pub(super) router: Carrier,
-    pub(super) switch: RouterSwitch,
+    pub(super) router: ForwardingThread,
+    pub(super) router_control: RouterControl,
     pub(super) recorder: Recorder,
     pub(super) control: &'a Control,
 }
@@ -40,7 +40,7 @@ impl Running<'_> {
     pub(super) fn run(mut self, duration: Span) -> Result<Outcome, RunError> {
         let followed = self.follow(duration);
         // The router ends before the hosts: their devices end with them.
-        self.switch.stop();
+        self.router_control.stop();
         let routed = self.router.join().map_err(|_| RunError::Thread {
             what: "the router",
             reason: "it panicked, as its message above says".to_owned(),
@@ -50,7 +50,7 @@ impl Running<'_> {
         let mut lateness = routed?;
         let hosts = self.hosts.end()?;
         lateness.events_missed += self.watch.map_or(Ok(0), KernelWatch::end)?;
-        let Recorded { mut tables, senders } = self.recorder.finish()?;
+        let RecorderOutput { mut tables, senders } = self.recorder.finish()?;
         tables.tables.push(senders_table(&senders));
         tables.tables.push(lateness.table());
         tables.tables.push(hosts_table(&hosts));
@@ -60,7 +60,7 @@ impl Running<'_> {
     fn follow(&mut self, duration: Span) -> Result<(), RunError> {
         let origin = linux::monotonic() + HEAD_START;
         let end = origin + duration;
-        self.switch.begin(origin);
+        self.router_control.begin(origin);
         if let Some(watch) = &mut self.watch {
             watch.begin(origin);
         }
@@ -94,7 +94,7 @@ impl Running<'_> {
 /// A host at work.
 struct HostAtWork {
     process: HostProcess,
-    journal: Journal,
+    observations: ObservationWriter,
     statistics: Option<HostStatistics>,
     /// When it last said something.
     heard: Instant,
@@ -109,32 +109,38 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// These processes, which have set themselves up, with a journal for each.
+    /// These processes, which have set themselves up, with a writer for each.
     pub(super) fn new(
         processes: Vec<HostProcess>,
-        journals: Vec<Journal>,
-    ) -> Result<Self, TestbedError> {
+        journals: Vec<ObservationWriter>,
+    ) -> Result<Self, KernelError> {
         let poll = Poll::new(processes.len().max(1))?;
         for (number, process) in (0..).zip(&processes) {
             poll.add(process.as_fd(), number, libc::EPOLLIN)?;
         }
         let hosts = processes.into_iter().zip(journals);
         let hosts = hosts
-            .map(|(process, journal)| {
+            .map(|(process, observations)| {
                 let heard = linux::monotonic();
-                HostAtWork { process, journal, statistics: None, heard, told_until: Instant::ZERO }
+                HostAtWork {
+                    process,
+                    observations,
+                    statistics: None,
+                    heard,
+                    told_until: Instant::ZERO,
+                }
             })
             .collect();
         Ok(Self { hosts, poll })
     }
 
     /// Tells all when instant zero is.
-    fn go(&mut self, origin: Instant) -> Result<(), TestbedError> {
+    fn go(&mut self, origin: Instant) -> Result<(), KernelError> {
         self.hosts.iter_mut().try_for_each(|host| host.process.go(origin))
     }
 
     /// Writes down what hosts have to tell, and waits for that up to `limit`.
-    fn hear(&mut self, limit: Span) -> Result<(), TestbedError> {
+    fn hear(&mut self, limit: Span) -> Result<(), KernelError> {
         for place in 0..self.poll.wait(limit) {
             let number = self.poll.readiness(place).token;
             if let Some(host) = self.hosts.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
@@ -145,11 +151,11 @@ impl Hosts {
     }
 
     /// Whether a host has been silent for too long.
-    fn check_silence(&self) -> Result<(), TestbedError> {
+    fn check_silence(&self) -> Result<(), KernelError> {
         let now = linux::monotonic();
         let silent = |host: &&HostAtWork| now.saturating_since(host.heard) >= SILENCE;
         self.hosts.iter().find(silent).map_or(Ok(()), |host| {
-            Err(TestbedError::Host {
+            Err(KernelError::Host {
                 host: host.process.name().to_owned(),
                 reason: format!(
                     "it has told nothing for {SILENCE}: its process {} is stopped, or the machine is \
@@ -161,7 +167,7 @@ impl Hosts {
     }
 
     /// Ends all hosts, once they have told the rest.
-    fn end(mut self) -> Result<Vec<(String, HostStatistics)>, TestbedError> {
+    fn end(mut self) -> Result<Vec<(String, HostStatistics)>, KernelError> {
         self.hosts.iter_mut().try_for_each(|host| host.process.stop())?;
         let until = linux::monotonic() + END_LIMIT;
         loop {
@@ -169,7 +175,7 @@ impl Hosts {
             let Some(waiting) = waiting else { break };
             let left = until.saturating_since(linux::monotonic());
             if left.is_zero() {
-                return Err(TestbedError::Host {
+                return Err(KernelError::Host {
                     host: waiting.process.name().to_owned(),
                     reason: format!("it has not told how it went within {END_LIMIT}"),
                 });
@@ -185,7 +191,7 @@ impl Hosts {
 }
 
 impl HostAtWork {
-    fn hear(&mut self) -> Result<(), TestbedError> {
+    fn hear(&mut self) -> Result<(), KernelError> {
         while self.statistics.is_none()
             && let Some(message) = self.process.receive()?
         {
@@ -193,17 +199,17 @@ impl HostAtWork {
             match message {
                 FromHost::Events(batch) => {
                     for event in &batch.events {
-                        self.journal.on_fact(event.at, event.observation());
+                        self.observations.on_fact(event.at, event.observation());
                     }
                     self.told_until = batch.watermark;
-                    self.journal.tell(batch.watermark);
+                    self.observations.tell(batch.watermark);
                 }
                 FromHost::Done(statistics) => {
                     for sender in &statistics.senders {
                         let flow = FlowId(sender.flow);
-                        self.journal.on_account(self.told_until, flow, sender.counts());
+                        self.observations.on_account(self.told_until, flow, sender.counts());
                     }
-                    self.journal.finish();
+                    self.observations.finish();
                     self.statistics = Some(statistics);
                 }
                 FromHost::Ready | FromHost::Failed(_) => {}

@@ -2,7 +2,7 @@
 
 use super::is_available;
 use fairwind_kernel_testing::live::{
-    Ends, HttpClient, HttpServer, IpFamily, LiveOptions, PassageSpec, body, converse,
+    Ends, HttpClient, HttpServer, Impairments, IpFamily, LiveOptions, body, converse,
 };
 use fairwind_tcp::{Config, Profile};
 use fairwind_units::{Ratio, Span};
@@ -23,15 +23,15 @@ fn percent(share: u64) -> Ratio {
 }
 
 /// A way that loses, delays, reorders and doubles.
-fn rough() -> PassageSpec {
-    PassageSpec {
+fn rough() -> Impairments {
+    Impairments {
         delay: Span::from_millis(5),
         loss: percent(2),
         reordering: percent(5),
         detour: Span::from_millis(3),
         duplication: percent(2),
         seed: 7,
-        ..PassageSpec::default()
+        ..Impairments::default()
     }
 }
 
@@ -119,7 +119,7 @@ fn curl_fetches_from_our_endpoint_over_ipv6() {
 fn curl_fetches_from_our_endpoint_over_a_rough_way() {
     if is_available("curl_fetches_from_our_endpoint_over_a_rough_way") {
         for ip in [IpFamily::V4, IpFamily::V6] {
-            let options = LiveOptions { passage: rough(), ..LiveOptions::new(ip, config()) };
+            let options = LiveOptions { impairments: rough(), ..LiveOptions::new(ip, config()) };
             curl_fetches(&options, 2 * MIB);
         }
     }
@@ -130,8 +130,8 @@ fn curl_posts_to_our_endpoint_over_a_rough_way() {
     if !is_available("curl_posts_to_our_endpoint_over_a_rough_way") {
         return;
     }
-    let passage = PassageSpec { seed: 11, ..rough() };
-    let options = LiveOptions { passage, ..LiveOptions::new(IpFamily::V4, config()) };
+    let impairments = Impairments { seed: 11, ..rough() };
+    let options = LiveOptions { impairments, ..LiveOptions::new(IpFamily::V4, config()) };
     let post = |ends: Ends| {
         let mut process = Command::new("curl")
             .args(["--silent", "--show-error", "--noproxy", "*", "--max-time", "50"])
@@ -161,7 +161,8 @@ fn our_endpoint_fetches_from_the_kernel() {
 #[test]
 fn our_endpoint_fetches_from_the_kernel_over_a_rough_way() {
     if is_available("our_endpoint_fetches_from_the_kernel_over_a_rough_way") {
-        let options = LiveOptions { passage: rough(), ..LiveOptions::new(IpFamily::V6, config()) };
+        let options =
+            LiveOptions { impairments: rough(), ..LiveOptions::new(IpFamily::V6, config()) };
         our_endpoint_fetches(&options, 2 * MIB);
     }
 }

@@ -223,7 +223,8 @@ fn when_the_shell_is_killed_all_that_ran_behind_the_path_ends() {
         return;
     }
     let running = Running::start("killed-shell");
-    let (keeper, inside) = (running.processes("shell-keeper"), running.processes("shell-inside"));
+    let (keeper, inside) =
+        (running.processes("shell-supervisor"), running.processes("shell-inside"));
     assert_eq!((keeper.len(), inside.len()), (1, 1));
     running.kill("shell");
     running.await_silence();
@@ -241,7 +242,7 @@ fn when_the_keeper_is_killed_the_program_ends_and_the_shell_says_so() {
         return;
     }
     let running = Running::start("killed-keeper");
-    running.kill("shell-keeper");
+    running.kill("shell-supervisor");
     assert_eq!(running.await_silence(), 125);
 }
 

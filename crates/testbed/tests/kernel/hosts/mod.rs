@@ -4,8 +4,8 @@ mod ending;
 pub(crate) mod stage;
 
 use super::is_available;
-use fairwind_hosts::{AnsweringPlan, Fact, HostProcess, Sampling, SocketOption, Sysctl};
-use fairwind_linux::TestbedError;
+use fairwind_hosts::{EventKind, HostProcess, ReplyPlan, Sampling, SocketOption, Sysctl};
+use fairwind_linux::KernelError;
 use fairwind_units::{Instant, Span};
 use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
 use stage::{Account, SET_UP, Stage, pair, plan};
@@ -24,11 +24,11 @@ fn thin(bytes: u64, interval: Span) -> Application {
 }
 
 fn finished(account: &Account) -> usize {
-    account.count(|fact| fact == Fact::Finished)
+    account.count(|kind| kind == EventKind::Finished)
 }
 
 fn failure(account: &Account, flow: u32) -> Option<i32> {
-    account.last(flow, |fact| if let Fact::Failed(errno) = fact { Some(errno) } else { None })
+    account.last(flow, |kind| if let EventKind::Failed(errno) = kind { Some(errno) } else { None })
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
     }
     let told = receiver.statistics.expect("statistics");
     assert_eq!((told.checked_bytes, told.wrong_bytes), (volumes.iter().sum(), 0));
-    assert_eq!(sender.count(|fact| fact == Fact::Established), 3);
+    assert_eq!(sender.count(|kind| kind == EventKind::Established), 3);
     let late = sender.events.iter().filter(|event| event.flow == 2);
     assert!(late.map(|event| event.at).min() >= Some(Instant::from_millis(100)));
 }
@@ -67,7 +67,7 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
     let (mut sender, mut receiver) = pair(vec![client]);
     sender.outgoing[0].reads = Some(1);
     let application = Application::Server(Box::new(Server::new(exchanges)));
-    receiver.incoming[0].answer = Some(AnsweringPlan { flow: 1, application });
+    receiver.incoming[0].answer = Some(ReplyPlan { flow: 1, application });
     let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
     let is_over = |[client, server]: &[Account; 2]| finished(client) + finished(server) == 2;
     assert!(stage.listen(60, |accounts| is_over(accounts)).expect("both live"));
@@ -75,15 +75,15 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
     assert_eq!(client.written(0), server.read(0), "all requests were read");
     assert_eq!(server.written(1), client.read(1), "all responses were read");
     assert!(server.written(1) > Some(1000));
-    assert_eq!(client.count(|fact| matches!(fact, Fact::Answered(_))), 3);
+    assert_eq!(client.count(|kind| matches!(kind, EventKind::Answered(_))), 3);
     for (account, flow) in [(&client, 1), (&server, 0)] {
         let told = account.statistics.clone().expect("statistics");
         assert_eq!(Some(told.checked_bytes), account.read(flow));
         assert_eq!(told.wrong_bytes, 0);
     }
     // A response comes after its request was written, and the time to think.
-    let answered = client.events.iter().filter_map(|event| match event.fact {
-        Fact::Answered(asked) => Some(event.at.saturating_since(asked)),
+    let answered = client.events.iter().filter_map(|event| match event.kind {
+        EventKind::Answered(asked) => Some(event.at.saturating_since(asked)),
         _ => None,
     });
     assert!(answered.min() >= Some(Span::from_millis(2)));
@@ -99,10 +99,10 @@ fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
     let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
     assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1).expect("both live"));
     let [sender, receiver] = stage.end().expect("an end");
-    let written = |event: &&fairwind_hosts::HostEvent| matches!(event.fact, Fact::Written(_));
+    let written = |event: &&fairwind_hosts::HostEvent| matches!(event.kind, EventKind::Written(_));
     let instants: Vec<_> = sender.events.iter().filter(written).map(|event| event.at).collect();
     // However late the machine let each be: the rhythm is kept, and no write comes before it is due.
-    let established = sender.events.iter().find(|event| event.fact == Fact::Established);
+    let established = sender.events.iter().find(|event| event.kind == EventKind::Established);
     let begin = established.expect("a connection").at;
     for (number, &at) in (0..).zip(&instants) {
         assert!(at >= begin + Span::from_millis(20) * number, "write {number} at {at}");
@@ -137,7 +137,7 @@ fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_o
     let [sender, _] = stage.end().expect("an end");
     assert_eq!(failure(&sender, 0), Some(libc::ECONNREFUSED));
     assert_eq!(failure(&sender, 1), Some(libc::ETIMEDOUT));
-    assert_eq!(sender.count(|fact| fact == Fact::Established), 0);
+    assert_eq!(sender.count(|kind| kind == EventKind::Established), 0);
 }
 
 #[test]
@@ -163,12 +163,12 @@ fn samples_and_losses_are_told_of_connections_that_are_open() {
     };
     let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
     let enough = |[sender, _]: &[Account; 2]| {
-        let samples = sender.count(|fact| matches!(fact, Fact::Endpoint(_)));
-        samples >= 5 && sender.count(|fact| fact == Fact::Timeout) >= 2
+        let samples = sender.count(|kind| matches!(kind, EventKind::Endpoint(_)));
+        samples >= 5 && sender.count(|kind| kind == EventKind::Timeout) >= 2
     };
     assert!(stage.listen(60, enough).expect("both live"));
     let [sender, _] = stage.end().expect("an end");
-    let sampled = |fact| if let Fact::Endpoint(state) = fact { Some(state) } else { None };
+    let sampled = |kind| if let EventKind::Endpoint(state) = kind { Some(state) } else { None };
     let seen = sender.last(0, sampled).expect("a sample");
     assert!(seen.cwnd_packets >= 1 && seen.smoothed_rtt.is_some(), "{seen:?}");
 }
@@ -212,8 +212,8 @@ fn a_thousand_connections_that_begin_at_once_all_finish() {
     let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
     assert!(stage.listen(120, |[_, receiver]| finished(receiver) == 1024).expect("both live"));
     let [sender, receiver] = stage.end().expect("an end");
-    assert_eq!(sender.count(|fact| fact == Fact::Established), 1024);
-    assert_eq!(sender.count(|fact| matches!(fact, Fact::Failed(_))), 0);
+    assert_eq!(sender.count(|kind| kind == EventKind::Established), 1024);
+    assert_eq!(sender.count(|kind| matches!(kind, EventKind::Failed(_))), 0);
     for flow in 0..1024 {
         assert_eq!(receiver.read(flow), sender.written(flow), "flow {flow}");
     }
@@ -221,7 +221,7 @@ fn a_thousand_connections_that_begin_at_once_all_finish() {
 }
 
 #[test]
-fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), TestbedError> {
+fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), KernelError> {
     if !is_available("hosts_speak_ipv6_as_well_and_say_nothing_unasked") {
         return Ok(());
     }

@@ -1,10 +1,11 @@
 //! Two hosts, and something that carries packets between them.
 
 use fairwind_hosts::{
-    Fact, FromHost, HostCommand, HostEvent, HostPlan, HostProcess, HostStatistics, IncomingPlan,
-    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketSettings, monotonic_clock,
+    EventKind, FromHost, HostCommand, HostEvent, HostPlan, HostProcess, HostStatistics,
+    IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketSettings,
+    monotonic_clock,
 };
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_workload::Application;
 use std::fs::File;
@@ -40,7 +41,7 @@ pub(crate) fn plan(number: u8) -> HostPlan {
         sysctls: Vec::new(),
         route_attributes: Vec::new(),
         device_attributes: Vec::new(),
-        cable: None,
+        veth: None,
         outgoing: Vec::new(),
         incoming: Vec::new(),
         outgoing_datagrams: Vec::new(),
@@ -124,22 +125,22 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The last fact of this kind of a flow.
-    pub(crate) fn last<T>(&self, flow: u32, wanted: impl Fn(Fact) -> Option<T>) -> Option<T> {
-        self.events.iter().rev().filter(|event| event.flow == flow).find_map(|e| wanted(e.fact))
+    /// The last event of this kind of a flow.
+    pub(crate) fn last<T>(&self, flow: u32, wanted: impl Fn(EventKind) -> Option<T>) -> Option<T> {
+        self.events.iter().rev().filter(|event| event.flow == flow).find_map(|e| wanted(e.kind))
     }
 
     /// How many facts are of this kind.
-    pub(crate) fn count(&self, wanted: impl Fn(Fact) -> bool) -> usize {
-        self.events.iter().filter(|event| wanted(event.fact)).count()
+    pub(crate) fn count(&self, wanted: impl Fn(EventKind) -> bool) -> usize {
+        self.events.iter().filter(|event| wanted(event.kind)).count()
     }
 
     pub(crate) fn written(&self, flow: u32) -> Option<u64> {
-        self.last(flow, |fact| if let Fact::Written(end) = fact { Some(end) } else { None })
+        self.last(flow, |kind| if let EventKind::Written(end) = kind { Some(end) } else { None })
     }
 
     pub(crate) fn read(&self, flow: u32) -> Option<u64> {
-        self.last(flow, |fact| if let Fact::Read(end) = fact { Some(end) } else { None })
+        self.last(flow, |kind| if let EventKind::Read(end) = kind { Some(end) } else { None })
     }
 }
 
@@ -155,7 +156,7 @@ impl Stage {
     pub(crate) fn begin(
         (one, other): &(HostPlan, HostPlan),
         keep: fn(&[u8]) -> bool,
-    ) -> Result<Self, TestbedError> {
+    ) -> Result<Self, KernelError> {
         let command = command();
         let mut hosts = [HostProcess::start(&command, one)?, HostProcess::start(&command, other)?];
         let [first, second] = &mut hosts;
@@ -175,7 +176,7 @@ impl Stage {
         &mut self,
         seconds: u64,
         enough: impl Fn(&[Account; 2]) -> bool,
-    ) -> Result<bool, TestbedError> {
+    ) -> Result<bool, KernelError> {
         let until = monotonic_clock() + Span::from_secs(seconds);
         while !enough(&self.accounts) {
             if monotonic_clock() > until {
@@ -188,7 +189,7 @@ impl Stage {
     }
 
     /// Takes what the hosts have told.
-    fn hear(&mut self) -> Result<(), TestbedError> {
+    fn hear(&mut self) -> Result<(), KernelError> {
         for (place, host) in self.hosts.iter_mut().enumerate() {
             while let Some(message) = host.receive()? {
                 match message {
@@ -213,7 +214,7 @@ impl Stage {
     }
 
     /// Stops both and takes what they still have to tell.
-    pub(crate) fn end(mut self) -> Result<[Account; 2], TestbedError> {
+    pub(crate) fn end(mut self) -> Result<[Account; 2], KernelError> {
         for host in &mut self.hosts {
             host.stop()?;
         }

@@ -7,9 +7,9 @@ use fairwind_kernel_settings::controls::{
     ControlError, ControlObject, available, load, loaded, obstacle, unload,
 };
 use fairwind_kernel_testing::can_run;
-use fairwind_linux::Places;
+use fairwind_linux::CleanupPaths;
 use fairwind_scenario::{Document, Experiment};
-use fairwind_testbed::leftovers::{find, remove};
+use fairwind_testbed::cleanup::{find, remove};
 use fairwind_testbed::{KernelRun, Outcome, RunError};
 use std::sync::Mutex;
 
@@ -212,7 +212,7 @@ fn what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_
     load(&control).unwrap();
     let folder = std::path::Path::new("/run/fairwind/congestion");
     let (stays, note) = (folder.join("fwt_forsaken.stays"), folder.join("fwt_forsaken"));
-    let ours = || find(&Places::usual()).into_iter().find(|one| one.path == note);
+    let ours = || find(&CleanupPaths::usual()).into_iter().find(|one| one.path == note);
     assert_eq!(ours(), None, "it is there to stay");
     unload(&control.kernel_name).unwrap();
     std::thread::scope(|scope| {

@@ -1,11 +1,11 @@
-//! Runs whose whole process is killed, the router in it: nobody is left to clean up but the guardian,
+//! Runs whose whole process is killed, the router in it: nobody is left to clean up but the reaper,
 //! and where that is killed as well, whoever looks for what dead runs have left.
 
 use super::stage::{path, run};
 use crate::is_available;
 use crate::processes::{marked, parent, send, stop, wait_for};
-use fairwind_linux::{LeftoverKind, Places, RunName};
-use fairwind_testbed::leftovers::{find, remove};
+use fairwind_linux::{CleanupPaths, RunName, StaleKind};
+use fairwind_testbed::cleanup::{find, remove};
 use std::process::{Child, Command, Stdio};
 
 /// What stands on the command line of the hosts of the run that is killed.
@@ -87,13 +87,13 @@ fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_no
     let mut victim = Victim::begin();
     let run = victim.run().to_string();
     let of_the_run = || -> Vec<_> {
-        find(&Places::usual()).into_iter().filter(|leftover| leftover.run == run).collect()
+        find(&CleanupPaths::usual()).into_iter().filter(|resource| resource.run == run).collect()
     };
     assert_eq!(of_the_run(), [], "a living run has left nothing");
-    let guardians = marked("fairwind-guardian").into_iter();
-    let guardian = guardians.filter(|&one| marked(&run).contains(&one)).collect::<Vec<_>>();
-    assert_eq!(guardian.len(), 1);
-    send("KILL", guardian[0]);
+    let reapers = marked("fairwind-reaper").into_iter();
+    let reaper = reapers.filter(|&one| marked(&run).contains(&one)).collect::<Vec<_>>();
+    assert_eq!(reaper.len(), 1);
+    send("KILL", reaper[0]);
     // A run that ends closes its sockets before its hosts are ended with it. A host that notices
     // takes its name back, and may be quick enough; one that stands still cannot be.
     let hosts = victim.hosts();
@@ -102,10 +102,10 @@ fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_no
     victim.kill();
     // Whoever lives in a namespace is ended with it; here it is nobody, once the hosts are dead.
     wait_for("only two names are left", of_the_run, |left| {
-        left.len() == 2 && left.iter().all(|one| one.kind == LeftoverKind::Namespace)
+        left.len() == 2 && left.iter().all(|one| one.kind == StaleKind::Namespace)
     });
-    for leftover in of_the_run() {
-        remove(&leftover).expect("root may");
+    for resource in of_the_run() {
+        remove(&resource).expect("root may");
     }
     assert_eq!(of_the_run(), []);
     assert_eq!(names_of(victim.id()), [""; 0]);

@@ -6,7 +6,7 @@ use crate::is_available;
 use crate::processes::wait_for;
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_kernel_testing::can_run;
-use fairwind_linux::Places;
+use fairwind_linux::CleanupPaths;
 use fairwind_scenario::Experiment;
 use fairwind_testbed::{KernelRun, RunError};
 use fairwind_windows::{groups, obstacle};
@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 /// Whether windows can be remembered; says why, where they cannot.
 fn is_rememberable(test: &str) -> bool {
     let reason = obstacle().map(|reason| reason.to_string()).or_else(|| {
-        let none = Places::usual().control_groups.is_none();
+        let none = CleanupPaths::usual().control_groups.is_none();
         none.then(|| "no control groups of version 2 are mounted".to_owned())
     });
     can_run(test, reason) && is_available(test)
@@ -100,7 +100,7 @@ fn a_host_begins_with_the_window_of_the_transfer_before() {
 
 /// Control groups in which hosts of runs of a process remember.
 fn groups_of(process: u32) -> Vec<String> {
-    let root = Places::usual().control_groups.unwrap();
+    let root = CleanupPaths::usual().control_groups.unwrap();
     let names = std::fs::read_dir(root).unwrap().flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
     let of_process = format!("fairwind-{process}.");
@@ -126,7 +126,7 @@ fn a_run_that_is_killed_leaves_no_control_groups() {
         .unwrap();
     let id = process.id();
     let numbers = || {
-        let root = Places::usual().control_groups.unwrap();
+        let root = CleanupPaths::usual().control_groups.unwrap();
         let path = |name| std::fs::metadata(root.join(name)).map_or(0, |about| about.ino());
         groups_of(id).into_iter().map(path).collect::<Vec<_>>()
     };

@@ -3,9 +3,9 @@
 use super::stage::{Group, again, told_group};
 use super::{EXACT, is_rememberable};
 use crate::processes::wait_for;
-use fairwind_linux::{LeftoverKind, Places};
-use fairwind_testbed::leftovers::{find, remove};
-use fairwind_windows::{WindowsOfRun, forsaken, groups, show, start, stop};
+use fairwind_linux::{CleanupPaths, StaleKind};
+use fairwind_testbed::cleanup::{find, remove};
+use fairwind_windows::{WindowsOfRun, groups, orphaned, show, start, stop};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -84,12 +84,12 @@ fn what_stays_at_a_group_that_is_gone_is_found_and_goes() {
     let group = Group::new("gone");
     let number = group.number();
     let name = start(&group.path, &EXACT).unwrap();
-    assert!(!forsaken().contains(&name));
+    assert!(!orphaned().contains(&name));
     std::fs::remove_dir(&group.path).unwrap();
     wait_for("the program has left", || groups().contains(&number), |&is| !is);
-    assert!(forsaken().contains(&name), "{name:?}");
-    let left = find(&Places::usual()).into_iter().find(|one| one.path == name).unwrap();
-    assert_eq!(left.kind, LeftoverKind::Program);
+    assert!(orphaned().contains(&name), "{name:?}");
+    let left = find(&CleanupPaths::usual()).into_iter().find(|one| one.path == name).unwrap();
+    assert_eq!(left.kind, StaleKind::Program);
     remove(&left).unwrap();
-    assert!(!forsaken().contains(&name));
+    assert!(!orphaned().contains(&name));
 }

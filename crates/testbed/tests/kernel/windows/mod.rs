@@ -6,11 +6,11 @@ mod stage;
 use super::is_available;
 use super::processes::wait_for;
 use fairwind_kernel_testing::can_run;
-use fairwind_linux::Places;
+use fairwind_linux::CleanupPaths;
 use fairwind_units::Span;
 use fairwind_windows::{
     Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
-    clear, forsaken, obstacle, show, start, stop,
+    clear, obstacle, orphaned, show, start, stop,
 };
 use stage::{Group, Sender};
 use std::net::{IpAddr, Ipv4Addr};
@@ -36,7 +36,7 @@ fn is_rememberable(test: &str) -> bool {
         return false;
     }
     let reason = obstacle().map(|reason| reason.to_string()).or_else(|| {
-        let root = Places::usual().control_groups;
+        let root = CleanupPaths::usual().control_groups;
         root.is_none().then(|| "no control groups of version 2 are mounted".to_owned())
     });
     can_run(test, reason)
@@ -226,7 +226,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         return;
     }
     let group = Group::new("refused");
-    let root = Places::usual().control_groups.unwrap().display().to_string();
+    let root = CleanupPaths::usual().control_groups.unwrap().display().to_string();
     let start_in = |path: &str| start(Path::new(path), &EXACT).unwrap_err().to_string();
     let error = start_in("/nonexistent/group");
     assert!(error.starts_with("/nonexistent/group: No such file"), "{error}");
@@ -258,7 +258,7 @@ fn of_a_group_that_is_gone_it_is_told_what_is_left_and_who_removes_it() {
     let name = start(&path, &EXACT).unwrap();
     std::fs::remove_dir(&path).unwrap();
     // The kernel lets go of a removed group a little later.
-    wait_for("the program has lost its group", forsaken, |left| left.contains(&name));
+    wait_for("the program has lost its group", orphaned, |left| left.contains(&name));
     for error in [stop(&path).unwrap_err(), show(&path).unwrap_err()] {
         let words = error.to_string();
         assert!(words.starts_with(&format!("{}: No such file", path.display())), "{words}");

@@ -1,10 +1,10 @@
 //! A control group for a test, and processes in it whose kernel sends to our endpoint over a long path.
 
 use fairwind_kernel_testing::live::{
-    Application, ConnectionId, Ends, HttpClient, IpFamily, LiveHost, LiveOptions, PassageSpec,
+    Application, ConnectionId, Ends, HttpClient, Impairments, IpFamily, LiveHost, LiveOptions,
     Stream, converse,
 };
-use fairwind_linux::{Places, RunName};
+use fairwind_linux::{CleanupPaths, RunName};
 use fairwind_tcp::Profile;
 use fairwind_units::{Instant, Ratio, Span};
 use fairwind_windows::stop;
@@ -31,7 +31,7 @@ pub(super) struct Group {
 
 impl Group {
     pub(super) fn new(name: &str) -> Self {
-        let root = Places::usual().control_groups.expect("it was looked for");
+        let root = CleanupPaths::usual().control_groups.expect("it was looked for");
         let path = root.join(RunName::fresh().of(name));
         std::fs::create_dir(&path).expect("root may");
         Self { path }
@@ -154,14 +154,14 @@ fn a_process_that_sends_when_it_is_told_to() {
 
 /// Packets of the first flight of a transfer from the kernel to our endpoint, and how long they came.
 fn flight(packets: u64, loss: u64, family: IpFamily) -> (u64, Span) {
-    let passage = PassageSpec {
+    let impairments = Impairments {
         delay: DELAY,
         loss: Ratio::from_parts_per_billion(loss * 10_000_000),
         seed: 5,
-        ..PassageSpec::default()
+        ..Impairments::default()
     };
     let config = Profile::Linux6_18.config();
-    let options = LiveOptions { passage, ..LiveOptions::new(family, config) };
+    let options = LiveOptions { impairments, ..LiveOptions::new(family, config) };
     let mut watch = FlightWatch {
         client: HttpClient::new(PORT, "/"),
         first: None,

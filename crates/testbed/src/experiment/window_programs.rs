@@ -1,9 +1,9 @@
 //! What hosts of a run remember of the windows of their connections: each has a control group of its own for that, which
-//! the run's guardian removes, and programs that end with the run.
+//! the run's reaper removes, and programs that end with the run.
 
 use super::RunError;
 use super::plans::PlannedHost;
-use fairwind_linux::{Places, RunName};
+use fairwind_linux::{CleanupPaths, RunName};
 use fairwind_measure::{CachedWindow, Tables, remembered_table};
 use fairwind_windows::{WindowsError, WindowsOfRun};
 
@@ -15,7 +15,7 @@ pub(super) fn begin(
     let remembering = hosts.iter_mut().filter_map(|host| Some((host.windows?, &mut host.plan)));
     remembering
         .map(|(options, plan)| {
-            let root = Places::usual().control_groups.ok_or(WindowsError::NoVersionTwo)?;
+            let root = CleanupPaths::usual().control_groups.ok_or(WindowsError::NoVersionTwo)?;
             let path = root.join(run.of(&format!("{}-windows", plan.name)));
             std::fs::create_dir(&path).map_err(|error| WindowsError::Refused {
                 attempt: format!("make the control group {}", path.display()),

@@ -1,6 +1,6 @@
 //! Namespaces of ours, which live as long as somebody holds their descriptors.
 
-use fairwind_linux::{self as linux, TestbedError};
+use fairwind_linux::{self as linux, KernelError};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -17,16 +17,16 @@ pub(super) struct Namespace {
 
 impl Namespace {
     /// Makes one of this name, and runs `text` in it.
-    pub(super) fn make(name: &str, text: &str) -> Result<Self, TestbedError> {
+    pub(super) fn make(name: &str, text: &str) -> Result<Self, KernelError> {
         in_a_thread(|| {
             linux::enter_new_network()?;
-            let unnamed = |reason| TestbedError::Command {
+            let unnamed = |reason| KernelError::Command {
                 command: format!("ip netns attach {name}"),
                 reason,
             };
             let given = linux::NamespaceName::give(name).map_err(unnamed)?;
             linux::shell_checked(text)?;
-            let failed = |error: std::io::Error| TestbedError::Command {
+            let failed = |error: std::io::Error| KernelError::Command {
                 command: "open /proc/thread-self/ns/net".to_owned(),
                 reason: error.to_string(),
             };
@@ -45,8 +45,8 @@ impl Namespace {
     /// Lets something happen in it.
     pub(super) fn inside<T: Send>(
         &self,
-        happening: impl FnOnce() -> Result<T, TestbedError> + Send,
-    ) -> Result<T, TestbedError> {
+        happening: impl FnOnce() -> Result<T, KernelError> + Send,
+    ) -> Result<T, KernelError> {
         in_a_thread(|| {
             linux::enter_network(&self.descriptor)?;
             happening()

@@ -6,13 +6,13 @@ use std::collections::BinaryHeap;
 
 /// One deadline for each of many.
 #[derive(Debug)]
-pub(super) struct Agenda {
+pub(super) struct TimerQueue {
     heap: BinaryHeap<Reverse<(Instant, usize)>>,
     /// The deadline that counts; entries that differ are old.
     deadlines: Vec<Instant>,
 }
 
-impl Agenda {
+impl TimerQueue {
     /// For `count`, none of which has a deadline.
     pub(super) fn new(count: usize) -> Self {
         Self { heap: BinaryHeap::new(), deadlines: vec![Instant::MAX; count] }
@@ -57,17 +57,17 @@ mod tests {
     #[test]
     fn a_moved_deadline_counts_once() {
         let at = Instant::from_millis;
-        let mut agenda = Agenda::new(3);
-        agenda.schedule(0, at(5));
-        agenda.schedule(1, at(3));
-        agenda.schedule(0, at(9));
-        agenda.schedule(0, at(5));
-        agenda.schedule(2, at(4));
-        agenda.schedule(2, Instant::MAX);
-        assert_eq!(agenda.next(), at(3));
-        assert_eq!(agenda.due(at(10)), Some(1));
-        assert_eq!(agenda.due(at(10)), Some(0));
-        assert_eq!(agenda.due(at(10)), None);
-        assert_eq!(agenda.next(), Instant::MAX);
+        let mut timers = TimerQueue::new(3);
+        timers.schedule(0, at(5));
+        timers.schedule(1, at(3));
+        timers.schedule(0, at(9));
+        timers.schedule(0, at(5));
+        timers.schedule(2, at(4));
+        timers.schedule(2, Instant::MAX);
+        assert_eq!(timers.next(), at(3));
+        assert_eq!(timers.due(at(10)), Some(1));
+        assert_eq!(timers.due(at(10)), Some(0));
+        assert_eq!(timers.due(at(10)), None);
+        assert_eq!(timers.next(), Instant::MAX);
     }
 }

@@ -1,13 +1,13 @@
 //! Whose packet this is, and where it goes.
 
-use super::datagrams::PlannedDatagrams;
+use super::datagrams::DatagramTable;
 use fairwind_assembly::{
     DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
     connection_of_ports, is_pure_ack,
 };
 use fairwind_measure::{ConnectionFlows, Direction};
 use fairwind_network::NodeId;
-use fairwind_recorder::{Journal, Measured};
+use fairwind_recorder::{MeasuredPacket, ObservationWriter};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
 use std::collections::BTreeMap;
@@ -15,29 +15,35 @@ use std::net::IpAddr;
 
 /// What a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sorted {
+pub enum Classification {
     /// A flow's.
-    Measured(NodeId, Measured),
+    Flow(NodeId, MeasuredPacket),
     /// For somebody here, but no flow's: carried, and told to nobody.
-    Unmeasured(NodeId),
+    Untracked(NodeId),
     /// For nobody here.
-    Nobodys,
+    NoDestination,
 }
 
 /// Finds the flow and the destination of packets.
-pub trait Sorter {
+pub trait Classifier {
     /// What the packet is that the host at `from` has sent, and was read `at`; what it says beyond
-    /// that goes into the journal.
-    fn sort(&mut self, at: Instant, from: NodeId, packet: &[u8], journal: &mut Journal) -> Sorted;
+    /// that is observed.
+    fn classify(
+        &mut self,
+        at: Instant,
+        from: NodeId,
+        packet: &[u8],
+        observations: &mut ObservationWriter,
+    ) -> Classification;
 
     /// The number of the connection of a packet that was sorted, and whether it goes back on it; `None` where
     /// connections have no numbers that others know.
-    fn connection(&self, _: &Measured) -> Option<(u32, bool)> {
+    fn connection(&self, _: &MeasuredPacket) -> Option<(u32, bool)> {
         None
     }
 
     /// How long the host that has sent a packet holds it back.
-    fn held_back(&self, _: &Measured) -> Span {
+    fn hold_time(&self, _: &MeasuredPacket) -> Span {
         Span::ZERO
     }
 
@@ -50,10 +56,10 @@ pub trait Sorter {
 
 /// Finds the flows of an experiment, by their addresses and ports: the receiver's port says which
 /// group it is, the sender's which of its flows.
-pub struct PlannedFlows {
+pub struct FlowTable {
     flows: Vec<Ends>,
     groups: Vec<Group>,
-    datagrams: PlannedDatagrams,
+    datagrams: DatagramTable,
     hosts: BTreeMap<IpAddr, NodeId>,
 }
 
@@ -78,28 +84,28 @@ struct Ends {
     connection: ConnectionFlows,
 }
 
-impl PlannedFlows {
+impl FlowTable {
     /// For the flows and streams of datagrams of an experiment.
     pub fn new(plans: &[FlowPlan], datagrams: &[DatagramPlan]) -> Self {
-        let mut sorter = Self {
+        let mut classifier = Self {
             flows: Vec::with_capacity(plans.len()),
             groups: Vec::new(),
-            datagrams: PlannedDatagrams::new(datagrams),
+            datagrams: DatagramTable::new(datagrams),
             hosts: BTreeMap::new(),
         };
         for plan in datagrams {
-            sorter.hosts.insert(plan.sender_end().ip(), plan.sender_node);
-            sorter.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
+            classifier.hosts.insert(plan.sender_end().ip(), plan.sender_node);
+            classifier.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
         }
         for (number, plan) in (0..).zip(plans) {
-            if sorter.groups.len() <= plan.group {
+            if classifier.groups.len() <= plan.group {
                 let group = Group { first: number, count: 0, ack_delay: plan.ack_delay };
-                sorter.groups.resize(plan.group + 1, group);
+                classifier.groups.resize(plan.group + 1, group);
             }
-            sorter.groups[plan.group].count += 1;
-            sorter.hosts.insert(plan.sender_end().ip(), plan.sender_node);
-            sorter.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
-            sorter.flows.push(Ends {
+            classifier.groups[plan.group].count += 1;
+            classifier.hosts.insert(plan.sender_end().ip(), plan.sender_node);
+            classifier.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
+            classifier.flows.push(Ends {
                 addresses: plan.addresses,
                 sender_port: plan.sender_port,
                 receiver_port: plan.receiver_port,
@@ -108,7 +114,7 @@ impl PlannedFlows {
                 connection: plan.connection(),
             });
         }
-        sorter
+        classifier
     }
 
     /// The flow whose packets have these addresses and ports on their way to its receiver. A group
@@ -138,7 +144,7 @@ impl PlannedFlows {
     }
 
     /// What a packet is to the measures, wherever it is seen, as far as its headers are there, and its length in bytes.
-    pub fn identify(&self, packet: &[u8]) -> Option<(Measured, u32)> {
+    pub fn identify(&self, packet: &[u8]) -> Option<(MeasuredPacket, u32)> {
         let Ok(parsed) = parse(packet) else {
             return self.datagrams.find(packet).map(|found| (found.measured, found.packet_bytes));
         };
@@ -147,7 +153,10 @@ impl PlannedFlows {
 
     /// What a packet of a connection is, and which hosts it comes from and is for.
     #[inline]
-    fn identify_with_ends(&self, packet: &Parsed<'_>) -> Option<(Measured, (NodeId, NodeId))> {
+    fn identify_with_ends(
+        &self,
+        packet: &Parsed<'_>,
+    ) -> Option<(MeasuredPacket, (NodeId, NodeId))> {
         let segment = packet.segment;
         let addresses = packet.ip.addresses;
         let (source, destination) = (segment.source_port, segment.destination_port);
@@ -163,37 +172,43 @@ impl PlannedFlows {
             Direction::Reverse => (ends.receiver, ends.sender),
         };
         let (flow, direction) = ends.connection.attribute(way, &segment);
-        Some((Measured { flow, direction, segment, is_datagram: false }, hosts))
+        Some((MeasuredPacket { flow, direction, segment, is_datagram: false }, hosts))
     }
 
     #[inline]
-    fn measured(&self, from: NodeId, packet: &Parsed<'_>) -> Option<Sorted> {
+    fn measured(&self, from: NodeId, packet: &Parsed<'_>) -> Option<Classification> {
         let (measured, (source, destination)) = self.identify_with_ends(packet)?;
-        (source == from).then_some(Sorted::Measured(destination, measured))
+        (source == from).then_some(Classification::Flow(destination, measured))
     }
 
     /// A datagram of a stream.
-    fn datagram(&mut self, from: NodeId, packet: &[u8]) -> Option<Sorted> {
+    fn datagram(&mut self, from: NodeId, packet: &[u8]) -> Option<Classification> {
         let found = self.datagrams.find(packet)?;
         let (source, destination) = found.hosts;
         if source == from {
             self.datagrams.note(&found);
         }
-        (source == from).then_some(Sorted::Measured(destination, found.measured))
+        (source == from).then_some(Classification::Flow(destination, found.measured))
     }
 
     /// What is no flow's packet is carried where it is for a host of the experiment: complaints
     /// (ICMP) matter to TCP.
     #[cold]
-    fn unmeasured(&self, packet: &[u8]) -> Sorted {
+    fn unmeasured(&self, packet: &[u8]) -> Classification {
         let host = destination_of(packet).and_then(|address| self.hosts.get(&address));
-        host.map_or(Sorted::Nobodys, |&node| Sorted::Unmeasured(node))
+        host.map_or(Classification::NoDestination, |&node| Classification::Untracked(node))
     }
 }
 
-impl Sorter for PlannedFlows {
+impl Classifier for FlowTable {
     #[inline]
-    fn sort(&mut self, _: Instant, from: NodeId, packet: &[u8], _: &mut Journal) -> Sorted {
+    fn classify(
+        &mut self,
+        _: Instant,
+        from: NodeId,
+        packet: &[u8],
+        _: &mut ObservationWriter,
+    ) -> Classification {
         parse(packet)
             .ok()
             .and_then(|parsed| self.measured(from, &parsed))
@@ -202,13 +217,13 @@ impl Sorter for PlannedFlows {
     }
 
     #[inline]
-    fn connection(&self, measured: &Measured) -> Option<(u32, bool)> {
+    fn connection(&self, measured: &MeasuredPacket) -> Option<(u32, bool)> {
         let segment = &measured.segment;
         Some(connection_of_ports(segment.source_port, segment.destination_port))
     }
 
     #[inline]
-    fn held_back(&self, measured: &Measured) -> Span {
+    fn hold_time(&self, measured: &MeasuredPacket) -> Span {
         let segment = &measured.segment;
         let delay = self.group(segment.destination_port).map_or(Span::ZERO, |it| it.ack_delay);
         if delay.is_zero() || !is_pure_ack(segment) { Span::ZERO } else { delay }

@@ -12,7 +12,7 @@ use rand_pcg::Pcg32;
 
 /// What the way does to packets, in each direction. The default does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PassageSpec {
+pub struct Impairments {
     /// Rate; `None` takes no time.
     pub rate: Option<BitRate>,
     /// One-way delay.
@@ -54,8 +54,8 @@ pub(super) enum End {
 }
 
 /// The way at work.
-pub(super) struct Passage {
-    spec: PassageSpec,
+pub(super) struct PathEmulator {
+    spec: Impairments,
     network: Network<IpPacket>,
     /// The nodes at the kernel's and at our end: the straight way's, and the longer one's.
     kernel: [NodeId; 2],
@@ -63,8 +63,8 @@ pub(super) struct Passage {
     chance: Pcg32,
 }
 
-impl Passage {
-    pub(super) fn new(spec: PassageSpec) -> Result<Self, LiveError> {
+impl PathEmulator {
+    pub(super) fn new(spec: Impairments) -> Result<Self, LiveError> {
         let mut topology = Topology::new();
         let mut pair = |name: &str| {
             [topology.add_host(name), topology.add_host(format!("{name}, the long way"))]

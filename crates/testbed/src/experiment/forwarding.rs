@@ -3,18 +3,18 @@
 
 use super::RunError;
 use super::plans::PlannedHost;
-use fairwind_kernel_router::{KernelPath, KernelPlan, Watcher, WatcherParts};
+use fairwind_kernel_router::{KernelPath, KernelPlan, PathObserver, PathObserverParts};
 use fairwind_linux::RunName;
 use fairwind_measure::Lateness;
-use fairwind_router::{PlannedFlows, Router, RouterParts, RouterSwitch};
+use fairwind_router::{FlowTable, Router, RouterControl, RouterParts};
 use fairwind_scenario::{Experiment, RouterKind};
 use std::thread::JoinHandle;
 
 /// The thread that tells what packets do.
-pub(super) type Carrier = JoinHandle<Result<Lateness, RunError>>;
+pub(super) type ForwardingThread = JoinHandle<Result<Lateness, RunError>>;
 
 /// Who is to carry the packets.
-pub(super) enum Carriage {
+pub(super) enum Forwarding {
     /// Our router.
     User,
     /// The kernel's parts.
@@ -25,7 +25,7 @@ pub(super) enum Carriage {
     },
 }
 
-impl Carriage {
+impl Forwarding {
     /// Whom `experiment` asks for, if the running kernel has what that takes.
     pub(super) fn new(experiment: &Experiment) -> Result<Self, RunError> {
         match experiment.network.router {
@@ -45,24 +45,24 @@ impl Carriage {
         self,
         run: RunName,
         hosts: &mut [PlannedHost],
-    ) -> Result<LaidCarriage, RunError> {
+    ) -> Result<ReadyForwarding, RunError> {
         match self {
-            Self::User => Ok(LaidCarriage::User),
+            Self::User => Ok(ReadyForwarding::User),
             Self::Kernel { plan, overhead_bytes } => {
                 let path = plan.lay(run)?;
                 for host in &mut *hosts {
-                    host.plan.cable = path.host_cable(host.node);
+                    host.plan.veth = path.host_veth(host.node);
                 }
                 let addresses = |host: &PlannedHost| (host.node, host.plan.addresses.clone());
                 let addresses = hosts.iter().map(addresses).collect();
-                Ok(LaidCarriage::Kernel { path, overhead_bytes, addresses })
+                Ok(ReadyForwarding::Kernel { path, overhead_bytes, addresses })
             }
         }
     }
 }
 
 /// Who is to carry the packets, when the hosts can set themselves up.
-pub(super) enum LaidCarriage {
+pub(super) enum ReadyForwarding {
     User,
     Kernel {
         path: KernelPath,
@@ -71,32 +71,32 @@ pub(super) enum LaidCarriage {
     },
 }
 
-impl LaidCarriage {
+impl ReadyForwarding {
     /// Begins to carry, when the hosts have set themselves up.
     pub(super) fn start(
         self,
-        parts: RouterParts<PlannedFlows>,
-        switch: RouterSwitch,
-    ) -> Result<Carrier, RunError> {
+        parts: RouterParts<FlowTable>,
+        control: RouterControl,
+    ) -> Result<ForwardingThread, RunError> {
         match self {
             Self::User => {
-                let router = Router::new(parts, switch)?;
+                let router = Router::new(parts, control)?;
                 spawn("fairwind-router", move || router.run().map_err(Into::into))
             }
             Self::Kernel { path, overhead_bytes, addresses } => {
                 path.bring_up(&addresses)?;
-                let (watch, spots) = path.watch()?;
-                let parts = WatcherParts {
+                let (watch, points) = path.watch()?;
+                let parts = PathObserverParts {
                     watch,
-                    spots,
+                    points,
                     queues: parts.queues,
                     overhead_bytes,
-                    flows: parts.sorter,
-                    journal: parts.journal,
+                    flows: parts.classifier,
+                    observations: parts.observations,
                     lateness: Lateness::new(parts.lateness_bound),
                     path,
                 };
-                let watcher = Watcher::new(parts, switch)?;
+                let watcher = PathObserver::new(parts, control)?;
                 spawn("fairwind-watch", move || watcher.run().map_err(Into::into))
             }
         }
@@ -106,7 +106,7 @@ impl LaidCarriage {
 fn spawn(
     name: &str,
     work: impl FnOnce() -> Result<Lateness, RunError> + Send + 'static,
-) -> Result<Carrier, RunError> {
+) -> Result<ForwardingThread, RunError> {
     let thread = std::thread::Builder::new().name(name.to_owned());
     thread.spawn(work).map_err(|error| super::no_thread(&error))
 }

@@ -7,40 +7,40 @@ use fairwind_units::{Instant, Span};
 
 /// How long an event is held back. Between the clock and the ring lie fractions of a microsecond, and
 /// whatever the machine takes the processor away for.
-const SETTLING: Span = Span::from_millis(2);
+const REORDER_DELAY: Span = Span::from_millis(2);
 
 /// Events that may still be preceded by others.
 #[derive(Debug)]
-pub(super) struct Settling<E> {
+pub(super) struct ReorderBuffer<E> {
     waiting: Vec<(Instant, E)>,
     /// Everything before this has been handed out.
-    settled: Instant,
+    released: Instant,
     late: u64,
 }
 
-impl<E> Settling<E> {
+impl<E> ReorderBuffer<E> {
     pub(super) fn new() -> Self {
-        Self { waiting: Vec::new(), settled: Instant::ZERO, late: 0 }
+        Self { waiting: Vec::new(), released: Instant::ZERO, late: 0 }
     }
 
     /// Takes an event. One that comes too late to stand in its place is told at the earliest instant
     /// that is left, and counted.
     pub(super) fn push(&mut self, at: Instant, event: E) {
-        if at < self.settled {
+        if at < self.released {
             self.late += 1;
         }
-        self.waiting.push((at.max(self.settled), event));
+        self.waiting.push((at.max(self.released), event));
     }
 
     /// Hands out, in order, what nothing can precede any more, given that everything before `read` has
     /// been taken; returns the instant before which nothing will follow.
-    pub(super) fn settle(&mut self, read: Instant, mut each: impl FnMut(Instant, E)) -> Instant {
-        let until = Instant::ZERO + read.saturating_since(Instant::ZERO + SETTLING);
-        self.settled = self.settled.max(until);
+    pub(super) fn release(&mut self, read: Instant, mut each: impl FnMut(Instant, E)) -> Instant {
+        let until = Instant::ZERO + read.saturating_since(Instant::ZERO + REORDER_DELAY);
+        self.released = self.released.max(until);
         self.waiting.sort_by_key(|(at, _)| *at);
-        let count = self.waiting.partition_point(|(at, _)| *at < self.settled);
+        let count = self.waiting.partition_point(|(at, _)| *at < self.released);
         self.waiting.drain(..count).for_each(|(at, event)| each(at, event));
-        self.settled
+        self.released
     }
 
     /// Hands out all that is left.
@@ -57,46 +57,46 @@ impl<E> Settling<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::Settling;
+    use super::ReorderBuffer;
     use fairwind_units::Instant;
 
     fn at(micros: u64) -> Instant {
         Instant::from_nanos(micros * 1000)
     }
 
-    fn settle(settling: &mut Settling<char>, read: Instant) -> String {
+    fn release(reorder_buffer: &mut ReorderBuffer<char>, read: Instant) -> String {
         let mut told = String::new();
-        settling.settle(read, |_, event| told.push(event));
+        reorder_buffer.release(read, |_, event| told.push(event));
         told
     }
 
     #[test]
     fn events_are_handed_out_in_the_order_in_which_they_happened() {
-        let mut settling = Settling::new();
-        settling.push(at(20), 'b');
-        settling.push(at(10), 'a');
-        settling.push(at(30), 'c');
-        assert_eq!(settle(&mut settling, at(5000)), "abc");
+        let mut reorder_buffer = ReorderBuffer::new();
+        reorder_buffer.push(at(20), 'b');
+        reorder_buffer.push(at(10), 'a');
+        reorder_buffer.push(at(30), 'c');
+        assert_eq!(release(&mut reorder_buffer, at(5000)), "abc");
     }
 
     #[test]
     fn an_event_waits_for_others_that_may_come_before_it() {
-        let mut settling = Settling::new();
-        settling.push(at(4900), 'b');
-        assert_eq!(settle(&mut settling, at(5000)), "");
-        settling.push(at(4800), 'a');
-        assert_eq!(settle(&mut settling, at(9000)), "ab");
-        assert_eq!(settling.late(), 0);
+        let mut reorder_buffer = ReorderBuffer::new();
+        reorder_buffer.push(at(4900), 'b');
+        assert_eq!(release(&mut reorder_buffer, at(5000)), "");
+        reorder_buffer.push(at(4800), 'a');
+        assert_eq!(release(&mut reorder_buffer, at(9000)), "ab");
+        assert_eq!(reorder_buffer.late(), 0);
     }
 
     #[test]
     fn an_event_that_comes_too_late_is_counted_and_breaks_no_order() {
-        let mut settling = Settling::new();
-        let watermark = settling.settle(at(9000), |_, _| {});
-        settling.push(at(10), 'a');
+        let mut reorder_buffer = ReorderBuffer::new();
+        let watermark = reorder_buffer.release(at(9000), |_, _| {});
+        reorder_buffer.push(at(10), 'a');
         let mut told = Vec::new();
-        settling.settle(at(20_000), |at, event| told.push((at, event)));
+        reorder_buffer.release(at(20_000), |at, event| told.push((at, event)));
         assert_eq!(told, [(watermark, 'a')]);
-        assert_eq!(settling.late(), 1);
+        assert_eq!(reorder_buffer.late(), 1);
     }
 }

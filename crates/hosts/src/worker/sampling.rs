@@ -3,9 +3,9 @@
 use fairwind_units::{Instant, Span};
 use std::ops::Range;
 
-/// Rounds at multiples of an interval, each over all places.
+/// Sampling at multiples of an interval, each time of all senders.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct SamplingSchedule {
     interval: Option<Span>,
     places: usize,
     /// When the round that goes on, or the next one, began or begins.
@@ -14,7 +14,7 @@ pub(super) struct Rounds {
     place: usize,
 }
 
-impl Rounds {
+impl SamplingSchedule {
     /// The first round begins one interval after the origin; without an interval there is none.
     pub(super) fn new(interval: Option<Span>, places: usize) -> Self {
         let interval = interval.filter(|interval| !interval.is_zero() && places > 0);
@@ -27,7 +27,7 @@ impl Rounds {
         self.begins
     }
 
-    /// Places to look at now, at most `most`. Rounds that were missed are not made up for.
+    /// Senders to sample now, at most `most`. Missed rounds are not made up for.
     pub(super) fn due(&mut self, now: Instant, most: usize) -> Range<usize> {
         let Some(interval) = self.interval else { return 0..0 };
         if now < self.begins {
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn a_round_goes_to_every_place_and_the_next_begins_on_time() {
         let at = Instant::from_millis;
-        let mut rounds = Rounds::new(Some(Span::from_millis(10)), 5);
-        assert_eq!(rounds.due(at(9), 3), 0..0);
-        assert_eq!(rounds.next(), at(10));
-        assert_eq!(rounds.due(at(10), 3), 0..3);
-        assert_eq!(rounds.next(), at(10), "the round goes on");
-        assert_eq!(rounds.due(at(11), 3), 3..5);
-        assert_eq!(rounds.next(), at(20));
-        assert_eq!(rounds.due(at(47), 9), 0..5);
-        assert_eq!(rounds.next(), at(50));
-        assert_eq!(Rounds::new(None, 5).next(), Instant::MAX);
+        let mut sampling = SamplingSchedule::new(Some(Span::from_millis(10)), 5);
+        assert_eq!(sampling.due(at(9), 3), 0..0);
+        assert_eq!(sampling.next(), at(10));
+        assert_eq!(sampling.due(at(10), 3), 0..3);
+        assert_eq!(sampling.next(), at(10), "the round goes on");
+        assert_eq!(sampling.due(at(11), 3), 3..5);
+        assert_eq!(sampling.next(), at(20));
+        assert_eq!(sampling.due(at(47), 9), 0..5);
+        assert_eq!(sampling.next(), at(50));
+        assert_eq!(SamplingSchedule::new(None, 5).next(), Instant::MAX);
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn forget(kernel_name: &str) {
 
 /// What stands against giving `controls` to one run: two of them under one name, or another program under the name of one.
 /// A control that was compiled for the simulator only cannot be told from what the kernel has.
-pub fn objection(controls: &[ControlObject]) -> Option<ControlError> {
+pub fn incompatibility(controls: &[ControlObject]) -> Option<ControlError> {
     let there = available();
     for (place, control) in controls.iter().enumerate() {
         let namesakes = controls[..place].iter();
@@ -106,8 +106,8 @@ pub fn objection(controls: &[ControlObject]) -> Option<ControlError> {
         if there.contains(&control.kernel_name) && !control.object.is_empty() {
             // What is gone by now was that of a run which has just ended.
             let is_still_there = |_: &ControlError| available().contains(&control.kernel_name);
-            if let Some(objection) = objection_to(control).filter(is_still_there) {
-                return Some(objection);
+            if let Some(incompatibility) = objection_to(control).filter(is_still_there) {
+                return Some(incompatibility);
             }
         }
     }
@@ -185,9 +185,9 @@ mod tests {
             kernel_name: "fwt_namesakes".to_owned(),
             object: object.to_vec(),
         };
-        let error = objection(&[control("mine", b"1"), control("yours", b"2")]);
+        let error = incompatibility(&[control("mine", b"1"), control("yours", b"2")]);
         let words = error.expect("they are two").to_string();
         assert!(words.contains("\"mine\" and \"yours\"") && words.contains("fwt_namesakes"));
-        assert_eq!(objection(&[control("mine", b"1"), control("again", b"1")]), None);
+        assert_eq!(incompatibility(&[control("mine", b"1"), control("again", b"1")]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ShellError;
 use super::commands::problem;
-use super::connections::{Connections, GROUPS};
+use super::connections::{ConnectionTracker, GROUPS};
 use super::session::ShellPlan;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters};
 use fairwind_capture::Section;
@@ -11,7 +11,7 @@ use fairwind_measure::{Lateness, Settings, Tables};
 use fairwind_network::NodeId;
 use fairwind_recorder::{Recorder, RecorderParts};
 use fairwind_router::{
-    Port, RoutedPacket, Router, RouterError, RouterParts, RouterSwitch, lateness_bound,
+    Port, RoutedPacket, Router, RouterControl, RouterError, RouterParts, lateness_bound,
 };
 use fairwind_scenario::RouterKind;
 use fairwind_units::Instant;
@@ -67,7 +67,7 @@ impl Path {
         plan: &ShellPlan,
         devices: Ports,
         inside: UnixStream,
-    ) -> Result<Carrier, ShellError> {
+    ) -> Result<RunningPath, ShellError> {
         let ends = self.assembly.flows.first().map(|flow| [flow.sender_node, flow.receiver_node]);
         let nodes =
             ends.ok_or_else(|| problem("the scenario has no flows, so the program no place"))?;
@@ -77,23 +77,23 @@ impl Path {
             ..self.assembly.settings
         };
         let parts = RecorderParts { settings, captures: self.captures, snap: Vec::new() };
-        let (recorder, mut journal, _) =
+        let (recorder, mut observations, _) =
             Recorder::start(parts, &[]).map_err(|error| thread_failed(&error))?;
-        let mut sorter = Connections::new(nodes, plan.is_measured, self.snap);
-        sorter.begin(&mut journal);
-        let switch = RouterSwitch::new();
+        let mut classifier = ConnectionTracker::new(nodes, plan.is_measured, self.snap);
+        classifier.begin(&mut observations);
+        let control = RouterControl::new();
         let parts = RouterParts {
             network: self.assembly.network,
             queues: self.assembly.queues,
             ports: named(devices, nodes),
-            sorter,
-            journal,
+            classifier,
+            observations,
             mtu: usize::try_from(plan.experiment.network.mtu.get()).unwrap_or(usize::MAX),
             lateness_bound: lateness_bound(&plan.experiment),
         };
-        let router = Router::new(parts, switch.clone())?;
+        let router = Router::new(parts, control.clone())?;
         let origin = linux::monotonic();
-        switch.begin(origin);
+        control.begin(origin);
         let thread = std::thread::Builder::new()
             .name("fairwind-router".to_owned())
             .spawn(move || {
@@ -104,7 +104,7 @@ impl Path {
                 result
             })
             .map_err(|error| thread_failed(&error))?;
-        Ok(Carrier { thread, switch, recorder, origin })
+        Ok(RunningPath { thread, control, recorder, origin })
     }
 }
 
@@ -121,19 +121,19 @@ fn thread_failed(error: &std::io::Error) -> ShellError {
 }
 
 /// Threads at work.
-pub(super) struct Carrier {
+pub(super) struct RunningPath {
     thread: JoinHandle<Result<Lateness, RouterError>>,
-    switch: RouterSwitch,
+    control: RouterControl,
     recorder: Recorder,
     origin: Instant,
 }
 
-impl Carrier {
+impl RunningPath {
     /// Carries no more, and tells what was measured.
     pub(super) fn stop(self) -> Result<(Tables, Lateness), ShellError> {
         let end = Instant::ZERO + linux::monotonic().saturating_since(self.origin);
         self.recorder.end_at(end);
-        self.switch.stop();
+        self.control.stop();
         let routed = self.thread.join().map_err(|_| ShellError::Thread {
             what: "the router",
             reason: "it panicked, as its message above says".to_owned(),

@@ -1,6 +1,6 @@
 //! What the host tells: events with their instants, in batches.
 
-use crate::protocol::{EventBatch, Fact, Framed, FromHost, HostEvent};
+use crate::protocol::{EventBatch, EventKind, Framed, FromHost, HostEvent};
 use fairwind_linux as linux;
 use fairwind_units::{Instant, Span};
 use std::io::{ErrorKind, Write as _};
@@ -13,7 +13,7 @@ const BATCH_EVENTS: usize = 1024;
 /// The parent hears at least this often how far the host is.
 const HEARTBEAT: Span = Span::from_millis(10);
 /// How long the last words may take to be heard.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The run's clock: `CLOCK_MONOTONIC` less its origin.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ impl Clock {
 /// Events on their way to the parent. A slow parent never holds the host up: what the socket does
 /// not take is kept.
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(super) struct EventSender {
     socket: Arc<UnixStream>,
     clock: Clock,
     events: Vec<HostEvent>,
@@ -53,7 +53,7 @@ pub(super) struct Outbox {
     next_flush: Instant,
 }
 
-impl Outbox {
+impl EventSender {
     /// Over a socket that does not block.
     pub(super) fn new(socket: Arc<UnixStream>, clock: Clock) -> Self {
         let next_flush = clock.now() + HEARTBEAT;
@@ -65,15 +65,15 @@ impl Outbox {
         self.clock.now()
     }
 
-    /// Tells a fact. `at` was read from the clock after every instant that was told before.
-    pub(super) fn tell(&mut self, at: Instant, flow: u32, fact: Fact) {
-        self.events.push(HostEvent { at, flow, fact });
+    /// Reports an event. `at` was read from the clock after all instants reported before.
+    pub(super) fn tell(&mut self, at: Instant, flow: u32, kind: EventKind) {
+        self.events.push(HostEvent { at, flow, kind });
         if self.events.len() >= BATCH_EVENTS {
             self.flush();
         }
     }
 
-    /// When the parent is to hear from this host next.
+    /// When the parent receives from this host next.
     pub(super) fn next_flush(&self) -> Instant {
         self.next_flush
     }
@@ -121,7 +121,7 @@ impl Outbox {
 
     fn send_all(&mut self) -> std::io::Result<()> {
         self.socket.set_nonblocking(false)?;
-        self.socket.set_write_timeout(Some(PATIENCE))?;
+        self.socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
         (&*self.socket).write_all(&self.unsent)
     }
 }
@@ -137,15 +137,15 @@ mod tests {
         let (host, mut parent) = UnixStream::pair().expect("sockets");
         host.set_nonblocking(true).expect("an option");
         let host = Arc::new(host);
-        let mut outbox = Outbox::new(host.clone(), Clock::new(linux::monotonic()));
-        while outbox.unsent.is_empty() {
-            outbox.tell(outbox.now(), 0, Fact::Established);
+        let mut events = EventSender::new(host.clone(), Clock::new(linux::monotonic()));
+        while events.unsent.is_empty() {
+            events.tell(events.now(), 0, EventKind::Established);
         }
         let reading = std::thread::spawn(move || {
             let mut heard = Vec::new();
             parent.read_to_end(&mut heard).map(|_| heard)
         });
-        outbox.give_up();
+        events.give_up();
         let failure = FromHost::Failed(Failure { reason: "no more files".to_owned() });
         let mut last = Vec::new();
         failure.append_to(&mut last);

@@ -1,13 +1,13 @@
 //! What differs from our own links, in the numbers of an experiment.
 
 use super::commands::bucket;
-use fairwind_kernel_settings::Remark;
+use fairwind_kernel_settings::Note;
 use fairwind_scenario::Experiment;
 use fairwind_units::ByteCount;
 use std::collections::BTreeMap;
 
 /// How packets pass a link with a rate, where htb makes the rate; once for each bucket.
-pub fn remarks(experiment: &Experiment) -> Vec<Remark> {
+pub fn differences(experiment: &Experiment) -> Vec<Note> {
     let network = &experiment.network;
     let mut links: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     for link in &network.links {
@@ -15,7 +15,7 @@ pub fn remarks(experiment: &Experiment) -> Vec<Remark> {
         let packet = network.mtu + ByteCount::new(link.overhead_bytes.into());
         links.entry(bucket(rate, packet)).or_default().push(&link.name);
     }
-    let remark = |(bytes, links): (u64, Vec<&str>)| Remark {
+    let remark = |(bytes, links): (u64, Vec<&str>)| Note {
         key: "path.router".to_owned(),
         text: format!(
             "htb on {}: packets leave its queue as soon as its rate allows, so they are earlier by \
@@ -28,7 +28,7 @@ pub fn remarks(experiment: &Experiment) -> Vec<Remark> {
 
 #[cfg(test)]
 mod tests {
-    use super::remarks;
+    use super::differences;
     use fairwind_scenario::Document;
 
     #[test]
@@ -47,7 +47,7 @@ mod tests {
         "#;
         let document = Document::parse("kernel.toml", text).expect("it is valid");
         let grid = document.grid().expect("a grid");
-        let told = remarks(&document.experiment(&grid[0]).expect("it is complete"));
+        let told = differences(&document.experiment(&grid[0]).expect("it is complete"));
         assert_eq!(told.len(), 1, "{told:?}");
         // 100 Mbit/s bring 2500 bytes in 0.2 ms.
         assert!(told[0].text.contains("2500 bytes"), "{told:?}");

@@ -6,7 +6,7 @@
 //! was loaded to stay is noted elsewhere, and no run removes it; no run takes one of which nothing is noted.
 
 use super::loader::{install, remove, table_number};
-use super::notes::{self, FOLDER, Note, at, of_runs};
+use super::registry::{self, FOLDER, Note, at, of_runs};
 use super::{ControlError, ControlObject, available, obstacle};
 use fairwind_linux::{Lock, lock_file};
 use std::fs::{self, File, OpenOptions};
@@ -32,8 +32,8 @@ impl LoadedForRun {
     /// Loads those of `controls` that are not there, and holds them.
     pub fn load(controls: &[ControlObject]) -> Result<Self, ControlError> {
         let mut run = Self { claims: Vec::new() };
-        if let Some(objection) = notes::objection(controls) {
-            return Err(objection);
+        if let Some(incompatibility) = registry::incompatibility(controls) {
+            return Err(incompatibility);
         }
         if let Some(obstacle) = obstacle() {
             // Whoever may not load still has what is there, and removes nothing.
@@ -66,7 +66,7 @@ impl Drop for LoadedForRun {
             if lock_file(&claim.file, Lock::AloneAtOnce).is_ok() {
                 // Nothing can be done about one that somebody else has removed already.
                 let _ = remove(&claim.kernel_name);
-                notes::forget(&claim.kernel_name);
+                registry::forget(&claim.kernel_name);
             }
         }
     }
@@ -92,20 +92,22 @@ fn claim(control: &ControlObject) -> Result<Option<Claim>, ControlError> {
     if !is_there || !is_wanted {
         // Its table is known once it is there.
         let written = || Note::of(control)?.write(&path);
-        install(control).and_then(|()| written()).inspect_err(|_| notes::forget(&kernel_name))?;
+        install(control)
+            .and_then(|()| written())
+            .inspect_err(|_| registry::forget(&kernel_name))?;
     }
     lock_file(&file, Lock::Shared).map_err(|error| at(&path, &error))?;
     Ok(Some(Claim { kernel_name, file }))
 }
 
 /// The notes of what was loaded for runs that live no more; none where nobody may look.
-pub fn forsaken() -> Vec<PathBuf> {
+pub fn orphaned() -> Vec<PathBuf> {
     if !Path::new(FOLDER).is_dir() {
         return Vec::new();
     }
     // Who is loading has written its note, and not yet locked it.
     let Ok(_deciding) = deciding() else { return Vec::new() };
-    notes::all_of_runs().into_iter().filter(|note| nobody_has(note).is_ok()).collect()
+    registry::all_of_runs().into_iter().filter(|note| nobody_has(note).is_ok()).collect()
 }
 
 /// Removes what was loaded for runs that live no more, by its note; of another one that has come under its name since,
@@ -113,7 +115,7 @@ pub fn forsaken() -> Vec<PathBuf> {
 ///
 /// # Errors
 /// If somebody has it by now, or the kernel keeps it.
-pub fn remove_forsaken(note: &Path) -> std::io::Result<()> {
+pub fn remove_orphaned(note: &Path) -> std::io::Result<()> {
     let _deciding = deciding().map_err(std::io::Error::other)?;
     let _alone = nobody_has(note)?;
     let kernel_name = note.file_name().unwrap_or_default().to_string_lossy();
@@ -124,7 +126,7 @@ pub fn remove_forsaken(note: &Path) -> std::io::Result<()> {
     if available().iter().any(|name| *name == kernel_name) {
         remove(&kernel_name).map_err(std::io::Error::other)?;
     }
-    notes::forget(&kernel_name);
+    registry::forget(&kernel_name);
     Ok(())
 }
 

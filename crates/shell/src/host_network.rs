@@ -3,7 +3,7 @@
 
 use super::addresses::{Block, Family};
 use super::commands::{output, problem};
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::net::IpAddr;
@@ -14,11 +14,11 @@ pub(super) const WAY_OUT: &str = "outside";
 
 /// What is used already.
 #[derive(Debug, Default)]
-pub(super) struct Surroundings {
+pub(super) struct HostNetwork {
     /// Blocks that have a route or an address.
     pub(super) taken: Vec<Block>,
     /// The blocks of the shell around this namespace, by version of IP.
-    around: Vec<(Family, Block)>,
+    network: Vec<(Family, Block)>,
     /// The device of the default route of IPv4.
     pub(super) leads_out: Option<String>,
 }
@@ -51,9 +51,9 @@ struct Address {
     prefixlen: u8,
 }
 
-impl Surroundings {
-    /// Looks around.
-    pub(super) fn look() -> Result<Self, TestbedError> {
+impl HostNetwork {
+    /// Reads the network state of this namespace.
+    pub(super) fn look() -> Result<Self, KernelError> {
         let mut found = Self::default();
         for (family, option) in [(Family::V4, "-4"), (Family::V6, "-6")] {
             let routes: Vec<Route> = asked(&["-j", option, "route", "show", "table", "all"])?;
@@ -66,8 +66,8 @@ impl Surroundings {
                 let blocks = interface
                     .addr_info
                     .iter()
-                    .filter_map(|address| Some(Block::around(address.local?, address.prefixlen)));
-                found.around.extend(
+                    .filter_map(|address| Some(Block::network(address.local?, address.prefixlen)));
+                found.network.extend(
                     blocks.filter(|block| block.is_a_shells()).map(|block| (family, block)),
                 );
             }
@@ -76,18 +76,18 @@ impl Surroundings {
     }
 
     /// The block of the shell around this namespace.
-    pub(super) fn around(&self, family: Family) -> Option<Block> {
-        self.around.iter().find(|(of, _)| *of == family).map(|(_, block)| *block)
+    pub(super) fn network(&self, family: Family) -> Option<Block> {
+        self.network.iter().find(|(of, _)| *of == family).map(|(_, block)| *block)
     }
 
     /// Whether this is the inside of another shell.
     pub(super) fn is_a_shell(&self) -> bool {
-        !self.around.is_empty()
+        !self.network.is_empty()
     }
 }
 
 /// The answer of `ip`; it prints nothing at all where IPv6 is off.
-fn asked<T: serde::de::DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, TestbedError> {
+fn asked<T: serde::de::DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, KernelError> {
     let text = output("ip", arguments)?;
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -107,7 +107,7 @@ fn leads_out(routes: &[Route]) -> Option<String> {
 /// `default` is what is left where nothing else fits, so it takes nothing.
 fn destination(text: &str) -> Option<Block> {
     let (address, length) = text.split_once('/').unwrap_or((text, "128"));
-    Some(Block::around(address.parse().ok()?, length.parse().ok()?))
+    Some(Block::network(address.parse().ok()?, length.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Which namespaces, cables and queue disciplines an experiment's network becomes.
 //!
-//! Every router of the experiment is a namespace, every pair of opposite links a cable (a pair of virtual
-//! Ethernet devices). A link's rate and queue stand at the end of the cable that it leads from. Delay
-//! and loss stand in a namespace of their own in the middle of the cable, as a delay emulator stands
+//! Every router of the experiment is a namespace, every pair of opposite links a veth (a pair of virtual
+//! Ethernet devices). A link's rate and queue stand at the end of the veth that it leads from. Delay
+//! and loss stand in a namespace of their own in the middle of the veth, as a delay emulator stands
 //! beside a router: a queue discipline that delayed packets in the router itself would count
-//! them as waiting there. Hosts have nothing but a plain cable to a namespace of ours.
+//! them as waiting there. Hosts have nothing but a plain veth to a namespace of ours.
 
 use fairwind_scenario::{Experiment, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
-/// What stands at an end of a cable, for the packets that leave through it.
+/// What stands at an end of a veth, for the packets that leave through it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Discipline {
     /// Nothing: packets pass at once.
@@ -20,10 +20,10 @@ pub(super) enum Discipline {
     Delay { link: usize, delay: Span, loss: Ratio },
 }
 
-/// One end of a cable.
+/// One end of a veth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CableEnd {
-    /// Index into [`Wiring::places`].
+    /// Index into [`Layout::places`].
     pub(super) place: usize,
     /// Name of the device.
     pub(super) device: String,
@@ -47,18 +47,18 @@ pub(super) enum Place {
 
 /// All of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Wiring {
+pub(super) struct Layout {
     /// The nodes of the experiment in their order, and then what is needed beside them.
     pub(super) places: Vec<Place>,
     pub(super) cables: Vec<Cable>,
 }
 
-impl Wiring {
+impl Layout {
     pub(super) fn new(experiment: &Experiment) -> Self {
         let network = &experiment.network;
-        let mut wiring = Self::default();
+        let mut layout = Self::default();
         for (node, description) in network.nodes.iter().enumerate() {
-            wiring.places.push(match description.kind {
+            layout.places.push(match description.kind {
                 NodeKind::Host => Place::Host { node },
                 NodeKind::Router => Place::Middle { name: description.name.clone() },
             });
@@ -75,12 +75,12 @@ impl Wiring {
             if let Some(back) = back {
                 is_done[back] = true;
             }
-            wiring.lay(experiment, index, back);
+            layout.lay(experiment, index, back);
         }
-        wiring
+        layout
     }
 
-    /// Lays a cable for a link, and for the one that leads back.
+    /// Creates the veth pair of a link and of its opposite.
     fn lay(&mut self, experiment: &Experiment, there: usize, back: Option<usize>) {
         let network = &experiment.network;
         let link = &network.links[there];
@@ -118,7 +118,7 @@ impl Wiring {
         let [near, far] = disciplines;
         let end = |side: usize, discipline| CableEnd {
             place: places[side],
-            device: format!("cable{number}{}", ["a", "b"][side]),
+            device: format!("veth{number}{}", ["a", "b"][side]),
             discipline,
         };
         self.cables.push(Cable { ends: [end(0, near), end(1, far)] });
@@ -126,15 +126,15 @@ impl Wiring {
 
     /// The disciplines that packets pass.
     pub(super) fn disciplines(&self) -> impl Iterator<Item = &Discipline> {
-        self.cables.iter().flat_map(|cable| &cable.ends).map(|end| &end.discipline)
+        self.cables.iter().flat_map(|veth| &veth.ends).map(|end| &end.discipline)
     }
 
-    /// The cable that ends at `place`, and which of its ends does.
+    /// The veth that ends at `place`, and which of its ends does.
     pub(super) fn ends_at(&self, place: usize) -> impl Iterator<Item = (&Cable, usize)> {
         self.cables
             .iter()
-            .flat_map(|cable| [(cable, 0), (cable, 1)])
-            .filter(move |(cable, side)| cable.ends[*side].place == place)
+            .flat_map(|veth| [(veth, 0), (veth, 1)])
+            .filter(move |(veth, side)| veth.ends[*side].place == place)
     }
 
     /// For each place, over which of its devices a packet goes that is for `destination`; `None` where
@@ -143,8 +143,8 @@ impl Wiring {
         let mut ways = vec![None; self.places.len()];
         let mut reached = std::collections::VecDeque::from([destination]);
         while let Some(place) = reached.pop_front() {
-            for (cable, side) in self.ends_at(place) {
-                let beyond = &cable.ends[1 - side];
+            for (veth, side) in self.ends_at(place) {
+                let beyond = &veth.ends[1 - side];
                 if beyond.place != destination && ways[beyond.place].is_none() {
                     ways[beyond.place] = Some(beyond);
                     reached.push_back(beyond.place);
@@ -177,7 +177,7 @@ fn delay_of((index, link): (usize, &Link)) -> Discipline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Discipline, Place, Wiring};
+    use super::{Discipline, Layout, Place};
     use fairwind_scenario::{Document, Experiment};
 
     fn experiment(path: &str) -> Experiment {
@@ -189,39 +189,39 @@ mod tests {
         document.experiment(&document.grid().expect("a grid")[0]).expect("an experiment")
     }
 
-    fn middles(wiring: &Wiring) -> Vec<&str> {
+    fn middles(layout: &Layout) -> Vec<&str> {
         let name = |place: &'_ Place| match place {
             Place::Host { .. } => None,
             Place::Middle { name } => Some(name.clone()),
         };
-        wiring.places.iter().filter_map(name).map(|name| &*name.leak()).collect()
+        layout.places.iter().filter_map(name).map(|name| &*name.leak()).collect()
     }
 
     #[test]
     fn a_path_without_delay_needs_its_two_routers_alone() {
-        let wiring = Wiring::new(&experiment("rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }"));
-        assert_eq!(middles(&wiring), ["left", "right"]);
-        let rates = wiring.disciplines().filter(|one| matches!(one, Discipline::Rate { .. }));
+        let layout = Layout::new(&experiment("rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }"));
+        assert_eq!(middles(&layout), ["left", "right"]);
+        let rates = layout.disciplines().filter(|one| matches!(one, Discipline::Rate { .. }));
         assert_eq!(rates.count(), 2);
-        assert_eq!(wiring.cables.len(), 3);
+        assert_eq!(layout.cables.len(), 3);
     }
 
     #[test]
     fn delay_stands_beside_the_routers_and_once_for_each_direction() {
-        let wiring = Wiring::new(&experiment("rtt = \"20 ms\""));
-        assert_eq!(middles(&wiring), ["left", "right", "bottleneck-delay"]);
-        let delays = wiring.disciplines().filter(|one| matches!(one, Discipline::Delay { .. }));
+        let layout = Layout::new(&experiment("rtt = \"20 ms\""));
+        assert_eq!(middles(&layout), ["left", "right", "bottleneck-delay"]);
+        let delays = layout.disciplines().filter(|one| matches!(one, Discipline::Delay { .. }));
         assert_eq!(delays.count(), 2);
     }
 
     #[test]
     fn a_host_has_no_rate_of_its_own() {
         let path = "rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }\naccess_rate = \"10 Mbit/s\"";
-        let wiring = Wiring::new(&experiment(path));
+        let layout = Layout::new(&experiment(path));
         for (place, _) in
-            wiring.places.iter().enumerate().filter(|(_, it)| matches!(it, Place::Host { .. }))
+            layout.places.iter().enumerate().filter(|(_, it)| matches!(it, Place::Host { .. }))
         {
-            let ends: Vec<_> = wiring.ends_at(place).collect();
+            let ends: Vec<_> = layout.ends_at(place).collect();
             assert_eq!(ends.len(), 1);
             assert_eq!(ends[0].0.ends[ends[0].1].discipline, Discipline::None);
         }
@@ -229,12 +229,12 @@ mod tests {
 
     #[test]
     fn every_place_knows_a_way_to_every_host() {
-        let wiring = Wiring::new(&experiment("rtt = \"20 ms\""));
+        let layout = Layout::new(&experiment("rtt = \"20 ms\""));
         for host in 2..4 {
-            assert!(matches!(wiring.places[host], Place::Host { .. }));
-            let ways = wiring.ways_to(host);
+            assert!(matches!(layout.places[host], Place::Host { .. }));
+            let ways = layout.ways_to(host);
             let known = ways.iter().filter(|way| way.is_some()).count();
-            assert_eq!(known, wiring.places.len() - 1);
+            assert_eq!(known, layout.places.len() - 1);
         }
     }
 }

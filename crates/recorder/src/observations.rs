@@ -19,16 +19,16 @@ const OLDEST: Span = Span::from_millis(5);
 
 /// Which way a packet passes the border of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum ObservationPoint {
     /// It leaves the host that made it.
-    Departs,
+    Departure,
     /// It reaches the host that it is for.
-    Arrives,
+    Arrival,
 }
 
 /// What the measures need to know of a packet of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredPacket {
     /// Its flow.
     pub flow: FlowId,
     /// Its direction.
@@ -39,18 +39,18 @@ pub struct Measured {
     pub is_datagram: bool,
 }
 
-/// A fact with its instant.
+/// A event with its instant.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// Its instant.
     pub at: Instant,
-    /// The fact.
-    pub fact: Fact,
+    /// The event.
+    pub event: RecordedEvent,
 }
 
-/// A fact.
+/// A event.
 #[derive(Debug, Clone)]
-pub(crate) enum Fact {
+pub(crate) enum RecordedEvent {
     /// A packet was seen at a host.
     Packet(PacketSeen),
     /// A flow has come; its number is the next one.
@@ -83,7 +83,7 @@ pub enum FirstEnd {
 #[derive(Debug, Clone)]
 pub(crate) struct PacketSeen {
     /// Which way it passes.
-    pub sight: Sight,
+    pub point: ObservationPoint,
     /// Its flow.
     pub flow: FlowId,
     /// Its direction.
@@ -124,7 +124,7 @@ impl Batch {
     }
 }
 
-/// Batches that can be used again. Whoever writes a journal never waits for them: an observer in a
+/// Batches that can be used again. An observer never waits for them: an observer in a
 /// hurry would wait for the recorder, and that for everybody else.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UsedBatches(Arc<Mutex<Vec<Batch>>>);
@@ -155,7 +155,7 @@ pub(crate) struct Dispatch {
 
 /// Where an observer writes down what it sees. What it tells of one instant never comes before what
 /// it told of an earlier one, but for what a network tells late.
-pub struct Journal {
+pub struct ObservationWriter {
     source: usize,
     batch: Batch,
     /// When the oldest entry of the batch was made, or the last batch was handed over.
@@ -166,7 +166,7 @@ pub struct Journal {
     snap: Vec<usize>,
 }
 
-impl Journal {
+impl ObservationWriter {
     pub(super) fn new(
         source: usize,
         output: SyncSender<Dispatch>,
@@ -181,12 +181,12 @@ impl Journal {
     pub fn on_packet(
         &mut self,
         at: Instant,
-        sight: Sight,
-        packet: &Measured,
+        point: ObservationPoint,
+        packet: &MeasuredPacket,
         wire_bytes: u32,
         bytes: &[u8],
     ) {
-        if packet.is_datagram && sight == Sight::Departs {
+        if packet.is_datagram && point == ObservationPoint::Departure {
             let (flow, payload_bytes) = (packet.flow, packet.segment.payload_bytes);
             self.on_fact(at, Observation::DatagramSent { flow, payload_bytes, wire_bytes });
             return;
@@ -196,7 +196,7 @@ impl Journal {
             self.batch.bytes.extend_from_slice(&bytes[..snap.min(bytes.len())]);
         }
         let seen = PacketSeen {
-            sight,
+            point,
             flow: packet.flow,
             direction: packet.direction,
             wire_bytes,
@@ -204,7 +204,7 @@ impl Journal {
             captured: start..self.batch.bytes.len(),
         };
         self.batch.segments.push(packet.segment);
-        self.batch.entries.push(Entry { at, fact: Fact::Packet(seen) });
+        self.batch.entries.push(Entry { at, event: RecordedEvent::Packet(seen) });
     }
 
     /// A flow has come, the next one to those that there are; so many bytes of each of its packets
@@ -212,18 +212,18 @@ impl Journal {
     pub fn on_flow(&mut self, at: Instant, id: FlowId, flow: NewFlow, snap: usize) {
         self.snap.resize(id.index() + 1, 0);
         self.snap[id.index()] = snap;
-        self.batch.entries.push(Entry { at, fact: Fact::Flow(flow) });
+        self.batch.entries.push(Entry { at, event: RecordedEvent::Flow(flow) });
     }
 
     /// A sender is done, of which the kernel counted this.
     pub fn on_account(&mut self, at: Instant, flow: FlowId, counts: SenderCounts) {
-        self.batch.entries.push(Entry { at, fact: Fact::Account(flow, counts) });
+        self.batch.entries.push(Entry { at, event: RecordedEvent::Account(flow, counts) });
     }
 
     /// Anything else has been seen.
     #[inline]
     pub fn on_fact(&mut self, at: Instant, observation: Observation<'static>) {
-        self.batch.entries.push(Entry { at, fact: Fact::Observed(observation) });
+        self.batch.entries.push(Entry { at, event: RecordedEvent::Observed(observation) });
     }
 
     /// Everything before `now` has been written down; hands over what is old enough.
@@ -250,8 +250,8 @@ impl Journal {
     }
 }
 
-impl Sink for Journal {
-    /// Takes everything but packets, which [`Journal::on_packet`] takes.
+impl Sink for ObservationWriter {
+    /// Takes everything but packets, which [`ObservationWriter::on_packet`] takes.
     #[inline]
     fn observe(&mut self, at: Instant, observation: Observation<'_>) {
         if let Some(lasting) = lasting(observation) {
@@ -263,38 +263,44 @@ impl Sink for Journal {
 /// An observation that borrows nothing; `None` of those that do, and of any that is not known here.
 #[inline]
 fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
-    use Observation as Fact;
+    use Observation as RecordedEvent;
     Some(match observation {
-        Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
-            Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
+        RecordedEvent::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
+            RecordedEvent::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
         }
-        Fact::Dequeued { queue, flow, wire_bytes, sojourn } => {
-            Fact::Dequeued { queue, flow, wire_bytes, sojourn }
+        RecordedEvent::Dequeued { queue, flow, wire_bytes, sojourn } => {
+            RecordedEvent::Dequeued { queue, flow, wire_bytes, sojourn }
         }
-        Fact::Dropped(dropped) => Fact::Dropped(dropped),
-        Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
-            Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog }
+        RecordedEvent::Dropped(dropped) => RecordedEvent::Dropped(dropped),
+        RecordedEvent::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
+            RecordedEvent::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog }
         }
-        Fact::Marked { queue, flow, wire_bytes } => Fact::Marked { queue, flow, wire_bytes },
-        Fact::Duplicated { queue } => Fact::Duplicated { queue },
-        Fact::Damaged { queue } => Fact::Damaged { queue },
-        Fact::Reordered { queue } => Fact::Reordered { queue },
-        Fact::SlotsAssigned { queue, frames } => Fact::SlotsAssigned { queue, frames },
-        Fact::SlotUsed { queue, sent_bytes } => Fact::SlotUsed { queue, sent_bytes },
-        Fact::CapacityRequested { queue, bits_per_second, volume_bytes } => {
-            Fact::CapacityRequested { queue, bits_per_second, volume_bytes }
+        RecordedEvent::Marked { queue, flow, wire_bytes } => {
+            RecordedEvent::Marked { queue, flow, wire_bytes }
         }
-        Fact::Timeout { flow } => Fact::Timeout { flow },
-        Fact::FastRetransmit { flow } => Fact::FastRetransmit { flow },
-        Fact::SynRetry { flow } => Fact::SynRetry { flow },
-        Fact::Endpoint {
+        RecordedEvent::Duplicated { queue } => RecordedEvent::Duplicated { queue },
+        RecordedEvent::Damaged { queue } => RecordedEvent::Damaged { queue },
+        RecordedEvent::Reordered { queue } => RecordedEvent::Reordered { queue },
+        RecordedEvent::SlotsAssigned { queue, frames } => {
+            RecordedEvent::SlotsAssigned { queue, frames }
+        }
+        RecordedEvent::SlotUsed { queue, sent_bytes } => {
+            RecordedEvent::SlotUsed { queue, sent_bytes }
+        }
+        RecordedEvent::CapacityRequested { queue, bits_per_second, volume_bytes } => {
+            RecordedEvent::CapacityRequested { queue, bits_per_second, volume_bytes }
+        }
+        RecordedEvent::Timeout { flow } => RecordedEvent::Timeout { flow },
+        RecordedEvent::FastRetransmit { flow } => RecordedEvent::FastRetransmit { flow },
+        RecordedEvent::SynRetry { flow } => RecordedEvent::SynRetry { flow },
+        RecordedEvent::Endpoint {
             flow,
             cwnd_packets,
             ssthresh_packets,
             smoothed_rtt,
             flight_packets,
             state,
-        } => Fact::Endpoint {
+        } => RecordedEvent::Endpoint {
             flow,
             cwnd_packets,
             ssthresh_packets,
@@ -314,8 +320,9 @@ mod tests {
     #[test]
     fn captured_packets_fill_a_batch_before_they_take_much_memory() {
         let (output, input) = sync_channel(1);
-        let mut journal = Journal::new(0, output, UsedBatches::default(), vec![usize::MAX]);
-        let measured = Measured {
+        let mut observations =
+            ObservationWriter::new(0, output, UsedBatches::default(), vec![usize::MAX]);
+        let measured = MeasuredPacket {
             flow: FlowId(0),
             direction: Direction::Forward,
             segment: Segment::default(),
@@ -324,8 +331,14 @@ mod tests {
         let packet = [0; 1 << 12];
         for _ in 0..FULL_BYTES / packet.len() {
             assert!(input.try_recv().is_err(), "it is not full yet");
-            journal.on_packet(Instant::ZERO, Sight::Departs, &measured, 1 << 12, &packet);
-            journal.tell(Instant::ZERO);
+            observations.on_packet(
+                Instant::ZERO,
+                ObservationPoint::Departure,
+                &measured,
+                1 << 12,
+                &packet,
+            );
+            observations.tell(Instant::ZERO);
         }
         let dispatch = input.try_recv().expect("a full batch");
         assert_eq!(dispatch.batch.bytes.len(), FULL_BYTES);

@@ -2,9 +2,9 @@
 
 /// An event's bytes. A field that lies outside reads as zero: programs and readers are of one build.
 #[derive(Debug, Clone, Copy)]
-pub struct Record<'a>(pub &'a [u8]);
+pub struct RawEvent<'a>(pub &'a [u8]);
 
-impl<'a> Record<'a> {
+impl<'a> RawEvent<'a> {
     /// `count` bytes at `offset`; empty beyond the end.
     pub fn bytes(self, offset: usize, count: usize) -> &'a [u8] {
         self.0.get(offset..offset + count).unwrap_or_default()
@@ -37,12 +37,12 @@ impl<'a> Record<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Record;
+    use super::RawEvent;
 
     #[test]
     fn fields_are_read_in_the_machines_own_order_of_bytes() {
         let bytes: Vec<u8> = 0x0102_0304_0506_0708_u64.to_ne_bytes().into();
-        let record = Record(&bytes);
+        let record = RawEvent(&bytes);
         assert_eq!(record.u64(0), 0x0102_0304_0506_0708);
         let halves = [record.u32(0), record.u32(4)];
         let expected = if cfg!(target_endian = "little") {
@@ -55,6 +55,6 @@ mod tests {
 
     #[test]
     fn a_field_beyond_the_end_is_zero() {
-        assert_eq!(Record(&[1, 2]).u32(0), 0);
+        assert_eq!(RawEvent(&[1, 2]).u32(0), 0);
     }
 }

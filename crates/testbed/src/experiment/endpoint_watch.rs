@@ -4,23 +4,23 @@
 //! were and only roughly when.
 
 use super::RunError;
-use fairwind_bpf::{self as ebpf, Connection, EndpointFacts, EndpointWatch};
+use fairwind_bpf::{self as ebpf, Connection, EndpointEvents, EndpointWatch};
 use fairwind_hosts::{HostPlan, HostProcess, IncomingPlan, OutgoingPlan};
 use fairwind_measure::FlowId;
-use fairwind_recorder::Journal;
+use fairwind_recorder::ObservationWriter;
 use fairwind_scenario::Experiment;
 use fairwind_units::Instant;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 /// What is asked for; SYNs that are sent again are seen where they pass.
-const FACTS: EndpointFacts =
-    EndpointFacts { recovery: true, syn_retries: false, acknowledgments: false };
+const FACTS: EndpointEvents =
+    EndpointEvents { recovery: true, syn_retries: false, acknowledgments: false };
 
 /// Whether the kernel can tell what `experiment` wants to know, and nobody else can.
 pub(super) fn check(experiment: &Experiment) -> Result<(), RunError> {
     if experiment.measure.endpoint_every_ack {
-        let missing = |error| RunError::Untold { key: "measure.endpoint_every_ack", error };
+        let missing = |error| RunError::NotObservable { key: "measure.endpoint_every_ack", error };
         ebpf::availability().map_err(missing)?;
     }
     Ok(())
@@ -34,7 +34,7 @@ pub(super) fn is_available() -> bool {
 /// The kernel's tracepoints, and where what they tell is written down.
 pub(super) struct KernelWatch {
     watch: EndpointWatch,
-    journal: Journal,
+    observations: ObservationWriter,
 }
 
 impl KernelWatch {
@@ -42,7 +42,7 @@ impl KernelWatch {
     pub(super) fn new<'a>(
         hosts: impl Iterator<Item = (&'a HostProcess, &'a HostPlan)>,
         every_ack: bool,
-        journal: Journal,
+        observations: ObservationWriter,
     ) -> Result<Self, RunError> {
         let mut connections = Vec::new();
         for (process, plan) in hosts {
@@ -61,9 +61,9 @@ impl KernelWatch {
             };
             connections.extend(plan.incoming.iter().filter_map(answering));
         }
-        let facts = EndpointFacts { acknowledgments: every_ack, ..FACTS };
+        let facts = EndpointEvents { acknowledgments: every_ack, ..FACTS };
         let watch = EndpointWatch::new(&connections, facts)?;
-        Ok(Self { watch, journal })
+        Ok(Self { watch, observations })
     }
 
     pub(super) fn begin(&mut self, origin: Instant) {
@@ -72,15 +72,15 @@ impl KernelWatch {
 
     /// Writes down what has happened.
     pub(super) fn hear(&mut self) -> Result<(), RunError> {
-        let told = self.watch.read(Duration::ZERO, &mut self.journal)?;
-        self.journal.tell(told);
+        let told = self.watch.read(Duration::ZERO, &mut self.observations)?;
+        self.observations.tell(told);
         Ok(())
     }
 
     /// Writes down the rest; how many events were missed because they came too fast.
     pub(super) fn end(mut self) -> Result<u64, RunError> {
-        self.watch.finish(&mut self.journal)?;
-        self.journal.finish();
+        self.watch.finish(&mut self.observations)?;
+        self.observations.finish();
         Ok(self.watch.missed())
     }
 }

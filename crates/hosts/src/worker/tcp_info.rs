@@ -17,7 +17,7 @@ const UNLIMITED: u32 = 0x7fff_ffff;
 
 /// What the kernel told at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Information {
+pub(super) struct TcpInfo {
     pub(super) endpoint: EndpointState,
     /// Segments that were ever sent again.
     pub(super) retransmitted: u32,
@@ -33,9 +33,9 @@ pub(super) struct Information {
     pub(super) buffer_limited: Span,
 }
 
-impl Information {
+impl TcpInfo {
     /// Asks the kernel.
-    pub(super) fn of(socket: &OwnedFd) -> Option<Self> {
+    pub(super) fn query(socket: &OwnedFd) -> Option<Self> {
         let mut bytes = [0; 256];
         let (level, name) = (libc::IPPROTO_TCP, libc::TCP_INFO);
         let (raw, _) = linux::get_option(socket.as_raw_fd(), level, name, &mut bytes);
@@ -93,14 +93,14 @@ pub(super) struct Losses {
 
 /// What was seen of a sender at the last look.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LossWatch {
-    last: Option<Information>,
+pub(super) struct LossDetector {
+    last: Option<TcpInfo>,
 }
 
-impl LossWatch {
+impl LossDetector {
     /// Looks; the first look, at the connection's beginning, finds nothing: time-outs of its SYN
     /// are not the stream's.
-    pub(super) fn look(&mut self, now: Information) -> Losses {
+    pub(super) fn look(&mut self, now: TcpInfo) -> Losses {
         let Some(before) = self.last.replace(now) else { return Losses::default() };
         let timeouts = now.timeouts.wrapping_sub(before.timeouts);
         let (was, is) = (before.endpoint, now.endpoint);
@@ -123,13 +123,8 @@ impl LossWatch {
 mod tests {
     use super::*;
 
-    fn seen(
-        state: CongestionState,
-        threshold: u32,
-        retransmitted: u32,
-        timeouts: u16,
-    ) -> Information {
-        Information {
+    fn seen(state: CongestionState, threshold: u32, retransmitted: u32, timeouts: u16) -> TcpInfo {
+        TcpInfo {
             endpoint: EndpointState {
                 cwnd_packets: 10,
                 ssthresh_packets: Some(threshold),
@@ -149,9 +144,9 @@ mod tests {
     #[test]
     fn losses_are_told_once_whether_they_last_or_are_over_at_the_next_look() {
         use CongestionState::{Loss, Open, Recovery};
-        let mut watch = LossWatch::default();
-        let mut look = |information| {
-            let Losses { timeouts, recoveries } = watch.look(information);
+        let mut watch = LossDetector::default();
+        let mut look = |info| {
+            let Losses { timeouts, recoveries } = watch.look(info);
             (timeouts, recoveries)
         };
         assert_eq!(look(seen(Open, 20, 0, 3)), (0, 0), "time-outs of the SYN");
@@ -180,7 +175,7 @@ mod tests {
         for (place, value) in [(168, 3_000_000), (172, 1), (176, 250_000), (184, 4_000)] {
             put(&mut bytes, place, value);
         }
-        let information = Information::from_bytes(&bytes);
+        let info = TcpInfo::from_bytes(&bytes);
         let expected = EndpointState {
             cwnd_packets: 44,
             ssthresh_packets: None,
@@ -188,8 +183,8 @@ mod tests {
             flight_packets: 8,
             state: CongestionState::Recovery,
         };
-        assert_eq!(information.endpoint, expected);
-        assert!(information.is_outstanding);
+        assert_eq!(info.endpoint, expected);
+        assert!(info.is_outstanding);
         let expected = SenderStatistics {
             flow: 9,
             busy: Span::from_micros((1 << 32) + 3_000_000),
@@ -199,9 +194,9 @@ mod tests {
             cwnd_packets: 44,
             in_slow_start: true,
         };
-        assert_eq!(information.statistics(9), expected);
+        assert_eq!(info.statistics(9), expected);
         put(&mut bytes, 76, 44);
-        let at_the_threshold = Information::from_bytes(&bytes).statistics(9);
+        let at_the_threshold = TcpInfo::from_bytes(&bytes).statistics(9);
         assert!(!at_the_threshold.in_slow_start);
     }
 }

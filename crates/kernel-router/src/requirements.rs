@@ -1,12 +1,12 @@
 //! Whether the running kernel has the parts that a network needs.
 
-use super::wiring::{Discipline, Wiring};
+use super::layout::{Discipline, Layout};
 use super::{KernelRouterError, queues};
-use fairwind_linux::{self as linux, TestbedError};
+use fairwind_linux::{self as linux, KernelError};
 use fairwind_scenario::Qdisc;
 
 /// A part of the kernel.
-struct Part {
+struct KernelFeature {
     name: &'static str,
     purpose: &'static str,
     module: &'static str,
@@ -16,7 +16,7 @@ struct Part {
     trial: &'static str,
 }
 
-const ETHERNET: Part = Part {
+const ETHERNET: KernelFeature = KernelFeature {
     name: "virtual Ethernet (veth)",
     purpose: "joins namespaces",
     module: "veth",
@@ -24,7 +24,7 @@ const ETHERNET: Part = Part {
     instead: "",
     trial: "true",
 };
-const RATE: Part = Part {
+const RATE: KernelFeature = KernelFeature {
     name: "queue discipline htb",
     purpose: "gives a link its rate",
     module: "sch_htb",
@@ -32,7 +32,7 @@ const RATE: Part = Part {
     instead: "",
     trial: "tc qdisc add dev trial root handle 1: htb default 1",
 };
-const PACKETS: Part = Part {
+const PACKETS: KernelFeature = KernelFeature {
     name: "queue discipline pfifo",
     purpose: "limits a queue in packets",
     module: "sch_fifo",
@@ -40,13 +40,13 @@ const PACKETS: Part = Part {
     instead: "",
     trial: "tc qdisc add dev trial root handle 1: pfifo limit 9",
 };
-const BYTES: Part = Part {
+const BYTES: KernelFeature = KernelFeature {
     name: "queue discipline bfifo",
     trial: "tc qdisc add dev trial root handle 1: bfifo limit 9000",
     purpose: "limits a queue in bytes",
     ..PACKETS
 };
-const DELAY: Part = Part {
+const DELAY: KernelFeature = KernelFeature {
     name: "queue discipline netem",
     purpose: "delays and loses packets",
     module: "sch_netem",
@@ -54,7 +54,7 @@ const DELAY: Part = Part {
     instead: ", or have rtt = \"0 ms\" and no loss",
     trial: "tc qdisc add dev trial root handle 1: netem delay 1ms",
 };
-const BUCKET: Part = Part {
+const BUCKET: KernelFeature = KernelFeature {
     name: "queue discipline tbf",
     purpose: "shapes to a rate",
     module: "sch_tbf",
@@ -62,67 +62,67 @@ const BUCKET: Part = Part {
     instead: "",
     trial: "tc qdisc add dev trial root handle 1: tbf rate 1mbit burst 1600 limit 9000",
 };
-const RED: Part = managed(
+const RED: KernelFeature = managed(
     "queue discipline red",
     "sch_red",
     "CONFIG_NET_SCH_RED",
     "tc qdisc add dev trial root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 burst 55",
 );
-const CHOKE: Part = managed(
+const CHOKE: KernelFeature = managed(
     "queue discipline choke",
     "sch_choke",
     "CONFIG_NET_SCH_CHOKE",
     "tc qdisc add dev trial root handle 1: choke limit 100 bandwidth 10mbit",
 );
-const CODEL: Part = managed(
+const CODEL: KernelFeature = managed(
     "queue discipline codel",
     "sch_codel",
     "CONFIG_NET_SCH_CODEL",
     "tc qdisc add dev trial root handle 1: codel",
 );
-const PIE: Part = managed(
+const PIE: KernelFeature = managed(
     "queue discipline pie",
     "sch_pie",
     "CONFIG_NET_SCH_PIE",
     "tc qdisc add dev trial root handle 1: pie",
 );
-const DUALPI2: Part = managed(
+const DUALPI2: KernelFeature = managed(
     "queue discipline dualpi2",
     "sch_dualpi2",
     "CONFIG_NET_SCH_DUALPI2",
     "tc qdisc add dev trial root handle 1: dualpi2",
 );
-const SFQ: Part = managed(
+const SFQ: KernelFeature = managed(
     "queue discipline sfq",
     "sch_sfq",
     "CONFIG_NET_SCH_SFQ",
     "tc qdisc add dev trial root handle 1: sfq",
 );
-const FQ_CODEL: Part = managed(
+const FQ_CODEL: KernelFeature = managed(
     "queue discipline fq_codel",
     "sch_fq_codel",
     "CONFIG_NET_SCH_FQ_CODEL",
     "tc qdisc add dev trial root handle 1: fq_codel",
 );
-const FQ_PIE: Part = managed(
+const FQ_PIE: KernelFeature = managed(
     "queue discipline fq_pie",
     "sch_fq_pie",
     "CONFIG_NET_SCH_FQ_PIE",
     "tc qdisc add dev trial root handle 1: fq_pie",
 );
-const CAKE: Part = managed(
+const CAKE: KernelFeature = managed(
     "queue discipline cake",
     "sch_cake",
     "CONFIG_NET_SCH_CAKE",
     "tc qdisc add dev trial root handle 1: cake",
 );
-const DRR: Part = managed(
+const DRR: KernelFeature = managed(
     "queue discipline drr",
     "sch_drr",
     "CONFIG_NET_SCH_DRR",
     "tc qdisc add dev trial root handle 1: drr",
 );
-const PRIO: Part = managed(
+const PRIO: KernelFeature = managed(
     "queue discipline prio",
     "sch_prio",
     "CONFIG_NET_SCH_PRIO",
@@ -135,17 +135,17 @@ const fn managed(
     module: &'static str,
     option: &'static str,
     trial: &'static str,
-) -> Part {
-    Part { name, purpose: "manages a queue", module, option, instead: "", trial }
+) -> KernelFeature {
+    KernelFeature { name, purpose: "manages a queue", module, option, instead: "", trial }
 }
 
 /// Tries every part that is needed, in a namespace for that alone.
-pub(super) fn check(wiring: &Wiring) -> Result<(), KernelRouterError> {
+pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
     let mut needed = vec![&ETHERNET];
-    for discipline in wiring.disciplines() {
+    for discipline in layout.disciplines() {
         needed.extend(parts_of(discipline));
     }
-    let queues = wiring.disciplines().filter_map(|discipline| match discipline {
+    let queues = layout.disciplines().filter_map(|discipline| match discipline {
         Discipline::Rate { queue, .. } => Some(queue),
         _ => None,
     });
@@ -158,12 +158,12 @@ pub(super) fn check(wiring: &Wiring) -> Result<(), KernelRouterError> {
         trial.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     match untold.into_iter().next() {
-        Some(what) => Err(KernelRouterError::Untold { what }),
+        Some(what) => Err(KernelRouterError::Unsupported { what }),
         None => Ok(()),
     }
 }
 
-fn parts_of(discipline: &Discipline) -> Vec<&'static Part> {
+fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
     match discipline {
         Discipline::None => Vec::new(),
         Discipline::Delay { .. } => vec![&DELAY],
@@ -176,7 +176,7 @@ fn parts_of(discipline: &Discipline) -> Vec<&'static Part> {
 }
 
 /// What `queue` and all below it need.
-fn collect(queue: &Qdisc, parts: &mut Vec<&'static Part>) {
+fn collect(queue: &Qdisc, parts: &mut Vec<&'static KernelFeature>) {
     parts.push(match queue {
         Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => &PACKETS,
         Qdisc::Bfifo { .. } => &BYTES,
@@ -197,13 +197,13 @@ fn collect(queue: &Qdisc, parts: &mut Vec<&'static Part>) {
     queue.children().into_iter().for_each(|child| collect(child, parts));
 }
 
-fn try_out(part: &Part) -> Result<(), KernelRouterError> {
+fn try_out(part: &KernelFeature) -> Result<(), KernelRouterError> {
     let text = format!(
         "set -e\nip link show trial >/dev/null 2>&1 || ip link add trial type veth peer name other\n\
          {}\ntc qdisc del dev trial root 2>/dev/null || true",
         part.trial
     );
-    let output = linux::shell(&text, None).map_err(|error| TestbedError::Command {
+    let output = linux::shell(&text, None).map_err(|error| KernelError::Command {
         command: part.trial.to_owned(),
         reason: error.to_string(),
     })?;
@@ -215,8 +215,8 @@ fn try_out(part: &Part) -> Result<(), KernelRouterError> {
         // The shell's own words: the program is missing, not the kernel's part.
         let command = part.trial.to_owned();
         let reason = format!("{} (is iproute2 installed?)", said.trim());
-        return Err(TestbedError::Command { command, reason }.into());
+        return Err(KernelError::Command { command, reason }.into());
     }
-    let Part { name, purpose, module, option, instead, .. } = *part;
+    let KernelFeature { name, purpose, module, option, instead, .. } = *part;
     Err(KernelRouterError::Missing { part: name, purpose, module, option, instead })
 }

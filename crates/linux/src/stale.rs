@@ -2,7 +2,7 @@
 
 use super::RunName;
 use crate as sys;
-use crate::TestbedError;
+use crate::KernelError;
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Where runs leave names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct CleanupPaths {
     /// Names of network namespaces.
     pub namespaces: PathBuf,
     /// The root of the control groups (version 2), where there is one.
@@ -27,7 +27,7 @@ pub struct Places {
     pub programs: bool,
 }
 
-impl Places {
+impl CleanupPaths {
     /// The machine's own.
     pub fn usual() -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Places {
 /// What kind of thing was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LeftoverKind {
+pub enum StaleKind {
     /// A process in a namespace that has a run's name.
     Process,
     /// The name of a network namespace.
@@ -62,23 +62,23 @@ pub enum LeftoverKind {
 
 /// Something that a run has left which lives no more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Leftover {
+pub struct StaleResource {
     /// What kind of thing it is.
-    pub kind: LeftoverKind,
+    pub kind: StaleKind,
     /// The run's name; of a program, that it was of a control group; of a congestion control, that it was of runs.
     pub run: String,
     /// Where it is; of a process its folder below `/proc`.
     pub path: PathBuf,
 }
 
-impl Leftover {
+impl StaleResource {
     /// The result of a removal; that it is gone already is no error.
     ///
     /// # Errors
     /// The system's error, with what could not be removed.
-    pub fn removed(&self, result: std::io::Result<()>) -> Result<(), TestbedError> {
+    pub fn removed(&self, result: std::io::Result<()>) -> Result<(), KernelError> {
         match result {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(TestbedError::System {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(KernelError::System {
                 attempt: format!("remove the {self}"),
                 reason: error.to_string(),
                 errno: error.raw_os_error().unwrap_or(0),
@@ -88,16 +88,16 @@ impl Leftover {
     }
 }
 
-impl fmt::Display for Leftover {
+impl fmt::Display for StaleResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
-            LeftoverKind::Process => "process",
-            LeftoverKind::Namespace => "namespace",
-            LeftoverKind::ControlGroup => "control group",
-            LeftoverKind::Folder => "folder",
-            LeftoverKind::Table => "table of nftables",
-            LeftoverKind::Program => "program",
-            LeftoverKind::CongestionControl => "congestion control",
+            StaleKind::Process => "process",
+            StaleKind::Namespace => "namespace",
+            StaleKind::ControlGroup => "control group",
+            StaleKind::Folder => "folder",
+            StaleKind::Table => "table of nftables",
+            StaleKind::Program => "program",
+            StaleKind::CongestionControl => "congestion control",
         };
         write!(f, "{what} {} of {}", self.path.display(), self.run)
     }
@@ -105,31 +105,35 @@ impl fmt::Display for Leftover {
 
 /// The names that dead runs have left, processes first. A name of a living run, or one that is not a run's, is not
 /// found.
-pub fn find_names(places: &Places) -> Vec<Leftover> {
-    list(places, |run| !run.is_alive())
+pub fn find_stale(paths: &CleanupPaths) -> Vec<StaleResource> {
+    list(paths, |run| !run.is_alive())
 }
 
 /// What one run has left, alive or not.
-pub(crate) fn of_run(places: &Places, run: RunName) -> Vec<Leftover> {
-    list(places, |one| one == run)
+pub(crate) fn of_run(paths: &CleanupPaths, run: RunName) -> Vec<StaleResource> {
+    list(paths, |one| one == run)
 }
 
-fn list(places: &Places, wanted: impl Fn(RunName) -> bool) -> Vec<Leftover> {
-    let folders = places.folders.iter().map(|folder| (LeftoverKind::Folder, folder));
-    let groups = places.control_groups.iter().map(|root| (LeftoverKind::ControlGroup, root));
-    let names = [(LeftoverKind::Namespace, &places.namespaces)];
+fn list(paths: &CleanupPaths, wanted: impl Fn(RunName) -> bool) -> Vec<StaleResource> {
+    let folders = paths.folders.iter().map(|folder| (StaleKind::Folder, folder));
+    let groups = paths.control_groups.iter().map(|root| (StaleKind::ControlGroup, root));
+    let names = [(StaleKind::Namespace, &paths.namespaces)];
     let all: Vec<_> = names.into_iter().chain(groups).chain(folders).collect();
-    let tables = if places.tables { tables() } else { Vec::new() };
-    let mut found: Vec<Leftover> = all
+    let tables = if paths.tables { tables() } else { Vec::new() };
+    let mut found: Vec<StaleResource> = all
         .into_iter()
         .flat_map(|(kind, place)| entries(place).map(move |(name, path)| (kind, name, path)))
-        .filter(|(kind, _, path)| *kind == LeftoverKind::Namespace || path.is_dir())
-        .chain(tables.into_iter().map(|name| (LeftoverKind::Table, name.clone(), name.into())))
+        .filter(|(kind, _, path)| *kind == StaleKind::Namespace || path.is_dir())
+        .chain(tables.into_iter().map(|name| (StaleKind::Table, name.clone(), name.into())))
         .filter_map(|(kind, name, path)| Some((kind, name.parse().ok()?, path)))
         .filter(|(_, run, _)| wanted(*run))
-        .map(|(kind, run, path): (_, RunName, _)| Leftover { kind, run: run.to_string(), path })
+        .map(|(kind, run, path): (_, RunName, _)| StaleResource {
+            kind,
+            run: run.to_string(),
+            path,
+        })
         .collect();
-    let processes = inhabitants(&found);
+    let processes = processes_in(&found);
     found.extend(processes);
     found.sort();
     found
@@ -172,10 +176,10 @@ fn remove_group(path: &Path) -> std::io::Result<()> {
 }
 
 /// The processes that live in namespaces of `found`.
-fn inhabitants(found: &[Leftover]) -> Vec<Leftover> {
+fn processes_in(found: &[StaleResource]) -> Vec<StaleResource> {
     let namespaces: Vec<(u64, &str)> = found
         .iter()
-        .filter(|one| one.kind == LeftoverKind::Namespace)
+        .filter(|one| one.kind == StaleKind::Namespace)
         .filter_map(|one| Some((namespace_number(&one.path)?, one.run.as_str())))
         .collect();
     if namespaces.is_empty() {
@@ -186,7 +190,7 @@ fn inhabitants(found: &[Leftover]) -> Vec<Leftover> {
         .filter_map(|(_, path)| {
             let number = fs::metadata(path.join("ns/net")).ok()?.ino();
             let (_, run) = namespaces.iter().find(|(one, _)| *one == number)?;
-            Some(Leftover { kind: LeftoverKind::Process, run: (*run).to_owned(), path })
+            Some(StaleResource { kind: StaleKind::Process, run: (*run).to_owned(), path })
         })
         .collect()
 }
@@ -202,21 +206,21 @@ fn namespace_number(name: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// Where the system refuses, mostly for want of rights.
-pub fn remove_leftover(leftover: &Leftover) -> Result<(), TestbedError> {
-    let path = &leftover.path;
-    let done = match leftover.kind {
-        LeftoverKind::Process => sys::end_process(path),
-        LeftoverKind::Namespace => {
+pub fn remove_stale(resource: &StaleResource) -> Result<(), KernelError> {
+    let path = &resource.path;
+    let done = match resource.kind {
+        StaleKind::Process => sys::end_process(path),
+        StaleKind::Namespace => {
             sys::unmount(path);
             fs::remove_file(path)
         }
-        LeftoverKind::ControlGroup => remove_group(path),
-        LeftoverKind::Folder => fs::remove_dir_all(path),
-        LeftoverKind::Table => remove_table(path),
-        LeftoverKind::Program => fs::remove_file(path),
-        LeftoverKind::CongestionControl => Err(ErrorKind::Unsupported.into()),
+        StaleKind::ControlGroup => remove_group(path),
+        StaleKind::Folder => fs::remove_dir_all(path),
+        StaleKind::Table => remove_table(path),
+        StaleKind::Program => fs::remove_file(path),
+        StaleKind::CongestionControl => Err(ErrorKind::Unsupported.into()),
     };
-    leftover.removed(done)
+    resource.removed(done)
 }
 
 /// Where control groups of version 2 are mounted, by the list of mounts.
@@ -239,25 +243,25 @@ mod tests {
     #[test]
     fn only_what_belongs_to_dead_runs_is_found_and_removed() {
         let run = RunName::fresh();
-        let folder = std::env::temp_dir().join(run.of("search"));
+        let folder = std::env::temp_dir().join(run.of("stale"));
         // Process 1 was not started at that instant, nor will it be.
         let dead: RunName = "fairwind-1.ffffffff.1".parse().unwrap();
         for name in [run.of("alive"), dead.of("dead"), "fairwind-lab".to_owned()] {
             fs::create_dir_all(folder.join(name)).unwrap();
         }
-        let places = Places {
+        let paths = CleanupPaths {
             namespaces: folder.join("none"),
             control_groups: None,
             folders: vec![folder.clone()],
             tables: false,
             programs: false,
         };
-        let found = find_names(&places);
+        let found = find_stale(&paths);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].to_string().split(' ').next(), Some("folder"));
         assert_eq!(found[0].run, dead.to_string());
-        remove_leftover(&found[0]).unwrap();
-        assert_eq!(find_names(&places), []);
+        remove_stale(&found[0]).unwrap();
+        assert_eq!(find_stale(&paths), []);
         assert!(folder.join(run.of("alive")).is_dir());
         fs::remove_dir_all(folder).unwrap();
     }

@@ -7,7 +7,7 @@ const UDP_CHECKSUM: std::ops::Range<usize> = 6..8;
 
 /// Turns one bit of `packet` over, which `draw` chooses, behind its IP header: there the checksum of TCP or
 /// UDP covers every bit, so that the host that it is for notices and refuses it.
-pub(super) fn turn_a_bit(packet: &mut [u8], draw: u32) {
+pub(super) fn flip_bit(packet: &mut [u8], draw: u32) {
     let Some((protocol, above)) = above_ip(packet) else { return };
     let draw = usize::try_from(draw).unwrap_or(usize::MAX);
     let (bit, mut place) = (draw % 8, draw / 8 % above.len().max(1));
@@ -49,7 +49,7 @@ mod tests {
             for draw in [0, 7, 8, 79, 80, 6 * 8, 7 * 8 + 3, u32::MAX] {
                 let before = packet(protocol);
                 let mut after = before.clone();
-                turn_a_bit(&mut after, draw);
+                flip_bit(&mut after, draw);
                 let turned: u32 =
                     before.iter().zip(&after).map(|(one, other)| (one ^ other).count_ones()).sum();
                 assert_eq!(turned, 1, "{draw}");
@@ -63,7 +63,7 @@ mod tests {
     fn every_bit_can_be_turned() {
         let turned = |draw| {
             let mut packet = packet(6);
-            turn_a_bit(&mut packet, draw);
+            flip_bit(&mut packet, draw);
             packet
         };
         let all: std::collections::BTreeSet<_> = (0..80).map(turned).collect();
@@ -74,7 +74,7 @@ mod tests {
     fn what_is_no_packet_stays_as_it_is() {
         for bytes in [&b""[..], b"E", b"no packet"] {
             let mut damaged = bytes.to_vec();
-            turn_a_bit(&mut damaged, 3);
+            flip_bit(&mut damaged, 3);
             assert_eq!(damaged, bytes);
         }
     }

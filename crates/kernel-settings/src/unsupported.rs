@@ -5,7 +5,7 @@ use std::fmt;
 
 /// One setting that a kernel cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refusal {
+pub struct UnsupportedSetting {
     /// The group of flows that asks for it.
     pub group: String,
     /// Where in the scenario: `flows.thin.tcp.loss_detection`.
@@ -20,7 +20,7 @@ pub struct Refusal {
     pub alternative: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for UnsupportedSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, value, mechanism, kernel, alternative, .. } = self;
         write!(f, "{key} = {value}: Linux {kernel}: {mechanism}\n  nearest: {alternative}")
@@ -29,12 +29,12 @@ impl fmt::Display for Refusal {
 
 /// Everything of an experiment that a kernel cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-pub struct Refusals {
+pub struct UnsupportedSettings {
     /// One or more, in the order of the scenario's groups.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<UnsupportedSetting>,
 }
 
-impl fmt::Display for Refusals {
+impl fmt::Display for UnsupportedSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, refusal) in self.refusals.iter().enumerate() {
             if index > 0 {

@@ -7,12 +7,12 @@
 //! called missing that is not.
 
 use super::path::KernelPath;
-use fairwind_linux::TestbedError;
+use fairwind_linux::KernelError;
 use fairwind_units::Instant;
 
 /// How many packets passed, by both accounts.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct PacketCount {
     /// What the devices had counted when the tally began.
     before: u64,
     /// What they had counted since, when it ended, and the instant by which they had.
@@ -20,9 +20,9 @@ pub(super) struct Tally {
     told: u64,
 }
 
-impl Tally {
+impl PacketCount {
     /// Begins; the programs have to be at work.
-    pub(super) fn begin(path: &KernelPath) -> Result<Self, TestbedError> {
+    pub(super) fn begin(path: &KernelPath) -> Result<Self, KernelError> {
         Ok(Self::from(path.passed()?))
     }
 
@@ -35,7 +35,7 @@ impl Tally {
         &mut self,
         path: &KernelPath,
         clock: impl FnOnce() -> Instant,
-    ) -> Result<(), TestbedError> {
+    ) -> Result<(), KernelError> {
         let after = path.passed()?;
         self.end_with(after, clock());
         Ok(())
@@ -72,12 +72,12 @@ pub(super) fn packets_of(text: &str, device: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, packets_of};
+    use super::{PacketCount, packets_of};
     use fairwind_units::Instant;
 
     #[test]
     fn packets_that_devices_counted_and_nobody_told_of_are_missing() {
-        let mut tally = Tally::from(100);
+        let mut tally = PacketCount::from(100);
         for millis in 1..=7 {
             tally.on_packet(Instant::from_millis(millis));
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn more_packets_than_devices_counted_leave_none_missing() {
-        let mut tally = Tally::from(0);
+        let mut tally = PacketCount::from(0);
         tally.on_packet(Instant::from_millis(1));
         tally.end_with(0, Instant::from_millis(2));
         assert_eq!(tally.missing(), 0);
@@ -105,6 +105,6 @@ mod tests {
                     cable10:     1       2    0    0    0     0  0  0       3       4  0 0 0 0 0 0\n";
         assert_eq!(packets_of(text, "cable1"), Some(1999 + 3349));
         assert_eq!(packets_of(text, "cable10"), Some(6));
-        assert_eq!(packets_of(text, "cable"), None);
+        assert_eq!(packets_of(text, "veth"), None);
     }
 }

@@ -1,15 +1,15 @@
 //! What the kernel's packets do, told to the record as our own router tells it.
 
 use super::KernelRouterError;
-use super::path::{KernelPath, Spot};
-use super::tally::Tally;
+use super::packet_count::PacketCount;
+use super::path::{KernelPath, WatchPoint};
 use fairwind_assembly::{QueueMap, Sink as _};
-use fairwind_bpf::{PacketDeed, PacketEvent, PacketWatch};
+use fairwind_bpf::{PacketEvent, PacketEventKind, PacketWatch};
 use fairwind_linux as linux;
 use fairwind_measure::{DropReason, Dropped, Lateness, Observation, QueueId};
 use fairwind_network::LinkId;
-use fairwind_recorder::{Journal, Measured, Sight};
-use fairwind_router::{PlannedFlows, RouterSwitch};
+use fairwind_recorder::{MeasuredPacket, ObservationPoint, ObservationWriter};
+use fairwind_router::{FlowTable, RouterControl};
 use fairwind_units::Instant;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,19 +18,19 @@ use std::time::Duration;
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// What a watcher of the kernel's packets is made of.
-pub struct WatcherParts {
+pub struct PathObserverParts {
     /// The programs at the interfaces.
     pub watch: PacketWatch,
     /// What the places of the watch are.
-    pub spots: Vec<Spot>,
+    pub points: Vec<WatchPoint>,
     /// Which queue is on which link.
     pub queues: QueueMap,
     /// Bytes that each packet costs beyond itself, by link.
     pub overhead_bytes: Vec<u32>,
     /// Finds the flow of a packet.
-    pub flows: PlannedFlows,
+    pub flows: FlowTable,
     /// Who is told what happens.
-    pub journal: Journal,
+    pub observations: ObservationWriter,
     /// Counts of packets; there is nothing to be late for.
     pub lateness: Lateness,
     /// The network, which stands as long as it is watched.
@@ -38,76 +38,95 @@ pub struct WatcherParts {
 }
 
 /// Tells what the kernel's packets do.
-pub struct Watcher {
+pub struct PathObserver {
     watch: PacketWatch,
-    teller: Teller,
-    switch: RouterSwitch,
+    translator: EventTranslator,
+    control: RouterControl,
     path: KernelPath,
 }
 
 /// All but the watch itself.
-struct Teller {
-    spots: Vec<Spot>,
+struct EventTranslator {
+    points: Vec<WatchPoint>,
     queues: QueueMap,
     overhead_bytes: Vec<u32>,
-    flows: PlannedFlows,
-    journal: Journal,
+    flows: FlowTable,
+    observations: ObservationWriter,
     lateness: Lateness,
     /// When a packet was put into a queue, by place and packet.
     waiting: HashMap<(usize, u64), Instant>,
     /// Packets at the hosts, by instants of the machine's clock.
-    tally: Tally,
+    tally: PacketCount,
 }
 
-impl Watcher {
+impl PathObserver {
     /// A watcher of these parts, which has reported nothing yet.
-    pub fn new(parts: WatcherParts, switch: RouterSwitch) -> Result<Self, KernelRouterError> {
-        let WatcherParts { watch, spots, queues, overhead_bytes, flows, journal, lateness, path } =
-            parts;
+    pub fn new(
+        parts: PathObserverParts,
+        control: RouterControl,
+    ) -> Result<Self, KernelRouterError> {
+        let PathObserverParts {
+            watch,
+            points,
+            queues,
+            overhead_bytes,
+            flows,
+            observations,
+            lateness,
+            path,
+        } = parts;
         let waiting = HashMap::new();
-        let tally = Tally::begin(&path)?;
-        let teller =
-            Teller { spots, queues, overhead_bytes, flows, journal, lateness, waiting, tally };
-        Ok(Self { watch, teller, switch, path })
+        let tally = PacketCount::begin(&path)?;
+        let translator = EventTranslator {
+            points,
+            queues,
+            overhead_bytes,
+            flows,
+            observations,
+            lateness,
+            waiting,
+            tally,
+        };
+        Ok(Self { watch, translator, control, path })
     }
 
-    /// Tells until the switch is turned off; how many packets there were.
+    /// Reports events until it is stopped; returns how many packets there were.
     pub fn run(mut self) -> Result<Lateness, KernelRouterError> {
-        let result = self.tell_all();
-        self.teller.journal.finish();
+        let result = self.translate_all();
+        self.translator.observations.finish();
         result?;
-        let mut lateness = self.teller.lateness;
+        let mut lateness = self.translator.lateness;
         // A full ring is one of the reasons why packets are missing in the tally.
-        lateness.events_missed += self.watch.missed().max(self.teller.tally.missing());
+        lateness.events_missed += self.watch.missed().max(self.translator.tally.missing());
         Ok(lateness)
     }
 
-    fn tell_all(&mut self) -> Result<(), KernelRouterError> {
-        let Self { watch, teller, switch, path } = self;
-        while !switch.is_stopped() {
-            let until = watch.read(GLANCE, |at, event| teller.on_event(switch, at, &event))?;
-            teller.journal.tell(switch.time_of(until));
+    fn translate_all(&mut self) -> Result<(), KernelRouterError> {
+        let Self { watch, translator, control, path } = self;
+        while !control.is_stopped() {
+            let until = watch.read(GLANCE, |at, event| translator.on_event(control, at, &event))?;
+            translator.observations.tell(control.time_of(until));
         }
-        teller.tally.end(path, linux::monotonic)?;
-        watch.finish(|at, event| teller.on_event(switch, at, &event))?;
+        translator.tally.end(path, linux::monotonic)?;
+        watch.finish(|at, event| translator.on_event(control, at, &event))?;
         Ok(())
     }
 }
 
-impl Teller {
-    fn on_event(&mut self, switch: &RouterSwitch, clock: Instant, event: &PacketEvent) {
-        let Some(spot) = self.spots.get(event.place).copied() else { return };
-        if matches!(spot, Spot::Host(_)) {
+impl EventTranslator {
+    fn on_event(&mut self, control: &RouterControl, clock: Instant, event: &PacketEvent) {
+        let Some(spot) = self.points.get(event.place).copied() else { return };
+        if matches!(spot, WatchPoint::Host(_)) {
             self.tally.on_packet(clock);
         }
-        let at = switch.time_of(clock);
+        let at = control.time_of(clock);
         let (measured, wire_bytes) = self.flows.identify(event.head()).unzip();
         let wire_bytes = wire_bytes.unwrap_or(0);
         match (spot, measured) {
-            (Spot::Host(_), measured) => {
+            (WatchPoint::Host(_), measured) => {
                 self.at_border(at, event, measured.as_ref(), wire_bytes);
             }
-            (Spot::Queue(link) | Spot::Loss(link), Some(measured)) => {
+            (WatchPoint::Queue(link) | WatchPoint::Loss(link), Some(measured)) => {
                 self.at_queue(at, event, link, &measured, wire_bytes);
             }
             (_, None) => {}
@@ -118,22 +137,22 @@ impl Teller {
         &mut self,
         at: Instant,
         event: &PacketEvent,
-        measured: Option<&Measured>,
+        measured: Option<&MeasuredPacket>,
         wire_bytes: u32,
     ) {
-        let sight = match event.deed {
-            PacketDeed::Arrives => Sight::Departs,
-            PacketDeed::Leaves => Sight::Arrives,
+        let point = match event.kind {
+            PacketEventKind::Arrives => ObservationPoint::Departure,
+            PacketEventKind::Leaves => ObservationPoint::Arrival,
             _ => return,
         };
-        if sight == Sight::Departs {
+        if point == ObservationPoint::Departure {
             self.lateness.packets.taken += 1;
             self.lateness.packets.unmeasured += u64::from(measured.is_none());
         }
         if let Some(measured) = measured {
             let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(event.head().len());
             let bytes = &event.head()[..there];
-            self.journal.on_packet(at, sight, measured, wire_bytes, bytes);
+            self.observations.on_packet(at, point, measured, wire_bytes, bytes);
         }
     }
 
@@ -142,23 +161,23 @@ impl Teller {
         at: Instant,
         event: &PacketEvent,
         link: LinkId,
-        measured: &Measured,
+        measured: &MeasuredPacket,
         wire_bytes: u32,
     ) {
         let Some(queue) = self.queues.of(link) else { return };
         let key = (event.place, event.packet);
-        let observation = match event.deed {
-            PacketDeed::Enqueued => {
+        let observation = match event.kind {
+            PacketEventKind::Enqueued => {
                 self.waiting.insert(key, at);
                 self.enqueued(queue, event, link, measured, wire_bytes)
             }
-            PacketDeed::Dequeued => {
+            PacketEventKind::Dequeued => {
                 // What was in the queue before the watch began is nobody's.
                 let Some(since) = self.waiting.remove(&key) else { return };
                 let sojourn = at.saturating_since(since);
                 Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
             }
-            PacketDeed::Dropped => Observation::Dropped(Dropped {
+            PacketEventKind::Dropped => Observation::Dropped(Dropped {
                 flow: measured.flow,
                 direction: measured.direction,
                 queue,
@@ -168,9 +187,9 @@ impl Teller {
                 waited: None,
                 backlog: None,
             }),
-            PacketDeed::Leaves | PacketDeed::Arrives => return,
+            PacketEventKind::Leaves | PacketEventKind::Arrives => return,
         };
-        self.journal.observe(at, observation);
+        self.observations.observe(at, observation);
     }
 
     fn enqueued(
@@ -178,7 +197,7 @@ impl Teller {
         queue: QueueId,
         event: &PacketEvent,
         link: LinkId,
-        measured: &Measured,
+        measured: &MeasuredPacket,
         wire_bytes: u32,
     ) -> Observation<'static> {
         let backlog_packets = event.backlog_packets.saturating_sub(1);
@@ -196,8 +215,8 @@ impl Teller {
     }
 
     fn reason_at(&self, place: usize) -> DropReason {
-        match self.spots.get(place) {
-            Some(Spot::Loss(_)) => DropReason::LinkLoss,
+        match self.points.get(place) {
+            Some(WatchPoint::Loss(_)) => DropReason::LinkLoss,
             _ => DropReason::QueueFull,
         }
     }

@@ -1,7 +1,7 @@
 //! One end of a group of flows: what the rules of its settings have asked for and refused.
 
-use super::hosts::Remark;
-use super::{Kernel, Refusal};
+use super::hosts::Note;
+use super::{Kernel, UnsupportedSetting};
 use fairwind_hosts::SocketOption;
 use fairwind_scenario::{FlowGroup, TcpSettings, Workload};
 use fairwind_units::Span;
@@ -48,7 +48,7 @@ impl Side {
 
 /// One end of a group while its settings are gone through.
 #[derive(Debug)]
-pub struct End<'a> {
+pub struct Endpoint<'a> {
     pub kernel: &'a Kernel,
     pub group: &'a str,
     pub side: Side,
@@ -70,11 +70,11 @@ pub struct End<'a> {
     pub congestion: String,
     /// Options of its sockets.
     pub options: Vec<SocketOption>,
-    pub refusals: Vec<Refusal>,
-    pub remarks: Vec<Remark>,
+    pub refusals: Vec<UnsupportedSetting>,
+    pub remarks: Vec<Note>,
 }
 
-impl<'a> End<'a> {
+impl<'a> Endpoint<'a> {
     pub fn new(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> Self {
         Self {
             kernel,
@@ -113,7 +113,7 @@ impl<'a> End<'a> {
     /// Refuses what `key` is set to: what the kernel would have to do and why it does not, and what
     /// comes nearest.
     pub fn refuse(&mut self, key: &str, mechanism: &str, alternative: &str) {
-        self.refusals.push(Refusal {
+        self.refusals.push(UnsupportedSetting {
             group: self.group.to_owned(),
             key: self.path(key),
             value: self.value(key),
@@ -125,7 +125,7 @@ impl<'a> End<'a> {
 
     /// Says how the kernel's behaviour differs from what `key` says.
     pub fn remark(&mut self, key: &str, text: String) {
-        self.remarks.push(Remark { key: self.path(key), text });
+        self.remarks.push(Note { key: self.path(key), text });
     }
 
     /// Sets a sysctl of the host for `key` to a number, or refuses where the kernel has none.
