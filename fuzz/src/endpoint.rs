@@ -3,7 +3,7 @@
 use crate::packets::options_of;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use fairwind_tcp::{
-    BufferAccounting, Complaint, Config, Connection, EcnFeedback, FastOpenPermit, FastOpenSyn,
+    BufferAccounting, Config, Connection, EcnFeedback, FastOpenPermit, FastOpenSyn, IcmpError,
     LossDetection, MtuProbing, Ports, Profile, State, Unreachable,
 };
 use fairwind_units::{Instant, Span};
@@ -141,8 +141,8 @@ impl Driven {
             11 => connection.close(),
             12 => connection.shut_down(),
             13 => {
-                let (quoted, complaint) = (self.near_ours(bytes)?, any_complaint(bytes)?);
-                self.connection.on_complaint(now, quoted, complaint);
+                let (quoted, error) = (self.near_ours(bytes)?, any_icmp_error(bytes)?);
+                self.connection.on_icmp_error(now, quoted, error);
             }
             14 => match bytes.int_in_range(0..=7_u8)? {
                 0 => connection.abort(),
@@ -269,11 +269,11 @@ fn any_syn(bytes: &mut Unstructured<'_>) -> Result<FastOpenSyn> {
     })
 }
 
-fn any_complaint(bytes: &mut Unstructured<'_>) -> Result<Complaint> {
+fn any_icmp_error(bytes: &mut Unstructured<'_>) -> Result<IcmpError> {
     Ok(match bytes.int_in_range(0..=4_u8)? {
-        0 | 1 => Complaint::TooLarge { mtu: u32::from(u16::arbitrary(bytes)?) },
-        2 => Complaint::Unreachable(Unreachable::Host),
-        3 => Complaint::Unreachable(Unreachable::Port),
-        _ => Complaint::Unreachable(Unreachable::TooLarge),
+        0 | 1 => IcmpError::TooLarge { mtu: u32::from(u16::arbitrary(bytes)?) },
+        2 => IcmpError::Unreachable(Unreachable::Host),
+        3 => IcmpError::Unreachable(Unreachable::Port),
+        _ => IcmpError::Unreachable(Unreachable::TooLarge),
     })
 }

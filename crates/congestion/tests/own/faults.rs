@@ -1,7 +1,7 @@
 //! What a kernel's verifier would not take: the hook ends there, what it had written holds, and it is told.
 
 use super::{Place, sender, source};
-use fairwind_tcp::Sender;
+use fairwind_tcp::TcpSock;
 
 /// The complaint of one call of `cong_avoid` that does `what` with the sender `tp` of 10 segments, and the window then.
 fn complaint_of(before: &str, what: &str) -> (String, TcpSock) {
