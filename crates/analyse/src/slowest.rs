@@ -6,7 +6,7 @@
 //! Cost: a comparison for each acknowledgment. Memory: as many waits as were requested.
 
 use crate::connection::flow_name;
-use crate::stream::{Cause, Held};
+use crate::stream::{Cause, OutstandingSegment};
 use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition};
 use fairwind_units::{Instant, Span};
 use std::cmp::{Ordering, Reverse};
@@ -34,7 +34,7 @@ pub(crate) struct Wait {
     /// The place of its flow's group.
     pub(crate) group: usize,
     pub(crate) seen_at: SeenAt,
-    pub(crate) held: Held,
+    pub(crate) segment: OutstandingSegment,
     pub(crate) ended_at: Instant,
     /// Segments behind it that waited for it.
     pub(crate) segments_behind: u64,
@@ -45,13 +45,13 @@ pub(crate) struct Wait {
 impl Wait {
     /// From its first transmission to the end.
     pub(crate) const fn length(&self) -> Span {
-        self.ended_at.saturating_since(self.held.sent_at)
+        self.ended_at.saturating_since(self.segment.sent_at)
     }
 }
 
 /// The longest waits; of those that are equally long, the first ones.
 #[derive(Debug, Clone)]
-pub(crate) struct Waits {
+pub(crate) struct LongestWaits {
     most: usize,
     /// What is not longer is none of them.
     threshold: Span,
@@ -80,7 +80,7 @@ impl PartialOrd for Ranked {
     }
 }
 
-impl Waits {
+impl LongestWaits {
     /// None yet, and never more than `most`.
     pub(crate) const fn new(most: usize) -> Self {
         let threshold = if most == 0 { Span::MAX } else { Span::ZERO };
@@ -117,8 +117,8 @@ impl Waits {
         // Their order does not depend on it.
         let mut all = std::mem::take(&mut self.shortest_first).into_vec();
         for Reverse(ranked) in &mut all {
-            if ranked.wait.flow == flow && ranked.wait.held.is_provisional {
-                ranked.wait.held.cause = Some(Cause::Timeout);
+            if ranked.wait.flow == flow && ranked.wait.segment.is_provisional {
+                ranked.wait.segment.cause = Some(Cause::Timeout);
             }
         }
         self.shortest_first = all.into();
@@ -161,12 +161,12 @@ pub(crate) fn slowest_table(waits: &[Wait], origin: Instant, groups: &[String]) 
         .with("name", |wait| flow_name(wait.ends.0, wait.ends.1))
         .with("group", |wait| groups.get(wait.group).cloned().unwrap_or_default())
         .with("seen_at", |wait| seen_at(wait.seen_at).to_owned())
-        .with("sent_s", |wait| wait.held.sent_at.saturating_since(origin).as_secs_f64())
+        .with("sent_s", |wait| wait.segment.sent_at.saturating_since(origin).as_secs_f64())
         .with("wait_s", |wait| wait.length().as_secs_f64())
-        .with("place_bytes", |wait| wait.held.start)
-        .with("payload_bytes", |wait| wait.held.bytes)
-        .with("repeats", |wait| u64::from(wait.held.repeats))
-        .with("cause", |wait| wait.held.cause.map_or("", Cause::name).to_owned())
+        .with("place_bytes", |wait| wait.segment.start)
+        .with("payload_bytes", |wait| wait.segment.bytes)
+        .with("repeats", |wait| u64::from(wait.segment.repeats))
+        .with("cause", |wait| wait.segment.cause.map_or("", Cause::name).to_owned())
         .with("segments_behind", |wait| wait.segments_behind)
         .with("bytes_behind", |wait| wait.bytes_behind)
         .build()
@@ -193,7 +193,7 @@ mod tests {
             ends: (END, END),
             group: 0,
             seen_at: SeenAt::Sender,
-            held: Held {
+            segment: OutstandingSegment {
                 start: 0,
                 bytes: 1,
                 sent_at: Instant::from_millis(begin),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     /// Beginning and length of each, in milliseconds.
-    fn kept(waits: &Waits) -> Vec<(u64, u64)> {
+    fn kept(waits: &LongestWaits) -> Vec<(u64, u64)> {
         let millis = |wait: &Wait| wait.length().as_nanos() / 1_000_000;
         waits
             .longest_first()
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_longest_are_kept_and_of_equal_ones_the_first() {
-        let mut waits = Waits::new(3);
+        let mut waits = LongestWaits::new(3);
         for (begin, length) in [(1, 5), (2, 9), (3, 7), (4, 7), (5, 1), (6, 8), (7, 7)] {
             waits.add(wait(begin, length));
         }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn none_are_kept_where_none_are_asked_for() {
-        let mut waits = Waits::new(0);
+        let mut waits = LongestWaits::new(0);
         waits.add(wait(1, 5));
         assert_eq!(kept(&waits), []);
         assert!(!waits.is_long(Instant::ZERO, Instant::MAX));
@@ -239,12 +239,12 @@ mod tests {
 
     #[test]
     fn guesses_of_a_flow_are_settled_and_no_others() {
-        let mut waits = Waits::new(3);
+        let mut waits = LongestWaits::new(3);
         waits.add(wait(2, 5));
         waits.add(wait(3, 4));
         waits.settle(Some(2));
         waits.settle(Some(3));
-        let causes: Vec<_> = waits.longest_first().iter().map(|one| one.held.cause).collect();
+        let causes: Vec<_> = waits.longest_first().iter().map(|one| one.segment.cause).collect();
         assert_eq!(causes, [Some(Cause::TailLossProbe), Some(Cause::Timeout)]);
     }
 }

@@ -4,14 +4,15 @@
 //! anything (SYN, FIN, RST, or a connection that is not simply open); then the measures are told. Until it is
 //! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
 
-use super::rules::{Rules, place_by};
+use super::rules::{Rules, tap_position};
 use super::settings::Groups;
 use super::streams::Streams;
-use super::tap_pair::Joint;
+use super::tap_pair::TapPair;
 use crate::connection::{
-    Connections, Ends, Held, Hint, Part, Place, Record, SetUps, Side, Turn, Wiring,
+    Connections, CountedPart, Ends, HeldPacket, LifecycleEvent, Record, SetUps, Side, SlotHint,
+    TapMapping, TapPosition,
 };
-use crate::slowest::{SeenAt, Waits};
+use crate::slowest::{LongestWaits, SeenAt};
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
 use fairwind_capture::Packet;
@@ -24,10 +25,11 @@ use fairwind_wire::{Flags, Segment};
 use std::hint::black_box;
 
 /// Flags that may change a connection's life.
-const TURNING: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
+const LIFECYCLE_FLAGS: Flags =
+    Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
 /// The data that one side of a connection sends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sending {
+pub(super) struct DataSender {
     /// The connection.
     pub(super) slot: u32,
     /// Who sends it.
@@ -43,9 +45,9 @@ pub(crate) struct Follower {
     pub(super) connections: Connections,
     pub(super) collector: Collector,
     pub(super) streams: Streams,
-    pub(super) waits: Waits,
+    pub(super) waits: LongestWaits,
     /// Where there are two taps.
-    pub(super) joint: Option<Joint>,
+    pub(super) tap_pair: Option<TapPair>,
     pub(super) records: Vec<Record>,
     /// Connections that were over before anything counted.
     pub(super) forgotten: u64,
@@ -71,17 +73,17 @@ impl Follower {
         collector: Collector,
         groups: Groups,
         (percentiles, slowest): (&[f64], usize),
-        joint: Option<Joint>,
+        tap_pair: Option<TapPair>,
         traces: Option<TraceSettings>,
         forgets_early: bool,
     ) -> Self {
         Self {
             rules,
-            connections: Connections::new(rules.patience),
+            connections: Connections::new(rules.timeouts),
             collector,
-            joint,
+            tap_pair,
             streams: Streams::new(groups.names.len(), percentiles),
-            waits: Waits::new(slowest),
+            waits: LongestWaits::new(slowest),
             records: Vec::new(),
             forgotten: 0,
             setups: vec![SetUps::default(); groups.names.len()],
@@ -97,32 +99,32 @@ impl Follower {
 
     /// Takes a packet that was seen at `tap`.
     #[inline]
-    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, hint: Hint, packet: &Packet) {
+    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, hint: SlotHint, packet: &Packet) {
         self.now = self.now.max(at);
         if self.now >= self.connections.next_due() {
             self.forget_expired();
         }
-        let Hint { slot, low_sent, .. } = self.connections.verified(hint, packet);
+        let SlotHint { slot, low_sent, .. } = self.connections.verified(hint, packet);
         let Some(connection) = self.connections.get_mut(slot) else {
-            return self.on_stranger(tap, at, packet);
+            return self.on_unknown_connection(tap, at, packet);
         };
         let side = connection.side(low_sent);
-        if !connection.is_plain() || packet.segment.flags.intersects(TURNING) {
-            return self.on_turning(slot, tap, at, side, packet);
+        if !connection.is_plain() || packet.segment.flags.intersects(LIFECYCLE_FLAGS) {
+            return self.on_lifecycle_packet(slot, tap, at, side, packet);
         }
         connection.count(tap, at, side, packet);
-        self.measure(slot, tap, at, (side, Turn::Nothing), packet);
+        self.measure(slot, tap, at, (side, LifecycleEvent::None), packet);
     }
 
     /// Where the connection of a packet is that is to come soon.
     #[inline]
-    pub(super) fn foresee(&self, packet: &Packet) -> Hint {
+    pub(super) fn lookup(&self, packet: &Packet) -> SlotHint {
         self.connections.hint(packet)
     }
 
     /// Reads what packets that are to come soon need first, so that it is near when they come.
     #[inline]
-    pub(super) fn prefetch(&self, hints: impl Iterator<Item = Hint>) {
+    pub(super) fn prefetch(&self, hints: impl Iterator<Item = SlotHint>) {
         let mut read = 0;
         for hint in hints {
             let Some(connection) = self.connections.get(hint.slot) else { continue };
@@ -137,18 +139,18 @@ impl Follower {
     }
 
     /// A packet that was held back. Nothing is forgotten meanwhile, since this may be a part of forgetting.
-    pub(super) fn on_known_or_stranger(&mut self, tap: usize, at: Instant, packet: &Packet) {
-        let Hint { slot, low_sent, .. } = self.connections.hint(packet);
+    pub(super) fn replay_packet(&mut self, tap: usize, at: Instant, packet: &Packet) {
+        let SlotHint { slot, low_sent, .. } = self.connections.hint(packet);
         let Some(connection) = self.connections.get_mut(slot) else {
-            return self.on_stranger(tap, at, packet);
+            return self.on_unknown_connection(tap, at, packet);
         };
         let side = connection.side(low_sent);
-        self.on_turning(slot, tap, at, side, packet);
+        self.on_lifecycle_packet(slot, tap, at, side, packet);
     }
 
     /// A packet of a connection that is not known.
     #[cold]
-    fn on_stranger(&mut self, tap: usize, at: Instant, packet: &Packet) {
+    fn on_unknown_connection(&mut self, tap: usize, at: Instant, packet: &Packet) {
         // A reset ends what there was; it begins nothing.
         if packet.segment.flags.contains(Flags::RST) {
             self.strays += 1;
@@ -158,89 +160,106 @@ impl Follower {
         let (_, low_sent) = Ends::of(packet);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let side = connection.side(low_sent);
-        self.on_turning(slot, tap, at, side, packet);
+        self.on_lifecycle_packet(slot, tap, at, side, packet);
     }
 
     /// A packet that may change the connection's life, or that comes before it is known how it is measured.
-    fn on_turning(&mut self, slot: u32, tap: usize, at: Instant, side: Side, packet: &Packet) {
+    fn on_lifecycle_packet(
+        &mut self,
+        slot: u32,
+        tap: usize,
+        at: Instant,
+        side: Side,
+        packet: &Packet,
+    ) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if connection.life.is_reused_by(side, &packet.segment) {
+        if connection.lifecycle.is_reopened_by(side, &packet.segment) {
             self.retire(slot);
-            return self.on_stranger(tap, at, packet);
+            return self.on_unknown_connection(tap, at, packet);
         }
-        if self.is_about_another(slot, (tap, at), side, packet) {
+        if self.is_for_new_connection(slot, (tap, at), side, packet) {
             return;
         }
-        let standing = self.standing_of(slot, side, packet);
+        let verdict = self.reset_verdict(slot, side, packet);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         connection.count(tap, at, side, packet);
-        let mut turn = Turn::Nothing;
+        let mut event = LifecycleEvent::None;
         if connection.first_tap == tap {
-            let before = connection.life.phase;
-            turn = connection.on_turning(at, side, &packet.segment, standing);
-            if connection.life.phase != before {
+            let before = connection.lifecycle.phase;
+            event = connection.on_lifecycle_packet(at, side, &packet.segment, verdict);
+            if connection.lifecycle.phase != before {
                 self.connections.schedule(slot);
             }
-        } else if connection.wiring.is_some_and(|wiring| wiring.leaves(tap, side)) {
+        } else if connection.mapping.is_some_and(|mapping| mapping.leaves(tap, side)) {
             // Beside the other tap the last byte is acknowledged as soon as it has come.
-            turn = connection.life.finished_by(side, &packet.segment);
+            event = connection.lifecycle.finished_by(side, &packet.segment);
             if side == Side::Answerer && packet.segment.flags.contains(Flags::SYN) {
-                connection.note_answer(at);
+                connection.on_syn_ack_left(at);
             }
         }
-        self.take(slot, Held { tap, at, side, turn, packet: *packet });
+        self.take(slot, HeldPacket { tap, at, side, event, packet: *packet });
     }
 
     /// Measures a packet, or holds it back while it is not known how.
-    pub(super) fn take(&mut self, slot: u32, held: Held) {
+    pub(super) fn take(&mut self, slot: u32, held: HeldPacket) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if connection.wiring.is_none() {
-            let near = self.joint.as_ref().and_then(|joint| joint.near_first(connection));
-            let place = near.map(Place::Near).or_else(|| place_by(&self.rules, connection, &held));
+        if connection.mapping.is_none() {
+            let near_side =
+                self.tap_pair.as_ref().and_then(|tap_pair| tap_pair.first_tap_side(connection));
+            let place = near_side
+                .map(TapPosition::Near)
+                .or_else(|| tap_position(&self.rules, connection, &held));
             let Some(place) = place else {
-                connection.held.push(held);
+                connection.held_packets.push(held);
                 return;
             };
-            self.wire(slot, place);
+            self.map_flows(slot, place);
         }
-        self.release(slot, &held);
+        self.measure_held(slot, &held);
     }
 
     /// Decides how a connection is measured, and measures what was held back.
-    pub(super) fn wire(&mut self, slot: u32, place: Place) {
-        let near = place.side();
-        let mut wiring = Wiring {
+    pub(super) fn map_flows(&mut self, slot: u32, place: TapPosition) {
+        let near_side = place.side();
+        let mut mapping = TapMapping {
             flows: ConnectionFlows { opening: FlowId(0), answering: None },
             place,
-            near: [near, near.other()],
-            crossing: None,
+            near: [near_side, near_side.other()],
+            pair: None,
             trace: None,
         };
-        wiring.trace = self.begin_trace(slot, &wiring);
+        mapping.trace = self.begin_trace(slot, &mapping);
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if let Some(joint) = &mut self.joint {
+        if let Some(tap_pair) = &mut self.tap_pair {
             let counted_from = self.rules.counted_from(connection.began);
-            wiring.crossing = Some(joint.open(slot, connection.group, &wiring, counted_from));
+            mapping.pair = Some(tap_pair.open(slot, connection.group, &mapping, counted_from));
         }
-        let held = std::mem::take(&mut connection.held);
-        wiring.flows.opening = self.add_flow(slot, &wiring, Side::Opener, None);
+        let held = std::mem::take(&mut connection.held_packets);
+        mapping.flows.opening = self.add_flow(slot, &mapping, Side::Opener, None);
         if let Some(connection) = self.connections.get_mut(slot) {
-            connection.wiring = Some(wiring);
+            connection.mapping = Some(mapping);
         }
         for held in held {
-            self.release(slot, &held);
+            self.measure_held(slot, &held);
         }
     }
 
     /// Tells the measures of a packet and of what it means.
-    fn release(&mut self, slot: u32, held: &Held) {
-        self.measure(slot, held.tap, held.at, (held.side, held.turn), &held.packet);
-        self.tell(slot, held.at, held.turn);
+    fn measure_held(&mut self, slot: u32, held: &HeldPacket) {
+        self.measure(slot, held.tap, held.at, (held.side, held.event), &held.packet);
+        self.report_event(slot, held.at, held.event);
     }
 
     /// Tells the measures of a packet, if it is of the part of its connection that is asked for.
     #[inline]
-    fn measure(&mut self, slot: u32, tap: usize, at: Instant, who: (Side, Turn), packet: &Packet) {
+    fn measure(
+        &mut self,
+        slot: u32,
+        tap: usize,
+        at: Instant,
+        who: (Side, LifecycleEvent),
+        packet: &Packet,
+    ) {
         if self.rules.ages.is_some() {
             self.measure_part(slot, tap, at, who, packet);
         } else {
@@ -255,45 +274,47 @@ impl Follower {
         slot: u32,
         tap: usize,
         at: Instant,
-        (side, turn): (Side, Turn),
+        (side, event): (Side, LifecycleEvent),
         packet: &Packet,
     ) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(wiring) = connection.wiring else { return };
-        let leaves = wiring.leaves(tap, side);
+        let Some(mapping) = connection.mapping else { return };
+        let leaves = mapping.leaves(tap, side);
         let segment = &packet.segment;
-        if wiring.flows.answering.is_none() {
-            if connection.is_first_answer(side, segment) {
+        if mapping.flows.answering.is_none() {
+            if connection.is_first_answer_data(side, segment) {
                 return self.on_first_answer(slot, tap, at, packet);
             }
-            if at >= self.collector.measured_from() && connection.part != Part::Before {
+            if at >= self.collector.measured_from() && connection.part != CountedPart::Before {
                 connection.early.count(leaves, side, packet);
             }
             if side == Side::Opener && !(leaves && self.rules.is_joined) {
-                connection.note_early(at, segment);
+                connection.on_opener_packet(at, segment);
             }
         }
-        let ConnectionFlows { opening, answering } = wiring.flows;
+        let ConnectionFlows { opening, answering } = mapping.flows;
         let (direction, own, opposite) = match side {
             Side::Opener => (Direction::Forward, Some(opening), answering),
             Side::Answerer => (Direction::Reverse, answering, Some(opening)),
         };
-        if turn == Turn::Foreign || self.admits(at, (own, opposite), leaves, packet) {
+        if event == LifecycleEvent::Foreign
+            || self.accepts_data(at, (own, opposite), leaves, packet)
+        {
             self.observe(
                 at,
                 (slot, side),
-                (wiring, tap),
+                (mapping, tap),
                 (own, opposite),
-                (direction, turn),
+                (direction, event),
                 packet,
             );
         } else {
-            self.observe_without_numbers(
+            self.observe_without_sequence_numbers(
                 at,
                 (slot, side),
-                (wiring, tap),
+                (mapping, tap),
                 (own, opposite),
-                (direction, turn),
+                (direction, event),
                 packet,
             );
         }
@@ -303,16 +324,16 @@ impl Follower {
     /// all others, so that those stay in registers.
     #[cold]
     #[inline(never)]
-    fn observe_without_numbers(
+    fn observe_without_sequence_numbers(
         &mut self,
         at: Instant,
         who: (u32, Side),
-        seen: (Wiring, usize),
+        seen: (TapMapping, usize),
         flows: (Option<FlowId>, Option<FlowId>),
-        way: (Direction, Turn),
+        way: (Direction, LifecycleEvent),
         packet: &Packet,
     ) {
-        self.observe(at, who, seen, flows, way, &without_numbers(packet));
+        self.observe(at, who, seen, flows, way, &without_sequence_numbers(packet));
     }
 
     /// Tells the measures of a packet that belongs to its connection.
@@ -321,19 +342,19 @@ impl Follower {
         &mut self,
         at: Instant,
         (slot, side): (u32, Side),
-        (wiring, tap): (Wiring, usize),
+        (mapping, tap): (TapMapping, usize),
         (own, opposite): (Option<FlowId>, Option<FlowId>),
-        (direction, turn): (Direction, Turn),
+        (direction, event): (Direction, LifecycleEvent),
         packet: &Packet,
     ) {
-        let leaves = wiring.leaves(tap, side);
+        let leaves = mapping.leaves(tap, side);
         let segment = &packet.segment;
-        if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
-            let shows = |sender| !self.rules.is_joined || wiring.leaves(tap, sender);
+        if let (Some(trace), Some(tracer)) = (mapping.trace, &mut self.tracer) {
+            let shows = |sender| !self.rules.is_joined || mapping.leaves(tap, sender);
             let shows = [Side::Opener, Side::Answerer].map(shows);
             tracer.on_packet(trace, at, side, shows, packet);
         }
-        let (flow, direction) = wiring.flows.attribute(direction, segment);
+        let (flow, direction) = mapping.flows.attribute(direction, segment);
         let wire_bytes = packet.wire_bytes;
         if leaves {
             self.collector.observe(at, Observation::Sent { flow, direction, segment, wire_bytes });
@@ -341,17 +362,17 @@ impl Follower {
             let received = Observation::Received { flow, direction, segment, wire_bytes };
             self.collector.observe(at, received);
         }
-        if let Some(crossing) = wiring.crossing {
-            self.cross(crossing, at, (slot, side), (leaves, own), packet);
+        if let Some(pair) = mapping.pair {
+            self.on_crossing(pair, at, (slot, side), (leaves, own), packet);
         }
-        if turn != Turn::Foreign {
-            self.follow_streams(at, (slot, side), (own, opposite), (leaves, turn), packet);
+        if event != LifecycleEvent::Foreign {
+            self.follow_streams(at, (slot, side), (own, opposite), (leaves, event), packet);
         }
     }
 
     /// Whether the numbers of a packet can belong to the streams of its data and of what it acknowledges.
     #[inline]
-    fn admits(
+    fn accepts_data(
         &mut self,
         at: Instant,
         (own, opposite): (Option<FlowId>, Option<FlowId>),
@@ -361,8 +382,8 @@ impl Follower {
         let (segment, streams) = (&packet.segment, &mut self.streams);
         let own = own.filter(|_| leaves || !self.rules.is_joined);
         let opposite = opposite.filter(|_| !leaves || !self.rules.is_joined);
-        own.is_none_or(|flow| streams.admits(flow, at, segment))
-            && opposite.is_none_or(|flow| streams.admits_acknowledgment(flow, segment))
+        own.is_none_or(|flow| streams.accepts_data(flow, at, segment))
+            && opposite.is_none_or(|flow| streams.accepts_ack(flow, segment))
     }
 
     /// Tells a packet to the stream of its data and to that which it acknowledges. Of two taps, the one near a
@@ -373,7 +394,7 @@ impl Follower {
         at: Instant,
         (slot, side): (u32, Side),
         (own, opposite): (Option<FlowId>, Option<FlowId>),
-        (leaves, turn): (bool, Turn),
+        (leaves, event): (bool, LifecycleEvent),
         packet: &Packet,
     ) {
         let is_joined = self.rules.is_joined;
@@ -382,18 +403,18 @@ impl Follower {
             self.read_in_order(flow, at);
         }
         if let Some(flow) = own.filter(|_| leaves || !is_joined) {
-            self.infer(flow, at, packet);
+            self.classify(flow, at, packet);
         }
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
-            let held = if is_joined { None } else { self.long_held(flow, at) };
+            let held = if is_joined { None } else { self.long_outstanding(flow, at) };
             let newly_acknowledged =
                 self.streams.on_reverse_packet(flow, at, packet).newly_acknowledged_bytes;
             if newly_acknowledged > 0 && !is_joined {
-                self.read(flow, at, newly_acknowledged, turn);
+                self.read(flow, at, newly_acknowledged, event);
                 if let Some(held) = held {
-                    let sending = Sending { slot, side: side.other(), flow };
+                    let sender = DataSender { slot, side: side.other(), flow };
                     let seen_at = if leaves { SeenAt::Receiver } else { SeenAt::Sender };
-                    self.end_wait(sending, (at, seen_at), held, newly_acknowledged);
+                    self.end_wait(sender, (at, seen_at), held, newly_acknowledged);
                 }
             }
         }
@@ -401,7 +422,7 @@ impl Follower {
 
     /// What a packet of a flow's data means beyond that it was seen.
     #[inline]
-    fn infer(&mut self, flow: FlowId, at: Instant, packet: &Packet) {
+    fn classify(&mut self, flow: FlowId, at: Instant, packet: &Packet) {
         let kind = self.streams.on_segment(flow, at, packet);
         if !matches!(kind, SegmentKind::New | SegmentKind::Bare)
             && let Some(observation) = kind.observation(flow)
@@ -419,9 +440,9 @@ impl Follower {
 
     /// What is acknowledged stands for what was read: nobody asks the other side's application.
     #[inline]
-    fn read(&mut self, flow: FlowId, at: Instant, bytes: u64, turn: Turn) {
+    fn read(&mut self, flow: FlowId, at: Instant, bytes: u64, event: LifecycleEvent) {
         // A FIN is acknowledged as if it were a byte.
-        let fin = u64::from(matches!(turn, Turn::Finished(_)));
+        let fin = u64::from(matches!(event, LifecycleEvent::Finished(_)));
         let end_offset = self.streams.acknowledge(flow, bytes.saturating_sub(fin));
         self.collector.observe(at, Observation::Read { flow, end_offset });
     }
@@ -430,7 +451,7 @@ impl Follower {
     fn add_flow(
         &mut self,
         slot: u32,
-        wiring: &Wiring,
+        mapping: &TapMapping,
         side: Side,
         answers: Option<FlowId>,
     ) -> FlowId {
@@ -440,9 +461,9 @@ impl Follower {
             name: connection.flow_name(side),
             start: connection.began,
             answers,
-            seen_at: points(&self.rules, wiring, side),
+            seen_at: points(&self.rules, mapping, side),
         };
-        let (at, tap_side) = (connection.began, tap_side(&self.rules, wiring, side));
+        let (at, tap_side) = (connection.began, tap_side(&self.rules, mapping, side));
         let added = self.collector.add_flow(description);
         let flow = added.expect("the group is there, and a flow is answered once");
         self.streams.begin(flow, at, tap_side);
@@ -450,7 +471,7 @@ impl Follower {
     }
 
     /// Begins to trace a connection, if it is to be drawn.
-    fn begin_trace(&mut self, slot: u32, wiring: &Wiring) -> Option<TraceId> {
+    fn begin_trace(&mut self, slot: u32, mapping: &TapMapping) -> Option<TraceId> {
         let tracer = self.tracer.as_mut()?;
         let connection = self.connections.get_mut(slot)?;
         let sides = [Side::Opener, Side::Answerer];
@@ -458,7 +479,7 @@ impl Follower {
             connection.began,
             self.rules.counted_from(connection.began),
             sides.map(|side| connection.end(side)),
-            sides.map(|side| tap_side(&self.rules, wiring, side)),
+            sides.map(|side| tap_side(&self.rules, mapping, side)),
         )
     }
 
@@ -466,17 +487,17 @@ impl Follower {
     #[cold]
     fn on_first_answer(&mut self, slot: u32, tap: usize, at: Instant, packet: &Packet) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(mut wiring) = connection.wiring else { return };
-        let opening = Some(wiring.flows.opening);
-        let flow = self.add_flow(slot, &wiring, Side::Answerer, opening);
-        wiring.flows.answering = Some(flow);
+        let Some(mut mapping) = connection.mapping else { return };
+        let opening = Some(mapping.flows.opening);
+        let flow = self.add_flow(slot, &mapping, Side::Answerer, opening);
+        mapping.flows.answering = Some(flow);
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        connection.wiring = Some(wiring);
-        self.collector.reattribute(wiring.flows.opening, flow, &connection.early.packets);
+        connection.mapping = Some(mapping);
+        self.collector.reattribute(mapping.flows.opening, flow, &connection.early.packets);
         // What both sides said in their SYNs had passed before there was anything to be told of it.
         // Of two taps, the one near the answerer tells of its data, whichever was first.
         let is_first_tap =
-            !self.rules.is_joined || wiring.leaves(connection.first_tap, Side::Answerer);
+            !self.rules.is_joined || mapping.leaves(connection.first_tap, Side::Answerer);
         let (syns, acknowledged_at) = connection.set_up_at(is_first_tap);
         let window = connection.early_window;
         for (side, (at, syn)) in syns {
@@ -490,33 +511,34 @@ impl Follower {
         if let Some(window) = window {
             self.streams.on_window(flow, at, window);
         }
-        self.begin_part_of_answers(slot, flow);
-        self.measure_any(slot, tap, at, (Side::Answerer, Turn::Nothing), packet);
+        self.start_counting_answers(slot, flow);
+        self.measure_any(slot, tap, at, (Side::Answerer, LifecycleEvent::None), packet);
     }
 
     /// Tells the measures of a turn in a connection's life.
-    pub(super) fn tell(&mut self, slot: u32, at: Instant, turn: Turn) {
+    pub(super) fn report_event(&mut self, slot: u32, at: Instant, event: LifecycleEvent) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(wiring) = connection.wiring else { return };
-        let ConnectionFlows { opening, answering } = wiring.flows;
+        let Some(mapping) = connection.mapping else { return };
+        let ConnectionFlows { opening, answering } = mapping.flows;
         let mut observe = |at, observation| self.collector.observe(at, observation);
-        match turn {
-            Turn::Nothing | Turn::Foreign => {}
-            Turn::Retry => observe(at, Observation::SynRetry { flow: opening }),
-            Turn::Established => {
+        match event {
+            LifecycleEvent::None | LifecycleEvent::Foreign => {}
+            LifecycleEvent::SynRetry => observe(at, Observation::SynRetry { flow: opening }),
+            LifecycleEvent::Established => {
                 // Near the opener it is established when the answer comes, elsewhere at the latest when
                 // the acknowledgment passes.
-                let answered = connection.life.offer(Side::Answerer).map(|offer| offer.first_at);
-                let is_near = wiring.leaves(connection.first_tap, Side::Opener);
+                let answered =
+                    connection.lifecycle.syn_of(Side::Answerer).map(|offer| offer.first_at);
+                let is_near = mapping.leaves(connection.first_tap, Side::Opener);
                 let at = answered.filter(|_| is_near).unwrap_or(at);
                 observe(at, Observation::Established { flow: opening });
             }
-            Turn::Aborted => {
+            LifecycleEvent::Aborted => {
                 for flow in std::iter::once(opening).chain(answering) {
                     observe(at, Observation::Failed { flow, reason: FailureReason::Reset });
                 }
             }
-            Turn::Finished(side) => {
+            LifecycleEvent::Finished(side) => {
                 let flow = if side == Side::Opener { Some(opening) } else { answering };
                 if let Some(flow) = flow {
                     observe(at, Observation::Finished { flow });
@@ -527,10 +549,10 @@ impl Follower {
 }
 
 /// Where a flow is seen.
-fn points(rules: &Rules, wiring: &Wiring, side: Side) -> ObservationPoints {
+fn points(rules: &Rules, mapping: &TapMapping, side: Side) -> ObservationPoints {
     if rules.is_joined {
         ObservationPoints::SENDER | ObservationPoints::RECEIVER | ObservationPoints::READER
-    } else if wiring.leaves(0, side) {
+    } else if mapping.leaves(0, side) {
         ObservationPoints::SENDER | ObservationPoints::READER
     } else {
         ObservationPoints::RECEIVER | ObservationPoints::READER
@@ -539,7 +561,7 @@ fn points(rules: &Rules, wiring: &Wiring, side: Side) -> ObservationPoints {
 
 /// A packet as it counts whose numbers cannot be true: as one without data that acknowledges nothing.
 #[cold]
-fn without_numbers(packet: &Packet) -> Packet {
+fn without_sequence_numbers(packet: &Packet) -> Packet {
     let flags = packet.segment.flags;
     let kept = flags.bits() & !(Flags::ACK.bits() | Flags::FIN.bits());
     let flags = Flags::from_bits(kept);
@@ -547,6 +569,6 @@ fn without_numbers(packet: &Packet) -> Packet {
 }
 
 /// Where the tap is that tells of the stream of `side`.
-fn tap_side(rules: &Rules, wiring: &Wiring, side: Side) -> TapSide {
-    if rules.is_joined || wiring.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
+fn tap_side(rules: &Rules, mapping: &TapMapping, side: Side) -> TapSide {
+    if rules.is_joined || mapping.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
 }

@@ -10,7 +10,7 @@
 use super::follower::Follower;
 use super::settings::{AddressTranslation, translate};
 use super::source::{NextPacket, PacketSource};
-use crate::connection::Hint;
+use crate::connection::SlotHint;
 use crate::one_way::ClockOffset;
 use fairwind_capture::{Location, NoteKind, Notes, Packet};
 use fairwind_units::{Instant, Span};
@@ -34,14 +34,14 @@ pub(super) struct Ahead {
     /// When it passed, by the clock of the first input.
     pub(super) at: Instant,
     /// Where its connection was, when it was read.
-    pub(super) hint: Hint,
+    pub(super) hint: SlotHint,
 }
 
 /// A source, and the packets of it that come next.
 #[derive(Debug)]
 pub(super) struct Input<S> {
     pub(super) source: S,
-    pub(super) clock: Continuous,
+    pub(super) clock: ContinuousClock,
     /// Packets that were read ahead, as many as [`AT_ONCE`], in places that stay.
     packets: Vec<Packet>,
     ahead: Vec<Ahead>,
@@ -61,10 +61,10 @@ pub(super) struct Input<S> {
 
 impl<S: PacketSource> Input<S> {
     pub(super) fn new(source: S) -> Self {
-        let nothing = Ahead { at: Instant::ZERO, hint: Hint::NONE };
+        let nothing = Ahead { at: Instant::ZERO, hint: SlotHint::NONE };
         Self {
             source,
-            clock: Continuous::new(),
+            clock: ContinuousClock::new(),
             packets: vec![Packet::EMPTY; AT_ONCE],
             ahead: vec![nothing; AT_ONCE],
             next: 0,
@@ -164,7 +164,7 @@ impl<S: PacketSource> Input<S> {
         let steps = self.clock.steps;
         let at = self.clock.at(packet.at);
         let at = self.offset.as_ref().map_or(at, |offset| offset.to_sender_clock(at));
-        self.ahead[self.end] = Ahead { at, hint: Hint::NONE };
+        self.ahead[self.end] = Ahead { at, hint: SlotHint::NONE };
         if self.clock.steps != steps {
             self.note_step(place);
         }
@@ -173,10 +173,10 @@ impl<S: PacketSource> Input<S> {
 
     /// Looks for the connections of what was read.
     #[inline(never)]
-    pub(super) fn foresee(&mut self, follower: &mut Follower) {
+    pub(super) fn lookup(&mut self, follower: &mut Follower) {
         let (ahead, packets) = (&mut self.ahead[..self.end], &self.packets[..self.end]);
         for (ahead, packet) in ahead.iter_mut().zip(packets) {
-            ahead.hint = follower.foresee(packet);
+            ahead.hint = follower.lookup(packet);
         }
         follower.prefetch(ahead.iter().map(|ahead| ahead.hint));
     }
@@ -189,7 +189,7 @@ const LONGEST_BACK: Span = Span::from_secs(1);
 
 /// The time of one input.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Continuous {
+pub(crate) struct ContinuousClock {
     /// The last timestamp, as it stood.
     last: Instant,
     /// What is added to timestamps, and what is taken from them.
@@ -200,7 +200,7 @@ pub(crate) struct Continuous {
     pub(crate) steps: u64,
 }
 
-impl Continuous {
+impl ContinuousClock {
     pub(crate) const fn new() -> Self {
         Self {
             // So that the first timestamp is a step, which is not counted.
@@ -215,9 +215,9 @@ impl Continuous {
     /// The instant that a timestamp stands for.
     #[inline]
     pub(crate) fn at(&mut self, stamp: Instant) -> Instant {
-        let is_usual = stamp.saturating_since(self.last) <= LONGEST_STEP
+        let is_plausible = stamp.saturating_since(self.last) <= LONGEST_STEP
             && self.last.saturating_since(stamp) <= LONGEST_BACK;
-        if !is_usual {
+        if !is_plausible {
             self.step(stamp);
         }
         self.last = stamp;
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_over_steps_and_small_disorder_stays() {
-        let mut clock = Continuous::new();
+        let mut clock = ContinuousClock::new();
         let day = 86_400;
         let stamps =
             [5 * day, 5 * day + 1, 9 * day, 9 * day + 2, 9 * day + 1, 3 * day, 3 * day + 1];
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_largest_and_the_smallest_timestamp_do_no_harm() {
-        let mut clock = Continuous::new();
+        let mut clock = ContinuousClock::new();
         for stamp in [u64::MAX, 0, u64::MAX, 1, u64::MAX - 1] {
             clock.at(Instant::from_nanos(stamp));
         }

@@ -2,7 +2,8 @@
 
 use super::follower::Follower;
 use crate::connection::{
-    Answer, Connection, Held, Part, Place, Question, ResetStanding, Side, Turn, count_setup,
+    Connection, CountedPart, HeldPacket, LifecycleEvent, PendingSyn, ResetVerdict, Side,
+    SynVerdict, TapPosition, count_setup,
 };
 use crate::stream::RowKey;
 use fairwind_capture::Packet;
@@ -13,7 +14,7 @@ use fairwind_wire::Flags;
 impl Follower {
     /// Whether a packet of a connection is about another one on the same ports that may have begun, and was
     /// taken: a SYN that is held back until it is answered, or the answer.
-    pub(super) fn is_about_another(
+    pub(super) fn is_for_new_connection(
         &mut self,
         slot: u32,
         (tap, at): (usize, Instant),
@@ -22,54 +23,55 @@ impl Follower {
     ) -> bool {
         let Some(connection) = self.connections.get_mut(slot) else { return false };
         let segment = &packet.segment;
-        if connection.life.is_asked_by(side, segment) {
-            let held = Held { tap, at, side, turn: Turn::Foreign, packet: *packet };
-            self.ask(slot, held);
+        if connection.lifecycle.may_be_reopened_by(side, segment) {
+            let held =
+                HeldPacket { tap, at, side, event: LifecycleEvent::Foreign, packet: *packet };
+            self.hold_syn(slot, held);
             return true;
         }
-        let Some(question) = &mut connection.question else { return false };
-        match question.answered_by(side, segment) {
-            Answer::None => false,
-            Answer::Dismissed => {
-                self.dismiss_question(slot);
+        let Some(pending_syn) = &mut connection.pending_syn else { return false };
+        match pending_syn.on_packet(side, segment) {
+            SynVerdict::Undecided => false,
+            SynVerdict::Dismissed => {
+                self.dismiss_pending_syn(slot);
                 false
             }
-            Answer::Anew => {
+            SynVerdict::NewConnection => {
                 self.retire_for(slot, true);
-                self.on_known_or_stranger(tap, at, packet);
+                self.replay_packet(tap, at, packet);
                 true
             }
         }
     }
 
     /// A SYN asks for another connection.
-    fn ask(&mut self, slot: u32, held: Held) {
+    fn hold_syn(&mut self, slot: u32, held: HeldPacket) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if let Some(question) = &mut connection.question
-            && question.is_same(held.side, &held.packet.segment)
+        if let Some(pending_syn) = &mut connection.pending_syn
+            && pending_syn.matches_syn(held.side, &held.packet.segment)
         {
-            if question.repeat(held) {
+            if pending_syn.add_repeat(held) {
                 self.retire_for(slot, true);
             }
             return;
         }
         let silence = held.at.saturating_since(connection.last);
-        let is_likely = connection.life.is_probably_over(silence);
-        self.dismiss_question(slot);
+        let is_new_connection = connection.lifecycle.is_probably_over(silence);
+        self.dismiss_pending_syn(slot);
         if let Some(connection) = self.connections.get_mut(slot) {
-            connection.ask(Question::new(held, is_likely));
+            connection.hold_syn(PendingSyn::new(held, is_new_connection));
         }
     }
 
     /// The connection goes on, and what was held back is a part of it that means nothing.
-    fn dismiss_question(&mut self, slot: u32) {
+    fn dismiss_pending_syn(&mut self, slot: u32) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(question) = connection.take_question() else { return };
-        self.belong(slot, question.settle().0);
+        let Some(pending_syn) = connection.take_pending_syn() else { return };
+        self.count_as_own(slot, pending_syn.into_packets().0);
     }
 
     /// Counts and measures what was held back as packets of the connection.
-    fn belong(&mut self, slot: u32, held: Vec<Held>) {
+    fn count_as_own(&mut self, slot: u32, held: Vec<HeldPacket>) {
         for held in held {
             let Some(connection) = self.connections.get_mut(slot) else { return };
             connection.count(held.tap, held.at, held.side, &held.packet);
@@ -79,32 +81,32 @@ impl Follower {
 
     /// What was held back when the connection ends: packets that begin another one, which are to be taken
     /// once it is gone. Others become a part of it.
-    pub(super) fn settle_question(&mut self, slot: u32, is_answered: bool) -> Vec<Held> {
+    pub(super) fn settle_pending_syn(&mut self, slot: u32, is_answered: bool) -> Vec<HeldPacket> {
         let Some(connection) = self.connections.get_mut(slot) else { return Vec::new() };
-        let Some(question) = connection.take_question() else { return Vec::new() };
-        let (held, is_likely) = question.settle();
-        if is_likely || is_answered {
+        let Some(pending_syn) = connection.take_pending_syn() else { return Vec::new() };
+        let (held, is_new_connection) = pending_syn.into_packets();
+        if is_new_connection || is_answered {
             return held;
         }
-        self.belong(slot, held);
+        self.count_as_own(slot, held);
         Vec::new()
     }
 
     /// What the one to whom `side` sends a reset makes of it.
-    pub(super) fn standing_of(&mut self, slot: u32, side: Side, packet: &Packet) -> ResetStanding {
+    pub(super) fn reset_verdict(&mut self, slot: u32, side: Side, packet: &Packet) -> ResetVerdict {
         let segment = &packet.segment;
         if !segment.flags.contains(Flags::RST) {
-            return ResetStanding::Believed;
+            return ResetVerdict::Accepted;
         }
         let Some(connection) = self.connections.get_mut(slot) else {
-            return ResetStanding::Believed;
+            return ResetVerdict::Accepted;
         };
         let flow = connection.flows().and_then(|flows| match side {
             Side::Opener => Some(flows.opening),
             Side::Answerer => flows.answering,
         });
-        flow.and_then(|flow| self.streams.standing_of(flow, segment.sequence))
-            .unwrap_or_else(|| connection.life.standing_without_data(side, segment))
+        flow.and_then(|flow| self.streams.reset_verdict(flow, segment.sequence))
+            .unwrap_or_else(|| connection.lifecycle.reset_verdict_without_data(side, segment))
     }
 }
 
@@ -116,7 +118,7 @@ impl Follower {
         slot: u32,
         tap: usize,
         at: Instant,
-        who: (Side, Turn),
+        who: (Side, LifecycleEvent),
         packet: &Packet,
     ) {
         let Some(ages) = self.rules.ages else { return };
@@ -126,48 +128,50 @@ impl Follower {
         let (from, until) =
             (self.rules.counted_from(connection.began), self.rules.counted_until(connection.began));
         match (before, part) {
-            (Part::Before, Part::Within) => self.forget(slot, from),
-            (Part::Before | Part::Within, Part::Behind) => {
-                self.forget_if_before(slot);
+            (CountedPart::Before, CountedPart::Within) => self.discard_counts(slot, from),
+            (CountedPart::Before | CountedPart::Within, CountedPart::After) => {
+                self.discard_if_before(slot);
                 self.end_part(slot, until);
             }
             _ => {}
         }
-        if part == Part::Behind {
+        if part == CountedPart::After {
             return;
         }
         self.measure_any(slot, tap, at, who, packet);
-        if part == Part::Before {
-            self.forget(slot, at);
+        if part == CountedPart::Before {
+            self.discard_counts(slot, at);
         }
     }
 
     /// Forgets what a connection has counted that is over before it is old enough.
-    pub(super) fn forget_if_before(&mut self, slot: u32) {
+    pub(super) fn discard_if_before(&mut self, slot: u32) {
         let connection = self.connections.get_mut(slot);
-        let Some(connection) = connection.filter(|it| it.part == Part::Before) else { return };
+        let Some(connection) = connection.filter(|it| it.part == CountedPart::Before) else {
+            return;
+        };
         let at = connection.last;
         self.end_part(slot, at);
-        self.forget(slot, at);
+        self.discard_counts(slot, at);
     }
 
     /// Forgets what was counted of a connection up to `at`.
-    fn forget(&mut self, slot: u32, at: Instant) {
+    fn discard_counts(&mut self, slot: u32, at: Instant) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(wiring) = connection.wiring else { return };
-        for flow in std::iter::once(wiring.flows.opening).chain(wiring.flows.answering) {
+        let Some(mapping) = connection.mapping else { return };
+        for flow in std::iter::once(mapping.flows.opening).chain(mapping.flows.answering) {
             self.streams.reset_flow_counts(flow, at);
             self.collector.reset_flow_counts(flow);
         }
-        if let (Some(joint), Some(crossing)) = (&mut self.joint, wiring.crossing) {
-            joint.reset_connection_counts(crossing);
+        if let (Some(tap_pair), Some(pair)) = (&mut self.tap_pair, mapping.pair) {
+            tap_pair.reset_connection_counts(pair);
         }
     }
 
     /// The stream of a connection's answers, which is told of now, counts since the part has begun.
-    pub(super) fn begin_part_of_answers(&mut self, slot: u32, flow: FlowId) {
+    pub(super) fn start_counting_answers(&mut self, slot: u32, flow: FlowId) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if self.rules.ages.is_some() && connection.part == Part::Within {
+        if self.rules.ages.is_some() && connection.part == CountedPart::Within {
             self.streams.reset_flow_counts(flow, self.rules.counted_from(connection.began));
         }
     }
@@ -175,10 +179,10 @@ impl Follower {
     /// Nothing of a connection counts from `at` on.
     fn end_part(&mut self, slot: u32, at: Instant) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let crossing = connection.wiring.and_then(|wiring| wiring.crossing);
-        if let (Some(joint), Some(crossing)) = (&mut self.joint, crossing) {
-            joint.end(crossing, at);
-            self.lose_found();
+        let pair = connection.mapping.and_then(|mapping| mapping.pair);
+        if let (Some(tap_pair), Some(pair)) = (&mut self.tap_pair, pair) {
+            tap_pair.end(pair, at);
+            self.report_losses();
         }
     }
 }
@@ -199,21 +203,21 @@ impl Follower {
 
     /// Ends a connection; `is_replaced` says that another one has begun on its ports.
     pub(super) fn retire_for(&mut self, slot: u32, is_replaced: bool) {
-        let of_another = self.settle_question(slot, is_replaced);
+        let of_another = self.settle_pending_syn(slot, is_replaced);
         self.retire_one(slot);
         for held in of_another {
-            self.on_known_or_stranger(held.tap, held.at, &held.packet);
+            self.replay_packet(held.tap, held.at, &held.packet);
         }
     }
 
     fn retire_one(&mut self, slot: u32) {
         // What was never decided is counted as near the opener.
-        self.wire_if_undecided(slot);
-        self.fail_if_doubted(slot);
-        self.close_crossing(slot);
+        self.map_flows_if_undecided(slot);
+        self.fail_if_challenged(slot);
+        self.close_pair(slot);
         let Some(connection) = self.connections.remove(slot) else { return };
         if let Some(ConnectionFlows { opening, answering }) =
-            connection.wiring.map(|wiring| wiring.flows)
+            connection.mapping.map(|mapping| mapping.flows)
         {
             self.retire_flow(&connection, opening, Side::Opener);
             if let Some(flow) = answering {
@@ -258,17 +262,17 @@ impl Follower {
     }
 
     /// Nothing came behind a reset that lay within the window: it was believed.
-    fn fail_if_doubted(&mut self, slot: u32) {
+    fn fail_if_challenged(&mut self, slot: u32) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if connection.life.is_reset_doubted() {
+        if connection.lifecycle.is_reset_challenged() {
             let last = connection.last;
-            self.tell(slot, last, Turn::Aborted);
+            self.report_event(slot, last, LifecycleEvent::Aborted);
         }
     }
 
-    fn wire_if_undecided(&mut self, slot: u32) {
-        if self.connections.get_mut(slot).is_some_and(|connection| connection.wiring.is_none()) {
-            self.wire(slot, Place::Unknown(Side::Opener));
+    fn map_flows_if_undecided(&mut self, slot: u32) {
+        if self.connections.get_mut(slot).is_some_and(|connection| connection.mapping.is_none()) {
+            self.map_flows(slot, TapPosition::Unknown(Side::Opener));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! the first packets of both tell nothing. What cannot be read again, as standard input, is read ahead a
 //! little.
 
-use super::input::{Continuous, Input};
+use super::input::{ContinuousClock, Input};
 use super::settings::{AddressTranslation, translate};
 use super::source::{NextPacket, PacketSource};
 use crate::one_way::ClockOffsetEstimator;
@@ -18,28 +18,28 @@ const MOST_AHEAD: u64 = 50_000;
 pub(super) struct Comparison<S> {
     pub(super) finder: ClockOffsetEstimator,
     /// Both captures from their beginnings, where both can be read again.
-    scouts: Option<[Scout<S>; 2]>,
+    previews: Option<[Preview<S>; 2]>,
 }
 
 impl<S: PacketSource> Comparison<S> {
     /// Of nothing yet.
     pub(super) fn of(first: &Input<S>, second: &Input<S>) -> Self {
-        let scout =
-            |input: &Input<S>| Some(Scout::new(input.source.reopen()?, &input.translations));
-        let scouts = scout(first).zip(scout(second)).map(|(first, second)| [first, second]);
-        Self { finder: ClockOffsetEstimator::default(), scouts }
+        let preview =
+            |input: &Input<S>| Some(Preview::new(input.source.reopen()?, &input.translations));
+        let previews = preview(first).zip(preview(second)).map(|(first, second)| [first, second]);
+        Self { finder: ClockOffsetEstimator::default(), previews }
     }
 
     /// Looks at about so many packets of each; whether it has seen enough.
     pub(super) fn advance(&mut self, inputs: &mut [Input<S>], packets: u64) -> bool {
         let [first, second] = inputs else { return true };
-        if self.scouts.is_none() {
+        if self.previews.is_none() {
             self.read_ahead(first, second);
             return true;
         }
         for _ in 0..packets {
-            if self.finder.has_enough() || !self.scout() {
-                self.scouts = None;
+            if self.finder.has_enough() || !self.preview() {
+                self.previews = None;
                 return true;
             }
         }
@@ -47,8 +47,8 @@ impl<S: PacketSource> Comparison<S> {
     }
 
     /// Looks at one packet more of each capture; whether there was any.
-    fn scout(&mut self) -> bool {
-        let Some([first, second]) = &mut self.scouts else { return false };
+    fn preview(&mut self) -> bool {
+        let Some([first, second]) = &mut self.previews else { return false };
         let has_first = first.next().map(|packet| self.finder.on_sender_packet(packet)).is_some();
         let has_second =
             second.next().map(|packet| self.finder.on_receiver_packet(packet)).is_some();
@@ -56,7 +56,7 @@ impl<S: PacketSource> Comparison<S> {
     }
 
     fn read_ahead(&mut self, first: &mut Input<S>, second: &mut Input<S>) {
-        let mut clocks = [Continuous::new(); 2];
+        let mut clocks = [ContinuousClock::new(); 2];
         for _ in 0..MOST_AHEAD {
             let sent = first.peek().map(|packet| by(&mut clocks[0], packet));
             let came = second.peek().map(|packet| by(&mut clocks[1], packet));
@@ -74,23 +74,23 @@ impl<S: PacketSource> Comparison<S> {
 }
 
 /// The packet at the instant that its timestamp stands for.
-fn by(clock: &mut Continuous, packet: &Packet) -> Packet {
+fn by(clock: &mut ContinuousClock, packet: &Packet) -> Packet {
     Packet { at: clock.at(packet.at), ..*packet }
 }
 
 /// A capture that is read beforehand.
 #[derive(Debug)]
-struct Scout<S> {
+struct Preview<S> {
     source: S,
-    clock: Continuous,
+    clock: ContinuousClock,
     translations: Vec<AddressTranslation>,
     packet: Packet,
 }
 
-impl<S: PacketSource> Scout<S> {
+impl<S: PacketSource> Preview<S> {
     fn new(source: S, translations: &[AddressTranslation]) -> Self {
         let translations = translations.to_vec();
-        Self { source, clock: Continuous::new(), translations, packet: Packet::EMPTY }
+        Self { source, clock: ContinuousClock::new(), translations, packet: Packet::EMPTY }
     }
 
     fn next(&mut self) -> Option<&Packet> {

@@ -2,7 +2,7 @@
 
 use super::follower::Follower;
 use super::source::FrameCounts;
-use super::tap_pair::Joint;
+use super::tap_pair::TapPair;
 use crate::connection::{Record, SetUps, Side, connections_table, count_setup, setup_tables};
 use crate::slowest::slowest_table;
 use crate::stream::RowKey;
@@ -64,22 +64,22 @@ pub struct CaptureFacts {
 }
 
 impl CaptureFacts {
-    pub(super) fn count(&mut self, tap: usize, taken: &Taken) {
-        self.last = self.last.max(taken.last);
-        self.packets[tap & 1] += taken.packets;
-        self.wire_bytes[tap & 1] += taken.wire_bytes;
+    pub(super) fn count(&mut self, tap: usize, batch: &PacketBatch) {
+        self.last = self.last.max(batch.last);
+        self.packets[tap & 1] += batch.packets;
+        self.wire_bytes[tap & 1] += batch.wire_bytes;
     }
 }
 
 /// Packets of one tap that were taken in a row.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Taken {
+pub(super) struct PacketBatch {
     last: Instant,
     pub(super) packets: u64,
     wire_bytes: u64,
 }
 
-impl Taken {
+impl PacketBatch {
     #[inline]
     pub(super) fn count(&mut self, at: Instant, packet: &Packet) {
         self.last = self.last.max(at);
@@ -93,9 +93,9 @@ impl Follower {
     fn open_flows(&self) -> Vec<(FlowId, Instant, usize, RowKey)> {
         let mut flows = Vec::new();
         for (_, connection) in self.connections.open() {
-            let Some(wiring) = connection.wiring else { continue };
-            let opening = Some((wiring.flows.opening, Side::Opener));
-            let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
+            let Some(mapping) = connection.mapping else { continue };
+            let opening = Some((mapping.flows.opening, Side::Opener));
+            let answering = mapping.flows.answering.map(|flow| (flow, Side::Answerer));
             for (flow, side) in opening.into_iter().chain(answering) {
                 let (group, subject) = self.subject(connection, flow, side);
                 let last = self.rules.counted_until(connection.began).min(connection.last);
@@ -107,8 +107,8 @@ impl Follower {
 
     /// Rows that wait to be taken.
     pub(crate) fn rows(&self) -> usize {
-        let joint = self.joint.as_ref().map_or(0, Joint::pending_rows);
-        self.records.len() + self.streams.waiting() + self.collector.pending_rows() + joint
+        let tap_pair = self.tap_pair.as_ref().map_or(0, TapPair::pending_rows);
+        self.records.len() + self.streams.waiting() + self.collector.pending_rows() + tap_pair
     }
 
     /// From `at` on it counts what it follows. The warm-up of a run alone is for the measures that the run has, too:
@@ -120,8 +120,8 @@ impl Follower {
             return;
         }
         self.streams.reset_counts(at);
-        if let Some(joint) = &mut self.joint {
-            joint.reset_counts(at);
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.reset_counts(at);
         }
         self.forget_rows();
         self.collector.discard_retired();
@@ -134,8 +134,8 @@ impl Follower {
         self.setups.fill_with(SetUps::default);
         self.streams.take_tables();
         self.collector.take_retired();
-        if let Some(joint) = &mut self.joint {
-            joint.forget_rows();
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.forget_rows();
         }
     }
 
@@ -154,8 +154,8 @@ impl Follower {
         let records = std::mem::take(&mut self.records);
         let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
         tables.tables.extend(self.streams.take_tables());
-        if let Some(joint) = &mut self.joint {
-            tables.append(joint.take_rows(most));
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tables.append(tap_pair.take_rows(most));
         }
         tables.tables.push(connections_table(&records, origin, &self.groups.names));
         tables
@@ -178,8 +178,8 @@ impl Follower {
                 self.retire(slot);
             }
         }
-        if let Some(joint) = &mut self.joint {
-            joint.finish();
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.finish();
         }
     }
 
@@ -188,8 +188,8 @@ impl Follower {
         self.end();
         let mut tables = self.collector.finish(end);
         tables.tables.extend(self.streams.finish(&self.groups.names));
-        if let Some(joint) = &mut self.joint {
-            joint.rest(&mut tables);
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.rest(&mut tables);
         }
         tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
         tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
@@ -207,7 +207,7 @@ impl Follower {
         let mut tables = self.collector.snapshot(self.now);
         let streams = self.streams.snapshot(&self.open_flows(), &self.groups.names);
         tables.tables.extend(streams);
-        tables.tables.extend(self.joint.iter().flat_map(|joint| joint.snapshot().tables));
+        tables.tables.extend(self.tap_pair.iter().flat_map(|tap_pair| tap_pair.snapshot().tables));
         let mut setups = self.setups.clone();
         let open = self.connections.open();
         let records = self.records.iter().cloned();
@@ -224,10 +224,10 @@ impl Follower {
     }
 
     /// What it knows of the captures as a whole.
-    pub(crate) fn tell_facts(&self, facts: &mut CaptureFacts) {
+    pub(crate) fn fill_facts(&self, facts: &mut CaptureFacts) {
         facts.strays = self.strays;
-        facts.one_sided = self.joint.as_ref().map_or(0, |joint| joint.one_sided);
-        facts.beyond_windows = self.joint.as_ref().map_or(0, Joint::packets_beyond_windows);
+        facts.one_sided = self.tap_pair.as_ref().map_or(0, |tap_pair| tap_pair.one_sided);
+        facts.beyond_windows = self.tap_pair.as_ref().map_or(0, TapPair::packets_beyond_windows);
         facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
         facts.connections = self.connections.began() - self.forgotten;
         facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);

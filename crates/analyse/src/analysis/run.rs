@@ -3,13 +3,13 @@
 use super::follower::Follower;
 use super::input::Input;
 use super::preview::Comparison;
-use super::results::{CaptureFacts, Outcome, Taken};
-use super::rules::{Ages, Rules};
+use super::results::{CaptureFacts, Outcome, PacketBatch};
+use super::rules::{CountedAges, Rules};
 use super::settings::{ClockMode, Groups, Settings, TimeLimit};
 use super::source::PacketSource;
-use super::tap_pair::Joint;
+use super::tap_pair::TapPair;
 use super::{AnalysisError, Progress};
-use crate::connection::{Patience, Side, Vantage};
+use crate::connection::{Side, Timeouts, Vantage};
 use crate::one_way::{ClockModel, ClockOffsetEstimator, DepartureTaps, OneWaySettings};
 use crate::trace::TraceSettings;
 use fairwind_measure::{Collector, Tables};
@@ -30,7 +30,7 @@ pub struct Analysis<S> {
     /// Of two inputs, until it has told what it can.
     comparison: Option<Comparison<S>>,
     /// Whether timestamps of captures of ours cannot be of one clock: somebody has moved them.
-    is_moved: bool,
+    has_moved_clocks: bool,
     departure_taps: DepartureTaps,
     /// The part that was asked for; what is before is followed, and does not count.
     from: Instant,
@@ -78,7 +78,7 @@ impl<S: PacketSource> Analysis<S> {
             follower: None,
             facts: CaptureFacts::default(),
             comparison: None,
-            is_moved: false,
+            has_moved_clocks: false,
             departure_taps: DepartureTaps::default(),
             from: Instant::ZERO,
             until: Instant::MAX,
@@ -124,7 +124,7 @@ impl<S: PacketSource> Analysis<S> {
             return false;
         }
         if let Some(follower) = &mut self.follower {
-            input.foresee(follower);
+            input.lookup(follower);
         }
         true
     }
@@ -135,7 +135,8 @@ impl<S: PacketSource> Analysis<S> {
             ClockMode::Same => true,
             ClockMode::Free => false,
             ClockMode::Auto => {
-                !self.is_moved && self.inputs.iter().all(|input| input.source.is_own_capture())
+                !self.has_moved_clocks
+                    && self.inputs.iter().all(|input| input.source.is_own_capture())
             }
         }
     }
@@ -152,8 +153,8 @@ impl<S: PacketSource> Analysis<S> {
             return;
         }
         self.departure_taps = finder.departure_taps();
-        self.is_moved = self.settings.clock == ClockMode::Auto && is_known;
-        if is_one_clock && !self.is_moved {
+        self.has_moved_clocks = self.settings.clock == ClockMode::Auto && is_known;
+        if is_one_clock && !self.has_moved_clocks {
             return;
         }
         let Some(second) = self.inputs.get_mut(1) else { return };
@@ -186,13 +187,13 @@ impl<S: PacketSource> Analysis<S> {
         }
         let Some(follower) = &mut self.follower else { return most };
         let input = &mut self.inputs[tap];
-        let mut taken = Taken::default();
+        let mut batch = PacketBatch::default();
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         for (ahead, packet) in input.waiting().take(most) {
-            if ahead.at > until && taken.packets > 0 {
+            if ahead.at > until && batch.packets > 0 {
                 break;
             }
-            taken.count(ahead.at, packet);
+            batch.count(ahead.at, packet);
             if ahead.at >= self.until {
                 self.facts.outside += 1;
                 continue;
@@ -204,9 +205,9 @@ impl<S: PacketSource> Analysis<S> {
             }
             follower.on_packet(tap, ahead.at, ahead.hint, packet);
         }
-        input.pass(taken.packets);
-        self.facts.count(tap, &taken);
-        taken.packets
+        input.pass(batch.packets);
+        self.facts.count(tap, &batch);
+        batch.packets
     }
 
     /// With the first packet it is known when measuring begins.
@@ -240,7 +241,7 @@ impl<S: PacketSource> Analysis<S> {
             collector,
             self.groups.clone(),
             (&self.settings.percentiles, self.settings.slowest),
-            self.joint(origin),
+            self.tap_pair(origin),
             self.settings.traces.clone(),
             self.settings.from.is_some(),
         ));
@@ -254,11 +255,11 @@ impl<S: PacketSource> Analysis<S> {
     }
 
     /// What connects two taps.
-    fn joint(&self, origin: Instant) -> Option<Joint> {
+    fn tap_pair(&self, origin: Instant) -> Option<TapPair> {
         let clock = if self.is_one_clock() { ClockModel::Shared } else { ClockModel::Apart };
         let settings = &self.settings;
-        let joint = || {
-            let passages = OneWaySettings {
+        let tap_pair = || {
+            let directions = OneWaySettings {
                 clock,
                 merged_by: self.inputs.get(1).and_then(|input| input.offset),
                 origin,
@@ -267,26 +268,26 @@ impl<S: PacketSource> Analysis<S> {
                 percentiles: settings.percentiles.clone(),
                 ..OneWaySettings::default()
             };
-            Joint::new(passages, self.departure_taps.clone(), &self.groups.names)
+            TapPair::new(directions, self.departure_taps.clone(), &self.groups.names)
         };
-        (self.inputs.len() > 1).then(joint)
+        (self.inputs.len() > 1).then(tap_pair)
     }
 
     fn rules(&self) -> Rules {
         let settings = &self.settings;
         Rules {
-            patience: Patience {
+            timeouts: Timeouts {
                 linger: settings.linger,
                 half_open: settings.half_open_timeout,
                 idle: settings.idle_timeout,
             },
-            vantage: match (settings.vantage, self.inputs[0].source.near()) {
+            vantage: match (settings.vantage, self.inputs[0].source.near_side()) {
                 (Vantage::Auto, Some(Side::Opener)) => Vantage::Opener,
                 (Vantage::Auto, Some(Side::Answerer)) => Vantage::Answerer,
                 (vantage, _) => vantage,
             },
             is_joined: self.inputs.len() > 1,
-            ages: Ages::of(settings),
+            ages: CountedAges::of(settings),
         }
     }
 
@@ -298,7 +299,7 @@ impl<S: PacketSource> Analysis<S> {
         }
         facts.clock_steps = self.inputs.iter().map(|input| input.clock.steps).sum();
         if let Some(follower) = &self.follower {
-            follower.tell_facts(&mut facts);
+            follower.fill_facts(&mut facts);
         }
         facts
     }

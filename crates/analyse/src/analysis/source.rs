@@ -82,7 +82,7 @@ pub trait PacketSource {
     }
 
     /// Which side of every connection the tap is near, where that is said.
-    fn near(&self) -> Option<Side> {
+    fn near_side(&self) -> Option<Side> {
         None
     }
 }
@@ -262,7 +262,7 @@ impl PacketSource for CaptureSource {
         self.reader.is_own_capture()
     }
 
-    fn near(&self) -> Option<Side> {
+    fn near_side(&self) -> Option<Side> {
         // Behind a path of ours a program may open connections or answer them: its handshakes tell.
         if self
             .reader
@@ -311,9 +311,9 @@ mod tests {
 
     #[test]
     fn captures_of_ours_say_whom_they_are_near_unless_programs_may_answer() {
-        assert_eq!(capture("fairwind simulation", "sender").near(), Some(Side::Opener));
-        assert_eq!(capture("fairwind testbed", "receiver").near(), Some(Side::Answerer));
-        assert_eq!(capture("fairwind shell", "sender").near(), None);
-        assert_eq!(capture("dumpcap", "sender").near(), None);
+        assert_eq!(capture("fairwind simulation", "sender").near_side(), Some(Side::Opener));
+        assert_eq!(capture("fairwind testbed", "receiver").near_side(), Some(Side::Answerer));
+        assert_eq!(capture("fairwind shell", "sender").near_side(), None);
+        assert_eq!(capture("dumpcap", "sender").near_side(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The streams of open flows, and what is kept of those that are over.
 
-use crate::connection::ResetStanding;
+use crate::connection::ResetVerdict;
 use crate::stream::{
     AckEvent, GroupMeasures, ProbeUseCounts, RowKey, SegmentKind, Stream, StreamRows, TapSide,
 };
@@ -15,7 +15,7 @@ pub(crate) struct Streams {
     followed: Vec<Stream>,
     /// Of each stream the bytes that were acknowledged in order.
     acknowledged: Vec<u64>,
-    habits: Vec<ProbeUseCounts>,
+    probe_use: Vec<ProbeUseCounts>,
     groups: Vec<GroupMeasures>,
     rows: StreamRows,
 }
@@ -25,7 +25,7 @@ impl Streams {
         Self {
             followed: Vec::new(),
             acknowledged: Vec::new(),
-            habits: vec![ProbeUseCounts::default(); groups],
+            probe_use: vec![ProbeUseCounts::default(); groups],
             groups: vec![GroupMeasures::default(); groups],
             rows: StreamRows::new(percentiles),
         }
@@ -48,14 +48,14 @@ impl Streams {
 
     /// Whether the numbers of a packet of the flow's data can belong to it.
     #[inline]
-    pub(crate) fn admits(&mut self, flow: FlowId, at: Instant, segment: &Segment) -> bool {
-        self.followed[flow.index()].admits(at, segment)
+    pub(crate) fn accepts_data(&mut self, flow: FlowId, at: Instant, segment: &Segment) -> bool {
+        self.followed[flow.index()].accepts_data(at, segment)
     }
 
     /// Whether something of the flow can be acknowledged so.
     #[inline]
-    pub(crate) fn admits_acknowledgment(&mut self, flow: FlowId, segment: &Segment) -> bool {
-        self.followed[flow.index()].admits_acknowledgment(segment)
+    pub(crate) fn accepts_ack(&mut self, flow: FlowId, segment: &Segment) -> bool {
+        self.followed[flow.index()].accepts_ack(segment)
     }
 
     /// A packet of the flow's data passes.
@@ -73,12 +73,12 @@ impl Streams {
 
     /// What the receiver of a reset with this number from the flow's sender makes of it; `None` where the
     /// stream does not tell.
-    pub(crate) fn standing_of(
+    pub(crate) fn reset_verdict(
         &mut self,
         flow: FlowId,
         sequence: SequenceNumber,
-    ) -> Option<ResetStanding> {
-        self.followed[flow.index()].standing_of(sequence)
+    ) -> Option<ResetVerdict> {
+        self.followed[flow.index()].reset_verdict(sequence)
     }
 
     /// The SYN of the flow's sender had passed before the flow was known.
@@ -140,7 +140,7 @@ impl Streams {
         subject: RowKey,
     ) -> u64 {
         let mut stream = std::mem::replace(&mut self.followed[flow.index()], Stream::new(at));
-        let timeouts = stream.finish(at, &mut self.habits[group]);
+        let timeouts = stream.finish(at, &mut self.probe_use[group]);
         self.groups[group].add(stream.side(), stream.measures());
         self.rows.push(subject, stream.measures());
         timeouts
@@ -178,10 +178,10 @@ impl Streams {
         groups: &[String],
     ) -> Vec<Table> {
         let (mut rows, mut sums) = (self.rows.clone(), self.groups.clone());
-        let mut habits = self.habits.clone();
+        let mut probe_use = self.probe_use.clone();
         for (flow, last, group, subject) in open {
             let mut stream = self.followed[flow.index()].clone();
-            stream.finish(*last, &mut habits[*group]);
+            stream.finish(*last, &mut probe_use[*group]);
             sums[*group].add(stream.side(), stream.measures());
             rows.push(subject.clone(), stream.measures());
         }

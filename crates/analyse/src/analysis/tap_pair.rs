@@ -1,7 +1,7 @@
 //! What two taps tell of a connection: departures and arrivals go to the passages, what is found lost or
 //! delivered comes back to the measures.
 
-use crate::connection::{Connection, Side, Wiring, addresses_of};
+use crate::connection::{Connection, Side, TapMapping, addresses_of};
 use crate::one_way::{
     ClockModel, DepartureTaps, FlowPairDescription, FlowPairId, OneWayFlows, OneWaySettings, Tap,
 };
@@ -10,8 +10,8 @@ use fairwind_units::Instant;
 
 /// What connects two taps.
 #[derive(Debug)]
-pub(crate) struct Joint {
-    pub(super) passages: OneWayFlows,
+pub(crate) struct TapPair {
+    pub(super) flows: OneWayFlows,
     pub(super) clock: ClockModel,
     /// Which tap is whose, as far as packets that both have seen tell.
     departure_taps: DepartureTaps,
@@ -19,22 +19,22 @@ pub(crate) struct Joint {
     pub(super) one_sided: u64,
 }
 
-impl Joint {
+impl TapPair {
     pub(crate) fn new(
         settings: OneWaySettings,
         departure_taps: DepartureTaps,
         groups: &[String],
     ) -> Self {
         let clock = settings.clock;
-        let mut passages = OneWayFlows::new(settings);
+        let mut flows = OneWayFlows::new(settings);
         for group in groups {
-            passages.add_group(group);
+            flows.add_group(group);
         }
-        Self { passages, clock, departure_taps, one_sided: 0 }
+        Self { flows, clock, departure_taps, one_sided: 0 }
     }
 
     /// The side of a connection that the first tap is near, where packets that both taps have seen tell.
-    pub(super) fn near_first(&self, connection: &Connection) -> Option<Side> {
+    pub(super) fn first_tap_side(&self, connection: &Connection) -> Option<Side> {
         let (opener, answerer) = (connection.end(Side::Opener), connection.end(Side::Answerer));
         let addresses = addresses_of(opener, answerer)?;
         let departs_there =
@@ -47,64 +47,64 @@ impl Joint {
         &mut self,
         slot: u32,
         group: u32,
-        wiring: &Wiring,
+        mapping: &TapMapping,
         counted_from: Instant,
     ) -> FlowPairId {
-        let opener = if wiring.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
+        let opener = if mapping.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
         let connection = slot.into();
-        self.passages.open(FlowPairDescription { group, connection, opener, counted_from })
+        self.flows.open(FlowPairDescription { group, connection, opener, counted_from })
     }
 
     /// Forgets what was counted of a connection so far.
-    pub(super) fn reset_connection_counts(&mut self, crossing: FlowPairId) {
-        self.passages.reset_connection_counts(crossing);
+    pub(super) fn reset_connection_counts(&mut self, pair: FlowPairId) {
+        self.flows.reset_connection_counts(pair);
     }
 
     /// Nothing of a connection counts from `at` on.
-    pub(super) fn end(&mut self, crossing: FlowPairId, at: Instant) {
-        self.passages.end(crossing, at);
+    pub(super) fn end(&mut self, pair: FlowPairId, at: Instant) {
+        self.flows.end(pair, at);
     }
 
     pub(super) fn pending_rows(&self) -> usize {
-        self.passages.pending_rows()
+        self.flows.pending_rows()
     }
 
     /// The rows of connections that are over.
     pub(super) fn take_rows(&mut self, most: usize) -> impl Iterator<Item = Table> {
-        self.passages.take_rows(most).into_iter().flatten()
+        self.flows.take_rows(most).into_iter().flatten()
     }
 
     /// Forgets what was counted before `at`, and the connections that are closed.
     pub(super) fn reset_counts(&mut self, at: Instant) {
-        self.passages.reset_counts(at);
+        self.flows.reset_counts(at);
         self.one_sided = 0;
     }
 
     /// Forgets the rows of connections that are over.
     pub(super) fn forget_rows(&mut self) {
-        self.passages.discard_closed();
+        self.flows.discard_closed();
     }
 
     /// Every connection has been closed.
     pub(super) fn finish(&mut self) {
-        self.passages.finish();
+        self.flows.finish();
     }
 
     /// Everything that was not taken.
     pub(super) fn rest(&mut self, tables: &mut Tables) {
-        while let Some(rows) = self.passages.take_rows(usize::MAX) {
+        while let Some(rows) = self.flows.take_rows(usize::MAX) {
             tables.append(rows);
         }
-        tables.append(self.passages.group_tables());
+        tables.append(self.flows.group_tables());
     }
 
     /// Packets in windows that are too many to be kept.
     pub(super) fn packets_beyond_windows(&self) -> u64 {
-        self.passages.packets_beyond_windows()
+        self.flows.packets_beyond_windows()
     }
 
     /// Sums as of now.
     pub(super) fn snapshot(&self) -> Tables {
-        self.passages.group_tables()
+        self.flows.group_tables()
     }
 }

@@ -1,10 +1,10 @@
 //! Packets between two taps, and the segments that took longest.
 
-use super::follower::{Follower, Sending};
-use crate::connection::{Connection, Side, Wiring};
+use super::follower::{DataSender, Follower};
+use crate::connection::{Connection, Side, TapMapping};
 use crate::one_way::{Arrival, ClockModel, FlowName, FlowPairId, LostPacket};
 use crate::slowest::{SeenAt, Wait};
-use crate::stream::Held;
+use crate::stream::OutstandingSegment;
 use fairwind_capture::Packet;
 use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, ObservationPoints};
 use fairwind_units::{Instant, Span};
@@ -12,58 +12,60 @@ use fairwind_units::{Instant, Span};
 impl Follower {
     /// A packet that `side` sent has left it, or has come to the other side.
     #[inline]
-    pub(super) fn cross(
+    pub(super) fn on_crossing(
         &mut self,
-        crossing: FlowPairId,
+        pair: FlowPairId,
         at: Instant,
         (slot, side): (u32, Side),
         (leaves, own): (bool, Option<FlowId>),
         packet: &Packet,
     ) {
-        let Some(joint) = &mut self.joint else { return };
+        let Some(tap_pair) = &mut self.tap_pair else { return };
         let direction = match side {
             Side::Opener => Direction::Forward,
             Side::Answerer => Direction::Reverse,
         };
         let in_order_end = if leaves {
-            joint.passages.on_departure(crossing, direction, at, packet).in_order_end
+            tap_pair.flows.on_departure(pair, direction, at, packet).in_order_end
         } else {
-            let arrival = joint.passages.on_arrival(crossing, direction, at, packet);
+            let arrival = tap_pair.flows.on_arrival(pair, direction, at, packet);
             if let Some(flow) = own {
                 let payload_bytes = packet.segment.payload_bytes;
-                self.note_delivery(Sending { slot, side, flow }, at, &arrival, payload_bytes);
+                self.on_delivery(DataSender { slot, side, flow }, at, &arrival, payload_bytes);
             }
             arrival.in_order_end
         };
         if let (Some(end_offset), Some(flow)) = (in_order_end, own) {
             self.collector.observe(at, Observation::Read { flow, end_offset });
         }
-        self.lose_found();
+        self.report_losses();
     }
 
     /// Tells the measures of what was found lost.
     #[inline]
-    pub(super) fn lose_found(&mut self) {
-        while let Some(lost) = self.joint.as_mut().and_then(|joint| joint.passages.next_lost()) {
-            self.lose(&lost);
+    pub(super) fn report_losses(&mut self) {
+        while let Some(lost) =
+            self.tap_pair.as_mut().and_then(|tap_pair| tap_pair.flows.next_lost())
+        {
+            self.report_loss(&lost);
         }
     }
 
     /// Tells the measures of a loss.
     #[cold]
-    fn lose(&mut self, lost: &LostPacket) {
+    fn report_loss(&mut self, lost: &LostPacket) {
         let slot = u32::try_from(lost.connection).unwrap_or(u32::MAX);
-        let Some(wiring) = self.connections.get_mut(slot).and_then(|open| open.wiring) else {
+        let Some(mapping) = self.connections.get_mut(slot).and_then(|open| open.mapping) else {
             return;
         };
-        if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
+        if let (Some(trace), Some(tracer)) = (mapping.trace, &mut self.tracer) {
             let sender = match lost.direction {
                 Direction::Forward => Side::Opener,
                 Direction::Reverse => Side::Answerer,
             };
             tracer.on_lost(trace, sender, lost);
         }
-        let ConnectionFlows { opening, answering } = wiring.flows;
+        let ConnectionFlows { opening, answering } = mapping.flows;
         let (flow, direction) = match (answering, lost.direction, lost.has_length) {
             (None, direction, _) => (opening, direction),
             (Some(_), Direction::Forward, true) => (opening, Direction::Forward),
@@ -77,36 +79,36 @@ impl Follower {
     }
 
     /// Ends what is followed of a connection between the taps; the connection is still in its slot.
-    pub(super) fn close_crossing(&mut self, slot: u32) {
-        self.forget_if_before(slot);
+    pub(super) fn close_pair(&mut self, slot: u32) {
+        self.discard_if_before(slot);
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(wiring) = connection.wiring else { return };
-        let (Some(crossing), Some(joint)) = (wiring.crossing, &mut self.joint) else { return };
+        let Some(mapping) = connection.mapping else { return };
+        let (Some(pair), Some(tap_pair)) = (mapping.pair, &mut self.tap_pair) else { return };
         let name = |connection: &Connection, side| connection.flow_name(side);
         let names = [Side::Opener, Side::Answerer].map(|side| name(connection, side));
         let number = |flow| self.collector.number_of(flow).unwrap_or_default();
-        let opening = FlowName { number: number(wiring.flows.opening), name: &names[0] };
-        let answering = wiring.flows.answering;
+        let opening = FlowName { number: number(mapping.flows.opening), name: &names[0] };
+        let answering = mapping.flows.answering;
         let answering = answering.map(|flow| FlowName { number: number(flow), name: &names[1] });
-        joint.passages.close(crossing, opening, answering);
+        tap_pair.flows.close(pair, opening, answering);
         if !connection.is_seen_at_both() {
-            joint.one_sided += 1;
+            tap_pair.one_sided += 1;
             // Where both captures were watching one path, what the other one lacks was lost.
-            if joint.clock == ClockModel::Apart {
-                self.part(slot, &wiring);
+            if tap_pair.clock == ClockModel::Apart {
+                self.part(slot, &mapping);
             }
         }
-        self.lose_found();
+        self.report_losses();
     }
 
     /// Only one tap has seen the connection: what the other one would have told is not known.
-    fn part(&mut self, slot: u32, wiring: &Wiring) {
+    fn part(&mut self, slot: u32, mapping: &TapMapping) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let tap = connection.first_tap;
-        let opening = Some((wiring.flows.opening, Side::Opener));
-        let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
+        let opening = Some((mapping.flows.opening, Side::Opener));
+        let answering = mapping.flows.answering.map(|flow| (flow, Side::Answerer));
         for (flow, side) in opening.into_iter().chain(answering) {
-            let is_near = wiring.leaves(tap, side);
+            let is_near = mapping.leaves(tap, side);
             let seen_at =
                 if is_near { ObservationPoints::SENDER } else { ObservationPoints::RECEIVER };
             self.collector.watch(flow, seen_at | ObservationPoints::READER);
@@ -117,32 +119,36 @@ impl Follower {
 impl Follower {
     /// The oldest segment that is outstanding, if a wait for it that ended now would be one of the longest.
     #[inline]
-    pub(super) fn long_held(&self, flow: FlowId, at: Instant) -> Option<Held> {
+    pub(super) fn long_outstanding(&self, flow: FlowId, at: Instant) -> Option<OutstandingSegment> {
         let sent_at = self.streams.oldest_sent_at(flow)?;
-        if self.waits.is_long(sent_at, at) { self.streams.stream(flow).oldest_held() } else { None }
+        if self.waits.is_long(sent_at, at) {
+            self.streams.stream(flow).oldest_outstanding()
+        } else {
+            None
+        }
     }
 
-    /// So many bytes were acknowledged while `held` was the oldest segment that was outstanding.
+    /// So many bytes were acknowledged while `segment` was the oldest segment that was outstanding.
     #[cold]
     pub(super) fn end_wait(
         &mut self,
-        sending: Sending,
+        sender: DataSender,
         (at, seen_at): (Instant, SeenAt),
-        held: Held,
+        segment: OutstandingSegment,
         acknowledged_bytes: u64,
     ) {
         // A part of a segment was acknowledged, or nothing.
-        let Some(bytes_behind) = acknowledged_bytes.checked_sub(held.bytes) else { return };
-        let left = self.streams.stream(sending.flow).outstanding_segments();
-        let segments_behind = held.behind.saturating_sub(left);
-        self.add_wait(sending, (at, seen_at), held, (segments_behind, bytes_behind));
+        let Some(bytes_behind) = acknowledged_bytes.checked_sub(segment.bytes) else { return };
+        let left = self.streams.stream(sender.flow).outstanding_segments();
+        let segments_behind = segment.behind.saturating_sub(left);
+        self.add_wait(sender, (at, seen_at), segment, (segments_behind, bytes_behind));
     }
 
     /// An arrival at `at` has brought `payload_bytes` and more of the stream into order.
     #[inline]
-    pub(super) fn note_delivery(
+    pub(super) fn on_delivery(
         &mut self,
-        sending: Sending,
+        sender: DataSender,
         at: Instant,
         arrival: &Arrival,
         payload_bytes: u32,
@@ -154,34 +160,38 @@ impl Follower {
         let came_as_sent = arrival.repeat == 0 && end - start == u64::from(payload_bytes);
         let began = Instant::ZERO;
         if !came_as_sent || self.waits.is_long(began, began + delay) {
-            self.deliver(sending, at, (start, end));
+            self.deliver(sender, at, (start, end));
         }
     }
 
     #[cold]
-    fn deliver(&mut self, sending: Sending, at: Instant, (start, end): (u64, u64)) {
-        let stream = self.streams.stream(sending.flow);
-        let Some(held) = stream.held_at(start).filter(|held| held.end() <= end) else { return };
-        if !self.waits.is_long(held.sent_at, at) {
+    fn deliver(&mut self, sender: DataSender, at: Instant, (start, end): (u64, u64)) {
+        let stream = self.streams.stream(sender.flow);
+        let Some(segment) = stream.outstanding_at(start).filter(|segment| segment.end() <= end)
+        else {
+            return;
+        };
+        if !self.waits.is_long(segment.sent_at, at) {
             return;
         }
-        let behind = stream.segments_before(end).saturating_sub(stream.segments_before(held.end()));
-        self.add_wait(sending, (at, SeenAt::Both), held, (behind, end - held.end()));
+        let behind =
+            stream.segments_before(end).saturating_sub(stream.segments_before(segment.end()));
+        self.add_wait(sender, (at, SeenAt::Both), segment, (behind, end - segment.end()));
     }
 
     fn add_wait(
         &mut self,
-        Sending { slot, side, flow }: Sending,
+        DataSender { slot, side, flow }: DataSender,
         (ended_at, seen_at): (Instant, SeenAt),
-        held: Held,
+        segment: OutstandingSegment,
         (segments_behind, bytes_behind): (usize, u64),
     ) {
         // What was sent before the measured time belongs to nobody's latency.
-        if held.sent_at < self.collector.measured_from() {
+        if segment.sent_at < self.collector.measured_from() {
             return;
         }
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        if held.sent_at < self.rules.counted_from(connection.began) {
+        if segment.sent_at < self.rules.counted_from(connection.began) {
             return;
         }
         let group = usize::try_from(self.groups.of_flow(connection, side)).unwrap_or(usize::MAX);
@@ -190,7 +200,7 @@ impl Follower {
             ends: (connection.end(side), connection.end(side.other())),
             group,
             seen_at,
-            held,
+            segment,
             ended_at,
             segments_behind: u64::try_from(segments_behind).unwrap_or(u64::MAX),
             bytes_behind,

@@ -112,12 +112,12 @@ pub(crate) enum Phase {
 
 /// What a segment meant for the life of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Nothing,
+pub(crate) enum LifecycleEvent {
+    None,
     /// It is no part of the connection: a SYN with another number, which began nothing.
     Foreign,
     /// The opener sent its SYN again.
-    Retry,
+    SynRetry,
     Established,
     /// A reset, before or after the establishment.
     Aborted,
@@ -127,19 +127,19 @@ pub(crate) enum Turn {
 
 /// What the receiver of a reset makes of its number (RFC 5961 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ResetStanding {
+pub(crate) enum ResetVerdict {
     /// It is, or may be, what the receiver expects next: the connection is over.
-    Believed,
+    Accepted,
     /// It lies within the window: the receiver asks by a challenge ACK whether it is meant. Older systems
     /// believe it, and are not heard of again.
-    Doubted,
+    Challenged,
     /// It lies outside of the window, and is thrown away.
     Ignored,
 }
 
 /// What a side said in its SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Offer {
+pub(crate) struct SynRecord {
     pub(crate) sequence: SequenceNumber,
     pub(crate) acknowledgment: SequenceNumber,
     pub(crate) window: u16,
@@ -163,15 +163,15 @@ struct Fin {
 
 /// The life of one connection.
 #[derive(Debug, Clone)]
-pub(crate) struct Life {
+pub(crate) struct Lifecycle {
     pub(crate) phase: Phase,
     pub(crate) beginning: Beginning,
-    offers: [Option<Offer>; 2],
+    syn_records: [Option<SynRecord>; 2],
     fins: [Option<Fin>; 2],
     first_fin: Option<Side>,
     reset_by: Option<Side>,
     /// Sent a reset in the window, and nothing has shown yet whether it was believed.
-    doubted_reset_by: Option<Side>,
+    challenged_reset_by: Option<Side>,
     is_refused: bool,
     /// When the acknowledgment of the answer was seen.
     established_at: Option<Instant>,
@@ -186,7 +186,7 @@ const LONG_IDLE: Span = Span::from_secs(60);
 /// More than a window that is not scaled does not follow a SYN before an answer to it is seen.
 const MOST_UNSEEN: u32 = 1 << 16;
 
-impl Life {
+impl Lifecycle {
     pub(crate) fn new(first: &Segment) -> Self {
         let beginning = Beginning::of(first);
         let phase = match beginning {
@@ -196,11 +196,11 @@ impl Life {
         Self {
             phase,
             beginning,
-            offers: [None; 2],
+            syn_records: [None; 2],
             fins: [None; 2],
             first_fin: None,
             reset_by: None,
-            doubted_reset_by: None,
+            challenged_reset_by: None,
             is_refused: false,
             established_at: None,
             is_simultaneous: false,
@@ -208,14 +208,14 @@ impl Life {
     }
 
     /// What `side` said in its SYN.
-    pub(crate) const fn offer(&self, side: Side) -> Option<&Offer> {
-        self.offers[side.index()].as_ref()
+    pub(crate) const fn syn_of(&self, side: Side) -> Option<&SynRecord> {
+        self.syn_records[side.index()].as_ref()
     }
 
     /// The SYNs of both sides, the first of each, as far as streams look at them.
     pub(crate) fn syns(&self) -> Syns {
         let of = |side: Side| {
-            let offer = self.offer(side)?;
+            let offer = self.syn_of(side)?;
             let segment = Segment {
                 sequence: offer.sequence,
                 acknowledgment: offer.acknowledgment,
@@ -239,7 +239,7 @@ impl Life {
 
     /// Who ended it: the side of the first FIN, or of the reset.
     pub(crate) fn ended_by(&self) -> Option<Side> {
-        self.reset_by.or(self.doubted_reset_by).or(self.first_fin)
+        self.reset_by.or(self.challenged_reset_by).or(self.first_fin)
     }
 
     pub(crate) fn set_up(&self) -> SetUp {
@@ -247,7 +247,7 @@ impl Life {
             Beginning::Midway => SetUp::Unseen,
             _ if self.is_refused => SetUp::Refused,
             _ if self.established_at.is_some() => SetUp::Completed,
-            _ if self.offer(Side::Answerer).is_some() => SetUp::HalfOpen,
+            _ if self.syn_of(Side::Answerer).is_some() => SetUp::HalfOpen,
             _ => SetUp::Unanswered,
         }
     }
@@ -256,7 +256,7 @@ impl Life {
         if self.is_refused || matches!(self.set_up(), SetUp::Unanswered | SetUp::HalfOpen) {
             return Ending::NotEstablished;
         }
-        match (self.reset_by.or(self.doubted_reset_by), self.fins) {
+        match (self.reset_by.or(self.challenged_reset_by), self.fins) {
             (Some(_), _) => Ending::Reset,
             (None, [Some(_), Some(_)]) => Ending::Closed,
             (None, [None, None]) => Ending::Open,
@@ -265,19 +265,19 @@ impl Life {
     }
 
     /// Whether a SYN of `side` begins another connection on the same ports, whatever the answer.
-    pub(crate) fn is_reused_by(&self, side: Side, segment: &Segment) -> bool {
-        self.is_foreign(side, segment)
+    pub(crate) fn is_reopened_by(&self, side: Side, segment: &Segment) -> bool {
+        self.is_new_syn(side, segment)
             && match self.phase {
                 Phase::Closed => true,
                 // The other side's SYN crosses the first one, or the same side tries anew.
-                Phase::Opening => self.offer(side).is_some(),
+                Phase::Opening => self.syn_of(side).is_some(),
                 Phase::Open | Phase::Closing => self.fins[side.index()].is_some(),
             }
     }
 
     /// Whether a SYN of `side` may begin another connection on the same ports: that depends on its answer.
-    pub(crate) fn is_asked_by(&self, side: Side, segment: &Segment) -> bool {
-        self.is_foreign(side, segment) && matches!(self.phase, Phase::Open | Phase::Closing)
+    pub(crate) fn may_be_reopened_by(&self, side: Side, segment: &Segment) -> bool {
+        self.is_new_syn(side, segment) && matches!(self.phase, Phase::Open | Phase::Closing)
     }
 
     /// Whether a SYN without an answer is to be taken for the beginning of another connection, after so much
@@ -287,31 +287,31 @@ impl Life {
     }
 
     /// Whether a segment is a SYN that asks for a connection and is not the one which asked for this.
-    fn is_foreign(&self, side: Side, segment: &Segment) -> bool {
+    fn is_new_syn(&self, side: Side, segment: &Segment) -> bool {
         segment.flags.contains(Flags::SYN)
             && !segment.flags.intersects(Flags::ACK | Flags::RST)
-            && self.offer(side).is_none_or(|offer| offer.sequence != segment.sequence)
+            && self.syn_of(side).is_none_or(|offer| offer.sequence != segment.sequence)
     }
 
     /// Whether nothing has shown yet that a reset was believed or not.
-    pub(crate) const fn is_reset_doubted(&self) -> bool {
-        self.doubted_reset_by.is_some()
+    pub(crate) const fn is_reset_challenged(&self) -> bool {
+        self.challenged_reset_by.is_some()
     }
 
     /// What becomes of a reset by `side`, which has sent no data: its number is that behind its SYN, or its
     /// FIN. As much is allowed as a capture may have missed.
-    pub(crate) fn standing_without_data(&self, side: Side, segment: &Segment) -> ResetStanding {
-        let Some(offer) = self.offer(side) else { return ResetStanding::Believed };
+    pub(crate) fn reset_verdict_without_data(&self, side: Side, segment: &Segment) -> ResetVerdict {
+        let Some(offer) = self.syn_of(side) else { return ResetVerdict::Accepted };
         match segment.sequence.distance_from(offer.sequence) {
-            1..=MOST_UNSEEN => ResetStanding::Believed,
-            _ => ResetStanding::Ignored,
+            1..=MOST_UNSEEN => ResetVerdict::Accepted,
+            _ => ResetVerdict::Ignored,
         }
     }
 
     /// Whether a segment with payload lies before the first byte of the data: a keep-alive with a byte that
     /// means nothing (RFC 9293 §3.8.4).
     pub(crate) fn is_before_data(&self, side: Side, segment: &Segment) -> bool {
-        self.offer(side).is_some_and(|offer| {
+        self.syn_of(side).is_some_and(|offer| {
             offer.sequence == segment.sequence
                 && segment.payload_bytes == 1
                 && !segment.flags.contains(Flags::SYN)
@@ -324,60 +324,60 @@ impl Life {
         at: Instant,
         side: Side,
         segment: &Segment,
-        standing: ResetStanding,
-    ) -> Turn {
+        verdict: ResetVerdict,
+    ) -> LifecycleEvent {
         if segment.flags.contains(Flags::RST) {
-            return self.on_reset(side, segment, standing);
+            return self.on_reset(side, segment, verdict);
         }
         // Whoever goes on does not believe it, or did not send it.
-        self.doubted_reset_by = None;
+        self.challenged_reset_by = None;
         if segment.flags.contains(Flags::SYN) {
             return self.on_syn(at, side, segment);
         }
         match self.phase {
             Phase::Opening => self.on_third_way(at, side, segment),
             Phase::Open | Phase::Closing => self.on_closing(side, segment),
-            Phase::Closed => Turn::Nothing,
+            Phase::Closed => LifecycleEvent::None,
         }
     }
 
-    fn on_reset(&mut self, side: Side, segment: &Segment, standing: ResetStanding) -> Turn {
+    fn on_reset(&mut self, side: Side, segment: &Segment, verdict: ResetVerdict) -> LifecycleEvent {
         let is_opening = self.phase == Phase::Opening;
         let is_refusal =
-            is_opening && side == Side::Answerer && self.offer(Side::Answerer).is_none();
-        let standing = match self.phase {
-            Phase::Closed => ResetStanding::Ignored,
+            is_opening && side == Side::Answerer && self.syn_of(Side::Answerer).is_none();
+        let verdict = match self.phase {
+            Phase::Closed => ResetVerdict::Ignored,
             // What refuses a SYN says so by its number (RFC 9293 §3.10.7.3).
-            Phase::Opening if is_refusal && !self.answers_syn(segment) => ResetStanding::Ignored,
-            Phase::Opening => ResetStanding::Believed,
-            Phase::Open | Phase::Closing => standing,
+            Phase::Opening if is_refusal && !self.answers_syn(segment) => ResetVerdict::Ignored,
+            Phase::Opening => ResetVerdict::Accepted,
+            Phase::Open | Phase::Closing => verdict,
         };
-        match standing {
-            ResetStanding::Ignored => return Turn::Nothing,
-            ResetStanding::Doubted => {
-                self.doubted_reset_by = Some(side);
-                return Turn::Nothing;
+        match verdict {
+            ResetVerdict::Ignored => return LifecycleEvent::None,
+            ResetVerdict::Challenged => {
+                self.challenged_reset_by = Some(side);
+                return LifecycleEvent::None;
             }
-            ResetStanding::Believed => {}
+            ResetVerdict::Accepted => {}
         }
         self.is_refused = is_refusal;
         self.reset_by = Some(side);
-        self.doubted_reset_by = None;
+        self.challenged_reset_by = None;
         self.phase = Phase::Closed;
-        Turn::Aborted
+        LifecycleEvent::Aborted
     }
 
     /// Whether a segment of the answerer acknowledges the SYN, or data that came with it.
     fn answers_syn(&self, segment: &Segment) -> bool {
-        let Some(asked) = self.offer(Side::Opener) else { return true };
+        let Some(asked) = self.syn_of(Side::Opener) else { return true };
         let beyond = segment.acknowledgment.distance_from(asked.sequence);
         segment.flags.contains(Flags::ACK) && (1..=MOST_UNSEEN).contains(&beyond)
     }
 
-    fn on_syn(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+    fn on_syn(&mut self, at: Instant, side: Side, segment: &Segment) -> LifecycleEvent {
         let has_ack = segment.flags.contains(Flags::ACK);
-        let Some(offer) = &mut self.offers[side.index()] else {
-            self.offers[side.index()] = Some(Offer {
+        let Some(offer) = &mut self.syn_records[side.index()] else {
+            self.syn_records[side.index()] = Some(SynRecord {
                 sequence: segment.sequence,
                 acknowledgment: segment.acknowledgment,
                 window: segment.window,
@@ -388,10 +388,10 @@ impl Life {
                 times: 1,
             });
             self.is_simultaneous |= side == Side::Answerer && !has_ack;
-            return Turn::Nothing;
+            return LifecycleEvent::None;
         };
         if offer.sequence != segment.sequence {
-            return Turn::Nothing;
+            return LifecycleEvent::None;
         }
         if self.is_simultaneous && has_ack && !offer.flags.contains(Flags::ACK) {
             // It is the answer to the SYN that crossed (RFC 9293 §3.5, figure 8).
@@ -405,55 +405,55 @@ impl Life {
             // still took for open asks again (RFC 9293 §3.5.1, figure 10).
             (self.is_refused, self.reset_by, self.phase) = (false, None, Phase::Opening);
         }
-        if side == Side::Opener { Turn::Retry } else { Turn::Nothing }
+        if side == Side::Opener { LifecycleEvent::SynRetry } else { LifecycleEvent::None }
     }
 
-    fn on_crossed_answer(&mut self, at: Instant, side: Side) -> Turn {
+    fn on_crossed_answer(&mut self, at: Instant, side: Side) -> LifecycleEvent {
         if self.phase != Phase::Opening || side == Side::Opener {
-            return Turn::Nothing;
+            return LifecycleEvent::None;
         }
         self.establish(at)
     }
 
-    fn establish(&mut self, at: Instant) -> Turn {
+    fn establish(&mut self, at: Instant) -> LifecycleEvent {
         self.established_at = Some(at);
         self.phase = Phase::Open;
-        Turn::Established
+        LifecycleEvent::Established
     }
 
     /// What comes behind the SYNs: the acknowledgment of the answer, or, where the capture has not
     /// everything, what can only follow it.
-    fn on_third_way(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+    fn on_third_way(&mut self, at: Instant, side: Side, segment: &Segment) -> LifecycleEvent {
         if !segment.flags.contains(Flags::ACK) {
-            return Turn::Nothing;
+            return LifecycleEvent::None;
         }
-        let acknowledges = |offer: Option<&Offer>| {
+        let acknowledges = |offer: Option<&SynRecord>| {
             offer.is_none_or(|offer| segment.acknowledgment.is_after(offer.sequence))
         };
         let is_established = match side {
-            Side::Opener => acknowledges(self.offer(Side::Answerer)),
+            Side::Opener => acknowledges(self.syn_of(Side::Answerer)),
             // Only what was agreed upon lets the answerer speak without SYN, or its answer is on the way; or
             // it is about an older connection, of which its number tells (RFC 9293 §3.5.1).
             Side::Answerer => {
-                let is_about_this = |asked: &Offer| {
+                let is_about_this = |asked: &SynRecord| {
                     let beyond = segment.acknowledgment.distance_from(asked.sequence);
                     (1..=MOST_UNSEEN).contains(&beyond)
                 };
-                self.offer(Side::Answerer).is_none()
-                    && self.offer(Side::Opener).is_none_or(is_about_this)
+                self.syn_of(Side::Answerer).is_none()
+                    && self.syn_of(Side::Opener).is_none_or(is_about_this)
             }
         };
         if !is_established {
-            return Turn::Nothing;
+            return LifecycleEvent::None;
         }
-        let turn = self.establish(at);
+        let event = self.establish(at);
         self.on_closing(side, segment);
-        turn
+        event
     }
 
     /// What a segment that `side` sends means at the tap beside it, where this life is told by the other
     /// tap: whether it acknowledges the FIN of the other side.
-    pub(crate) fn finished_by(&self, side: Side, segment: &Segment) -> Turn {
+    pub(crate) fn finished_by(&self, side: Side, segment: &Segment) -> LifecycleEvent {
         let opposite = side.other();
         match self.fins[opposite.index()] {
             Some(fin)
@@ -461,13 +461,13 @@ impl Life {
                     && !segment.flags.contains(Flags::RST)
                     && segment.acknowledgment.is_at_or_after(fin.end) =>
             {
-                Turn::Finished(opposite)
+                LifecycleEvent::Finished(opposite)
             }
-            _ => Turn::Nothing,
+            _ => LifecycleEvent::None,
         }
     }
 
-    fn on_closing(&mut self, side: Side, segment: &Segment) -> Turn {
+    fn on_closing(&mut self, side: Side, segment: &Segment) -> LifecycleEvent {
         if segment.flags.contains(Flags::FIN) && self.fins[side.index()].is_none() {
             self.fins[side.index()] = Some(Fin { end: segment.end(), is_acknowledged: false });
             self.first_fin.get_or_insert(side);
@@ -482,11 +482,11 @@ impl Life {
             {
                 fin.is_acknowledged = true;
             }
-            _ => return Turn::Nothing,
+            _ => return LifecycleEvent::None,
         }
         if self.fins.iter().all(|fin| fin.is_some_and(|fin| fin.is_acknowledged)) {
             self.phase = Phase::Closed;
         }
-        Turn::Finished(opposite)
+        LifecycleEvent::Finished(opposite)
     }
 }

@@ -5,8 +5,8 @@
 //! where it stands. Memory: the connections that are open, and those that ended less than the linger ago.
 //!
 //! Modules: `ends` (addresses and ports), `directory` (the slot that they have), `slots` (places used again),
-//! `side` (what each side sent), `life` (set-up and end), `question` (a SYN on a connection that is open),
-//! `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
+//! `side` (what each side sent), `lifecycle` (set-up and end), `pending_syn` (a SYN on a connection that is open),
+//! `vantage` (which side a tap is near), `mapping` (what follows from that: the flows of a connection, and what a
 //! packet at a tap is to them), `record` (the row of a connection that is over), `setups` (summaries of set-ups),
 //! `part` (where a packet lies of which only a part counts),
 //! `columns`, `table` (all open connections), `names`.
@@ -21,9 +21,9 @@ mod vantage;
 
 pub use endpoints::Side;
 pub(crate) use endpoints::{Ends, addresses_of, flow_name};
-pub(crate) use lifecycle::{Beginning, Phase, ResetStanding, Turn};
-pub(crate) use pending_syn::{Answer, Held, Question};
-pub(crate) use table::{Connection, Connections, Hint, Patience};
+pub(crate) use lifecycle::{Beginning, LifecycleEvent, Phase, ResetVerdict};
+pub(crate) use pending_syn::{HeldPacket, PendingSyn, SynVerdict};
+pub(crate) use table::{Connection, Connections, SlotHint, Timeouts};
 pub(crate) use tables::{Record, SetUps, TABLES, connections_table, count_setup, setup_tables};
 pub use vantage::Vantage;
-pub(crate) use vantage::{Part, Place, Wiring, place_of};
+pub(crate) use vantage::{CountedPart, TapMapping, TapPosition, position_from_handshake};

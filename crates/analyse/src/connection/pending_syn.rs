@@ -7,7 +7,7 @@
 //! Memory: [`MOST_HELD`] packets for each connection on which a SYN waits for its answer.
 
 use super::endpoints::Side;
-use super::lifecycle::Turn;
+use super::lifecycle::LifecycleEvent;
 use fairwind_capture::Packet;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -17,72 +17,72 @@ const MOST_HELD: usize = 8;
 
 /// A packet that is held back.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct HeldPacket {
     pub(crate) tap: usize,
     pub(crate) at: Instant,
     pub(crate) side: Side,
-    pub(crate) turn: Turn,
+    pub(crate) event: LifecycleEvent,
     pub(crate) packet: Packet,
 }
 
 /// A SYN that waits for its answer.
 #[derive(Debug)]
-pub(crate) struct Question {
-    asked_by: Side,
+pub(crate) struct PendingSyn {
+    sender: Side,
     sequence: SequenceNumber,
     /// Without an answer it begins a connection: nothing was heard of the old one for long.
-    is_likely: bool,
+    is_new_connection: bool,
     /// As it passed, each time.
-    held: Vec<Held>,
+    held_packets: Vec<HeldPacket>,
 }
 
 /// What a packet of the connection says of the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum SynVerdict {
     /// Nothing.
-    None,
+    Undecided,
     /// There is a new connection, or there was to be one and it is refused.
-    Anew,
+    NewConnection,
     /// The old connection goes on.
     Dismissed,
 }
 
-impl Question {
-    pub(crate) fn new(held: Held, is_likely: bool) -> Self {
-        let (asked_by, sequence) = (held.side, held.packet.segment.sequence);
-        Self { asked_by, sequence, is_likely, held: vec![held] }
+impl PendingSyn {
+    pub(crate) fn new(held: HeldPacket, is_new_connection: bool) -> Self {
+        let (sender, sequence) = (held.side, held.packet.segment.sequence);
+        Self { sender, sequence, is_new_connection, held_packets: vec![held] }
     }
 
     /// Whether a SYN asks the same once more.
-    pub(crate) fn is_same(&self, side: Side, segment: &Segment) -> bool {
-        side == self.asked_by && segment.sequence == self.sequence
+    pub(crate) fn matches_syn(&self, side: Side, segment: &Segment) -> bool {
+        side == self.sender && segment.sequence == self.sequence
     }
 
     /// It is asked once more; gives whether that is enough to believe that it is meant.
-    pub(crate) fn repeat(&mut self, held: Held) -> bool {
-        self.held.push(held);
-        self.is_likely |= self.held.len() >= MOST_HELD;
-        self.held.len() >= MOST_HELD
+    pub(crate) fn add_repeat(&mut self, held: HeldPacket) -> bool {
+        self.held_packets.push(held);
+        self.is_new_connection |= self.held_packets.len() >= MOST_HELD;
+        self.held_packets.len() >= MOST_HELD
     }
 
     /// What a packet that is no such SYN says of it.
-    pub(crate) fn answered_by(&mut self, side: Side, segment: &Segment) -> Answer {
+    pub(crate) fn on_packet(&mut self, side: Side, segment: &Segment) -> SynVerdict {
         let flags = segment.flags;
-        if side == self.asked_by {
+        if side == self.sender {
             // Whoever goes on with the old connection, or resets it, has asked for no other.
-            return Answer::Dismissed;
+            return SynVerdict::Dismissed;
         }
         let is_meant = flags.contains(Flags::ACK) && segment.acknowledgment == self.sequence + 1;
         if flags.intersects(Flags::SYN | Flags::RST) {
-            return if is_meant { Answer::Anew } else { Answer::None };
+            return if is_meant { SynVerdict::NewConnection } else { SynVerdict::Undecided };
         }
         // A challenge, or what was on its way. It stays a question: the one who asked may yet reset.
-        self.is_likely = false;
-        Answer::None
+        self.is_new_connection = false;
+        SynVerdict::Undecided
     }
 
     /// What was held back, and whether it begins a connection though nobody has answered.
-    pub(crate) fn settle(self) -> (Vec<Held>, bool) {
-        (self.held, self.is_likely)
+    pub(crate) fn into_packets(self) -> (Vec<HeldPacket>, bool) {
+        (self.held_packets, self.is_new_connection)
     }
 }

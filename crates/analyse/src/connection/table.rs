@@ -2,10 +2,10 @@
 
 use super::directory::{Directory, NO_SLOT, Slots};
 use super::endpoints::{Ends, Sent, Side, flow_name};
-use super::lifecycle::{Life, Phase, ResetStanding, Syns, Turn};
-use super::pending_syn::{Held, Question};
+use super::lifecycle::{Lifecycle, LifecycleEvent, Phase, ResetVerdict, Syns};
+use super::pending_syn::{HeldPacket, PendingSyn};
 use super::tables::{Record, SetUpTimes};
-use super::vantage::{Part, Place, Wiring};
+use super::vantage::{CountedPart, TapMapping, TapPosition};
 use fairwind_capture::Packet;
 use fairwind_measure::{ConnectionFlows, EarlyPackets};
 use fairwind_units::{Instant, Span};
@@ -20,7 +20,7 @@ const MOST_STALE: usize = 1000;
 
 /// How long a connection may be silent before it is forgotten.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// After its end, for stragglers.
     pub(crate) linger: Span,
     /// While it is being set up, and while one side has ended.
@@ -33,12 +33,12 @@ pub(crate) struct Patience {
 ///
 /// In this order in memory: what every packet needs, what few do. With thousands of connections each line of
 /// memory is waited for, so whether a slot has a connection is to be told by the first one: by the first of the
-/// fields that have most values to spare, which is `looked_at`.
+/// fields that have most values to spare, which is `due_at`.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Connection {
     /// How its packets are measured, once the place of the tap is known.
-    pub(crate) wiring: Option<Wiring>,
+    pub(crate) mapping: Option<TapMapping>,
     opener_is_low: bool,
     /// Whether its phase is [`Phase::Open`] and nothing is in doubt, said here again since it is asked for each
     /// packet.
@@ -49,12 +49,12 @@ pub(crate) struct Connection {
     pub(crate) early_window: Option<u16>,
     pub(crate) last: Instant,
     /// When it is looked at whether it is to be forgotten.
-    looked_at: Option<Instant>,
+    due_at: Option<Instant>,
     pub(crate) longest_silence: Span,
     pub(crate) began: Instant,
     /// What each side sent, as counted at each tap.
     sent: [[Sent; 2]; 2],
-    pub(crate) life: Life,
+    pub(crate) lifecycle: Lifecycle,
     pub(crate) ends: Ends,
     pub(crate) number: u64,
     pub(crate) is_guessed: bool,
@@ -63,18 +63,18 @@ pub(crate) struct Connection {
     /// The tap that saw it first; there its life is followed.
     pub(crate) first_tap: usize,
     /// What is to be attributed anew if data goes both ways.
-    pub(crate) early: Early,
+    pub(crate) early: BeforeAnswers,
     /// Its packets so far, while it is not known how they are measured.
-    pub(crate) held: Vec<Held>,
+    pub(crate) held_packets: Vec<HeldPacket>,
     /// Where its last packet lay, where only a part of each connection counts.
-    pub(crate) part: Part,
+    pub(crate) part: CountedPart,
     /// A SYN that may begin another connection on its ports.
-    pub(crate) question: Option<Box<Question>>,
+    pub(crate) pending_syn: Option<Box<PendingSyn>>,
 }
 
 /// What was seen before the first data of the answerer, and belongs to that once there is some.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Early {
+pub(crate) struct BeforeAnswers {
     pub(crate) packets: EarlyPackets,
     /// When the first SYN-ACK left the tap near the answerer, where another tap was the first.
     pub(crate) answered_at: Option<Instant>,
@@ -84,7 +84,7 @@ pub(crate) struct Early {
     pub(crate) acknowledged_at: Option<Instant>,
 }
 
-impl Early {
+impl BeforeAnswers {
     /// Counts a packet that `side` has sent, where it left it or where it arrived.
     #[inline]
     pub(crate) fn count(&mut self, leaves: bool, side: Side, packet: &Packet) {
@@ -111,13 +111,13 @@ impl Connection {
     /// Whether a packet that is no SYN, FIN or RST is only to be counted and measured.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.is_open && self.wiring.is_some()
+        self.is_open && self.mapping.is_some()
     }
 
     /// Its flows, once they are known.
     #[inline]
     pub(crate) fn flows(&self) -> Option<ConnectionFlows> {
-        self.wiring.as_ref().map(|wiring| wiring.flows)
+        self.mapping.as_ref().map(|mapping| mapping.flows)
     }
 
     /// Reads what a packet that the lower or the other end sent changes in it, for whoever calls it in advance.
@@ -128,35 +128,35 @@ impl Connection {
     }
 
     /// A packet passes that may change its life.
-    pub(crate) fn on_turning(
+    pub(crate) fn on_lifecycle_packet(
         &mut self,
         at: Instant,
         side: Side,
         segment: &Segment,
-        standing: ResetStanding,
-    ) -> Turn {
-        let turn = self.life.on_segment(at, side, segment, standing);
-        self.note_openness();
-        turn
+        verdict: ResetVerdict,
+    ) -> LifecycleEvent {
+        let event = self.lifecycle.on_segment(at, side, segment, verdict);
+        self.update_is_open();
+        event
     }
 
     /// A SYN asks for another connection on its ports.
-    pub(crate) fn ask(&mut self, question: Question) {
-        self.question = Some(Box::new(question));
-        self.note_openness();
+    pub(crate) fn hold_syn(&mut self, pending_syn: PendingSyn) {
+        self.pending_syn = Some(Box::new(pending_syn));
+        self.update_is_open();
     }
 
     /// The question is answered.
-    pub(crate) fn take_question(&mut self) -> Option<Question> {
-        let question = self.question.take().map(|question| *question);
-        self.note_openness();
-        question
+    pub(crate) fn take_pending_syn(&mut self) -> Option<PendingSyn> {
+        let pending_syn = self.pending_syn.take().map(|pending_syn| *pending_syn);
+        self.update_is_open();
+        pending_syn
     }
 
-    fn note_openness(&mut self) {
-        self.is_open = self.life.phase == Phase::Open
-            && self.question.is_none()
-            && !self.life.is_reset_doubted();
+    fn update_is_open(&mut self) {
+        self.is_open = self.lifecycle.phase == Phase::Open
+            && self.pending_syn.is_none()
+            && !self.lifecycle.is_reset_challenged();
     }
 
     /// Address and port of `side`.
@@ -176,7 +176,7 @@ impl Connection {
     }
 
     /// The answer to SYN leaves the tap near the answerer, where another tap was the first.
-    pub(crate) fn note_answer(&mut self, at: Instant) {
+    pub(crate) fn on_syn_ack_left(&mut self, at: Instant) {
         self.early.answered_at.get_or_insert(at);
         self.early.answers = self.early.answers.saturating_add(1);
         self.awaits_acknowledgment = self.early.acknowledged_at.is_none();
@@ -184,7 +184,7 @@ impl Connection {
 
     /// A packet of the opener passes the tap that will tell of the answerer's data, of which there is none.
     #[inline]
-    pub(crate) fn note_early(&mut self, at: Instant, segment: &Segment) {
+    pub(crate) fn on_opener_packet(&mut self, at: Instant, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
             return;
         }
@@ -197,20 +197,20 @@ impl Connection {
 
     /// Whether a packet of `side` brings data of the answerer.
     #[inline]
-    pub(crate) fn is_first_answer(&self, side: Side, segment: &Segment) -> bool {
+    pub(crate) fn is_first_answer_data(&self, side: Side, segment: &Segment) -> bool {
         side == Side::Answerer
             && segment.payload_bytes > 0
-            && !self.life.is_before_data(side, segment)
+            && !self.lifecycle.is_before_data(side, segment)
     }
 
     /// The SYNs as they passed the tap that tells of the answerer's data, which is the one that saw the
     /// connection first or the other one; and when the answer was acknowledged there, if it was sent once.
     pub(crate) fn set_up_at(&self, is_first_tap: bool) -> (Syns, Option<Instant>) {
-        let mut syns = self.life.syns();
+        let mut syns = self.lifecycle.syns();
         if is_first_tap {
             let was_sent_once =
-                self.life.offer(Side::Answerer).is_some_and(|offer| offer.times == 1);
-            return (syns, self.life.established_at().filter(|_| was_sent_once));
+                self.lifecycle.syn_of(Side::Answerer).is_some_and(|offer| offer.times == 1);
+            return (syns, self.lifecycle.established_at().filter(|_| was_sent_once));
         }
         for (_, (at, _)) in syns.iter_mut().filter(|(side, _)| *side == Side::Answerer) {
             *at = self.early.answered_at.unwrap_or(*at);
@@ -220,7 +220,8 @@ impl Connection {
 
     /// What is to be told of it when it is over, or so far.
     pub(crate) fn record(&self) -> Record {
-        let retries = |side| self.life.offer(side).map_or(0, |offer| offer.times.saturating_sub(1));
+        let retries =
+            |side| self.lifecycle.syn_of(side).map_or(0, |offer| offer.times.saturating_sub(1));
         Record {
             number: self.number,
             opener: self.end(Side::Opener),
@@ -230,16 +231,17 @@ impl Connection {
             began: self.began,
             last: self.last,
             longest_silence: self.longest_silence,
-            place: self.wiring.map_or(Place::Unknown(Side::Opener), |wiring| wiring.place),
+            place: self.mapping.map_or(TapPosition::Unknown(Side::Opener), |mapping| mapping.place),
             taps: self.taps(),
-            times: SetUpTimes::of(&self.life),
-            beginning: self.life.beginning,
-            set_up: self.life.set_up(),
-            ending: self.life.ending(),
-            ended_by: self.life.ended_by(),
-            is_simultaneous: self.life.is_simultaneous(),
+            times: SetUpTimes::of(&self.lifecycle),
+            beginning: self.lifecycle.beginning,
+            set_up: self.lifecycle.set_up(),
+            ending: self.lifecycle.ending(),
+            ended_by: self.lifecycle.ended_by(),
+            is_simultaneous: self.lifecycle.is_simultaneous(),
             sent: self.sent_by_sides(),
-            offers: [Side::Opener, Side::Answerer].map(|side| self.life.offer(side).copied()),
+            syn_records: [Side::Opener, Side::Answerer]
+                .map(|side| self.lifecycle.syn_of(side).copied()),
             retries: [Side::Opener, Side::Answerer].map(retries),
         }
     }
@@ -267,7 +269,8 @@ impl Connection {
     /// What each side sent: as it left, where some tap saw that, else as it passed or arrived.
     fn sent_by_sides(&self) -> [Sent; 2] {
         [Side::Opener, Side::Answerer].map(|side| {
-            let leaves = |tap: &usize| self.wiring.is_some_and(|wiring| wiring.leaves(*tap, side));
+            let leaves =
+                |tap: &usize| self.mapping.is_some_and(|mapping| mapping.leaves(*tap, side));
             let has_seen = |tap: &usize| self.sent[*tap].iter().any(|sent| sent.packets > 0);
             let tap = [0, 1].into_iter().filter(has_seen).max_by_key(leaves).unwrap_or(0);
             self.sent[tap][side.index()]
@@ -275,20 +278,20 @@ impl Connection {
     }
 
     /// When it is to be forgotten if nothing more comes; `None`: not at all.
-    fn due(&self, patience: &Patience) -> Option<Instant> {
-        let patience = match self.life.phase {
-            Phase::Closed => Some(patience.linger),
-            Phase::Opening | Phase::Closing => Some(patience.half_open),
-            Phase::Open => patience.idle,
+    fn due(&self, timeouts: &Timeouts) -> Option<Instant> {
+        let timeouts = match self.lifecycle.phase {
+            Phase::Closed => Some(timeouts.linger),
+            Phase::Opening | Phase::Closing => Some(timeouts.half_open),
+            Phase::Open => timeouts.idle,
         }?;
-        Some(self.last + patience)
+        Some(self.last + timeouts)
     }
 }
 
 /// Where the connection of a packet was found, and which end sent it. It holds until a connection is added or
 /// forgotten.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Hint {
+pub(crate) struct SlotHint {
     changes: u64,
     /// The connection's slot, or one that there is not.
     pub(crate) slot: u32,
@@ -296,7 +299,7 @@ pub(crate) struct Hint {
     pub(crate) low_sent: bool,
 }
 
-impl Hint {
+impl SlotHint {
     /// Nothing was looked for.
     pub(crate) const NONE: Self = Self { changes: u64::MAX, slot: NO_SLOT, low_sent: false };
 }
@@ -310,20 +313,20 @@ pub(crate) struct Connections {
     /// connection one entry counts; one that has become earlier leaves another behind.
     due: BinaryHeap<Reverse<(Instant, u64, u32)>>,
     next_due: Instant,
-    patience: Patience,
+    timeouts: Timeouts,
     began: u64,
     /// How often a connection was added or forgotten.
     changes: u64,
 }
 
 impl Connections {
-    pub(crate) fn new(patience: Patience) -> Self {
+    pub(crate) fn new(timeouts: Timeouts) -> Self {
         Self {
             directory: Directory::new(),
             slots: Slots::new(),
             due: BinaryHeap::new(),
             next_due: Instant::MAX,
-            patience,
+            timeouts,
             began: 0,
             changes: 0,
         }
@@ -331,15 +334,15 @@ impl Connections {
 
     /// Where the connection of `packet` is now.
     #[inline]
-    pub(crate) fn hint(&self, packet: &Packet) -> Hint {
+    pub(crate) fn hint(&self, packet: &Packet) -> SlotHint {
         let (ends, low_sent) = Ends::of(packet);
         let slot = self.directory.find(&ends);
-        Hint { changes: self.changes, slot, low_sent }
+        SlotHint { changes: self.changes, slot, low_sent }
     }
 
     /// Where the connection of `packet` is now, if the hint is right without another search.
     #[inline]
-    pub(crate) fn verified(&self, hint: Hint, packet: &Packet) -> Hint {
+    pub(crate) fn verified(&self, hint: SlotHint, packet: &Packet) -> SlotHint {
         if hint.changes == self.changes { hint } else { self.hint(packet) }
     }
 
@@ -367,28 +370,28 @@ impl Connections {
         } else {
             segment.source_port >= segment.destination_port
         };
-        let life = Life::new(segment);
+        let lifecycle = Lifecycle::new(segment);
         let connection = Connection {
-            wiring: None,
-            is_open: life.phase == Phase::Open,
+            mapping: None,
+            is_open: lifecycle.phase == Phase::Open,
             awaits_acknowledgment: false,
             early_window: None,
             opener_is_low: sender_opened == low_sent,
             last: at,
             longest_silence: Span::ZERO,
             sent: [[Sent::default(); 2]; 2],
-            life,
+            lifecycle,
             ends,
             number: self.began,
             began: at,
             is_guessed: !is_syn,
             group,
             first_tap: tap,
-            early: Early::default(),
-            held: Vec::new(),
-            part: Part::default(),
-            question: None,
-            looked_at: None,
+            early: BeforeAnswers::default(),
+            held_packets: Vec::new(),
+            part: CountedPart::default(),
+            pending_syn: None,
+            due_at: None,
         };
         self.began += 1;
         self.changes += 1;
@@ -402,10 +405,10 @@ impl Connections {
     /// has changed.
     pub(crate) fn schedule(&mut self, slot: u32) {
         let Some(connection) = self.slots.get_mut(slot) else { return };
-        let Some(due) = connection.due(&self.patience) else { return };
+        let Some(due) = connection.due(&self.timeouts) else { return };
         // What is looked at before that is put off then.
-        if connection.looked_at.is_none_or(|looked_at| due < looked_at) {
-            connection.looked_at = Some(due);
+        if connection.due_at.is_none_or(|due_at| due < due_at) {
+            connection.due_at = Some(due);
             self.due.push(Reverse((due, connection.number, slot)));
             self.next_due = self.next_due.min(due);
         }
@@ -425,11 +428,10 @@ impl Connections {
                 return None;
             }
             self.due.pop();
-            let counts =
-                |open: &&mut Connection| open.number == number && open.looked_at == Some(due);
+            let counts = |open: &&mut Connection| open.number == number && open.due_at == Some(due);
             let Some(connection) = self.slots.get_mut(slot).filter(counts) else { continue };
-            connection.looked_at = connection.due(&self.patience);
-            match connection.looked_at {
+            connection.due_at = connection.due(&self.timeouts);
+            match connection.due_at {
                 Some(due) if due <= now => return Some(slot),
                 Some(due) => self.due.push(Reverse((due, number, slot))),
                 None => {}
@@ -490,9 +492,9 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_refused_and_asked_again_for_ever_takes_no_more_and_more_room() {
-        let patience =
-            Patience { linger: Span::from_secs(2), half_open: Span::from_secs(130), idle: None };
-        let mut connections = Connections::new(patience);
+        let timeouts =
+            Timeouts { linger: Span::from_secs(2), half_open: Span::from_secs(130), idle: None };
+        let mut connections = Connections::new(timeouts);
         let mut packet = Packet::EMPTY;
         packet.segment.flags = Flags::SYN;
         let slot = connections.begin(0, Instant::ZERO, &packet, 0);
@@ -505,7 +507,7 @@ mod tests {
                 if step % 2 == 0 { (Side::Opener, &packet) } else { (Side::Answerer, &reset) };
             let connection = connections.get_mut(slot).expect("it is open");
             connection.count(0, at, side, packet);
-            connection.life.on_segment(at, side, &packet.segment, ResetStanding::Believed);
+            connection.lifecycle.on_segment(at, side, &packet.segment, ResetVerdict::Accepted);
             connections.schedule(slot);
         }
         assert!(connections.due.len() <= 2, "{} entries", connections.due.len());

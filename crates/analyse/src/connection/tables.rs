@@ -1,8 +1,8 @@
 //! Tables about connections: `connections`, `setups` and `setup_retries`, with their columns.
 
 use super::endpoints::{Sent, Side, push_end, push_flags, push_flow};
-use super::lifecycle::{Beginning, Ending, Life, Offer, SetUp};
-use super::vantage::Place;
+use super::lifecycle::{Beginning, Ending, Lifecycle, SetUp, SynRecord};
+use super::vantage::TapPosition;
 use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition, Times};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -130,7 +130,7 @@ pub(crate) struct Record {
     pub(crate) began: Instant,
     pub(crate) last: Instant,
     pub(crate) longest_silence: Span,
-    pub(crate) place: Place,
+    pub(crate) place: TapPosition,
     pub(crate) taps: &'static str,
     pub(crate) times: SetUpTimes,
     pub(crate) beginning: Beginning,
@@ -139,7 +139,7 @@ pub(crate) struct Record {
     pub(crate) ended_by: Option<Side>,
     pub(crate) is_simultaneous: bool,
     pub(crate) sent: [Sent; 2],
-    pub(crate) offers: [Option<Offer>; 2],
+    pub(crate) syn_records: [Option<SynRecord>; 2],
     /// SYNs of each side beyond its first.
     pub(crate) retries: [u32; 2],
 }
@@ -156,10 +156,10 @@ pub(crate) struct SetUpTimes {
 }
 
 impl SetUpTimes {
-    pub(crate) fn of(life: &Life) -> Self {
-        let asked = life.offer(Side::Opener);
-        let answered = life.offer(Side::Answerer);
-        let acknowledged = life.established_at();
+    pub(crate) fn of(lifecycle: &Lifecycle) -> Self {
+        let asked = lifecycle.syn_of(Side::Opener);
+        let answered = lifecycle.syn_of(Side::Answerer);
+        let acknowledged = lifecycle.established_at();
         let between = |from: Option<Instant>, to: Option<Instant>| {
             let (from, to) = (from?, to?);
             (to >= from).then(|| to.saturating_since(from))
@@ -187,8 +187,8 @@ impl Record {
         &self.sent[side.index()]
     }
 
-    fn offer(&self, side: Side) -> Option<&Offer> {
-        self.offers[side.index()].as_ref()
+    fn syn_of(&self, side: Side) -> Option<&SynRecord> {
+        self.syn_records[side.index()].as_ref()
     }
 
     fn retries(&self, side: Side) -> u64 {
@@ -196,9 +196,9 @@ impl Record {
     }
 }
 
-/// Whether `offer` asks for, or agrees to, explicit congestion notification (RFC 3168 §6.1.1, RFC 9768
+/// Whether `syn_of` asks for, or agrees to, explicit congestion notification (RFC 3168 §6.1.1, RFC 9768
 /// §3.1).
-fn has_ecn(offer: &Offer) -> bool {
+fn has_ecn(offer: &SynRecord) -> bool {
     offer.flags.intersects(Flags::ECE | Flags::CWR | Flags::AE)
 }
 
@@ -252,15 +252,15 @@ fn with_side(table: TableBuilder<'_, Record>, side: Side) -> TableBuilder<'_, Re
             let sent = row.sent(side);
             (sent.packets > 0).then(|| u64::from(sent.hop_limit))
         })
-        .with(&name("mss_bytes"), |row| row.offer(side)?.options.mss.map(u64::from))
-        .with(&name("window_scale"), |row| row.offer(side)?.options.window_scale.map(u64::from))
+        .with(&name("mss_bytes"), |row| row.syn_of(side)?.options.mss.map(u64::from))
+        .with(&name("window_scale"), |row| row.syn_of(side)?.options.window_scale.map(u64::from))
         .with(&name("sack_permitted"), |row| {
-            row.offer(side).map(|offer| u64::from(offer.options.sack_permitted))
+            row.syn_of(side).map(|offer| u64::from(offer.options.sack_permitted))
         })
         .with(&name("timestamps"), |row| {
-            row.offer(side).map(|offer| u64::from(offer.options.timestamps.is_some()))
+            row.syn_of(side).map(|offer| u64::from(offer.options.timestamps.is_some()))
         })
-        .with(&name("ecn"), |row| row.offer(side).map(|offer| u64::from(has_ecn(offer))))
+        .with(&name("ecn"), |row| row.syn_of(side).map(|offer| u64::from(has_ecn(offer))))
 }
 
 /// Repetitions above this are counted with it.

@@ -4,7 +4,7 @@
 //! SYN-ACK is the round trip from the tap to the answerer, the time from there to the ACK the round trip to the opener.
 
 use super::endpoints::Side;
-use super::lifecycle::Life;
+use super::lifecycle::Lifecycle;
 use crate::one_way::FlowPairId;
 use crate::trace::TraceId;
 use fairwind_measure::ConnectionFlows;
@@ -28,7 +28,7 @@ pub enum Vantage {
 
 /// Where a tap was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum TapPosition {
     /// Near this side.
     Near(Side),
     /// On the way, far from both; taken as near to the side that is not so far.
@@ -39,7 +39,7 @@ pub(crate) enum Place {
     Given(Side),
 }
 
-impl Place {
+impl TapPosition {
     /// The side whose packets count as sent here, while those of the other side arrive here.
     pub(crate) const fn side(self) -> Side {
         match self {
@@ -68,45 +68,45 @@ const NEAR_RATIO: u64 = 4;
 const NO_WAY: Span = Span::from_micros(100);
 
 /// Where the tap is, from the times of the set-up; `None` where they do not tell.
-pub(crate) fn place_of(life: &Life) -> Option<Place> {
-    let asked = life.offer(Side::Opener)?;
-    let answered = life.offer(Side::Answerer)?;
+pub(crate) fn position_from_handshake(lifecycle: &Lifecycle) -> Option<TapPosition> {
+    let asked = lifecycle.syn_of(Side::Opener)?;
+    let answered = lifecycle.syn_of(Side::Answerer)?;
     // What was sent several times does not tell which copy was answered.
-    if asked.times > 1 || answered.times > 1 || life.is_simultaneous() {
+    if asked.times > 1 || answered.times > 1 || lifecycle.is_simultaneous() {
         return None;
     }
     let to_answerer = answered.first_at.saturating_since(asked.first_at);
-    let to_opener = life.established_at()?.saturating_since(answered.first_at);
+    let to_opener = lifecycle.established_at()?.saturating_since(answered.first_at);
     if to_answerer.max(to_opener) < NO_WAY {
         return None;
     }
     Some(if to_opener.saturating_mul(NEAR_RATIO) <= to_answerer {
-        Place::Near(Side::Opener)
+        TapPosition::Near(Side::Opener)
     } else if to_answerer.saturating_mul(NEAR_RATIO) <= to_opener {
-        Place::Near(Side::Answerer)
+        TapPosition::Near(Side::Answerer)
     } else if to_opener <= to_answerer {
-        Place::Between(Side::Opener)
+        TapPosition::Between(Side::Opener)
     } else {
-        Place::Between(Side::Answerer)
+        TapPosition::Between(Side::Answerer)
     })
 }
 
 /// The flows of a connection, and where the taps are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wiring {
+pub(crate) struct TapMapping {
     /// The connection's flows.
     pub(crate) flows: ConnectionFlows,
     /// The side that the tap, or the first of two taps, is near.
-    pub(crate) place: Place,
+    pub(crate) place: TapPosition,
     /// The side that each tap is near: what it sends leaves there, what the other sends arrives.
     pub(crate) near: [Side; 2],
     /// What follows it from one tap to the other, where there are two.
-    pub(crate) crossing: Option<FlowPairId>,
+    pub(crate) pair: Option<FlowPairId>,
     /// The traces of its flows, if it is drawn.
     pub(crate) trace: Option<TraceId>,
 }
 
-impl Wiring {
+impl TapMapping {
     /// Whether a packet that `side` sent has just left it at this tap, rather than come from afar.
     #[inline]
     pub(crate) fn leaves(&self, tap: usize, side: Side) -> bool {
@@ -116,12 +116,12 @@ impl Wiring {
 
 /// Before the part that counts, in it, or behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Part {
+pub(crate) enum CountedPart {
     /// The connection is too young.
     Before,
     /// It counts.
     #[default]
     Within,
     /// The connection is too old.
-    Behind,
+    After,
 }

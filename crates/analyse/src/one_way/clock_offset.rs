@@ -26,12 +26,12 @@ const ENOUGH: u64 = 5_000;
 const FEWEST: u64 = 500;
 
 /// Who sends to whom.
-type Ends = (Addresses, u16, u16);
+type FlowKey = (Addresses, u16, u16);
 
 /// What a packet has that no hop changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Likeness {
-    ends: Ends,
+struct Fingerprint {
+    ends: FlowKey,
     sequence: u32,
     acknowledgment: u32,
     flags: u16,
@@ -42,7 +42,7 @@ struct Likeness {
     first_block: Option<(u32, u32)>,
 }
 
-impl Likeness {
+impl Fingerprint {
     fn of(packet: &Packet) -> Self {
         let segment: &Segment = &packet.segment;
         let numbers = |one: SequenceNumber, two: SequenceNumber| (one.get(), two.get());
@@ -63,7 +63,7 @@ impl Likeness {
     }
 }
 
-impl Likeness {
+impl Fingerprint {
     /// A number by which packets are sampled: any part of all numbers has the same part of all packets.
     fn rank(packet: &Packet) -> u64 {
         let segment = &packet.segment;
@@ -84,8 +84,8 @@ enum Sighting {
 
 /// The differences of one direction of one connection.
 #[derive(Debug, Clone, Copy)]
-struct Differences {
-    ends: Ends,
+struct DelayBounds {
+    ends: FlowKey,
     smallest: i64,
     largest: i64,
 }
@@ -118,7 +118,7 @@ impl ClockOffset {
 #[derive(Debug, Clone, Default)]
 pub struct DepartureTaps {
     /// Whether at the sender's.
-    departs_at_sender: HashMap<Ends, bool>,
+    departs_at_sender: HashMap<FlowKey, bool>,
 }
 
 impl DepartureTaps {
@@ -134,11 +134,11 @@ impl DepartureTaps {
 #[derive(Debug, Clone, Default)]
 pub struct ClockOffsetEstimator {
     /// Each with its rank.
-    sightings: HashMap<Likeness, (u64, Sighting)>,
+    sightings: HashMap<Fingerprint, (u64, Sighting)>,
     /// How often the sample was halved.
     halvings: u32,
-    directions: Vec<Differences>,
-    places: HashMap<Ends, usize>,
+    directions: Vec<DelayBounds>,
+    offsets: HashMap<FlowKey, usize>,
     found: u64,
 }
 
@@ -165,7 +165,7 @@ impl ClockOffsetEstimator {
 
     #[inline]
     fn see(&mut self, packet: &Packet, is_sender: bool) {
-        let rank = Likeness::rank(packet);
+        let rank = Fingerprint::rank(packet);
         if rank <= u64::MAX.checked_shr(self.halvings).unwrap_or(0) {
             self.compare_with_others(packet, rank, is_sender);
         }
@@ -174,7 +174,7 @@ impl ClockOffsetEstimator {
     fn compare_with_others(&mut self, packet: &Packet, rank: u64, is_sender: bool) {
         let mine =
             if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
-        let pair = match self.sightings.entry(Likeness::of(packet)) {
+        let pair = match self.sightings.entry(Fingerprint::of(packet)) {
             Entry::Vacant(entry) => {
                 entry.insert((rank, mine));
                 if self.sightings.len() > MOST {
@@ -192,13 +192,13 @@ impl ClockOffsetEstimator {
         self.found += 1;
         let difference = signed_since(received, sent);
         let ends = (packet.addresses, packet.segment.source_port, packet.segment.destination_port);
-        let place = *self.places.entry(ends).or_insert(self.directions.len());
+        let place = *self.offsets.entry(ends).or_insert(self.directions.len());
         match self.directions.get_mut(place) {
             Some(known) => {
                 known.smallest = known.smallest.min(difference);
                 known.largest = known.largest.max(difference);
             }
-            None => self.directions.push(Differences {
+            None => self.directions.push(DelayBounds {
                 ends,
                 smallest: difference,
                 largest: difference,
@@ -217,21 +217,21 @@ impl ClockOffsetEstimator {
 
     /// How the differences of a direction compare with those of the opposite one, where that was found, too:
     /// delays are added on the way to the receiver's tap and taken off on the way back.
-    fn compare(&self, direction: &Differences) -> Option<Ordering> {
+    fn compare(&self, direction: &DelayBounds) -> Option<Ordering> {
         let (addresses, source, destination) = direction.ends;
         let opposite = (addresses.reversed(), destination, source);
-        let opposite = self.directions.get(*self.places.get(&opposite)?)?;
-        let middle = |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
+        let opposite = self.directions.get(*self.offsets.get(&opposite)?)?;
+        let middle = |known: &DelayBounds| i128::from(known.smallest) + i128::from(known.largest);
         Some(middle(direction).cmp(&middle(opposite)))
     }
 
     /// At which tap packets depart: those of connections of which packets of both ways were found.
     pub fn departure_taps(&self) -> DepartureTaps {
-        let told = self.directions.iter().filter_map(|direction| {
+        let lost_packets = self.directions.iter().filter_map(|direction| {
             let order = self.compare(direction).filter(|order| order.is_ne())?;
             Some((direction.ends, order.is_gt()))
         });
-        DepartureTaps { departs_at_sender: told.collect() }
+        DepartureTaps { departs_at_sender: lost_packets.collect() }
     }
 
     /// Whether both captures can have one clock: then nothing arrives before it departs.

@@ -3,7 +3,7 @@
 use super::clock_drift::DelayFloor;
 use super::group::Group;
 use super::samples::Spill;
-use super::transmission::{Loss, Piece};
+use super::transmission::{Loss, MatchedPiece};
 use fairwind_measure::Direction;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
@@ -98,7 +98,7 @@ pub struct Arrival {
 }
 
 /// What belongs to more than one passage, as long as a packet is looked at.
-pub(super) struct Shared<'a> {
+pub(super) struct FlowContext<'a> {
     pub(super) group: &'a mut Group,
     /// Delays of what departed at the sender's tap, and at the receiver's.
     pub(super) floors: &'a mut [DelayFloor; 2],
@@ -114,7 +114,7 @@ pub(super) struct Shared<'a> {
     pub(super) tap: usize,
 }
 
-impl Shared<'_> {
+impl FlowContext<'_> {
     /// Turns to the other direction of the connection.
     #[inline]
     pub(super) const fn turn(&mut self) {
@@ -128,12 +128,12 @@ impl Shared<'_> {
 
 /// From when until when the tap of arrivals was watched.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Watch {
+pub(super) struct CaptureSpan {
     pub(super) from: Instant,
     pub(super) until: Instant,
 }
 
-impl Watch {
+impl CaptureSpan {
     /// The same, ending at `end` at the latest.
     pub(super) fn ending_at(self, end: Instant) -> Self {
         Self { until: self.until.min(end), ..self }
@@ -143,14 +143,14 @@ impl Watch {
 /// Such lists.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<MatchedPiece>,
     pub(super) parts: Vec<(u64, u64)>,
     pub(super) losses: Vec<Loss>,
 }
 
 /// What every passage adds to, or uses for a packet.
 #[derive(Debug)]
-pub(super) struct Common {
+pub(super) struct SharedState {
     pub(super) groups: Vec<Group>,
     /// Delays of what departed at the sender's tap, and at the receiver's.
     pub(super) floors: [DelayFloor; 2],
@@ -162,7 +162,7 @@ pub(super) struct Common {
     pub(super) counted_from: Instant,
 }
 
-impl Common {
+impl SharedState {
     pub(super) fn new(origin: Instant) -> Self {
         Self {
             groups: Vec::new(),
@@ -176,9 +176,13 @@ impl Common {
 
     /// Lends it to one direction of a connection.
     #[inline]
-    pub(super) fn lend(&mut self, to: &FlowPairDescription, direction: Direction) -> Shared<'_> {
+    pub(super) fn context_for(
+        &mut self,
+        to: &FlowPairDescription,
+        direction: Direction,
+    ) -> FlowContext<'_> {
         let (_, tap) = way_and_tap(direction, to.opener);
-        Shared {
+        FlowContext {
             group: &mut self.groups[index(to.group)],
             floors: &mut self.floors,
             spill: &mut self.spill,
@@ -194,12 +198,12 @@ impl Common {
 
 /// From when to when a tap has seen packets.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sight {
+pub(super) struct TapActivity {
     pub(super) first: Option<Instant>,
     pub(super) last: Instant,
 }
 
-impl Sight {
+impl TapActivity {
     /// A packet passes the tap.
     #[inline]
     pub(super) fn note(&mut self, at: Instant) {

@@ -43,7 +43,7 @@ impl Header {
 
 /// A packet without payload that departed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bare {
+pub(super) struct ControlPacket {
     header: Header,
     pub(super) at: Instant,
     pub(super) ticket: u64,
@@ -55,7 +55,7 @@ pub(super) struct Bare {
 
 /// What was found of an arrival.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum FoundBare {
+pub(super) enum ControlMatch {
     /// It departed then.
     Departed(Instant),
     /// Its departure has yet to be seen.
@@ -66,11 +66,11 @@ pub(super) enum FoundBare {
 
 /// Packets without payload that departed and have not arrived.
 #[derive(Debug, Clone, Default)]
-pub(super) struct BareFlight {
+pub(super) struct ControlFlight {
     /// In the order of departure.
-    waiting: VecDeque<Bare>,
+    waiting: VecDeque<ControlPacket>,
     /// Those that a later one overtook.
-    overdue: VecDeque<Bare>,
+    overtaken: VecDeque<ControlPacket>,
     /// Comparisons that may still be made.
     paid: u32,
     last_departed: Option<Header>,
@@ -78,15 +78,15 @@ pub(super) struct BareFlight {
     last_arrived: Option<Instant>,
 }
 
-impl BareFlight {
+impl ControlFlight {
     pub(super) fn len(&self) -> usize {
-        self.waiting.len() + self.overdue.len()
+        self.waiting.len() + self.overtaken.len()
     }
 
     #[inline]
     pub(super) fn on_departure(&mut self, at: Instant, ticket: u64, packet: &Packet) {
         let header = Header::of(&packet.segment);
-        self.waiting.push_back(Bare {
+        self.waiting.push_back(ControlPacket {
             header,
             at,
             ticket,
@@ -99,7 +99,7 @@ impl BareFlight {
     }
 
     #[inline]
-    pub(super) fn on_arrival(&mut self, packet: &Packet) -> FoundBare {
+    pub(super) fn on_arrival(&mut self, packet: &Packet) -> ControlMatch {
         let header = Header::of(&packet.segment);
         if let Some(front) = self.waiting.front()
             && front.header == header
@@ -107,36 +107,38 @@ impl BareFlight {
             let departed = front.at;
             self.waiting.pop_front();
             self.last_arrived = Some(departed);
-            return FoundBare::Departed(departed);
+            return ControlMatch::Departed(departed);
         }
         self.search(&header, packet.identification)
     }
 
-    fn search(&mut self, header: &Header, identification: Option<u16>) -> FoundBare {
+    fn search(&mut self, header: &Header, identification: Option<u16>) -> ControlMatch {
         let steps = usize::try_from(self.paid).unwrap_or(usize::MAX);
         let looked_at = self.waiting.len().min(steps);
-        let place = self.waiting.iter().take(looked_at).position(|bare| bare.header == *header);
+        let place =
+            self.waiting.iter().take(looked_at).position(|control| control.header == *header);
         self.pay(place.unwrap_or(looked_at));
         if let Some(place) = place {
-            self.overdue.extend(self.waiting.drain(..place));
-            if let Some(bare) = self.waiting.pop_front() {
-                self.last_arrived = Some(bare.at);
-                return FoundBare::Departed(bare.at);
+            self.overtaken.extend(self.waiting.drain(..place));
+            if let Some(control) = self.waiting.pop_front() {
+                self.last_arrived = Some(control.at);
+                return ControlMatch::Departed(control.at);
             }
         }
         let steps = usize::try_from(self.paid).unwrap_or(usize::MAX);
-        let looked_at = self.overdue.len().min(steps);
-        let is_same =
-            |bare: &&Bare| bare.header == *header && (bare.identification == identification);
-        let place = self.overdue.iter().take(looked_at).position(|bare| is_same(&bare));
+        let looked_at = self.overtaken.len().min(steps);
+        let is_same = |control: &&ControlPacket| {
+            control.header == *header && (control.identification == identification)
+        };
+        let place = self.overtaken.iter().take(looked_at).position(|control| is_same(&control));
         self.pay(looked_at);
-        if let Some(bare) = place.and_then(|place| self.overdue.remove(place)) {
-            return FoundBare::Departed(bare.at);
+        if let Some(control) = place.and_then(|place| self.overtaken.remove(place)) {
+            return ControlMatch::Departed(control.at);
         }
         if self.last_departed.is_none_or(|last| is_newer(header, &last)) {
-            return FoundBare::Early;
+            return ControlMatch::Early;
         }
-        FoundBare::Nothing
+        ControlMatch::Nothing
     }
 
     fn pay(&mut self, steps: usize) {
@@ -146,34 +148,38 @@ impl BareFlight {
     /// Departure of the one in the middle of those that wait.
     pub(super) fn middle(&self) -> Option<Instant> {
         let longest =
-            if self.overdue.len() > self.waiting.len() { &self.overdue } else { &self.waiting };
-        longest.get(longest.len() / 2).map(|bare| bare.at)
+            if self.overtaken.len() > self.waiting.len() { &self.overtaken } else { &self.waiting };
+        longest.get(longest.len() / 2).map(|control| control.at)
     }
 
     /// The oldest departure that has not arrived.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        let oldest = [self.overdue.front(), self.waiting.front()];
-        oldest.into_iter().flatten().map(|bare| bare.at).min()
+        let oldest = [self.overtaken.front(), self.waiting.front()];
+        oldest.into_iter().flatten().map(|control| control.at).min()
     }
 
     /// Takes out what departed before `before` and has not come.
-    pub(super) fn settle(&mut self, before: Instant, mut lost: impl FnMut(&Bare)) {
-        for queue in [&mut self.overdue, &mut self.waiting] {
-            let aged = queue.iter().take_while(|bare| bare.at < before).count();
-            queue.drain(..aged).for_each(|bare| lost(&bare));
+    pub(super) fn settle(&mut self, before: Instant, mut lost: impl FnMut(&ControlPacket)) {
+        for queue in [&mut self.overtaken, &mut self.waiting] {
+            let aged = queue.iter().take_while(|control| control.at < before).count();
+            queue.drain(..aged).for_each(|control| lost(&control));
         }
     }
 
     /// Takes out everything at the end: what a later one overtook or departed before `lost_before` is
     /// lost. Gives the number of those of which nobody can know.
-    pub(super) fn finish(&mut self, lost_before: Instant, mut lost: impl FnMut(&Bare)) -> u64 {
-        self.overdue.drain(..).for_each(|bare| lost(&bare));
+    pub(super) fn finish(
+        &mut self,
+        lost_before: Instant,
+        mut lost: impl FnMut(&ControlPacket),
+    ) -> u64 {
+        self.overtaken.drain(..).for_each(|control| lost(&control));
         let mut unjudged = 0;
-        for bare in self.waiting.drain(..) {
+        for control in self.waiting.drain(..) {
             let is_overtaken =
-                self.last_arrived.is_some_and(|last| signed_since(last, bare.at) > 0);
-            if is_overtaken || bare.at < lost_before {
-                lost(&bare);
+                self.last_arrived.is_some_and(|last| signed_since(last, control.at) > 0);
+            if is_overtaken || control.at < lost_before {
+                lost(&control);
             } else {
                 unjudged += 1;
             }

@@ -1,6 +1,6 @@
 //! Counters of a one-way flow: totals, first arrivals, and windows of time.
 
-use super::transmission::Copy;
+use super::transmission::Attempt;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -125,11 +125,11 @@ pub struct FirstArrivals {
 impl FirstArrivals {
     /// `bytes` in one range came first by `copy`, as new ones of it (`is_new`) or as old ones.
     #[inline]
-    pub(super) fn count(&mut self, copy: Copy, is_new: bool, bytes: u64) {
+    pub(super) fn count(&mut self, copy: Attempt, is_new: bool, bytes: u64) {
         let came = match copy {
-            Copy::First if is_new => &mut self.original,
-            Copy::First => &mut self.bundle,
-            Copy::Again(repeat) => {
+            Attempt::First if is_new => &mut self.original,
+            Attempt::First => &mut self.bundle,
+            Attempt::Again(repeat) => {
                 let place = usize::from(repeat).clamp(1, REPEATS) - 1;
                 &mut self.retransmissions[place]
             }
@@ -148,9 +148,10 @@ impl FirstArrivals {
     /// Each kind with its name and what retransmission it is.
     pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, Option<u64>, FirstArrival)> {
         let first = [("original", None, self.original), ("bundle", None, self.bundle)];
-        let again = (1..).zip(self.retransmissions);
-        let again = again.map(|(repeat, came)| ("retransmission", Some(repeat), came));
-        first.into_iter().chain(again).filter(|(.., came)| came.ranges > 0)
+        let retransmitted = (1..).zip(self.retransmissions);
+        let retransmitted =
+            retransmitted.map(|(repeat, came)| ("retransmission", Some(repeat), came));
+        first.into_iter().chain(retransmitted).filter(|(.., came)| came.ranges > 0)
     }
 }
 
@@ -184,7 +185,7 @@ pub(super) struct Timeline<T> {
     length: Span,
     most: usize,
     /// Where each window is kept, by its number.
-    places: BTreeMap<u64, usize>,
+    offsets: BTreeMap<u64, usize>,
     /// The windows in the order in which they came. Behind [`Self::most`] one for all that came later.
     kept: Vec<T>,
     /// The windows that were asked for last, of each occasion.
@@ -200,11 +201,11 @@ struct Recent {
 
 /// For what a window is asked for: instants of each of these go on with time.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Occasion {
+pub(super) enum QueryKind {
     /// Something departs.
     Departure,
     /// It becomes known what has become of it.
-    Fate,
+    Outcome,
 }
 
 impl<T: Default> Timeline<T> {
@@ -214,7 +215,7 @@ impl<T: Default> Timeline<T> {
 
     const fn of_most(length: Span, most: usize) -> Self {
         let nothing = Recent { from: Instant::ZERO, to: Instant::ZERO, place: 0 };
-        Self { length, most, places: BTreeMap::new(), kept: Vec::new(), recent: [nothing; 2] }
+        Self { length, most, offsets: BTreeMap::new(), kept: Vec::new(), recent: [nothing; 2] }
     }
 
     pub(super) const fn length(&self) -> Span {
@@ -223,10 +224,10 @@ impl<T: Default> Timeline<T> {
 
     /// The window of `at`; windows count from `origin`.
     #[inline]
-    pub(super) fn at(&mut self, origin: Instant, at: Instant, occasion: Occasion) -> &mut T {
-        let recent = match occasion {
-            Occasion::Departure => 0,
-            Occasion::Fate => 1,
+    pub(super) fn at(&mut self, origin: Instant, at: Instant, query: QueryKind) -> &mut T {
+        let recent = match query {
+            QueryKind::Departure => 0,
+            QueryKind::Outcome => 1,
         };
         let known = self.recent[recent];
         if !(known.from..known.to).contains(&at) {
@@ -239,7 +240,7 @@ impl<T: Default> Timeline<T> {
     fn find(&mut self, origin: Instant, at: Instant, recent: usize) {
         let length = self.length.as_nanos().max(1);
         let number = at.saturating_since(origin).as_nanos() / length;
-        let place = self.place(number);
+        let place = self.offset_of(number);
         if place >= self.kept.len() {
             self.kept.resize_with(place + 1, T::default);
         }
@@ -250,17 +251,17 @@ impl<T: Default> Timeline<T> {
     }
 
     /// Where the window is kept, or is to be.
-    fn place(&mut self, number: u64) -> usize {
-        let next = self.places.len();
+    fn offset_of(&mut self, number: u64) -> usize {
+        let next = self.offsets.len();
         if next < self.most {
-            return *self.places.entry(number).or_insert(next);
+            return *self.offsets.entry(number).or_insert(next);
         }
-        self.places.get(&number).copied().unwrap_or(self.most)
+        self.offsets.get(&number).copied().unwrap_or(self.most)
     }
 
     /// The windows that are kept, in the order of time, each with its number.
     pub(super) fn windows(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.places.iter().filter_map(|(&number, &place)| Some((number, self.kept.get(place)?)))
+        self.offsets.iter().filter_map(|(&number, &place)| Some((number, self.kept.get(place)?)))
     }
 
     /// What came in windows that are too many to be kept.
@@ -277,10 +278,10 @@ mod tests {
 
     fn count(timeline: &mut Timeline<u64>, millis: u64) {
         let at = ORIGIN + Span::from_millis(millis);
-        *timeline.at(ORIGIN, at, Occasion::Departure) += 1;
+        *timeline.at(ORIGIN, at, QueryKind::Departure) += 1;
     }
 
-    fn told(timeline: &Timeline<u64>) -> Vec<(u64, u64)> {
+    fn lost_packets(timeline: &Timeline<u64>) -> Vec<(u64, u64)> {
         timeline.windows().map(|(number, &count)| (number, count)).collect()
     }
 
@@ -290,7 +291,7 @@ mod tests {
         for millis in [0, 99, 100, 950, 100, 0, 20_000_000_000, 949] {
             count(&mut timeline, millis);
         }
-        assert_eq!(told(&timeline), [(0, 3), (1, 2), (9, 2), (200_000_000, 1)]);
+        assert_eq!(lost_packets(&timeline), [(0, 3), (1, 2), (9, 2), (200_000_000, 1)]);
         assert_eq!((timeline.kept.len(), timeline.beyond()), (4, None));
     }
 
@@ -298,10 +299,10 @@ mod tests {
     fn the_last_instants_that_a_clock_can_show_have_a_window() {
         let mut timeline = Timeline::<u64>::new(Span::from_nanos(1));
         for at in [Instant::MAX, Instant::MAX, Instant::ZERO] {
-            *timeline.at(ORIGIN, at, Occasion::Fate) += 1;
+            *timeline.at(ORIGIN, at, QueryKind::Outcome) += 1;
         }
         let last = u64::MAX - ORIGIN.as_nanos();
-        assert_eq!(told(&timeline), [(0, 1), (last, 2)]);
+        assert_eq!(lost_packets(&timeline), [(0, 1), (last, 2)]);
     }
 
     #[test]
@@ -310,7 +311,7 @@ mod tests {
         for millis in [5, 1, 9, 4, 9, 7, 1] {
             count(&mut timeline, millis);
         }
-        assert_eq!(told(&timeline), [(1, 2), (5, 1), (9, 2)]);
+        assert_eq!(lost_packets(&timeline), [(1, 2), (5, 1), (9, 2)]);
         assert_eq!(timeline.beyond(), Some(&2));
     }
 }

@@ -8,8 +8,8 @@
 //! analyseTCP does, so that a distribution says how many of the bytes came how late.
 
 use super::clock_drift::ClockDrift;
-use super::counts::{Occasion, Timeline};
-use super::samples::{Layers, Sample, SampleLog, Spill, Stowed};
+use super::counts::{QueryKind, Timeline};
+use super::samples::{Layers, Sample, SampleLog, Spill, SpilledSamples};
 use fairwind_measure::Times;
 use fairwind_units::{Instant, Span};
 
@@ -22,14 +22,14 @@ pub(super) const LAYERS: [(&str, Layers); 3] = [
 
 /// A distribution for each layer.
 #[derive(Debug, Clone)]
-pub(super) struct Layered {
+pub(super) struct LayeredTimes {
     /// Of samples that are the same in all layers: most are.
     common: Times,
     /// Of the others.
     apart: [Times; 3],
 }
 
-impl Layered {
+impl LayeredTimes {
     pub(super) fn new() -> Self {
         Self { common: Times::new(), apart: [Times::new(), Times::new(), Times::new()] }
     }
@@ -71,9 +71,9 @@ impl Layered {
 #[derive(Debug, Clone)]
 pub(super) struct GroupDelays {
     /// From the smallest of each connection on.
-    pub(super) variation: Layered,
+    pub(super) variation: LayeredTimes,
     /// As the clocks say.
-    pub(super) absolute: Layered,
+    pub(super) absolute: LayeredTimes,
     /// Delay beyond the smallest, over time.
     pub(super) series: Vec<Timeline<Times>>,
 }
@@ -81,8 +81,8 @@ pub(super) struct GroupDelays {
 impl GroupDelays {
     pub(super) fn new(intervals: &[Span]) -> Self {
         Self {
-            variation: Layered::new(),
-            absolute: Layered::new(),
+            variation: LayeredTimes::new(),
+            absolute: LayeredTimes::new(),
             series: intervals.iter().map(|&length| Timeline::new(length)).collect(),
         }
     }
@@ -90,14 +90,14 @@ impl GroupDelays {
 
 /// Delays of one passage.
 #[derive(Debug, Clone)]
-pub(super) struct PassageDelays {
+pub(super) struct FlowDelays {
     /// The smallest network delay, in nanoseconds.
     pub(super) smallest: u64,
-    pub(super) variation: Layered,
+    pub(super) variation: LayeredTimes,
 }
 
 /// Where the samples of a passage are.
-pub(super) trait Samples {
+pub(super) trait SampleSource {
     /// Shows every sample to `see`, in no particular order.
     fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample));
 
@@ -105,7 +105,7 @@ pub(super) trait Samples {
     fn smallest(&self) -> Option<i64>;
 }
 
-impl Samples for SampleLog {
+impl SampleSource for SampleLog {
     fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample)) {
         Self::each(self, spill, see);
     }
@@ -115,7 +115,7 @@ impl Samples for SampleLog {
     }
 }
 
-impl Samples for Stowed {
+impl SampleSource for SpilledSamples {
     fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample)) {
         Self::each(*self, spill, see);
     }
@@ -127,7 +127,7 @@ impl Samples for Stowed {
 
 /// What the clocks make of delays in one direction.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Correction {
+pub(super) struct ClockCorrection {
     pub(super) drift: ClockDrift,
     /// Whether there is but one clock.
     pub(super) is_shared: bool,
@@ -136,7 +136,7 @@ pub(super) struct Correction {
     pub(super) origin: Instant,
 }
 
-impl Correction {
+impl ClockCorrection {
     fn of(&self, sample: &Sample) -> i64 {
         let ahead = if self.is_shared { 0 } else { self.drift.ahead_nanos(sample.departed) };
         let corrected = if self.is_towards {
@@ -151,11 +151,11 @@ impl Correction {
 
 /// Makes the delays of a passage, and adds them to its group's. `None` where there are no samples.
 pub(super) fn delays_of(
-    samples: &impl Samples,
-    correction: &Correction,
+    samples: &impl SampleSource,
+    correction: &ClockCorrection,
     spill: &mut Spill,
     group: &mut GroupDelays,
-) -> Option<PassageDelays> {
+) -> Option<FlowDelays> {
     // One clock is not corrected.
     let mut smallest = samples.smallest().map(|delay| delay.max(0));
     if smallest.is_none() {
@@ -165,7 +165,7 @@ pub(super) fn delays_of(
         });
     }
     let smallest = smallest?;
-    let mut variation = Layered::new();
+    let mut variation = LayeredTimes::new();
     samples.each(spill, |sample| {
         let delay = correction.of(sample);
         let beyond = (delay - smallest).unsigned_abs();
@@ -173,10 +173,10 @@ pub(super) fn delays_of(
         group.absolute.record(delay.unsigned_abs(), sample);
         if sample.layers.has(Layers::NETWORK) {
             for series in &mut group.series {
-                series.at(correction.origin, sample.departed, Occasion::Departure).record(beyond);
+                series.at(correction.origin, sample.departed, QueryKind::Departure).record(beyond);
             }
         }
     });
     group.variation.add(&variation);
-    Some(PassageDelays { smallest: smallest.unsigned_abs(), variation })
+    Some(FlowDelays { smallest: smallest.unsigned_abs(), variation })
 }

@@ -12,14 +12,14 @@ pub(super) const BASE: u64 = 1 << 32;
 /// A number stands for the place nearest to the highest one seen (RFC 9293 §3.4: numbers less than 2^31
 /// apart).
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Places {
+pub(super) struct StreamOffsets {
     anchor: Option<(SequenceNumber, u64)>,
 }
 
-impl Places {
+impl StreamOffsets {
     /// The place of `sequence`; the first number that is asked for is the beginning.
     #[inline]
-    pub(super) fn place(&mut self, sequence: SequenceNumber) -> u64 {
+    pub(super) fn offset_of(&mut self, sequence: SequenceNumber) -> u64 {
         let (number, place) = *self.anchor.get_or_insert((sequence, BASE));
         let distance = sequence.distance_from(number).cast_signed();
         place.saturating_add_signed(i64::from(distance))
@@ -27,13 +27,13 @@ impl Places {
 
     /// The place of `sequence`, where anything is known.
     #[inline]
-    pub(super) fn known_place(self, sequence: SequenceNumber) -> Option<u64> {
+    pub(super) fn known_offset(self, sequence: SequenceNumber) -> Option<u64> {
         let (number, place) = self.anchor?;
         let distance = sequence.distance_from(number).cast_signed();
         Some(place.saturating_add_signed(i64::from(distance)))
     }
 
-    /// The sequence number of `place`, where anything is known.
+    /// The sequence number of `offset_of`, where anything is known.
     pub(super) fn sequence(self, place: u64) -> Option<SequenceNumber> {
         let (number, known) = self.anchor?;
         // Modulo 2^32, as sequence numbers count.
@@ -41,7 +41,7 @@ impl Places {
         Some(number + u32::try_from(distance).unwrap_or_default())
     }
 
-    /// `sequence`, at `place`, is the highest so far.
+    /// `sequence`, at `offset_of`, is the highest so far.
     #[inline]
     pub(super) const fn advance(&mut self, sequence: SequenceNumber, place: u64) {
         self.anchor = Some((sequence, place));
@@ -54,17 +54,17 @@ const MOST_HELD: usize = 1 << 16;
 
 /// A stretch of new bytes at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Arrived {
+pub(super) struct ArrivedRange {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) at: Instant,
     /// When its bytes were sent first, and when the copy was that came; `None` where nobody saw that.
-    pub(super) sent: Option<Sent>,
+    pub(super) sent: Option<SendTimes>,
 }
 
 /// When bytes were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct SendTimes {
     pub(super) first: Instant,
     pub(super) copy: Instant,
     /// Whether this stretch stands for the copy's way through the network, too.
@@ -75,35 +75,35 @@ pub(super) struct Sent {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Delivery {
     /// Before this place everything has arrived; `None` before anything has.
-    frontier: Option<u64>,
+    in_order_to: Option<u64>,
     /// What lies behind a hole, ascending, without overlap.
-    held: VecDeque<Arrived>,
+    held: VecDeque<ArrivedRange>,
 }
 
 impl Delivery {
     /// Up to where everything has arrived; 0 before anything has.
     #[inline]
-    pub(super) fn frontier(&self) -> u64 {
-        self.frontier.unwrap_or(0)
+    pub(super) fn in_order_to(&self) -> u64 {
+        self.in_order_to.unwrap_or(0)
     }
 
     /// Whether anything has arrived, or the stream is known to begin.
     pub(super) const fn has_begun(&self) -> bool {
-        self.frontier.is_some()
+        self.in_order_to.is_some()
     }
 
-    /// The stream begins at `place`, unless it has begun.
+    /// The stream begins at `offset_of`, unless it has begun.
     #[inline]
     pub(super) fn begin(&mut self, place: u64) {
-        self.frontier.get_or_insert(place);
+        self.in_order_to.get_or_insert(place);
     }
 
     /// Takes `start..end` where it continues what is there, with no hole anywhere: the usual case.
     #[inline]
     pub(super) fn extend(&mut self, start: u64, end: u64) -> bool {
-        let goes_on = self.frontier == Some(start) && self.held.is_empty();
+        let goes_on = self.in_order_to == Some(start) && self.held.is_empty();
         if goes_on {
-            self.frontier = Some(end);
+            self.in_order_to = Some(end);
         }
         goes_on
     }
@@ -111,13 +111,13 @@ impl Delivery {
     /// Whether there is a hole before `start`, and nothing from there on.
     #[inline]
     pub(super) fn is_behind_all(&self, start: u64) -> bool {
-        start > self.frontier() && self.held.back().is_none_or(|last| last.end <= start)
+        start > self.in_order_to() && self.held.back().is_none_or(|last| last.end <= start)
     }
 
     /// The parts of `start..end` that had not arrived.
     pub(super) fn new_parts(&self, start: u64, end: u64, parts: &mut Vec<(u64, u64)>) {
         parts.clear();
-        let mut cursor = start.max(self.frontier());
+        let mut cursor = start.max(self.in_order_to());
         let first = self.held.partition_point(|held| held.end <= cursor);
         for held in self.held.iter().skip(first).take_while(|held| held.start < end) {
             if held.start > cursor {
@@ -131,7 +131,7 @@ impl Delivery {
     }
 
     /// Adds a part that had not arrived.
-    pub(super) fn add(&mut self, part: Arrived) {
+    pub(super) fn add(&mut self, part: ArrivedRange) {
         if self.held.back().is_none_or(|last| last.end <= part.start) {
             self.held.push_back(part);
             return;
@@ -148,30 +148,32 @@ impl Delivery {
 
     /// The next stretch that can be handed over in order.
     #[inline]
-    pub(super) fn next_in_order(&mut self) -> Option<Arrived> {
-        let frontier = self.frontier?;
+    pub(super) fn next_in_order(&mut self) -> Option<ArrivedRange> {
+        let in_order_to = self.in_order_to?;
         let is_full = self.is_full();
         let next = self.held.pop_front()?;
-        if next.start > frontier && !is_full {
+        if next.start > in_order_to && !is_full {
             self.held.push_front(next);
             return None;
         }
-        self.frontier = Some(frontier.max(next.end));
+        self.in_order_to = Some(in_order_to.max(next.end));
         Some(next)
     }
 
-    /// The receiver has acknowledged everything before `place`; gives how many of these bytes nobody
+    /// The receiver has acknowledged everything before `offset_of`; gives how many of these bytes nobody
     /// saw arrive. What is behind may now be in order.
     pub(super) fn acknowledged(&mut self, place: u64) -> u64 {
-        let Some(frontier) = self.frontier.filter(|&frontier| place > frontier) else { return 0 };
+        let Some(in_order_to) = self.in_order_to.filter(|&in_order_to| place > in_order_to) else {
+            return 0;
+        };
         let known = self.held.iter().take_while(|held| held.start < place);
         let seen: u64 = known.map(|held| held.end.min(place) - held.start).sum();
-        self.frontier = Some(place);
-        (place - frontier).saturating_sub(seen)
+        self.in_order_to = Some(place);
+        (place - in_order_to).saturating_sub(seen)
     }
 
     /// What never could be handed over.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Arrived> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = ArrivedRange> {
         self.held.drain(..)
     }
 }
@@ -183,16 +185,16 @@ mod tests {
 
     #[test]
     fn places_go_on_where_sequence_numbers_wrap() {
-        let mut places = Places::default();
+        let mut offsets = StreamOffsets::default();
         let first = SequenceNumber::new(u32::MAX - 9);
-        assert_eq!(places.place(first), BASE);
-        assert_eq!(places.place(SequenceNumber::new(5)), BASE + 15);
-        assert_eq!(places.place(first - 1), BASE - 1);
-        assert_eq!(places.sequence(BASE + 15), Some(SequenceNumber::new(5)));
-        assert_eq!(places.sequence(BASE - 1), Some(first - 1));
+        assert_eq!(offsets.offset_of(first), BASE);
+        assert_eq!(offsets.offset_of(SequenceNumber::new(5)), BASE + 15);
+        assert_eq!(offsets.offset_of(first - 1), BASE - 1);
+        assert_eq!(offsets.sequence(BASE + 15), Some(SequenceNumber::new(5)));
+        assert_eq!(offsets.sequence(BASE - 1), Some(first - 1));
         let far = first + 0x7000_0000;
-        places.advance(far, BASE + 0x7000_0000);
-        assert_eq!(places.place(far + 0x7000_0000), BASE + 0xe000_0000);
+        offsets.advance(far, BASE + 0x7000_0000);
+        assert_eq!(offsets.offset_of(far + 0x7000_0000), BASE + 0xe000_0000);
     }
 
     proptest! {
@@ -212,14 +214,14 @@ mod tests {
                 prop_assert_eq!(parts.iter().map(|(start, end)| end - start).sum::<u64>(), new as u64);
                 seen[range].fill(true);
                 for &(start, end) in &parts {
-                    delivery.add(Arrived { start, end, at: Instant::ZERO, sent: None });
+                    delivery.add(ArrivedRange { start, end, at: Instant::ZERO, sent: None });
                 }
                 while let Some(next) = delivery.next_in_order() {
                     prop_assert_eq!(next.start, in_order);
                     in_order = next.end;
                 }
                 let next = seen.iter().position(|byte| !byte).unwrap();
-                prop_assert_eq!(delivery.frontier(), next as u64);
+                prop_assert_eq!(delivery.in_order_to(), next as u64);
             }
         }
     }
@@ -229,24 +231,24 @@ mod tests {
         let mut delivery = Delivery::default();
         delivery.begin(0);
         for start in (1..).take(MOST_HELD) {
-            delivery.add(Arrived { start, end: start + 1, at: Instant::ZERO, sent: None });
+            delivery.add(ArrivedRange { start, end: start + 1, at: Instant::ZERO, sent: None });
             assert!(delivery.next_in_order().is_none());
         }
         let start = delivery.held.back().unwrap().end;
-        delivery.add(Arrived { start, end: start + 1, at: Instant::ZERO, sent: None });
+        delivery.add(ArrivedRange { start, end: start + 1, at: Instant::ZERO, sent: None });
         assert_eq!(delivery.next_in_order().map(|next| next.start), Some(1));
         while delivery.next_in_order().is_some() {}
-        assert_eq!((delivery.frontier(), delivery.held.len()), (start + 1, 0));
+        assert_eq!((delivery.in_order_to(), delivery.held.len()), (start + 1, 0));
     }
 
     #[test]
     fn what_is_acknowledged_was_there_even_if_nobody_saw_it() {
         let mut delivery = Delivery::default();
         delivery.begin(100);
-        delivery.add(Arrived { start: 150, end: 200, at: Instant::ZERO, sent: None });
+        delivery.add(ArrivedRange { start: 150, end: 200, at: Instant::ZERO, sent: None });
         assert_eq!(delivery.acknowledged(200), 50);
         assert_eq!(delivery.acknowledged(200), 0);
         assert!(delivery.next_in_order().is_some());
-        assert_eq!(delivery.frontier(), 200);
+        assert_eq!(delivery.in_order_to(), 200);
     }
 }

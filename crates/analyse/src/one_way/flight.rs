@@ -15,7 +15,9 @@
 mod losses;
 
 use super::clock_offset::signed_since;
-use super::transmission::{Copy, Effort, Gaps, Mark, Piece, Transmission};
+use super::transmission::{
+    Attempt, MatchedPiece, MissingRanges, SearchBudget, Transmission, TransmissionMark,
+};
 use fairwind_units::Instant;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -43,7 +45,7 @@ type Fitness = (bool, Reverse<u64>);
 
 /// What was found of an arrival.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum ArrivalMatch {
     /// The oldest first transmission, whole and all of it new, which departed then.
     Oldest(Instant),
     /// Parts of transmissions, which are in the list that was handed in.
@@ -60,13 +62,13 @@ pub(super) struct Flight {
     /// First transmissions, ascending in their ends.
     fresh: VecDeque<Transmission>,
     /// First transmissions that a later one overtook, ascending in their ends.
-    overdue: VecDeque<Transmission>,
+    overtaken: VecDeque<Transmission>,
     /// Transmissions of old bytes only, in the order of departure.
-    again: VecDeque<Transmission>,
+    retransmitted: VecDeque<Transmission>,
     /// No retransmission on its way has bytes from here on.
-    again_end: u64,
-    gaps: Gaps,
-    effort: Effort,
+    retransmitted_end: u64,
+    gaps: MissingRanges,
+    budget: SearchBudget,
     /// Behind all bytes that departed.
     highest: u64,
     departed: u32,
@@ -87,7 +89,7 @@ pub(super) struct Departing {
     pub(super) at: Instant,
     pub(super) start: u64,
     pub(super) end: u64,
-    pub(super) mark: Mark,
+    pub(super) mark: TransmissionMark,
     pub(super) wire_bytes: u32,
     pub(super) ticket: u64,
 }
@@ -102,12 +104,12 @@ impl Flight {
     /// Transmissions that are remembered.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.fresh.len() + self.overdue.len() + self.again.len()
+        self.fresh.len() + self.overtaken.len() + self.retransmitted.len()
     }
 
     /// A packet departs; gives how many of its bytes had been sent before, and which copy it is.
     #[inline]
-    pub(super) fn on_departure(&mut self, packet: Departing) -> (u32, Copy) {
+    pub(super) fn on_departure(&mut self, packet: Departing) -> (u32, Attempt) {
         self.departed = self.departed.wrapping_add(1);
         if packet.mark.stamp.is_some() {
             self.last_stamp = packet.mark.stamp;
@@ -115,7 +117,8 @@ impl Flight {
         let is_first = packet.end > self.highest;
         let old = self.highest.saturating_sub(packet.start).min(packet.end - packet.start);
         let old_bytes = u32::try_from(old).unwrap_or(u32::MAX);
-        let copy = if is_first { Copy::First } else { Copy::Again(self.repeat(packet.start)) };
+        let copy =
+            if is_first { Attempt::First } else { Attempt::Again(self.repeat(packet.start)) };
         let transmission = Transmission {
             start: packet.start,
             end: packet.end,
@@ -129,14 +132,14 @@ impl Flight {
             mark: packet.mark,
             copy,
             repeats: 0,
-            is_judged: false,
+            is_settled: false,
         };
         if is_first {
             self.highest = packet.end;
             self.fresh.push_back(transmission);
         } else {
-            self.again_end = self.again_end.max(packet.end);
-            self.again.push_back(transmission);
+            self.retransmitted_end = self.retransmitted_end.max(packet.end);
+            self.retransmitted.push_back(transmission);
         }
         (old_bytes, copy)
     }
@@ -155,22 +158,22 @@ impl Flight {
         &mut self,
         at: Instant,
         (start, end): (u64, u64),
-        mark: Mark,
-        pieces: &mut Vec<Piece>,
-    ) -> Found {
+        mark: TransmissionMark,
+        pieces: &mut Vec<MatchedPiece>,
+    ) -> ArrivalMatch {
         if let Some(front) = self.fresh.front()
             && front.start == start
             && front.end == end
             && front.is_untouched()
             && front.old_bytes == 0
-            && start >= self.again_end
+            && start >= self.retransmitted_end
         {
             let (departed, order) = (front.at, front.order);
             self.is_restamped |= front.mark.differs_in_stamp(mark);
             self.is_renumbered |= front.mark.identification != mark.identification;
             self.fresh.pop_front();
             self.note_arrival(at, departed, order);
-            return Found::Oldest(departed);
+            return ArrivalMatch::Oldest(departed);
         }
         self.search(at, (start, end), mark, pieces)
     }
@@ -187,32 +190,32 @@ impl Flight {
         &mut self,
         at: Instant,
         (start, end): (u64, u64),
-        mark: Mark,
-        pieces: &mut Vec<Piece>,
-    ) -> Found {
+        mark: TransmissionMark,
+        pieces: &mut Vec<MatchedPiece>,
+    ) -> ArrivalMatch {
         pieces.clear();
         if end > self.highest {
             // What is so far ahead is damaged, or its departure was missed: nobody behind it is to wait for that.
             let is_far = self.highest > 0 && start > self.highest + MOST_AHEAD;
-            return if is_far { Found::Nothing } else { Found::Early };
+            return if is_far { ArrivalMatch::Nothing } else { ArrivalMatch::Early };
         }
-        self.effort.begin(self.departed);
+        self.budget.begin(self.departed);
         let found = self.exact(at, (start, end), mark);
-        self.effort.spend(self.looked_at(start));
+        self.budget.spend(self.looked_at(start));
         if let Some((queue, place)) = found {
             pieces.extend(self.take(at, (queue, place), (start, end)));
-            return Found::Pieces;
+            return ArrivalMatch::Pieces;
         }
         self.collect(at, (start, end), ((start, end), mark), pieces);
         if !pieces.is_empty() {
-            return Found::Pieces;
+            return ArrivalMatch::Pieces;
         }
         let is_newer = |last: u32, stamp: u32| stamp.wrapping_sub(last).cast_signed() > 0;
         match (self.last_stamp, mark.stamp) {
             (Some(last), Some(stamp)) if !self.is_restamped && is_newer(last, stamp) => {
-                Found::Early
+                ArrivalMatch::Early
             }
-            _ => Found::Nothing,
+            _ => ArrivalMatch::Nothing,
         }
     }
 
@@ -222,13 +225,13 @@ impl Flight {
         &mut self,
         at: Instant,
         (start, end): (u64, u64),
-        (range, mark): ((u64, u64), Mark),
-        pieces: &mut Vec<Piece>,
+        (range, mark): ((u64, u64), TransmissionMark),
+        pieces: &mut Vec<MatchedPiece>,
     ) {
         let mut cursor = start;
-        while cursor < end && self.effort.left() > 0 {
+        while cursor < end && self.budget.left() > 0 {
             let found = self.with_missing(at, cursor, range, mark);
-            self.effort.spend(self.looked_at(cursor));
+            self.budget.spend(self.looked_at(cursor));
             if let Some((spot, missing_to)) = found {
                 let to = missing_to.min(end);
                 pieces.extend(self.take(at, spot, (cursor, to)));
@@ -236,23 +239,29 @@ impl Flight {
                 continue;
             }
             let next = self.next_beginning(cursor);
-            self.effort.spend(self.looked_at(cursor));
+            self.budget.spend(self.looked_at(cursor));
             cursor = next.unwrap_or(end);
         }
     }
 
-    /// How many transmissions are looked at for the byte at `place`.
+    /// How many transmissions are looked at for the byte at `offset_of`.
     fn looked_at(&self, place: u64) -> usize {
-        2 * OVERLAPPING + self.agains_below(place).len()
+        2 * OVERLAPPING + self.retransmissions_below(place).len()
     }
 
     /// The transmission of exactly these bytes, none of which has arrived.
-    fn exact(&self, at: Instant, range: (u64, u64), mark: Mark) -> Option<(Queue, usize)> {
+    fn exact(
+        &self,
+        at: Instant,
+        range: (u64, u64),
+        mark: TransmissionMark,
+    ) -> Option<(Queue, usize)> {
         let by_end = |queue: &VecDeque<Transmission>| {
             queue.partition_point(|transmission| transmission.end < range.1)
         };
-        let firsts = [(Queue::Fresh, by_end(&self.fresh)), (Queue::Overdue, by_end(&self.overdue))];
-        let agains = self.agains_below(range.0).map(|place| (Queue::Again, place));
+        let firsts =
+            [(Queue::Fresh, by_end(&self.fresh)), (Queue::Overdue, by_end(&self.overtaken))];
+        let agains = self.retransmissions_below(range.0).map(|place| (Queue::Again, place));
         let mut best = None;
         for (queue, place) in firsts.into_iter().chain(agains) {
             let Some(transmission) = self.queue(queue).get(place) else { continue };
@@ -279,13 +288,13 @@ impl Flight {
         at: Instant,
         cursor: u64,
         range: (u64, u64),
-        mark: Mark,
+        mark: TransmissionMark,
     ) -> Option<((Queue, usize), u64)> {
         let covering = |queue: Queue| {
             let first = self.queue(queue).partition_point(|known| known.end <= cursor);
             (first..first + OVERLAPPING).map(move |place| (queue, place))
         };
-        let agains = self.agains_below(cursor).map(|place| (Queue::Again, place));
+        let agains = self.retransmissions_below(cursor).map(|place| (Queue::Again, place));
         let spots = covering(Queue::Fresh).chain(covering(Queue::Overdue)).chain(agains);
         let mut best: Option<(Fitness, (Queue, usize), u64)> = None;
         for (queue, place) in spots {
@@ -306,10 +315,10 @@ impl Flight {
         best.map(|(_, spot, missing_to)| (spot, missing_to))
     }
 
-    /// The retransmissions on their way that may have the byte at `place`: the last of them, if there are many.
-    fn agains_below(&self, place: u64) -> Range<usize> {
-        let behind = if place < self.again_end { self.again.len() } else { 0 };
-        behind.saturating_sub(MOST_SEARCHED.min(self.effort.left()))..behind
+    /// The retransmissions on their way that may have the byte at `offset_of`: the last of them, if there are many.
+    fn retransmissions_below(&self, place: u64) -> Range<usize> {
+        let behind = if place < self.retransmitted_end { self.retransmitted.len() } else { 0 };
+        behind.saturating_sub(MOST_SEARCHED.min(self.budget.left()))..behind
     }
 
     /// Where the next bytes behind `cursor` begin that are missing from a transmission.
@@ -319,9 +328,9 @@ impl Flight {
             let first = queue.partition_point(|known| known.end <= cursor);
             queue.range(first..).take(OVERLAPPING)
         };
-        let again = self.again.range(self.agains_below(cursor));
-        let known = behind(Queue::Fresh).chain(behind(Queue::Overdue)).chain(again);
-        let known = known.filter(|known| !known.is_judged && known.end > cursor);
+        let retransmitted = self.retransmitted.range(self.retransmissions_below(cursor));
+        let known = behind(Queue::Fresh).chain(behind(Queue::Overdue)).chain(retransmitted);
+        let known = known.filter(|known| !known.is_settled && known.end > cursor);
         known.filter_map(|known| self.missing_behind(known, cursor)).min()
     }
 
@@ -332,13 +341,18 @@ impl Flight {
     }
 
     /// Whether an arrival of `range` with this mark may be of `transmission`, or of a part of it.
-    fn may_be(&self, transmission: &Transmission, range: (u64, u64), mark: Mark) -> bool {
+    fn may_be(
+        &self,
+        transmission: &Transmission,
+        range: (u64, u64),
+        mark: TransmissionMark,
+    ) -> bool {
         let is_restamped = !self.is_restamped && transmission.mark.differs_in_stamp(mark);
         // Offload numbers the parts of a packet, so that only one of the same range has its number.
         let is_renumbered = !self.is_renumbered
             && range == (transmission.start, transmission.end)
             && transmission.mark.identification != mark.identification;
-        !transmission.is_judged && !is_restamped && !is_renumbered
+        !transmission.is_settled && !is_restamped && !is_renumbered
     }
 
     /// How well an arrival fits: the same identification, not overtaken, a delay as others had.
@@ -346,7 +360,7 @@ impl Flight {
         &self,
         at: Instant,
         transmission: &Transmission,
-        mark: Mark,
+        mark: TransmissionMark,
     ) -> (bool, bool, Reverse<u64>) {
         let is_same = transmission.mark.identification == mark.identification;
         let follows = transmission.order.wrapping_sub(self.last_arrived).cast_signed() > 0;
@@ -371,9 +385,9 @@ impl Flight {
         at: Instant,
         (queue, place): (Queue, usize),
         (start, end): (u64, u64),
-    ) -> Option<Piece> {
+    ) -> Option<MatchedPiece> {
         let place = if queue == Queue::Fresh {
-            self.overdue.extend(self.fresh.drain(..place));
+            self.overtaken.extend(self.fresh.drain(..place));
             0
         } else {
             place
@@ -393,17 +407,17 @@ impl Flight {
         let is_whole = of.missing_bytes() == 0;
         if is_whole {
             self.queue_mut(queue).remove(place);
-            if queue == Queue::Again && self.again.is_empty() {
-                self.again_end = 0;
+            if queue == Queue::Again && self.retransmitted.is_empty() {
+                self.retransmitted_end = 0;
             }
         } else if let Some(kept) = self.queue_mut(queue).get_mut(place) {
             *kept = of;
         }
         self.note_arrival(at, of.at, of.order);
-        Some(Piece { start, end, of: before, is_whole })
+        Some(MatchedPiece { start, end, of: before, is_whole })
     }
 
-    /// When the byte at `place` was sent first, and up to where that is true; `None` where the
+    /// When the byte at `offset_of` was sent first, and up to where that is true; `None` where the
     /// transmission is forgotten.
     pub(super) fn first_sent(&self, place: u64) -> Option<(Instant, u64)> {
         let (queue, index) = self.first_with(place)?;
@@ -411,7 +425,7 @@ impl Flight {
         Some((first.at, first.end))
     }
 
-    /// The first transmission of which the byte at `place` is a new one.
+    /// The first transmission of which the byte at `offset_of` is a new one.
     fn first_with(&self, place: u64) -> Option<(Queue, usize)> {
         [Queue::Overdue, Queue::Fresh].into_iter().find_map(|queue| {
             let index = self.queue(queue).partition_point(|known| known.end <= place);
@@ -423,16 +437,16 @@ impl Flight {
     const fn queue(&self, queue: Queue) -> &VecDeque<Transmission> {
         match queue {
             Queue::Fresh => &self.fresh,
-            Queue::Overdue => &self.overdue,
-            Queue::Again => &self.again,
+            Queue::Overdue => &self.overtaken,
+            Queue::Again => &self.retransmitted,
         }
     }
 
     const fn queue_mut(&mut self, queue: Queue) -> &mut VecDeque<Transmission> {
         match queue {
             Queue::Fresh => &mut self.fresh,
-            Queue::Overdue => &mut self.overdue,
-            Queue::Again => &mut self.again,
+            Queue::Overdue => &mut self.overtaken,
+            Queue::Again => &mut self.retransmitted,
         }
     }
 }

@@ -1,13 +1,13 @@
 //! One direction of one connection between two taps.
 
 use super::clock_offset::signed_since;
-use super::context::{Arrival, Departure, Shared};
-use super::control::{BareFlight, FoundBare};
-use super::counts::{FirstArrivals, Occasion, OneWayCounts};
-use super::delivery::{Arrived, BASE, Delivery, Places, Sent};
-use super::flight::{Departing, Flight, Found};
+use super::context::{Arrival, Departure, FlowContext};
+use super::control::{ControlFlight, ControlMatch};
+use super::counts::{FirstArrivals, OneWayCounts, QueryKind};
+use super::delivery::{ArrivedRange, BASE, Delivery, SendTimes, StreamOffsets};
+use super::flight::{ArrivalMatch, Departing, Flight};
 use super::samples::{Layers, Sample, SampleLog, Spill};
-use super::transmission::{Copy, Mark, Piece};
+use super::transmission::{Attempt, MatchedPiece, TransmissionMark};
 use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
@@ -22,10 +22,10 @@ const CAPTURE_DISORDER: Span = Span::from_millis(100);
 
 /// One direction.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Passage {
-    places: Places,
+pub(super) struct OneWayFlow {
+    offsets: StreamOffsets,
     flight: Flight,
-    bare: BareFlight,
+    control: ControlFlight,
     delivery: Delivery,
     pub(super) counts: OneWayCounts,
     pub(super) first: FirstArrivals,
@@ -40,12 +40,12 @@ pub(super) struct Passage {
     /// The longest delay so far, in nanoseconds.
     slowest: i64,
     /// Acknowledged by the receiver before anybody saw it arrive, and when.
-    doubtful: Option<(u64, Instant)>,
+    unseen_ack: Option<(u64, Instant)>,
     /// Payload was seen before anything counted.
     had_payload: bool,
 }
 
-impl Passage {
+impl OneWayFlow {
     /// Whether payload was seen.
     pub(super) const fn has_payload(&self) -> bool {
         self.had_payload || self.counts.data_packets_sent + self.counts.data_packets_received > 0
@@ -61,7 +61,7 @@ impl Passage {
 
     /// Packets that are remembered.
     pub(super) fn len(&self) -> usize {
-        self.flight.len() + self.bare.len()
+        self.flight.len() + self.control.len()
     }
 
     #[inline]
@@ -69,56 +69,56 @@ impl Passage {
         &mut self,
         at: Instant,
         packet: &Packet,
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) -> Departure {
         let segment = &packet.segment;
         let first_payload = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
-        let start = self.places.place(first_payload);
+        let start = self.offsets.offset_of(first_payload);
         let has_length = segment.sequence_length() > 0;
-        let counts = at >= shared.counted_from;
+        let counts = at >= context.counted_from;
         let ticket =
-            if has_length && counts { shared.group.rows[shared.tap].on_departure() } else { 0 };
+            if has_length && counts { context.group.rows[context.tap].on_departure() } else { 0 };
         self.counts.packets_sent += 1;
         self.counts.wire_bytes_sent += u64::from(packet.wire_bytes);
         self.counts.ack_packets_sent += u64::from(segment.payload_bytes == 0);
         let mut departure = Departure::default();
         let mut old_bytes = 0;
         if segment.payload_bytes == 0 {
-            self.bare.on_departure(at, ticket, packet);
+            self.control.on_departure(at, ticket, packet);
         } else {
             let end = start + u64::from(segment.payload_bytes);
             let before = self.flight.highest();
-            let mark = Mark::of(packet);
+            let mark = TransmissionMark::of(packet);
             let wire_bytes = packet.wire_bytes;
             let (old, copy) =
                 self.flight.on_departure(Departing { at, start, end, mark, wire_bytes, ticket });
             if end > before {
-                self.places.advance(first_payload + segment.payload_bytes, end);
+                self.offsets.advance(first_payload + segment.payload_bytes, end);
                 departure.new_end = Some(end.saturating_sub(BASE));
             }
             self.count_data_departure(segment.payload_bytes, old, copy);
             old_bytes = old;
         }
-        for series in shared.group.loss_series.iter_mut().filter(|_| counts) {
-            let window = series.at(shared.origin, at, Occasion::Departure);
+        for series in context.group.loss_series.iter_mut().filter(|_| counts) {
+            let window = series.at(context.origin, at, QueryKind::Departure);
             window.packets_sent += 1;
             window.bytes_sent += u64::from(segment.payload_bytes);
             window.old_bytes_sent += u64::from(old_bytes);
         }
         if !self.early.is_empty() || !self.tied.is_empty() {
-            departure.in_order_end = self.arrive_early(shared);
-            departure.in_order_end = self.untie(at, shared).or(departure.in_order_end);
+            departure.in_order_end = self.arrive_early(context);
+            departure.in_order_end = self.match_tied(at, context).or(departure.in_order_end);
         }
         departure
     }
 
     #[inline]
-    fn count_data_departure(&mut self, payload_bytes: u32, old_bytes: u32, copy: Copy) {
+    fn count_data_departure(&mut self, payload_bytes: u32, old_bytes: u32, copy: Attempt) {
         self.counts.data_packets_sent += 1;
         self.counts.payload_bytes_sent += u64::from(payload_bytes);
         if old_bytes > 0 {
             self.counts.redundant_bytes_sent += u64::from(old_bytes);
-            if copy == Copy::First {
+            if copy == Attempt::First {
                 self.counts.bundles_sent += 1;
                 self.counts.bundled_bytes_sent += u64::from(old_bytes);
             }
@@ -127,11 +127,11 @@ impl Passage {
 
     /// Arrivals that waited for the departure that has just been seen.
     #[cold]
-    fn arrive_early(&mut self, shared: &mut Shared<'_>) -> Option<u64> {
+    fn arrive_early(&mut self, context: &mut FlowContext<'_>) -> Option<u64> {
         let mut in_order_end = None;
         while let Some((at, packet)) = self.early.pop_front() {
             let mut arrival = Arrival::default();
-            if !self.match_arrival(at, &packet, shared, &mut arrival) {
+            if !self.match_arrival(at, &packet, context, &mut arrival) {
                 self.early.push_front((at, packet));
                 break;
             }
@@ -145,19 +145,19 @@ impl Passage {
         &mut self,
         at: Instant,
         packet: &Packet,
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) -> Arrival {
         self.counts.packets_received += 1;
         if packet.segment.payload_bytes > 0 {
             self.counts.data_packets_received += 1;
             self.counts.payload_bytes_received += u64::from(packet.segment.payload_bytes);
         }
-        if self.doubtful.is_some() {
-            self.doubt(at, shared);
+        if self.unseen_ack.is_some() {
+            self.check_unseen_ack(at, context);
         }
         let mut arrival = Arrival::default();
-        let in_order_end = if self.tied.is_empty() { None } else { self.untie_before(at, shared) };
-        if self.match_arrival(at, packet, shared, &mut arrival) {
+        let in_order_end = if self.tied.is_empty() { None } else { self.expire_tied(at, context) };
+        if self.match_arrival(at, packet, context, &mut arrival) {
             arrival.in_order_end = arrival.in_order_end.or(in_order_end);
             return arrival;
         }
@@ -165,7 +165,7 @@ impl Passage {
             self.early.push_back((at, *packet));
             return arrival;
         }
-        self.unmatched(at, packet, shared)
+        self.unmatched(at, packet, context)
     }
 
     /// Finds the departure, and says what it was in `arrival`; false where it has yet to be seen.
@@ -174,63 +174,67 @@ impl Passage {
         &mut self,
         at: Instant,
         packet: &Packet,
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
         arrival: &mut Arrival,
     ) -> bool {
         let segment = &packet.segment;
         let is_syn = segment.flags.contains(Flags::SYN);
-        let start = self.places.place(segment.sequence + u32::from(is_syn));
+        let start = self.offsets.offset_of(segment.sequence + u32::from(is_syn));
         if is_syn {
             self.delivery.begin(start);
         }
         if segment.payload_bytes == 0 {
-            return self.match_bare(at, packet, shared, arrival);
+            return self.match_control(at, packet, context, arrival);
         }
         let end = start + u64::from(segment.payload_bytes);
-        let before = self.delivery.frontier();
-        let found =
-            self.flight.on_arrival(at, (start, end), Mark::of(packet), &mut shared.scratch.pieces);
+        let before = self.delivery.in_order_to();
+        let found = self.flight.on_arrival(
+            at,
+            (start, end),
+            TransmissionMark::of(packet),
+            &mut context.scratch.pieces,
+        );
         match found {
-            Found::Oldest(departed) => {
+            ArrivalMatch::Oldest(departed) => {
                 self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
                 self.delivery.begin(start);
-                self.come_new(at, departed, (start, end), shared);
+                self.on_new_bytes(at, departed, (start, end), context);
                 arrival.delay = Some(signed_since(at, departed));
             }
-            Found::Pieces => {
+            ArrivalMatch::Pieces => {
                 self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
                 self.delivery.begin(start);
-                let (delay, repeat) = self.come_in_pieces(at, (start, end), shared);
+                let (delay, repeat) = self.on_pieces(at, (start, end), context);
                 (arrival.delay, arrival.repeat) = (Some(delay), repeat);
             }
-            Found::Early => return false,
-            Found::Nothing => {
-                *arrival = self.tie(at, packet, shared);
+            ArrivalMatch::Early => return false,
+            ArrivalMatch::Nothing => {
+                *arrival = self.hold_tied(at, packet, context);
                 return true;
             }
         }
-        let frontier = self.delivery.frontier();
-        if frontier > before {
+        let in_order_to = self.delivery.in_order_to();
+        if in_order_to > before {
             arrival.in_order_start = before.saturating_sub(BASE);
-            arrival.in_order_end = Some(frontier.saturating_sub(BASE));
+            arrival.in_order_end = Some(in_order_to.saturating_sub(BASE));
         }
         true
     }
 
-    fn match_bare(
+    fn match_control(
         &mut self,
         at: Instant,
         packet: &Packet,
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
         arrival: &mut Arrival,
     ) -> bool {
-        match self.bare.on_arrival(packet) {
-            FoundBare::Early => return false,
-            FoundBare::Nothing => *arrival = self.tie(at, packet, shared),
-            FoundBare::Departed(departed) => {
+        match self.control.on_arrival(packet) {
+            ControlMatch::Early => return false,
+            ControlMatch::Nothing => *arrival = self.hold_tied(at, packet, context),
+            ControlMatch::Departed(departed) => {
                 let delay = signed_since(at, departed);
                 self.slowest = self.slowest.max(delay);
-                shared.floors[shared.tap].observe(departed, delay);
+                context.floors[context.tap].observe(departed, delay);
                 arrival.delay = Some(delay);
             }
         }
@@ -238,21 +242,21 @@ impl Passage {
     }
 
     /// An arrival of what departed in other pieces.
-    fn come_in_pieces(
+    fn on_pieces(
         &mut self,
         at: Instant,
         (start, end): (u64, u64),
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) -> (i64, u8) {
-        let pieces = std::mem::take(&mut shared.scratch.pieces);
+        let pieces = std::mem::take(&mut context.scratch.pieces);
         let mut matched = 0;
         for piece in &pieces {
             matched += piece.end - piece.start;
-            self.come(at, piece, shared);
+            self.on_piece(at, piece, context);
         }
         let rest = (end - start).saturating_sub(matched);
         if rest > 0 {
-            let new = self.deliver_unsent(at, (start, end), shared);
+            let new = self.deliver_unsent(at, (start, end), context);
             self.counts.payload_bytes_departure_unseen += new;
             self.counts.payload_bytes_duplicated += rest.saturating_sub(new);
         }
@@ -264,60 +268,60 @@ impl Passage {
             self.part_bytes = self.part_bytes.max(part);
             self.counts.packets_cut += u64::from(piece.of.is_untouched());
         }
-        let told = pieces.first().map_or((0, 0), |piece| {
-            let repeat = if let Copy::Again(repeat) = piece.of.copy { repeat } else { 0 };
+        let lost_packets = pieces.first().map_or((0, 0), |piece| {
+            let repeat = if let Attempt::Again(repeat) = piece.of.copy { repeat } else { 0 };
             (signed_since(at, piece.of.at), repeat)
         });
-        shared.scratch.pieces = pieces;
-        told
+        context.scratch.pieces = pieces;
+        lost_packets
     }
 
     /// New bytes have come as they departed, of which no other copy is under way.
     #[inline]
-    fn come_new(
+    fn on_new_bytes(
         &mut self,
         at: Instant,
         departed: Instant,
         (start, end): (u64, u64),
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) {
-        let delay = self.count_range(at, departed, end - start, shared);
+        let delay = self.count_range(at, departed, end - start, context);
         let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
         if self.delivery.extend(start, end) {
-            self.first.count(Copy::First, true, end - start);
+            self.first.count(Attempt::First, true, end - start);
             let layers = Layers::ALL;
             let sample = Sample { departed, delay, repair: 0, wait: 0, bytes, layers };
-            self.log.record(&sample, shared.spill);
+            self.log.record(&sample, context.spill);
             return;
         }
-        self.hold(at, departed, (start, end), shared);
+        self.hold_out_of_order(at, departed, (start, end), context);
     }
 
     /// New bytes have come behind a hole, or before something that was there.
-    fn hold(
+    fn hold_out_of_order(
         &mut self,
         at: Instant,
         departed: Instant,
         (start, end): (u64, u64),
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) {
-        let sent = Some(Sent { first: departed, copy: departed, shows_network: true });
+        let sent = Some(SendTimes { first: departed, copy: departed, shows_network: true });
         if self.delivery.is_behind_all(start) {
-            self.first.count(Copy::First, true, end - start);
-            self.delivery.add(Arrived { start, end, at, sent });
+            self.first.count(Attempt::First, true, end - start);
+            self.delivery.add(ArrivedRange { start, end, at, sent });
             if self.delivery.is_full() {
-                self.hand_over(at, shared);
+                self.deliver_in_order(at, context);
             }
         } else {
             // Something brought some of these bytes that nobody saw departing.
-            let mut parts = std::mem::take(&mut shared.scratch.parts);
+            let mut parts = std::mem::take(&mut context.scratch.parts);
             self.delivery.new_parts(start, end, &mut parts);
             for &(start, end) in &parts {
-                self.first.count(Copy::First, true, end - start);
-                self.delivery.add(Arrived { start, end, at, sent });
+                self.first.count(Attempt::First, true, end - start);
+                self.delivery.add(ArrivedRange { start, end, at, sent });
             }
-            shared.scratch.parts = parts;
-            self.hand_over(at, shared);
+            context.scratch.parts = parts;
+            self.deliver_in_order(at, context);
         }
     }
 
@@ -328,61 +332,66 @@ impl Passage {
         at: Instant,
         departed: Instant,
         bytes: u64,
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) -> i64 {
         let delay = signed_since(at, departed);
         self.slowest = self.slowest.max(delay);
-        shared.floors[shared.tap].observe(departed, delay);
+        context.floors[context.tap].observe(departed, delay);
         self.counts.ranges_received += 1;
         self.counts.payload_bytes_matched += bytes;
-        if departed < shared.counted_from {
+        if departed < context.counted_from {
             return delay;
         }
-        for series in &mut shared.group.loss_series {
-            series.at(shared.origin, departed, Occasion::Fate).ranges_sent += 1;
+        for series in &mut context.group.loss_series {
+            series.at(context.origin, departed, QueryKind::Outcome).ranges_sent += 1;
         }
         delay
     }
 
     /// A piece of a transmission has come.
-    fn come(&mut self, at: Instant, piece: &Piece, shared: &mut Shared<'_>) {
-        let Piece { start, end, of, .. } = *piece;
-        let delay = self.count_range(at, of.at, end - start, shared);
-        let is_new = of.copy == Copy::First && start >= of.new_from();
+    fn on_piece(&mut self, at: Instant, piece: &MatchedPiece, context: &mut FlowContext<'_>) {
+        let MatchedPiece { start, end, of, .. } = *piece;
+        let delay = self.count_range(at, of.at, end - start, context);
+        let is_new = of.copy == Attempt::First && start >= of.new_from();
         if is_new && self.delivery.extend(start, end) {
             self.first.count(of.copy, true, end - start);
             let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
             let layers = Layers::ALL;
             let sample = Sample { departed: of.at, delay, repair: 0, wait: 0, bytes, layers };
-            self.log.record(&sample, shared.spill);
+            self.log.record(&sample, context.spill);
             return;
         }
-        self.come_beside(at, piece, shared);
+        self.on_out_of_order_piece(at, piece, context);
     }
 
     /// A piece that is old, or behind a hole, or fills one.
-    fn come_beside(&mut self, at: Instant, piece: &Piece, shared: &mut Shared<'_>) {
-        let Piece { start, end, of, .. } = *piece;
-        let mut parts = std::mem::take(&mut shared.scratch.parts);
+    fn on_out_of_order_piece(
+        &mut self,
+        at: Instant,
+        piece: &MatchedPiece,
+        context: &mut FlowContext<'_>,
+    ) {
+        let MatchedPiece { start, end, of, .. } = *piece;
+        let mut parts = std::mem::take(&mut context.scratch.parts);
         self.delivery.new_parts(start, end, &mut parts);
         let is_one = parts.first() == Some(&(start, end))
-            && (of.copy == Copy::First && start >= of.new_from()
+            && (of.copy == Attempt::First && start >= of.new_from()
                 || self.flight.first_sent(start).is_some_and(|(_, to)| to >= end));
         if !is_one {
             let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
             let (delay, layers) = (signed_since(at, of.at), Layers::NETWORK);
             let sample = Sample { departed: of.at, delay, repair: 0, wait: 0, bytes, layers };
-            self.log.record(&sample, shared.spill);
+            self.log.record(&sample, context.spill);
         }
         let mut old_hit = 0;
         for &(from, to) in &parts {
             let mut cursor = from;
             while cursor < to {
-                let is_new = of.copy == Copy::First && cursor >= of.new_from();
+                let is_new = of.copy == Attempt::First && cursor >= of.new_from();
                 let (first, part_end) = if is_new {
                     (of.at, to)
                 } else {
-                    let limit = if of.copy == Copy::First { to.min(of.new_from()) } else { to };
+                    let limit = if of.copy == Attempt::First { to.min(of.new_from()) } else { to };
                     let (first, known_to) =
                         self.flight.first_sent(cursor).unwrap_or((of.at, limit));
                     (first, known_to.min(limit))
@@ -390,19 +399,19 @@ impl Passage {
                 let part_end = part_end.max(cursor + 1);
                 self.first.count(of.copy, is_new, part_end - cursor);
                 old_hit += if is_new { 0 } else { part_end - cursor };
-                let sent = Some(Sent { first, copy: of.at, shows_network: is_one });
-                self.delivery.add(Arrived { start: cursor, end: part_end, at, sent });
+                let sent = Some(SendTimes { first, copy: of.at, shows_network: is_one });
+                self.delivery.add(ArrivedRange { start: cursor, end: part_end, at, sent });
                 cursor = part_end;
             }
         }
-        shared.scratch.parts = parts;
+        context.scratch.parts = parts;
         if of.is_bundle() && start < of.new_from() {
             self.count_bundle(piece, old_hit);
         }
-        self.hand_over(at, shared);
+        self.deliver_in_order(at, context);
     }
 
-    fn count_bundle(&mut self, piece: &Piece, hit: u64) {
+    fn count_bundle(&mut self, piece: &MatchedPiece, hit: u64) {
         let old = piece.end.min(piece.of.new_from()) - piece.start;
         self.counts.bundled_bytes_hit += hit;
         self.counts.bundled_bytes_missed += old.saturating_sub(hit);
@@ -413,14 +422,20 @@ impl Passage {
     }
 
     /// What is in order now is handed over.
-    fn hand_over(&mut self, at: Instant, shared: &mut Shared<'_>) {
+    fn deliver_in_order(&mut self, at: Instant, context: &mut FlowContext<'_>) {
         while let Some(next) = self.delivery.next_in_order() {
             let layers = Layers::TRANSPORT.with(Layers::APPLICATION);
-            self.record_arrived(&next, at.saturating_since(next.at), layers, shared.spill);
+            self.record_arrived(&next, at.saturating_since(next.at), layers, context.spill);
         }
     }
 
-    fn record_arrived(&mut self, part: &Arrived, wait: Span, layers: Layers, spill: &mut Spill) {
+    fn record_arrived(
+        &mut self,
+        part: &ArrivedRange,
+        wait: Span,
+        layers: Layers,
+        spill: &mut Spill,
+    ) {
         let Some(sent) = part.sent else { return };
         let sample = Sample {
             departed: sent.copy,
@@ -438,22 +453,27 @@ impl Passage {
         &mut self,
         at: Instant,
         (start, end): (u64, u64),
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) -> u64 {
-        let mut parts = std::mem::take(&mut shared.scratch.parts);
+        let mut parts = std::mem::take(&mut context.scratch.parts);
         self.delivery.begin(start);
         self.delivery.new_parts(start, end, &mut parts);
         let new = parts.iter().map(|(from, to)| to - from).sum();
         for &(start, end) in &parts {
-            self.delivery.add(Arrived { start, end, at, sent: None });
+            self.delivery.add(ArrivedRange { start, end, at, sent: None });
         }
-        shared.scratch.parts = parts;
-        self.hand_over(at, shared);
+        context.scratch.parts = parts;
+        self.deliver_in_order(at, context);
         new
     }
 
     /// An arrival without departure.
-    fn unmatched(&mut self, at: Instant, packet: &Packet, shared: &mut Shared<'_>) -> Arrival {
+    fn unmatched(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        context: &mut FlowContext<'_>,
+    ) -> Arrival {
         let segment = &packet.segment;
         if segment.payload_bytes == 0 {
             self.counts.packets_departure_unseen += 1;
@@ -461,19 +481,19 @@ impl Passage {
         }
         let is_syn = segment.flags.contains(Flags::SYN);
         let first_payload = segment.sequence + u32::from(is_syn);
-        let start = self.places.place(first_payload);
+        let start = self.offsets.offset_of(first_payload);
         let end = start + u64::from(segment.payload_bytes);
-        let before = self.delivery.frontier();
-        let new = self.deliver_unsent(at, (start, end), shared);
+        let before = self.delivery.in_order_to();
+        let new = self.deliver_unsent(at, (start, end), context);
         self.counts.payload_bytes_departure_unseen += new;
         self.counts.payload_bytes_duplicated += (end - start).saturating_sub(new);
         self.counts.packets_departure_unseen += u64::from(new > 0);
         self.counts.packets_duplicated += u64::from(new == 0);
         if end > self.flight.highest() && new > 0 {
-            self.places.advance(first_payload + segment.payload_bytes, end);
+            self.offsets.advance(first_payload + segment.payload_bytes, end);
         }
-        let frontier = self.delivery.frontier();
-        let in_order_end = (frontier > before).then(|| frontier.saturating_sub(BASE));
+        let in_order_to = self.delivery.in_order_to();
+        let in_order_end = (in_order_to > before).then(|| in_order_to.saturating_sub(BASE));
         Arrival { in_order_end, ..Arrival::default() }
     }
 
@@ -483,54 +503,54 @@ impl Passage {
         &mut self,
         at: Instant,
         number: SequenceNumber,
-        shared: &mut Shared<'_>,
+        context: &mut FlowContext<'_>,
     ) {
-        let Some(place) = self.places.known_place(number) else { return };
-        if place > self.delivery.frontier() && self.doubtful.is_none() {
+        let Some(place) = self.offsets.known_offset(number) else { return };
+        if place > self.delivery.in_order_to() && self.unseen_ack.is_none() {
             let place = place.min(self.flight.highest());
-            if place > self.delivery.frontier() && self.delivery.has_begun() {
-                self.doubtful = Some((place, at));
+            if place > self.delivery.in_order_to() && self.delivery.has_begun() {
+                self.unseen_ack = Some((place, at));
             }
-        } else if self.doubtful.is_some() {
-            self.doubt(at, shared);
+        } else if self.unseen_ack.is_some() {
+            self.check_unseen_ack(at, context);
         }
     }
 
     /// What was acknowledged before anybody saw it arrive has been seen by now, or is missing from the
     /// capture.
     #[cold]
-    fn doubt(&mut self, at: Instant, shared: &mut Shared<'_>) {
-        let Some((place, since)) = self.doubtful else { return };
-        if place <= self.delivery.frontier() {
-            self.doubtful = None;
+    fn check_unseen_ack(&mut self, at: Instant, context: &mut FlowContext<'_>) {
+        let Some((place, since)) = self.unseen_ack else { return };
+        if place <= self.delivery.in_order_to() {
+            self.unseen_ack = None;
             return;
         }
         if at.saturating_since(since) < CAPTURE_DISORDER {
             return;
         }
-        self.doubtful = None;
+        self.unseen_ack = None;
         // What came before that and still waits for its departure has been seen to arrive.
         while self.early.front().is_some_and(|&(at, _)| at <= since) {
             let Some((at, packet)) = self.early.pop_front() else { break };
-            self.unmatched(at, &packet, shared);
+            self.unmatched(at, &packet, context);
         }
-        let frontier = self.delivery.frontier();
-        if place <= frontier {
+        let in_order_to = self.delivery.in_order_to();
+        if place <= in_order_to {
             return;
         }
-        let mut parts = std::mem::take(&mut shared.scratch.parts);
-        self.delivery.new_parts(frontier, place, &mut parts);
+        let mut parts = std::mem::take(&mut context.scratch.parts);
+        self.delivery.new_parts(in_order_to, place, &mut parts);
         for &(start, end) in &parts {
-            self.flight.take_unseen(at, (start, end), &mut shared.scratch.pieces);
-            for piece in &shared.scratch.pieces {
+            self.flight.take_unseen(at, (start, end), &mut context.scratch.pieces);
+            for piece in &context.scratch.pieces {
                 self.counts.payload_bytes_unjudged += piece.end - piece.start;
                 self.counts.ranges_unjudged += 1;
                 self.counts.packets_unjudged +=
                     u64::from(piece.is_whole && piece.of.is_untouched());
             }
         }
-        shared.scratch.parts = parts;
+        context.scratch.parts = parts;
         self.counts.payload_bytes_arrival_unseen += self.delivery.acknowledged(place);
-        self.hand_over(at, shared);
+        self.deliver_in_order(at, context);
     }
 }

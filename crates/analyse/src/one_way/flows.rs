@@ -1,19 +1,19 @@
 //! All connections that pass between two taps: who is told of a packet, and who is judged when.
 //!
-//! A departure is judged `patience` after it was seen, a little later for the sake of many at once. Time
+//! A departure is judged `loss_timeout` after it was seen, a little later for the sake of many at once. Time
 //! is what *both* captures have reached, so that a capture that pauses, or one odd timestamp in one of
 //! them, condemns nothing.
 
 use super::clock_drift::{ClockDrift, ClockModel, DelayFloor};
 use super::clock_offset::ClockOffset;
 use super::context::{
-    Arrival, Common, Departure, FlowPairDescription, FlowPairId, LostPacket, Sight, Watch, index,
-    way_and_tap,
+    Arrival, CaptureSpan, Departure, FlowPairDescription, FlowPairId, LostPacket, SharedState,
+    TapActivity, index, way_and_tap,
 };
 use super::counts::Timeline;
-use super::flow::Passage;
+use super::flow::OneWayFlow;
 use super::group::Group;
-use super::samples::Stash;
+use super::samples::ClosedFlows;
 use super::tables::{Clocks, DelayRow, FlowRow};
 use fairwind_capture::Packet;
 use fairwind_measure::{Direction, EmptyRowBudget};
@@ -37,7 +37,7 @@ pub struct OneWaySettings {
     /// but for drift; `None`: nothing.
     pub merged_by: Option<ClockOffset>,
     /// How long a departure may wait for its arrival before it is lost.
-    pub patience: Span,
+    pub loss_timeout: Span,
     /// Where windows count from.
     pub origin: Instant,
     /// Window lengths of loss and delay over time.
@@ -54,7 +54,7 @@ impl Default for OneWaySettings {
         Self {
             clock: ClockModel::Shared,
             merged_by: None,
-            patience: Span::from_secs(10),
+            loss_timeout: Span::from_secs(10),
             origin: Instant::ZERO,
             intervals: Vec::new(),
             max_empty_rows: Some(EmptyRowBudget::DEFAULT_ROWS),
@@ -65,10 +65,10 @@ impl Default for OneWaySettings {
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Crossing {
+pub(super) struct FlowPair {
     pub(super) description: FlowPairDescription,
     /// What goes from the side that opened it, and what comes back.
-    pub(super) passages: [Passage; 2],
+    pub(super) directions: [OneWayFlow; 2],
     /// So that an old entry of the agenda finds nobody.
     serial: u64,
     /// Whether it is in the agenda.
@@ -81,12 +81,12 @@ pub(super) struct Crossing {
 #[derive(Debug)]
 pub struct OneWayFlows {
     settings: OneWaySettings,
-    common: Common,
-    crossings: Vec<Option<Crossing>>,
+    common: SharedState,
+    pairs: Vec<Option<FlowPair>>,
     free: Vec<u32>,
     serials: u64,
     /// Closed passages, whose delays wait for the clocks.
-    stash: Stash,
+    closed_flows: ClosedFlows,
     /// Rows that nobody has taken yet.
     rows: Vec<FlowRow>,
     delay_rows: Vec<DelayRow>,
@@ -98,7 +98,7 @@ pub struct OneWayFlows {
     agenda: BinaryHeap<Reverse<(Instant, u32, u64)>>,
     next_due: Instant,
     /// What the taps have seen, that of the sender first.
-    seen: [Sight; 2],
+    seen: [TapActivity; 2],
 }
 
 impl OneWayFlows {
@@ -106,19 +106,19 @@ impl OneWayFlows {
     pub fn new(settings: OneWaySettings) -> Self {
         Self {
             next_due: Instant::ZERO,
-            common: Common::new(settings.origin),
+            common: SharedState::new(settings.origin),
             settings,
-            crossings: Vec::new(),
+            pairs: Vec::new(),
             free: Vec::new(),
             serials: 0,
-            stash: Stash::new(),
+            closed_flows: ClosedFlows::new(),
             rows: Vec::new(),
             delay_rows: Vec::new(),
             settled_drift: None,
             lost: VecDeque::new(),
             found: Vec::new(),
             agenda: BinaryHeap::new(),
-            seen: [Sight::default(); 2],
+            seen: [TapActivity::default(); 2],
         }
     }
 
@@ -139,19 +139,19 @@ impl OneWayFlows {
     pub fn open(&mut self, description: FlowPairDescription) -> FlowPairId {
         assert!(self.group(description.group).is_some(), "the group was added before");
         self.serials += 1;
-        let crossing = Crossing {
+        let pair = FlowPair {
             description,
-            passages: [Passage::default(), Passage::default()],
+            directions: [OneWayFlow::default(), OneWayFlow::default()],
             serial: self.serials,
             is_due: false,
             is_seen_at: [false; 2],
         };
         if let Some(place) = self.free.pop() {
-            self.crossings[index(place)] = Some(crossing);
+            self.pairs[index(place)] = Some(pair);
             return FlowPairId(place);
         }
-        let place = u32::try_from(self.crossings.len()).expect("fewer than 2^32 connections");
-        self.crossings.push(Some(crossing));
+        let place = u32::try_from(self.pairs.len()).expect("fewer than 2^32 connections");
+        self.pairs.push(Some(pair));
         FlowPairId(place)
     }
 
@@ -161,7 +161,7 @@ impl OneWayFlows {
 
     /// Connections that are open.
     pub fn open_connections(&self) -> usize {
-        self.crossings.len() - self.free.len()
+        self.pairs.len() - self.free.len()
     }
 
     /// A packet leaves the side where it was made, at `at` by the sender's clock.
@@ -176,27 +176,27 @@ impl OneWayFlows {
         at: Instant,
         packet: &Packet,
     ) -> Departure {
-        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
-        let (way, tap) = way_and_tap(direction, crossing.description.opener);
+        let pair = self.pairs[index(id.0)].as_mut().expect("the connection is open");
+        let (way, tap) = way_and_tap(direction, pair.description.opener);
         self.seen[tap].note(at);
-        crossing.is_seen_at[tap] = true;
-        let mut shared = self.common.lend(&crossing.description, direction);
-        let [opening, answering] = &mut crossing.passages;
+        pair.is_seen_at[tap] = true;
+        let mut context = self.common.context_for(&pair.description, direction);
+        let [opening, answering] = &mut pair.directions;
         let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
-        let departure = mine.on_departure(at, packet, &mut shared);
+        let departure = mine.on_departure(at, packet, &mut context);
         if packet.segment.flags.contains(Flags::ACK) {
             // What the other direction brought here is acknowledged where it arrived.
-            shared.turn();
-            other.acknowledged(at, packet.segment.acknowledgment, &mut shared);
+            context.turn();
+            other.acknowledged(at, packet.segment.acknowledgment, &mut context);
         }
         let is_too_much = mine.len() > REMEMBERED;
-        if !crossing.is_due {
-            crossing.is_due = true;
-            let due = at + self.settings.patience + self.settings.patience / 4;
-            self.agenda.push(Reverse((due, id.0, crossing.serial)));
+        if !pair.is_due {
+            pair.is_due = true;
+            let due = at + self.settings.loss_timeout + self.settings.loss_timeout / 4;
+            self.agenda.push(Reverse((due, id.0, pair.serial)));
             self.next_due = self.next_due.min(due);
         } else if is_too_much {
-            self.settle_crossing(id.0, None);
+            self.settle_pair(id.0, None);
         }
         if at >= self.next_due {
             self.settle_due();
@@ -216,12 +216,12 @@ impl OneWayFlows {
         at: Instant,
         packet: &Packet,
     ) -> Arrival {
-        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
-        let (way, tap) = way_and_tap(direction, crossing.description.opener);
+        let pair = self.pairs[index(id.0)].as_mut().expect("the connection is open");
+        let (way, tap) = way_and_tap(direction, pair.description.opener);
         self.seen[1 - tap].note(at);
-        crossing.is_seen_at[1 - tap] = true;
-        let mut shared = self.common.lend(&crossing.description, direction);
-        let arrival = crossing.passages[way].on_arrival(at, packet, &mut shared);
+        pair.is_seen_at[1 - tap] = true;
+        let mut context = self.common.context_for(&pair.description, direction);
+        let arrival = pair.directions[way].on_arrival(at, packet, &mut context);
         if at >= self.next_due {
             self.settle_due();
         }
@@ -241,7 +241,7 @@ impl OneWayFlows {
     }
 
     fn slack(&self) -> Span {
-        self.settings.patience / 4
+        self.settings.loss_timeout / 4
     }
 
     /// Judges whoever is due at the time that both captures have reached.
@@ -252,13 +252,13 @@ impl OneWayFlows {
             && due <= now
         {
             self.agenda.pop();
-            let crossing = self.crossings[index(place)].as_ref();
-            if crossing.is_some_and(|crossing| crossing.serial == serial) {
-                self.settle_crossing(place, Some(now));
+            let pair = self.pairs[index(place)].as_ref();
+            if pair.is_some_and(|pair| pair.serial == serial) {
+                self.settle_pair(place, Some(now));
             }
         }
         let settled =
-            now.as_nanos().saturating_sub((self.settings.patience + self.slack()).as_nanos());
+            now.as_nanos().saturating_sub((self.settings.loss_timeout + self.slack()).as_nanos());
         for group in &mut self.common.groups {
             group.settle(now, Instant::from_nanos(settled));
         }
@@ -269,58 +269,59 @@ impl OneWayFlows {
 
     /// Judges what departed in a connection its patience before `now`; without a time, the older half
     /// of what it remembers.
-    fn settle_crossing(&mut self, place: u32, now: Option<Instant>) {
-        let patience = self.settings.patience;
+    fn settle_pair(&mut self, place: u32, now: Option<Instant>) {
+        let loss_timeout = self.settings.loss_timeout;
         let slack = self.slack();
-        let Some(crossing) = self.crossings[index(place)].as_ref() else { return };
-        let watches = self.watches(crossing);
-        let Some(crossing) = self.crossings[index(place)].as_mut() else { return };
+        let Some(pair) = self.pairs[index(place)].as_ref() else { return };
+        let watches = self.watches(pair);
+        let Some(pair) = self.pairs[index(place)].as_mut() else { return };
         let mut oldest = None;
         for way in 0..2 {
             let direction = if way == 0 { Direction::Forward } else { Direction::Reverse };
-            let (_, tap) = way_and_tap(direction, crossing.description.opener);
-            let passage = &mut crossing.passages[way];
+            let (_, tap) = way_and_tap(direction, pair.description.opener);
+            let one_way = &mut pair.directions[way];
             let before = now.map_or_else(
                 // That one, too, or many of one instant would never be judged.
-                || passage.middle() + Span::from_nanos(1),
-                |now| Instant::from_nanos(now.as_nanos().saturating_sub(patience.as_nanos())),
+                || one_way.middle() + Span::from_nanos(1),
+                |now| Instant::from_nanos(now.as_nanos().saturating_sub(loss_timeout.as_nanos())),
             );
-            let mut shared = self.common.lend(&crossing.description, direction);
-            passage.settle(before, watches[1 - tap], &mut shared, &mut self.found);
+            let mut context = self.common.context_for(&pair.description, direction);
+            one_way.settle(before, watches[1 - tap], &mut context, &mut self.found);
             if now.is_some() {
-                oldest = [oldest, passage.oldest()].into_iter().flatten().min();
+                oldest = [oldest, one_way.oldest()].into_iter().flatten().min();
             }
         }
         self.lost.extend(self.found.drain(..));
         if now.is_none() {
             return;
         }
-        crossing.is_due = oldest.is_some();
+        pair.is_due = oldest.is_some();
         if let Some(oldest) = oldest {
             // Later than now, or without patience this would go on for ever.
-            let due = (oldest + patience + slack).max(now.unwrap_or(oldest) + Span::from_nanos(1));
-            self.agenda.push(Reverse((due, place, crossing.serial)));
+            let due =
+                (oldest + loss_timeout + slack).max(now.unwrap_or(oldest) + Span::from_nanos(1));
+            self.agenda.push(Reverse((due, place, pair.serial)));
         }
     }
 
     /// When the taps were watched, for this connection: a tap that has seen nothing of it, of somebody else's
     /// captures, may be on another path.
-    fn watches(&self, crossing: &Crossing) -> [Watch; 2] {
+    fn watches(&self, pair: &FlowPair) -> [CaptureSpan; 2] {
         [0, 1].map(|tap| match self.settings.clock {
-            ClockModel::Apart if !crossing.is_seen_at[tap] => {
-                Watch { from: Instant::MAX, until: Instant::ZERO }
+            ClockModel::Apart if !pair.is_seen_at[tap] => {
+                CaptureSpan { from: Instant::MAX, until: Instant::ZERO }
             }
             _ => self.watch(tap),
         })
     }
 
     /// When the tap was watched.
-    fn watch(&self, tap: usize) -> Watch {
+    fn watch(&self, tap: usize) -> CaptureSpan {
         match self.settings.clock {
-            ClockModel::Shared => Watch { from: Instant::ZERO, until: self.latest() },
+            ClockModel::Shared => CaptureSpan { from: Instant::ZERO, until: self.latest() },
             ClockModel::Apart => {
-                let Sight { first, last } = self.seen[tap];
-                Watch { from: first.unwrap_or(Instant::MAX), until: last }
+                let TapActivity { first, last } = self.seen[tap];
+                CaptureSpan { from: first.unwrap_or(Instant::MAX), until: last }
             }
         }
     }

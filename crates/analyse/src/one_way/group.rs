@@ -15,7 +15,7 @@ pub(super) struct Group {
     pub(super) first: FirstArrivals,
     pub(super) loss_series: Vec<Timeline<LossWindow>>,
     /// What departed at the sender's tap, and at the receiver's.
-    pub(super) rows: [LossRow; 2],
+    pub(super) rows: [LossSequence; 2],
     pub(super) runs: LossRuns,
     pub(super) delays: GroupDelays,
     /// How far the rows had come at instants not yet settled.
@@ -29,7 +29,7 @@ impl Group {
             counts: OneWayCounts::default(),
             first: FirstArrivals::default(),
             loss_series: intervals.iter().map(|&length| Timeline::new(length)).collect(),
-            rows: [LossRow::default(), LossRow::default()],
+            rows: [LossSequence::default(), LossSequence::default()],
             runs: LossRuns::default(),
             delays: GroupDelays::new(intervals),
             checkpoints: VecDeque::new(),
@@ -41,7 +41,7 @@ impl Group {
         let rows = std::mem::take(&mut self.rows);
         let checkpoints = std::mem::take(&mut self.checkpoints);
         *self = Self { rows, checkpoints, ..Self::new(&self.name, intervals) };
-        self.rows.iter_mut().for_each(LossRow::reset_counts);
+        self.rows.iter_mut().for_each(LossSequence::reset_counts);
     }
 
     /// At `now`, everything that departed before `settled` has a fate.
@@ -71,7 +71,7 @@ impl Group {
 
 /// The row of one group at one tap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LossRow {
+pub(super) struct LossSequence {
     departed: u64,
     /// The last ticket that does not count.
     uncounted: u64,
@@ -81,7 +81,7 @@ pub(super) struct LossRow {
     run: LossRun,
 }
 
-impl LossRow {
+impl LossSequence {
     /// A packet departs; gives its ticket.
     #[inline]
     pub(super) const fn on_departure(&mut self) -> u64 {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn runs_are_told_by_their_length_and_by_whom_they_hit() {
-        let (mut row, mut runs) = (LossRow::default(), LossRuns::default());
+        let (mut row, mut runs) = (LossSequence::default(), LossRuns::default());
         for _ in 0..20 {
             row.on_departure();
         }

@@ -125,16 +125,16 @@ impl SampleLog {
     }
 
     /// Puts everything into the file, and gives what finds it again.
-    pub(super) fn stow(mut self, spill: &mut Spill) -> Stowed {
+    pub(super) fn spill_all(mut self, spill: &mut Spill) -> SpilledSamples {
         if !self.bytes.is_empty() {
             self.flush(spill);
         }
-        Stowed { chain: self.chain }
+        SpilledSamples { chain: self.chain }
     }
 
     /// Shows every sample to `see`, in no particular order.
     pub(super) fn each(&self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
-        Stowed { chain: self.chain }.each(spill, &mut see);
+        SpilledSamples { chain: self.chain }.each(spill, &mut see);
         each_of(&self.bytes, &mut see);
     }
 
@@ -146,17 +146,17 @@ impl SampleLog {
 
 /// Samples that are in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stowed {
+pub(super) struct SpilledSamples {
     chain: Option<u64>,
 }
 
-impl Stowed {
+impl SpilledSamples {
     /// The place of the last block, as a number.
     pub(super) fn to_bits(self) -> u64 {
         self.chain.unwrap_or(u64::MAX)
     }
 
-    /// What [`Stowed::to_bits`] gave.
+    /// What [`SpilledSamples::to_bits`] gave.
     pub(super) fn from_bits(bits: u64) -> Self {
         Self { chain: (bits != u64::MAX).then_some(bits) }
     }
@@ -307,29 +307,29 @@ const NAMES_IN_MEMORY: usize = 4 << 20;
 
 /// A passage that is over, with its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Closed {
+pub(super) struct ClosedFlow {
     pub(super) group: u32,
     /// 0 where it departed at the sender's tap, else 1.
     pub(super) tap: u8,
     pub(super) flow: u64,
     pub(super) name: String,
-    pub(super) samples: Stowed,
+    pub(super) samples: SpilledSamples,
 }
 
 /// Closed passages, written one behind the other.
 #[derive(Debug)]
-pub(super) struct Stash {
+pub(super) struct ClosedFlows {
     file: SpooledTempFile,
     written: u64,
     read: u64,
 }
 
-impl Stash {
+impl ClosedFlows {
     pub(super) fn new() -> Self {
         Self { file: SpooledTempFile::new(NAMES_IN_MEMORY), written: 0, read: 0 }
     }
 
-    pub(super) fn put(&mut self, closed: &Closed) -> io::Result<()> {
+    pub(super) fn put(&mut self, closed: &ClosedFlow) -> io::Result<()> {
         let mut record = Vec::with_capacity(64);
         let name = closed.name.as_bytes();
         let length = u32::try_from(name.len()).map_err(io::Error::other)?;
@@ -345,7 +345,7 @@ impl Stash {
     }
 
     /// The next one in the order in which they were put; nothing is put from then on.
-    pub(super) fn next(&mut self) -> io::Result<Option<Closed>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<ClosedFlow>> {
         if self.read == self.written {
             return Ok(None);
         }
@@ -357,11 +357,11 @@ impl Stash {
         let group = u32::from_le_bytes(self.take()?);
         let [tap] = self.take()?;
         let flow = u64::from_le_bytes(self.take()?);
-        let samples = Stowed::from_bits(u64::from_le_bytes(self.take()?));
+        let samples = SpilledSamples::from_bits(u64::from_le_bytes(self.take()?));
         let mut name = vec![0; usize::try_from(length).map_err(io::Error::other)?];
         self.file.read_exact(&mut name)?;
         let name = String::from_utf8(name).map_err(io::Error::other)?;
-        Ok(Some(Closed { group, tap, flow, name, samples }))
+        Ok(Some(ClosedFlow { group, tap, flow, name, samples }))
     }
 
     fn take<const LENGTH: usize>(&mut self) -> io::Result<[u8; LENGTH]> {
@@ -410,7 +410,7 @@ mod tests {
             log.each(&mut spill, |sample| read.push(*sample));
             prop_assert_eq!(as_text(&read), as_text(&samples));
             let mut read = Vec::new();
-            log.stow(&mut spill).each(&mut spill, |sample| read.push(*sample));
+            log.spill_all(&mut spill).each(&mut spill, |sample| read.push(*sample));
             prop_assert_eq!(as_text(&read), as_text(&samples));
         }
     }
@@ -439,21 +439,21 @@ mod tests {
 
     #[test]
     fn what_is_put_comes_again_in_the_same_order() {
-        let mut stash = Stash::new();
-        let closed = |flow: u64, samples| Closed {
+        let mut closed_flows = ClosedFlows::new();
+        let closed = |flow: u64, samples| ClosedFlow {
             group: 3,
             tap: 1,
             flow,
             name: format!("10.0.0.1:{flow}>10.0.0.2:80"),
-            samples: Stowed::from_bits(samples),
+            samples: SpilledSamples::from_bits(samples),
         };
         let all = [closed(1, 4096), closed(2, u64::MAX), closed(1 << 40, 0)];
         for one in &all {
-            stash.put(one).unwrap();
+            closed_flows.put(one).unwrap();
         }
         for one in all {
-            assert_eq!(stash.next().unwrap(), Some(one));
+            assert_eq!(closed_flows.next().unwrap(), Some(one));
         }
-        assert_eq!(stash.next().unwrap(), None);
+        assert_eq!(closed_flows.next().unwrap(), None);
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct GroupRow {
 
 /// Whose a row is.
 #[derive(Clone, Copy)]
-struct Whose<'a> {
+struct RowKey<'a> {
     scope: &'static str,
     name: &'a str,
     group: &'a str,
@@ -42,15 +42,15 @@ fn scopes<'a>(
     groups: &'a [GroupRow],
     flows: &'a [FlowRow],
     names: &[&'a str],
-) -> Vec<(Whose<'a>, &'a OneWayCounts, &'a FirstArrivals)> {
+) -> Vec<(RowKey<'a>, &'a OneWayCounts, &'a FirstArrivals)> {
     let name = |group: u32| name_of(names, group);
     let of_groups = groups.iter().map(|row| {
         let name = name(row.group);
-        (Whose { scope: "group", name, group: name, flow: None }, &row.counts, &row.first)
+        (RowKey { scope: "group", name, group: name, flow: None }, &row.counts, &row.first)
     });
     let of_flows = flows.iter().map(|row| {
         let (group, flow) = (name(row.group), Some(row.flow));
-        (Whose { scope: "flow", name: &row.name, group, flow }, &row.counts, &row.first)
+        (RowKey { scope: "flow", name: &row.name, group, flow }, &row.counts, &row.first)
     });
     of_groups.chain(of_flows).collect()
 }
@@ -59,15 +59,15 @@ fn name_of<'a>(names: &[&'a str], group: u32) -> &'a str {
     usize::try_from(group).ok().and_then(|place| names.get(place)).copied().unwrap_or_default()
 }
 
-fn with_whose<Row>(
+fn with_row_key<Row>(
     table: TableBuilder<'_, Row>,
-    whose: impl Fn(&Row) -> Whose<'_>,
+    key: impl Fn(&Row) -> RowKey<'_>,
 ) -> TableBuilder<'_, Row> {
     table
-        .with("scope", |row| whose(row).scope.to_owned())
-        .with("name", |row| whose(row).name.to_owned())
-        .with("group", |row| whose(row).group.to_owned())
-        .with("flow", |row| whose(row).flow)
+        .with("scope", |row| key(row).scope.to_owned())
+        .with("name", |row| key(row).name.to_owned())
+        .with("group", |row| key(row).group.to_owned())
+        .with("flow", |row| key(row).flow)
 }
 
 type Count = (&'static str, fn(&OneWayCounts) -> u64);
@@ -112,7 +112,7 @@ const COUNTS: &[Count] = &[
 
 pub(super) fn passages_table(groups: &[GroupRow], flows: &[FlowRow], names: &[&str]) -> Table {
     let rows = scopes(groups, flows, names);
-    let mut table = with_whose(TableBuilder::new("passages", &rows), |row| row.0);
+    let mut table = with_row_key(TableBuilder::new("passages", &rows), |row| row.0);
     for &(name, count) in COUNTS {
         table = table.with(name, |row| count(row.1));
     }
@@ -140,11 +140,11 @@ pub(super) fn first_arrivals_table(
     flows: &[FlowRow],
     names: &[&str],
 ) -> Table {
-    let mut rows: Vec<(Whose<'_>, &str, Option<u64>, FirstArrival)> = Vec::new();
-    for (whose, _, first) in scopes(groups, flows, names) {
-        rows.extend(first.kinds().map(|(kind, repeat, came)| (whose, kind, repeat, came)));
+    let mut rows: Vec<(RowKey<'_>, &str, Option<u64>, FirstArrival)> = Vec::new();
+    for (key, _, first) in scopes(groups, flows, names) {
+        rows.extend(first.kinds().map(|(kind, repeat, came)| (key, kind, repeat, came)));
     }
-    with_whose(TableBuilder::new("first_arrivals", &rows), |row| row.0)
+    with_row_key(TableBuilder::new("first_arrivals", &rows), |row| row.0)
         .with("transmission", |row| row.1.to_owned())
         .with("repeat", |row| row.2)
         .with("ranges", |row| row.3.ranges)
@@ -208,16 +208,16 @@ impl DelayRow {
 
 pub(super) fn delays_table(rows: &[DelayRow], names: &[&str], shown: &[f64]) -> Table {
     let percentiles = Percentiles::new(shown.iter().copied());
-    let whose = |row: &DelayRow| {
+    let key = |row: &DelayRow| {
         let group = name_of(names, row.group).to_owned();
         let is_group = row.flow.is_none();
         let scope = if is_group { "group" } else { "flow" };
         (scope, if is_group { group.clone() } else { row.name.clone() }, group)
     };
     let mut table = TableBuilder::new("delays", rows)
-        .with("scope", |row| whose(row).0.to_owned())
-        .with("name", |row| whose(row).1)
-        .with("group", |row| whose(row).2)
+        .with("scope", |row| key(row).0.to_owned())
+        .with("name", |row| key(row).1)
+        .with("group", |row| key(row).2)
         .with("flow", |row| row.flow)
         .with("layer", |row| row.layer.to_owned())
         .with("payload_bytes", |row| row.variation.count)
@@ -321,7 +321,7 @@ fn with_silence<'a, T>(
     })
 }
 
-struct LossRow<'a> {
+struct LossSequence<'a> {
     length: Span,
     number: u64,
     group: &'a Group,
@@ -329,11 +329,11 @@ struct LossRow<'a> {
 }
 
 fn losses_table(groups: &[Group], max_empty_rows: Option<u64>) -> Table {
-    let mut rows: Vec<LossRow<'_>> = Vec::new();
+    let mut rows: Vec<LossSequence<'_>> = Vec::new();
     for group in groups {
         for series in &group.loss_series {
             let length = series.length();
-            let row = |(number, window)| LossRow { length, number, group, window };
+            let row = |(number, window)| LossSequence { length, number, group, window };
             rows.extend(with_silence(series.windows(), &NOTHING_SENT, max_empty_rows).map(row));
         }
     }

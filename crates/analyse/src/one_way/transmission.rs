@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 /// What tells the copies of a range apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Mark {
+pub(super) struct TransmissionMark {
     /// `TSval` (RFC 7323 §3.2).
     pub(super) stamp: Option<u32>,
     /// Identification of the IPv4 header.
     pub(super) identification: Option<u16>,
 }
 
-impl Mark {
+impl TransmissionMark {
     #[inline]
     pub(super) fn of(packet: &Packet) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Mark {
 
 /// Which sending of its bytes a packet was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copy {
+pub(super) enum Attempt {
     /// Some of its bytes are new; old ones before them are a bundle (RDB).
     First,
     /// All of its bytes had been sent before: their so manieth retransmission.
@@ -55,12 +55,12 @@ pub(super) struct Transmission {
     pub(super) gap_bytes: u32,
     /// Bytes at its beginning that had been sent before.
     pub(super) old_bytes: u32,
-    pub(super) mark: Mark,
-    pub(super) copy: Copy,
+    pub(super) mark: TransmissionMark,
+    pub(super) copy: Attempt,
     /// How often its new bytes were sent again.
     pub(super) repeats: u8,
     /// Its fate is known; it is kept for the instant at which its bytes were first sent.
-    pub(super) is_judged: bool,
+    pub(super) is_settled: bool,
 }
 
 impl Transmission {
@@ -90,13 +90,13 @@ impl Transmission {
     /// Whether it carries old bytes before new ones.
     #[inline]
     pub(super) fn is_bundle(&self) -> bool {
-        self.copy == Copy::First && self.old_bytes > 0
+        self.copy == Attempt::First && self.old_bytes > 0
     }
 }
 
 /// What has come of one transmission in one packet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct MatchedPiece {
     pub(super) start: u64,
     pub(super) end: u64,
     /// The transmission, as it was when this came.
@@ -128,12 +128,12 @@ pub(super) struct Loss {
 
 /// The gaps of all transmissions of a direction.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Gaps {
+pub(super) struct MissingRanges {
     /// Behind the last byte, by the transmission's order and the first byte.
     ends: BTreeMap<(u32, u64), u64>,
 }
 
-impl Gaps {
+impl MissingRanges {
     /// A gap of the transmission `order`, which has none there yet.
     pub(super) fn add(&mut self, order: u32, start: u64, end: u64) {
         if start < end {
@@ -141,13 +141,13 @@ impl Gaps {
         }
     }
 
-    /// The gap of a transmission in which the byte at `place` is missing: its first byte, and behind its last.
+    /// The gap of a transmission in which the byte at `offset_of` is missing: its first byte, and behind its last.
     pub(super) fn around(&self, order: u32, place: u64) -> Option<(u64, u64)> {
         let (&(_, start), &end) = self.ends.range((order, 0)..=(order, place)).next_back()?;
         (place < end).then_some((start, end))
     }
 
-    /// Where the first gap of a transmission begins behind `place`.
+    /// Where the first gap of a transmission begins behind `offset_of`.
     pub(super) fn next_beginning(&self, order: u32, place: u64) -> Option<u64> {
         let from = (order, place.checked_add(1)?);
         self.ends.range(from..=(order, u64::MAX)).next().map(|(&(_, start), _)| start)
@@ -181,7 +181,7 @@ const MOST: u32 = 1 << 22;
 
 /// The steps that are left.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Effort {
+pub(super) struct SearchBudget {
     left: u32,
     /// How many departures have paid.
     paid: u32,
@@ -190,7 +190,7 @@ pub(super) struct Effort {
     pub(super) spent: u64,
 }
 
-impl Effort {
+impl SearchBudget {
     /// A search begins, after so many departures.
     pub(super) fn begin(&mut self, departures: u32) {
         let new = departures.wrapping_sub(self.paid);
@@ -218,7 +218,7 @@ impl Effort {
 mod tests {
     use super::*;
 
-    fn gaps_of(gaps: &Gaps, order: u32) -> Vec<(u64, u64)> {
+    fn gaps_of(gaps: &MissingRanges, order: u32) -> Vec<(u64, u64)> {
         let mut found = Vec::new();
         gaps.clone().take(order, |start, end| found.push((start, end)));
         found
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_filled_from_either_end_or_cut_in_two() {
-        let mut gaps = Gaps::default();
+        let mut gaps = MissingRanges::default();
         gaps.add(7, 100, 200);
         gaps.add(8, 0, 1_000);
         gaps.fill(7, 140, 160);
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_found_by_its_place() {
-        let mut gaps = Gaps::default();
+        let mut gaps = MissingRanges::default();
         gaps.add(1, 100, 200);
         gaps.add(1, 300, 400);
         let around = [99, 100, 199, 200, 350].map(|place| gaps.around(1, place));

@@ -1,8 +1,8 @@
 //! What comes back from the other side.
 
 use super::kind::{AckEvent, TapSide};
-use super::measures::place_of;
-use super::outstanding::{Marks, Sent};
+use super::measures::order_index;
+use super::outstanding::{Marks, SentRange};
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
 use fairwind_capture::{Anomalies, Packet};
 use fairwind_units::{Instant, Span};
@@ -10,7 +10,7 @@ use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
 
 /// What an acknowledgment that advances takes off.
 #[derive(Debug, Clone, Copy, Default)]
-struct Taken {
+struct AckedSegments {
     /// When the oldest segment that was sent once was sent.
     oldest_once: Option<Instant>,
     /// When the newest one was.
@@ -57,25 +57,25 @@ impl Stream {
         }
         let offset = self.offset_of(segment.acknowledgment);
         if offset > self.highest {
-            if !self.admits_number(segment) {
+            if !self.accepts_ack_number(segment) {
                 return AckEvent::default();
             }
             self.acknowledge_unseen(offset);
         }
-        self.pass_time(at, false);
-        let mut facts = AckEvent::default();
-        self.measures.answers.acknowledgments += 1;
+        self.advance_time(at, false);
+        let mut event = AckEvent::default();
+        self.measures.acks.acknowledgments += 1;
         if offset > self.acknowledged {
-            self.advance(at, segment, offset, &mut facts);
+            self.advance(at, segment, offset, &mut event);
         } else if offset == self.acknowledged {
-            self.look_for_duplicate(at, segment, &mut facts);
+            self.check_duplicate_ack(at, segment, &mut event);
         }
         if !segment.options.sack.is_empty() {
-            self.on_sack(at, segment, offset, &mut facts);
+            self.on_sack(at, segment, offset, &mut event);
         }
         self.follow_window(at, segment, offset);
-        self.occupation = self.occupation_now();
-        facts
+        self.limit = self.current_limit();
+        event
     }
 
     /// Takes the window that a segment offers. That of a SYN is never scaled, and that of an acknowledgment
@@ -85,14 +85,14 @@ impl Stream {
         let Self { window, measures, .. } = self;
         let is_news = !segment.flags.contains(Flags::SYN) && offset >= self.acknowledged;
         if is_news && window.may_turn(segment) {
-            window.turn(at, segment, &mut measures.window);
+            window.event(at, segment, &mut measures.window);
         }
         let offered = if is_news { window.on_segment(segment, offset) } else { None };
         let Some((bytes, is_new)) = offered else {
             measures.window.unknown += 1;
             return;
         };
-        measures.answers.window_sum += u64::from(bytes);
+        measures.acks.window_sum += u64::from(bytes);
         if is_new {
             measures.window.on_change(bytes);
         }
@@ -103,7 +103,7 @@ impl Stream {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.note_other_syn(segment);
+        self.learn_other_syn(segment);
         let acknowledges = segment.flags.contains(Flags::ACK) && self.has_origin();
         self.window.on_other_syn(segment, acknowledges.then_some(self.acknowledged));
         if acknowledges {
@@ -126,7 +126,7 @@ impl Stream {
     /// Something is acknowledged that the tap has not seen: the capture has lost it.
     #[cold]
     fn acknowledge_unseen(&mut self, offset: u64) {
-        if self.is_answered || self.highest > ORIGIN {
+        if self.has_acked_data || self.highest > ORIGIN {
             self.measures.rare().missing_bytes += offset - self.highest;
         }
         self.highest = offset;
@@ -134,39 +134,39 @@ impl Stream {
 
     /// More is acknowledged in order than before.
     #[inline]
-    fn advance(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckEvent) {
+    fn advance(&mut self, at: Instant, segment: &Segment, offset: u64, event: &mut AckEvent) {
         if self.syns > 0 {
             self.end_handshake(at);
         }
         let echo = segment.options.timestamps.map_or(0, |stamps| stamps.echo);
-        let mut taken = Taken::default();
+        let mut acked = AckedSegments::default();
         let mut is_first = true;
         let rare = &mut self.measures.rare;
         self.outstanding.acknowledge(offset, |start, sent| {
             if sent.repeats == 0 && sent.marks == Marks::default() {
-                taken.oldest_once.get_or_insert(sent.first_at);
-                taken.newest_once = Some(sent.first_at);
-                taken.newest_bundled = None;
+                acked.oldest_once.get_or_insert(sent.first_at);
+                acked.newest_once = Some(sent.first_at);
+                acked.newest_bundled = None;
             } else {
-                taken.add_unusual(start, sent, is_first.then_some(echo));
+                acked.add_repeated_or_marked(start, sent, is_first.then_some(echo));
                 if sent.repeats > 0 {
                     let rare = rare.get_or_insert_default();
-                    rare.latency_by_order[place_of(sent.repeats.into())]
+                    rare.latency_by_order[order_index(sent.repeats.into())]
                         .record(at.saturating_since(sent.first_at).as_nanos());
                 }
             }
             is_first = false;
         });
-        if taken.repeats_of_oldest > 0 {
-            facts.spurious += self.judge_oldest(taken.repeats_of_oldest, echo);
+        if acked.repeats_of_oldest > 0 {
+            event.spurious += self.detect_spurious(acked.repeats_of_oldest, echo);
         }
-        if taken.missing_bytes > 0 {
-            self.measures.rare().missing_bytes += taken.missing_bytes;
+        if acked.missing_bytes > 0 {
+            self.measures.rare().missing_bytes += acked.missing_bytes;
         }
-        facts.newly_acknowledged_bytes = offset - self.acknowledged;
+        event.newly_acknowledged_bytes = offset - self.acknowledged;
         self.acknowledged = offset;
-        self.sample(at, &taken, facts);
-        self.is_answered = true;
+        self.sample(at, &acked, event);
+        self.has_acked_data = true;
         self.advanced_at = at;
         self.news_at = at;
         self.duplicates = 0;
@@ -174,20 +174,20 @@ impl Stream {
         if self.is_repairing() {
             self.follow_repair();
         }
-        if self.habit.is_watching() {
-            self.habit.on_acknowledged(at, segment.payload_bytes == 0);
+        if self.probe_inference.is_watching() {
+            self.probe_inference.on_acknowledged(at, segment.payload_bytes == 0);
         }
     }
 
     /// The round trip that an advance tells. Where anything in it was sent again, only the oldest
     /// segment counts, if its timestamp says which transmission arrived (RFC 6298 §3, RFC 7323 §4).
     #[inline]
-    fn sample(&mut self, at: Instant, taken: &Taken, facts: &mut AckEvent) {
+    fn sample(&mut self, at: Instant, acked: &AckedSegments, event: &mut AckEvent) {
         let since = |sent: Instant| at.saturating_since(sent);
-        let (oldest, newest) = if taken.has_repeated {
-            (taken.named, taken.named)
+        let (oldest, newest) = if acked.has_repeated {
+            (acked.named, acked.named)
         } else {
-            (taken.oldest_once, taken.newest_bundled.or(taken.newest_once))
+            (acked.oldest_once, acked.newest_bundled.or(acked.newest_once))
         };
         // Before the round trip of a bundle, nothing else may be known.
         if let Some(sent) = oldest.or(newest) {
@@ -196,7 +196,7 @@ impl Stream {
         if let Some(sent) = newest {
             let rtt = since(sent);
             self.measures.rtts.record_deferred(rtt.as_nanos());
-            facts.rtt = Some(rtt);
+            event.rtt = Some(rtt);
         }
     }
 
@@ -218,7 +218,7 @@ impl Stream {
 
     /// The oldest segment, sent again, is acknowledged: were its repetitions needless?
     #[cold]
-    fn judge_oldest(&mut self, times: u16, echo: u32) -> u32 {
+    fn detect_spurious(&mut self, times: u16, echo: u32) -> u32 {
         let (Some(repeats), true) = (&mut self.repeats, echo != 0) else { return 0 };
         let rare = self.measures.rare.get_or_insert_default();
         let mut count = 0;
@@ -235,7 +235,7 @@ impl Stream {
     /// RFC 5681 §2: something is outstanding, the segment has neither payload nor SYN nor FIN, and
     /// acknowledgment and window are as before.
     #[inline]
-    fn look_for_duplicate(&mut self, at: Instant, segment: &Segment, facts: &mut AckEvent) {
+    fn check_duplicate_ack(&mut self, at: Instant, segment: &Segment, event: &mut AckEvent) {
         if segment.payload_bytes > 0 || segment.flags.intersects(Flags::SYN | Flags::FIN) {
             return;
         }
@@ -249,13 +249,13 @@ impl Stream {
         self.news_at = at;
         if self.window.is_unchanged(segment) {
             self.duplicates = self.duplicates.saturating_add(1);
-            facts.duplicates = self.duplicates;
-            let place = place_of(self.duplicates.into());
+            event.duplicates = self.duplicates;
+            let place = order_index(self.duplicates.into());
             self.measures.rare().duplicate_acks_by_order[place] += 1;
         }
     }
 
-    fn on_sack(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckEvent) {
+    fn on_sack(&mut self, at: Instant, segment: &Segment, offset: u64, event: &mut AckEvent) {
         let blocks = segment.options.sack.as_slice();
         let rare = self.measures.rare();
         rare.sack_segments += 1;
@@ -263,23 +263,23 @@ impl Stream {
         self.other_sack = Some(true);
         self.own_sack = Some(true);
         let blocks_end = blocks.len();
-        let first_new = usize::from(self.is_report_of_duplicate(blocks, offset));
+        let first_new = usize::from(self.is_dsack(blocks, offset));
         if first_new == 1 {
-            facts.spurious += self.take_report(blocks);
+            event.spurious += self.on_dsack(blocks);
         }
         let mut marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
         for (block, marked) in blocks[first_new.min(blocks_end)..].iter().zip(&mut marked) {
-            facts.newly_sacked_bytes += self.mark_sacked(at, *block, marked, facts);
+            event.newly_sacked_bytes += self.mark_sacked(at, *block, marked, event);
         }
         self.last_marked = marked;
-        if facts.newly_sacked_bytes > 0 {
+        if event.newly_sacked_bytes > 0 {
             self.news_at = at;
         }
     }
 
     /// The first block reports a duplicate if it lies below the acknowledgment, or within the second
     /// one (RFC 2883 §4).
-    fn is_report_of_duplicate(&mut self, blocks: &[SackBlock], offset: u64) -> bool {
+    fn is_dsack(&mut self, blocks: &[SackBlock], offset: u64) -> bool {
         let Some(first) = blocks.first() else { return false };
         let first = (self.offset_of(first.left), self.offset_of(first.right));
         let is_within_second = blocks.get(1).is_some_and(|second| {
@@ -289,7 +289,7 @@ impl Stream {
     }
 
     #[cold]
-    fn take_report(&mut self, blocks: &[SackBlock]) -> u32 {
+    fn on_dsack(&mut self, blocks: &[SackBlock]) -> u32 {
         let Some(block) = blocks.first() else { return 0 };
         let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
         if self.probe_until.is_some_and(|until| until.get() <= self.acknowledged) {
@@ -312,7 +312,7 @@ impl Stream {
         at: Instant,
         block: SackBlock,
         marked: &mut (u64, u64),
-        facts: &mut AckEvent,
+        event: &mut AckEvent,
     ) -> u64 {
         let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
         if start >= end || end > self.highest || start < self.acknowledged {
@@ -344,7 +344,7 @@ impl Stream {
             let rtt = at.saturating_since(sent);
             self.sample_timeout(rtt);
             self.measures.rtts.record_deferred(rtt.as_nanos());
-            facts.rtt = Some(rtt);
+            event.rtt = Some(rtt);
         }
         bytes
     }
@@ -363,9 +363,14 @@ impl Stream {
     }
 }
 
-impl Taken {
+impl AckedSegments {
     #[cold]
-    fn add_unusual(&mut self, start: u64, sent: &Sent, echo_of_oldest: Option<u32>) {
+    fn add_repeated_or_marked(
+        &mut self,
+        start: u64,
+        sent: &SentRange,
+        echo_of_oldest: Option<u32>,
+    ) {
         if sent.marks.contains(Marks::MISSING) {
             self.missing_bytes += sent.end - start;
         }

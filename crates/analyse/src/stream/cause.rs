@@ -37,7 +37,7 @@ pub(super) const FAST_ANSWER: Span = Span::from_micros(100);
 /// What is known when something is sent again.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate piece of evidence")]
-pub(super) struct Circumstances {
+pub(super) struct RetransmissionContext {
     /// Where the tap is.
     pub(super) side: TapSide,
     /// The repair under way.
@@ -52,7 +52,7 @@ pub(super) struct Circumstances {
     /// thrown it away again (RFC 2018 §8).
     pub(super) is_reneged: bool,
     /// Something sent after it is known to have arrived: SACK above it, or duplicates without SACK.
-    pub(super) has_evidence: bool,
+    pub(super) has_loss_evidence: bool,
     /// It was sent again in this repair before.
     pub(super) is_repeated: bool,
     /// Selective acknowledgments are, or may be, in use.
@@ -62,7 +62,7 @@ pub(super) struct Circumstances {
     /// A probe is on its way.
     pub(super) is_probing: bool,
     /// Whether the sender probes.
-    pub(super) habit: ProbeHabit,
+    pub(super) probe_inference: ProbeUse,
     /// Since the last acknowledgment with news.
     pub(super) since_news: Span,
     /// Since the last repetition before this one.
@@ -102,29 +102,29 @@ pub(super) enum Verdict {
 }
 
 /// The cause of a repetition.
-pub(super) fn cause(facts: &Circumstances) -> Verdict {
-    if facts.is_reneged && facts.repair != Repair::Timeout {
+pub(super) fn cause(context: &RetransmissionContext) -> Verdict {
+    if context.is_reneged && context.repair != Repair::Timeout {
         return Verdict::Is(Cause::Timeout);
     }
-    if facts.side == TapSide::Receiver {
-        return Verdict::Is(near_receiver(facts));
+    if context.side == TapSide::Receiver {
+        return Verdict::Is(near_receiver(context));
     }
     let verdict = None
-        .or_else(|| reaction(facts))
-        .or_else(|| companion(facts))
-        .or_else(|| probe(facts))
-        .or_else(|| timeout(facts))
-        .or_else(|| late_reaction(facts))
+        .or_else(|| reaction(context))
+        .or_else(|| same_burst(context))
+        .or_else(|| probe(context))
+        .or_else(|| timeout(context))
+        .or_else(|| delayed_reaction(context))
         .unwrap_or(Verdict::Is(Cause::Unknown));
     match verdict {
         // All others are drawn from evidence that is not there, which is no proof here.
         Verdict::Is(Cause::FastRetransmit) => verdict,
-        _ if facts.is_blind => Verdict::Is(Cause::Unknown),
+        _ if context.is_blind => Verdict::Is(Cause::Unknown),
         _ => verdict,
     }
 }
 
-impl Circumstances {
+impl RetransmissionContext {
     /// Whether a time-out is due just now. It counts from the last acknowledgment that advanced, or,
     /// where a probe or a wait for late segments came between, from the sending of the oldest segment
     /// (Linux `tcp_rearm_rto`). A timer never runs out early.
@@ -152,23 +152,26 @@ impl Circumstances {
 }
 
 /// An acknowledgment with news has just come: what goes now answers it.
-fn reaction(facts: &Circumstances) -> Option<Verdict> {
-    let is_chance = facts.is_oldest
-        && (facts.is_overdue() || facts.since_news > FAST_ANSWER && facts.is_timeout_due_now(30));
-    if facts.since_news > AT_ONCE || is_chance {
+fn reaction(context: &RetransmissionContext) -> Option<Verdict> {
+    let is_chance = context.is_oldest
+        && (context.is_overdue()
+            || context.since_news > FAST_ANSWER && context.is_timeout_due_now(30));
+    if context.since_news > AT_ONCE || is_chance {
         return None;
     }
-    match facts.repair {
+    match context.repair {
         // A repetition that was lost itself is found by what was sent after it, and repaired like a
         // first loss (Linux leaves the repair after a time-out for it, `FLAG_LOST_RETRANS`).
-        Repair::Timeout if facts.has_evidence && (facts.is_repeated || facts.is_refuted) => {
+        Repair::Timeout
+            if context.has_loss_evidence && (context.is_repeated || context.is_refuted) =>
+        {
             Some(Verdict::Is(Cause::FastRetransmit))
         }
         Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
         Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
-        Repair::None if facts.has_evidence => Some(Verdict::Is(Cause::FastRetransmit)),
+        Repair::None if context.has_loss_evidence => Some(Verdict::Is(Cause::FastRetransmit)),
         // What has just advanced has set the timer anew: no time-out is near.
-        Repair::None if facts.since_timer <= FAST_ANSWER => {
+        Repair::None if context.since_timer <= FAST_ANSWER => {
             Some(Verdict::Is(Cause::FastRetransmit))
         }
         // An acknowledgment without evidence explains nothing.
@@ -177,11 +180,11 @@ fn reaction(facts: &Circumstances) -> Option<Verdict> {
 }
 
 /// It goes together with a repetition that went just before.
-fn companion(facts: &Circumstances) -> Option<Verdict> {
-    if facts.since_repetition > AT_ONCE || facts.is_repeated {
+fn same_burst(context: &RetransmissionContext) -> Option<Verdict> {
+    if context.since_repetition > AT_ONCE || context.is_repeated {
         return None;
     }
-    match facts.repair {
+    match context.repair {
         Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
         Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
         Repair::None => None,
@@ -191,35 +194,35 @@ fn companion(facts: &Circumstances) -> Option<Verdict> {
 /// The last segment, without evidence of any loss, and one probe at a time (RFC 8985 §7.3). Probes need
 /// SACK (§7.1). They are not joined with what was sent before, as small repetitions are (Linux
 /// `tcp_retrans_try_collapse`).
-fn probe(facts: &Circumstances) -> Option<Verdict> {
-    let may_probe = facts.is_last
-        && facts.is_single
-        && facts.may_sack
-        && !facts.has_evidence
-        && !facts.is_probing
-        && facts.repair == Repair::None;
+fn probe(context: &RetransmissionContext) -> Option<Verdict> {
+    let may_probe = context.is_last
+        && context.is_single
+        && context.may_sack
+        && !context.has_loss_evidence
+        && !context.is_probing
+        && context.repair == Repair::None;
     if !may_probe {
         return None;
     }
-    if !facts.is_oldest {
+    if !context.is_oldest {
         return Some(Verdict::Is(Cause::TailLossProbe));
     }
-    alone(facts)
+    alone(context)
 }
 
 /// The only segment outstanding is sent again: a time-out comes not much before its time, a probe not
 /// much behind it. Timers of Linux are up to an eighth late.
-fn alone(facts: &Circumstances) -> Option<Verdict> {
-    let waited = facts.since_timer;
-    if waited * 8 < facts.timeout * 7 {
-        return (waited * 4 >= facts.probe_wait * 3).then_some(Verdict::Is(Cause::TailLossProbe));
+fn alone(context: &RetransmissionContext) -> Option<Verdict> {
+    let waited = context.since_timer;
+    if waited * 8 < context.timeout * 7 {
+        return (waited * 4 >= context.probe_wait * 3).then_some(Verdict::Is(Cause::TailLossProbe));
     }
-    if waited * 4 > facts.probe_wait * 5 {
+    if waited * 4 > context.probe_wait * 5 {
         return Some(Verdict::Is(Cause::Timeout));
     }
-    Some(match facts.habit {
-        ProbeHabit::Probes => Verdict::Is(Cause::TailLossProbe),
-        ProbeHabit::Waits => Verdict::Is(Cause::Timeout),
+    Some(match context.probe_inference {
+        ProbeUse::Probes => Verdict::Is(Cause::TailLossProbe),
+        ProbeUse::Waits => Verdict::Is(Cause::Timeout),
         _ => Verdict::ProbeOrTimeout,
     })
 }
@@ -227,80 +230,80 @@ fn alone(facts: &Circumstances) -> Option<Verdict> {
 /// The oldest segment goes after a silence. Where there is evidence of a loss, the silence must be as
 /// long as a time-out, and not what a wait for late segments takes; where there is none, no other reason
 /// is left.
-fn timeout(facts: &Circumstances) -> Option<Verdict> {
-    let is_explained = facts.has_evidence || facts.repair != Repair::None;
-    let has_passed = facts.since_timer * 1000 >= facts.timeout * 999;
-    let is_due = if facts.has_evidence && facts.is_wait_over_now(EXACT_TIMER) {
-        facts.is_timeout_due_now(2) || facts.is_overdue()
-    } else if facts.has_evidence && facts.is_wait_over_now(COARSE_TIMER) {
-        has_passed || facts.is_timeout_due_now(40) || facts.is_overdue()
+fn timeout(context: &RetransmissionContext) -> Option<Verdict> {
+    let is_explained = context.has_loss_evidence || context.repair != Repair::None;
+    let has_passed = context.since_timer * 1000 >= context.timeout * 999;
+    let is_due = if context.has_loss_evidence && context.is_wait_over_now(EXACT_TIMER) {
+        context.is_timeout_due_now(2) || context.is_overdue()
+    } else if context.has_loss_evidence && context.is_wait_over_now(COARSE_TIMER) {
+        has_passed || context.is_timeout_due_now(40) || context.is_overdue()
     } else {
-        facts.is_timeout_due_now(130) || facts.since_timer * 10 >= facts.timeout * 9
+        context.is_timeout_due_now(130) || context.since_timer * 10 >= context.timeout * 9
     };
-    (facts.is_oldest && (is_due || !is_explained)).then_some(Verdict::Is(Cause::Timeout))
+    (context.is_oldest && (is_due || !is_explained)).then_some(Verdict::Is(Cause::Timeout))
 }
 
 /// Evidence, or a repair under way, and some time since: the sender has waited for late segments
 /// (RFC 8985 §6.2), or paces.
-fn late_reaction(facts: &Circumstances) -> Option<Verdict> {
-    match facts.repair {
+fn delayed_reaction(context: &RetransmissionContext) -> Option<Verdict> {
+    match context.repair {
         Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
         Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
-        Repair::None => facts.has_evidence.then_some(Verdict::Is(Cause::FastRetransmit)),
+        Repair::None => context.has_loss_evidence.then_some(Verdict::Is(Cause::FastRetransmit)),
     }
 }
 
 /// Near the receiver, what reacts to an acknowledgment comes a round trip after that has left, and so does what
 /// a timer sends that the acknowledgment has set.
-fn near_receiver(facts: &Circumstances) -> Cause {
-    let is_over = |since: Span| since * 100 >= facts.timeout * 95;
-    if facts.is_acknowledged {
+fn near_receiver(context: &RetransmissionContext) -> Cause {
+    let is_over = |since: Span| since * 100 >= context.timeout * 95;
+    if context.is_acknowledged {
         // It had come, and what said so was lost or late.
-        return match facts {
-            _ if is_over(facts.since_advance) => Cause::Timeout,
-            _ if facts.is_last => Cause::TailLossProbe,
-            _ if facts.was_filled_late => Cause::FastRetransmit,
-            _ if facts.repair == Repair::Timeout => Cause::AfterTimeout,
+        return match context {
+            _ if is_over(context.since_advance) => Cause::Timeout,
+            _ if context.is_last => Cause::TailLossProbe,
+            _ if context.was_filled_late => Cause::FastRetransmit,
+            _ if context.repair == Repair::Timeout => Cause::AfterTimeout,
             _ => Cause::Timeout,
         };
     }
-    let has_set_none = is_over(facts.since_advance.saturating_sub(facts.smoothed_rtt));
-    let is_overdue = has_set_none && (facts.was_never_seen || is_over(facts.since_oldest));
-    match facts.repair {
-        _ if facts.is_oldest && is_overdue && !is_answer_near_receiver(facts) => Cause::Timeout,
+    let has_set_none = is_over(context.since_advance.saturating_sub(context.smoothed_rtt));
+    let is_overdue = has_set_none && (context.was_never_seen || is_over(context.since_oldest));
+    match context.repair {
+        _ if context.is_oldest && is_overdue && !is_answer_near_receiver(context) => Cause::Timeout,
         Repair::Fast => Cause::FastRetransmit,
         Repair::Timeout => Cause::AfterTimeout,
-        Repair::None if facts.has_evidence => Cause::FastRetransmit,
-        Repair::None if facts.is_oldest => Cause::Timeout,
-        Repair::None if facts.is_last => Cause::TailLossProbe,
+        Repair::None if context.has_loss_evidence => Cause::FastRetransmit,
+        Repair::None if context.is_oldest => Cause::Timeout,
+        Repair::None if context.is_last => Cause::TailLossProbe,
         Repair::None => Cause::Unknown,
     }
 }
 
 /// Whether it comes a round trip after an acknowledgment with evidence has left, or a round trip and the wait for
 /// late segments, as only an answer does where the way is quiet.
-fn is_answer_near_receiver(facts: &Circumstances) -> bool {
-    let rtt = facts.least_rtt.as_nanos();
-    let since = facts.since_news.as_nanos();
+fn is_answer_near_receiver(context: &RetransmissionContext) -> bool {
+    let rtt = context.least_rtt.as_nanos();
+    let since = context.since_news.as_nanos();
     let is_just = |wait: u64| {
         let due = rtt + wait;
         (due - due / 50..=due + due / 20 + AT_ONCE.as_nanos()).contains(&since)
     };
-    facts.has_evidence && (is_just(0) || is_just(rtt / 4))
+    context.has_loss_evidence && (is_just(0) || is_just(rtt / 4))
 }
 
 /// Whether a sender uses tail loss probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum ProbeHabit {
+pub(super) enum ProbeUse {
     /// It has not shown.
     #[default]
     Unknown,
     /// It seems to.
-    SeemsToProbe,
+    LikelyProbes,
     /// It does.
     Probes,
     /// It seems not to.
-    SeemsToWait,
+    LikelyWaits,
     /// It does not.
     Waits,
 }
@@ -319,8 +322,8 @@ enum Single {
 
 /// What is known, and what waits for it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Habit {
-    shown: ProbeHabit,
+pub(super) struct ProbeInference {
+    shown: ProbeUse,
     single: Single,
     /// Nothing was lost before the single segment.
     is_first: bool,
@@ -333,20 +336,20 @@ pub(super) struct Habit {
     wait: Span,
 }
 
-impl Habit {
+impl ProbeInference {
     /// Counts no repetitions of before.
     pub(super) const fn reset_counts(&mut self) {
         (self.undecided, self.undecided_bytes) = (0, 0);
     }
 
     /// What has shown.
-    pub(super) const fn shown(&self) -> ProbeHabit {
+    pub(super) const fn shown(&self) -> ProbeUse {
         self.shown
     }
 
     /// Whether it is certain.
     fn has_shown(&self) -> bool {
-        matches!(self.shown, ProbeHabit::Probes | ProbeHabit::Waits)
+        matches!(self.shown, ProbeUse::Probes | ProbeUse::Waits)
     }
 
     /// Whether the next new data, or the next acknowledgment, may tell something.
@@ -371,14 +374,14 @@ impl Habit {
     pub(super) fn on_new_data(&mut self, now: Instant) {
         match self.single {
             Single::Out if !self.has_shown() => {
-                self.shown = ProbeHabit::SeemsToProbe;
+                self.shown = ProbeUse::LikelyProbes;
             }
             Single::Acknowledged
                 if self.is_first
-                    && self.shown == ProbeHabit::Unknown
+                    && self.shown == ProbeUse::Unknown
                     && now.saturating_since(self.acknowledged_at) <= FAST_ANSWER =>
             {
-                self.shown = ProbeHabit::SeemsToWait;
+                self.shown = ProbeUse::LikelyWaits;
             }
             _ => {}
         }
@@ -396,41 +399,41 @@ impl Habit {
     }
 
     /// The cause of a repetition was found.
-    pub(super) fn on_verdict(&mut self, verdict: Verdict, facts: &Circumstances) {
-        if self.shown == ProbeHabit::Probes {
+    pub(super) fn on_verdict(&mut self, verdict: Verdict, context: &RetransmissionContext) {
+        if self.shown == ProbeUse::Probes {
             return;
         }
-        if verdict == Verdict::Is(Cause::TailLossProbe) && !facts.is_oldest {
-            self.shown = ProbeHabit::Probes;
-        } else if verdict == Verdict::Is(Cause::Timeout) && facts.may_sack {
-            let is_alone = facts.is_oldest && facts.is_last && facts.is_single;
+        if verdict == Verdict::Is(Cause::TailLossProbe) && !context.is_oldest {
+            self.shown = ProbeUse::Probes;
+        } else if verdict == Verdict::Is(Cause::Timeout) && context.may_sack {
+            let is_alone = context.is_oldest && context.is_last && context.is_single;
             let is_plain = !is_alone
-                && !facts.has_evidence
-                && !facts.is_probing
-                && facts.repair == Repair::None;
+                && !context.has_loss_evidence
+                && !context.is_probing
+                && context.repair == Repair::None;
             let has_doubled = is_alone
-                && facts.is_probing
+                && context.is_probing
                 && !self.wait.is_zero()
-                && facts.since_timer * 10 >= self.wait * 17;
+                && context.since_timer * 10 >= self.wait * 17;
             if is_plain || has_doubled {
-                self.shown = ProbeHabit::Waits;
+                self.shown = ProbeUse::Waits;
             }
             self.wait = Span::ZERO;
         }
     }
 
-    /// Nothing more comes. Tells `habits` what has shown, and gives how many repetitions, and how many
+    /// Nothing more comes. Tells `probe_use` what has shown, and gives how many repetitions, and how many
     /// bytes of them, were time-outs though they had been taken for probes.
-    pub(super) fn settle(&mut self, habits: &mut ProbeUseCounts) -> (u64, u64) {
+    pub(super) fn settle(&mut self, probe_use: &mut ProbeUseCounts) -> (u64, u64) {
         let waits = match self.shown {
-            ProbeHabit::Unknown => habits.waiting > habits.probing,
-            ProbeHabit::Probes | ProbeHabit::SeemsToProbe => false,
-            ProbeHabit::Waits | ProbeHabit::SeemsToWait => true,
+            ProbeUse::Unknown => probe_use.waiting > probe_use.probing,
+            ProbeUse::Probes | ProbeUse::LikelyProbes => false,
+            ProbeUse::Waits | ProbeUse::LikelyWaits => true,
         };
         match self.shown {
-            ProbeHabit::Unknown => {}
-            _ if waits => habits.waiting += 1,
-            _ => habits.probing += 1,
+            ProbeUse::Unknown => {}
+            _ if waits => probe_use.waiting += 1,
+            _ => probe_use.probing += 1,
         }
         let undecided = (self.undecided, self.undecided_bytes);
         (self.undecided, self.undecided_bytes) = (0, 0);

@@ -26,7 +26,7 @@ pub(super) struct OfferedWindow {
 
 /// What was counted of acknowledgments and their windows.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Answers {
+pub(super) struct AckCounts {
     pub(super) acknowledgments: u64,
     /// Sum of the windows that are known in bytes.
     pub(super) window_sum: u64,
@@ -153,7 +153,7 @@ impl OfferedWindow {
 
     /// Such a segment passes.
     #[cold]
-    pub(super) fn turn(&mut self, at: Instant, segment: &Segment, counts: &mut WindowCounts) {
+    pub(super) fn event(&mut self, at: Instant, segment: &Segment, counts: &mut WindowCounts) {
         if !self.is_closed && !segment.flags.contains(Flags::RST) {
             counts.closings += 1;
             counts.closed_at = at;
@@ -198,7 +198,7 @@ impl OfferedWindow {
 
 /// What an interval goes into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Occupation {
+pub(super) enum SenderLimit {
     /// Nothing is outstanding: the application has given nothing.
     #[default]
     Idle,
@@ -226,12 +226,12 @@ pub(super) struct TimeShares {
 
 impl TimeShares {
     #[inline]
-    pub(super) fn add(&mut self, occupation: Occupation, span: Span) {
-        let share = match occupation {
-            Occupation::Idle => &mut self.idle,
-            Occupation::Application => &mut self.application,
-            Occupation::ReceiverWindow => &mut self.receiver_window,
-            Occupation::Congestion => &mut self.congestion,
+    pub(super) fn add(&mut self, limit: SenderLimit, span: Span) {
+        let share = match limit {
+            SenderLimit::Idle => &mut self.idle,
+            SenderLimit::Application => &mut self.application,
+            SenderLimit::ReceiverWindow => &mut self.receiver_window,
+            SenderLimit::Congestion => &mut self.congestion,
         };
         *share += span;
     }
@@ -239,26 +239,26 @@ impl TimeShares {
     /// New data is sent. If everything comes to be acknowledged and nothing follows, nothing waited behind it:
     /// then what passes from now on as congestion went into the application.
     #[inline]
-    pub(super) const fn begin_excuse(&mut self) {
+    pub(super) const fn begin_provisional(&mut self) {
         self.congestion_before = self.congestion;
     }
 
     /// Whatever follows, congestion it was.
     #[inline]
-    pub(super) const fn forbid_excuse(&mut self) {
+    pub(super) const fn make_final(&mut self) {
         self.congestion_before = Span::MAX;
     }
 
     /// Everything is acknowledged, and the sender had nothing to follow.
     #[inline]
-    pub(super) fn excuse(&mut self) {
+    pub(super) fn attribute_to_application(&mut self) {
         let excused = self.congestion.saturating_sub(self.congestion_before);
         self.congestion = self.congestion.saturating_sub(excused);
         self.application += excused;
     }
 
     /// Nothing counted yet, in the same situation.
-    pub(super) fn afresh(&self) -> Self {
+    pub(super) fn restarted(&self) -> Self {
         let is_forbidden = self.congestion_before == Span::MAX;
         let congestion_before = if is_forbidden { Span::MAX } else { Span::ZERO };
         Self { congestion_before, ..Self::default() }

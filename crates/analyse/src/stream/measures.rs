@@ -1,7 +1,7 @@
 //! Counters and distributions of a stream, and of the streams of a group.
 
 use super::kind::{Cause, TapSide};
-use super::limits::{Answers, TimeShares, WindowCounts};
+use super::limits::{AckCounts, TimeShares, WindowCounts};
 use fairwind_measure::{Counts, Times};
 use fairwind_units::{Instant, Span};
 
@@ -15,20 +15,20 @@ pub(crate) const ORDERS: usize = 10;
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct StreamMeasures {
-    pub(super) common: Common,
+    pub(super) common: DataCounters,
     pub(super) time: TimeShares,
-    pub(super) answers: Answers,
+    pub(super) acks: AckCounts,
     pub(super) sizes: Counts,
     pub(super) spacings: Times,
     pub(super) rtts: Times,
-    pub(super) rare: Option<Box<Rare>>,
+    pub(super) rare: Option<Box<RareCounters>>,
     pub(super) window: WindowCounts,
-    pub(super) beginning: Beginning,
+    pub(super) beginning: InitialCounters,
 }
 
 /// Counters that every data segment may change.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Common {
+pub(super) struct DataCounters {
     pub(super) data_segments: u64,
     pub(super) payload_bytes: u64,
     /// Sum, over data segments, of the bytes outstanding once it was sent.
@@ -45,7 +45,7 @@ pub(super) struct Common {
 
 /// What only the first packets of a stream change.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Beginning {
+pub(super) struct InitialCounters {
     pub(super) streams: u64,
     pub(super) initial_packets: u64,
     pub(super) initial_bytes: u64,
@@ -59,7 +59,7 @@ pub(super) struct Beginning {
 /// Counters that few streams need; those that many acknowledgments change come first in memory.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub(super) struct Rare {
+pub(super) struct RareCounters {
     pub(super) sack_blocks: u64,
     pub(super) sack_segments: u64,
     pub(super) duplicate_acks_by_order: [u64; ORDERS],
@@ -88,7 +88,7 @@ pub(super) struct Rare {
     pub(super) latency_by_order: [Times; ORDERS],
 }
 
-impl Default for Rare {
+impl Default for RareCounters {
     fn default() -> Self {
         Self {
             segments_by_cause: Default::default(),
@@ -125,7 +125,7 @@ impl Default for StreamMeasures {
 }
 
 /// Place of the `order`-th repetition, counted from 1, in lists by order.
-pub(super) fn place_of(order: u64) -> usize {
+pub(super) fn order_index(order: u64) -> usize {
     usize::try_from(order.saturating_sub(1)).unwrap_or(ORDERS).min(ORDERS - 1)
 }
 
@@ -133,11 +133,11 @@ impl StreamMeasures {
     /// Of no stream.
     pub fn new() -> Self {
         Self {
-            common: Common::default(),
+            common: DataCounters::default(),
             time: TimeShares::default(),
-            answers: Answers::default(),
+            acks: AckCounts::default(),
             window: WindowCounts::default(),
-            beginning: Beginning::default(),
+            beginning: InitialCounters::default(),
             sizes: Counts::new(),
             spacings: Times::new(),
             rtts: Times::new(),
@@ -146,27 +146,27 @@ impl StreamMeasures {
     }
 
     /// Of one stream from `at` on, of which these are the measures until then.
-    pub(super) fn afresh(&self, at: Instant, is_answered: bool) -> Self {
-        let mut afresh = Self::new();
-        afresh.time = self.time.afresh();
-        afresh.window.close(at);
+    pub(super) fn restarted(&self, at: Instant, has_acked_data: bool) -> Self {
+        let mut restarted = Self::new();
+        restarted.time = self.time.restarted();
+        restarted.window.close(at);
         // An initial window is one thing, so it counts whole where its end counts.
-        if !is_answered {
-            afresh.beginning = self.beginning;
+        if !has_acked_data {
+            restarted.beginning = self.beginning;
         }
-        afresh.beginning.streams = 1;
-        afresh
+        restarted.beginning.streams = 1;
+        restarted
     }
 
     /// The counters that few need, made when they are needed.
     #[cold]
-    pub(super) fn rare(&mut self) -> &mut Rare {
+    pub(super) fn rare(&mut self) -> &mut RareCounters {
         self.rare.get_or_insert_default()
     }
 
     /// Windows that are known in bytes.
     pub(super) const fn windows(&self) -> u64 {
-        self.answers.acknowledgments + self.window.early - self.window.unknown
+        self.acks.acknowledgments + self.window.early - self.window.unknown
     }
 
     /// Packets sent that carry payload.
@@ -186,18 +186,19 @@ impl StreamMeasures {
     }
 
     /// Forgets times from a sending to what answers it, of each kind of which `others` have some.
-    pub(super) fn forget_answers_beside(&mut self, others: &Self) {
+    pub(super) fn discard_ack_times_known_by(&mut self, others: &Self) {
         if !others.rtts.is_empty() {
             self.rtts = Times::new();
         }
         if others.beginning.handshakes > 0 {
             (self.beginning.handshakes, self.beginning.handshake) = (0, Span::ZERO);
         }
-        let has_latencies = |rare: &Rare| rare.latency_by_order.iter().any(|of| !of.is_empty());
+        let has_latencies =
+            |rare: &RareCounters| rare.latency_by_order.iter().any(|of| !of.is_empty());
         if others.rare.as_deref().is_some_and(has_latencies)
             && let Some(rare) = &mut self.rare
         {
-            rare.latency_by_order = Rare::default().latency_by_order;
+            rare.latency_by_order = RareCounters::default().latency_by_order;
         }
     }
 
@@ -205,7 +206,7 @@ impl StreamMeasures {
     pub fn merge(&mut self, other: &Self) {
         self.common.merge(&other.common);
         self.time.merge(&other.time);
-        self.answers.merge(&other.answers);
+        self.acks.merge(&other.acks);
         self.beginning.merge(&other.beginning);
         self.window.merge(&other.window);
         self.sizes.add(&other.sizes);
@@ -217,7 +218,7 @@ impl StreamMeasures {
     }
 }
 
-impl Common {
+impl DataCounters {
     fn merge(&mut self, other: &Self) {
         self.data_segments += other.data_segments;
         self.payload_bytes += other.payload_bytes;
@@ -230,7 +231,7 @@ impl Common {
     }
 }
 
-impl Beginning {
+impl InitialCounters {
     /// A packet is sent of the initial window.
     #[cold]
     pub(super) const fn add_to_window(&mut self, packets: u64, bytes: u64) {
@@ -240,7 +241,7 @@ impl Beginning {
     }
 
     /// The initial window has not been acknowledged, so that nobody knows where it ended.
-    pub(super) const fn forget_window(&mut self) {
+    pub(super) const fn discard_initial_window(&mut self) {
         (self.initial_windows, self.initial_packets, self.initial_bytes) = (0, 0, 0);
     }
 
@@ -254,7 +255,7 @@ impl Beginning {
     }
 }
 
-impl Answers {
+impl AckCounts {
     fn merge(&mut self, other: &Self) {
         self.acknowledgments += other.acknowledgments;
         self.window_sum = self.window_sum.saturating_add(other.window_sum);
@@ -278,7 +279,7 @@ fn add_each<const N: usize>(sum: &mut [u64; N], more: &[u64; N]) {
     }
 }
 
-impl Rare {
+impl RareCounters {
     fn merge(&mut self, other: &Self) {
         add_each(&mut self.segments_by_cause, &other.segments_by_cause);
         add_each(&mut self.bytes_by_cause, &other.bytes_by_cause);
@@ -338,7 +339,7 @@ impl GroupMeasures {
     /// Of all streams together; times until an answer of those that were seen leaving, if these tell any.
     pub fn sum(&self) -> StreamMeasures {
         let mut sum = self.arriving.clone();
-        sum.forget_answers_beside(&self.leaving);
+        sum.discard_ack_times_known_by(&self.leaving);
         sum.merge(&self.leaving);
         sum
     }

@@ -11,8 +11,8 @@
 //!
 //! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back), `belonging` (which of both are the stream's),
 //! `outstanding` (what was sent and not acknowledged), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
-//! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
-//! needless), `held` (what is outstanding longest), `window` (what the other side offers), `occupation` (what the time goes into),
+//! belong together), `probe_inference` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
+//! needless), `segment` (what is outstanding longest), `window` (what the other side offers), `limit` (what the time goes into),
 //! `measures` (what is counted), `group` (the same of many streams), `tables`, `columns`.
 
 mod acknowledgment;
@@ -33,6 +33,6 @@ mod tables;
 pub use columns::columns;
 pub use kind::{AckEvent, Cause, ProbeUseCounts, Retransmission, SegmentKind, TapSide};
 pub use measures::{GroupMeasures, StreamMeasures};
-pub(crate) use sequence_check::Held;
+pub(crate) use sequence_check::OutstandingSegment;
 pub use stream::Stream;
 pub use tables::{RowKey, StreamRows};

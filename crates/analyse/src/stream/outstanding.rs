@@ -23,7 +23,7 @@ const MOST_CUT: usize = 1 << 13;
 
 /// A range of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Sent {
+pub(super) struct SentRange {
     /// Offset behind it; it begins where the one before it ends.
     pub(super) end: u64,
     /// When it was first seen.
@@ -44,7 +44,7 @@ pub(super) struct Sent {
     pub(super) marks: Marks,
 }
 
-impl Sent {
+impl SentRange {
     /// It has gone by itself once, and in bundles since.
     #[inline]
     pub(super) fn went_once_by_itself(&self) -> bool {
@@ -88,7 +88,7 @@ pub(super) struct Outstanding {
     front: u64,
     /// Packets of full size that all ranges take.
     packets: u64,
-    ring: Ring<Sent>,
+    ring: Ring<SentRange>,
 }
 
 impl Outstanding {
@@ -110,7 +110,7 @@ impl Outstanding {
     }
 
     #[inline]
-    pub(super) fn oldest(&self) -> Option<&Sent> {
+    pub(super) fn oldest(&self) -> Option<&SentRange> {
         self.ring.front()
     }
 
@@ -121,12 +121,12 @@ impl Outstanding {
     }
 
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&Sent> {
+    pub(super) fn get(&self, index: usize) -> Option<&SentRange> {
         self.ring.get(index)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Sent> {
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut SentRange> {
         self.ring.get_mut(index)
     }
 
@@ -149,10 +149,10 @@ impl Outstanding {
     /// Adds a range at the end. Where there is no room for it the oldest is forgotten, and the offset
     /// behind that is given.
     #[inline]
-    pub(super) fn push(&mut self, sent: Sent, is_answered: bool) -> Option<u64> {
+    pub(super) fn push(&mut self, sent: SentRange, has_acked_data: bool) -> Option<u64> {
         self.packets += u64::from(sent.packets);
         self.ring.push_back(sent);
-        let most = if is_answered { MOST_RANGES } else { MOST_UNANSWERED };
+        let most = if has_acked_data { MOST_RANGES } else { MOST_UNANSWERED };
         if self.ring.len() > most { self.forget_oldest() } else { None }
     }
 
@@ -167,7 +167,7 @@ impl Outstanding {
 
     /// Takes off what lies before `offset`, and hands out each range that ends there with its beginning.
     #[inline]
-    pub(super) fn acknowledge(&mut self, offset: u64, mut taken: impl FnMut(u64, &Sent)) {
+    pub(super) fn acknowledge(&mut self, offset: u64, mut taken: impl FnMut(u64, &SentRange)) {
         let Self { front, packets, ring } = self;
         let mut packets_taken = 0;
         ring.pop_front_while(|oldest| {
@@ -204,7 +204,7 @@ impl Outstanding {
     }
 
     /// Nothing counts as selectively acknowledged any more.
-    pub(super) fn forget_selective(&mut self) {
+    pub(super) fn discard_sack(&mut self) {
         for index in 0..self.ring.len() {
             if let Some(sent) = self.ring.get_mut(index) {
                 sent.marks.clear(Marks::SACKED);
@@ -271,7 +271,7 @@ mod tests {
     fn ranges(many: usize) -> Outstanding {
         let mut outstanding = Outstanding::from_offset(0);
         for end in (10..).step_by(10).take(many) {
-            outstanding.push(Sent { end, packets: 1, ..Sent::default() }, true);
+            outstanding.push(SentRange { end, packets: 1, ..SentRange::default() }, true);
         }
         outstanding
     }

@@ -23,7 +23,7 @@ pub(super) enum Repair {
 
 /// The repair under way.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Episode {
+pub(super) struct RepairEpisode {
     /// Its kind.
     pub(super) repair: Repair,
     /// Behind the last byte that was sent when it began.
@@ -33,7 +33,7 @@ pub(super) struct Episode {
     is_refuted: bool,
 }
 
-impl Episode {
+impl RepairEpisode {
     /// Begins a repair of what was sent before `highest`.
     pub(super) fn begin(&mut self, repair: Repair, highest: u64) {
         self.repair = repair;
@@ -81,7 +81,7 @@ const KEPT: usize = 256;
 
 /// One repetition.
 #[derive(Debug, Clone, Copy)]
-struct Repetition {
+struct PastRetransmission {
     start: u64,
     end: u64,
     /// Its timestamp, 0 without.
@@ -97,17 +97,17 @@ struct Repetition {
 
 /// The last repetitions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Repeats {
-    last: VecDeque<Repetition>,
+pub(super) struct RetransmissionHistory {
+    last: VecDeque<PastRetransmission>,
 }
 
-impl Repeats {
+impl RetransmissionHistory {
     /// The range from `start` to before `end` was sent again.
     pub(super) fn add(&mut self, start: u64, end: u64, stamp: u32, cause: Cause) {
         if self.last.len() == KEPT {
             self.last.pop_front();
         }
-        self.last.push_back(Repetition {
+        self.last.push_back(PastRetransmission {
             start,
             end,
             stamp,
@@ -138,7 +138,7 @@ impl Repeats {
     /// remembered explains the report.
     pub(super) fn report(&mut self, start: u64, end: u64) -> Option<Cause> {
         let is_meant =
-            |one: &&mut Repetition| !one.is_reported && one.start < end && one.end > start;
+            |one: &&mut PastRetransmission| !one.is_reported && one.start < end && one.end > start;
         if let Some(known) = self.last.iter_mut().filter(is_meant).find(|one| one.is_needless) {
             known.is_reported = true;
             return None;
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_report_explains_one_repetition_and_no_more() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 5, Cause::Timeout);
         repeats.add(2000, 3000, 5, Cause::AfterTimeout);
         assert_eq!(repeats.report(1000, 2000), Some(Cause::Timeout));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_report_of_what_a_timestamp_has_proven_condemns_no_other_repetition() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 50, Cause::FastRetransmit);
         repeats.add(1000, 2000, 90, Cause::Timeout);
         // The first one arrived and was needed; the second was sent later than what is echoed.
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_echo_older_than_a_repetition_proves_it_needless_also_when_the_clock_wraps() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 3, Cause::Timeout);
         assert_eq!(repeats.judge(1000, 1, 3).count(), 0);
         assert_eq!(repeats.judge(2000, 1, u32::MAX - 5).count(), 0);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn only_the_last_ones_are_remembered() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RetransmissionHistory::default();
         for at in 0..10_000 {
             repeats.add(at * 10, at * 10 + 10, 0, Cause::Unknown);
         }

@@ -1,13 +1,13 @@
 //! Segments that do not simply continue the stream: SYN, probes, gaps, and whatever was sent before.
 
 use super::acknowledgment::between;
-use super::cause::{AT_ONCE, Circumstances, Verdict, cause};
+use super::cause::{AT_ONCE, RetransmissionContext, Verdict, cause};
 use super::kind::{Cause, Retransmission, SegmentKind};
-use super::measures::place_of;
-use super::outstanding::{Marks, Sent};
+use super::measures::order_index;
+use super::outstanding::{Marks, SentRange};
 use super::repair::{Repair, is_earlier};
-use super::stream::{NOTHING_MARKED, Seen, Stream};
-use crate::connection::ResetStanding;
+use super::stream::{NOTHING_MARKED, SeenSegment, Stream};
+use crate::connection::ResetVerdict;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::num::NonZeroU64;
@@ -36,20 +36,20 @@ impl Stream {
 
     /// What the receiver of a reset with this number makes of it (RFC 5961 §3.2): it expects something between
     /// what it has acknowledged and what was sent. `None` where nothing is known.
-    pub(crate) fn standing_of(&mut self, sequence: SequenceNumber) -> Option<ResetStanding> {
+    pub(crate) fn reset_verdict(&mut self, sequence: SequenceNumber) -> Option<ResetVerdict> {
         if !self.has_origin() {
             return None;
         }
         let offset = self.offset_of(sequence);
         let window_end = self.window.end().unwrap_or(self.highest + MOST_DISTANT);
         Some(if offset < self.acknowledged {
-            ResetStanding::Ignored
+            ResetVerdict::Ignored
         } else if offset <= self.highest {
-            ResetStanding::Believed
+            ResetVerdict::Accepted
         } else if offset <= window_end {
-            ResetStanding::Doubted
+            ResetVerdict::Challenged
         } else {
-            ResetStanding::Ignored
+            ResetVerdict::Ignored
         })
     }
 
@@ -61,7 +61,7 @@ impl Stream {
     }
 
     /// Neither payload nor FIN, or SYN.
-    pub(super) fn on_bare(&mut self, at: Instant, seen: Seen<'_>) -> SegmentKind {
+    pub(super) fn on_control(&mut self, at: Instant, seen: SeenSegment<'_>) -> SegmentKind {
         let segment = seen.segment;
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
             return self.on_syn(at, seen);
@@ -72,13 +72,13 @@ impl Stream {
             && self.highest == self.acknowledged
             && self.offset_of(segment.sequence) + 1 == self.highest
         {
-            return self.on_question();
+            return self.on_probe();
         }
         SegmentKind::Bare
     }
 
     #[cold]
-    fn on_question(&mut self) -> SegmentKind {
+    fn on_probe(&mut self) -> SegmentKind {
         let is_closed = self.window.is_closed();
         let rare = self.measures.rare();
         if is_closed {
@@ -90,24 +90,24 @@ impl Stream {
     }
 
     #[cold]
-    fn on_syn(&mut self, at: Instant, seen: Seen<'_>) -> SegmentKind {
+    fn on_syn(&mut self, at: Instant, seen: SeenSegment<'_>) -> SegmentKind {
         let segment = seen.segment;
         if segment.flags.contains(Flags::RST) {
             return SegmentKind::Bare;
         }
-        if self.measures.common.data_segments == 0 && !self.is_answered {
-            self.begin_behind(segment);
+        if self.measures.common.data_segments == 0 && !self.has_acked_data {
+            self.start_after_syn(segment);
         }
         if self.syns == 0 {
             self.syn_at = at;
         }
         self.syns = self.syns.saturating_add(1);
-        self.note_own_syn(segment);
+        self.learn_own_syn(segment);
         let start = self.offset_of(segment.sequence + 1);
         if segment.payload_bytes == 0 || start != self.highest {
             return SegmentKind::Bare;
         }
-        self.pass_time(at, true);
+        self.advance_time(at, true);
         self.push_new(at, seen, start + u64::from(segment.payload_bytes));
         self.count_segment(at, segment);
         SegmentKind::New
@@ -116,30 +116,30 @@ impl Stream {
     /// A segment with payload or FIN that does not begin where the last one has ended, or goes into a
     /// closed window.
     #[cold]
-    pub(super) fn on_unusual(
+    pub(super) fn on_out_of_sequence(
         &mut self,
         at: Instant,
-        seen: Seen<'_>,
+        seen: SeenSegment<'_>,
         start: u64,
         end: u64,
     ) -> SegmentKind {
         let length = end - start;
-        if !self.admits(at, seen.segment) {
+        if !self.accepts_data(at, seen.segment) {
             return SegmentKind::OutOfOrder;
         }
         // What was admitted may have moved the stream.
         let start = self.offset_of(seen.segment.sequence);
         let end = start + length;
-        self.pass_time(at, start >= self.highest);
+        self.advance_time(at, start >= self.highest);
         if seen.segment.payload_bytes <= 1 && !seen.segment.flags.contains(Flags::FIN) {
             if start + 1 == self.highest && self.highest == self.acknowledged {
-                return self.on_question();
+                return self.on_probe();
             }
             if self.window.is_closed() {
                 if start == self.highest {
                     self.push_new(at, seen, end);
                 }
-                return self.on_question();
+                return self.on_probe();
             }
         }
         if start > self.highest {
@@ -152,14 +152,14 @@ impl Stream {
         if end > self.highest && !self.is_repair_with_new_bytes(at, start) {
             return self.on_bundle(at, seen, start, end);
         }
-        self.on_old(at, seen, start, end)
+        self.on_old_data(at, seen, start, end)
     }
 
     /// The tap has not seen what lies between.
     pub(super) fn push_missing(&mut self, at: Instant, start: u64) {
         let bytes = start - self.highest;
         let packets = bytes.div_ceil(u64::from(self.full_segment.max(1)));
-        let missing = Sent {
+        let missing = SentRange {
             end: start,
             first_at: at,
             last_at: at,
@@ -180,11 +180,18 @@ impl Stream {
         let continues = self.episode.repair == Repair::Timeout && start == self.last_repetition_end;
         let is_oldest = start <= self.acknowledged;
         let silence = between(self.timer_set_at(), at);
-        let is_answer = between(self.news_at, at) <= AT_ONCE && self.has_evidence(start, start + 1);
+        let is_answer =
+            between(self.news_at, at) <= AT_ONCE && self.has_loss_evidence(start, start + 1);
         continues || is_oldest && (silence * 10 >= self.timeout.timeout() * 9 || is_answer)
     }
 
-    fn on_bundle(&mut self, at: Instant, seen: Seen<'_>, start: u64, end: u64) -> SegmentKind {
+    fn on_bundle(
+        &mut self,
+        at: Instant,
+        seen: SeenSegment<'_>,
+        start: u64,
+        end: u64,
+    ) -> SegmentKind {
         let redundant = self.highest - start;
         for index in self.outstanding.isolate(start, self.highest) {
             if let Some(sent) = self.outstanding.get_mut(index) {
@@ -199,19 +206,25 @@ impl Stream {
     }
 
     /// Everything in it lies below what was sent before, but what a repair has filled it up with.
-    fn on_old(&mut self, at: Instant, seen: Seen<'_>, start: u64, end: u64) -> SegmentKind {
+    fn on_old_data(
+        &mut self,
+        at: Instant,
+        seen: SeenSegment<'_>,
+        start: u64,
+        end: u64,
+    ) -> SegmentKind {
         let old_end = end.min(self.highest);
         let range = self.outstanding.isolate(start, old_end);
         if self.is_copy(&range, seen) {
             self.measures.rare().duplicates += 1;
             return SegmentKind::Duplicate;
         }
-        if self.is_overtaken(at, &range, seen) {
-            return self.fill(at, &range, seen);
+        if self.is_reordered(at, &range, seen) {
+            return self.fill_gap(at, &range, seen);
         }
-        let facts = self.circumstances(at, start, end, &range);
-        let verdict = cause(&facts);
-        let repetition = self.take_verdict(verdict, &facts, seen, old_end - start);
+        let context = self.retransmission_context(at, start, end, &range);
+        let verdict = cause(&context);
+        let repetition = self.apply_verdict(verdict, &context, seen, old_end - start);
         let order = self.repeat(at, &range, seen);
         let repeats = self.repeats.get_or_insert_default();
         repeats.add(start, old_end, seen.stamp(), repetition.cause);
@@ -220,7 +233,7 @@ impl Stream {
         }
         let repetition = Retransmission { order, ..repetition };
         if seen.segment.payload_bytes > 0 {
-            self.count_repetition(repetition, old_end - start);
+            self.count_retransmission(repetition, old_end - start);
         } else {
             self.measures.rare().controls_repeated += 1;
         }
@@ -234,10 +247,10 @@ impl Stream {
 
     /// The same packet once more: IP gives each packet another identification (RFC 6864 §4.1 lets
     /// repetitions differ), and a repetition is stamped anew.
-    fn is_copy(&self, range: &Range<usize>, seen: Seen<'_>) -> bool {
+    fn is_copy(&self, range: &Range<usize>, seen: SeenSegment<'_>) -> bool {
         let identification = seen.identification;
         let stamp = seen.stamp();
-        let same = |sent: &Sent| sent.identification == identification && sent.stamp == stamp;
+        let same = |sent: &SentRange| sent.identification == identification && sent.stamp == stamp;
         if identification == 0 {
             return false;
         }
@@ -249,14 +262,14 @@ impl Stream {
 
     /// Whether it fills a gap and was sent before what followed the gap: its timestamp or its
     /// identification is older; where neither tells, it comes so soon that nobody can have asked for it.
-    fn is_overtaken(&self, at: Instant, range: &Range<usize>, seen: Seen<'_>) -> bool {
+    fn is_reordered(&self, at: Instant, range: &Range<usize>, seen: SeenSegment<'_>) -> bool {
         let gap = range.clone().find_map(|index| {
             self.outstanding.get(index).filter(|sent| sent.marks.contains(Marks::MISSING))
         });
         let Some(gap) = gap else { return false };
         let stamp = seen.stamp();
         // Where several were lost together, the next one is missing as well and tells nothing.
-        let has_passed = |sent: &&Sent| !sent.marks.contains(Marks::MISSING);
+        let has_passed = |sent: &&SentRange| !sent.marks.contains(Marks::MISSING);
         let followers = (range.end..).take(MOST_PIECES);
         let follower = followers.map_while(|index| self.outstanding.get(index)).find(has_passed);
         if let Some(follower) = follower
@@ -276,7 +289,12 @@ impl Stream {
         between(gap.first_at, at) < allowed
     }
 
-    fn fill(&mut self, at: Instant, range: &Range<usize>, seen: Seen<'_>) -> SegmentKind {
+    fn fill_gap(
+        &mut self,
+        at: Instant,
+        range: &Range<usize>,
+        seen: SeenSegment<'_>,
+    ) -> SegmentKind {
         for index in range.clone() {
             if let Some(sent) = self.outstanding.get_mut(index) {
                 sent.marks.clear(Marks::MISSING);
@@ -294,7 +312,7 @@ impl Stream {
     }
 
     /// Notes that these ranges go once more, and gives how often the one goes that went most often.
-    fn repeat(&mut self, at: Instant, range: &Range<usize>, seen: Seen<'_>) -> u16 {
+    fn repeat(&mut self, at: Instant, range: &Range<usize>, seen: SeenSegment<'_>) -> u16 {
         let mut order = 1;
         let episode = self.episode.number();
         for index in range.clone() {
@@ -314,9 +332,9 @@ impl Stream {
         order
     }
 
-    fn count_repetition(&mut self, repetition: Retransmission, bytes: u64) {
+    fn count_retransmission(&mut self, repetition: Retransmission, bytes: u64) {
         let cause = repetition.cause.index();
-        let order = place_of(repetition.order.into());
+        let order = order_index(repetition.order.into());
         let rare = self.measures.rare();
         rare.segments_by_cause[cause] += 1;
         rare.bytes_by_cause[cause] += bytes;
@@ -331,7 +349,7 @@ impl Stream {
     }
 
     /// Whether something that was sent behind it is known to have arrived.
-    fn has_evidence(&self, start: u64, end: u64) -> bool {
+    fn has_loss_evidence(&self, start: u64, end: u64) -> bool {
         let by_sack = self.highest_sacked > end.max(self.acknowledged);
         let has_sack = self.own_sack == Some(true) && self.other_sack == Some(true);
         by_sack || !has_sack && self.has_repeated_ack && start <= self.acknowledged
@@ -342,20 +360,20 @@ impl Stream {
         self.own_sack != Some(false) && self.other_sack != Some(false)
     }
 
-    fn circumstances(
+    fn retransmission_context(
         &self,
         at: Instant,
         start: u64,
         end: u64,
         range: &Range<usize>,
-    ) -> Circumstances {
+    ) -> RetransmissionContext {
         let episode = self.episode.number();
         let is_repeated = range.clone().any(|index| {
             self.outstanding
                 .get(index)
                 .is_some_and(|sent| sent.repeats > 0 && sent.episode == episode)
         });
-        Circumstances {
+        RetransmissionContext {
             side: self.side,
             repair: self.episode.repair,
             is_oldest: start <= self.acknowledged,
@@ -363,12 +381,12 @@ impl Stream {
             is_single: range.len() <= 1,
             is_reneged: start <= self.acknowledged
                 && self.outstanding.oldest().is_some_and(|sent| sent.marks.contains(Marks::SACKED)),
-            has_evidence: self.has_evidence(start, end),
+            has_loss_evidence: self.has_loss_evidence(start, end),
             is_repeated: is_repeated && self.episode.is_under_way(),
             may_sack: self.may_sack(),
             is_blind: self.is_blind,
             is_probing: self.probe_until.is_some(),
-            habit: self.habit.shown(),
+            probe_inference: self.probe_inference.shown(),
             since_news: between(self.news_at, at),
             since_repetition: between(self.last_repetition_at, at),
             since_timer: between(self.timer_set_at(), at),
@@ -392,11 +410,11 @@ impl Stream {
     }
 
     /// Follows what the rules say; the order is filled in later.
-    fn take_verdict(
+    fn apply_verdict(
         &mut self,
         verdict: Verdict,
-        facts: &Circumstances,
-        seen: Seen<'_>,
+        context: &RetransmissionContext,
+        seen: SeenSegment<'_>,
         bytes: u64,
     ) -> Retransmission {
         let cause = match verdict {
@@ -404,15 +422,15 @@ impl Stream {
             Verdict::ProbeOrTimeout => {
                 let payload = if seen.segment.payload_bytes > 0 { bytes } else { 0 };
                 let is_first = self.repeats.is_none();
-                self.habit.on_undecided(facts.since_timer, payload, is_first);
+                self.probe_inference.on_undecided(context.since_timer, payload, is_first);
                 Cause::TailLossProbe
             }
         };
-        self.habit.on_verdict(verdict, facts);
+        self.probe_inference.on_verdict(verdict, context);
         let begins = match cause {
             Cause::Timeout => {
-                if facts.is_reneged {
-                    self.forget_selective();
+                if context.is_reneged {
+                    self.discard_sack();
                 }
                 self.begin_timeout()
             }
@@ -430,18 +448,18 @@ impl Stream {
     /// The receiver has thrown away what it had acknowledged selectively: nothing of that counts any more
     /// (RFC 2018 §8).
     #[cold]
-    fn forget_selective(&mut self) {
-        self.outstanding.forget_selective();
+    fn discard_sack(&mut self) {
+        self.outstanding.discard_sack();
         self.highest_sacked = 0;
         self.last_marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
     }
 
     fn begin_timeout(&mut self) -> bool {
         self.expired = self.expired.saturating_add(1);
-        let place = place_of(self.expired.into());
+        let place = order_index(self.expired.into());
         self.measures.rare().timeouts_by_row[place] += 1;
         self.episode.begin(Repair::Timeout, self.highest);
-        self.measures.time.forbid_excuse();
+        self.measures.time.make_final();
         self.has_lost = true;
         self.probe_until = None;
         true
@@ -451,14 +469,14 @@ impl Stream {
         let begins = self.episode.repair != Repair::Fast;
         if begins {
             self.episode.begin(Repair::Fast, self.highest);
-            self.measures.time.forbid_excuse();
+            self.measures.time.make_final();
             self.measures.rare().fast_recoveries += 1;
             self.has_lost = true;
         }
         begins
     }
 
-    pub(super) fn note_own_syn(&mut self, segment: &Segment) {
+    pub(super) fn learn_own_syn(&mut self, segment: &Segment) {
         self.own_sack = Some(segment.options.sack_permitted);
         self.own_mss = segment.options.mss;
         self.has_stamps = segment.options.timestamps.is_some();
@@ -466,7 +484,7 @@ impl Stream {
         self.learn_full_segment();
     }
 
-    pub(super) fn note_other_syn(&mut self, segment: &Segment) {
+    pub(super) fn learn_other_syn(&mut self, segment: &Segment) {
         self.other_sack = Some(segment.options.sack_permitted);
         self.other_mss = segment.options.mss;
         if self.own_sack.is_some() {

@@ -20,19 +20,19 @@ const LEAST_REACH: u64 = 1 << 20;
 impl Stream {
     /// Whether the numbers of a segment of the data's direction belong to the stream, as far as can be known.
     #[inline]
-    pub fn admits(&mut self, at: Instant, segment: &Segment) -> bool {
+    pub fn accepts_data(&mut self, at: Instant, segment: &Segment) -> bool {
         let is_next = self.next_number() == Some(segment.sequence);
-        is_next || !carries_data(segment) || self.admits_unusual(at, segment)
+        is_next || !carries_data(segment) || self.accepts_distant(at, segment)
     }
 
     #[cold]
-    fn admits_unusual(&mut self, at: Instant, segment: &Segment) -> bool {
+    fn accepts_distant(&mut self, at: Instant, segment: &Segment) -> bool {
         let start = self.offset_of(segment.sequence);
         if start == self.highest {
             return true;
         }
         let end = start + u64::from(segment.payload_bytes);
-        if start <= self.highest + self.reach() && end + MOST_DISTANT >= self.acknowledged {
+        if start <= self.highest + self.max_distance() && end + MOST_DISTANT >= self.acknowledged {
             self.far_end = None;
             return true;
         }
@@ -53,10 +53,10 @@ impl Stream {
     /// Whether a segment of the other direction acknowledges what can have been sent; of SYN and RST that is not
     /// asked.
     #[inline]
-    pub fn admits_acknowledgment(&mut self, segment: &Segment) -> bool {
+    pub fn accepts_ack(&mut self, segment: &Segment) -> bool {
         let was_sent =
             self.next_number().is_some_and(|next| segment.acknowledgment.is_at_or_before(next));
-        was_sent || !acknowledges(segment) || self.admits_number(segment)
+        was_sent || !acknowledges(segment) || self.accepts_ack_number(segment)
     }
 
     /// The number behind the last byte that was sent, once one is known.
@@ -65,15 +65,15 @@ impl Stream {
         Some(self.origin? + low_bits(self.highest - ORIGIN))
     }
 
-    pub(super) fn admits_number(&mut self, segment: &Segment) -> bool {
+    pub(super) fn accepts_ack_number(&mut self, segment: &Segment) -> bool {
         let offset = self.offset_of(segment.acknowledgment);
-        offset <= self.highest || self.admits_unseen(offset)
+        offset <= self.highest || self.accepts_unseen(offset)
     }
 
     /// Something is acknowledged that the tap has not seen.
     #[cold]
-    fn admits_unseen(&mut self, offset: u64) -> bool {
-        let reach = self.reach();
+    fn accepts_unseen(&mut self, offset: u64) -> bool {
+        let reach = self.max_distance();
         if offset - self.highest <= reach {
             self.far_acknowledgment = None;
             return true;
@@ -87,7 +87,7 @@ impl Stream {
     }
 
     /// How far ahead of what was seen the next segment may lie.
-    fn reach(&self) -> u64 {
+    fn max_distance(&self) -> u64 {
         match self.window.most(&self.measures.window) {
             Some(bytes) => (MOST_WINDOWS * bytes).clamp(LEAST_REACH, MOST_DISTANT),
             None => MOST_DISTANT,
@@ -104,7 +104,7 @@ impl Stream {
     }
 
     /// A SYN passes before any data: the stream begins behind it.
-    pub(super) fn begin_behind(&mut self, syn: &Segment) {
+    pub(super) fn start_after_syn(&mut self, syn: &Segment) {
         self.restart(syn.sequence + 1);
     }
 }
@@ -124,7 +124,7 @@ fn acknowledges(segment: &Segment) -> bool {
 
 /// A segment that is outstanding, and what lies behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct OutstandingSegment {
     /// Bytes of the stream before it.
     pub(crate) start: u64,
     /// Its bytes.
@@ -141,7 +141,7 @@ pub(crate) struct Held {
     pub(crate) behind: usize,
 }
 
-impl Held {
+impl OutstandingSegment {
     /// Bytes of the stream before its end.
     pub(crate) const fn end(&self) -> u64 {
         self.start + self.bytes
@@ -157,17 +157,17 @@ impl Stream {
 
     /// The oldest segment that is outstanding, if it was seen.
     #[cold]
-    pub(crate) fn oldest_held(&self) -> Option<Held> {
-        self.held(0)
+    pub(crate) fn oldest_outstanding(&self) -> Option<OutstandingSegment> {
+        self.segment(0)
     }
 
     /// The segment in which the byte behind so many bytes of the stream lies, if it is outstanding and was
     /// seen, as was the beginning of the stream.
     #[cold]
-    pub(crate) fn held_at(&self, place: u64) -> Option<Held> {
+    pub(crate) fn outstanding_at(&self, place: u64) -> Option<OutstandingSegment> {
         let offset = ORIGIN.checked_add(place).filter(|_| self.own_sack.is_some())?;
         let index = self.outstanding.index_of(offset);
-        self.held(index).filter(|held| held.start <= place)
+        self.segment(index).filter(|segment| segment.start <= place)
     }
 
     /// Segments that are outstanding.
@@ -181,7 +181,7 @@ impl Stream {
         (self.outstanding.index_of(last) + 1).min(self.outstanding.len())
     }
 
-    fn held(&self, index: usize) -> Option<Held> {
+    fn segment(&self, index: usize) -> Option<OutstandingSegment> {
         let sent = self.outstanding.get(index)?;
         if sent.marks.contains(Marks::MISSING) {
             return None;
@@ -189,7 +189,7 @@ impl Stream {
         let start = self.outstanding.start_of(index);
         let last = self.repeats.as_ref().filter(|_| sent.repeats > 0);
         let last = last.and_then(|repeats| repeats.last_of(start));
-        Some(Held {
+        Some(OutstandingSegment {
             start: start.checked_sub(ORIGIN)?,
             bytes: sent.end.saturating_sub(start),
             sent_at: sent.first_at,

@@ -1,11 +1,11 @@
 //! The segments that carry the data.
 
-use super::cause::{AT_ONCE, Habit};
+use super::cause::{AT_ONCE, ProbeInference};
 use super::kind::{Cause, ProbeUseCounts, SegmentKind, TapSide};
-use super::limits::{Occupation, OfferedWindow};
+use super::limits::{OfferedWindow, SenderLimit};
 use super::measures::StreamMeasures;
-use super::outstanding::{Marks, Outstanding, Sent};
-use super::repair::{Episode, Repeats};
+use super::outstanding::{Marks, Outstanding, SentRange};
+use super::repair::{RepairEpisode, RetransmissionHistory};
 use super::rtt::{ReceiverSideRtt, TimeoutEstimate};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
@@ -50,13 +50,13 @@ pub struct Stream {
     last_size: u32,
     pub(super) last_identification: u16,
     /// What the time since the last packet goes into.
-    pub(super) occupation: Occupation,
+    pub(super) limit: SenderLimit,
     /// The last new segment was not full.
     pub(super) was_partial: bool,
     /// A loss has ended the initial slow start.
     pub(super) has_lost: bool,
     /// Data was acknowledged.
-    pub(super) is_answered: bool,
+    pub(super) has_acked_data: bool,
     /// An acknowledgment has come again, its window changed or not.
     pub(super) has_repeated_ack: bool,
     pub(super) side: TapSide,
@@ -72,10 +72,10 @@ pub struct Stream {
     pub(super) expired: u16,
     /// SYNs that were sent and are not acknowledged.
     pub(super) syns: u16,
-    pub(super) episode: Episode,
+    pub(super) episode: RepairEpisode,
     /// Offset whose acknowledgment answers the last probe.
     pub(super) probe_until: Option<NonZeroU64>,
-    pub(super) habit: Habit,
+    pub(super) probe_inference: ProbeInference,
     pub(super) measures: StreamMeasures,
     pub(super) has_stamps: bool,
     /// Options of an acknowledgment were cut off by the capture.
@@ -97,7 +97,7 @@ pub struct Stream {
     pub(super) far_end: Option<u64>,
     /// What lay too far off was acknowledged.
     pub(super) far_acknowledgment: Option<u64>,
-    pub(super) repeats: Option<Box<Repeats>>,
+    pub(super) repeats: Option<Box<RetransmissionHistory>>,
     /// Where the tap is near the receiver.
     pub(super) receiver_rtt: ReceiverSideRtt,
 }
@@ -111,10 +111,10 @@ impl Stream {
             highest: ORIGIN,
             acknowledged: ORIGIN,
             origin: None,
-            occupation: Occupation::Idle,
+            limit: SenderLimit::Idle,
             was_partial: false,
             has_lost: false,
-            is_answered: false,
+            has_acked_data: false,
             side: TapSide::Sender,
             full_segment: DEFAULT_SEGMENT,
             now: at,
@@ -129,7 +129,7 @@ impl Stream {
             duplicates: 0,
             has_repeated_ack: false,
             expired: 0,
-            episode: Episode::default(),
+            episode: RepairEpisode::default(),
             probe_until: None,
             last_repetition_at: Instant::ZERO,
             last_repetition_end: 0,
@@ -147,7 +147,7 @@ impl Stream {
             last_size: 0,
             sizes_alike: 0,
             last_identification: 0,
-            habit: Habit::default(),
+            probe_inference: ProbeInference::default(),
             repeats: None,
             receiver_rtt: ReceiverSideRtt::default(),
             measures,
@@ -184,13 +184,13 @@ impl Stream {
     /// either direction, since telling them apart takes longer.
     #[inline]
     pub(crate) fn prefetch(&self) -> u64 {
-        let StreamMeasures { common, answers, spacings, rtts, .. } = &self.measures;
+        let StreamMeasures { common, acks, spacings, rtts, .. } = &self.measures;
         self.highest
             ^ u64::from(self.full_segment)
             ^ self.timeout.first_field()
             ^ self.probe_until.map_or(0, NonZeroU64::get)
             ^ common.data_segments
-            ^ answers.acknowledgments
+            ^ acks.acknowledgments
             ^ u64::from(spacings.prefetch() ^ rtts.prefetch())
             ^ self.outstanding.prefetch()
     }
@@ -204,7 +204,7 @@ impl Stream {
         segment: &Segment,
         identification: Option<u16>,
     ) -> SegmentKind {
-        let seen = Seen { segment, identification: identification.unwrap_or(0) };
+        let seen = SeenSegment { segment, identification: identification.unwrap_or(0) };
         if self.side == TapSide::Receiver {
             let offsets = (self.acknowledged, self.highest);
             self.receiver_rtt.on_segment(at, segment, &mut self.timeout, offsets);
@@ -212,7 +212,7 @@ impl Stream {
         if segment.payload_bytes == 0 && !segment.flags.contains(Flags::FIN)
             || segment.flags.intersects(Flags::SYN | Flags::RST)
         {
-            return self.on_bare(at, seen);
+            return self.on_control(at, seen);
         }
         let start = self.offset_of(segment.sequence);
         let end = start
@@ -220,43 +220,43 @@ impl Stream {
             + u64::from(segment.flags.contains(Flags::FIN));
         let is_new = start == self.highest && !self.window.is_closed();
         let kind = if is_new {
-            self.pass_time(at, true);
-            if self.habit.is_watching() {
-                self.habit.on_new_data(at);
+            self.advance_time(at, true);
+            if self.probe_inference.is_watching() {
+                self.probe_inference.on_new_data(at);
             }
             self.push_new(at, seen, end);
             SegmentKind::New
         } else {
-            self.on_unusual(at, seen, start, end)
+            self.on_out_of_sequence(at, seen, start, end)
         };
         if segment.payload_bytes > 0 {
             self.count_segment(at, segment);
         }
         self.last_data_at = at;
-        self.occupation = self.occupation_now();
+        self.limit = self.current_limit();
         kind
     }
 
     /// Forgets what was counted before `at`, and follows the stream as if it had not.
     pub(crate) fn reset_counts(&mut self, at: Instant) {
-        self.pass_time(at, false);
+        self.advance_time(at, false);
         self.sizes_alike = 0;
         self.window.reset_counts();
-        self.habit.reset_counts();
-        self.measures = self.measures.afresh(at, self.is_answered);
+        self.probe_inference.reset_counts();
+        self.measures = self.measures.restarted(at, self.has_acked_data);
     }
 
     /// Nothing more comes: settles what was left open, by what the stream itself has shown, else by what
     /// most others of the same kind have. Gives the number of time-outs that had been taken for probes,
     /// and have not been told of.
-    pub fn finish(&mut self, at: Instant, habits: &mut ProbeUseCounts) -> u64 {
-        self.pass_time(at, false);
+    pub fn finish(&mut self, at: Instant, probe_use: &mut ProbeUseCounts) -> u64 {
+        self.advance_time(at, false);
         self.window.finish(self.now, &mut self.measures.window);
         self.record_sizes();
-        if !self.is_answered {
-            self.measures.beginning.forget_window();
+        if !self.has_acked_data {
+            self.measures.beginning.discard_initial_window();
         }
-        let (segments, bytes) = self.habit.settle(habits);
+        let (segments, bytes) = self.probe_inference.settle(probe_use);
         if segments > 0 {
             let rare = self.measures.rare();
             rare.recount(segments, bytes, Cause::TailLossProbe, Cause::Timeout);
@@ -298,18 +298,18 @@ impl Stream {
 
     /// The time since the last packet is over.
     #[inline]
-    pub(super) fn pass_time(&mut self, at: Instant, brings_new_data: bool) {
+    pub(super) fn advance_time(&mut self, at: Instant, brings_new_data: bool) {
         let span = at.saturating_since(self.now);
         // New data that follows no acknowledgment was waited for: the application had given none.
         let was_waited_for = brings_new_data
-            && self.occupation == Occupation::Congestion
+            && self.limit == SenderLimit::Congestion
             && at.saturating_since(self.news_at) > AT_ONCE
             && span > AT_ONCE
             && !self.episode.is_under_way();
-        let occupation = if was_waited_for { Occupation::Application } else { self.occupation };
-        self.measures.time.add(occupation, span);
-        if occupation == Occupation::Idle && span > AT_ONCE {
-            self.measures.time.excuse();
+        let limit = if was_waited_for { SenderLimit::Application } else { self.limit };
+        self.measures.time.add(limit, span);
+        if limit == SenderLimit::Idle && span > AT_ONCE {
+            self.measures.time.attribute_to_application();
         }
         if self.has_lost && self.outstanding.packets() < THIN_BELOW {
             self.measures.time.thin += span;
@@ -319,18 +319,18 @@ impl Stream {
 
     /// What keeps the sender from sending from now on.
     #[inline]
-    pub(super) fn occupation_now(&self) -> Occupation {
+    pub(super) fn current_limit(&self) -> SenderLimit {
         let lacks_room = self.window.lacks_room(self.highest, self.full_segment.into());
         if self.highest == self.acknowledged {
-            if lacks_room { Occupation::ReceiverWindow } else { Occupation::Idle }
+            if lacks_room { SenderLimit::ReceiverWindow } else { SenderLimit::Idle }
         } else if self.episode.is_under_way() {
-            Occupation::Congestion
+            SenderLimit::Congestion
         } else if lacks_room {
-            Occupation::ReceiverWindow
+            SenderLimit::ReceiverWindow
         } else if self.was_partial {
-            Occupation::Application
+            SenderLimit::Application
         } else {
-            Occupation::Congestion
+            SenderLimit::Congestion
         }
     }
 
@@ -373,14 +373,14 @@ impl Stream {
 
     /// A segment at the end of what was sent.
     #[inline]
-    pub(super) fn push_new(&mut self, at: Instant, seen: Seen<'_>, end: u64) {
+    pub(super) fn push_new(&mut self, at: Instant, seen: SeenSegment<'_>, end: u64) {
         let payload = seen.segment.payload_bytes;
         let packets = if payload <= self.full_segment {
             1
         } else {
             u16::try_from(payload.div_ceil(self.full_segment)).unwrap_or(u16::MAX)
         };
-        let sent = Sent {
+        let sent = SentRange {
             end,
             first_at: at,
             last_at: at,
@@ -393,12 +393,12 @@ impl Stream {
         };
         self.was_partial = payload < self.full_segment;
         if self.episode.is_under_way() {
-            self.measures.time.forbid_excuse();
+            self.measures.time.make_final();
         } else {
-            self.measures.time.begin_excuse();
+            self.measures.time.begin_provisional();
         }
         self.note_passing(&sent);
-        if !self.is_answered {
+        if !self.has_acked_data {
             self.measures.beginning.add_to_window(packets.into(), payload.into());
         }
         self.highest = end;
@@ -406,15 +406,15 @@ impl Stream {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, sent: Sent) {
-        if let Some(forgotten) = self.outstanding.push(sent, self.is_answered) {
+    pub(super) fn push(&mut self, sent: SentRange) {
+        if let Some(forgotten) = self.outstanding.push(sent, self.has_acked_data) {
             self.acknowledged = self.acknowledged.max(forgotten);
             self.measures.rare().forgotten_ranges += 1;
         }
     }
 
     #[inline]
-    fn note_passing(&mut self, sent: &Sent) {
+    fn note_passing(&mut self, sent: &SentRange) {
         self.last_stamp = sent.stamp;
         self.last_identification = sent.identification;
     }
@@ -427,13 +427,13 @@ pub(super) fn low_bits(offset: u64) -> u32 {
 
 /// A segment of the data's direction, as it passes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(super) struct SeenSegment<'a> {
     pub(super) segment: &'a Segment,
     /// That of its IPv4 header, 0 without.
     pub(super) identification: u16,
 }
 
-impl Seen<'_> {
+impl SeenSegment<'_> {
     /// Its timestamp, 0 without.
     #[inline]
     pub(super) fn stamp(self) -> u32 {
@@ -443,7 +443,7 @@ impl Seen<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measures::Common;
+    use super::super::measures::DataCounters;
     use super::*;
     use std::mem::offset_of;
 
@@ -453,7 +453,7 @@ mod tests {
         assert!(offset_of!(Stream, outstanding) < 64);
         assert_eq!(offset_of!(Stream, timeout), 128);
         assert_eq!(offset_of!(Stream, episode), 192);
-        assert_eq!((measures, size_of::<Common>()), (256, 64));
+        assert_eq!((measures, size_of::<DataCounters>()), (256, 64));
         assert_eq!(offset_of!(StreamMeasures, sizes), 128);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::kind::Cause;
 use super::limits::TimeShares;
-use super::measures::{ORDERS, Rare, StreamMeasures};
+use super::measures::{ORDERS, RareCounters, StreamMeasures};
 use fairwind_measure::{Counts, Percentiles, Summary, Table, TableBuilder, Times, percentile_name};
 use fairwind_units::Span;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl StreamRows {
         }
     }
 
-    fn push_repeated(&mut self, subject: &Arc<RowKey>, rare: &Rare) {
+    fn push_repeated(&mut self, subject: &Arc<RowKey>, rare: &RareCounters) {
         let plain = |kind, value, count, bytes| Repeated {
             kind,
             value,
@@ -272,7 +272,7 @@ fn with_oddities(table: TransportTable<'_>) -> TransportTable<'_> {
 
 fn with_answers(table: TransportTable<'_>) -> TransportTable<'_> {
     table
-        .with("acknowledgments", |row| row.measures().answers.acknowledgments)
+        .with("acknowledgments", |row| row.measures().acks.acknowledgments)
         .with("duplicate_acks", |row| row.rare(|rare| rare.duplicate_acks_by_order.iter().sum()))
         .with("sack_segments", |row| row.rare(|rare| rare.sack_segments))
         .with("sack_blocks", |row| row.rare(|rare| rare.sack_blocks))
@@ -284,7 +284,7 @@ fn with_answers(table: TransportTable<'_>) -> TransportTable<'_> {
             (row.measures().windows() > 0).then_some(u64::from(least))
         })
         .with("window_mean_bytes", |row| {
-            ratio(row.measures().answers.window_sum, row.measures().windows())
+            ratio(row.measures().acks.window_sum, row.measures().windows())
         })
         .with("window_max_bytes", |row| {
             let most = row.measures().window.most;
@@ -361,7 +361,7 @@ impl Row<Transport> {
     }
 
     /// A counter that few streams need.
-    fn rare(&self, count: impl Fn(&Rare) -> u64) -> u64 {
+    fn rare(&self, count: impl Fn(&RareCounters) -> u64) -> u64 {
         self.measures().rare.as_ref().map_or(0, |rare| count(rare))
     }
 }
@@ -371,12 +371,12 @@ impl StreamMeasures {
     fn without_distributions(&self) -> Self {
         let rare = self.rare.as_deref().map(|rare| {
             let latency_by_order = std::array::from_fn(|_| Times::new());
-            Box::new(Rare { latency_by_order, ..*rare })
+            Box::new(RareCounters { latency_by_order, ..*rare })
         });
         Self {
             common: self.common,
             time: self.time,
-            answers: self.answers,
+            acks: self.acks,
             window: self.window,
             beginning: self.beginning,
             sizes: Counts::new(),

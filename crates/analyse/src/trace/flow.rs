@@ -1,6 +1,6 @@
 //! The points of one flow: one direction's data of one connection, and what answers it.
 
-use super::points::{Point, PointKind, Rates, Series, Thinned};
+use super::points::{Point, PointKind, RateWindows, Series, ThinnedPoints};
 use fairwind_measure::StreamOrigin;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};
@@ -32,8 +32,8 @@ impl Default for TraceLimits {
 pub struct FlowTrace {
     name: String,
     limits: TraceLimits,
-    series: BTreeMap<(Series, PointKind), Thinned>,
-    rates: BTreeMap<PointKind, Rates>,
+    series: BTreeMap<(Series, PointKind), ThinnedPoints>,
+    rates: BTreeMap<PointKind, RateWindows>,
     origin: StreamOrigin,
     /// Behind the last byte that was sent.
     sent: u64,
@@ -185,7 +185,7 @@ impl FlowTrace {
     pub fn decide(&mut self, kind: PointKind) {
         for series in [Series::Data, Series::SegmentSize] {
             let undecided = self.series.remove(&(series, PointKind::Undecided));
-            for point in undecided.iter().flat_map(Thinned::points) {
+            for point in undecided.iter().flat_map(ThinnedPoints::points) {
                 self.push(series, kind, point);
             }
         }
@@ -193,8 +193,8 @@ impl FlowTrace {
 
     /// All points: by series, kind and time.
     pub fn points(&self) -> Vec<(Series, PointKind, Point)> {
-        let drawn = self.series.iter().flat_map(|(&(series, kind), thinned)| {
-            thinned.points().into_iter().map(move |point| (series, kind, point))
+        let drawn = self.series.iter().flat_map(|(&(series, kind), kept)| {
+            kept.points().into_iter().map(move |point| (series, kind, point))
         });
         let rates = self.rates.iter().flat_map(|(&kind, rates)| {
             let point = move |(at, rate)| (Series::Throughput, kind, Point::value(at, rate));
@@ -272,12 +272,12 @@ impl FlowTrace {
 
     fn push(&mut self, series: Series, kind: PointKind, point: Point) {
         let limit = self.limits.points;
-        self.series.entry((series, kind)).or_insert_with(|| Thinned::new(limit)).push(point);
+        self.series.entry((series, kind)).or_insert_with(|| ThinnedPoints::new(limit)).push(point);
     }
 
     fn add(&mut self, kind: PointKind, at: Instant, bytes: u64) {
         let limit = self.limits.windows;
-        self.rates.entry(kind).or_insert_with(|| Rates::new(limit)).add(at, bytes);
+        self.rates.entry(kind).or_insert_with(|| RateWindows::new(limit)).add(at, bytes);
     }
 }
 

@@ -184,7 +184,7 @@ impl Point {
 
 /// The points of one kind of one series.
 #[derive(Debug, Clone)]
-pub(super) struct Thinned {
+pub(super) struct ThinnedPoints {
     points: Vec<Point>,
     limit: usize,
     /// Width of a column; zero as long as nothing is brought together.
@@ -200,7 +200,7 @@ enum Merging {
     All,
 }
 
-impl Thinned {
+impl ThinnedPoints {
     /// No points, of which at most `limit` will be kept (at least four).
     pub(super) fn new(limit: usize) -> Self {
         Self { points: Vec::new(), limit: limit.max(4), column: Span::ZERO }
@@ -280,14 +280,14 @@ const SHORTEST: Span = Span::from_millis(1);
 
 /// Bytes per window.
 #[derive(Debug, Clone)]
-pub(super) struct Rates {
+pub(super) struct RateWindows {
     begin: Option<Instant>,
     window: Span,
     bytes: Vec<u64>,
     limit: usize,
 }
 
-impl Rates {
+impl RateWindows {
     /// Nothing yet, in at most `limit` windows (at least two).
     pub(super) const fn new(limit: usize) -> Self {
         let limit = if limit < 2 { 2 } else { limit };
@@ -346,11 +346,11 @@ mod tests {
             limit in 0_usize..64,
             values in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>()), 1..400),
         ) {
-            let mut thinned = Thinned::new(limit);
+            let mut kept = ThinnedPoints::new(limit);
             for &(at, one, other) in &values {
-                thinned.push(Point::range(Instant::from_nanos(at), one.min(other), one.max(other)));
+                kept.push(Point::range(Instant::from_nanos(at), one.min(other), one.max(other)));
             }
-            let points = thinned.points();
+            let points = kept.points();
             prop_assert!(points.len() <= limit.max(4));
             let least = values.iter().map(|&(_, one, other)| one.min(other)).min();
             let greatest = values.iter().map(|&(_, one, other)| one.max(other)).max();
@@ -366,29 +366,29 @@ mod tests {
 
     #[test]
     fn few_points_are_kept_as_they_are_also_at_one_instant() {
-        let mut thinned = Thinned::new(100);
+        let mut kept = ThinnedPoints::new(100);
         let points: Vec<Point> =
             (0..100).map(|n| Point::value(Instant::from_secs(n / 2), n)).collect();
         for point in &points {
-            thinned.push(*point);
+            kept.push(*point);
         }
-        assert_eq!(thinned.points(), points);
+        assert_eq!(kept.points(), points);
     }
 
     #[test]
     fn ranges_apart_are_not_brought_together_while_touching_ones_make_room() {
         // Two rows of segments side by side, a megabyte apart, of 400 segments each.
-        let mut thinned = Thinned::new(100);
+        let mut kept = ThinnedPoints::new(100);
         for n in 0..400 {
             let (at, byte) = (Instant::from_millis(n), n * 1000);
-            thinned.push(Point::range(at, byte, byte + 1000));
+            kept.push(Point::range(at, byte, byte + 1000));
         }
         let gap = Instant::from_millis(400);
         for n in 0..400 {
             let byte = 1_400_000 + n * 1000;
-            thinned.push(Point::range(gap + Span::from_millis(n), byte, byte + 1000));
+            kept.push(Point::range(gap + Span::from_millis(n), byte, byte + 1000));
         }
-        let points = thinned.points();
+        let points = kept.points();
         assert!(points.len() <= 100);
         assert!(points.iter().all(|point| point.high <= 400_000 || point.low >= 1_400_000));
     }
@@ -396,11 +396,11 @@ mod tests {
     #[test]
     fn what_came_early_is_drawn_as_finely_as_what_comes_late() {
         // A saw tooth whose ranges never touch, told point by point far beyond the limit.
-        let mut thinned = Thinned::new(100);
+        let mut kept = ThinnedPoints::new(100);
         for n in 0..100_000 {
-            thinned.push(Point::value(Instant::from_nanos(n * 1000), n % 1000 * 10));
+            kept.push(Point::value(Instant::from_nanos(n * 1000), n % 1000 * 10));
         }
-        let points = thinned.points();
+        let points = kept.points();
         let most = points.iter().map(|point| point.count).max();
         assert!((8..=100).contains(&points.len()), "{} points", points.len());
         assert!(most <= Some(100_000 / 8), "{most:?} points became one");
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn rates_of_short_windows_are_bytes_times_eight_over_their_length() {
-        let mut rates = Rates::new(10);
+        let mut rates = RateWindows::new(10);
         rates.add(Instant::from_millis(5), 1000);
         rates.add(Instant::from_millis(6), 500);
         rates.add(Instant::from_millis(8), 250);
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn windows_grow_so_that_no_byte_is_lost_after_a_year_of_silence() {
-        let mut rates = Rates::new(10);
+        let mut rates = RateWindows::new(10);
         for second in 0..100 {
             rates.add(Instant::from_secs(second), 125);
         }
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_runs_back_before_the_first_instant_counts_at_the_beginning() {
-        let mut rates = Rates::new(10);
+        let mut rates = RateWindows::new(10);
         rates.add(Instant::from_secs(9), 100);
         rates.add(Instant::from_secs(1), 100);
         assert_eq!(

@@ -57,7 +57,7 @@ pub(crate) struct TraceId(u32);
 pub(crate) struct Tracer {
     settings: TraceSettings,
     /// The data of the opener, and that of the answerer.
-    connections: Vec<[Traced; 2]>,
+    connections: Vec<[TracedFlow; 2]>,
     /// How many connections of each name there were.
     named: BTreeMap<String, u32>,
     omitted: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Tracer {
 
 /// One flow.
 #[derive(Debug)]
-struct Traced {
+struct TracedFlow {
     trace: FlowTrace,
     stream: Stream,
     /// Nothing before is drawn, likewise.
@@ -130,7 +130,7 @@ impl Tracer {
             stream.set_side(side);
             let trace = FlowTrace::new(name, limits);
             let trace = if keeps_new_data { trace.keeping_new_data() } else { trace };
-            Traced { trace, stream, shown_from }
+            TracedFlow { trace, stream, shown_from }
         };
         let [of_opening, of_answering] = sides;
         self.connections.push([traced(opening, of_opening), traced(answering, of_answering)]);
@@ -171,7 +171,7 @@ impl Tracer {
         }
     }
 
-    fn connection(&mut self, trace: TraceId) -> Option<&mut [Traced; 2]> {
+    fn connection(&mut self, trace: TraceId) -> Option<&mut [TracedFlow; 2]> {
         self.connections.get_mut(usize::try_from(trace.0).ok()?)
     }
 
@@ -183,16 +183,16 @@ impl Tracer {
     /// Nothing more comes after `at`: decides what was left open. The traces of all flows that had data,
     /// in the order in which their connections began.
     pub(crate) fn finish(self, at: Instant) -> Vec<FlowTrace> {
-        let mut habits = ProbeUseCounts::default();
+        let mut probe_use = ProbeUseCounts::default();
         let flows = self.connections.into_iter().flatten();
-        let traces = flows.map(|flow| flow.finish(at, &mut habits));
+        let traces = flows.map(|flow| flow.finish(at, &mut probe_use));
         traces.filter(FlowTrace::has_data).collect()
     }
 }
 
-impl Traced {
-    fn finish(mut self, at: Instant, habits: &mut ProbeUseCounts) -> FlowTrace {
-        let timeouts = self.stream.finish(at, habits);
+impl TracedFlow {
+    fn finish(mut self, at: Instant, probe_use: &mut ProbeUseCounts) -> FlowTrace {
+        let timeouts = self.stream.finish(at, probe_use);
         self.trace.decide(if timeouts > 0 { PointKind::Timeout } else { PointKind::TailLossProbe });
         self.trace
     }

@@ -7,7 +7,7 @@ use fairwind_wire::Flags;
 
 const LIFE: [&str; 4] = ["beginning", "set_up", "ending", "ended_by"];
 
-fn life(dialogue: &Dialogue) -> [String; 4] {
+fn lifecycle(dialogue: &Dialogue) -> [String; 4] {
     cells(table(&dialogue.analysed(), "connections"), 0, LIFE)
 }
 
@@ -68,7 +68,7 @@ fn a_syn_that_nobody_answers_is_counted_with_its_repetitions() {
 fn a_reset_of_a_syn_is_a_refusal() {
     let mut dialogue = Dialogue::new();
     dialogue.syn(0).server(20_000, Flags::RST | Flags::ACK, (0, 1, 0));
-    assert_eq!(life(&dialogue), ["syn", "refused", "not-established", "answerer"]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "refused", "not-established", "answerer"]);
     let outcome = dialogue.analysed();
     assert_eq!(setups(&outcome), ["1", "0", "0", "1", "0", "0"]);
     assert_eq!(cells(table(&outcome, "flows"), 0, ["failed", "failed_s"]), ["true", "0.02"]);
@@ -93,7 +93,7 @@ fn an_answer_that_nobody_acknowledges_leaves_it_half_open() {
 fn a_reset_ends_an_established_connection() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).server(50_000, Flags::RST, (1, 0, 0));
-    assert_eq!(life(&dialogue), ["syn", "completed", "reset", "answerer"]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "completed", "reset", "answerer"]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_fin_of_one_side_leaves_it_half_closed() {
         Flags::ACK,
         (1, 2, 0),
     );
-    assert_eq!(life(&dialogue), ["syn", "completed", "half-closed", "answerer"]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "completed", "half-closed", "answerer"]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_capture_of_the_openers_packets_alone_still_tells_that_it_was_established() 
         Flags::ACK | Flags::FIN,
         (501, 1, 0),
     );
-    assert_eq!(life(&dialogue), ["syn", "completed", "half-closed", "opener"]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "completed", "half-closed", "opener"]);
     let outcome = dialogue.analysed();
     let columns = ["answer_time_s", "setup_time_s", "answerer_packets"];
     assert_eq!(cells(table(&outcome, "connections"), 0, columns), ["", "", "0"]);
@@ -154,7 +154,7 @@ fn a_syn_answer_without_its_question_tells_who_opened() {
     let mut dialogue = Dialogue::new();
     dialogue.client_port = 79;
     dialogue.syn_ack(0).ack(10);
-    assert_eq!(life(&dialogue), ["syn-ack", "completed", "open", ""]);
+    assert_eq!(lifecycle(&dialogue), ["syn-ack", "completed", "open", ""]);
     let outcome = dialogue.analysed();
     let columns = ["opener", "opener_guessed"];
     assert_eq!(cells(table(&outcome, "connections"), 0, columns), ["10.0.0.1:79", "false"]);
@@ -269,7 +269,7 @@ fn a_flow_that_comes_to_be_after_a_refusal_has_not_failed() {
         .syn(500_000)
         .syn_ack(520_000)
         .ack(520_010);
-    assert_eq!(life(&dialogue), ["syn", "completed", "open", ""]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "completed", "open", ""]);
     let outcome = dialogue.analysed();
     let columns = ["established", "setup_time_s", "failed", "failed_s"];
     assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["true", "0.52", "false", ""]);
@@ -327,8 +327,8 @@ fn an_answer_about_an_older_connection_establishes_nothing() {
         Flags::RST,
         (500_000, 0, 0),
     );
-    assert_eq!(life(&dialogue), ["syn", "unanswered", "not-established", "opener"]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "unanswered", "not-established", "opener"]);
     dialogue.syn(1_000_000).syn_ack(1_020_000).ack(1_020_010);
-    assert_eq!(life(&dialogue), ["syn", "completed", "open", ""]);
+    assert_eq!(lifecycle(&dialogue), ["syn", "completed", "open", ""]);
     assert_eq!(cell(table(&dialogue.analysed(), "connections"), 0, "syn_retries"), "1");
 }

@@ -16,9 +16,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 proptest! {
     #[test]
-    fn bytes_that_left_and_came_are_all_accounted_for(events in events(), patience in 0_u64..3) {
+    fn bytes_that_left_and_came_are_all_accounted_for(events in events(), loss_timeout in 0_u64..3) {
         let mut world = World::new(OneWaySettings {
-            patience: Span::from_secs(patience),
+            loss_timeout: Span::from_secs(loss_timeout),
             intervals: vec![Span::from_millis(300)],
             ..OneWaySettings::default()
         });

@@ -1,7 +1,7 @@
 //! What has not arrived is judged: lost, or nobody can know.
 
-use super::{Flight, Piece, Transmission};
-use crate::one_way::transmission::{Loss, Mark};
+use super::{Flight, MatchedPiece, Transmission};
+use crate::one_way::transmission::{Loss, TransmissionMark};
 use fairwind_units::Instant;
 
 /// Of what is lost it is remembered when it was sent first, until it has come by another transmission; of so
@@ -11,50 +11,50 @@ const MOST_JUDGED: usize = 1 << 14;
 impl Flight {
     /// The oldest departure that is not judged.
     pub(in super::super) fn oldest(&self) -> Option<Instant> {
-        let overdue = self.overdue.iter().find(|known| !known.is_judged);
-        let oldest = [self.fresh.front(), overdue, self.again.front()];
+        let overtaken = self.overtaken.iter().find(|known| !known.is_settled);
+        let oldest = [self.fresh.front(), overtaken, self.retransmitted.front()];
         oldest.into_iter().flatten().map(|known| known.at).min()
     }
 
     /// Departure of the one in the middle of the longest queue.
     pub(in super::super) fn middle(&self) -> Option<Instant> {
-        let queues = [&self.fresh, &self.overdue, &self.again];
+        let queues = [&self.fresh, &self.overtaken, &self.retransmitted];
         let longest = queues.into_iter().max_by_key(|queue| queue.len())?;
         longest.get(longest.len() / 2).map(|known| known.at)
     }
 
-    /// Judges what departed before `before` and has not come: lost. `frontier` is up to where the
+    /// Judges what departed before `before` and has not come: lost. `in_order_to` is up to where the
     /// receiver has everything, and `segment_bytes` the most that one packet of the network carries.
     pub(in super::super) fn settle(
         &mut self,
         before: Instant,
-        frontier: u64,
+        in_order_to: u64,
         segment_bytes: u64,
         losses: &mut Vec<Loss>,
     ) {
         let aged = self.fresh.iter().take_while(|known| known.at < before).count();
-        self.overdue.extend(self.fresh.drain(..aged));
-        let mut overdue = std::mem::take(&mut self.overdue);
-        overdue.retain_mut(|known| {
-            if !known.is_judged && known.at < before {
+        self.overtaken.extend(self.fresh.drain(..aged));
+        let mut overtaken = std::mem::take(&mut self.overtaken);
+        overtaken.retain_mut(|known| {
+            if !known.is_settled && known.at < before {
                 losses.push(self.loss(known, segment_bytes));
-                known.is_judged = true;
+                known.is_settled = true;
                 known.gap_bytes = 0;
             }
-            !(known.is_judged && known.end <= frontier)
+            !(known.is_settled && known.end <= in_order_to)
         });
-        self.overdue = overdue;
-        while self.overdue.len() > MOST_JUDGED
-            && self.overdue.front().is_some_and(|known| known.is_judged)
+        self.overtaken = overtaken;
+        while self.overtaken.len() > MOST_JUDGED
+            && self.overtaken.front().is_some_and(|known| known.is_settled)
         {
-            self.overdue.pop_front();
+            self.overtaken.pop_front();
         }
-        let aged = self.again.iter().take_while(|known| known.at < before).count();
-        for known in self.again.drain(..aged).collect::<Vec<_>>() {
+        let aged = self.retransmitted.iter().take_while(|known| known.at < before).count();
+        for known in self.retransmitted.drain(..aged).collect::<Vec<_>>() {
             losses.push(self.loss(&known, segment_bytes));
         }
-        if self.again.is_empty() {
-            self.again_end = 0;
+        if self.retransmitted.is_empty() {
+            self.retransmitted_end = 0;
         }
     }
 
@@ -68,12 +68,12 @@ impl Flight {
     ) -> (u64, u64, u64) {
         let mut unjudged = (0, 0, 0);
         let rest: Vec<Transmission> = self
-            .overdue
+            .overtaken
             .drain(..)
             .chain(self.fresh.drain(..))
-            .chain(self.again.drain(..))
+            .chain(self.retransmitted.drain(..))
             .collect();
-        for known in rest.iter().filter(|known| !known.is_judged) {
+        for known in rest.iter().filter(|known| !known.is_settled) {
             let is_overtaken = known.order.wrapping_sub(self.last_arrived).cast_signed() < 0;
             if is_overtaken || known.at < lost_before {
                 losses.push(self.loss(known, segment_bytes));
@@ -83,7 +83,7 @@ impl Flight {
                 unjudged.2 += self.loss(known, segment_bytes).ranges;
             }
         }
-        self.again_end = 0;
+        self.retransmitted_end = 0;
         unjudged
     }
 
@@ -92,12 +92,12 @@ impl Flight {
         &mut self,
         at: Instant,
         (start, end): (u64, u64),
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<MatchedPiece>,
     ) {
         pieces.clear();
-        self.effort.begin(self.departed);
+        self.budget.begin(self.departed);
         // Of no range, and without a mark, so that every copy may be it.
-        self.collect(at, (start, end), ((0, 0), Mark::default()), pieces);
+        self.collect(at, (start, end), ((0, 0), TransmissionMark::default()), pieces);
     }
 
     /// What `known` has lost; its gaps are forgotten.

@@ -1,8 +1,8 @@
 //! Lost and unjudged packets of one direction, and arrivals in the instant of their departure.
 
-use super::{Occasion, Passage};
-use crate::one_way::context::{Arrival, LostPacket, Shared, Watch};
-use crate::one_way::control::Bare;
+use super::{OneWayFlow, QueryKind};
+use crate::one_way::context::{Arrival, CaptureSpan, FlowContext, LostPacket};
+use crate::one_way::control::ControlPacket;
 use crate::one_way::transmission::Loss;
 use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
@@ -12,19 +12,19 @@ const ETHERNET_SEGMENT: u32 = 1460;
 /// Payload that every host takes (RFC 9293 §3.7.1).
 const SMALLEST_SEGMENT: u32 = 536;
 
-impl Passage {
+impl OneWayFlow {
     /// The oldest departure whose fate is unknown.
     pub(in super::super) fn oldest(&self) -> Option<Instant> {
         let early = self.early.front().map(|&(at, _)| at);
-        [self.flight.oldest(), self.bare.oldest(), early].into_iter().flatten().min()
+        [self.flight.oldest(), self.control.oldest(), early].into_iter().flatten().min()
     }
 
     /// A departure in the middle of those that are remembered.
     pub(in super::super) fn middle(&self) -> Instant {
-        let middle = if self.flight.len() > self.bare.len() {
+        let middle = if self.flight.len() > self.control.len() {
             self.flight.middle()
         } else {
-            self.bare.middle()
+            self.control.middle()
         };
         middle.unwrap_or(Instant::ZERO)
     }
@@ -33,59 +33,60 @@ impl Passage {
     pub(in super::super) fn settle(
         &mut self,
         before: Instant,
-        watch: Watch,
-        shared: &mut Shared<'_>,
-        told: &mut Vec<LostPacket>,
+        watch: CaptureSpan,
+        context: &mut FlowContext<'_>,
+        lost_packets: &mut Vec<LostPacket>,
     ) {
         while self.early.front().is_some_and(|&(at, _)| at < before) {
             let Some((at, packet)) = self.early.pop_front() else { break };
-            self.unmatched(at, &packet, shared);
+            self.unmatched(at, &packet, context);
         }
-        self.untie_before(before, shared);
-        let mut losses = std::mem::take(&mut shared.scratch.losses);
+        self.expire_tied(before, context);
+        let mut losses = std::mem::take(&mut context.scratch.losses);
         losses.clear();
-        self.flight.settle(before, self.delivery.frontier(), self.cut(), &mut losses);
-        let mut bare = std::mem::take(&mut self.bare);
-        bare.settle(before, |bare| self.lose_bare(bare, watch, shared, told));
-        self.bare = bare;
+        self.flight.settle(before, self.delivery.in_order_to(), self.cut(), &mut losses);
+        let mut control = std::mem::take(&mut self.control);
+        control.settle(before, |control| self.lose_control(control, watch, context, lost_packets));
+        self.control = control;
         for loss in &losses {
-            self.lose(loss, watch, shared, told);
+            self.lose(loss, watch, context, lost_packets);
         }
-        shared.scratch.losses = losses;
+        context.scratch.losses = losses;
     }
 
     /// Judges everything: nothing more comes.
     pub(in super::super) fn finish(
         &mut self,
-        watch: Watch,
-        shared: &mut Shared<'_>,
-        told: &mut Vec<LostPacket>,
+        watch: CaptureSpan,
+        context: &mut FlowContext<'_>,
+        lost_packets: &mut Vec<LostPacket>,
     ) {
         while let Some((at, packet)) = self.early.pop_front() {
-            self.unmatched(at, &packet, shared);
+            self.unmatched(at, &packet, context);
         }
-        self.untie_before(Instant::MAX, shared);
+        self.expire_tied(Instant::MAX, context);
         // Twice the longest delay, and some milliseconds for those who have seen none.
         let slowest = self.slowest.max(0).unsigned_abs();
-        let patience = slowest.saturating_mul(2).saturating_add(10_000_000);
-        let lost_before = watch.until.as_nanos().saturating_sub(patience);
+        let loss_timeout = slowest.saturating_mul(2).saturating_add(10_000_000);
+        let lost_before = watch.until.as_nanos().saturating_sub(loss_timeout);
         let lost_before = Instant::from_nanos(lost_before);
-        let mut losses = std::mem::take(&mut shared.scratch.losses);
+        let mut losses = std::mem::take(&mut context.scratch.losses);
         losses.clear();
         let (packets, bytes, ranges) = self.flight.finish(lost_before, self.cut(), &mut losses);
         self.counts.packets_unjudged += packets;
         self.counts.payload_bytes_unjudged += bytes;
         self.counts.ranges_unjudged += ranges;
-        let mut bare = std::mem::take(&mut self.bare);
-        self.counts.packets_unjudged +=
-            bare.finish(lost_before, |bare| self.lose_bare(bare, watch, shared, told));
+        let mut control = std::mem::take(&mut self.control);
+        self.counts.packets_unjudged += control.finish(lost_before, |control| {
+            self.lose_control(control, watch, context, lost_packets)
+        });
         for loss in &losses {
-            self.lose(loss, watch, shared, told);
+            self.lose(loss, watch, context, lost_packets);
         }
-        shared.scratch.losses = losses;
+        context.scratch.losses = losses;
         let held: Vec<_> = self.delivery.drain().collect();
         for part in held {
-            self.record_arrived(&part, Span::ZERO, super::Layers::TRANSPORT, shared.spill);
+            self.record_arrived(&part, Span::ZERO, super::Layers::TRANSPORT, context.spill);
         }
     }
 
@@ -98,48 +99,48 @@ impl Passage {
         }
     }
 
-    fn lose_bare(
+    fn lose_control(
         &mut self,
-        bare: &Bare,
-        watch: Watch,
-        shared: &mut Shared<'_>,
-        told: &mut Vec<LostPacket>,
+        control: &ControlPacket,
+        watch: CaptureSpan,
+        context: &mut FlowContext<'_>,
+        lost_packets: &mut Vec<LostPacket>,
     ) {
-        if bare.at < shared.counted_from {
+        if control.at < context.counted_from {
             return;
         }
-        if bare.at < watch.from {
+        if control.at < watch.from {
             self.counts.packets_unjudged += 1;
             return;
         }
         self.counts.packets_lost += 1;
-        self.counts.wire_bytes_lost += u64::from(bare.wire_bytes);
+        self.counts.wire_bytes_lost += u64::from(control.wire_bytes);
         self.counts.ack_packets_lost += 1;
-        for series in &mut shared.group.loss_series {
-            series.at(shared.origin, bare.at, Occasion::Fate).packets_lost += 1;
+        for series in &mut context.group.loss_series {
+            series.at(context.origin, control.at, QueryKind::Outcome).packets_lost += 1;
         }
-        if bare.has_length {
-            shared.group.rows[shared.tap].lose(bare.ticket, shared.connection);
+        if control.has_length {
+            context.group.rows[context.tap].lose(control.ticket, context.connection);
         }
-        told.push(LostPacket {
-            connection: shared.connection,
-            direction: shared.direction,
-            at: bare.at,
+        lost_packets.push(LostPacket {
+            connection: context.connection,
+            direction: context.direction,
+            at: control.at,
             sequence: None,
             payload_bytes: 0,
-            wire_bytes: bare.wire_bytes,
-            has_length: bare.has_length,
+            wire_bytes: control.wire_bytes,
+            has_length: control.has_length,
         });
     }
 
     fn lose(
         &mut self,
         loss: &Loss,
-        watch: Watch,
-        shared: &mut Shared<'_>,
-        told: &mut Vec<LostPacket>,
+        watch: CaptureSpan,
+        context: &mut FlowContext<'_>,
+        lost_packets: &mut Vec<LostPacket>,
     ) {
-        if loss.at < shared.counted_from {
+        if loss.at < context.counted_from {
             return;
         }
         if loss.at < watch.from {
@@ -156,26 +157,26 @@ impl Passage {
         self.counts.wire_bytes_lost += wire_bytes;
         self.counts.ranges_lost += loss.ranges;
         self.counts.bundles_lost += u64::from(loss.is_whole && loss.is_bundle);
-        for series in &mut shared.group.loss_series {
-            let window = series.at(shared.origin, loss.at, Occasion::Fate);
+        for series in &mut context.group.loss_series {
+            let window = series.at(context.origin, loss.at, QueryKind::Outcome);
             window.packets_lost += u64::from(loss.is_whole);
             window.bytes_lost += loss.payload_bytes;
             window.old_bytes_lost += old_bytes;
             window.ranges_lost += loss.ranges;
             window.ranges_sent += loss.ranges;
         }
-        shared.group.rows[shared.tap].lose(loss.ticket, shared.connection);
+        context.group.rows[context.tap].lose(loss.ticket, context.connection);
         // As many packets as the network had made of it.
         let mut left = (loss.payload_bytes, loss.ranges);
         while left.1 > 0 {
             let share = left.0.div_ceil(left.1);
             let start = loss.start + (loss.payload_bytes - left.0);
             left = (left.0 - share, left.1 - 1);
-            told.push(LostPacket {
-                connection: shared.connection,
-                direction: shared.direction,
+            lost_packets.push(LostPacket {
+                connection: context.connection,
+                direction: context.direction,
                 at: loss.at,
-                sequence: self.places.sequence(start),
+                sequence: self.offsets.sequence(start),
                 payload_bytes: u32::try_from(share).unwrap_or(u32::MAX),
                 wire_bytes: u32::try_from(share + loss.header_bytes).unwrap_or(u32::MAX),
                 has_length: true,
@@ -187,26 +188,31 @@ impl Passage {
 /// More of one instant has no departure.
 const MOST_TIED: usize = 16;
 
-impl Passage {
+impl OneWayFlow {
     /// An arrival whose departure was not seen waits for it to be in the same instant.
     #[cold]
-    pub(super) fn tie(&mut self, at: Instant, packet: &Packet, shared: &mut Shared<'_>) -> Arrival {
+    pub(super) fn hold_tied(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        context: &mut FlowContext<'_>,
+    ) -> Arrival {
         if self.tied.len() < MOST_TIED {
             self.tied.push((at, *packet));
             return Arrival::default();
         }
-        self.come_alone(at, packet, shared)
+        self.on_unmatched_tied(at, packet, context)
     }
 
     /// Something has departed at `at`: what has waited for it has come. Gives what is in order now, if that is more
     /// than before.
     #[cold]
-    pub(super) fn untie(&mut self, at: Instant, shared: &mut Shared<'_>) -> Option<u64> {
-        let mut in_order_end = self.untie_before(at, shared);
+    pub(super) fn match_tied(&mut self, at: Instant, context: &mut FlowContext<'_>) -> Option<u64> {
+        let mut in_order_end = self.expire_tied(at, context);
         for (arrived_at, packet) in std::mem::take(&mut self.tied) {
             let mut arrival = Arrival::default();
-            if !self.match_arrival(arrived_at, &packet, shared, &mut arrival) {
-                arrival = self.come_alone(arrived_at, &packet, shared);
+            if !self.match_arrival(arrived_at, &packet, context, &mut arrival) {
+                arrival = self.on_unmatched_tied(arrived_at, &packet, context);
             }
             in_order_end = arrival.in_order_end.or(in_order_end);
         }
@@ -216,11 +222,15 @@ impl Passage {
     /// What arrived before `at`, and waits, has no departure. Gives what is in order now, if that is more than
     /// before.
     #[cold]
-    pub(super) fn untie_before(&mut self, at: Instant, shared: &mut Shared<'_>) -> Option<u64> {
+    pub(super) fn expire_tied(
+        &mut self,
+        at: Instant,
+        context: &mut FlowContext<'_>,
+    ) -> Option<u64> {
         let mut in_order_end = None;
         for (arrived_at, packet) in std::mem::take(&mut self.tied) {
             if arrived_at < at {
-                let arrival = self.come_alone(arrived_at, &packet, shared);
+                let arrival = self.on_unmatched_tied(arrived_at, &packet, context);
                 in_order_end = arrival.in_order_end.or(in_order_end);
             } else {
                 self.tied.push((arrived_at, packet));
@@ -230,9 +240,14 @@ impl Passage {
     }
 
     /// An arrival has no departure; without payload it is a copy.
-    fn come_alone(&mut self, at: Instant, packet: &Packet, shared: &mut Shared<'_>) -> Arrival {
+    fn on_unmatched_tied(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        context: &mut FlowContext<'_>,
+    ) -> Arrival {
         if packet.segment.payload_bytes > 0 {
-            return self.unmatched(at, packet, shared);
+            return self.unmatched(at, packet, context);
         }
         self.counts.packets_duplicated += 1;
         Arrival::default()

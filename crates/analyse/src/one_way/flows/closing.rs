@@ -1,11 +1,11 @@
 //! Connections that end, and what becomes of their counts and delays.
 
-use super::{Crossing, OneWayFlows};
+use super::{FlowPair, OneWayFlows};
 use crate::one_way::clock_drift::ClockModel;
 use crate::one_way::context::{FlowName, FlowPairId, index, way_and_tap};
-use crate::one_way::delays::{Correction, PassageDelays, Samples, delays_of};
+use crate::one_way::delays::{ClockCorrection, FlowDelays, SampleSource, delays_of};
 use crate::one_way::group::Group;
-use crate::one_way::samples::{Closed, SampleLog, Stash};
+use crate::one_way::samples::{ClosedFlow, ClosedFlows, SampleLog};
 use crate::one_way::tables;
 use crate::one_way::tables::{DelayRow, FlowRow, GroupRow};
 use fairwind_measure::{Direction, Percentiles, Table, Tables};
@@ -23,11 +23,11 @@ impl OneWayFlows {
         opening: FlowName<'_>,
         answering: Option<FlowName<'_>>,
     ) {
-        let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
+        let mut pair = self.pairs[index(id.0)].take().expect("the connection is open");
         self.free.push(id.0);
-        self.judge_until(&mut crossing, Instant::MAX);
-        let [there, back] = crossing.passages;
-        let group = crossing.description.group;
+        self.settle_until(&mut pair, Instant::MAX);
+        let [there, back] = pair.directions;
+        let group = pair.description.group;
         // Acknowledgments of a flow go the other way.
         let (mut there_counts, mut back_counts) = (there.counts, back.counts);
         (there_counts.ack_packets_sent, back_counts.ack_packets_sent) =
@@ -36,23 +36,23 @@ impl OneWayFlows {
             (back.counts.ack_packets_lost, there.counts.ack_packets_lost);
         let has_answers = back.has_payload();
         let answering = answering.filter(|_| has_answers);
-        let opener = crossing.description.opener;
+        let opener = pair.description.opener;
         let flows = [
             (Direction::Forward, Some(opening), there, there_counts),
             (Direction::Reverse, answering, back, back_counts),
         ];
-        for (direction, name, passage, counts) in flows {
+        for (direction, name, one_way, counts) in flows {
             let Some(name) = name else {
-                passage.log.discard(&mut self.common.spill);
+                one_way.log.discard(&mut self.common.spill);
                 continue;
             };
             let sums = &mut self.common.groups[index(group)];
             sums.counts.add(&counts);
-            sums.first.add(&passage.first);
-            let (flow, first) = (name.number, passage.first);
+            sums.first.add(&one_way.first);
+            let (flow, first) = (name.number, one_way.first);
             self.rows.push(FlowRow { flow, name: name.name.to_owned(), group, counts, first });
             let (_, tap) = way_and_tap(direction, opener);
-            self.close_delays(passage.log, tap, group, name);
+            self.close_delays(one_way.log, tap, group, name);
         }
     }
 
@@ -60,8 +60,8 @@ impl OneWayFlows {
     /// on, so that it counts where it arrives; it is not judged where it does not.
     pub fn reset_counts(&mut self, at: Instant) {
         self.common.counted_from = at;
-        for passage in self.crossings.iter_mut().flatten().flat_map(|open| &mut open.passages) {
-            passage.reset_counts(&mut self.common.spill);
+        for one_way in self.pairs.iter_mut().flatten().flat_map(|open| &mut open.directions) {
+            one_way.reset_counts(&mut self.common.spill);
         }
         for group in &mut self.common.groups {
             group.reset_counts(&self.settings.intervals);
@@ -74,9 +74,9 @@ impl OneWayFlows {
     /// # Panics
     /// Where the connection is closed.
     pub fn reset_connection_counts(&mut self, id: FlowPairId) {
-        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
-        for passage in &mut crossing.passages {
-            passage.reset_counts(&mut self.common.spill);
+        let pair = self.pairs[index(id.0)].as_mut().expect("the connection is open");
+        for one_way in &mut pair.directions {
+            one_way.reset_counts(&mut self.common.spill);
         }
     }
 
@@ -85,25 +85,25 @@ impl OneWayFlows {
     /// # Panics
     /// Where the connection is closed.
     pub fn end(&mut self, id: FlowPairId, at: Instant) {
-        let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
-        self.judge_until(&mut crossing, at);
-        self.crossings[index(id.0)] = Some(crossing);
+        let mut pair = self.pairs[index(id.0)].take().expect("the connection is open");
+        self.settle_until(&mut pair, at);
+        self.pairs[index(id.0)] = Some(pair);
     }
 
     /// Forgets the rows of connections that are closed.
     pub fn discard_closed(&mut self) {
         self.rows.clear();
         self.delay_rows.clear();
-        self.stash = Stash::new();
+        self.closed_flows = ClosedFlows::new();
     }
 
     /// Judges everything, of which nothing comes after `end`.
-    fn judge_until(&mut self, crossing: &mut Crossing, end: Instant) {
-        let watches = self.watches(crossing).map(|watch| watch.ending_at(end));
+    fn settle_until(&mut self, pair: &mut FlowPair, end: Instant) {
+        let watches = self.watches(pair).map(|watch| watch.ending_at(end));
         for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
-            let (_, tap) = way_and_tap(direction, crossing.description.opener);
-            let mut shared = self.common.lend(&crossing.description, direction);
-            crossing.passages[way].finish(watches[1 - tap], &mut shared, &mut self.found);
+            let (_, tap) = way_and_tap(direction, pair.description.opener);
+            let mut context = self.common.context_for(&pair.description, direction);
+            pair.directions[way].finish(watches[1 - tap], &mut context, &mut self.found);
         }
         self.lost.extend(self.found.drain(..));
     }
@@ -117,16 +117,21 @@ impl OneWayFlows {
             self.push_delays(delays, group, number, name);
             return;
         }
-        let samples = log.stow(&mut self.common.spill);
+        let samples = log.spill_all(&mut self.common.spill);
         let (flow, name) = (name.number, name.name.to_owned());
         let tap = u8::from(tap > 0);
-        if let Err(error) = self.stash.put(&Closed { group, tap, flow, name, samples }) {
+        if let Err(error) = self.closed_flows.put(&ClosedFlow { group, tap, flow, name, samples }) {
             self.common.spill.fail(error);
         }
     }
 
-    fn delays(&mut self, samples: &impl Samples, tap: usize, group: u32) -> Option<PassageDelays> {
-        let correction = Correction {
+    fn delays(
+        &mut self,
+        samples: &impl SampleSource,
+        tap: usize,
+        group: u32,
+    ) -> Option<FlowDelays> {
+        let correction = ClockCorrection {
             drift: self.settled_drift.unwrap_or_default(),
             is_shared: self.settings.clock == ClockModel::Shared,
             is_towards: tap == 0,
@@ -136,7 +141,7 @@ impl OneWayFlows {
         delays_of(samples, &correction, &mut self.common.spill, group)
     }
 
-    fn push_delays(&mut self, delays: Option<PassageDelays>, group: u32, flow: u64, name: &str) {
+    fn push_delays(&mut self, delays: Option<FlowDelays>, group: u32, flow: u64, name: &str) {
         let Some(delays) = delays else { return };
         let percentiles = self.percentiles();
         let rows = delays.variation.layers().map(|(layer, variation)| {
@@ -164,7 +169,7 @@ impl OneWayFlows {
     /// two clocks, too. `None` where there are no more.
     pub fn take_rows(&mut self, most: usize) -> Option<Tables> {
         while self.settled_drift.is_some() && self.pending_rows() < most {
-            match self.stash.next() {
+            match self.closed_flows.next() {
                 Ok(Some(closed)) => {
                     let tap = usize::from(closed.tap);
                     let delays = self.delays(&closed.samples, tap, closed.group);
@@ -203,12 +208,12 @@ impl OneWayFlows {
             .zip(&self.common.groups)
             .map(|(group, sums)| GroupRow { group, counts: sums.counts, first: sums.first })
             .collect();
-        for crossing in self.crossings.iter().flatten() {
-            let row = &mut rows[index(crossing.description.group)];
-            let ways = crossing.passages.iter().zip([true, false]);
-            for (passage, _) in ways.filter(|(passage, opens)| *opens || passage.has_payload()) {
-                row.counts.add(&passage.counts);
-                row.first.add(&passage.first);
+        for pair in self.pairs.iter().flatten() {
+            let row = &mut rows[index(pair.description.group)];
+            let ways = pair.directions.iter().zip([true, false]);
+            for (one_way, _) in ways.filter(|(one_way, opens)| *opens || one_way.has_payload()) {
+                row.counts.add(&one_way.counts);
+                row.first.add(&one_way.first);
             }
         }
         let percentiles = self.percentiles();
