@@ -1,8 +1,8 @@
-//! One packet after the other: whose it is, and what it means for the measures.
+//! Follower: one packet after the other, its connection, and its observations.
 //!
-//! A packet finds its connection; what it means for the connection's life is looked at where it can mean
-//! anything (SYN, FIN, RST, or a connection that is not simply open); then the measures are told. Until it is
-//! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
+//! A packet finds its connection. If it may change the connection's lifecycle (SYN, FIN, RST, or a connection
+//! that is not simply open), that is handled first; then the packet becomes observations. Until the position of
+//! the tap is known, the connection holds its packets, a handful of the handshake.
 
 use super::rules::{Rules, tap_position};
 use super::settings::Groups;
@@ -24,21 +24,21 @@ use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 use std::hint::black_box;
 
-/// Flags that may change a connection's life.
+/// Flags that may change the lifecycle of a connection.
 const LIFECYCLE_FLAGS: Flags =
     Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
 /// The data that one side of a connection sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DataSender {
-    /// The connection.
+    /// Slot of the connection.
     pub(super) slot: u32,
-    /// Who sends it.
+    /// The sending side.
     pub(super) side: Side,
-    /// Its flow.
+    /// Flow of the data.
     pub(super) flow: FlowId,
 }
 
-/// Follows packets.
+/// Follows packets of all connections.
 #[derive(Debug)]
 pub(crate) struct Follower {
     pub(super) rules: Rules,
@@ -46,24 +46,24 @@ pub(crate) struct Follower {
     pub(super) collector: Collector,
     pub(super) streams: Streams,
     pub(super) waits: LongestWaits,
-    /// Where there are two taps.
+    /// The one-way flows, with two taps.
     pub(super) tap_pair: Option<TapPair>,
     pub(super) records: Vec<Record>,
-    /// Connections that were over before anything counted.
+    /// Connections that ended before counting began.
     pub(super) forgotten: u64,
     pub(super) groups: Groups,
     pub(super) setups: Vec<SetUps>,
-    /// Whether all connections have been ended.
+    /// Whether all connections have ended.
     pub(super) has_ended: bool,
-    /// Where connections are to be drawn.
+    /// Traces of the chosen connections.
     pub(super) tracer: Option<Tracer>,
     /// The latest instant so far.
     pub(super) now: Instant,
-    /// Resets and the like that belong to no connection.
+    /// Resets and other packets that belong to no connection.
     pub(super) strays: u64,
-    /// Whether it counts what it follows.
+    /// Whether counting has begun.
     pub(super) is_counting: bool,
-    /// Of what is over before it counts, nothing is kept.
+    /// Whether connections that end before counting begins are discarded.
     pub(super) forgets_early: bool,
 }
 
@@ -97,7 +97,7 @@ impl Follower {
         }
     }
 
-    /// Takes a packet that was seen at `tap`.
+    /// Takes a packet seen at `tap`.
     #[inline]
     pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, hint: SlotHint, packet: &Packet) {
         self.now = self.now.max(at);
@@ -116,13 +116,13 @@ impl Follower {
         self.measure(slot, tap, at, (side, LifecycleEvent::None), packet);
     }
 
-    /// Where the connection of a packet is that is to come soon.
+    /// Looks up the connection of a packet that was read ahead.
     #[inline]
     pub(super) fn lookup(&self, packet: &Packet) -> SlotHint {
         self.connections.hint(packet)
     }
 
-    /// Reads what packets that are to come soon need first, so that it is near when they come.
+    /// Prefetches the state that packets read ahead will need.
     #[inline]
     pub(super) fn prefetch(&self, hints: impl Iterator<Item = SlotHint>) {
         let mut read = 0;
@@ -138,7 +138,7 @@ impl Follower {
         black_box(read);
     }
 
-    /// A packet that was held back. Nothing is forgotten meanwhile, since this may be a part of forgetting.
+    /// Takes a packet that was held. Nothing expires meanwhile, because this may run during expiry.
     pub(super) fn replay_packet(&mut self, tap: usize, at: Instant, packet: &Packet) {
         let SlotHint { slot, low_sent, .. } = self.connections.hint(packet);
         let Some(connection) = self.connections.get_mut(slot) else {
@@ -148,10 +148,10 @@ impl Follower {
         self.on_lifecycle_packet(slot, tap, at, side, packet);
     }
 
-    /// A packet of a connection that is not known.
+    /// A packet of an unknown connection.
     #[cold]
     fn on_unknown_connection(&mut self, tap: usize, at: Instant, packet: &Packet) {
-        // A reset ends what there was; it begins nothing.
+        // A reset begins no connection.
         if packet.segment.flags.contains(Flags::RST) {
             self.strays += 1;
             return;
@@ -163,7 +163,7 @@ impl Follower {
         self.on_lifecycle_packet(slot, tap, at, side, packet);
     }
 
-    /// A packet that may change the connection's life, or that comes before it is known how it is measured.
+    /// A packet that may change the lifecycle, or that comes before the connection's flows are mapped.
     fn on_lifecycle_packet(
         &mut self,
         slot: u32,
@@ -191,7 +191,7 @@ impl Follower {
                 self.connections.schedule(slot);
             }
         } else if connection.mapping.is_some_and(|mapping| mapping.leaves(tap, side)) {
-            // Beside the other tap the last byte is acknowledged as soon as it has come.
+            // At the other tap, the last byte is acknowledged as soon as it has arrived.
             event = connection.lifecycle.finished_by(side, &packet.segment);
             if side == Side::Answerer && packet.segment.flags.contains(Flags::SYN) {
                 connection.on_syn_ack_left(at);
@@ -200,7 +200,7 @@ impl Follower {
         self.take(slot, HeldPacket { tap, at, side, event, packet: *packet });
     }
 
-    /// Measures a packet, or holds it back while it is not known how.
+    /// Measures a packet, or holds it while the position of the tap is unknown.
     pub(super) fn take(&mut self, slot: u32, held: HeldPacket) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if connection.mapping.is_none() {
@@ -218,7 +218,7 @@ impl Follower {
         self.measure_held(slot, &held);
     }
 
-    /// Decides how a connection is measured, and measures what was held back.
+    /// Maps the connection to flows, and measures the held packets.
     pub(super) fn map_flows(&mut self, slot: u32, place: TapPosition) {
         let near_side = place.side();
         let mut mapping = TapMapping {
@@ -244,13 +244,13 @@ impl Follower {
         }
     }
 
-    /// Tells the measures of a packet and of what it means.
+    /// Measures a held packet and reports its lifecycle event.
     fn measure_held(&mut self, slot: u32, held: &HeldPacket) {
         self.measure(slot, held.tap, held.at, (held.side, held.event), &held.packet);
         self.report_event(slot, held.at, held.event);
     }
 
-    /// Tells the measures of a packet, if it is of the part of its connection that is asked for.
+    /// Measures a packet, if it lies in the part of its connection that counts.
     #[inline]
     fn measure(
         &mut self,
@@ -267,7 +267,7 @@ impl Follower {
         }
     }
 
-    /// Tells the measures of a packet, whatever its age.
+    /// Measures a packet of any age.
     #[inline]
     pub(super) fn measure_any(
         &mut self,
@@ -320,8 +320,8 @@ impl Follower {
         }
     }
 
-    /// Tells the measures of a packet whose numbers are not the connection's. Apart from what is done with
-    /// all others, so that those stay in registers.
+    /// Observes a packet whose sequence numbers do not belong to the connection. Kept out of line, so that the
+    /// common path stays in registers.
     #[cold]
     #[inline(never)]
     fn observe_without_sequence_numbers(
@@ -336,7 +336,7 @@ impl Follower {
         self.observe(at, who, seen, flows, way, &without_sequence_numbers(packet));
     }
 
-    /// Tells the measures of a packet that belongs to its connection.
+    /// Observes a packet of its connection.
     #[inline]
     fn observe(
         &mut self,
@@ -370,7 +370,7 @@ impl Follower {
         }
     }
 
-    /// Whether the numbers of a packet can belong to the streams of its data and of what it acknowledges.
+    /// Whether the numbers of a packet are plausible for the stream of its data and the one it acknowledges.
     #[inline]
     fn accepts_data(
         &mut self,
@@ -386,8 +386,8 @@ impl Follower {
             && opposite.is_none_or(|flow| streams.accepts_ack(flow, segment))
     }
 
-    /// Tells a packet to the stream of its data and to that which it acknowledges. Of two taps, the one near a
-    /// sender tells of its stream.
+    /// Passes a packet to the stream of its data and to the one it acknowledges. With two taps, the tap near
+    /// the sender serves its stream.
     #[inline]
     fn follow_streams(
         &mut self,
@@ -420,7 +420,7 @@ impl Follower {
         }
     }
 
-    /// What a packet of a flow's data means beyond that it was seen.
+    /// Classifies a packet of a flow's data, and reports retransmissions and probes.
     #[inline]
     fn classify(&mut self, flow: FlowId, at: Instant, packet: &Packet) {
         let kind = self.streams.on_segment(flow, at, packet);
@@ -431,17 +431,17 @@ impl Follower {
         }
     }
 
-    /// Data has arrived: what is in order counts as read.
+    /// Data arrived: what is in order counts as read.
     #[inline]
     fn read_in_order(&mut self, flow: FlowId, at: Instant) {
         let end_offset = self.collector.arrived_in_order(flow);
         self.collector.observe(at, Observation::Read { flow, end_offset });
     }
 
-    /// What is acknowledged stands for what was read: nobody asks the other side's application.
+    /// Acknowledged data counts as read, because a capture does not show the application.
     #[inline]
     fn read(&mut self, flow: FlowId, at: Instant, bytes: u64, event: LifecycleEvent) {
-        // A FIN is acknowledged as if it were a byte.
+        // A FIN takes one sequence number.
         let fin = u64::from(matches!(event, LifecycleEvent::Finished(_)));
         let end_offset = self.streams.acknowledge(flow, bytes.saturating_sub(fin));
         self.collector.observe(at, Observation::Read { flow, end_offset });
@@ -470,7 +470,7 @@ impl Follower {
         flow
     }
 
-    /// Begins to trace a connection, if it is to be drawn.
+    /// Starts to trace a connection, if it was chosen.
     fn begin_trace(&mut self, slot: u32, mapping: &TapMapping) -> Option<TraceId> {
         let tracer = self.tracer.as_mut()?;
         let connection = self.connections.get_mut(slot)?;
@@ -483,7 +483,7 @@ impl Follower {
         )
     }
 
-    /// The first data that goes the other way makes a flow of its own.
+    /// The first data in the other direction becomes a flow.
     #[cold]
     fn on_first_answer(&mut self, slot: u32, tap: usize, at: Instant, packet: &Packet) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
@@ -494,8 +494,8 @@ impl Follower {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         connection.mapping = Some(mapping);
         self.collector.reattribute(mapping.flows.opening, flow, &connection.early.packets);
-        // What both sides said in their SYNs had passed before there was anything to be told of it.
-        // Of two taps, the one near the answerer tells of its data, whichever was first.
+        // Both SYNs passed before this flow was known. With two taps, the one near the answerer serves its
+        // data, whichever came first.
         let is_first_tap =
             !self.rules.is_joined || mapping.leaves(connection.first_tap, Side::Answerer);
         let (syns, acknowledged_at) = connection.set_up_at(is_first_tap);
@@ -515,7 +515,7 @@ impl Follower {
         self.measure_any(slot, tap, at, (Side::Answerer, LifecycleEvent::None), packet);
     }
 
-    /// Tells the measures of a turn in a connection's life.
+    /// Reports an event in a connection's lifecycle.
     pub(super) fn report_event(&mut self, slot: u32, at: Instant, event: LifecycleEvent) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(mapping) = connection.mapping else { return };
@@ -525,8 +525,8 @@ impl Follower {
             LifecycleEvent::None | LifecycleEvent::Foreign => {}
             LifecycleEvent::SynRetry => observe(at, Observation::SynRetry { flow: opening }),
             LifecycleEvent::Established => {
-                // Near the opener it is established when the answer comes, elsewhere at the latest when
-                // the acknowledgment passes.
+                // Near the opener the connection is established when the SYN-ACK arrives, elsewhere when the
+                // acknowledgment passes at the latest.
                 let answered =
                     connection.lifecycle.syn_of(Side::Answerer).map(|offer| offer.first_at);
                 let is_near = mapping.leaves(connection.first_tap, Side::Opener);
@@ -548,7 +548,7 @@ impl Follower {
     }
 }
 
-/// Where a flow is seen.
+/// The points at which a flow is observed.
 fn points(rules: &Rules, mapping: &TapMapping, side: Side) -> ObservationPoints {
     if rules.is_joined {
         ObservationPoints::SENDER | ObservationPoints::RECEIVER | ObservationPoints::READER
@@ -559,7 +559,7 @@ fn points(rules: &Rules, mapping: &TapMapping, side: Side) -> ObservationPoints 
     }
 }
 
-/// A packet as it counts whose numbers cannot be true: as one without data that acknowledges nothing.
+/// The packet without data, FIN and acknowledgment, which is how it counts if its numbers are implausible.
 #[cold]
 fn without_sequence_numbers(packet: &Packet) -> Packet {
     let flags = packet.segment.flags;
@@ -568,7 +568,7 @@ fn without_sequence_numbers(packet: &Packet) -> Packet {
     Packet { segment: Segment { payload_bytes: 0, flags, ..packet.segment }, ..*packet }
 }
 
-/// Where the tap is that tells of the stream of `side`.
+/// The tap that serves the stream of `side`.
 fn tap_side(rules: &Rules, mapping: &TapMapping, side: Side) -> TapSide {
     if rules.is_joined || mapping.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
 }

@@ -1,4 +1,8 @@
-//! Beginning and end of connections: new SYNs on known ports, the part that counts, and retirement.
+//! Lifecycle steps: new SYNs on known ports (RFC 5961), the part that counts, and retirement.
+//!
+//! Packets before the counted part are followed like all others, so that outstanding data, round trips and
+//! windows are known when the part begins; their counts are discarded one by one. Packets after the part are
+//! ignored.
 
 use super::follower::Follower;
 use crate::connection::{
@@ -12,8 +16,8 @@ use fairwind_units::Instant;
 use fairwind_wire::Flags;
 
 impl Follower {
-    /// Whether a packet of a connection is about another one on the same ports that may have begun, and was
-    /// taken: a SYN that is held back until it is answered, or the answer.
+    /// Whether a packet is a new SYN on the connection's ports, or its answer, and was handled: the SYN is held
+    /// until it is answered.
     pub(super) fn is_for_new_connection(
         &mut self,
         slot: u32,
@@ -44,7 +48,7 @@ impl Follower {
         }
     }
 
-    /// A SYN asks for another connection.
+    /// A SYN requests another connection.
     fn hold_syn(&mut self, slot: u32, held: HeldPacket) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if let Some(pending_syn) = &mut connection.pending_syn
@@ -63,14 +67,14 @@ impl Follower {
         }
     }
 
-    /// The connection goes on, and what was held back is a part of it that means nothing.
+    /// The connection goes on: the held SYN counts as one of its packets, without effect.
     fn dismiss_pending_syn(&mut self, slot: u32) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(pending_syn) = connection.take_pending_syn() else { return };
         self.count_as_own(slot, pending_syn.into_packets().0);
     }
 
-    /// Counts and measures what was held back as packets of the connection.
+    /// Counts and measures held packets as packets of the connection.
     fn count_as_own(&mut self, slot: u32, held: Vec<HeldPacket>) {
         for held in held {
             let Some(connection) = self.connections.get_mut(slot) else { return };
@@ -79,8 +83,8 @@ impl Follower {
         }
     }
 
-    /// What was held back when the connection ends: packets that begin another one, which are to be taken
-    /// once it is gone. Others become a part of it.
+    /// The held SYN when the connection ends: returns the packets that begin another connection, to be replayed
+    /// after removal. Other packets count as the connection's own.
     pub(super) fn settle_pending_syn(&mut self, slot: u32, is_answered: bool) -> Vec<HeldPacket> {
         let Some(connection) = self.connections.get_mut(slot) else { return Vec::new() };
         let Some(pending_syn) = connection.take_pending_syn() else { return Vec::new() };
@@ -92,7 +96,7 @@ impl Follower {
         Vec::new()
     }
 
-    /// What the one to whom `side` sends a reset makes of it.
+    /// The verdict of the receiver on a reset that `side` sends.
     pub(super) fn reset_verdict(&mut self, slot: u32, side: Side, packet: &Packet) -> ResetVerdict {
         let segment = &packet.segment;
         if !segment.flags.contains(Flags::RST) {
@@ -111,7 +115,7 @@ impl Follower {
 }
 
 impl Follower {
-    /// Tells the measures of a packet, where only a part of each connection counts.
+    /// Measures a packet if only a part of each connection counts.
     #[cold]
     pub(super) fn measure_part(
         &mut self,
@@ -144,7 +148,7 @@ impl Follower {
         }
     }
 
-    /// Forgets what a connection has counted that is over before it is old enough.
+    /// Discards the counts of a connection that ends before its part begins.
     pub(super) fn discard_if_before(&mut self, slot: u32) {
         let connection = self.connections.get_mut(slot);
         let Some(connection) = connection.filter(|it| it.part == CountedPart::Before) else {
@@ -155,7 +159,7 @@ impl Follower {
         self.discard_counts(slot, at);
     }
 
-    /// Forgets what was counted of a connection up to `at`.
+    /// Discards the counts of a connection up to `at`.
     fn discard_counts(&mut self, slot: u32, at: Instant) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(mapping) = connection.mapping else { return };
@@ -168,7 +172,7 @@ impl Follower {
         }
     }
 
-    /// The stream of a connection's answers, which is told of now, counts since the part has begun.
+    /// The stream of the answers begins late: it counts from the beginning of the part.
     pub(super) fn start_counting_answers(&mut self, slot: u32, flow: FlowId) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if self.rules.ages.is_some() && connection.part == CountedPart::Within {
@@ -176,7 +180,7 @@ impl Follower {
         }
     }
 
-    /// Nothing of a connection counts from `at` on.
+    /// Stops counting a connection at `at`.
     fn end_part(&mut self, slot: u32, at: Instant) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let pair = connection.mapping.and_then(|mapping| mapping.pair);
@@ -188,7 +192,7 @@ impl Follower {
 }
 
 impl Follower {
-    /// Forgets what has been silent for too long.
+    /// Retires connections whose timeout has expired.
     #[cold]
     pub(super) fn forget_expired(&mut self) {
         while let Some(slot) = self.connections.expired(self.now) {
@@ -196,12 +200,12 @@ impl Follower {
         }
     }
 
-    /// Ends a connection: its row is written, and what was kept of it is let go.
+    /// Retires a connection: its row is written and its state is freed.
     pub(super) fn retire(&mut self, slot: u32) {
         self.retire_for(slot, false);
     }
 
-    /// Ends a connection; `is_replaced` says that another one has begun on its ports.
+    /// Retires a connection; `is_replaced` says that another one has begun on its ports.
     pub(super) fn retire_for(&mut self, slot: u32, is_replaced: bool) {
         let of_another = self.settle_pending_syn(slot, is_replaced);
         self.retire_one(slot);
@@ -211,7 +215,7 @@ impl Follower {
     }
 
     fn retire_one(&mut self, slot: u32) {
-        // What was never decided is counted as near the opener.
+        // Without evidence, the tap counts as near the opener.
         self.map_flows_if_undecided(slot);
         self.fail_if_challenged(slot);
         self.close_pair(slot);
@@ -244,7 +248,7 @@ impl Follower {
         self.collector.retire(flow, at);
     }
 
-    /// The place of a flow's group, and what the flow is called in tables.
+    /// The index of a flow's group, and the flow's key in tables.
     pub(super) fn subject(
         &self,
         connection: &Connection,
@@ -261,7 +265,7 @@ impl Follower {
         (group, subject)
     }
 
-    /// Nothing came behind a reset that lay within the window: it was believed.
+    /// No packet followed a reset that lay within the window: the receiver accepted it.
     fn fail_if_challenged(&mut self, slot: u32) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if connection.lifecycle.is_reset_challenged() {

@@ -1,8 +1,9 @@
-//! The whole way from packets to tables: sources are read, merged and followed.
+//! From packets to tables: sources are read, merged by time and followed.
 //!
-//! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
-//! do), `comparison` (of two captures), `groups`, `follower` (one packet after the other), `doubt` (SYNs and resets that endpoints would not believe), `placing` (where taps are), `part` (that of each connection which counts), `joining` (two taps), `translation` (of addresses between them), `waiting` (which segments took longest), `ending`
-//! (rows and sums), `merge`, `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
+//! Modules: `settings`, `source` (where packets come from), `input` (one tap, read ahead), `preview` (clocks of
+//! two captures, compared in advance), `run` (the loop), `follower` (one packet after the other), `rules`,
+//! `lifecycle` (connections begin and end), `streams`, `tap_pair` and `two_taps` (what two taps show),
+//! `results` (tables and facts).
 
 mod follower;
 mod input;
@@ -23,36 +24,36 @@ pub use run::Analysis;
 pub use settings::{AddressTranslation, ClockMode, GroupRule, Settings, TimeLimit};
 pub use source::{CaptureSource, FrameCounts, NextPacket, PacketSource};
 
-/// How far an analysis has come.
+/// Progress of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// There is more to do.
+    /// More packets are to be read.
     Working,
-    /// Everything that there is has been read; more may come.
+    /// All packets so far have been read; more may come.
     Waiting,
-    /// Everything has been read.
+    /// All packets have been read.
     Done,
 }
 
-/// Why settings cannot be analysed by.
+/// Why settings are invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
-    /// What the measures do not take.
+    /// The settings of the measures are invalid.
     #[error(transparent)]
     StreamMeasures(#[from] SettingsError),
-    /// A group is to be made of packets, not of flows.
+    /// A group's filter asks about packets, not flows.
     #[error(
         "the group \"{name}\" asks with `{filter}` for what packets of one flow do not have in common; \
          ask for addresses and ports only"
     )]
     GroupOfPackets {
-        /// The group.
+        /// Name of the group.
         name: String,
         /// Its filter.
         filter: String,
     },
-    /// Packets are to be drawn, not flows.
+    /// The filter of traces asks about packets, not flows.
     #[error(
         "what is drawn is asked for with `{filter}`, which packets of one flow do not have in common; \
          ask for addresses and ports only"

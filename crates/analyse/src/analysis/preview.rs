@@ -1,8 +1,7 @@
-//! Two captures compared before anything is taken of them: what their clocks are apart, and which is whose.
+//! Preview of two captures: the offset between their clocks, and at which tap packets depart.
 //!
-//! What can be read again is read beforehand, as far as it takes: captures may begin minutes apart, and then
-//! the first packets of both tell nothing. What cannot be read again, as standard input, is read ahead a
-//! little.
+//! Captures may begin minutes apart, so that their first packets share nothing. Files are read in advance as
+//! far as needed. What can be read only once, such as standard input, is read ahead a little.
 
 use super::input::{ContinuousClock, Input};
 use super::settings::{AddressTranslation, translate};
@@ -10,19 +9,19 @@ use super::source::{NextPacket, PacketSource};
 use crate::one_way::ClockOffsetEstimator;
 use fairwind_capture::Packet;
 
-/// Packets of each input that are read ahead, at most.
+/// Packets of each input that are read ahead at most.
 const MOST_AHEAD: u64 = 50_000;
 
-/// A comparison under way.
+/// A comparison of two captures, in progress.
 #[derive(Debug)]
 pub(super) struct Comparison<S> {
     pub(super) finder: ClockOffsetEstimator,
-    /// Both captures from their beginnings, where both can be read again.
+    /// Both captures from their beginnings, if both can be read again.
     previews: Option<[Preview<S>; 2]>,
 }
 
 impl<S: PacketSource> Comparison<S> {
-    /// Of nothing yet.
+    /// A comparison that has seen no packets.
     pub(super) fn of(first: &Input<S>, second: &Input<S>) -> Self {
         let preview =
             |input: &Input<S>| Some(Preview::new(input.source.reopen()?, &input.translations));
@@ -30,7 +29,7 @@ impl<S: PacketSource> Comparison<S> {
         Self { finder: ClockOffsetEstimator::default(), previews }
     }
 
-    /// Looks at about so many packets of each; whether it has seen enough.
+    /// Looks at up to `packets` packets of each input; returns whether it has seen enough.
     pub(super) fn advance(&mut self, inputs: &mut [Input<S>], packets: u64) -> bool {
         let [first, second] = inputs else { return true };
         if self.previews.is_none() {
@@ -46,7 +45,7 @@ impl<S: PacketSource> Comparison<S> {
         false
     }
 
-    /// Looks at one packet more of each capture; whether there was any.
+    /// Looks at one more packet of each capture; returns whether there was any.
     fn preview(&mut self) -> bool {
         let Some([first, second]) = &mut self.previews else { return false };
         let has_first = first.next().map(|packet| self.finder.on_sender_packet(packet)).is_some();
@@ -73,12 +72,12 @@ impl<S: PacketSource> Comparison<S> {
     }
 }
 
-/// The packet at the instant that its timestamp stands for.
+/// The packet at its instant on the continuous clock.
 fn by(clock: &mut ContinuousClock, packet: &Packet) -> Packet {
     Packet { at: clock.at(packet.at), ..*packet }
 }
 
-/// A capture that is read beforehand.
+/// A capture that is read in advance.
 #[derive(Debug)]
 struct Preview<S> {
     source: S,

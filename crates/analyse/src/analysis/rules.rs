@@ -7,21 +7,21 @@ use crate::connection::{
 };
 use fairwind_units::{Instant, Span};
 
-/// So many packets of a connection are held back until it is clear which side the tap is near.
+/// Packets of a connection that wait until the position of the tap is known.
 pub(super) const MOST_HELD: usize = 16;
 
-/// What the follower goes by.
+/// Rules of the follower.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) timeouts: Timeouts,
     pub(crate) vantage: Vantage,
-    /// There are two taps.
+    /// Whether there are two taps.
     pub(crate) is_joined: bool,
-    /// Which part of each connection counts, where it is not all of it.
+    /// The part of each connection that counts, if not all of it.
     pub(crate) ages: Option<CountedAges>,
 }
 
-/// From which age of a connection on, and up to which one, it counts.
+/// The ages of a connection between which it counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountedAges {
     from: Span,
@@ -29,13 +29,13 @@ pub(crate) struct CountedAges {
 }
 
 impl CountedAges {
-    /// Those that are asked for; `None` where all of each connection is.
+    /// The ages in `settings`; `None` if all of each connection counts.
     pub(super) fn of(settings: &Settings) -> Option<Self> {
         let (from, until) = (settings.connection_from, settings.connection_until);
         (from > Span::ZERO || until.is_some()).then_some(Self { from, until })
     }
 
-    /// Where a packet at `at` of a connection that began at `began` lies.
+    /// The part in which a packet at `at` lies, of a connection that began at `began`.
     pub(super) fn part(self, began: Instant, at: Instant) -> CountedPart {
         let age = at.saturating_since(began);
         if self.until.is_some_and(|until| age >= until) {
@@ -49,19 +49,19 @@ impl CountedAges {
 }
 
 impl Rules {
-    /// When a connection that began at `began` begins to count.
+    /// When a connection that began at `began` starts to count.
     pub(super) fn counted_from(&self, began: Instant) -> Instant {
         self.ages.map_or(Instant::ZERO, |ages| began + ages.from)
     }
 
-    /// When it counts no more.
+    /// When it stops counting.
     pub(super) fn counted_until(&self, began: Instant) -> Instant {
         let until = self.ages.and_then(|ages| ages.until);
         until.map_or(Instant::MAX, |until| began + until)
     }
 }
 
-/// Where the taps of a connection are, as soon as its packets tell.
+/// The position of the taps of a connection, as soon as its packets show it.
 pub(super) fn tap_position(
     rules: &Rules,
     connection: &Connection,
@@ -69,7 +69,7 @@ pub(super) fn tap_position(
 ) -> Option<TapPosition> {
     let phase = connection.lifecycle.phase;
     if rules.is_joined {
-        // Whoever sent its first packet is near the tap that saw it first.
+        // The sender of the first packet is near the tap that saw it first.
         let first = connection.held_packets.first().unwrap_or(held);
         let near_side = if first.tap == 0 { first.side } else { first.side.other() };
         return Some(TapPosition::Near(near_side));

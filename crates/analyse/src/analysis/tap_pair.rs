@@ -1,5 +1,4 @@
-//! What two taps tell of a connection: departures and arrivals go to the passages, what is found lost or
-//! delivered comes back to the measures.
+//! Pair of taps: one-way flows between them.
 
 use crate::connection::{Connection, Side, TapMapping, addresses_of};
 use crate::one_way::{
@@ -8,12 +7,12 @@ use crate::one_way::{
 use fairwind_measure::{Table, Tables};
 use fairwind_units::Instant;
 
-/// What connects two taps.
+/// The one-way flows between two taps.
 #[derive(Debug)]
 pub(crate) struct TapPair {
     pub(super) flows: OneWayFlows,
     pub(super) clock: ClockModel,
-    /// Which tap is whose, as far as packets that both have seen tell.
+    /// The tap at which packets of each direction depart, if packets at both taps show it.
     departure_taps: DepartureTaps,
     /// Connections that only one tap has seen.
     pub(super) one_sided: u64,
@@ -33,7 +32,7 @@ impl TapPair {
         Self { flows, clock, departure_taps, one_sided: 0 }
     }
 
-    /// The side of a connection that the first tap is near, where packets that both taps have seen tell.
+    /// The side of a connection that the first tap is near, if packets at both taps show it.
     pub(super) fn first_tap_side(&self, connection: &Connection) -> Option<Side> {
         let (opener, answerer) = (connection.end(Side::Opener), connection.end(Side::Answerer));
         let addresses = addresses_of(opener, answerer)?;
@@ -42,7 +41,7 @@ impl TapPair {
         Some(if departs_there { Side::Opener } else { Side::Answerer })
     }
 
-    /// A connection is to be followed between the taps.
+    /// Starts to follow a connection between the taps.
     pub(super) fn open(
         &mut self,
         slot: u32,
@@ -55,12 +54,12 @@ impl TapPair {
         self.flows.open(FlowPairDescription { group, connection, opener, counted_from })
     }
 
-    /// Forgets what was counted of a connection so far.
+    /// Discards the counts of a connection so far.
     pub(super) fn reset_connection_counts(&mut self, pair: FlowPairId) {
         self.flows.reset_connection_counts(pair);
     }
 
-    /// Nothing of a connection counts from `at` on.
+    /// Stops counting a connection at `at`.
     pub(super) fn end(&mut self, pair: FlowPairId, at: Instant) {
         self.flows.end(pair, at);
     }
@@ -69,28 +68,28 @@ impl TapPair {
         self.flows.pending_rows()
     }
 
-    /// The rows of connections that are over.
+    /// The rows of closed connections.
     pub(super) fn take_rows(&mut self, most: usize) -> impl Iterator<Item = Table> {
         self.flows.take_rows(most).into_iter().flatten()
     }
 
-    /// Forgets what was counted before `at`, and the connections that are closed.
+    /// Discards what was counted before `at`, and the closed connections.
     pub(super) fn reset_counts(&mut self, at: Instant) {
         self.flows.reset_counts(at);
         self.one_sided = 0;
     }
 
-    /// Forgets the rows of connections that are over.
+    /// Discards the rows of closed connections.
     pub(super) fn forget_rows(&mut self) {
         self.flows.discard_closed();
     }
 
-    /// Every connection has been closed.
+    /// All connections are closed.
     pub(super) fn finish(&mut self) {
         self.flows.finish();
     }
 
-    /// Everything that was not taken.
+    /// Appends all rows that were not taken.
     pub(super) fn rest(&mut self, tables: &mut Tables) {
         while let Some(rows) = self.flows.take_rows(usize::MAX) {
             tables.append(rows);
@@ -98,12 +97,12 @@ impl TapPair {
         tables.append(self.flows.group_tables());
     }
 
-    /// Packets in windows that are too many to be kept.
+    /// Packets in windows beyond the limit of windows.
     pub(super) fn packets_beyond_windows(&self) -> u64 {
         self.flows.packets_beyond_windows()
     }
 
-    /// Sums as of now.
+    /// Tables of the groups as of now.
     pub(super) fn snapshot(&self) -> Tables {
         self.flows.group_tables()
     }

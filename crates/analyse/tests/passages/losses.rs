@@ -79,8 +79,10 @@ fn what_may_still_come_when_the_captures_end_is_neither_lost_nor_received() {
 
 #[test]
 fn a_loss_is_told_once_the_patience_is_over() {
-    let mut world =
-        World::new(OneWaySettings { loss_timeout: Span::from_secs(2), ..OneWaySettings::default() });
+    let mut world = World::new(OneWaySettings {
+        loss_timeout: Span::from_secs(2),
+        ..OneWaySettings::default()
+    });
     world.sent(0, &data(100, 10));
     let mut told = Vec::new();
     for packet in 1..40_u32 {

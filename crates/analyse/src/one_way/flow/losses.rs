@@ -78,7 +78,7 @@ impl OneWayFlow {
         self.counts.ranges_unjudged += ranges;
         let mut control = std::mem::take(&mut self.control);
         self.counts.packets_unjudged += control.finish(lost_before, |control| {
-            self.lose_control(control, watch, context, lost_packets)
+            self.lose_control(control, watch, context, lost_packets);
         });
         for loss in &losses {
             self.lose(loss, watch, context, lost_packets);
