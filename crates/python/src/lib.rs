@@ -20,7 +20,7 @@ mod writes;
 use controls::{Fault, Origin};
 use errors::{Cancelled, ScenarioError, SimulationError};
 use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
-use fairwind_simulation::{CaptureFiles, Provided, Simulation};
+use fairwind_simulation::{CaptureFiles, Simulation, SimulationInputs};
 use progress::Progress;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -180,9 +180,9 @@ fn simulate<'py>(
     let controls = controls::plugged(py, controls, &fault);
     let run = || {
         let captures = capture_files(&experiment, capture)?;
-        let provided = Provided { captures, controls: controls? };
-        let simulation = Simulation::with_provided(&experiment, seed, provided)?;
-        Ok(simulation.run_handing_on(&control, least, take)?)
+        let provided = SimulationInputs { captures, controls: controls? };
+        let simulation = Simulation::with_inputs(&experiment, seed, provided)?;
+        Ok(simulation.run_streaming(&control, least, take)?)
     };
     let outcome = py.detach(|| guarded(seed, run));
     if let Some(error) = fault.take(py).or(refusal) {

@@ -1,13 +1,12 @@
-//! What every engine shares gets endpoints.
+//! The parts of a simulation: what every engine assembles, with endpoints.
 
 use crate::agenda::Agenda;
-use crate::complaints::Governed;
-use crate::datagrams::DatagramStreams;
-use crate::flow::{Ends, Flow};
-use crate::memory::Memories;
+use crate::datagram_stream::DatagramStreams;
+use crate::end::{End, EndId, EndpointStart};
+use crate::external_controls::ExternalControls;
 use crate::packet::SimulatedPacket;
-use crate::relays::Relays;
-use crate::{SimulationError, stack};
+use crate::window_caches::WindowCaches;
+use crate::{SimulationError, endpoint_settings};
 use fairwind_assembly::{Assembly, FlowPlan, Purpose, QueueMap, derive_seed};
 use fairwind_measure::Settings;
 use fairwind_network::Network;
@@ -21,25 +20,21 @@ use std::sync::Arc;
 pub(crate) struct Parts {
     pub(crate) network: Network<SimulatedPacket>,
     pub(crate) queues: QueueMap,
-    pub(crate) flows: Vec<Flow>,
-    /// Streams of datagrams, whose ids follow all others.
+    /// The two ends of each connection, the client's first.
+    pub(crate) ends: Vec<End>,
     pub(crate) datagrams: DatagramStreams,
-    /// The connections of the flows that answer, whose ids follow those of the others.
-    pub(crate) answered: Vec<u32>,
-    pub(crate) relays: Relays,
     pub(crate) settings: Settings,
-    /// Whom to ask for complaints at the end; without flows where all congestion controls are the endpoint's own.
-    pub(crate) governed: Governed,
-    /// What hosts remember of their connections, where any does.
-    pub(crate) memories: Option<Box<Memories>>,
-    /// Addresses of sender and receiver by flow, for flows that are to be captured.
+    pub(crate) external_controls: ExternalControls,
+    /// Window caches of hosts, where any has one.
+    pub(crate) window_caches: Option<Box<WindowCaches>>,
+    /// Addresses of client and server by connection, for connections that are to be captured.
     pub(crate) captured: Vec<Option<Addresses>>,
 }
 
-/// How the two ends of a group behave.
-struct Behaviour {
-    sender: Arc<Config>,
-    receiver: Arc<Config>,
+/// The settings of the two ends of a group.
+struct GroupConfig {
+    client: Arc<Config>,
+    server: Arc<Config>,
 }
 
 /// Builds what `experiment` describes.
@@ -52,66 +47,62 @@ pub(crate) fn assemble(
     if total > Agenda::MOST_FLOWS {
         return Err(SimulationError::TooManyFlows(total));
     }
-    let groups = experiment.flows.iter().map(|group| behaviour(experiment, group, controls));
-    let behaviours = groups.collect::<Result<Vec<_>, _>>()?;
+    let groups = experiment.flows.iter().map(|group| group_config(experiment, group, controls));
+    let configs = groups.collect::<Result<Vec<_>, _>>()?;
     let timestamps = |group: &FlowGroup| {
         let number = experiment.flows.iter().position(|other| std::ptr::eq(other, group));
-        let behaviour = &behaviours[number.expect("the group is one of the experiment's")];
-        behaviour.sender.timestamps && behaviour.receiver.timestamps
+        let config = &configs[number.expect("the group is one of the experiment's")];
+        config.client.timestamps && config.server.timestamps
     };
     let Assembly { network, queues, flows, datagrams, settings } =
         Assembly::new(experiment, seed, timestamps)?;
-    let answered = answered(&settings);
-    let relays = Relays::of(&flows);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
-    let memories =
-        Memories::new(experiment, &settings, flows.iter().map(|plan| (plan.group, plan.addresses)));
-    let governed = Governed::new(experiment, flows.iter().map(|plan| plan.group));
-    let with_endpoints = |(flow, plan): (u64, FlowPlan)| {
-        let behaviour = &behaviours[plan.group];
-        let ends = Ends {
-            sender_config: behaviour.sender.clone(),
-            receiver_config: behaviour.receiver.clone(),
-            sender_sequence: sequence(derive_seed(seed, Purpose::SenderSequence, flow)),
-            receiver_sequence: sequence(derive_seed(seed, Purpose::ReceiverSequence, flow)),
+    let groups = flows.iter().map(|plan| (plan.group, plan.addresses));
+    let window_caches = WindowCaches::new(experiment, &settings, groups);
+    let external_controls = ExternalControls::new(experiment, flows.iter().map(|plan| plan.group));
+    let relayed: Vec<_> = flows.iter().filter_map(|plan| Some((plan.relays?, plan.flow))).collect();
+    let pair = |(flow, plan): (u64, FlowPlan)| {
+        let GroupConfig { client, server } = &configs[plan.group];
+        let start = |config: &Arc<Config>, purpose| EndpointStart {
+            config: config.clone(),
+            sequence: sequence(derive_seed(seed, purpose, flow)),
         };
-        Flow::new(plan, ends)
+        let client = start(client, Purpose::SenderSequence);
+        End::pair(plan, client, start(server, Purpose::ReceiverSequence))
     };
-    let flows = (0..).zip(flows).map(with_endpoints).collect();
+    let mut ends: Vec<End> = (0..).zip(flows).flat_map(pair).collect();
+    for (first, second) in relayed {
+        let (server, client) = (EndId::server(first.0), EndId::client(second.0));
+        ends[server.index()].joined = Some(client);
+        ends[client.index()].joined = Some(server);
+    }
     let datagrams = DatagramStreams::new(datagrams);
     Ok(Parts {
         network,
         queues,
-        flows,
+        ends,
         datagrams,
-        answered,
-        relays,
         settings,
-        governed,
-        memories,
+        external_controls,
+        window_caches,
         captured,
     })
 }
 
-/// The connections that flows answer, in the order of these flows.
-fn answered(settings: &Settings) -> Vec<u32> {
-    settings.flows.iter().filter_map(|flow| flow.answers).map(|opening| opening.0).collect()
-}
-
-fn behaviour(
+fn group_config(
     experiment: &Experiment,
     group: &FlowGroup,
     controls: &[PluggedAlgorithm],
-) -> Result<Behaviour, SimulationError> {
+) -> Result<GroupConfig, SimulationError> {
     let endpoint = |tcp: &TcpSettings| -> Result<Arc<Config>, SimulationError> {
-        let mut config = stack::config(&group.name, tcp, &group.workload, controls)?;
+        let mut config = endpoint_settings::config(&group.name, tcp, &group.workload, controls)?;
         let headers = experiment.network.ip_version.header_bytes();
         let room = experiment.network.mtu.get().saturating_sub(headers);
         config.mss = config.mss.min(u16::try_from(room).unwrap_or(u16::MAX));
         config.path.ip_header_bytes = ip_header_bytes(experiment);
         Ok(Arc::new(config))
     };
-    Ok(Behaviour { sender: endpoint(&group.tcp)?, receiver: endpoint(&group.receiver_tcp)? })
+    Ok(GroupConfig { client: endpoint(&group.tcp)?, server: endpoint(&group.receiver_tcp)? })
 }
 
 /// Bytes of the IP header of every packet.

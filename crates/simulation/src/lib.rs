@@ -1,9 +1,8 @@
-//! The virtual-time driver: an experiment, run event by event, observed and measured.
+//! The virtual-time simulator: runs an experiment event by event and measures it.
 //!
-//! A [`Simulation`] joins endpoints and network, which do not know each other: it carries segments
-//! between them, tells both the time, and tells the measures what happens at its taps. The same
-//! experiment and seed give the same tables, byte for byte. It opens no file and asks no clock; a
-//! capture goes to a writer that it was handed.
+//! A [`Simulation`] joins endpoints and network, which do not know each other: it carries segments between them, gives
+//! both the time, and reports observations to the measures. The same experiment and seed give the same tables, byte
+//! for byte. It opens no file and asks no clock; captures go to writers that it is given.
 //!
 //! ```
 //! use fairwind_scenario::Document;
@@ -27,26 +26,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Network, flows and measures are made by [`fairwind_assembly`], as for every engine. Modules:
-//! `assemble` (endpoints are added to them), `stack` (settings of a scenario become an endpoint's),
-//! `complaints` (what congestion controls did amiss), `flow` (two endpoints and an application), `dialogue` (what the other end
-//! answers), `datagrams` (flows without endpoints), `agenda` (whose turn is next), `recorder` (captures),
-//! `engine` (the loop).
+//! [`fairwind_assembly`] makes network, flows and measures, as for every engine. Modules: `simulation` (the event
+//! loop), `end` (an end of a connection), `packet`, `agenda` (deadlines of connections), `assemble` (endpoints join
+//! what was assembled), `endpoint_settings` (a scenario's `tcp` table becomes endpoint settings), `datagram_stream`,
+//! `window_caches`, `external_controls`, `capture`.
 
 mod agenda;
 mod assemble;
-mod complaints;
-mod datagrams;
-mod dialogue;
-mod engine;
+mod capture;
+mod datagram_stream;
+mod end;
+mod endpoint_settings;
 mod error;
-mod flow;
-mod memory;
+mod external_controls;
 mod packet;
-mod recorder;
-mod relays;
-mod stack;
+mod simulation;
+mod window_caches;
 
-pub use engine::{Outcome, Provided, Simulation};
 pub use error::SimulationError;
 pub use fairwind_assembly::{CaptureFiles, Control};
+pub use simulation::{Outcome, Simulation, SimulationInputs};

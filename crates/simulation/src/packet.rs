@@ -1,31 +1,11 @@
-//! What travels through the simulated network: a real header, and a payload length.
+//! Packets of the simulated network: an IP header, and a TCP segment or a UDP datagram with a payload length.
 
+use crate::end::EndId;
 use fairwind_assembly::{Damage, FlowPacket, PacketLabel, connection_of_ports};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_units::Instant;
-use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
-
-/// An IP packet with a TCP segment, or a datagram.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SimulatedPacket {
-    pub(crate) destination: NodeId,
-    pub(crate) wire_bytes: u32,
-    pub(crate) flow: u32,
-    pub(crate) direction: Direction,
-    /// Whether links have damaged it, so that its checksum is wrong.
-    pub(crate) damage: Damage,
-    pub(crate) source: HostNumber,
-    pub(crate) segment: Segment,
-}
-
-/// A node's number, as short as it is looked at: hosts beyond the last one are taken for one.
-pub(crate) type HostNumber = u16;
-
-/// The number of a node.
-pub(crate) fn host_number(node: NodeId) -> HostNumber {
-    HostNumber::try_from(node.0).unwrap_or(HostNumber::MAX)
-}
+use fairwind_wire::{Ecn, Segment, SequenceNumber, TrafficClass};
 
 /// Protocol numbers of the IP header.
 const TCP: u8 = 6;
@@ -34,92 +14,156 @@ const UDP: u8 = 17;
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u32 = 8;
 
-impl SimulatedPacket {
-    /// A datagram, written at `written`, of which `number` has the lowest bits. It has no TCP header: of the
-    /// segment's fields the ports and the payload are meant, and four that only connections need hold instant and
-    /// number, so that the packet is no larger for it.
-    pub(crate) fn datagram(
-        flow: u32,
+/// An IP packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SimulatedPacket {
+    pub(crate) route: Route,
+    pub(crate) wire_bytes: u32,
+    /// Whether links have damaged it, so that its checksum is wrong.
+    pub(crate) damage: Damage,
+    pub(crate) payload: Payload,
+}
+
+/// The flow of a packet and its hosts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) flow: FlowId,
+    pub(crate) direction: Direction,
+    pub(crate) source: HostNumber,
+    pub(crate) destination: NodeId,
+}
+
+/// A node's number in 16 bits; nodes beyond the last number share it.
+pub(crate) type HostNumber = u16;
+
+/// The number of a node.
+pub(crate) fn host_number(node: NodeId) -> HostNumber {
+    HostNumber::try_from(node.0).unwrap_or(HostNumber::MAX)
+}
+
+/// What an IP packet carries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Payload {
+    /// A segment for the end of a connection.
+    Segment(EndId, Segment),
+    Datagram(Datagram),
+}
+
+/// A UDP datagram. Its fields are aligned to four bytes, so that no packet is larger for them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Datagram {
+    pub(crate) source_port: u16,
+    pub(crate) destination_port: u16,
+    pub(crate) payload_bytes: u32,
+    traffic_class: TrafficClass,
+    /// Its number in the stream, in halves.
+    number: [u32; 2],
+    /// Nanoseconds of the instant at which it was written, in halves.
+    written: [u32; 2],
+}
+
+impl Datagram {
+    /// Datagram `number` of its stream, written at `written`.
+    pub(crate) fn new(
         (source_port, destination_port): (u16, u16),
-        (source, destination): (NodeId, NodeId),
-        (ip_header_bytes, payload_bytes): (u32, u32),
-        (written, number): (Instant, u32),
+        payload_bytes: u32,
+        number: u64,
+        written: Instant,
     ) -> Self {
-        // Sixteen bits of the instant, from its lowest ones up to the place.
-        let bits = |place: u64| u16::try_from(written.as_nanos() >> place & 0xffff).unwrap_or(0);
-        let low = u32::from(bits(16)) << 16 | u32::from(bits(0));
-        let segment = Segment {
+        Self {
             source_port,
             destination_port,
-            window: bits(48),
-            urgent: bits(32),
-            acknowledgment: SequenceNumber::new(low),
-            sequence: SequenceNumber::new(number),
             payload_bytes,
-            ..Segment::default()
-        };
-        let wire_bytes = ip_header_bytes + UDP_HEADER_BYTES + payload_bytes;
-        let (source, direction) = (host_number(source), Direction::Forward);
-        Self { destination, wire_bytes, flow, direction, damage: Damage::None, source, segment }
+            traffic_class: TrafficClass::default(),
+            number: halves(number),
+            written: halves(written.as_nanos()),
+        }
     }
 
-    /// Whether it is a datagram: a segment always has a flag.
-    pub(crate) fn is_datagram(&self) -> bool {
-        self.segment.flags == Flags::NONE
+    /// Its number in the stream, from 0.
+    pub(crate) fn number(&self) -> u64 {
+        whole(self.number)
     }
 
-    /// The lowest bits of the datagram's number in its stream.
-    pub(crate) fn number(&self) -> u32 {
-        self.segment.sequence.get()
-    }
-
-    /// When the datagram was written.
+    /// When it was written.
     pub(crate) fn written(&self) -> Instant {
-        let Segment { window, urgent, acknowledgment, .. } = self.segment;
-        let high = u64::from(window) << 48 | u64::from(urgent) << 32;
-        Instant::from_nanos(high | u64::from(acknowledgment.get()))
+        Instant::from_nanos(whole(self.written))
     }
 
-    /// Becomes the packet of the segment that was written into it, of a flow and from a source to a destination.
-    #[inline]
-    pub(crate) fn address(
-        &mut self,
-        flow: u32,
-        direction: Direction,
-        (source, destination): (HostNumber, NodeId),
-        ip_header_bytes: u32,
-    ) {
-        // Every field by its name, so that none is forgotten, which would be as an earlier packet left it.
-        let Self {
-            destination: own_destination,
-            wire_bytes,
-            flow: own_flow,
-            direction: own_direction,
-            damage,
-            source: own_source,
-            segment,
-        } = self;
-        *wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
-        *own_destination = destination;
-        *own_flow = flow;
-        *own_direction = direction;
-        *damage = Damage::None;
-        *own_source = source;
+    /// The segment without flags as which measures see it.
+    pub(crate) fn as_segment(&self) -> Segment {
+        Segment {
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+            sequence: SequenceNumber::new(self.number[0]),
+            traffic_class: self.traffic_class,
+            payload_bytes: self.payload_bytes,
+            ..Segment::default()
+        }
+    }
+
+    pub(crate) const fn ip_payload_bytes(&self) -> u32 {
+        UDP_HEADER_BYTES + self.payload_bytes
     }
 }
 
-/// What its segment is written into first.
+/// The low half and the high half of a number.
+#[expect(clippy::cast_possible_truncation, reason = "a half at a time")]
+const fn halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+const fn whole([low, high]: [u32; 2]) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+impl SimulatedPacket {
+    /// The segment that an endpoint writes into this slot of the pool.
+    #[inline]
+    pub(crate) fn segment_mut(&mut self) -> &mut Segment {
+        if matches!(self.payload, Payload::Datagram(_)) {
+            *self = Self::default();
+        }
+        match &mut self.payload {
+            Payload::Segment(_, segment) => segment,
+            Payload::Datagram(_) => unreachable!("it was replaced by a segment"),
+        }
+    }
+
+    /// Completes the packet of the segment that was written into it, for the end `to`.
+    #[inline]
+    pub(crate) fn address(&mut self, to: EndId, route: Route, ip_header_bytes: u32) {
+        if let Payload::Segment(end, segment) = &mut self.payload {
+            *end = to;
+            self.wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
+        }
+        self.route = route;
+        self.damage = Damage::None;
+    }
+
+    fn ports_and_class(&self) -> (u16, u16, TrafficClass) {
+        match &self.payload {
+            Payload::Segment(_, segment) => {
+                (segment.source_port, segment.destination_port, segment.traffic_class)
+            }
+            Payload::Datagram(datagram) => {
+                (datagram.source_port, datagram.destination_port, datagram.traffic_class)
+            }
+        }
+    }
+}
+
+/// An empty slot, into which an endpoint writes its segment.
 impl Default for SimulatedPacket {
     fn default() -> Self {
-        Self {
-            destination: NodeId(u32::MAX),
-            wire_bytes: 0,
-            flow: u32::MAX,
+        let route = Route {
+            flow: FlowId(u32::MAX),
             direction: Direction::Forward,
-            damage: Damage::None,
             source: 0,
-            segment: Segment::default(),
-        }
+            destination: NodeId(u32::MAX),
+        };
+        let payload = Payload::Segment(EndId::NONE, Segment::default());
+        Self { route, wire_bytes: 0, damage: Damage::None, payload }
     }
 }
 
@@ -131,26 +175,32 @@ impl Packet for SimulatedPacket {
 
     #[inline]
     fn destination(&self) -> NodeId {
-        self.destination
+        self.route.destination
     }
 
     fn header(&self) -> Header {
-        let Segment { source_port, destination_port, .. } = self.segment;
+        let (source_port, destination_port, traffic_class) = self.ports_and_class();
         let (connection, is_backward) = connection_of_ports(source_port, destination_port);
         Header {
             connection,
             is_backward,
-            source: self.source.into(),
+            source: self.route.source.into(),
             source_port,
             destination_port,
-            traffic_class: self.segment.traffic_class.octet(),
-            protocol: if self.is_datagram() { UDP } else { TCP },
+            traffic_class: traffic_class.octet(),
+            protocol: match self.payload {
+                Payload::Segment(..) => TCP,
+                Payload::Datagram(_) => UDP,
+            },
         }
     }
 
     fn mark(&mut self) {
-        let class = self.segment.traffic_class;
-        self.segment.traffic_class = class.with_ecn(Ecn::Ce);
+        let class = match &mut self.payload {
+            Payload::Segment(_, segment) => &mut segment.traffic_class,
+            Payload::Datagram(datagram) => &mut datagram.traffic_class,
+        };
+        *class = class.with_ecn(Ecn::Ce);
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -165,15 +215,33 @@ impl Packet for SimulatedPacket {
 impl FlowPacket for SimulatedPacket {
     #[inline]
     fn label(&self) -> PacketLabel {
-        PacketLabel {
-            flow: FlowId(self.flow),
-            direction: self.direction,
-            payload_bytes: self.segment.payload_bytes,
-        }
+        let payload_bytes = match &self.payload {
+            Payload::Segment(_, segment) => segment.payload_bytes,
+            Payload::Datagram(datagram) => datagram.payload_bytes,
+        };
+        PacketLabel { flow: self.route.flow, direction: self.route.direction, payload_bytes }
     }
 
     #[inline]
     fn damage(&self) -> Damage {
         self.damage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagram_makes_no_packet_larger() {
+        assert!(size_of::<SimulatedPacket>() <= 24 + size_of::<Segment>());
+    }
+
+    #[test]
+    fn datagram_keeps_number_and_instant() {
+        let written = Instant::from_nanos(0x1234_5678_9abc_def0);
+        let datagram = Datagram::new((1, 2), 100, 0x0fed_cba9_8765_4321, written);
+        assert_eq!((datagram.number(), datagram.written()), (0x0fed_cba9_8765_4321, written));
+        assert_eq!(datagram.as_segment().sequence, SequenceNumber::new(0x8765_4321));
     }
 }

@@ -4,7 +4,7 @@ use crate::cases::{self, Case};
 use crate::ledger::{self, Digest, Parts};
 use crate::{RERUN, digests, folder};
 use fairwind_scenario::{Document, Experiment, Plan};
-use fairwind_simulation::{CaptureFiles, Control, Outcome, Provided, Simulation};
+use fairwind_simulation::{CaptureFiles, Control, Outcome, Simulation, SimulationInputs};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -52,9 +52,8 @@ pub(crate) fn simulate(experiment: &Experiment, seed: u64) -> (Outcome, [Memory;
     let captures = [Memory::default(), Memory::default()];
     let writer = |place: usize| Some(Box::new(captures[place].clone()) as Box<dyn Write + Send>);
     let files = CaptureFiles { sender: writer(0), receiver: writer(1) };
-    let provided = Provided { captures: files, ..Provided::default() };
-    let simulation =
-        Simulation::with_provided(experiment, seed, provided).expect("it can be built");
+    let provided = SimulationInputs { captures: files, ..SimulationInputs::default() };
+    let simulation = Simulation::with_inputs(experiment, seed, provided).expect("it can be built");
     let outcome = simulation.run(&Control::default()).expect("it runs");
     (outcome, captures)
 }

@@ -2,7 +2,7 @@
 
 use fairwind_measure::Table;
 use fairwind_scenario::Document;
-use fairwind_simulation::{Control, Outcome, Provided, Simulation};
+use fairwind_simulation::{Control, Outcome, Simulation, SimulationInputs};
 use fairwind_tcp::{
     CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, RateSample, TcpSock,
 };
@@ -120,8 +120,8 @@ fn run(congestion: &str) -> Outcome {
     let factories: [Arc<dyn ControlFactory>; 3] =
         [Arc::new(Factory), Arc::new(RecklessFactory), Arc::new(SluggishFactory)];
     let controls = factories.map(PluggedAlgorithm).to_vec();
-    let provided = Provided { controls, ..Provided::default() };
-    let simulation = Simulation::with_provided(&experiment, 1, provided).expect("it is possible");
+    let provided = SimulationInputs { controls, ..SimulationInputs::default() };
+    let simulation = Simulation::with_inputs(&experiment, 1, provided).expect("it is possible");
     simulation.run(&Control::default()).expect("it ends")
 }
 

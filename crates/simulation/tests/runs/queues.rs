@@ -235,7 +235,7 @@ fn events_that_are_handed_on_as_they_come_are_those_that_are_kept_and_never_many
     let (mut handed, mut most) = (Vec::new(), 0);
     let simulation = Simulation::new(&experiment(&text), 1).unwrap();
     let outcome = simulation
-        .run_handing_on(&Control::default(), 1000, |table| {
+        .run_streaming(&Control::default(), 1000, |table| {
             most = most.max(table.rows());
             handed.push(table);
             true
@@ -264,7 +264,7 @@ fn a_bound_of_events_counts_those_that_were_handed_on() {
     let text = scenario("\"pfifo\"") + "[measure]\nqueue_events = { most = 2500 }\n";
     let mut rows = 0;
     let simulation = Simulation::new(&experiment(&text), 1).unwrap();
-    let outcome = simulation.run_handing_on(&Control::default(), 100, |table| {
+    let outcome = simulation.run_streaming(&Control::default(), 100, |table| {
         rows += table.rows();
         true
     });
@@ -284,6 +284,6 @@ fn a_bound_of_events_counts_those_that_were_handed_on() {
 fn whoever_takes_no_more_events_ends_the_run() {
     let text = scenario("\"pfifo\"") + "[measure]\nqueue_events = {}\n";
     let simulation = Simulation::new(&experiment(&text), 1).unwrap();
-    let outcome = simulation.run_handing_on(&Control::default(), 100, |_| false);
+    let outcome = simulation.run_streaming(&Control::default(), 100, |_| false);
     assert!(matches!(outcome, Err(fairwind_simulation::SimulationError::Cancelled)));
 }

@@ -1,22 +1,22 @@
-//! What was amiss with congestion controls from outside, by group: windows of nothing, paces next to nothing, divisions
-//! by zero.
+//! Complaints about congestion controls from outside, by group: empty windows, endless pacing intervals, divisions by
+//! zero.
 
-use crate::flow::Flow;
+use crate::end::End;
 use fairwind_measure::ControlComplaint;
 use fairwind_scenario::{Congestion, Experiment, TcpSettings};
 use fairwind_tcp::ControlComplaints;
 use std::collections::BTreeMap;
 
-/// The groups whose connections are governed from outside, and the flows of all groups.
+/// The groups with congestion controls from outside, and the group of each connection.
 #[derive(Debug, Default)]
-pub(crate) struct Governed {
+pub(crate) struct ExternalControls {
     /// Name of each group, and the congestion controls of its senders and receivers.
     groups: Vec<(String, [Option<String>; 2])>,
-    /// The group of each flow; empty where nobody is governed.
+    /// The group of each connection; empty if no control is from outside.
     group_of: Vec<usize>,
 }
 
-impl Governed {
+impl ExternalControls {
     pub(crate) fn new(experiment: &Experiment, group_of: impl Iterator<Item = usize>) -> Self {
         let of = |tcp: &TcpSettings| match &tcp.congestion {
             Some(Congestion::Plugged(name)) => Some(name.as_str().to_owned()),
@@ -33,16 +33,14 @@ impl Governed {
         Self { groups, group_of: group_of.collect() }
     }
 
-    /// What the connections of `flows` have to complain of, by group and by what it is.
-    pub(crate) fn complaints(&self, flows: &mut [Flow]) -> Vec<ControlComplaint> {
+    /// The complaints of all ends, by group and text.
+    pub(crate) fn complaints(&self, ends: &mut [End]) -> Vec<ControlComplaint> {
         let mut found: BTreeMap<(usize, String, String), (u64, Option<u64>)> = BTreeMap::new();
-        for (flow, &group) in flows.iter_mut().zip(&self.group_of) {
+        for (pair, &group) in ends.chunks_exact_mut(2).zip(&self.group_of) {
             let Some((_, controls)) = self.groups.get(group) else { continue };
-            for (connection, control) in
-                [&mut flow.sender, &mut flow.receiver].into_iter().zip(controls)
-            {
+            for (end, control) in pair.iter_mut().zip(controls) {
                 let Some(control) = control else { continue };
-                for (text, times) in told(connection.control_complaints()) {
+                for (text, times) in texts(end.endpoint.control_complaints()) {
                     let entry = found
                         .entry((group, control.clone(), text))
                         .or_insert((0, times.map(|_| 0)));
@@ -65,8 +63,8 @@ impl Governed {
     }
 }
 
-/// Each complaint of one connection, with how often there was reason for it where that is counted.
-fn told(complaints: ControlComplaints) -> impl Iterator<Item = (String, Option<u64>)> {
+/// The text of each complaint of one endpoint, with its count where there is one.
+fn texts(complaints: ControlComplaints) -> impl Iterator<Item = (String, Option<u64>)> {
     let ControlComplaints { empty_windows, standstills, own } = complaints;
     let counted = [
         (empty_windows, "it asked for a window of no segments, and was given one segment"),

@@ -1,6 +1,6 @@
 //! The TCP settings of a scenario become an endpoint's behaviour.
 
-use crate::{SimulationError, memory};
+use crate::{SimulationError, window_caches};
 use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
     AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
@@ -72,7 +72,7 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
     set_loss_recovery(&mut config.loss, settings);
     set(&mut config.growth.hystart, settings.hystart);
     set(&mut config.growth.inflight_limit, settings.inflight_limit);
-    config.growth.shares = memory::active(settings).is_some();
+    config.growth.shares = window_caches::active(settings).is_some();
     set(&mut config.receiving.duplicate_sack, settings.duplicate_sack);
     let usual = fairwind_tcp::Profile::Linux6_18.config();
     let compression = usual.receiving.compression;

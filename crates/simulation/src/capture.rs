@@ -1,9 +1,9 @@
-//! Captures of what leaves and reaches hosts.
+//! Captures of the packets that leave and reach hosts.
 
 use crate::SimulationError;
+use crate::end::{EndId, Side};
 use fairwind_assembly::{CaptureFiles, CaptureWriters};
 use fairwind_capture::{InterfaceId, Section};
-use fairwind_measure::Direction;
 use fairwind_scenario::Capture;
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
@@ -13,8 +13,8 @@ use fairwind_wire::bytes::{Addresses, IpHeader, Payload};
 #[derive(Default)]
 pub(crate) struct Recorder {
     writers: CaptureWriters,
-    /// Addresses of sender and receiver by flow, for flows that are captured.
-    flows: Vec<Option<Addresses>>,
+    /// Addresses of client and server by connection, for connections that are captured.
+    addresses: Vec<Option<Addresses>>,
     failed: Option<SimulationError>,
 }
 
@@ -23,40 +23,45 @@ impl Recorder {
         files: CaptureFiles,
         capture: &Capture,
         name: &str,
-        flows: Vec<Option<Addresses>>,
+        addresses: Vec<Option<Addresses>>,
     ) -> Result<Self, SimulationError> {
         let section = Section {
             application: Some("fairwind simulation".to_owned()),
             comment: Some(name.to_owned()),
             ..Section::default()
         };
-        Ok(Self { writers: CaptureWriters::begin(files, capture, &section)?, flows, failed: None })
+        Ok(Self {
+            writers: CaptureWriters::begin(files, capture, &section)?,
+            addresses,
+            failed: None,
+        })
     }
 
-    /// Whether packets of `flow` are wanted anywhere.
+    /// Whether packets of a connection are captured anywhere.
     #[inline]
-    pub(crate) fn wants(&self, flow: u32) -> bool {
-        !self.flows.is_empty() && self.flows.get(flow as usize).is_some_and(Option::is_some)
+    pub(crate) fn wants(&self, connection: u32) -> bool {
+        !self.addresses.is_empty()
+            && self.addresses.get(connection as usize).is_some_and(Option::is_some)
     }
 
-    /// Records a packet of a wanted flow that leaves (`departs`) or reaches a host.
+    /// Records a segment from the end `from`, seen at the host on side `seen_at`.
     pub(crate) fn record(
         &mut self,
         at: Instant,
-        flow: u32,
-        direction: Direction,
-        departs: bool,
+        from: EndId,
+        seen_at: Side,
         segment: &Segment,
         stream_offset: u64,
     ) {
-        let Some(Some(forward)) = self.flows.get(flow as usize) else { return };
-        let addresses = match direction {
-            Direction::Forward => *forward,
-            Direction::Reverse => forward.reversed(),
+        let Some(Some(forward)) = self.addresses.get(from.connection() as usize) else { return };
+        let addresses = match from.side() {
+            Side::Client => *forward,
+            Side::Server => forward.reversed(),
         };
-        // Data departs from the sender's side, and ACKs arrive there.
-        let at_sender = departs == (direction == Direction::Forward);
-        let writer = if at_sender { &mut self.writers.sender } else { &mut self.writers.receiver };
+        let writer = match seen_at {
+            Side::Client => &mut self.writers.sender,
+            Side::Server => &mut self.writers.receiver,
+        };
         if let Some(writer) = writer
             && self.failed.is_none()
         {
@@ -67,7 +72,7 @@ impl Recorder {
         }
     }
 
-    /// Closes the files, with the first error that there was.
+    /// Closes the files, or gives the first error.
     pub(crate) fn finish(self) -> Result<(), SimulationError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -75,7 +80,7 @@ impl Recorder {
         Ok(self.writers.finish()?)
     }
 
-    /// Whether writing has failed, so that running on makes no sense.
+    /// Whether writing has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }

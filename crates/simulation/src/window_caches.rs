@@ -1,34 +1,21 @@
-//! What hosts remember of their connections ([`WindowCache`]), and which connections are whose.
+//! Window caches of hosts ([`WindowCache`]), and the connections that they serve.
 //!
-//! Every host that has a group with `sharing` has one memory for all of these groups. Without such a group there
-//! is nothing of this.
+//! A host with a group that has `sharing` has one cache for all its groups with `sharing`.
 
-use crate::flow::Flow;
+use crate::end::{End, EndId, Side};
 use fairwind_measure::{CachedWindow, FlowId, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
-    CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
-    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, Remembered,
-    ResumptionEnd, ResumptionPhase, Sharing, Trust, Unused, WindowCache,
+    CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Event, Interdependence,
+    MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, Remembered, ResumptionEnd,
+    ResumptionPhase, Sharing, Trust, Unused, WindowCache,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-#[cfg(test)]
-mod tests;
-
-/// An end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The one that opens it.
-    Sender,
-    /// The other one.
-    Receiver,
-}
-
-/// A host's memory, and when something is to be done about it.
+/// A host's cache with its timers.
 #[derive(Debug)]
 struct Host {
     name: String,
@@ -41,15 +28,15 @@ struct Host {
     next_sample: Instant,
 }
 
-/// The memories of all hosts.
+/// The window caches of all hosts.
 #[derive(Debug)]
-pub(crate) struct Memories {
+pub(crate) struct WindowCaches {
     hosts: Vec<Host>,
-    /// By flow: the memories of the opening host and of the other one, and the addresses of both.
-    ends: Vec<([Option<usize>; 2], [IpAddr; 2])>,
-    /// By flow, those of answers included: its name and its group's.
+    /// The cache of each end's host, if it has one, and the peer's address.
+    ends: Vec<(Option<usize>, IpAddr)>,
+    /// By flow, those of responses included: its name and its group's.
     names: Vec<(String, String)>,
-    /// What connections were told whose handshakes are not over.
+    /// The look-ups for connections that are in their handshakes.
     opening: BTreeMap<ConnectionId, LookUp>,
     /// Openings and phases of careful resumptions, with the windows that they began with.
     steps: Vec<Step>,
@@ -66,47 +53,27 @@ struct Step {
     saved: Option<u32>,
 }
 
-/// What a host looked up for a connection that is about to open.
+/// The cache entry that a host found for a connection that is about to open.
 #[derive(Debug, Clone, Copy)]
 struct LookUp {
     saved: Option<u32>,
-    /// Why the policy does not tell the connection what is remembered.
-    untold: Option<Unused>,
+    /// Why the policy does not use the entry.
+    unused: Option<Unused>,
 }
 
-/// The flow of the data that an end of a connection sends.
-fn data_flow(flow: &Flow, number: u32, end: End) -> FlowId {
-    let answers = flow.dialogue.as_ref().map(|dialogue| dialogue.flow);
-    match end {
-        End::Sender => FlowId(number),
-        End::Receiver => answers.unwrap_or(FlowId(number)),
-    }
+/// The flow of the data that an end sends, or else of its connection.
+fn data_flow(end: &End) -> FlowId {
+    end.written_flow().unwrap_or(end.flows.opening)
 }
 
-impl End {
-    fn index(self) -> usize {
-        match self {
-            Self::Sender => 0,
-            Self::Receiver => 1,
-        }
-    }
-
-    fn endpoint(self, flow: &mut Flow) -> &mut Connection {
-        match self {
-            Self::Sender => &mut flow.sender,
-            Self::Receiver => &mut flow.receiver,
-        }
-    }
+/// The identity of an end in window caches.
+fn cache_id(id: EndId) -> ConnectionId {
+    ConnectionId(id.index() as u64)
 }
 
-fn id(number: u32, end: End) -> ConnectionId {
-    ConnectionId(u64::from(number) * 2 + u64::from(end == End::Receiver))
-}
-
-/// The flow and the end of a connection.
-fn end_of(id: ConnectionId) -> (usize, End) {
-    let number = usize::try_from(id.0 / 2).unwrap_or(usize::MAX);
-    (number, if id.0.is_multiple_of(2) { End::Sender } else { End::Receiver })
+/// The index of an end with this identity.
+fn index_of(connection: ConnectionId) -> usize {
+    usize::try_from(connection.0).unwrap_or(usize::MAX)
 }
 
 /// The phase with which a resumption is over.
@@ -117,16 +84,15 @@ fn is_end(event: Event) -> bool {
     matches!(event, Event::AllAcknowledged | Event::Reset | Event::TimedOut | Event::Unreachable(_))
 }
 
-impl Memories {
-    /// The memories that `experiment` wants, for its flows with their groups and addresses; `None` without
-    /// any.
+impl WindowCaches {
+    /// The caches that `experiment` asks for, for connections with these groups and addresses; `None` without any.
     pub(crate) fn new(
         experiment: &Experiment,
         settings: &Settings,
         flows: impl Iterator<Item = (usize, Addresses)>,
     ) -> Option<Box<Self>> {
         let mut hosts = Vec::new();
-        let mut memory_of = |host: &str, tcp: &TcpSettings| {
+        let mut cache_of = |host: &str, tcp: &TcpSettings| {
             let settings = active(tcp)?;
             let known = hosts.iter().position(|known: &Host| known.name == host);
             Some(known.unwrap_or_else(|| {
@@ -135,13 +101,18 @@ impl Memories {
             }))
         };
         let of_group = |group: &FlowGroup| {
-            [memory_of(&group.from, &group.tcp), memory_of(&group.to, &group.receiver_tcp)]
+            [cache_of(&group.from, &group.tcp), cache_of(&group.to, &group.receiver_tcp)]
         };
         let groups: Vec<_> = experiment.flows.iter().map(of_group).collect();
         if hosts.is_empty() {
             return None;
         }
-        let ends = flows.map(|(group, addresses)| (groups[group], pair(addresses))).collect();
+        let pair = |(group, addresses): (usize, Addresses)| {
+            let ([client, server], [client_host, server_host]) =
+                (groups[group], hosts_of(addresses));
+            [(client, server_host), (server, client_host)]
+        };
+        let ends = flows.flat_map(pair).collect();
         let group = |group: u32| settings.groups.get(group as usize).cloned().unwrap_or_default();
         let names = settings.flows.iter().map(|flow| (flow.name.clone(), group(flow.group)));
         Some(Box::new(Self {
@@ -153,77 +124,67 @@ impl Memories {
         }))
     }
 
-    /// The memory of a connection's host, and the peer's address.
-    fn of(&mut self, number: u32, end: End) -> Option<(&mut WindowCache, IpAddr)> {
-        let (memories, addresses) = self.ends.get(usize::try_from(number).ok()?)?;
-        let peer = addresses[1 - end.index()];
-        let host = memories[end.index()]?;
-        Some((&mut self.hosts[host].cache, peer))
+    /// The cache of the host of an end, and the peer's address.
+    fn cache_of(&mut self, id: EndId) -> Option<(&mut WindowCache, IpAddr)> {
+        let &(host, peer) = self.ends.get(id.index())?;
+        Some((&mut self.hosts[host?].cache, peer))
     }
 
-    /// Whether the host of a connection remembers windows to begin with.
-    fn begins_with_windows(&self, number: u32, end: End) -> bool {
-        let ends = usize::try_from(number).ok().and_then(|number| self.ends.get(number));
-        let host = ends.and_then(|(memories, _)| memories[end.index()]);
+    /// Whether the policy of an end's host gives connections initial windows.
+    fn begins_with_windows(&self, id: EndId) -> bool {
+        let host = self.ends.get(id.index()).and_then(|&(host, _)| host);
         host.is_some_and(|host| self.hosts[host].begins_with_windows)
     }
 
-    /// A connection is about to open: it is told what is remembered.
+    /// A connection is about to open: its endpoint gets what the cache has for it.
     #[cold]
-    pub(crate) fn open(&mut self, flows: &mut [Flow], number: u32, end: End, now: Instant) {
-        let Some((cache, peer)) = self.of(number, end) else { return };
+    pub(crate) fn on_open(&mut self, ends: &mut [End], id: EndId, now: Instant) {
+        let Some((cache, peer)) = self.cache_of(id) else { return };
         for companion in cache.companions(peer) {
-            let (other, side) = end_of(companion);
-            let endpoint = side.endpoint(&mut flows[other]);
+            let endpoint = &mut ends[index_of(companion)].endpoint;
             if endpoint.has_window_to_share() {
                 cache.on_lesson(now, peer, &endpoint.lesson(companion), Moment::Sampled);
             }
         }
-        let opener = if end == End::Sender { Opener::Host } else { Opener::Peer };
-        let connection = id(number, end);
+        let opener = match id.side() {
+            Side::Client => Opener::Host,
+            Side::Server => Opener::Peer,
+        };
+        let connection = cache_id(id);
         let saved = cache.known(peer, now).map(|found| found.window);
         let answer = cache.on_opening(&Opening { now, peer, connection, opener });
-        let own = usize::try_from(number).unwrap_or(usize::MAX);
-        end.endpoint(&mut flows[own]).advise(answer.unwrap_or_default());
+        ends[id.index()].endpoint.advise(answer.unwrap_or_default());
         while let Some(share) = cache.poll_share() {
-            let (other, side) = end_of(share.connection);
-            side.endpoint(&mut flows[other]).take_share(&share);
+            ends[index_of(share.connection)].endpoint.take_share(&share);
         }
-        let untold = answer.err();
-        if untold != Some(Unused::NotServed) && self.begins_with_windows(number, end) {
-            self.opening.insert(connection, LookUp { saved, untold });
+        let unused = answer.err();
+        if unused != Some(Unused::NotServed) && self.begins_with_windows(id) {
+            self.opening.insert(connection, LookUp { saved, unused });
         }
     }
 
-    /// Something happened to a connection that its host may remember.
+    /// An event of an endpoint, which the cache of its host may use.
     #[cold]
-    pub(crate) fn on_event(
-        &mut self,
-        flows: &mut [Flow],
-        (number, end): (u32, End),
-        event: Event,
-        now: Instant,
-    ) {
+    pub(crate) fn on_event(&mut self, ends: &mut [End], id: EndId, event: Event, now: Instant) {
         if event == Event::PeerAsks {
-            return self.open(flows, number, end, now);
+            return self.on_open(ends, id, now);
         }
-        let own = usize::try_from(number).unwrap_or(usize::MAX);
-        let flow = data_flow(&flows[own], number, end);
+        let flow = data_flow(&ends[id.index()]);
         let has_jumped = matches!(event, Event::Resumption(_)) && self.has_jumped(flow);
-        // What was over when all was acknowledged may still be reset, or time out.
-        let is_told = is_end(event) && self.is_told_as_over(flow);
-        let connection = id(number, end);
+        // A connection that was over when all was acknowledged may still be reset, or time out.
+        let is_over = is_end(event) && self.has_ended(flow);
+        let connection = cache_id(id);
         let look_up = (event == Event::Established).then(|| self.opening.remove(&connection));
-        let Some((cache, peer)) = self.of(number, end) else { return };
-        let endpoint = end.endpoint(&mut flows[own]);
+        let Some((cache, peer)) = self.cache_of(id) else { return };
+        let endpoint = &mut ends[id.index()].endpoint;
         let window = endpoint.congestion_window();
-        let is_resuming = endpoint.resumption_phase().is_some() && !is_told;
+        let is_resuming = endpoint.resumption_phase().is_some() && !is_over;
         let step = |phase, reason, saved| Step { flow, at: now, phase, reason, window, saved };
         let ended =
             |end: ResumptionEnd| step(ResumptionPhase::Normal(end).name(), Some(end.name()), None);
         let step = match event {
             Event::Established => {
-                let unused = |look_up: LookUp| look_up.untold.or(endpoint.why_unused());
+                let unused = |look_up: LookUp| look_up.unused.or(endpoint.why_unused());
                 look_up
                     .flatten()
                     .map(|found| step("opening", unused(found).map(Unused::name), found.saved))
@@ -257,13 +218,13 @@ impl Memories {
         self.steps.extend(step);
     }
 
-    /// What was told of a flow last.
+    /// The last phase of a flow.
     fn last_phase(&self, flow: FlowId) -> Option<&'static str> {
         self.steps.iter().rfind(|step| step.flow == flow).map(|step| step.phase)
     }
 
-    /// Whether the end of a flow's resumption was told.
-    fn is_told_as_over(&self, flow: FlowId) -> bool {
+    /// Whether a flow's resumption has ended.
+    fn has_ended(&self, flow: FlowId) -> bool {
         self.last_phase(flow) == Some(NORMAL)
     }
 
@@ -274,7 +235,7 @@ impl Memories {
         phases.iter().any(|phase| last == Some(phase.name()))
     }
 
-    /// What connections began with, and how saved windows were resumed, by the names of flows and groups.
+    /// The initial windows of connections, and how saved windows were resumed.
     pub(crate) fn resumptions(&self) -> Vec<ResumptionStep> {
         let step = |step: &Step| {
             let &Step { flow, at, phase, reason, window, saved } = step;
@@ -293,8 +254,8 @@ impl Memories {
         self.steps.iter().map(step).collect()
     }
 
-    /// What every host remembers.
-    pub(crate) fn remembered(&self, now: Instant) -> Vec<CachedWindow> {
+    /// The entries of all caches.
+    pub(crate) fn entries(&self, now: Instant) -> Vec<CachedWindow> {
         let of_host = |host: &Host| {
             let name = host.name.clone();
             let row = move |line: Remembered| CachedWindow {
@@ -308,15 +269,15 @@ impl Memories {
         self.hosts.iter().flat_map(of_host).collect()
     }
 
-    /// When something is to be done by the clock.
-    pub(crate) fn next(&self) -> Instant {
+    /// When the next timer of a cache expires.
+    pub(crate) fn next_timer(&self) -> Instant {
         let each = |host: &Host| host.start.min(host.stop).min(host.next_sample);
         self.hosts.iter().map(each).min().unwrap_or(Instant::MAX)
     }
 
-    /// Does what is due by the clock.
+    /// Starts, stops and samples caches that are due.
     #[cold]
-    pub(crate) fn on_clock(&mut self, flows: &mut [Flow], now: Instant) {
+    pub(crate) fn on_timer(&mut self, ends: &mut [End], now: Instant) {
         for host in &mut self.hosts {
             if host.start <= now {
                 host.start = Instant::MAX;
@@ -330,22 +291,21 @@ impl Memories {
         }
         for host in 0..self.hosts.len() {
             if self.hosts[host].next_sample <= now {
-                self.sample(flows, host, now);
+                self.sample(ends, host, now);
             }
         }
     }
 
-    /// Every open connection of a host tells what it has found out so far.
-    fn sample(&mut self, flows: &mut [Flow], host: usize, now: Instant) {
+    /// Updates a host's cache from all its open connections.
+    fn sample(&mut self, ends: &[End], host: usize, now: Instant) {
         let Host { cache, sample_every, next_sample, .. } = &mut self.hosts[host];
         *next_sample = sample_every.map_or(Instant::MAX, |every| now + every);
-        for ((number, flow), (memories, addresses)) in (0..).zip(flows).zip(&self.ends) {
-            for end in [End::Sender, End::Receiver] {
-                let endpoint = end.endpoint(flow);
-                if memories[end.index()] == Some(host) && endpoint.may_still_learn() {
-                    let lesson = endpoint.lesson(id(number, end));
-                    cache.on_lesson(now, addresses[1 - end.index()], &lesson, Moment::Sampled);
-                }
+        for (index, (End { endpoint, .. }, &(owner, peer))) in
+            ends.iter().zip(&self.ends).enumerate()
+        {
+            if owner == Some(host) && endpoint.may_still_learn() {
+                let lesson = endpoint.lesson(cache_id(EndId::from_index(index)));
+                cache.on_lesson(now, peer, &lesson, Moment::Sampled);
             }
         }
     }
@@ -371,12 +331,13 @@ impl Host {
     }
 }
 
-/// What a group's host remembers, where it remembers anything.
+/// The settings of a group's window cache, if it has one.
 pub(crate) fn active(tcp: &TcpSettings) -> Option<&scenario::Sharing> {
     tcp.sharing.as_ref().filter(|sharing| sharing.policy != SharingPolicy::Off)
 }
 
-fn pair(addresses: Addresses) -> [IpAddr; 2] {
+/// The addresses of client and server.
+fn hosts_of(addresses: Addresses) -> [IpAddr; 2] {
     match addresses {
         Addresses::V4 { source, destination } => [source.into(), destination.into()],
         Addresses::V6 { source, destination } => [source.into(), destination.into()],
@@ -431,5 +392,39 @@ fn policy(settings: &scenario::Sharing) -> PolicyConfig {
             largest_jump: largest_window,
             retreat: settings.retreat.unwrap_or(CarefulResumeConfig::USUAL.retreat),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resumption_ends_once() {
+        let step = |flow, phase: ResumptionPhase| Step {
+            flow: FlowId(flow),
+            at: Instant::ZERO,
+            phase: phase.name(),
+            reason: None,
+            window: 10,
+            saved: None,
+        };
+        let caches = WindowCaches {
+            hosts: Vec::new(),
+            ends: Vec::new(),
+            names: Vec::new(),
+            opening: BTreeMap::new(),
+            steps: vec![
+                step(0, ResumptionPhase::Reconnaissance),
+                step(1, ResumptionPhase::Reconnaissance),
+                step(0, ResumptionPhase::Normal(ResumptionEnd::Closed)),
+            ],
+        };
+        let ended = [0, 1, 2].map(|flow| caches.has_ended(FlowId(flow)));
+        assert_eq!(ended, [true, false, false]);
+        for event in [Event::AllAcknowledged, Event::Reset, Event::TimedOut] {
+            assert!(is_end(event), "{event:?}");
+        }
+        assert!(!is_end(Event::Resumption(ResumptionPhase::Reconnaissance)));
     }
 }
