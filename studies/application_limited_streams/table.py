@@ -11,7 +11,7 @@ import polars as pl
 
 import fairwind
 
-from .shares import share_ratios
+from .study import share_ratios
 
 COLUMNS = (
     "N",

@@ -10,7 +10,7 @@ import polars as pl
 from fairwind.results import Verdict
 from fairwind.statistics import mean_interval, paired_difference
 
-from .shares import CONTROL, PLACE, STANDARD
+from .measures import CONTROL, PLACE, STANDARD
 
 
 class Worse(Enum):

@@ -18,14 +18,7 @@ from fairwind.results.lateness import STALL_S
 from fairwind.statistics import mean_interval, welch_difference
 
 from .claims import with_decades
-from .joining import joining
-from .shares import (
-    BANDWIDTH,
-    CONTROL,
-    RTT,
-    STARVED_RATIO,
-    shares,
-)
+from .measures import BANDWIDTH, CONTROL, RTT, STARVED_RATIO, joining, shares
 
 KEYS = [BANDWIDTH, RTT, CONTROL]
 SHOWN = 0.005

@@ -1,32 +1,214 @@
-"""The figures of the source's layouts: one panel for each bandwidth, one line for each control."""
+"""Figures in the layouts of the source."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+import altair as alt
 import polars as pl
 
-from fairwind.plots import Figure
+from fairwind.plots import PALETTE, Figure, inline, themed
+from fairwind.plots.theme import SHAPES
 from fairwind.results import Results
 from fairwind.statistics import burden, rtt_unfairness_bound
-from fairwind.studies.groups import interval_per_panel
+from fairwind.studies.comparisons import interval_per_panel
 
-from .harms import harms
-from .joining import JOINED, WINDOW_S, joining
-from .lines import Axis, lines
-from .shares import (
+from .measures import (
     BANDWIDTH,
     CONTROL,
     FIXED_RTT_MS,
+    JOINED,
     LIMIT,
     PLACE,
     RTT,
     STANDARD,
     STARVED_RATIO,
+    WINDOW_S,
+    controls,
+    harms,
+    joining,
     part_of,
     shares,
+    with_places,
 )
-from .windows import rates_over_time, windows
+
+BOUND_COLOUR = "#9a9a9a"
+STANDARD_COLOUR = "#000000"
+WIDTH, HEIGHT = 300, 240
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What lies along x: a column and its title."""
+
+    column: str
+    title: str
+
+
+def lines(
+    frame: pl.DataFrame,
+    axis: Axis,
+    title: str,
+    panels: str,
+    *,
+    domain: tuple[float, float] | None = None,
+    logarithmic: bool = False,
+) -> alt.TopLevelMixin:
+    """Draw means with intervals, one line for each congestion control, standard TCP in black.
+
+    Each has a shape, too, for who cannot tell the colours apart.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        `CONTROL`, the columns of the axis and the panels, ``mean``, ``low``, ``high``.
+    axis : Axis
+    title : str
+        The measure, with its unit.
+    panels : str
+        The column with one panel per value, in the order of the frame.
+    domain : tuple of float, optional
+        What is possible: intervals are cut there, and y ends there unless it is logarithmic.
+    logarithmic : bool
+        Whether y is.
+    """
+    names = controls(frame)
+    order = frame[axis.column].unique(maintain_order=True)
+    if order.dtype.is_numeric():
+        order = order.sort()
+    if domain is not None:  # an interval may be wider than what is possible
+        frame = frame.with_columns(pl.col("low", "high").clip(*domain))
+    base = alt.Chart(inline(frame)).encode(
+        x=alt.X(
+            f"{axis.column}:O", sort=order.to_list(), title=axis.title, axis=alt.Axis(labelAngle=0)
+        ),
+        color=alt.Color(f"{CONTROL}:N", scale=_colours(names), legend=alt.Legend(title=None)),
+    )
+    measure = _measure(title, domain, logarithmic=logarithmic)
+    drawn = base.mark_line(strokeWidth=1.5).encode(y=measure)
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        shape=_shapes(names),
+        y=measure,
+        tooltip=[
+            alt.Tooltip(f"{CONTROL}:N"),
+            alt.Tooltip(f"{axis.column}:N"),
+            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
+        ],
+    )
+    bars = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q")
+    values = frame[panels].unique(maintain_order=True).to_list()
+    chart = (
+        alt.layer(bars, drawn, points)
+        .properties(width=WIDTH, height=HEIGHT)
+        .facet(facet=alt.Facet(f"{panels}:N", sort=values, title=None), columns=3)
+    )
+    return themed(chart)
+
+
+def _measure(title: str, domain: tuple[float, float] | None, *, logarithmic: bool) -> alt.Y:
+    """Give y: with a line for each power of ten, or from zero, or between bounds."""
+    if logarithmic:
+        decades = [10.0**power for power in range(-3, 4)]
+        scale, axis = alt.Scale(type="log"), alt.Axis(values=decades)
+    else:
+        scale = alt.Scale(zero=True) if domain is None else alt.Scale(domain=list(domain))
+        axis = alt.Axis()
+    return alt.Y("mean:Q", title=title, scale=scale, axis=axis)
+
+
+def _shapes(names: list[str]) -> alt.Shape:
+    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    scale = alt.Scale(domain=names, range=shapes)
+    return alt.Shape(f"{CONTROL}:N", scale=scale, legend=alt.Legend(title=None))
+
+
+def _colours(names: list[str]) -> alt.Scale:
+    """Give standard TCP black, a bound grey, and all others their colours."""
+    fixed = {STANDARD: STANDARD_COLOUR} | {
+        name: BOUND_COLOUR for name in names if name.startswith("(")
+    }
+    others = [name for name in names if name not in fixed]
+    colours = fixed | {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(others)}
+    return alt.Scale(domain=names, range=[colours[name] for name in names])
+
+
+COLOURS = alt.Scale(domain=["first", "second"], range=["#c8352b", "#2166ac"])
+
+EVERY_S = 1.0
+"""Windows are drawn this often."""
+
+RATE_WINDOWS = 5
+"""So many windows of a second make one point of a rate."""
+
+
+def windows(results: Results) -> Figure:
+    """Draw the congestion windows of two flows, a row for each congestion control."""
+    samples = with_places(results.endpoint)
+    frame = (
+        samples.with_columns((pl.col("time_s") // EVERY_S * EVERY_S).alias("time_s"))
+        .group_by([CONTROL, RTT, "group", "time_s"], maintain_order=True)
+        .agg(pl.col("cwnd_packets").mean().round(1))
+        .with_columns(pl.format("{}, {} ms", CONTROL, RTT).alias("panel"))
+        .sort(pl.col(CONTROL).cast(pl.Enum(_order(samples))), RTT, maintain_order=True)
+    )
+    return Figure(
+        name="windows-over-time",
+        title="Congestion windows at 250 Mbit/s and a queue of 20 % of the product",
+        caption=(
+            "Of two flows with one congestion control and one round trip, the second of which "
+            "starts a minute after the first; means over a second, first seed."
+        ),
+        chart=_panels(frame, "cwnd_packets", "congestion window / packets", _columns(frame)),
+    )
+
+
+def rates_over_time(results: Results) -> Figure:
+    """Draw what two flows get over time, a panel for each congestion control."""
+    length = float(RATE_WINDOWS)
+    frame = (
+        with_places(results.intervals)
+        .with_columns((pl.col("start_s") // length * length).alias("time_s"))
+        .group_by([CONTROL, "group", "time_s"], maintain_order=True)
+        .agg((pl.col("goodput_bits_per_second").mean() * 1e-6).round(2).alias("rate"))
+        .with_columns(pl.col(CONTROL).alias("panel"))
+    )
+    return Figure(
+        name="early-drop",
+        title="Two flows at 500 Mbit/s, 100 ms and a queue of 500 packets",
+        caption=(
+            "The second one loses its hundredth packet, in slow start. Goodput in "
+            f"windows of {length:g} s, mean over seeds."
+        ),
+        chart=_panels(frame, "rate", "goodput / Mbit/s", 3),
+    )
+
+
+def _order(samples: pl.DataFrame) -> list[str]:
+    names: list[str] = samples[CONTROL].unique(maintain_order=True).to_list()
+    return names
+
+
+def _columns(frame: pl.DataFrame) -> int:
+    return int(frame[RTT].n_unique())
+
+
+def _panels(frame: pl.DataFrame, measure: str, title: str, columns: int) -> alt.TopLevelMixin:
+    values = frame["panel"].unique(maintain_order=True).to_list()
+    chart = (
+        alt.Chart(inline(frame.select("panel", "group", "time_s", measure)))
+        .mark_line(strokeWidth=1.2)
+        .encode(
+            x=alt.X("time_s:Q", title="time / s"),
+            y=alt.Y(f"{measure}:Q", title=title),
+            color=alt.Color("group:N", scale=COLOURS, legend=alt.Legend(title=None)),
+        )
+        .properties(width=220, height=90)
+        .facet(facet=alt.Facet("panel:N", sort=values, title=None), columns=columns)
+        .resolve_scale(y="independent")
+    )
+    return themed(chart)
+
 
 SEEDS = "Points: mean over seeds; bars: 95 % interval of it."
 

@@ -15,14 +15,7 @@ import fairwind
 
 from .baseline import FAIRNESS, Fault, Worse
 from .claims import comparisons
-from .shares import (
-    BANDWIDTH,
-    CONTROL,
-    LIMIT,
-    PLACE,
-    controls,
-    shares,
-)
+from .measures import BANDWIDTH, CONTROL, LIMIT, PLACE, controls, shares
 
 
 def main(folder: str) -> None:

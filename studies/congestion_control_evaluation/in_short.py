@@ -18,15 +18,15 @@ import polars as pl
 import fairwind
 from fairwind.results import Results
 
-from .harms import harms
-from .joining import joining
-from .shares import (
+from .measures import (
     BANDWIDTH,
     CONTROL,
     LIMIT,
     RTT,
     STARVED_RATIO,
     controls,
+    harms,
+    joining,
     part_of,
     shares,
 )

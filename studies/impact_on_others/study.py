@@ -9,10 +9,315 @@ Map: `claims` the hypotheses and their verdicts, `figures` the four figures, `st
 retransmission ends a wait; the scenario files lie beside them.
 """
 
-from fairwind.studies import Study
+from __future__ import annotations
 
-from .claims import claims
-from .figures import figures
+import polars as pl
+
+from fairwind.plots import Figure, box_numbers, boxes_by_setting, latency_distribution
+from fairwind.quantities import parse_seconds
+from fairwind.results import Claim, Results, Verdict
+from fairwind.results.tidy import group_windows, latency_buckets
+from fairwind.studies import Study
+from fairwind.studies.comparisons import (
+    IS_INCREASED,
+    IS_REDUCED,
+    MARGIN_RATIO,
+    Contrast,
+    contrasted,
+    harmless,
+    in_words,
+)
+from fairwind.studies.panels import how_each_changes, listed, sentence
+from fairwind.studies.workloads import group_of, mean_of
+
+MINIMUM_VARIANCE_S = 0.2
+"""Linux adds at least this much to the smoothed round trip for its time-out."""
+
+
+def expected_steps(round_trip_s: float, interval_s: float) -> pl.DataFrame:
+    """Give the ACK latency of a segment that is lost, by what repairs it.
+
+    A duplicate acknowledgment comes one round trip after each later write, and the repair takes
+    one more. The time-out runs from the acknowledgment of the segment before, which comes one
+    interval earlier. What was written behind a lost segment waits for it, each an interval less.
+
+    Parameters
+    ----------
+    round_trip_s : float
+        With the queue that is usually met, seconds.
+    interval_s : float
+        From one write to the next, seconds.
+
+    Returns
+    -------
+    DataFrame
+        ``label``, ``latency_ms``.
+    """
+    timeout_s = round_trip_s + MINIMUM_VARIANCE_S
+    before_s = round_trip_s - interval_s
+    repaired_s = 3 * interval_s + 2 * round_trip_s
+    steps_s = {
+        "not lost": round_trip_s,
+        "three behind": repaired_s - 3 * interval_s,
+        "two behind": repaired_s - 2 * interval_s,
+        "one behind a lost one": repaired_s - interval_s,
+        "third duplicate ACK, or time-out": repaired_s,
+        "": before_s + timeout_s + round_trip_s,
+        "second time-out, linear": before_s + 2 * timeout_s + round_trip_s,
+        "second time-out, doubled": before_s + 3 * timeout_s + round_trip_s,
+    }
+    return pl.DataFrame(
+        {"label": list(steps_s), "latency_ms": [1000 * step for step in steps_s.values()]}
+    )
+
+
+AXIS = "modified"
+"""Column of the axis that tells whose retransmissions are modified: none, half, all."""
+
+LATENCIES = {
+    "delivery_latency_mean_s": "mean",
+    "delivery_latency_p50_s": "median",
+    "delivery_latency_p99_s": "99th percentile",
+    "ack_latency_p99_s": "99th percentile of the ACK latency",
+}
+"""What the application perceives: from its write to the read in order at the other side."""
+
+SERVICE = {"goodput_bits_per_second": "goodput", "packet_loss_ratio": "packet loss"}
+LESS_IS_WORSE = ("goodput_bits_per_second",)
+
+
+MECHANISMS = {
+    "redundant_bundling": "redundant data bundling",
+    "tail_loss_probe": "RACK and the tail loss probe",
+}
+"""What forms change that change something else than the source."""
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge the three hypotheses."""
+    return [
+        latency_improved(results),
+        unhurt(results, "greedy", "greedy streams", ("half", "all"), SERVICE, "H2"),
+        unhurt(results, "thin", "unmodified thin streams", ("half",), SERVICE | LATENCIES, "H3"),
+        still_disadvantaged(results),
+    ]
+
+
+def changed_by(results: Results) -> str:
+    """Name what the modified streams do otherwise than all others."""
+    cells = results.manifest.plan.cells
+    plain, changed = (group_of(cells[place].experiment, "modified")["tcp"] for place in (0, -1))
+    differing = (key for key in MECHANISMS if plain.get(key) != changed.get(key))
+    return MECHANISMS.get(next(differing, ""), "the modifications")
+
+
+def latency_improved(results: Results) -> Claim:
+    """Judge H1: the modifications improve the latency that applications perceive."""
+    contrasts = [_against_none("modified", amount) for amount in ("half", "all")]
+    details = contrasted(results, contrasts, list(LATENCIES))
+    less, more = details.filter(IS_REDUCED).height, details.filter(IS_INCREASED).height
+    if less and not more:
+        verdict = Verdict.BORNE_OUT
+    elif less:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if more else Verdict.UNDECIDED
+    return Claim(
+        statement=(
+            "H1. The latency that applications perceive under congestion loss is improved by "
+            f"{changed_by(results)}."
+        ),
+        rule=(
+            "The modified streams against the same streams without modifications, when half and "
+            "when all are modified; paired by seed, Holm-corrected. Borne out: some measure of "
+            "latency falls significantly and none rises; in part: some rise; not: none falls and "
+            "some rise; otherwise undecided."
+        ),
+        verdict=verdict,
+        evidence=in_words(details, LATENCIES),
+        details=details,
+        in_short=how_each_changes(details, LATENCIES, IS_REDUCED, IS_INCREASED),
+    )
+
+
+def unhurt(
+    results: Results,
+    group: str,
+    name: str,
+    amounts: tuple[str, ...],
+    measures: dict[str, str],
+    label: str,
+) -> Claim:
+    """Judge H2 or H3: a group is served no worse when other streams are modified."""
+    contrasts = [_against_none(group, amount) for amount in amounts]
+    details = contrasted(results, contrasts, list(measures)).with_columns(
+        pl.col("measure").is_in(LESS_IS_WORSE).alias("less_is_worse")
+    )
+    worse = (pl.col("less_is_worse") & IS_REDUCED) | (~pl.col("less_is_worse") & IS_INCREASED)
+    return Claim(
+        statement=f"{label}. {name[0].upper()}{name[1:]} are not hurt by {changed_by(results)}.",
+        rule=(
+            f"{', '.join(measures.values())} of the {name} against the run in which nobody is "
+            f"modified; paired by seed, Holm-corrected. Borne out: every 95 % interval excludes "
+            f"harm beyond {MARGIN_RATIO:.0%} of the value; not: significant harm beyond it; "
+            "otherwise undecided."
+        ),
+        verdict=harmless(details, worse),
+        evidence=in_words(details, measures),
+        details=details,
+    )
+
+
+def still_disadvantaged(results: Results) -> Claim:
+    """Judge the thesis' outcome: modified thin streams lose more packets than greedy ones."""
+    contrasts = [
+        Contrast(
+            f"{group} ({amount} modified)",
+            {AXIS: amount, "group": "greedy"},
+            {AXIS: amount, "group": group},
+        )
+        for amount, group in (("none", "thin"), ("half", "modified"), ("all", "modified"))
+    ]
+    details = contrasted(results, contrasts, ["packet_loss_ratio"])
+    more, rows = details.filter(IS_INCREASED).height, details.height
+    if more == rows:
+        verdict = Verdict.BORNE_OUT
+    elif details.filter(IS_REDUCED).height == rows:
+        verdict = Verdict.NOT_BORNE_OUT
+    else:
+        verdict = Verdict.BORNE_OUT_IN_PART if more else Verdict.UNDECIDED
+    told = "; ".join(
+        f"{row['contrast']}: {row['mean_variant']:.2%} of packets lost, greedy "
+        f"{row['mean_reference']:.2%}"
+        for row in details.iter_rows(named=True)
+    )
+    return Claim(
+        statement=(
+            "Thin streams, modified or not, are at a disadvantage when they share a resource "
+            "with greedy ones: they lose a larger part of their packets."
+        ),
+        rule=(
+            "Relative packet loss of the thin group against the greedy one of the same run, "
+            "paired by seed, Holm-corrected. Borne out: larger everywhere, significantly; not: "
+            "smaller everywhere; in part: larger somewhere."
+        ),
+        verdict=verdict,
+        evidence=f"{told}.",
+        details=details,
+        in_short=_who_loses_more(details),
+    )
+
+
+def _who_loses_more(details: pl.DataFrame) -> str:
+    cases = {
+        "a larger part is lost of": IS_INCREASED,
+        "a smaller one of": IS_REDUCED,
+        "neither is significant of": ~IS_INCREASED & ~IS_REDUCED,
+    }
+    parts = [(opening, details.filter(when)["contrast"]) for opening, when in cases.items()]
+    return sentence(
+        [f"{opening} {listed(names.to_list())}" for opening, names in parts if names.len()]
+    )
+
+
+def _against_none(group: str, amount: str) -> Contrast:
+    reference, changed = ({AXIS: value, "group": group} for value in ("none", amount))
+    return Contrast(f"{amount} modified", reference, changed)
+
+
+SLOWEST_FROM = 0.84
+"""Where the annotated figure begins: only what was lost, or waited for that, is above."""
+
+STEPS_TOLD = (
+    "Upright lines: when the repair of a lost segment is expected to be acknowledged, by the "
+    "median round trip, the mean interval of writes, and a time-out of the round trip plus 200 ms. "
+    "The first duplicate ACK would repair at the line of two behind."
+)
+
+
+def figures(results: Results) -> list[Figure]:
+    """Draw figures 5.3 to 5.6."""
+    half = latency_buckets(results, "ack").filter(
+        (pl.col(AXIS) == "half") & pl.col("group").is_in(["thin", "modified"])
+    )
+    return [_throughput(results), _loss(results), _latency(half), _annotated(results, half)]
+
+
+def _throughput(results: Results) -> Figure:
+    return Figure(
+        name="throughput-by-group",
+        title="Throughput of greedy, thin and modified thin streams (figure 5.3)",
+        caption=(
+            "Aggregate throughput on the wire in windows of 30 s, all windows of all seeds, when "
+            "none, half or all of the thin streams are modified; the box holds the middle half, "
+            "whiskers reach the extremes."
+        ),
+        chart=_boxes(results, pl.col("throughput_bits_per_second") / 1000, "throughput / kbit/s"),
+    )
+
+
+def _loss(results: Results) -> Figure:
+    return Figure(
+        name="packet-loss-by-group",
+        title="Relative packet loss of greedy, thin and modified thin streams (figure 5.4)",
+        caption=(
+            "Packets dropped over packets sent in windows of 30 s, all windows of all seeds; boxes "
+            "as above."
+        ),
+        chart=_boxes(
+            results, 100 * pl.col("packets_lost") / pl.col("packets_sent"), "packet loss / %"
+        ),
+    )
+
+
+def _boxes(results: Results, value: pl.Expr, title: str) -> object:
+    return boxes_by_setting(
+        box_numbers(group_windows(results), value, [AXIS, "group"]),
+        setting=AXIS,
+        order=list(results.manifest.plan.axis(AXIS).labels),
+        measure_title=title,
+        setting_title="thin streams that are modified",
+    )
+
+
+def _latency(half: pl.DataFrame) -> Figure:
+    return Figure(
+        name="ack-latency-of-thin",
+        title="ACK latency of thin streams, modified and not (figure 5.5)",
+        caption=(
+            "Time from the first transmission of a segment to its cumulative acknowledgement at "
+            "the sender; half of the thin streams are modified; all segments of all seeds."
+        ),
+        chart=latency_distribution(half),
+    )
+
+
+def _annotated(results: Results, half: pl.DataFrame) -> Figure:
+    interval_s = _interval_s(results)
+    if interval_s is None:
+        steps, told = None, "When repairs are due is not known of this workload."
+    else:
+        steps, told = expected_steps(_usual_round_trip_s(half), interval_s), STEPS_TOLD
+    return Figure(
+        name="ack-latency-annotated",
+        title="What ends the wait: the steps of the ACK latency (figure 5.6)",
+        caption=f"As before, the slowest {1 - SLOWEST_FROM:.0%}. {told}",
+        chart=latency_distribution(half, marks=steps, lowest_share=SLOWEST_FROM),
+    )
+
+
+def _usual_round_trip_s(half: pl.DataFrame) -> float:
+    """Give the median of the ACK latency."""
+    slots = half.group_by("upper_s").agg(pl.col("count").sum()).sort("upper_s")
+    reached = slots.filter(pl.col("count").cum_sum() * 2 >= pl.col("count").sum())
+    return float(reached["upper_s"][0])
+
+
+def _interval_s(results: Results) -> float | None:
+    """Give the mean time between two writes of a thin stream; None if it is not known."""
+    workload = group_of(results.manifest.plan.cells[0].experiment, "thin")["workload"]
+    return mean_of(workload.get("interval", {}), parse_seconds)
+
 
 STUDY = Study(
     name="impact-on-others",

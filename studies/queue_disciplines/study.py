@@ -7,10 +7,218 @@ Map: `claims` the verdicts, `figures` loss and latency by discipline; the scenar
 them.
 """
 
-from fairwind.studies import Study
+from __future__ import annotations
 
-from .claims import claims
-from .figures import figures
+import polars as pl
+
+from fairwind.plots import BOX, Figure, box_numbers, boxes_by_setting
+from fairwind.results import Claim, Results, Verdict
+from fairwind.studies import Study
+from fairwind.studies.comparisons import (
+    IS_INCREASED,
+    IS_REDUCED,
+    MARGIN_RATIO,
+    Contrast,
+    contrasted,
+    harmless,
+    in_words,
+)
+from fairwind.studies.panels import how_each_changes, signed
+
+AXIS = "discipline"
+REFERENCE = "pfifo"
+"""The discipline that the others are compared with."""
+
+FAIR = ("sfq", "fq_codel", "fq_pie", "cake")
+"""Disciplines that keep flows apart."""
+
+LATENCIES = {
+    "delivery_latency_p50_s": "median",
+    "delivery_latency_p99_s": "99th percentile",
+}
+
+
+def disciplines(results: Results) -> list[str]:
+    """Give the disciplines in the order of the scenario."""
+    return list(results.manifest.plan.axis(AXIS).labels)
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge what is known of the mechanisms, and what has come since."""
+    return [
+        small_packets_find_room(results),
+        packets_count_alike(results),
+        latency_falls(results),
+        greedy_keep_goodput(results),
+    ]
+
+
+def small_packets_find_room(results: Results) -> Claim:
+    """Judge: a limit in bytes spares small packets."""
+    details = contrasted(results, [_against_reference("thin", "bfifo")], ["wire_byte_loss_ratio"])
+    row = details.row(0, named=True)
+    if details.filter(IS_REDUCED).height:
+        verdict = Verdict.BORNE_OUT
+    else:
+        verdict = (
+            Verdict.NOT_BORNE_OUT if details.filter(IS_INCREASED).height else Verdict.UNDECIDED
+        )
+    return Claim(
+        statement=(
+            "Thin streams lose a smaller part of their bytes in a queue that is limited in bytes "
+            "than in one that is limited in packets: small packets find the room that is left."
+        ),
+        rule=(
+            "Relative byte loss of the thin streams, bfifo against pfifo, paired by seed. Borne "
+            "out: significantly smaller; not: significantly larger."
+        ),
+        verdict=verdict,
+        evidence=(
+            f"bfifo {row['mean_variant']:.2%}, pfifo {row['mean_reference']:.2%}: {signed(row)}."
+        ),
+        details=details,
+    )
+
+
+def packets_count_alike(results: Results) -> Claim:
+    """Judge: a limit in packets treats small packets no better than large ones."""
+    sides = [{AXIS: REFERENCE, "group": group} for group in ("greedy", "thin")]
+    details = contrasted(results, [Contrast(REFERENCE, *sides)], ["wire_byte_loss_ratio"])
+    row = details.row(0, named=True)
+    if details.filter(IS_REDUCED).height:
+        verdict = Verdict.NOT_BORNE_OUT
+    else:
+        verdict = Verdict.BORNE_OUT if details.filter(IS_INCREASED).height else Verdict.UNDECIDED
+    return Claim(
+        statement=(
+            "In a queue that is limited in packets thin streams lose at least as large a part of "
+            "their bytes as greedy ones, although they send few."
+        ),
+        rule=(
+            "Relative byte loss in pfifo, thin against greedy streams of the same run, paired by "
+            "seed. Borne out: significantly larger; not: significantly smaller."
+        ),
+        verdict=verdict,
+        evidence=(
+            f"thin {row['mean_variant']:.2%}, greedy {row['mean_reference']:.2%}: {signed(row)}."
+        ),
+        details=details,
+    )
+
+
+def latency_falls(results: Results) -> Claim:
+    """Judge: disciplines that keep flows apart reduce the latency of thin streams."""
+    details = contrasted(
+        results,
+        [_against_reference("thin", name) for name in _others(results)],
+        list(LATENCIES),
+    )
+    fair = details.filter(pl.col("contrast").is_in(FAIR))
+    less = fair.filter(IS_REDUCED).height
+    if less == fair.height:
+        verdict = Verdict.BORNE_OUT
+    else:
+        verdict = Verdict.BORNE_OUT_IN_PART if less else Verdict.NOT_BORNE_OUT
+    return Claim(
+        statement=(
+            "Beyond the source: disciplines that keep flows apart (sfq, fq_codel, fq_pie, cake) "
+            "reduce the latency that thin streams' applications perceive."
+        ),
+        rule=(
+            "Median and 99th percentile of the delivery latency against pfifo, paired by seed, "
+            "Holm-corrected over all disciplines. Borne out: both fall significantly with each; "
+            "in part: some fall; not: none."
+        ),
+        verdict=verdict,
+        evidence=in_words(details, LATENCIES),
+        details=details,
+        in_short=how_each_changes(fair, LATENCIES, IS_REDUCED, IS_INCREASED),
+    )
+
+
+def greedy_keep_goodput(results: Results) -> Claim:
+    """Judge: no discipline costs the greedy streams goodput."""
+    measures = {"goodput_bits_per_second": "goodput"}
+    details = contrasted(
+        results,
+        [_against_reference("greedy", name) for name in _others(results)],
+        list(measures),
+    ).with_columns(pl.lit(value=True).alias("less_is_worse"))
+    return Claim(
+        statement="Beyond the source: none of the disciplines takes goodput from greedy streams.",
+        rule=(
+            "Goodput of the greedy streams against pfifo, paired by seed, Holm-corrected. Borne "
+            f"out: every 95 % interval excludes a loss beyond {MARGIN_RATIO:.0%}; not: a "
+            "significant loss beyond it; otherwise undecided."
+        ),
+        verdict=harmless(details, IS_REDUCED),
+        evidence=in_words(details, measures),
+        details=details,
+    )
+
+
+def _others(results: Results) -> list[str]:
+    return [name for name in disciplines(results) if name != REFERENCE]
+
+
+def _against_reference(group: str, discipline: str) -> Contrast:
+    reference, changed = ({AXIS: name, "group": group} for name in (REFERENCE, discipline))
+    return Contrast(discipline, reference, changed)
+
+
+PERCENTILES = dict(zip(BOX, ("p1_s", "p25_s", "p50_s", "p75_s", "p99_s"), strict=True))
+"""What stands for the numbers of a box where latency is drawn."""
+
+
+def figures(results: Results) -> list[Figure]:
+    """Draw figures 5.1 and 5.2, and the latency that applications perceive."""
+    return [
+        _byte_loss(results),
+        _latency(results, "ack", "ACK latency", ["greedy", "thin"], "figure 5.2"),
+        _latency(results, "delivery", "delivery latency", ["thin"], "beyond the source"),
+    ]
+
+
+def _byte_loss(results: Results) -> Figure:
+    value = 100 * pl.col("wire_byte_loss_ratio")
+    return Figure(
+        name="byte-loss-by-discipline",
+        title="Relative byte loss of greedy and thin streams, by queue discipline (figure 5.1)",
+        caption=(
+            "Bytes on the wire that were dropped over those that were sent, one value per seed; "
+            "the box holds the middle half, whiskers reach the extremes."
+        ),
+        chart=boxes_by_setting(
+            box_numbers(results.groups, value, [AXIS, "group"]),
+            setting=AXIS,
+            order=disciplines(results),
+            measure_title="byte loss / %",
+        ),
+    )
+
+
+def _latency(results: Results, kind: str, name: str, groups: list[str], where: str) -> Figure:
+    chosen = results.latencies.filter(
+        (pl.col("scope") == "group") & (pl.col("kind") == kind) & pl.col("group").is_in(groups)
+    )
+    boxes = chosen.group_by([AXIS, "group"], maintain_order=True).agg(
+        (1000 * pl.col(column)).mean().alias(number) for number, column in PERCENTILES.items()
+    )
+    return Figure(
+        name=f"{kind}-latency-by-discipline",
+        title=f"{name[0].upper()}{name[1:]} by queue discipline ({where})",
+        caption=(
+            "Percentiles of all samples of a group, mean over seeds: the box holds the middle "
+            "half, whiskers reach from the 1st to the 99th percentile."
+        ),
+        chart=boxes_by_setting(
+            boxes,
+            setting=AXIS,
+            order=disciplines(results),
+            measure_title=f"{name} / ms",
+        ),
+    )
+
 
 STUDY = Study(
     name="queue-disciplines",

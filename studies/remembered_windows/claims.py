@@ -1,4 +1,4 @@
-"""What the source says of remembered windows, judged by our results, and what it does not show."""
+"""Verdicts on the claims of the source."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.transfers import ANSWERS
 
-from .crowd_claims import crowd_claims
-from .greedy_claims import greedy_claims
-from .later_claims import later_claims
-from .price_claims import map_claims, price_claims
-from .speedups import by_delay, closed_form
-from .transfers import (
+from .measures import (
     DELAY,
     MEMORY,
     NEW,
     NEW_TO_THE_END,
     OLD,
     VOLUME,
+    by_delay,
+    closed_form,
     in_words,
     later_times,
     old_by_new,
 )
-from .verdicts import undecided
+from .price_claims import (
+    crowd_claims,
+    greedy_claims,
+    later_claims,
+    map_claims,
+    price_claims,
+    undecided,
+)
 
 NEARNESS_RATIO = 0.02
 """So near simulated speed-ups are to be to the closed form's."""

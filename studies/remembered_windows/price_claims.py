@@ -1,36 +1,137 @@
-"""Verdicts on what the source does not show: the price of a remembered window, and when it pays."""
+"""Verdicts beyond the source: the price of remembered windows, and when they pay."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
 
-from .price import (
+from .measures import (
+    AFTER,
+    COUNT,
+    GREEDY_AXES,
+    INITIAL,
+    LIMIT,
+    MEMORY,
+    PRESENCE,
+    RTT,
+    VOLUME,
     WORSE_AXES,
     against,
+    at_once,
+    last_transfers,
     map_of_speed_ups,
     second_transfers,
 )
-from .transfers import (
-    AFTER,
-    LIMIT,
-    MEMORY,
-    RTT,
-    VOLUME,
-)
-from .verdicts import (
-    CAREFUL,
-    CLASSIC,
-    SAFE,
-    Question,
-    judged,
-    numbers,
-    undecided,
-)
+
+NOT_RUN = "This part of the study was not run."
+
+CLASSIC, SAFE, CAREFUL, SHARED = "classic", "classic, safe", "careful resume", "rfc9040"
+
+FORGETTING, FADING = "classic, forgetting", "classic, fading"
+"""By half at every transfer's end, and by a tenth in every second of one, too."""
+
+FORMS = {
+    "more_lost": ("{} packets lost", "+.0f"),
+    "thin_harm": ("harm to thin streams {}", "+.0%"),
+    "thin_more_lost": ("{} of theirs lost", "+.1f"),
+    "longer_wait_s": ("{} s of waiting", "+.3f"),
+    "greedy_first_harm": ("harm to the greedy flow in the first second {}", "+.0%"),
+    "greedy_harm": ("in the whole {}", "+.0%"),
+    "greedy_more_lost": ("{} of its packets lost in the first second", "+.0f"),
+    "speed_up": ("speed-up {}", ".2f"),
+}
+"""How each measure of a comparison is told, and its numbers."""
+
+
+def undecided(statement: str, rule: str) -> Claim:
+    """Give the claim of a part that was not run."""
+    return Claim(statement, rule, Verdict.UNDECIDED, NOT_RUN, pl.DataFrame())
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is judged by cells, each of which bears it out or does not.
+
+    Attributes
+    ----------
+    statement, rule : str
+        As of a `Claim`.
+    by : tuple of str
+        Columns that tell cells apart.
+    measures : tuple of str
+        What is told of a cell, of `FORMS`.
+    otherwise : str
+        What is said of the cells that do not bear it out.
+    """
+
+    statement: str
+    rule: str
+    by: tuple[str, ...]
+    measures: tuple[str, ...]
+    otherwise: str
+
+    def undecided(self) -> Claim:
+        """Give the claim where the part was not run."""
+        return undecided(self.statement, self.rule)
+
+    def answered(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Claim:
+        """Judge by cells: borne out where it holds in all, in part where in some."""
+        return Claim(
+            statement=self.statement,
+            rule=self.rule,
+            verdict=judged(holds),
+            evidence=f"{numbers(details, _apart(details, self.by), self.measures)}.",
+            details=details,
+            in_short=f"So of {where(cells, holds, self.by)}{self.otherwise}.",
+        )
+
+
+def _apart(details: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """Name the memory, too, where there are several."""
+    is_several = MEMORY not in by and details[MEMORY].n_unique() > 1
+    return [MEMORY, *by] if is_several else list(by)
+
+
+def judged(holds: pl.Series) -> Verdict:
+    """Judge what holds in all cells, in some, or in none."""
+    if holds.all():
+        return Verdict.BORNE_OUT
+    return Verdict.BORNE_OUT_IN_PART if holds.any() else Verdict.NOT_BORNE_OUT
+
+
+def numbers(details: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -> str:
+    """Tell measures of every row, with their intervals."""
+    return "; ".join(
+        f"{', '.join(str(row[name]) for name in by)}: "
+        + ", ".join(_told(row, measure) for measure in measures)
+        for row in details.iter_rows(named=True)
+    )
+
+
+def _told(row: dict[str, float], measure: str) -> str:
+    words, form = FORMS[measure]
+    low, high = (_written(row[f"{measure}_{end}"], form.lstrip("+")) for end in ("low", "high"))
+    return f"{words.format(_written(row[measure], form))} [{low}, {high}]"
+
+
+def _written(value: float, form: str) -> str:
+    """Write a number; what rounds to nothing has no sign."""
+    written = f"{value:{form}}"
+    return written.lstrip("+-") if not written.strip("+-0.%") else written
+
+
+def where(details: pl.DataFrame, holds: pl.Series, by: Sequence[str]) -> str:
+    """Name the rows of which something holds."""
+    chosen = details.filter(holds)
+    return "; ".join(
+        ", ".join(str(value) for value in row) for row in chosen.select(by).iter_rows()
+    )
+
 
 SAME = "20 Mbit/s"
 UNCHANGED = "the same"
@@ -246,3 +347,213 @@ def costs_where_slowed(found: pl.DataFrame | None) -> Claim:
 def _on_the_map(row: dict[str, Any]) -> str:
     speed_up = f"{row['speed_up']:.2f} [{row['speed_up_low']:.2f}, {row['speed_up_high']:.2f}]"
     return f"{speed_up}, at {row[RTT] * 1e3:g} ms and {row[VOLUME] / 1e3:g} kB"
+
+
+MEASURES = ("speed_up", "more_lost", "longer_wait_s")
+"""What is told of a cell."""
+
+TRANSFERS = (
+    "Sixth transfers of 3 MB, of which the first met 20 Mbit/s and the others 5 or 2, by the "
+    "report's cache with a forgetfulness of 50 % at the end of each, and of 10 % at a sample every "
+    "second as well, "
+)
+
+
+def later_claims(later: Results | None) -> list[Claim]:
+    """Judge forgetting against the report's rule, whose windows cannot fall, and against none."""
+    done = None if later is None else last_transfers(later, WORSE_AXES)
+    return [
+        forgetting_loses_less(None if done is None else against(done, WORSE_AXES, CLASSIC)),
+        forgetting_loses_no_more(None if done is None else against(done, WORSE_AXES, INITIAL)),
+    ]
+
+
+FINDS_THE_PATH = Question(
+    statement="Where the path has worsened, a memory that forgets comes to lose fewer packets than "
+    "the report's, whose windows cannot fall.",
+    rule=f"{TRANSFERS}against the report's rule (0 %), seed by seed. Holds where fewer packets are "
+    "lost, with the whole 95 % interval. Borne out: by both in all cells; in part: in some; "
+    "otherwise not.",
+    by=(MEMORY, AFTER, LIMIT),
+    measures=MEASURES,
+    otherwise="; elsewhere it is not sure",
+)
+
+LOSES_NO_MORE = Question(
+    statement="After five transfers over the worsened path a memory that forgets loses no more "
+    "packets than none.",
+    rule=f"{TRANSFERS}against an initial window of ten, seed by seed. Holds where the 95 % "
+    "interval of how many more are lost is not wholly above 0. Borne out: by both in all cells; in "
+    "part: in some; otherwise not. Told as well: speed-up, and how much longer packets wait in the "
+    "first second after the call.",
+    by=(MEMORY, AFTER, LIMIT),
+    measures=MEASURES,
+    otherwise="; elsewhere more are lost",
+)
+
+
+def forgetting_loses_less(by_classic: pl.DataFrame | None) -> Claim:
+    """Judge whether forgetting helps at all."""
+    if by_classic is None:
+        return FINDS_THE_PATH.undecided()
+    cells = _forgetful(by_classic)
+    return FINDS_THE_PATH.answered(cells, cells["more_lost_high"] < 0, cells)
+
+
+def forgetting_loses_no_more(priced: pl.DataFrame | None) -> Claim:
+    """Judge whether it helps so far that no losses are left to be told from those of none."""
+    if priced is None:
+        return LOSES_NO_MORE.undecided()
+    cells = _forgetful(priced)
+    others = priced.filter(pl.col(MEMORY) != INITIAL)
+    return LOSES_NO_MORE.answered(cells, cells["more_lost_low"] <= 0, others)
+
+
+def _forgetful(compared: pl.DataFrame) -> pl.DataFrame:
+    return compared.filter(pl.col(MEMORY).is_in([FORGETTING, FADING]))
+
+
+SINCE, BEFORE = "has come since", "was there before"
+"""When the greedy flow came: after the first transfer, or before it."""
+
+
+def greedy_claims(greedy: Results | None) -> list[Claim]:
+    """Judge what it takes from one that has come since, and from one that was there before."""
+    beside = None if greedy is None else against(
+        second_transfers(greedy, GREEDY_AXES, "greedy"), GREEDY_AXES
+    )  # fmt: skip
+    return [harms_greedy_flows(beside), harms_those_before(beside)]
+
+
+TAKES_FROM_GREEDY = Question(
+    statement="A greedy flow that has come since loses goodput to a remembered window in the first "
+    "second.",
+    rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
+    "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it is "
+    "above 0 with its whole 95 % interval in the second after the call. Borne out: in all cells; "
+    "in part: in some; otherwise not. Told as well: that from before the call to the end of the "
+    "run.",
+    by=(AFTER, LIMIT),
+    measures=("speed_up", "greedy_first_harm", "greedy_harm", "greedy_more_lost"),
+    otherwise="; elsewhere it is not sure",
+)
+
+TAKES_FROM_ONE_BEFORE = replace(
+    TAKES_FROM_GREEDY,
+    statement="A greedy flow that was there before the first transfer loses goodput in the first "
+    "second, too, though what is remembered is a share of the path.",
+    rule=f"The first transfer was beside the flow, too. {TAKES_FROM_GREEDY.rule}",
+)
+
+
+def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
+    """Judge what a remembered window takes from a greedy flow that has come since."""
+    return _judged(TAKES_FROM_GREEDY, priced, SINCE)
+
+
+def harms_those_before(priced: pl.DataFrame | None) -> Claim:
+    """Judge what a window that was found beside a greedy flow takes from it."""
+    return _judged(TAKES_FROM_ONE_BEFORE, priced, BEFORE)
+
+
+def _judged(question: Question, priced: pl.DataFrame | None, presence: str) -> Claim:
+    if priced is None:
+        return question.undecided()
+    beside = priced.filter((pl.col(PRESENCE) == presence) & (pl.col(MEMORY) != INITIAL))
+    cells = beside.filter(pl.col(MEMORY) == CLASSIC)
+    return question.answered(cells, cells["greedy_first_harm_low"] > 0, beside)
+
+
+WHOSE = "whose"
+ONE_HOST, MANY_HOSTS = "one host's", "twenty hosts'"
+
+CROWDED = ("speed_up", "more_lost", "thin_harm", "longer_wait_s")
+"""What is told of a crowd."""
+
+IN_WORDS = {ONE_HOST: "one host", MANY_HOSTS: "as many hosts"}
+
+RULE = (
+    "Of 20 connections at once {whence}, by the report's cache, against initial windows of ten. "
+    "Borne out: more packets are lost and thin streams' 99th percentile is greater, each with its "
+    "whole 95 % interval, and the slowest transfer's speed-up is not above 1 with its whole "
+    "interval; in part: more are lost; otherwise not."
+)
+
+
+def crowd_claims(crowd: Results | None, hosts: Results | None) -> list[Claim]:
+    """Judge many at once: behind one address, with addresses of their own, and with care."""
+    crowded = None if crowd is None else against(at_once(crowd), [COUNT])
+    own = None if hosts is None else against(at_once(hosts, ()), ())
+    return [
+        crowds_lose(crowded, ONE_HOST),
+        crowds_lose(own, MANY_HOSTS),
+        careful_crowds_lose_less(largest_crowds(crowd, hosts, CLASSIC)),
+    ]
+
+
+def largest_crowds(
+    crowd: Results | None, hosts: Results | None, reference: str = INITIAL
+) -> pl.DataFrame | None:
+    """Compare memories in the largest crowd of one host, and in that of many; None without both."""
+    if crowd is None or hosts is None:
+        return None
+    of_one = at_once(crowd)
+    most = of_one.filter(pl.col(COUNT) == pl.col(COUNT).max()).drop(COUNT)
+    both = {ONE_HOST: most, MANY_HOSTS: at_once(hosts, ())}
+    return against(_told_apart(both), [WHOSE], reference)
+
+
+def _told_apart(crowds: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(
+        [done.with_columns(pl.lit(whose).alias(WHOSE)) for whose, done in crowds.items()]
+    )
+
+
+def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
+    """Judge many connections that begin at once from windows that one alone had."""
+    statement = (
+        f"Where many connections of {IN_WORDS[whose]} begin at once from the window that one alone "
+        "had, they lose packets and delay others, and the last of them ends no sooner."
+    )
+    rule = RULE.format(whence={ONE_HOST: "behind one address", MANY_HOSTS: "of 20 hosts"}[whose])
+    if crowded is None:
+        return undecided(statement, rule)
+    by = [COUNT] if COUNT in crowded.columns else []
+    cells = crowded.filter(pl.col(MEMORY) != INITIAL)
+    classic = cells.filter(pl.col(MEMORY) == CLASSIC)
+    most = classic.filter(pl.col(COUNT) == pl.col(COUNT).max()) if by else classic
+    loses = bool((most["more_lost_low"] > 0).all())
+    harms = bool((most["thin_harm_low"] > 0).all())
+    is_no_sooner = bool((most["speed_up_low"] <= 1).all())
+    part = Verdict.BORNE_OUT_IN_PART if loses else Verdict.NOT_BORNE_OUT
+    others = "others are delayed" if harms else "that others are delayed is not sure"
+    last = "the last ends no sooner" if is_no_sooner else "the last ends sooner all the same"
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=Verdict.BORNE_OUT if loses and harms and is_no_sooner else part,
+        evidence=f"{numbers(cells, [*by, MEMORY], CROWDED)}.",
+        details=cells,
+        in_short=f"More are lost; {others}, and {last}.",
+    )
+
+
+SPARE_CROWDS = Question(
+    statement="Of many at once, from the report's cache in its safe mode, by RFC 9040's sharing "
+    "and by Careful Resume fewer packets are lost than from the report's, whether they are one "
+    "host's or as many hosts'.",
+    rule="Of 20 connections at once, against the report's cache, seed by seed. Holds where fewer "
+    "packets are lost, with the whole 95 % interval. Borne out: of all memories in both crowds; "
+    "in part: of some; otherwise not.",
+    by=(MEMORY, WHOSE),
+    measures=CROWDED,
+    otherwise=", but not of the others",
+)
+
+
+def careful_crowds_lose_less(compared: pl.DataFrame | None) -> Claim:
+    """Judge whether safe mode, sharing and Careful Resume spare crowds the price."""
+    if compared is None:
+        return SPARE_CROWDS.undecided()
+    cells = compared.filter(pl.col(MEMORY).is_in([SAFE, SHARED, CAREFUL]))
+    return SPARE_CROWDS.answered(cells, cells["more_lost_high"] < 0, cells)

@@ -15,14 +15,7 @@ import polars as pl
 import fairwind
 from fairwind.results import Results
 
-from .price import (
-    WORSE_AXES,
-    after_the_change,
-    against,
-    at_once,
-    map_of_speed_ups,
-)
-from .transfers import (
+from .measures import (
     AFTER,
     COUNT,
     INITIAL,
@@ -31,9 +24,14 @@ from .transfers import (
     MEMORY,
     RTT,
     VOLUME,
+    WORSE_AXES,
+    after_the_change,
+    against,
+    at_once,
     in_words,
+    map_of_speed_ups,
 )
-from .verdicts import CAREFUL, CLASSIC
+from .price_claims import CAREFUL, CLASSIC
 
 
 def row(cells: Sequence[str]) -> str:

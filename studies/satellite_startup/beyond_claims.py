@@ -9,7 +9,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.panels import signed
 
-from .beyond import (
+from .measures import (
     CAPACITY,
     CONSTANT,
     FORESEEN,
@@ -22,12 +22,13 @@ from .beyond import (
     SENDER,
     STEADY,
     THROUGH,
+    TIME,
     VOLUME,
+    compared,
     delays,
     end_to_end,
 )
-from .in_words import not_run, verdict_of_cells
-from .transfers import TIME, compared
+from .model_claims import not_run, verdict_of_cells
 
 MARGIN_RATIO = 0.05
 """A difference in time below this counts as none."""

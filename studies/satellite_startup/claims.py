@@ -5,11 +5,8 @@ from __future__ import annotations
 from fairwind.results import Claim, Results
 
 from .beyond_claims import beyond_claims
-from .model_claims import model_claims
-from .multiplier_claims import multiplier_claims
-from .platform_claims import platform_claims
-from .policy_claims import policy_claims
-from .reckoning_claims import reckoning_claims
+from .model_claims import model_claims, reckoning_claims
+from .request_claims import multiplier_claims, platform_claims, policy_claims
 from .stack_claims import stack_claims
 
 

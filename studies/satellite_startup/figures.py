@@ -1,36 +1,228 @@
-"""The figures of the source's layouts, with simulated points beside the model's curves."""
+"""Figures in the layouts of the source, and on satellites of today."""
 
 from __future__ import annotations
 
+import altair as alt
 import polars as pl
 
 from fairwind import plots
 from fairwind.models.dama import DemandAssignedLink
 from fairwind.models.dama import curves as formulas
-from fairwind.plots import Figure
+from fairwind.plots import Curves, Figure
 from fairwind.results import Results
-from fairwind.studies.groups import interval_per_panel
+from fairwind.studies.comparisons import interval_per_panel
 
-from .beyond_figures import beyond_figures
-from .growth import (
-    WATCHED_S,
-    carried,
-    equivalent_rtts,
-    windows,
-)
-from .model_claims import curves_by_volume
-from .stack_figures import by_placement, over_time
-from .transfers import (
+from .measures import (
+    AXES,
+    CAPACITY,
+    CONSTANT,
+    FORESEEN,
+    HANDOVERS,
+    LIMIT,
+    LINK,
+    LOSSY,
     MULTIPLIER,
+    ON_DEMAND,
     ONE_WAY_S,
+    PLAIN,
     POLICY,
+    REQUEST,
     SEGMENTS,
+    SENDER,
+    STACK,
+    STEADY,
     TIME,
     USE,
+    VOLUME,
+    WATCHED_S,
+    beginnings,
+    carried,
+    delays,
+    end_to_end,
+    equivalent_rtts,
     transfers,
+    windows,
+    with_axes,
 )
+from .model_claims import curves_by_volume
 
-LINK = DemandAssignedLink()
+SHOWN_LIMIT = "300 packets"
+"""What the channel carries in a round trip and the feedback delay together, 3.2 s, is 320."""
+
+SHOWN_S = 40.0
+
+ASKED = {
+    "rbdc": ("stacks-over-time", "asking for the measured rate (k = 1)"),
+    "constant, not bunched": (
+        "stacks-over-constant",
+        "with the same rate all the time, and slots that are spread over the frame",
+    ),
+}
+
+
+PLACED = {"rbdc, k = 4.8": "slots together", "rbdc, spread, k = 4.8": "slots spread"}
+"""Ways of asking that differ in where a terminal's slots are, and in when frames begin."""
+
+
+def by_placement(stacks: Results) -> list[Figure]:
+    """Draw the stacks over slots that follow one another, and below over slots that are spread."""
+    requests = with_axes(stacks.flows)[REQUEST].unique().to_list()
+    if not set(PLACED) <= set(requests):
+        return []
+    return [
+        Figure(
+            name="stacks-by-placement",
+            title="The three stacks at k = 4.8, by where the terminal's slots of a frame are, and "
+            "when frames begin",
+            caption=f"One run each, {SHOWN_LIMIT} of buffer, as above. Above: slots that follow "
+            "one another; below: slots that are spread over the frame, in frames that begin when "
+            "plans come.",
+            chart=plots.curve_panels(
+                [panel for way, words in PLACED.items() for panel in _panels(stacks, way, words)],
+                columns=3,
+            ),
+        )
+    ]
+
+
+def over_time(stacks: Results) -> list[Figure]:
+    """Draw volume, rate and round trip of the stacks, on demand and without waiting."""
+    requests = with_axes(stacks.flows)[REQUEST].unique().to_list()
+    return [
+        _of(stacks, request, name, words)
+        for request, (name, words) in ASKED.items()
+        if request in requests
+    ]
+
+
+def _of(stacks: Results, request: str, name: str, words: str) -> Figure:
+    return Figure(
+        name=name,
+        title=f"Linux 2.6 without and with SACK, and FreeBSD 5.4, {words}",
+        caption=f"One run each, {SHOWN_LIMIT} of buffer: payload read since the beginning (the "
+        "sequence plot), goodput in windows of a second, and smoothed round trip.",
+        chart=plots.curve_panels(
+            _panels(stacks, request),
+            columns=3,
+        ),
+    )
+
+
+def _panels(stacks: Results, request: str, words: str = "") -> list[Curves]:
+    of = f", {words}" if words else ""
+    return [
+        _panel(_volume(stacks, request), "megabytes", f"read / MB{of}"),
+        _panel(_rate(stacks, request), "rate", f"goodput / Mbit/s{of}"),
+        _panel(_round_trip(stacks, request), "smoothed_rtt_s", f"round trip / s{of}"),
+    ]
+
+
+def _panel(frame: pl.DataFrame, y: str, title: str) -> Curves:
+    return Curves(
+        frame, "time_s", y, "time / s", title, x_scale=alt.Scale(domain=[0, SHOWN_S], nice=False)
+    )
+
+
+def _volume(stacks: Results, request: str) -> pl.DataFrame:
+    chosen = _first_run(carried(stacks, AXES), request)
+    return chosen.select("curve", "time_s", (pl.col("carried_bytes") * 1e-6).alias("megabytes"))
+
+
+def _rate(stacks: Results, request: str) -> pl.DataFrame:
+    windows = _since_the_beginning(stacks, with_axes(stacks.intervals), "start_s")
+    rate = (pl.col("goodput_bits_per_second") * 1e-6).alias("rate")
+    return _first_run(windows, request).select("curve", "time_s", rate)
+
+
+def _round_trip(stacks: Results, request: str) -> pl.DataFrame:
+    known = with_axes(stacks.endpoint).drop_nulls("smoothed_rtt_s")
+    samples = _since_the_beginning(stacks, known, "time_s")
+    return _first_run(samples, request).select("curve", "time_s", "smoothed_rtt_s")
+
+
+def _since_the_beginning(stacks: Results, frame: pl.DataFrame, time: str) -> pl.DataFrame:
+    since = (pl.col(time) - pl.col("begun_s")).alias("time_s")
+    begun = frame.join(beginnings(stacks), on=["cell", "seed"], maintain_order="left")
+    return begun.with_columns(since).filter(pl.col("time_s") >= 0)
+
+
+def _first_run(frame: pl.DataFrame, request: str) -> pl.DataFrame:
+    chosen = frame.filter((pl.col(REQUEST) == request) & (pl.col(LIMIT) == SHOWN_LIMIT))
+    first = chosen["seed"].first()
+    return chosen.filter((pl.col("seed") == first) & (pl.col("time_s") <= SHOWN_S)).with_columns(
+        pl.col(STACK).alias("curve")
+    )
+
+
+TOLD = "Points: mean over the phases of the start, paired by seed; bars: 95 % interval of it."
+
+
+def beyond_figures(
+    uploads: Results | None, downloads: Results | None, leo: Results | None
+) -> list[Figure]:
+    """Draw how much longer transfers take, by sender, volume, and what slows them."""
+    return [
+        *(
+            _longer(
+                part,
+                f"geo-{name}",
+                f"How much longer {name} take where slots are assigned on demand",
+                "Geostationary link, 40/4 Mbit/s and 600 ms; against constant allocation.",
+                CAPACITY,
+                {CONSTANT: ON_DEMAND},
+            )
+            for name, part in (("uploads", uploads), ("downloads", downloads))
+            if part is not None
+        ),
+        *(
+            []
+            if leo is None
+            else [
+                _longer(
+                    leo,
+                    "low-orbit",
+                    "What handovers, and slots on demand, cost uploads over a low orbit",
+                    "20 Mbit/s and 40 ms. Steps every 15 s against a steady link, in one form "
+                    "with 100 ms before each in which nothing gets through; rbdc and forecast "
+                    "against constant slots, all with steps of delay.",
+                    LINK,
+                    {STEADY: (*HANDOVERS, LOSSY), CONSTANT: (PLAIN, FORESEEN)},
+                )
+            ]
+        ),
+    ]
+
+
+def _longer(
+    part: Results, name: str, title: str, more: str, axis: str, sides: dict[str, tuple[str, ...]]
+) -> Figure:
+    done = end_to_end(part)
+    found = pl.concat([delays(done, axis, one, others) for one, others in sides.items()])
+    frame = found.select(
+        pl.col(SENDER).alias("group"),
+        VOLUME,
+        axis,
+        *(
+            (pl.col(f"relative_{bound}ratio") * 100).alias(column)
+            for bound, column in (("", "mean"), ("low_", "low"), ("high_", "high"))
+        ),
+    )
+    return Figure(
+        name=name,
+        title=title,
+        caption=f"{TOLD} {more}",
+        chart=plots.estimates_by_setting(
+            frame,
+            setting=VOLUME,
+            order=done[VOLUME].unique(maintain_order=True).to_list(),
+            measure_title="longer / %",
+            setting_title="volume",
+            panels=axis,
+        ),
+    )
+
+
+MODEL_LINK = DemandAssignedLink()
 
 ADDED = "Half a round trip is added to the model's times, which end when the last segment leaves."
 POINTS = "Lines: the model; points: simulated, means over the phases of the start."
@@ -54,7 +246,7 @@ def figures(results: Results) -> list[Figure]:
 
 def _times(done: pl.DataFrame) -> Figure:
     sizes = done[SEGMENTS].unique().sort().to_list()
-    modelled = formulas.completion_by_multiplier(LINK, sizes).with_columns(
+    modelled = formulas.completion_by_multiplier(MODEL_LINK, sizes).with_columns(
         pl.col("completion_time_s") + ONE_WAY_S
     )
     return Figure(
@@ -75,7 +267,7 @@ def _use(done: pl.DataFrame) -> Figure:
         caption=f"{POINTS} The model is the one that counts packets; the source has none.",
         chart=plots.curves(
             plots.utilisation_by_multiplier(
-                formulas.utilisation_by_multiplier(LINK, sizes),
+                formulas.utilisation_by_multiplier(MODEL_LINK, sizes),
                 "",
                 _by_size(done, USE, "slot_utilisation_ratio"),
             )
@@ -114,20 +306,20 @@ def _volumes(startup: Results) -> Figure:
         title="What the first 20 seconds carry",
         caption=f"{POINTS} k = 1. The source: about 1.5 MB.",
         chart=plots.curves(
-            plots.carried_over_time(formulas.carried_over_time(LINK, (1, 3)), "", measured)
+            plots.carried_over_time(formulas.carried_over_time(MODEL_LINK, (1, 3)), "", measured)
         ),
     )
 
 
 def _windows(startup: Results) -> Figure:
-    modelled = formulas.window_over_time(LINK)
+    modelled = formulas.window_over_time(MODEL_LINK)
     measured = (
         windows(startup, ("initial", POLICY))
         .filter((pl.col("initial") == 3) & (pl.col(POLICY) == "rbdc"))
         .filter((pl.col("time_s") % 0.5 < 0.05) & pl.col("time_s").is_between(0, 12))
         .group_by("time_s", maintain_order=True)
         .agg(pl.col("window_segments").mean())
-        .filter(pl.col("window_segments") <= float(LINK.start_up(3).full_window_segments))
+        .filter(pl.col("window_segments") <= float(MODEL_LINK.start_up(3).full_window_segments))
         .select(pl.lit("simulated").alias("curve"), "time_s", "window_segments")
         .sort("time_s")
     )
@@ -173,7 +365,7 @@ def _by_volume(startup: Results, stacks: Results) -> Figure:
     measured = curves_by_volume(startup, stacks).select(
         "curve", "volume_segments", pl.col("mean").alias("completion_time_s")
     )
-    modelled = formulas.completion_by_volume(LINK, 3.0, (4.8,)).with_columns(
+    modelled = formulas.completion_by_volume(MODEL_LINK, 3.0, (4.8,)).with_columns(
         pl.col("completion_time_s") + ONE_WAY_S
     )
     return Figure(

@@ -1,23 +1,130 @@
-"""Transfers of the running kernel beside simulated ones.
+"""Transfers of the running kernel beside simulated ones."""
 
-    python -m fairwind_studies.satellite_startup.kernel SIMULATED KERNEL
-
-Both are folders of runs of `policies.toml`, with the same seed; the page of this study tells how to
-make the second one. Prints, for each policy and volume, the mean transfer time in both, and its
-ratio to constant allocation with the 95 % interval over the phases of the start, paired by seed;
-then whether all ratios agree within 10 %, and by how much they differ.
-
-Exit code: 0 they agree, 1 some do not, 2 the folders have nothing in common.
-"""
+from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
 
 import fairwind
-from fairwind.results import Verdict
+from fairwind.results import Claim, Results, Verdict
+from fairwind.statistics import mean_interval
 from fairwind.studies.panels import interval_in_words
 
-from .on_kernel import kernel_agrees, side_by_side
-from .transfers import POLICY, SEGMENTS
+from .measures import POLICY, SEGMENTS, TIME, transfers
+
+CONSTANT = "constant"
+
+WITHIN_RATIO = 0.10
+"""How far the kernel's ratio may be from the simulator's, by the latter."""
+
+
+def beside_constant(results: Results) -> pl.DataFrame:
+    """Give transfer times by those over constant allocation that began at the same time.
+
+    Parameters
+    ----------
+    results : Results
+        Of `policies.toml`, or of a part of it that has constant allocation.
+
+    Returns
+    -------
+    DataFrame
+        `POLICY`, `SEGMENTS`, ``seed``, `TIME` and ``ratio``, missing where either did not end.
+    """
+    times = transfers(results).select(POLICY, SEGMENTS, "seed", TIME)
+    constant = times.filter(pl.col(POLICY) == CONSTANT).drop(POLICY)
+    joined = times.join(constant, on=[SEGMENTS, "seed"], suffix="_constant", maintain_order="left")
+    return joined.with_columns((pl.col(TIME) / pl.col(f"{TIME}_constant")).alias("ratio"))
+
+
+def side_by_side(simulated: Results, kernel: Results) -> pl.DataFrame:
+    """Give ratios of both, by policy and volume, of what both have.
+
+    Returns
+    -------
+    DataFrame
+        `POLICY`, `SEGMENTS`, ``runs`` (pairs in which nothing is missing), and of ``simulated`` and
+        ``kernel`` the mean time and the mean ratio with its 95 % interval over the phases of the
+        start: ``time_s_SIDE``, ``ratio_SIDE``, ``low_SIDE``, ``high_SIDE``. ``off_ratio`` is the
+        kernel's mean ratio against the simulator's, ``worst_ratio`` that of the pair which is
+        furthest apart.
+    """
+    keys = [POLICY, SEGMENTS, "seed"]
+    both = (
+        beside_constant(kernel)
+        .join(beside_constant(simulated), on=keys, suffix="_simulated", maintain_order="left")
+        .drop_nulls(["ratio", "ratio_simulated"])
+        .rename({TIME: f"{TIME}_kernel", "ratio": "ratio_kernel"})
+    )
+    rows = []
+    for (policy, segments), part in both.group_by(POLICY, SEGMENTS, maintain_order=True):
+        row: dict[str, object] = {POLICY: policy, SEGMENTS: segments, "runs": part.height}
+        for side in ("simulated", "kernel"):
+            found = mean_interval(part[f"ratio_{side}"].to_numpy())
+            row |= {
+                f"time_s_{side}": part[f"{TIME}_{side}"].mean(),
+                f"ratio_{side}": found.estimate,
+                f"low_{side}": found.low,
+                f"high_{side}": found.high,
+            }
+        apart = (part["ratio_kernel"] / part["ratio_simulated"] - 1).to_numpy()
+        rows.append(row | {"worst_ratio": float(max(apart, key=abs))})
+    if not rows:
+        return pl.DataFrame()
+    off = pl.col("ratio_kernel") / pl.col("ratio_simulated") - 1
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(off.alias("off_ratio"))
+
+
+def kernel_agrees(simulated: Results, kernel: Results) -> Claim:
+    """Judge: on the kernel, capacity on demand costs as many times over as in the simulator."""
+    statement = (
+        "On the running kernel transfers on demand take as many times as long as over constant "
+        "allocation as they do in the simulator."
+    )
+    rule = (
+        "Transfer time by that over constant allocation which began at the same time, mean over "
+        "the starts, the kernel's against the simulator's. Borne out: within "
+        f"{WITHIN_RATIO:.0%} for every policy and volume that both have; in "
+        "part: for some; otherwise not."
+    )
+    found = side_by_side(simulated, kernel)
+    details = found.filter(pl.col(POLICY) != CONSTANT) if found.height else found
+    if not details.height:
+        return Claim(
+            statement, rule, Verdict.UNDECIDED, "The two have no transfer in common.", details
+        )
+    fits = details["off_ratio"].abs() <= WITHIN_RATIO
+    told = "; ".join(_told(row) for row in details.iter_rows(named=True))
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=(
+            Verdict.BORNE_OUT
+            if fits.all()
+            else Verdict.BORNE_OUT_IN_PART
+            if fits.any()
+            else Verdict.NOT_BORNE_OUT
+        ),
+        evidence=f"{fits.sum()} of {details.height} within: {told}.",
+        details=details,
+    )
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    sides = " and ".join(
+        f"{row[f'ratio_{side}']:.3f}"
+        f"{interval_in_words(row[f'low_{side}'], row[f'high_{side}'], '.3f')}"
+        f" {words}"
+        for side, words in (("kernel", "on the kernel"), ("simulated", "simulated"))
+    )
+    return (
+        f"{row[POLICY]}, {row[SEGMENTS]:g} segments, {row['runs']} starts: {sides}, "
+        f"{row['off_ratio']:+.2%} apart, no start further than {row['worst_ratio']:+.2%}"
+    )
+
 
 CODES = {Verdict.BORNE_OUT: 0, Verdict.UNDECIDED: 2}
 

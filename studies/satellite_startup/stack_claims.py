@@ -6,16 +6,8 @@ import polars as pl
 
 from fairwind.results import Claim, Results
 
-from .in_words import in_order, not_run
-from .stacks import (
-    FREEBSD,
-    LIMIT,
-    REQUEST,
-    WITH,
-    WITHOUT,
-    behaviour,
-    by_buffer,
-)
+from .measures import FREEBSD, LIMIT, REQUEST, WITH, WITHOUT, behaviour, by_buffer
+from .model_claims import in_order, not_run
 
 PLAIN = "rbdc"
 SPREAD = ("rbdc, spread", "rbdc, spread, k = 4.8")

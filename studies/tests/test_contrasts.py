@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairwind_studies.impact_on_others.steps import expected_steps
+from fairwind_studies.impact_on_others.study import expected_steps
 
 from fairwind.results import Results, Verdict
 from fairwind.run import RunSettings, run_plan
-from fairwind.studies.contrasts import Contrast, contrasted, harmless, in_words
-from fairwind.studies.hypotheses import IS_REDUCED
+from fairwind.studies.comparisons import IS_REDUCED, Contrast, contrasted, harmless, in_words
 from made_up import VARIANTS, ScriptedEngine, plan
 
 GOODPUT = "goodput_bits_per_second"

@@ -7,21 +7,21 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from fairwind_studies.application_limited_streams.claims import (
+from fairwind_studies.application_limited_streams.study import (
+    fair_shares,
     greedy_unharmed,
     latency_reduced,
     thin_below_share,
 )
-from fairwind_studies.application_limited_streams.shares import fair_shares
-from fairwind_studies.impact_on_others.claims import changed_by
+from fairwind_studies.impact_on_others.study import changed_by
+from fairwind_studies.thin_streams import offered_bits_per_second
 
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_seconds
 from fairwind.results import Results, Verdict
 from fairwind.run import RunSettings, run_plan
 from fairwind.studies import studies, study_named
-from fairwind.studies.ranges import panels_in_words
-from fairwind.studies.streams import offered_bits_per_second
+from fairwind.studies.panels import panels_in_words
 from made_up import VARIANTS, ScriptedEngine, experiment, plan
 
 NAME = "application-limited-streams"

@@ -8,25 +8,25 @@ from typing import Any
 
 import polars as pl
 import pytest
-from fairwind_studies.duration.claims import decides_the_same, one_run_tells, unbiased
-from fairwind_studies.duration.lengths import deviations
-from fairwind_studies.thin_vs_five_greedy.claims import gets_what_it_asks, is_repacketised
-from fairwind_studies.thin_vs_five_greedy.clustering import hits_many_at_once
-from fairwind_studies.thin_vs_five_greedy.figures import figures as five_greedy_figures
-from fairwind_studies.thin_vs_five_greedy.rates import THIN_COUNT, offered_rates
-from fairwind_studies.thin_vs_greedy.claims import too_congested
-from fairwind_studies.thin_vs_greedy.figures import figures as naive_figures
+from fairwind_studies import thin_streams
+from fairwind_studies.duration.study import decides_the_same, deviations, one_run_tells, unbiased
+from fairwind_studies.thin_streams import offered_bits_per_second, offered_payload_bits_per_second
+from fairwind_studies.thin_vs_five_greedy.study import (
+    THIN_COUNT,
+    gets_what_it_asks,
+    hits_many_at_once,
+    is_repacketised,
+    offered_rates,
+)
+from fairwind_studies.thin_vs_five_greedy.study import figures as five_greedy_figures
+from fairwind_studies.thin_vs_greedy.study import figures as naive_figures
+from fairwind_studies.thin_vs_greedy.study import too_congested
 
 from fairwind.quantities import parse_seconds
 from fairwind.results import Verdict
 from fairwind.scenario import Plan
-from fairwind.studies import hypotheses, study_named
-from fairwind.studies.panels import Panels, setting_in_words
-from fairwind.studies.streams import (
-    circumstances,
-    offered_bits_per_second,
-    offered_payload_bits_per_second,
-)
+from fairwind.studies import study_named
+from fairwind.studies.panels import Panels, circumstances, setting_in_words
 
 THIN_STUDIES = ("thin-vs-greedy", "thin-vs-five-greedy", "duration")
 SEEDS = (101, 102, 103, 104)
@@ -211,7 +211,7 @@ def test_latency_that_falls_in_one_circumstance_alone_bears_its_claim_out_in_par
         "ack_latency_p99_s",
     )
     results = made_up(NAIVE, ack_latency_p99_s=falls)
-    (claim,) = hypotheses.latency_reduced(results, Panels.of(results))
+    (claim,) = thin_streams.latency_reduced(results, Panels.of(results))
     assert claim.verdict is Verdict.BORNE_OUT_IN_PART
     assert "(early_retrans 0) reduced for every N (most at N = " in claim.evidence
     assert "| (early_retrans 3) not changed significantly for any N" in claim.evidence
@@ -221,13 +221,13 @@ def test_the_disadvantage_is_more_loss_in_the_same_run():
     results = made_up(
         NAIVE, packet_loss_ratio=when(IS_THIN, pl.col("packet_loss_ratio") * 2, "packet_loss_ratio")
     )
-    claim = hypotheses.at_a_disadvantage(results, Panels.of(results))
+    claim = thin_streams.at_a_disadvantage(results, Panels.of(results))
     assert claim.verdict is Verdict.BORNE_OUT
     assert "TCP: more for every N" in claim.evidence
     assert claim.details["difference"].to_list() == pytest.approx([0.02] * 8, rel=1e-4)
 
     equal = made_up(NAIVE)
-    claim = hypotheses.at_a_disadvantage(equal, Panels.of(equal))
+    claim = thin_streams.at_a_disadvantage(equal, Panels.of(equal))
     assert claim.verdict is Verdict.UNDECIDED
 
 

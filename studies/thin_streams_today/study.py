@@ -7,10 +7,175 @@ the greedy ones?
 Map: `claims` the verdicts, `figures` latency and cost; the scenario files lie beside them.
 """
 
-from fairwind.studies import Study
+from __future__ import annotations
 
-from .claims import claims
-from .figures import figures
+import polars as pl
+
+from fairwind.plots import Figure, estimates_by_setting, latency_distribution
+from fairwind.results import Claim, Results, Verdict, summarise
+from fairwind.results.tidy import latency_buckets
+from fairwind.studies import Study
+from fairwind.studies.comparisons import (
+    IS_INCREASED,
+    IS_REDUCED,
+    MARGIN_RATIO,
+    Contrast,
+    contrasted,
+    harmless,
+    in_words,
+)
+from fairwind.studies.panels import REFERENCE, VARIANT, how_each_changes
+
+from ..thin_streams import mechanisms, variants
+
+DISCIPLINE = "discipline"
+PLAIN = "pfifo"
+"""The discipline that the others are compared with."""
+
+LATENCIES = {
+    "delivery_latency_mean_s": "mean",
+    "delivery_latency_p99_s": "99th percentile",
+}
+GOODPUT = {"goodput_bits_per_second": "goodput"}
+
+
+def disciplines(results: Results) -> list[str]:
+    """Give the disciplines in the order of the scenario."""
+    return list(results.manifest.plan.axis(DISCIPLINE).labels)
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge every mechanism behind the plain queue, then every queue without mechanisms."""
+    by_variant = [
+        (name, _of_variant(name, "thin"), _of_variant(name, "greedy"))
+        for name in mechanisms(variants(results))
+    ]
+    by_discipline = [
+        (name, _of_discipline(name, "thin"), _of_discipline(name, "greedy"))
+        for name in disciplines(results)
+        if name != PLAIN
+    ]
+    judged = []
+    for name, thin, greedy in by_variant + by_discipline:
+        judged.append(_latency_reduced(results, name, thin))
+        judged.append(_greedy_unhurt(results, name, greedy))
+    return judged
+
+
+def _latency_reduced(results: Results, name: str, contrast: Contrast) -> Claim:
+    details = contrasted(results, [contrast], list(LATENCIES))
+    less, more = details.filter(IS_REDUCED).height, details.filter(IS_INCREASED).height
+    if less == details.height:
+        verdict = Verdict.BORNE_OUT
+    elif less:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if more else Verdict.UNDECIDED
+    return Claim(
+        statement=f"{name} reduces the latency that applications of thin streams perceive (H1).",
+        rule=(
+            f"Delivery latency of the thin streams against {REFERENCE} behind {PLAIN}, paired by "
+            "seed, Holm-corrected. Borne out: mean and 99th percentile fall significantly; in "
+            "part: one does; not: one rises and none falls; otherwise undecided."
+        ),
+        verdict=verdict,
+        evidence=in_words(details, LATENCIES),
+        details=details,
+        in_short=how_each_changes(details, LATENCIES, IS_REDUCED, IS_INCREASED),
+    )
+
+
+def _greedy_unhurt(results: Results, name: str, contrast: Contrast) -> Claim:
+    details = contrasted(results, [contrast], list(GOODPUT)).with_columns(
+        pl.lit(value=True).alias("less_is_worse")
+    )
+    return Claim(
+        statement=f"{name} does not hurt greedy streams (H2).",
+        rule=(
+            f"Goodput of the greedy streams against {REFERENCE} behind {PLAIN}, paired by seed. "
+            f"Borne out: the 95 % interval excludes a loss of {MARGIN_RATIO:.0%}; not: a "
+            "significant loss beyond it; otherwise undecided."
+        ),
+        verdict=harmless(details, IS_REDUCED),
+        evidence=in_words(details, GOODPUT),
+        details=details,
+    )
+
+
+def _of_variant(name: str, group: str) -> Contrast:
+    return Contrast(name, _cell(PLAIN, REFERENCE, group), _cell(PLAIN, name, group))
+
+
+def _of_discipline(name: str, group: str) -> Contrast:
+    return Contrast(name, _cell(PLAIN, REFERENCE, group), _cell(name, REFERENCE, group))
+
+
+def _cell(discipline: str, variant: str, group: str) -> dict[str, str]:
+    return {DISCIPLINE: discipline, VARIANT: variant, "group": group}
+
+
+SLOWEST_FROM = 0.9
+
+
+def figures(results: Results) -> list[Figure]:
+    """Draw the slowest deliveries, their 99th percentile, and goodput."""
+    return [_slowest(results), _percentile(results), _goodput(results)]
+
+
+def _slowest(results: Results) -> Figure:
+    buckets = latency_buckets(results, "delivery").filter(pl.col("group") == "thin")
+    return Figure(
+        name="delivery-latency-by-mechanism",
+        title="Delivery latency of thin streams, by mechanism and queue",
+        caption=(
+            "From the application's write to the read in order of its last byte: the slowest "
+            f"{1 - SLOWEST_FROM:.0%} of the messages of all seeds, one panel per discipline. Where "
+            "fewer curves are seen than mechanisms, they coincide."
+        ),
+        chart=latency_distribution(
+            buckets.with_columns(pl.col(VARIANT).alias("group")),
+            panels=DISCIPLINE,
+            title="delivery latency",
+            lowest_share=SLOWEST_FROM,
+        ),
+    )
+
+
+def _percentile(results: Results) -> Figure:
+    return Figure(
+        name="delivery-latency-p99",
+        title="99th percentile of the delivery latency of thin streams",
+        caption="Mean over seeds; bars: 95 % interval.",
+        chart=_estimates(
+            results, "delivery_latency_p99_s", 1000, ["thin"], "delivery latency, p99 / ms"
+        ),
+    )
+
+
+def _goodput(results: Results) -> Figure:
+    return Figure(
+        name="goodput-by-mechanism",
+        title="Goodput of greedy and thin streams",
+        caption="Sum over the streams of a group, mean over seeds; bars: 95 % interval.",
+        chart=_estimates(
+            results, "goodput_bits_per_second", 0.001, ["greedy", "thin"], "goodput / kbit/s"
+        ),
+    )
+
+
+def _estimates(
+    results: Results, measure: str, scale: float, groups: list[str], title: str
+) -> object:
+    frame = summarise(results, [measure]).frame.filter(pl.col("group").is_in(groups))
+    return estimates_by_setting(
+        frame.with_columns(pl.col("mean", "low", "high") * scale),
+        setting=VARIANT,
+        order=variants(results),
+        measure_title=title,
+        setting_title="",
+        panels=DISCIPLINE,
+    )
+
 
 STUDY = Study(
     name="thin-streams-today",

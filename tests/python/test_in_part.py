@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from fairwind.results import Claim, Verdict
-from fairwind.studies.in_part import how_each_changes, listed, where_it_holds
-from fairwind.studies.panels import Panels
+from fairwind.studies.panels import Panels, how_each_changes, listed, where_it_holds
 
 HOLDS = {"it holds": pl.col("holds"), "it fails": ~pl.col("holds")}
 BOTH = Panels("flows_count", ("early_retrans",))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairwind.quantities import parse_bytes, parse_seconds
-from fairwind.studies.offered import mean_of, payload_bits_per_second, wire_bits_per_second
+from fairwind.studies.workloads import mean_of, payload_bits_per_second, wire_bits_per_second
 
 
 def group(size: Any, interval: Any = "100 ms") -> dict[str, Any]:

@@ -5,8 +5,15 @@ Packages register studies by entry points of the group ``fairwind.studies``; the
 the folder ``studies`` of its repository.
 """
 
-from fairwind.studies.catalogue import studies, study_named, study_names
-from fairwind.studies.study import Part, Study, full_and_reduced, leading_and_further
+from fairwind.studies.study import (
+    Part,
+    Study,
+    full_and_reduced,
+    leading_and_further,
+    studies,
+    study_named,
+    study_names,
+)
 
 __all__ = [
     "Part",

@@ -7,8 +7,7 @@ import polars as pl
 
 from fairwind.plots import estimates_by_setting
 from fairwind.results import Results, summarise
-from fairwind.studies.panels import Panels, setting_in_words
-from fairwind.studies.streams import VARIANT
+from fairwind.studies.panels import VARIANT, Panels, setting_in_words
 
 PER_CENT = 100.0
 KILO = 1e-3

@@ -1,15 +1,52 @@
-"""The numbers behind claims: variants against the reference, in every panel."""
+"""Differences between variants, between groups, and between any two sides of an experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from fairwind.results import Results
-from fairwind.statistics import holm, paired_difference, relative_change, welch_difference
-from fairwind.studies.streams import COUNT, REFERENCE, VARIANT
+from fairwind.results import Results, Verdict
+from fairwind.statistics import (
+    holm,
+    mean_interval,
+    paired_difference,
+    relative_change,
+    welch_difference,
+)
+from fairwind.studies.panels import COUNT, REFERENCE, VARIANT, signed
+
+SIGNIFICANCE = 0.05
+
+
+MARGIN_RATIO = 0.05
+"""Differences below this share of a measure count as none."""
+
+
+LATENCIES = {
+    "ack_latency_mean_s": "mean",
+    "ack_latency_p50_s": "median",
+    "ack_latency_p99_s": "99th percentile",
+}
+
+
+IS_SIGNIFICANT = pl.col("p_value_holm") < SIGNIFICANCE
+
+
+IS_REDUCED = IS_SIGNIFICANT & (pl.col("difference") < 0)
+
+
+IS_INCREASED = IS_SIGNIFICANT & (pl.col("difference") > 0)
+
+
+IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
+    pl.col("relative_high_ratio") < MARGIN_RATIO
+)
+
+
+IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
 
 
 def differences(
@@ -64,12 +101,6 @@ def differences_among(
     )
 
 
-def counts_where(frame: pl.DataFrame, condition: pl.Expr, count: str = COUNT) -> list[int]:
-    """Give the stream counts of the rows in which a condition holds."""
-    counts: list[int] = frame.filter(condition)[count].unique().sort().to_list()
-    return counts
-
-
 def _rows(
     results: Results,
     groups: pl.DataFrame,
@@ -119,3 +150,191 @@ def compared(
         "p_value": difference.p_value,
         "pairs": difference.samples_a if is_paired else 0,
     }
+
+
+def interval_per_panel(frame: pl.DataFrame, measure: str, panels: Sequence[str]) -> pl.DataFrame:
+    """Estimate the mean of a measure over the rows of each panel.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the panels, ``mean``, ``low`` and ``high`` (95 % interval; missing of a
+        single row), ``replicates``.
+    """
+    rows = []
+    for key, part in frame.group_by(list(panels), maintain_order=True):
+        interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
+        rows.append(
+            dict(zip(panels, key, strict=True))
+            | {
+                "mean": interval.estimate,
+                "low": interval.low,
+                "high": interval.high,
+                "replicates": interval.samples,
+            }
+        )
+    # polars takes NaN for greater than every number.
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        pl.col("low", "high").fill_nan(None)
+    )
+
+
+def between_groups(
+    groups: pl.DataFrame, first: str, second: str, measure: str, panels: Sequence[str]
+) -> pl.DataFrame:
+    """Compare two groups of flows of the same runs, run by run.
+
+    Parameters
+    ----------
+    groups : DataFrame
+        Rows of the groups table.
+    first, second : str
+        Names of the groups.
+    measure : str
+        A column of the table.
+    panels : sequence of str
+        The columns of the axes; runs that agree in them are replicates.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the panels, ``mean_first``, ``mean_second``, ``difference`` (second less
+        first) with ``low`` and ``high`` (95 % interval), ``p_value_holm`` (corrected over all
+        rows), ``pairs``.
+    """
+    keys = [*panels, "seed"]
+    others = groups.filter(pl.col("group") == second)
+    others = others.select(*keys, pl.col(measure).alias("second"))
+    pairs = groups.filter(pl.col("group") == first).join(others, on=keys, maintain_order="left")
+    rows = []
+    for key, part in pairs.group_by(list(panels), maintain_order=True):
+        found = paired_difference(part[measure].to_numpy(), part["second"].to_numpy())
+        rows.append(
+            dict(zip(panels, key, strict=True))
+            | {
+                "mean_first": found.mean_a,
+                "mean_second": found.mean_b,
+                "difference": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "p_value": found.p_value,
+                "pairs": found.samples_a,
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        pl.Series("p_value_holm", holm([row["p_value"] for row in rows]))
+    )
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What is compared with what.
+
+    Attributes
+    ----------
+    name : str
+        What the comparison is called in a table.
+    reference, changed : mapping of str to str
+        The values of columns of the groups table that make each side, such as its ``group`` and
+        the labels of axes.
+    """
+
+    name: str
+    reference: Mapping[str, str]
+    changed: Mapping[str, str]
+
+
+def contrasted(
+    results: Results, contrasts: Sequence[Contrast], measures: Sequence[str]
+) -> pl.DataFrame:
+    """Compare both sides of every contrast in every measure.
+
+    In virtual time they are paired by seed. In real time a seed does not decide what happens to
+    each packet, so they are independent samples there (Welch).
+
+    Parameters
+    ----------
+    results : Results
+    contrasts : sequence of Contrast
+    measures : sequence of str
+        Columns of the groups table.
+
+    Returns
+    -------
+    DataFrame
+        ``contrast``, ``measure``, and of the difference what `comparisons.differences` has.
+    """
+    rows = [
+        {
+            "contrast": contrast.name,
+            "measure": measure,
+            **_contrast_row(results, contrast, measure),
+        }
+        for contrast in contrasts
+        for measure in measures
+    ]
+    p_values = [row["p_value"] for row in rows]
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        pl.Series("p_value_holm", holm(p_values))
+    )
+
+
+def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
+    """Judge that nothing is harmed.
+
+    Parameters
+    ----------
+    details : DataFrame
+        As `contrasted` gives it.
+    harm : Expr
+        Which rows are worse, significantly.
+
+    Returns
+    -------
+    Verdict
+        Borne out: every interval lies within the margin or on the harmless side of it; not: some
+        row is worse by more than the margin, significantly; otherwise undecided.
+    """
+    beyond = harm & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
+    if details.filter(beyond).height:
+        return Verdict.NOT_BORNE_OUT
+    return Verdict.BORNE_OUT if details.filter(~is_unharmed()).height == 0 else Verdict.UNDECIDED
+
+
+def is_unharmed() -> pl.Expr:
+    """Tell of rows with ``less_is_worse`` that no harm beyond the margin is possible."""
+    # A single replicate has no interval; polars takes NaN for greater than every number.
+    loss = pl.col("relative_low_ratio").fill_nan(None) > -MARGIN_RATIO
+    gain = pl.col("relative_high_ratio").fill_nan(None) < MARGIN_RATIO
+    return pl.when("less_is_worse").then(loss).otherwise(gain).fill_null(value=False)
+
+
+def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
+    """Tell all differences, contrast by contrast.
+
+    Parameters
+    ----------
+    details : DataFrame
+        As `contrasted` gives it.
+    measures : mapping of str to str
+        What each measure is called in a sentence.
+    """
+    parts = []
+    for (contrast,), rows in details.group_by("contrast", maintain_order=True):
+        told = ", ".join(
+            f"{measures[row['measure']]} {signed(row)}" for row in rows.iter_rows(named=True)
+        )
+        parts.append(f"{contrast}: {told}")
+    return f"{'; '.join(parts)}."
+
+
+def _contrast_row(results: Results, contrast: Contrast, measure: str) -> dict[str, float | int]:
+    reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
+    return compared(results, reference, changed, measure)
+
+
+def _side(results: Results, values: Mapping[str, str]) -> pl.DataFrame:
+    rows = results.groups
+    for column, value in values.items():
+        rows = rows.filter(pl.col(column) == value)
+    return rows.sort("seed")

@@ -21,13 +21,18 @@ from fairwind_studies.congestion_control_evaluation.claims import (
     _recovers_slowly,
     _suffers_from_an_early_drop,
     claims,
+    exercised,
     with_decades,
 )
-from fairwind_studies.congestion_control_evaluation.control import exercised
-from fairwind_studies.congestion_control_evaluation.harms import OF_STREAMS, harm_of, transfers
-from fairwind_studies.congestion_control_evaluation.joining import joining
-from fairwind_studies.congestion_control_evaluation.recovery import recoveries
-from fairwind_studies.congestion_control_evaluation.shares import PAYLOAD_RATIO, shares
+from fairwind_studies.congestion_control_evaluation.measures import (
+    OF_STREAMS,
+    PAYLOAD_RATIO,
+    harm_of,
+    joining,
+    recoveries,
+    shares,
+    transfers,
+)
 
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 from fairwind.results import Results, Verdict

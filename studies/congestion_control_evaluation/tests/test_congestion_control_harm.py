@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairwind_studies.congestion_control_evaluation.harms import harms
+from fairwind_studies.congestion_control_evaluation.measures import harms
 
 from fairwind.folder.store import part_folder
 from fairwind.results import Verdict, open_results

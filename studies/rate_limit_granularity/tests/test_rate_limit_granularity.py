@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fairwind_studies.rate_limit_granularity.accuracy import (
+from fairwind_studies.rate_limit_granularity.study import (
     HTB,
     TBF,
     bucket_of,

@@ -11,7 +11,7 @@ from fairwind_studies.remembered_windows.claims import (
     meets_the_form_with_serialisation,
     slower_with_volume,
 )
-from fairwind_studies.remembered_windows.speedups import by_delay
+from fairwind_studies.remembered_windows.measures import by_delay
 
 from fairwind.engine import engine_named
 from fairwind.results import Verdict

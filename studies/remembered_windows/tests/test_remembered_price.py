@@ -7,43 +7,37 @@ from types import MappingProxyType, SimpleNamespace
 
 import polars as pl
 import pytest
-from fairwind_studies.remembered_windows.crowd_claims import (
-    MANY_HOSTS,
-    ONE_HOST,
-    careful_crowds_lose_less,
-    crowds_lose,
-    largest_crowds,
-)
-from fairwind_studies.remembered_windows.greedy_claims import (
-    BEFORE,
-    SINCE,
-    harms_greedy_flows,
-    harms_those_before,
-)
-from fairwind_studies.remembered_windows.later_claims import (
-    forgetting_loses_less,
-    forgetting_loses_no_more,
-)
-from fairwind_studies.remembered_windows.others import in_the_first_second
-from fairwind_studies.remembered_windows.price import (
+from fairwind_studies.remembered_windows.measures import (
     GREEDY_AXES,
     WORSE_AXES,
     after_the_change,
     against,
     at_once,
+    in_the_first_second,
     last_transfers,
     map_of_speed_ups,
     second_transfers,
+    transfers,
 )
 from fairwind_studies.remembered_windows.price_claims import (
+    BEFORE,
+    MANY_HOSTS,
+    ONE_HOST,
+    SINCE,
+    careful_crowds_lose_less,
     careful_is_no_worse,
     costs_where_slowed,
+    crowds_lose,
     fills_the_queue_at_first,
+    forgetting_loses_less,
+    forgetting_loses_no_more,
+    harms_greedy_flows,
+    harms_those_before,
     harms_where_worse,
+    largest_crowds,
     overflows_small_queues,
     pays_where_long,
 )
-from fairwind_studies.remembered_windows.transfers import transfers
 
 from fairwind.results import Claim, Verdict
 from remembered import flow, made_up

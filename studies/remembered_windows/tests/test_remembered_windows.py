@@ -14,8 +14,13 @@ from fairwind_studies.remembered_windows.claims import (
     meets_the_form_with_serialisation,
     slower_with_volume,
 )
-from fairwind_studies.remembered_windows.speedups import by_delay, closed_form
-from fairwind_studies.remembered_windows.transfers import later_times, old_by_new, transfers
+from fairwind_studies.remembered_windows.measures import (
+    by_delay,
+    closed_form,
+    later_times,
+    old_by_new,
+    transfers,
+)
 
 from fairwind.results import Verdict
 from fairwind.studies import study_named

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from fairwind_studies.satellite_startup.on_kernel import kernel_agrees, side_by_side
+from fairwind_studies.satellite_startup.kernel import kernel_agrees, side_by_side
 
 from fairwind.engine import engine_named
 from fairwind.results import Results, Verdict

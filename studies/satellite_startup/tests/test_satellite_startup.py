@@ -8,37 +8,39 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 from fairwind_studies.satellite_startup.claims import claims
-from fairwind_studies.satellite_startup.growth import (
+from fairwind_studies.satellite_startup.measures import (
+    CHANNEL_PAYLOAD,
+    FREEBSD,
+    WITH,
+    WITHOUT,
+    behaviour,
     carried,
     delay_ratio,
     equivalent_rtts,
     times_of_volumes,
+    transfers,
     windows,
 )
-from fairwind_studies.satellite_startup.multiplier_claims import (
+from fairwind_studies.satellite_startup.model_claims import (
+    MULTIPLIERS,
+    agrees,
+    reconstruction,
+    use_agrees,
+)
+from fairwind_studies.satellite_startup.request_claims import (
+    _ours_is_no_slower,
+    capacity_comes_late,
     larger_volumes_gain_more,
     time_falls,
     time_saturates,
     use_falls,
 )
-from fairwind_studies.satellite_startup.platform_claims import capacity_comes_late
-from fairwind_studies.satellite_startup.policy_claims import _ours_is_no_slower
-from fairwind_studies.satellite_startup.reckoning_claims import agrees, use_agrees
-from fairwind_studies.satellite_startup.reconstruction import MULTIPLIERS, reconstruction
 from fairwind_studies.satellite_startup.stack_claims import (
     _freebsd,
     _spread,
     _with_sack,
     _without_sack,
 )
-from fairwind_studies.satellite_startup.stacks import (
-    CHANNEL_PAYLOAD,
-    FREEBSD,
-    WITH,
-    WITHOUT,
-    behaviour,
-)
-from fairwind_studies.satellite_startup.transfers import transfers
 
 from fairwind.models.dama import DemandAssignedLink
 from fairwind.results import Verdict

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from fairwind_studies.satellite_startup.beyond import delays, end_to_end
 from fairwind_studies.satellite_startup.beyond_claims import beyond_claims
+from fairwind_studies.satellite_startup.measures import delays, end_to_end
 
 from fairwind.results import Verdict
 from fairwind.scenario import Scenario

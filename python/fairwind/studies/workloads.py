@@ -1,11 +1,12 @@
-"""What the applications of thin streams ask for, from whatever sizes and intervals are drawn."""
+"""What the groups of a resolved experiment offer, and what its bottleneck carries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from fairwind.quantities import parse_bytes, parse_seconds
+from fairwind.errors import FairwindError
+from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 
 HEADER_BYTES = 40
 """IPv4 and TCP header without options."""
@@ -77,3 +78,27 @@ def _rate(group: dict[str, Any], with_payload: int, with_packet: int) -> float |
     mean = mean_of(size, parse_bytes)
     interval = mean_of(workload.get("interval", {}), parse_seconds)
     return None if mean is None or not interval else 8 * (mean + more) / interval
+
+
+def capacity_bits_per_second(experiment: dict[str, Any]) -> float:
+    """Rate of the bottleneck."""
+    network = experiment["network"]
+    links = [link for link in network["links"] if link["name"] == "bottleneck"]
+    if not links:
+        raise FairwindError("the experiment has no link called bottleneck")
+    return parse_bits_per_second(links[0]["rate"])
+
+
+def group_of(experiment: dict[str, Any], name: str) -> dict[str, Any]:
+    """Give a group of flows of a resolved experiment.
+
+    Raises
+    ------
+    FairwindError
+        If it has none of this name.
+    """
+    for group in experiment["flows"]:
+        if group["name"] == name:
+            found: dict[str, Any] = group
+            return found
+    raise FairwindError(f"the experiment has no group of flows called {name}")

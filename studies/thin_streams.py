@@ -1,45 +1,73 @@
-"""What studies of thin streams ask again and again, judged in one way.
-
-Faster retransmission of thin streams does no harm to greedy streams, and reduces the latency that
-thin streams feel: each mechanism against the reference, in every panel.
-"""
+"""Thin streams against greedy ones: variants, and the claims that several studies judge."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.comparisons import differences
-from fairwind.studies.groups import between_groups
-from fairwind.studies.in_part import HOLDS, HOLDS_NOT, IS_OPEN, where_it_holds
-from fairwind.studies.panels import Panels, largest_difference
-from fairwind.studies.streams import (
-    IN_FULL,
+from fairwind.studies.comparisons import (
+    IS_BEYOND,
+    IS_INCREASED,
+    IS_REDUCED,
+    IS_SIGNIFICANT,
+    IS_WITHIN,
+    LATENCIES,
+    MARGIN_RATIO,
+    between_groups,
+    differences,
+)
+from fairwind.studies.panels import (
+    HOLDS,
+    HOLDS_NOT,
+    IS_OPEN,
     REFERENCE,
-    SOURCE_VARIANTS,
     VARIANT,
-    mechanisms,
-    source_variants,
-    variants,
+    Panels,
+    largest_difference,
+    where_it_holds,
 )
+from fairwind.studies.workloads import group_of, payload_bits_per_second, wire_bits_per_second
 
-SIGNIFICANCE = 0.05
-MARGIN_RATIO = 0.05
-"""Differences below this share of a measure count as none."""
+SOURCE_VARIANTS = (REFERENCE, "mFR", "LT", "LT+mFR")
+"""The variants that the sources compare; a form may have more."""
 
-LATENCIES = {
-    "ack_latency_mean_s": "mean",
-    "ack_latency_p50_s": "median",
-    "ack_latency_p99_s": "99th percentile",
+IN_FULL = {
+    "mFR": "mFR (modified fast retransmit)",
+    "LT": "LT (linear time-outs)",
+    "LT+mFR": "LT+mFR (both)",
+    "today": "today's default (SACK, RACK, tail loss probe)",
 }
+"""What a variant is called in a sentence; one that is not here is called by its label."""
 
-IS_SIGNIFICANT = pl.col("p_value_holm") < SIGNIFICANCE
-IS_REDUCED = IS_SIGNIFICANT & (pl.col("difference") < 0)
-IS_INCREASED = IS_SIGNIFICANT & (pl.col("difference") > 0)
-IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
-    pl.col("relative_high_ratio") < MARGIN_RATIO
-)
-IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
+VARIANT_COLOURS = {REFERENCE: "#4d4d4d"}
+
+
+def offered_bits_per_second(experiment: dict[str, Any]) -> float | None:
+    """Rate of one thin stream on the wire without losses, IP headers included; None if unknown."""
+    return wire_bits_per_second(group_of(experiment, "thin"))
+
+
+def offered_payload_bits_per_second(experiment: dict[str, Any]) -> float | None:
+    """Rate at which the application of one thin stream writes; None if unknown."""
+    return payload_bits_per_second(group_of(experiment, "thin"))
+
+
+def variants(results: Results) -> list[str]:
+    """Give the variants in the order of the scenario."""
+    return list(results.manifest.plan.axis(VARIANT).labels)
+
+
+def source_variants(results: Results) -> list[str]:
+    """Give those variants that the source has, in the order of the scenario."""
+    return [variant for variant in variants(results) if variant in SOURCE_VARIANTS]
+
+
+def mechanisms(names: Sequence[str]) -> list[str]:
+    """Give the variants that are compared with the reference."""
+    return [variant for variant in names if variant != REFERENCE]
 
 
 def unharmed(
