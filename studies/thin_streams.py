@@ -77,12 +77,7 @@ def unharmed(
     compared = mechanisms(source_variants(results))
     details = differences(results, group, [measure], compared, panels.columns)
     within, beyond = details.filter(IS_WITHIN).height, details.filter(IS_BEYOND).height
-    if within == details.height:
-        verdict = Verdict.BORNE_OUT
-    elif within and beyond:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    else:
-        verdict = Verdict.NOT_BORNE_OUT if beyond else Verdict.UNDECIDED
+    verdict = Verdict.of(whole=within == details.height, part=within and beyond, refuted=beyond)
     cases = {HOLDS: IS_WITHIN, HOLDS_NOT: IS_BEYOND, IS_OPEN: ~IS_WITHIN & ~IS_BEYOND}
     ranges = "; ".join(
         f"{variant}: {_harm_in_words(details.filter(pl.col(VARIANT) == variant), panels)}"
@@ -126,12 +121,7 @@ def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
     keys = (VARIANT, *panels.columns)
     details = between_groups(results.groups, "greedy", "thin", "packet_loss_ratio", keys)
     more, less = details.filter(IS_INCREASED).height, details.filter(IS_REDUCED).height
-    if more == details.height:
-        verdict = Verdict.BORNE_OUT
-    elif more:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    else:
-        verdict = Verdict.NOT_BORNE_OUT if less else Verdict.UNDECIDED
+    verdict = Verdict.of(whole=more == details.height, part=more, refuted=less)
     sides = {"more for": IS_INCREASED, "less for": IS_REDUCED}
     ranges = "; ".join(
         f"{variant}: {panels.sides(details.filter(pl.col(VARIANT) == variant), sides)}"
@@ -182,12 +172,11 @@ def _latency_reduced_by(
 ) -> Claim:
     reduced = panels.places(details.filter(IS_REDUCED))
     increased = panels.places(details.filter(IS_INCREASED))
-    if reduced == panels.places(details) and not increased:
-        verdict = Verdict.BORNE_OUT
-    elif reduced:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    else:
-        verdict = Verdict.NOT_BORNE_OUT if increased else Verdict.UNDECIDED
+    verdict = Verdict.of(
+        whole=reduced == panels.places(details) and not increased,
+        part=bool(reduced),
+        refuted=increased,
+    )
     changes = {"reduced": (IS_REDUCED, False), "increased": (IS_INCREASED, True)}
     measures = "; ".join(
         f"{name} {panels.extremes(details.filter(pl.col('measure') == measure), changes)}"

@@ -114,13 +114,12 @@ def thin_below_share(results: Results) -> Claim:
     of_variant = {name: details.filter(pl.col(VARIANT) == name) for name in names}
     falling = [name for name, own in of_variant.items() if _is_below_to_the_end(own)]
     last = details.filter(pl.col(COUNT) == pl.col(COUNT).max())
-    if len(falling) == len(of_variant):
-        verdict = Verdict.BORNE_OUT
-    elif last.filter(IS_ABOVE).height:
-        below = details.filter(IS_BELOW).height
-        verdict = Verdict.BORNE_OUT_IN_PART if below else Verdict.NOT_BORNE_OUT
-    else:
-        verdict = Verdict.UNDECIDED
+    above = last.filter(IS_ABOVE).height
+    verdict = Verdict.of(
+        whole=len(falling) == len(of_variant),
+        part=above and details.filter(IS_BELOW).height,
+        refuted=above,
+    )
     sides = {"below it for": IS_BELOW, "above it for": IS_ABOVE}
     ranges = "; ".join(f"{name}: {Panels().sides(own, sides)}" for name, own in of_variant.items())
     shares = "; ".join(

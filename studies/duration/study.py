@@ -158,10 +158,8 @@ def decides_the_same(results: Results) -> Claim:
     against = short.filter(pl.col("side") * pl.col("side_longest") < 0)
     unseen = short.filter((pl.col("side") == 0) & (pl.col("side_longest") != 0))
     new = short.filter((pl.col("side") != 0) & (pl.col("side_longest") == 0))
-    if against.height:
-        verdict = Verdict.NOT_BORNE_OUT
-    else:
-        verdict = Verdict.BORNE_OUT_IN_PART if unseen.height + new.height else Verdict.BORNE_OUT
+    is_same = not against.height
+    verdict = Verdict.of(whole=is_same and not unseen.height + new.height, part=is_same)
     return Claim(
         statement="Short runs decide the same about the modifications as long ones.",
         rule=(
@@ -191,11 +189,8 @@ def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: st
         subject: _enough_from(part.sort(MINUTES), holds)
         for subject, part in details.group_by(SUBJECT, maintain_order=True)
     }
-    if set(found.values()) == {lengths[0]}:
-        verdict = Verdict.BORNE_OUT
-    else:
-        is_never = set(found.values()) == {None}
-        verdict = Verdict.NOT_BORNE_OUT if is_never else Verdict.BORNE_OUT_IN_PART
+    enough = set(found.values())
+    verdict = Verdict.of(whole=enough == {lengths[0]}, part=enough != {None})
     return Claim(
         statement=statement,
         rule=(

@@ -116,12 +116,7 @@ def latency_improved(results: Results) -> Claim:
     contrasts = [_against_none("modified", amount) for amount in ("half", "all")]
     details = contrasted(results, contrasts, list(LATENCIES))
     less, more = details.filter(IS_REDUCED).height, details.filter(IS_INCREASED).height
-    if less and not more:
-        verdict = Verdict.BORNE_OUT
-    elif less:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    else:
-        verdict = Verdict.NOT_BORNE_OUT if more else Verdict.UNDECIDED
+    verdict = Verdict.of(whole=less and not more, part=less, refuted=more)
     return Claim(
         statement=(
             "H1. The latency that applications perceive under congestion loss is improved by "
@@ -180,12 +175,8 @@ def still_disadvantaged(results: Results) -> Claim:
     ]
     details = contrasted(results, contrasts, ["packet_loss_ratio"])
     more, rows = details.filter(IS_INCREASED).height, details.height
-    if more == rows:
-        verdict = Verdict.BORNE_OUT
-    elif details.filter(IS_REDUCED).height == rows:
-        verdict = Verdict.NOT_BORNE_OUT
-    else:
-        verdict = Verdict.BORNE_OUT_IN_PART if more else Verdict.UNDECIDED
+    smaller = details.filter(IS_REDUCED).height
+    verdict = Verdict.of(whole=more == rows, part=more and smaller < rows, refuted=smaller == rows)
     told = "; ".join(
         f"{row['contrast']}: {row['mean_variant']:.2%} of packets lost, greedy "
         f"{row['mean_reference']:.2%}"

@@ -57,12 +57,9 @@ def small_packets_find_room(results: Results) -> Claim:
     """Judge: a limit in bytes spares small packets."""
     details = contrasted(results, [_against_reference("thin", "bfifo")], ["wire_byte_loss_ratio"])
     row = details.row(0, named=True)
-    if details.filter(IS_REDUCED).height:
-        verdict = Verdict.BORNE_OUT
-    else:
-        verdict = (
-            Verdict.NOT_BORNE_OUT if details.filter(IS_INCREASED).height else Verdict.UNDECIDED
-        )
+    verdict = Verdict.of(
+        whole=details.filter(IS_REDUCED).height, refuted=details.filter(IS_INCREASED).height
+    )
     return Claim(
         statement=(
             "Thin streams lose a smaller part of their bytes in a queue that is limited in bytes "
@@ -85,10 +82,9 @@ def packets_count_alike(results: Results) -> Claim:
     sides = [{AXIS: REFERENCE, "group": group} for group in ("greedy", "thin")]
     details = contrasted(results, [Contrast(REFERENCE, *sides)], ["wire_byte_loss_ratio"])
     row = details.row(0, named=True)
-    if details.filter(IS_REDUCED).height:
-        verdict = Verdict.NOT_BORNE_OUT
-    else:
-        verdict = Verdict.BORNE_OUT if details.filter(IS_INCREASED).height else Verdict.UNDECIDED
+    less = details.filter(IS_REDUCED).height
+    more = details.filter(IS_INCREASED).height
+    verdict = Verdict.of(whole=more and not less, refuted=less)
     return Claim(
         statement=(
             "In a queue that is limited in packets thin streams lose at least as large a part of "
@@ -115,10 +111,7 @@ def latency_falls(results: Results) -> Claim:
     )
     fair = details.filter(pl.col("contrast").is_in(FAIR))
     less = fair.filter(IS_REDUCED).height
-    if less == fair.height:
-        verdict = Verdict.BORNE_OUT
-    else:
-        verdict = Verdict.BORNE_OUT_IN_PART if less else Verdict.NOT_BORNE_OUT
+    verdict = Verdict.of(whole=less == fair.height, part=less)
     return Claim(
         statement=(
             "Beyond the source: disciplines that keep flows apart (sfq, fq_codel, fq_pie, cake) "

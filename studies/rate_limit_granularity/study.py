@@ -207,12 +207,7 @@ def _at_least(statement: str, table: pl.DataFrame) -> Claim:
 def _judged(statement: str, rule: str, table: pl.DataFrame, formula: str, holds: pl.Expr) -> Claim:
     details = table.with_columns((pl.col("attained_ratio") - pl.col(formula)).alias("difference"))
     held = details.filter(holds).height
-    if details.height == 0:
-        verdict = Verdict.UNDECIDED
-    elif held == details.height:
-        verdict = Verdict.BORNE_OUT
-    else:
-        verdict = Verdict.BORNE_OUT_IN_PART if held else Verdict.NOT_BORNE_OUT
+    verdict = Verdict.of(whole=held and held == details.height, part=held, refuted=details.height)
     return Claim(
         statement=statement,
         rule=(

@@ -9,6 +9,7 @@ import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.transfers import ANSWERS
+from fairwind.studies.questions import Question
 
 from .measures import (
     DELAY,
@@ -29,7 +30,6 @@ from .price_claims import (
     later_claims,
     map_claims,
     price_claims,
-    undecided,
 )
 
 NEARNESS_RATIO = 0.02
@@ -91,13 +91,12 @@ def meets_the_form_with_serialisation(measured: pl.DataFrame) -> Claim:
     """Hold figure 3's speed-ups against the closed form's, whose bytes take time."""
     deviations = (measured["mean"] / measured["form"] - 1).abs()
     near = deviations <= NEARNESS_RATIO
-    some = Verdict.BORNE_OUT_IN_PART if near.any() else Verdict.NOT_BORNE_OUT
     return Claim(
         statement="Figure 3's speed-ups follow from a closed form with serialisation (derived; the "
         "source has none).",
         rule=f"Borne out: all are within {NEARNESS_RATIO:.0%} of it; in part: some are; otherwise "
         "not.",
-        verdict=Verdict.BORNE_OUT if near.all() else some,
+        verdict=Verdict.of(whole=near.all(), part=near.any()),
         evidence=f"{near.sum()} of {near.len()} are; the greatest deviation is "
         f"{deviations.to_numpy().max():.2%}.",
         details=measured,
@@ -106,9 +105,7 @@ def meets_the_form_with_serialisation(measured: pl.DataFrame) -> Claim:
 
 
 def _trend(steps: Sequence[np.ndarray], ends: Sequence[bool]) -> Verdict:
-    if all(step.all() for step in steps):
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if all(ends) else Verdict.NOT_BORNE_OUT
+    return Verdict.of(whole=all(step.all() for step in steps), part=all(ends))
 
 
 def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
@@ -122,27 +119,28 @@ def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
 
 def faster_far_away(long: Results | None) -> Claim:
     """Judge figure 2."""
-    statement = "Over a long path that others use, transfers are faster from remembered windows "
-    statement += "(figure 2)."
-    rule = (
-        "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Borne out: the mean "
-        "speed-up is above 1 with its whole 95 % interval, for every volume; in part: for some "
-        "and below 1 for none; otherwise not."
+    question = Question(
+        statement="Over a long path that others use, transfers are faster from remembered windows "
+        "(figure 2).",
+        rule=(
+            "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Borne out: the mean "
+            "speed-up is above 1 with its whole 95 % interval, for every volume; in part: for some "
+            "and below 1 for none; otherwise not."
+        ),
     )
     if long is None:
-        return undecided(statement, rule)
+        return question.not_run()
     found = old_by_new(later_times(long), [VOLUME]).sort(VOLUME)
     above, below = found["low"] > 1, found["high"] < 1
-    whole = Verdict.BORNE_OUT if above.all() else Verdict.BORNE_OUT_IN_PART
     told = "; ".join(
         f"{in_words(VOLUME, row[VOLUME])}: {row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         for row in found.iter_rows(named=True)
     )
     faster = ", ".join(in_words(VOLUME, value) for value in found.filter(above)[VOLUME])
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=whole if above.any() and not below.any() else Verdict.NOT_BORNE_OUT,
+    return question.answered(
+        verdict=Verdict.of(
+            whole=bool(above.all()), part=bool(above.any()) and not bool(below.any())
+        ),
         evidence=f"{told}.",
         details=found,
         in_short=f"So with {faster}; of the other volumes the interval holds 1.",
@@ -151,18 +149,21 @@ def faster_far_away(long: Results | None) -> Claim:
 
 def keeps_rising(windows: Results | None) -> Claim:
     """Judge figure 4."""
-    statement = "Without a memory windows begin anew with every connection; with one they keep "
-    statement += "rising from connection to connection (figure 4)."
-    rule = (
-        "Windows at the first sample of each connection with data; with a memory once taken when "
-        "the server closes, as the source has it, and once when all is acknowledged. Borne out: "
-        "without a memory all begin with at most two segments, with either every one begins with "
-        "no less than the one before and the last with ten times the first or more, and as the "
-        "source has it the last with more than the one in the middle. In part: all but the last "
-        "of these, so that windows rise at first only."
+    question = Question(
+        statement="Without a memory windows begin anew with every connection; with one they keep "
+        "rising from connection to connection (figure 4).",
+        rule=(
+            "Windows at the first sample of each connection with data; with a memory once "
+            "taken when the server closes, as the source has it, and once when all is "
+            "acknowledged. Borne out: without a memory all begin with at most two segments, "
+            "with either every one begins with no less than the one before and the last with "
+            "ten times the first or more, and as the source has it the last with more than the "
+            "one in the middle. In part: all but the last of these, so that windows rise at "
+            "first only."
+        ),
     )
     if windows is None:
-        return undecided(statement, rule)
+        return question.not_run()
     first = first_windows(windows)
     begun = {
         memory: first.filter(pl.col(MEMORY) == memory)["cwnd"].to_numpy()
@@ -172,17 +173,14 @@ def keeps_rising(windows: Results | None) -> Claim:
     rises = [bool((np.diff(new) >= 0).all()) and new[-1] >= 10 * new[0] for new in begun.values()]
     holds = bool((old <= 2).all()) and all(rises)
     goes_on = begun[NEW][-1] > begun[NEW][begun[NEW].size // 2]
-    risen = Verdict.BORNE_OUT if goes_on else Verdict.BORNE_OUT_IN_PART
     told = "; ".join(
         f"{TAKEN[memory]}: {', '.join(f'{value:g}' for value in new[:5])} and so on, the last "
         f"of {new.size} with {new[-1]:g}"
         for memory, new in begun.items()
     )
     rising = ", ".join(f"{TAKEN[memory]} to {new[-1]:g}" for memory, new in begun.items())
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=risen if holds else Verdict.NOT_BORNE_OUT,
+    return question.answered(
+        verdict=Verdict.of(whole=holds and bool(goes_on), part=holds),
         evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
         f"windows {told}.",
         details=first,
@@ -214,29 +212,28 @@ def first_windows(windows: Results) -> pl.DataFrame:
 
 def meets_the_form(closed: Results | None) -> Claim:
     """Hold simulated speed-ups against the closed form's."""
-    statement = (
-        "Without serialisation a transfer takes a round trip to open and one for each round of "
-        "slow start: with 32 segments remembered, 5, 10, 20, 40, 80 and 200 segments are 2.0, "
-        "2.5, 3.0, 2.33, 2.67 and 2.25 times as fast (derived; the source has no numbers)."
-    )
-    rule = (
-        f"Borne out: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; in part: "
-        "some are; otherwise not."
+    question = Question(
+        statement=(
+            "Without serialisation a transfer takes a round trip to open and one for each round of "
+            "slow start: with 32 segments remembered, 5, 10, 20, 40, 80 and 200 segments are 2.0, "
+            "2.5, 3.0, 2.33, 2.67 and 2.25 times as fast (derived; the source has no numbers)."
+        ),
+        rule=(
+            f"Borne out: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; in "
+            "part: some are; otherwise not."
+        ),
     )
     if closed is None:
-        return undecided(statement, rule)
+        return question.not_run()
     found = closed_form(closed)
     near = found["deviation_ratio"].abs() <= NEARNESS_RATIO
-    some = Verdict.BORNE_OUT_IN_PART if near.any() else Verdict.NOT_BORNE_OUT
     told = "; ".join(
         f"{row['segments']:g} segments: {row['simulated']:.3f} ({row['deviation_ratio']:+.2%})"
         for row in found.iter_rows(named=True)
     )
     met = ", ".join(f"{value:g}" for value in found.filter(near)["segments"])
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=Verdict.BORNE_OUT if near.all() else some,
+    return question.answered(
+        verdict=Verdict.of(whole=near.all(), part=near.any()),
         evidence=f"{told}.",
         details=found,
         in_short=f"So of {met} segments.",

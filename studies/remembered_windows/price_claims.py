@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.questions import Question
 
 from .measures import (
     AFTER,
@@ -28,8 +29,6 @@ from .measures import (
     second_transfers,
 )
 
-NOT_RUN = "This part of the study was not run."
-
 CLASSIC, SAFE, CAREFUL, SHARED = "classic", "classic, safe", "careful resume", "rfc9040"
 
 FORGETTING, FADING = "classic, forgetting", "classic, fading"
@@ -48,43 +47,28 @@ FORMS = {
 """How each measure of a comparison is told, and its numbers."""
 
 
-def undecided(statement: str, rule: str) -> Claim:
-    """Give the claim of a part that was not run."""
-    return Claim(statement, rule, Verdict.UNDECIDED, NOT_RUN, pl.DataFrame())
-
-
 @dataclass(frozen=True)
-class Question:
-    """What is judged by cells, each of which bears it out or does not.
+class CellQuestion(Question):
+    """A question that is judged by cells.
 
     Attributes
     ----------
-    statement, rule : str
-        As of a `Claim`.
     by : tuple of str
-        Columns that tell cells apart.
+        Columns that identify a cell.
     measures : tuple of str
-        What is told of a cell, of `FORMS`.
+        Measures of a cell that the evidence has, of `FORMS`.
     otherwise : str
-        What is said of the cells that do not bear it out.
+        Words on the cells that do not bear it out.
     """
 
-    statement: str
-    rule: str
     by: tuple[str, ...]
     measures: tuple[str, ...]
     otherwise: str
 
-    def undecided(self) -> Claim:
-        """Give the claim where the part was not run."""
-        return undecided(self.statement, self.rule)
-
-    def answered(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Claim:
+    def judged(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Claim:
         """Judge by cells: borne out where it holds in all, in part where in some."""
-        return Claim(
-            statement=self.statement,
-            rule=self.rule,
-            verdict=judged(holds),
+        return self.answered(
+            verdict=Verdict.of_cells(holds),
             evidence=f"{numbers(details, _apart(details, self.by), self.measures)}.",
             details=details,
             in_short=f"So of {where(cells, holds, self.by)}{self.otherwise}.",
@@ -95,13 +79,6 @@ def _apart(details: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """Name the memory, too, where there are several."""
     is_several = MEMORY not in by and details[MEMORY].n_unique() > 1
     return [MEMORY, *by] if is_several else list(by)
-
-
-def judged(holds: pl.Series) -> Verdict:
-    """Judge what holds in all cells, in some, or in none."""
-    if holds.all():
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if holds.any() else Verdict.NOT_BORNE_OUT
 
 
 def numbers(details: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -> str:
@@ -168,7 +145,7 @@ def map_claims(map_: Results | None) -> list[Claim]:
     return [pays_where_long(mapped), costs_where_slowed(mapped)]
 
 
-LOSES_WHERE_WORSE = Question(
+LOSES_WHERE_WORSE = CellQuestion(
     statement="Where the path has worsened since, the report's window, which cannot fall, loses "
     "packets and delays others.",
     rule="Second transfers of 3 MB after the rate fell to 5 or 2 Mbit/s, against an initial window "
@@ -184,13 +161,13 @@ LOSES_WHERE_WORSE = Question(
 def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
     """Judge what the report's cache does where the path has worsened since."""
     if priced is None:
-        return LOSES_WHERE_WORSE.undecided()
+        return LOSES_WHERE_WORSE.not_run()
     cells = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) != SAME))
     holds = (cells["more_lost_low"] > 0) & (cells["thin_harm_low"] > 0)
-    return LOSES_WHERE_WORSE.answered(cells, holds, cells)
+    return LOSES_WHERE_WORSE.judged(cells, holds, cells)
 
 
-FILLS_THE_QUEUE = Question(
+FILLS_THE_QUEUE = CellQuestion(
     statement="While the burst of the report's window passes, packets wait longer in the "
     "bottleneck's queue.",
     rule="The mean wait of all packets, of which the burst's own are many, in the second after the "
@@ -206,30 +183,28 @@ FILLS_THE_QUEUE = Question(
 def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
     """Judge what the report's cache does to others while its burst passes."""
     if priced is None:
-        return FILLS_THE_QUEUE.undecided()
+        return FILLS_THE_QUEUE.not_run()
     cells = priced.filter(pl.col(MEMORY) == CLASSIC)
-    return FILLS_THE_QUEUE.answered(cells, cells["longer_wait_s_low"] > 0, cells)
+    return FILLS_THE_QUEUE.judged(cells, cells["longer_wait_s_low"] > 0, cells)
 
 
 def overflows_small_queues(priced: pl.DataFrame | None) -> Claim:
     """Judge what the report's cache does to a queue that is smaller than the window."""
-    statement = (
-        "A remembered window that exceeds what the bottleneck's queue holds is lost in part, even "
-        "over a path that is the same."
-    )
-    rule = (
-        "As before, the rate unchanged, with a queue of a fifth of a bandwidth-delay product. "
+    question = Question(
+        statement=(
+            "A remembered window that exceeds what the bottleneck's queue holds is lost in part, "
+            "even over a path that is the same."
+        ),
+        rule="As before, the rate unchanged, with a queue of a fifth of a bandwidth-delay product. "
         "Borne out: more packets are lost than from a window of ten, with the whole 95 % interval; "
-        "otherwise not."
+        "otherwise not.",
     )
     if priced is None:
-        return undecided(statement, rule)
+        return question.not_run()
     unchanged = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == SAME))
     cells = unchanged.filter(pl.col(LIMIT) == SMALL_QUEUE)
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(cells["more_lost_low"] > 0),
+    return question.answered(
+        verdict=Verdict.of_cells(cells["more_lost_low"] > 0),
         evidence=f"{numbers(unchanged, [LIMIT], PRICE)}.",
         details=unchanged,
     )
@@ -240,19 +215,21 @@ def careful_is_no_worse(priced: pl.DataFrame | None, by_classic: pl.DataFrame | 
 
     `priced` is against an initial window of ten, `by_classic` against the report's cache.
     """
-    statement = (
-        "Careful Resume, and the report's cache in its safe mode, lose less than the report's "
-        "where the path has worsened, and still gain where it is the same."
-    )
-    rule = (
-        "By memory, seed by seed, each with the whole 95 % interval. Holds where fewer packets are "
-        "lost than from the report's in every cell with a lower rate, and the speed-up over the "
-        "unchanged path with a queue of a bandwidth-delay product is above 1 against an initial "
-        "window of ten, and with a queue of a fifth of that at least 1 against the report's. Borne "
-        "out: of both; in part: of one; otherwise not."
+    question = Question(
+        statement=(
+            "Careful Resume, and the report's cache in its safe mode, lose less than the report's "
+            "where the path has worsened, and still gain where it is the same."
+        ),
+        rule=(
+            "By memory, seed by seed, each with the whole 95 % interval. Holds where fewer packets "
+            "are lost than from the report's in every cell with a lower rate, and the speed-up "
+            "over the unchanged path with a queue of a bandwidth-delay product is above 1 against "
+            "an initial window of ten, and with a queue of a fifth of that at least 1 against the "
+            "report's. Borne out: of both; in part: of one; otherwise not."
+        ),
     )
     if priced is None or by_classic is None:
-        return undecided(statement, rule)
+        return question.not_run()
     names, found = [SAFE, CAREFUL], []
     cells = priced.filter(pl.col(MEMORY).is_in(names))
     beside = by_classic.filter(pl.col(MEMORY).is_in(names))
@@ -266,10 +243,8 @@ def careful_is_no_worse(priced: pl.DataFrame | None, by_classic: pl.DataFrame | 
         is_no_slower = bool((small["speed_up_low"] >= 1).all())
         found.append(loses_less and gains and is_no_slower)
     by = [MEMORY, AFTER, LIMIT]
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(pl.Series(found)),
+    return question.answered(
+        verdict=Verdict.of_cells(pl.Series(found)),
         evidence=f"{numbers(cells, by, PRICE)}. Against the report's: "
         f"{numbers(beside, by, ('speed_up', 'more_lost'))}.",
         details=beside,
@@ -284,25 +259,26 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
 
 def pays_where_long(found: pl.DataFrame | None) -> Claim:
     """Judge the map: where remembering pays."""
-    statement = (
-        "Remembering pays most where the round trip is long and the volume neither small nor large."
-    )
-    rule = (
-        "Speed-up over an unchanged path against an initial window of ten, by the report's cache, "
-        "means over the seeds. Borne out: the greatest is at the longest round trip and at neither "
-        "the least nor the greatest volume; in part: one of both; otherwise not."
+    question = Question(
+        statement=(
+            "Remembering pays most where the round trip is long and the volume neither small nor "
+            "large."
+        ),
+        rule=(
+            "Speed-up over an unchanged path against an initial window of ten, by the report's "
+            "cache, means over the seeds. Borne out: the greatest is at the longest round trip and "
+            "at neither the least nor the greatest volume; in part: one of both; otherwise not."
+        ),
     )
     if found is None:
-        return undecided(statement, rule)
+        return question.not_run()
     same = found.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == UNCHANGED))
     best = same.sort("speed_up").row(-1, named=True)
     volumes = same[VOLUME].to_numpy()
     is_inside = bool(volumes.min() < best[VOLUME] < volumes.max())
     is_longest = bool(best[RTT] == same[RTT].to_numpy().max())
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(pl.Series([is_longest, is_inside])),
+    return question.answered(
+        verdict=Verdict.of_cells(pl.Series([is_longest, is_inside])),
         evidence=f"The best is {_on_the_map(best)}.",
         details=found,
         in_short=f"The best is {_on_the_map(best)}.",
@@ -311,21 +287,22 @@ def pays_where_long(found: pl.DataFrame | None) -> Claim:
 
 def costs_where_slowed(found: pl.DataFrame | None) -> Claim:
     """Judge the map: whether remembering costs where the rate has fallen."""
-    statement = "Where the rate has fallen, a transfer takes longer from a remembered window."
-    rule = (
-        "Speed-up against an initial window of ten, by the report's cache, in the cells where the "
-        "rate is a quarter or a tenth. Borne out: the whole 95 % interval is below 1 in more than "
-        f"half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
+    question = Question(
+        statement="Where the rate has fallen, a transfer takes longer from a remembered window.",
+        rule=(
+            "Speed-up against an initial window of ten, by the report's cache, in the cells where "
+            "the rate is a quarter or a tenth. Borne out: the whole 95 % interval is below 1 in "
+            f"more than half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
+        ),
     )
     if found is None:
-        return undecided(statement, rule)
+        return question.not_run()
     cells = found.filter((pl.col(MEMORY) == CLASSIC) & pl.col(AFTER).is_in(SLOWED))
     if cells["speed_up_high"].is_nan().any():
-        return replace(undecided(statement, rule), evidence="One seed a cell gives no intervals.")
+        return replace(question.not_run(), evidence="One seed a cell gives no intervals.")
     slower = cells.filter(pl.col("speed_up_high") < 1)
     faster = cells.filter(pl.col("speed_up_low") > 1)
     share = slower.height / cells.height
-    some = Verdict.BORNE_OUT_IN_PART if share > BY_CHANCE_RATIO else Verdict.NOT_BORNE_OUT
     told = "; ".join(
         f"{row[AFTER]} of the rate {_on_the_map(row)}" for row in slower.iter_rows(named=True)
     )
@@ -334,10 +311,8 @@ def costs_where_slowed(found: pl.DataFrame | None) -> Claim:
         f"Of {cells.height} cells {slower.height} are slower with the whole interval, {much} of "
         f"them by more than {MUCH_RATIO:.0%}, and {faster.height} are faster"
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=Verdict.BORNE_OUT if share > 1 / 2 else some,
+    return question.answered(
+        verdict=Verdict.of(whole=share > 1 / 2, part=share > BY_CHANCE_RATIO),
         evidence=f"{counted}; slower: {told or 'none'}.",
         details=cells,
         in_short=f"{counted}.",
@@ -368,7 +343,7 @@ def later_claims(later: Results | None) -> list[Claim]:
     ]
 
 
-FINDS_THE_PATH = Question(
+FINDS_THE_PATH = CellQuestion(
     statement="Where the path has worsened, a memory that forgets comes to lose fewer packets than "
     "the report's, whose windows cannot fall.",
     rule=f"{TRANSFERS}against the report's rule (0 %), seed by seed. Holds where fewer packets are "
@@ -379,7 +354,7 @@ FINDS_THE_PATH = Question(
     otherwise="; elsewhere it is not sure",
 )
 
-LOSES_NO_MORE = Question(
+LOSES_NO_MORE = CellQuestion(
     statement="After five transfers over the worsened path a memory that forgets loses no more "
     "packets than none.",
     rule=f"{TRANSFERS}against an initial window of ten, seed by seed. Holds where the 95 % "
@@ -395,18 +370,18 @@ LOSES_NO_MORE = Question(
 def forgetting_loses_less(by_classic: pl.DataFrame | None) -> Claim:
     """Judge whether forgetting helps at all."""
     if by_classic is None:
-        return FINDS_THE_PATH.undecided()
+        return FINDS_THE_PATH.not_run()
     cells = _forgetful(by_classic)
-    return FINDS_THE_PATH.answered(cells, cells["more_lost_high"] < 0, cells)
+    return FINDS_THE_PATH.judged(cells, cells["more_lost_high"] < 0, cells)
 
 
 def forgetting_loses_no_more(priced: pl.DataFrame | None) -> Claim:
     """Judge whether it helps so far that no losses are left to be told from those of none."""
     if priced is None:
-        return LOSES_NO_MORE.undecided()
+        return LOSES_NO_MORE.not_run()
     cells = _forgetful(priced)
     others = priced.filter(pl.col(MEMORY) != INITIAL)
-    return LOSES_NO_MORE.answered(cells, cells["more_lost_low"] <= 0, others)
+    return LOSES_NO_MORE.judged(cells, cells["more_lost_low"] <= 0, others)
 
 
 def _forgetful(compared: pl.DataFrame) -> pl.DataFrame:
@@ -425,7 +400,7 @@ def greedy_claims(greedy: Results | None) -> list[Claim]:
     return [harms_greedy_flows(beside), harms_those_before(beside)]
 
 
-TAKES_FROM_GREEDY = Question(
+TAKES_FROM_GREEDY = CellQuestion(
     statement="A greedy flow that has come since loses goodput to a remembered window in the first "
     "second.",
     rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
@@ -456,12 +431,12 @@ def harms_those_before(priced: pl.DataFrame | None) -> Claim:
     return _judged(TAKES_FROM_ONE_BEFORE, priced, BEFORE)
 
 
-def _judged(question: Question, priced: pl.DataFrame | None, presence: str) -> Claim:
+def _judged(question: CellQuestion, priced: pl.DataFrame | None, presence: str) -> Claim:
     if priced is None:
-        return question.undecided()
+        return question.not_run()
     beside = priced.filter((pl.col(PRESENCE) == presence) & (pl.col(MEMORY) != INITIAL))
     cells = beside.filter(pl.col(MEMORY) == CLASSIC)
-    return question.answered(cells, cells["greedy_first_harm_low"] > 0, beside)
+    return question.judged(cells, cells["greedy_first_harm_low"] > 0, beside)
 
 
 WHOSE = "whose"
@@ -511,13 +486,15 @@ def _told_apart(crowds: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
     """Judge many connections that begin at once from windows that one alone had."""
-    statement = (
-        f"Where many connections of {IN_WORDS[whose]} begin at once from the window that one alone "
-        "had, they lose packets and delay others, and the last of them ends no sooner."
+    question = Question(
+        statement=(
+            f"Where many connections of {IN_WORDS[whose]} begin at once from the window that one "
+            "alone had, they lose packets and delay others, and the last of them ends no sooner."
+        ),
+        rule=RULE.format(whence={ONE_HOST: "behind one address", MANY_HOSTS: "of 20 hosts"}[whose]),
     )
-    rule = RULE.format(whence={ONE_HOST: "behind one address", MANY_HOSTS: "of 20 hosts"}[whose])
     if crowded is None:
-        return undecided(statement, rule)
+        return question.not_run()
     by = [COUNT] if COUNT in crowded.columns else []
     cells = crowded.filter(pl.col(MEMORY) != INITIAL)
     classic = cells.filter(pl.col(MEMORY) == CLASSIC)
@@ -525,20 +502,17 @@ def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
     loses = bool((most["more_lost_low"] > 0).all())
     harms = bool((most["thin_harm_low"] > 0).all())
     is_no_sooner = bool((most["speed_up_low"] <= 1).all())
-    part = Verdict.BORNE_OUT_IN_PART if loses else Verdict.NOT_BORNE_OUT
     others = "others are delayed" if harms else "that others are delayed is not sure"
     last = "the last ends no sooner" if is_no_sooner else "the last ends sooner all the same"
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=Verdict.BORNE_OUT if loses and harms and is_no_sooner else part,
+    return question.answered(
+        verdict=Verdict.of(whole=loses and harms and is_no_sooner, part=loses),
         evidence=f"{numbers(cells, [*by, MEMORY], CROWDED)}.",
         details=cells,
         in_short=f"More are lost; {others}, and {last}.",
     )
 
 
-SPARE_CROWDS = Question(
+SPARE_CROWDS = CellQuestion(
     statement="Of many at once, from the report's cache in its safe mode, by RFC 9040's sharing "
     "and by Careful Resume fewer packets are lost than from the report's, whether they are one "
     "host's or as many hosts'.",
@@ -554,6 +528,6 @@ SPARE_CROWDS = Question(
 def careful_crowds_lose_less(compared: pl.DataFrame | None) -> Claim:
     """Judge whether safe mode, sharing and Careful Resume spare crowds the price."""
     if compared is None:
-        return SPARE_CROWDS.undecided()
+        return SPARE_CROWDS.not_run()
     cells = compared.filter(pl.col(MEMORY).is_in([SAFE, SHARED, CAREFUL]))
-    return SPARE_CROWDS.answered(cells, cells["more_lost_high"] < 0, cells)
+    return SPARE_CROWDS.judged(cells, cells["more_lost_high"] < 0, cells)

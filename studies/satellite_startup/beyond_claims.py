@@ -8,6 +8,7 @@ import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.panels import signed
+from fairwind.studies.questions import Question
 
 from .measures import (
     CAPACITY,
@@ -28,7 +29,6 @@ from .measures import (
     delays,
     end_to_end,
 )
-from .model_claims import not_run, verdict_of_cells
 
 MARGIN_RATIO = 0.05
 """A difference in time below this counts as none."""
@@ -53,22 +53,22 @@ def beyond_claims(
 
 
 def _uploads_suffer(up: pl.DataFrame | None) -> Claim:
-    statement = (
-        "Beyond the source: over a geostationary link of today uploads still suffer from waiting "
-        "for slots, whoever sends."
-    )
-    rule = (
-        f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Borne out: for every "
-        f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; in part: for "
-        "some; not: for none, and below it for some."
+    question = Question(
+        statement=(
+            "Beyond the source: over a geostationary link of today uploads still suffer from "
+            "waiting for slots, whoever sends."
+        ),
+        rule=(
+            f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Borne out: for every "
+            f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; in part: for "
+            "some; not: for none, and below it for some."
+        ),
     )
     if up is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = delays(up, CAPACITY, CONSTANT, (PLAIN,))
     low, high = details["relative_low_ratio"], details["relative_high_ratio"]
-    return _told(
-        statement, rule, details, verdict_of_cells(low > MARGIN_RATIO, high < MARGIN_RATIO)
-    )
+    return _told(question, details, Verdict.of_cells(low > MARGIN_RATIO, high < MARGIN_RATIO))
 
 
 def _downloads_do_not(down: pl.DataFrame | None) -> Claim:
@@ -140,23 +140,24 @@ def _as_quick(
     done: pl.DataFrame | None, statement: str, sides: tuple[str, str, tuple[str, ...]]
 ) -> Claim:
     axis, against, others = sides
-    rule = (
-        f"Time of a transfer, {' and '.join(others)} against {against}, paired by seed. Borne out: "
-        "for every sender and volume the whole 95 % interval is below "
-        f"+{MARGIN_RATIO:.0%}; in part: for some; not: for none, and above it for some."
+    question = Question(
+        statement,
+        (
+            f"Time of a transfer, {' and '.join(others)} against {against}, paired by seed. Borne "
+            "out: for every sender and volume the whole 95 % interval is below "
+            f"+{MARGIN_RATIO:.0%}; in part: for some; not: for none, and above it for some."
+        ),
     )
     if done is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = delays(done, axis, against, others)
     low, high = details["relative_low_ratio"], details["relative_high_ratio"]
-    verdict = verdict_of_cells(high < MARGIN_RATIO, low > MARGIN_RATIO)
+    verdict = Verdict.of_cells(high < MARGIN_RATIO, low > MARGIN_RATIO)
     told = [
         f"{other}: {by_sender(details.filter(pl.col(axis) == other))}"
         for other in details[axis].unique(maintain_order=True)
     ]
-    return Claim(
-        statement=statement,
-        rule=rule,
+    return question.answered(
         verdict=verdict,
         evidence=f"{'. '.join(told) if len(told) > 1 else by_sender(details)}.",
         details=details,
@@ -168,20 +169,20 @@ def _as_quick(
     )
 
 
-def _told(statement: str, rule: str, details: pl.DataFrame, verdict: Verdict) -> Claim:
+def _told(question: Question, details: pl.DataFrame, verdict: Verdict) -> Claim:
     evidence, in_short = f"{by_sender(details)}.", f"{extremes(details)}."
-    return Claim(statement, rule, verdict, evidence, details, in_short)
+    return question.answered(verdict, evidence, details, in_short)
 
 
 def _foresight_helps(up: pl.DataFrame | None) -> Claim:
-    statement = "Beyond the source: asking for what is foreseen takes most of that wait away."
-    rule = (
-        "What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
+    question = Question(
+        statement="Beyond the source: asking for what is foreseen takes most of that wait away.",
+        rule="What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
         "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
-        "part: for some; otherwise not."
+        "part: for some; otherwise not.",
     )
     if up is None:
-        return not_run(statement, rule)
+        return question.not_run()
     every = delays(up, CAPACITY, CONSTANT, ON_DEMAND)
     plain, foreseen = (
         every.filter(pl.col(CAPACITY) == way).select(
@@ -197,10 +198,8 @@ def _foresight_helps(up: pl.DataFrame | None) -> Claim:
         f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['foreseen_ratio']:+.0%}"
         for row in details.iter_rows(named=True)
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=verdict_of_cells(left < 0.5, left >= 0.5),
+    return question.answered(
+        verdict=Verdict.of_cells(left < 0.5, left >= 0.5),
         evidence=f"Against constant allocation, rbdc and forecast: {told}.",
         details=every,
         in_short=(
@@ -211,14 +210,16 @@ def _foresight_helps(up: pl.DataFrame | None) -> Claim:
 
 
 def _proxies_help(up: pl.DataFrame | None) -> Claim:
-    statement = "Beyond the source: a proxy at the terminal makes uploads on demand quicker."
-    rule = (
-        "Time of an upload with slots assigned by rbdc, by a proxy against through with CUBIC, "
-        "paired by seed. Borne out: shorter with the whole 95 % interval for every proxy and "
-        "volume; in part: for some; otherwise not."
+    question = Question(
+        statement="Beyond the source: a proxy at the terminal makes uploads on demand quicker.",
+        rule=(
+            "Time of an upload with slots assigned by rbdc, by a proxy against through with CUBIC, "
+            "paired by seed. Borne out: shorter with the whole 95 % interval for every proxy and "
+            "volume; in part: for some; otherwise not."
+        ),
     )
     if up is None:
-        return not_run(statement, rule)
+        return question.not_run()
     plain = up.filter(pl.col(CAPACITY) == PLAIN)
     senders = plain[SENDER].unique(maintain_order=True).to_list()
     details = pl.concat(
@@ -230,8 +231,8 @@ def _proxies_help(up: pl.DataFrame | None) -> Claim:
             if sender not in THROUGH
         ]
     )
-    verdict = verdict_of_cells(details["high"] < 0, details["low"] > 0)
-    return _told(statement, rule, details, verdict)
+    verdict = Verdict.of_cells(details["high"] < 0, details["low"] > 0)
+    return _told(question, details, verdict)
 
 
 def by_sender(details: pl.DataFrame) -> str:

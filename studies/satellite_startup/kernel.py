@@ -12,6 +12,7 @@ import fairwind
 from fairwind.results import Claim, Results, Verdict
 from fairwind.statistics import mean_interval
 from fairwind.studies.panels import interval_in_words
+from fairwind.studies.questions import Question
 
 from .measures import POLICY, SEGMENTS, TIME, transfers
 
@@ -80,34 +81,26 @@ def side_by_side(simulated: Results, kernel: Results) -> pl.DataFrame:
 
 def kernel_agrees(simulated: Results, kernel: Results) -> Claim:
     """Judge: on the kernel, capacity on demand costs as many times over as in the simulator."""
-    statement = (
-        "On the running kernel transfers on demand take as many times as long as over constant "
-        "allocation as they do in the simulator."
-    )
-    rule = (
-        "Transfer time by that over constant allocation which began at the same time, mean over "
-        "the starts, the kernel's against the simulator's. Borne out: within "
-        f"{WITHIN_RATIO:.0%} for every policy and volume that both have; in "
-        "part: for some; otherwise not."
+    question = Question(
+        statement=(
+            "On the running kernel transfers on demand take as many times as long as over constant "
+            "allocation as they do in the simulator."
+        ),
+        rule=(
+            "Transfer time by that over constant allocation which began at the same time, mean "
+            "over the starts, the kernel's against the simulator's. Borne out: within "
+            f"{WITHIN_RATIO:.0%} for every policy and volume that both have; in part: for some; "
+            "otherwise not."
+        ),
     )
     found = side_by_side(simulated, kernel)
     details = found.filter(pl.col(POLICY) != CONSTANT) if found.height else found
     if not details.height:
-        return Claim(
-            statement, rule, Verdict.UNDECIDED, "The two have no transfer in common.", details
-        )
+        return question.answered(Verdict.UNDECIDED, "The two have no transfer in common.", details)
     fits = details["off_ratio"].abs() <= WITHIN_RATIO
     told = "; ".join(_told(row) for row in details.iter_rows(named=True))
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=(
-            Verdict.BORNE_OUT
-            if fits.all()
-            else Verdict.BORNE_OUT_IN_PART
-            if fits.any()
-            else Verdict.NOT_BORNE_OUT
-        ),
+    return question.answered(
+        verdict=(Verdict.of_cells(fits)),
         evidence=f"{fits.sum()} of {details.height} within: {told}.",
         details=details,
     )

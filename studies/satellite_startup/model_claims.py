@@ -18,6 +18,7 @@ from fairwind.models.dama import (
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import interval_in_words, signed
+from fairwind.studies.questions import Question
 
 from .measures import (
     DEMANDED_USE,
@@ -36,13 +37,6 @@ from .measures import (
     windows,
 )
 
-NOT_RUN = "This part of the study was not run."
-
-
-def not_run(statement: str, rule: str) -> Claim:
-    """Give the claim of a part that was not run."""
-    return Claim(statement, rule, Verdict.UNDECIDED, NOT_RUN, pl.DataFrame())
-
 
 def changes(details: pl.DataFrame, by: str, unit: str = "segments") -> str:
     """Tell relative changes, one after the other: ``20 segments -3.0% [-4.0%, -2.0%]``."""
@@ -54,22 +48,6 @@ def changes(details: pl.DataFrame, by: str, unit: str = "segments") -> str:
 def mean_in_words(row: Mapping[str, Any], form: str = ".2f", unit: str = "") -> str:
     """Write a mean with its interval."""
     return f"{row['mean']:{form}}{unit}{interval_in_words(row['low'], row['high'], form)}"
-
-
-def verdict_of_cells(holds: pl.Series, fails: pl.Series) -> Verdict:
-    """Judge cells: all hold, some hold and some fail, some fail, or nothing is sure."""
-    if holds.all():
-        return Verdict.BORNE_OUT
-    if holds.any():
-        return Verdict.BORNE_OUT_IN_PART
-    return Verdict.NOT_BORNE_OUT if fails.any() else Verdict.UNDECIDED
-
-
-def in_order(*, whole: bool, part: bool) -> Verdict:
-    """Judge by two findings: all of it holds, or at least a part does."""
-    if whole:
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if part else Verdict.NOT_BORNE_OUT
 
 
 LINK = DemandAssignedLink()
@@ -99,14 +77,16 @@ def model_claims(
 
 def first_seconds(startup: Results | None) -> Claim:
     """Judge: the first 20 s carry about 1.5 MB."""
-    statement = "The first 20 s carry about 1.5 MB."
-    rule = (
-        "What ideal TCP has carried 20 s after the establishment at k = 1. Borne out: 1.5 MB lies "
-        f"between the means of initial windows of 1 and 3 or within {VOLUME_RATIO:.0%} of one; "
-        "otherwise not."
+    question = Question(
+        statement="The first 20 s carry about 1.5 MB.",
+        rule=(
+            "What ideal TCP has carried 20 s after the establishment at k = 1. Borne out: 1.5 MB "
+            f"lies between the means of initial windows of 1 and 3 or within {VOLUME_RATIO:.0%} of "
+            "one; otherwise not."
+        ),
     )
     if startup is None:
-        return not_run(statement, rule)
+        return question.not_run()
     axes = ("initial", POLICY)
     details = interval_per_panel(
         carried_by(carried(startup, axes), axes, WATCHED_S), "carried_megabytes", axes
@@ -117,12 +97,8 @@ def first_seconds(startup: Results | None) -> Claim:
         f"{row[POLICY]}, initial window {row['initial']}: {mean_in_words(row, unit=' MB')}"
         for row in details.iter_rows(named=True)
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=(
-            Verdict.BORNE_OUT if low <= SOURCE_VOLUME_MEGABYTES <= high else Verdict.NOT_BORNE_OUT
-        ),
+    return question.answered(
+        verdict=(Verdict.of(whole=bool(low <= SOURCE_VOLUME_MEGABYTES <= high))),
         evidence=f"{told}.",
         details=details,
     )
@@ -130,16 +106,18 @@ def first_seconds(startup: Results | None) -> Claim:
 
 def window_as_modelled(startup: Results | None) -> Claim:
     """Judge: the window grows as the equation says."""
-    statement = "The congestion window grows as the delay equation says (k = 1)."
-    rule = (
-        "Time until the window fills the link (1.2 Mbit/s times the round trip), initial windows "
-        "of 1 and 3, against the source's formula, whose window grows with acknowledgments as a "
-        "sender's does, and whose time begins as ours when the first one leaves. Borne out: "
-        f"within {MODEL_RATIO:.0%}; in part: "
-        f"within {LOOSE_RATIO:.0%}; otherwise not."
+    question = Question(
+        statement="The congestion window grows as the delay equation says (k = 1).",
+        rule=(
+            "Time until the window fills the link (1.2 Mbit/s times the round trip), initial "
+            "windows of 1 and 3, against the source's formula, whose window grows with "
+            "acknowledgments as a sender's does, and whose time begins as ours when the first one "
+            f"leaves. Borne out: within {MODEL_RATIO:.0%}; in part: within {LOOSE_RATIO:.0%}; "
+            "otherwise not."
+        ),
     )
     if startup is None:
-        return not_run(statement, rule)
+        return question.not_run()
     full = float(LINK.start_up(3).full_window_segments)
     grown = windows(startup, ("initial", POLICY)).filter(
         (pl.col(POLICY) == "rbdc") & (pl.col("window_segments") >= full)
@@ -159,9 +137,7 @@ def window_as_modelled(startup: Results | None) -> Claim:
         f"{row['model_s']:.1f} s ({row['off_ratio']:+.0%}), exactly {row['exact_s']:.1f} s"
         for row in details.iter_rows(named=True)
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
+    return question.answered(
         verdict=_verdict(details["off_ratio"]),
         evidence=f"Simulated: {told}.",
         details=details,
@@ -198,15 +174,17 @@ def completion_as_modelled(table: Results) -> Claim:
 
 def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
     """Judge: the equivalent round trip grows with rho as the source says."""
-    statement = "Waiting for capacity is like a longer round trip, which grows with rho (k = 1)."
-    rule = (
-        "Time per doubling of the volume carried over a carrier that is never full, by the round "
-        "trip, against the source's formula. Borne out: it rises with rho for the periods at full "
-        f"distance and is within {MODEL_RATIO:.0%} of the formula; in part: it rises; otherwise "
-        "not."
+    question = Question(
+        statement="Waiting for capacity is like a longer round trip, which grows with rho (k = 1).",
+        rule=(
+            "Time per doubling of the volume carried over a carrier that is never full, by the "
+            "round trip, against the source's formula. Borne out: it rises with rho for the "
+            f"periods at full distance and is within {MODEL_RATIO:.0%} of the formula; in part: it "
+            "rises; otherwise not."
+        ),
     )
     if periods is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = _equivalent(periods, multiplier=1.0)
     far = details.filter(pl.col("delay").str.starts_with("far")).sort("delay_ratio")
     rises = far["mean"].is_sorted()
@@ -215,10 +193,8 @@ def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
         f"rho {row['delay_ratio']:.2f}: {mean_in_words(row)}, formula {row['model_ratio']:.2f}"
         for row in details.sort("delay_ratio").iter_rows(named=True)
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(whole=rises and fits, part=rises),
+    return question.answered(
+        verdict=Verdict.of(whole=rises and fits, part=rises),
         evidence=f"{told}.",
         details=details,
         in_short=f"It rises, but the formula is {_range(details)} off.",
@@ -227,14 +203,14 @@ def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
 
 def as_without_wait(periods: Results | None) -> Claim:
     """Judge: with the source's multiplier a start-up grows as over constant capacity."""
-    statement = "With k = 4.8 a start-up grows as fast as if capacity were there at once."
-    rule = (
-        "Equivalent round trip by the real one at the platform's periods. Borne out: the 95 % "
+    question = Question(
+        statement="With k = 4.8 a start-up grows as fast as if capacity were there at once.",
+        rule="Equivalent round trip by the real one at the platform's periods. Borne out: the 95 % "
         "interval reaches 1.05 or less; in part: below the equivalent round trip at k = 1 by more "
-        "than half; otherwise not."
+        "than half; otherwise not.",
     )
     if periods is None:
-        return not_run(statement, rule)
+        return question.not_run()
     plain, raised = (
         _equivalent(periods, k).filter(pl.col("delay") == "far, 4 and 1").row(0, named=True)
         for k in (1.0, 4.8)
@@ -242,10 +218,8 @@ def as_without_wait(periods: Results | None) -> Claim:
     low = raised["low"] if raised["low"] is not None else raised["mean"]
     nearer = raised["mean"] - 1 < (plain["mean"] - 1) / 2
     told = f"{mean_in_words(raised)} instead of {mean_in_words(plain)} at k = 1"
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(whole=low <= 1.05, part=nearer),
+    return question.answered(
+        verdict=Verdict.of(whole=low <= 1.05, part=nearer),
         evidence=f"{told}.",
         details=pl.DataFrame([plain, raised]),
         in_short=f"Nearly: {told}.",
@@ -254,17 +228,17 @@ def as_without_wait(periods: Results | None) -> Claim:
 
 def three_curves(startup: Results | None, stacks: Results | None) -> Claim:
     """Judge: actual transfers are slower than the best over demand assignment."""
-    statement = (
-        "Transfers of real stacks take longer than the best over demand assignment, and those "
-        "longer than over constant allocation."
-    )
-    rule = (
-        "Time until 20 to 500 segments are read: Linux 2.6 with SACK (300 packets of buffer), "
+    question = Question(
+        statement=(
+            "Transfers of real stacks take longer than the best over demand assignment, and those "
+            "longer than over constant allocation."
+        ),
+        rule="Time until 20 to 500 segments are read: Linux 2.6 with SACK (300 packets of buffer), "
         "ideal TCP at k = 1, and ideal TCP with all slots; initial window 3. Borne out: in this "
-        "order for every volume, intervals apart; in part: the means in this order; otherwise not."
+        "order for every volume, intervals apart; in part: the means in this order; otherwise not.",
     )
     if startup is None or stacks is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = curves_by_volume(startup, stacks)
     kept = details.pivot("curve", index="volume_segments", values=["mean", "low", "high"])
     actual, best, constant = ("actual", "maximum over demand assignment", "constant allocation")
@@ -279,10 +253,10 @@ def three_curves(startup: Results | None, stacks: Results | None) -> Claim:
         f"{row[f'mean_{best}']:.1f} and {row[f'mean_{constant}']:.1f} s"
         for row in kept.iter_rows(named=True)
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(whole=bool(apart.fill_null(value=False).all()), part=bool(ordered.all())),
+    return question.answered(
+        verdict=Verdict.of(
+            whole=bool(apart.fill_null(value=False).all()), part=bool(ordered.all())
+        ),
         evidence=f"{told}.",
         details=details,
         in_short="In this order in the mean, but not for every volume with intervals apart.",
@@ -334,7 +308,7 @@ def _range(details: pl.DataFrame) -> str:
 
 def _verdict(off: pl.Series) -> Verdict:
     within = (bool((off.abs() <= bound).all()) for bound in (MODEL_RATIO, LOOSE_RATIO))
-    return in_order(whole=next(within), part=next(within))
+    return Verdict.of(whole=next(within), part=next(within))
 
 
 MULTIPLIERS = (1.0, 2.0, 3.0, 4.0, 4.8, 6.0, 8.0)
@@ -416,20 +390,20 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
 
 def agrees(done: pl.DataFrame | None) -> Claim:
     """Judge: transfer times are those that were reckoned for the source's platform."""
-    statement = (
-        "Transfers over the platform take as long as a reckoning packet by packet says, whose "
-        "results are those of the source's figures in kind."
-    )
-    rule = (
-        "Mean over the phases of the start, from the establishment to the last acknowledgment "
+    question = Question(
+        statement=(
+            "Transfers over the platform take as long as a reckoning packet by packet says, whose "
+            "results are those of the source's figures in kind."
+        ),
+        rule="Mean over the phases of the start, from the establishment to the last acknowledgment "
         "(half a round trip after the last segment is there), against the reckoned time of every "
         f"volume and k. Borne out: within {WITHIN_RATIO:.0%} ({WITHIN_RATIO_PLAIN:.0%} at k = 1) "
         "everywhere; in part: for some; otherwise not. Its cap was a little "
         "lower than the platform's: it has 100 segments a second at most, the study 104.05 (28 "
-        "slots, 1480 bytes)."
+        "slots, 1480 bytes).",
     )
     if done is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = beside_reconstruction(done)
     fits = details["off_ratio"].abs() <= details["bound_ratio"]
     worst = details.sort(pl.col("off_ratio").abs(), descending=True).row(0, named=True)
@@ -439,10 +413,8 @@ def agrees(done: pl.DataFrame | None) -> Claim:
         f"[{row['off_low_ratio']:+.1%}, {row['off_high_ratio']:+.1%}]"
         for row in details.filter(~fits).iter_rows(named=True)
     )
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=verdict_of_cells(fits, ~fits),
+    return question.answered(
+        verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
             f"{fits.sum()} of {details.height} within; k = 1 within {_per_cent(plain)}; the "
             f"most, at N = {worst[SEGMENTS]:g} and k = {worst[MULTIPLIER]:g}: "
@@ -456,19 +428,21 @@ def agrees(done: pl.DataFrame | None) -> Claim:
 
 def use_agrees(done: pl.DataFrame | None) -> Claim:
     """Judge: slots are used as much as was reckoned."""
-    statement = (
-        "Transfers over the platform use as much of the slots that they are assigned as a "
-        "reckoning packet by packet says."
-    )
-    rule = (
-        "Slots used over assigned, from the establishment until the last segment left, mean over "
-        "the phases of the start; guaranteed slots that stay idle, for which nobody asked, do not "
-        f"count as assigned. Borne out: within {WITHIN_USE:g} for every volume and k; in "
-        "part: for some; otherwise not. Of eight ways to count that were tried this is the one "
-        "that comes nearest. Told as well: if they counted."
+    question = Question(
+        statement=(
+            "Transfers over the platform use as much of the slots that they are assigned as a "
+            "reckoning packet by packet says."
+        ),
+        rule=(
+            "Slots used over assigned, from the establishment until the last segment left, mean "
+            "over the phases of the start; guaranteed slots that stay idle, for which nobody "
+            f"asked, do not count as assigned. Borne out: within {WITHIN_USE:g} for every volume "
+            "and k; in part: for some; otherwise not. Of eight ways to count that were tried this "
+            "is the one that comes nearest. Told as well: if they counted."
+        ),
     )
     if done is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = beside_reconstruction(done)
     fits = details["off_use"].abs() <= WITHIN_USE
     by_size = details.group_by(SEGMENTS, maintain_order=True).agg(
@@ -480,10 +454,8 @@ def use_agrees(done: pl.DataFrame | None) -> Claim:
     )
     fits_of_all = details["off_use_of_all"].abs() <= WITHIN_USE
     least, most = (f"{end:+.2f}" for end in _extremes(details["off_use_of_all"]))
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=verdict_of_cells(fits, ~fits),
+    return question.answered(
+        verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
             f"{fits.sum()} of {details.height} within; off by {told}. With every idle guaranteed "
             f"slot: {fits_of_all.sum()} within, {least} to {most}."

@@ -7,9 +7,10 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import signed
+from fairwind.studies.questions import Question
 
 from .measures import FRAME_S, MULTIPLIER, POLICY, SEGMENTS, TIME, USE, compared, transfers
-from .model_claims import changes, in_order, mean_in_words, not_run, verdict_of_cells
+from .model_claims import changes, mean_in_words
 
 SOURCE_DELAY_S = 0.5
 
@@ -52,22 +53,21 @@ def allocation_delays(table: Results) -> pl.DataFrame:
 
 def capacity_comes_late(table: Results) -> Claim:
     """Judge: half a second or more passes between a request and its slots."""
-    statement = "Capacity comes half a second or more after it was asked for."
-    rule = (
-        "From the end of the frame with a terminal's first request for more than is guaranteed to "
-        "the beginning of the first frame with slots for it, in every transfer. Borne out: the "
-        "shortest is "
-        f"{SOURCE_DELAY_S:g} s or more; otherwise not."
+    question = Question(
+        statement="Capacity comes half a second or more after it was asked for.",
+        rule=(
+            "From the end of the frame with a terminal's first request for more than is guaranteed "
+            "to the beginning of the first frame with slots for it, in every transfer. Borne out: "
+            f"the shortest is {SOURCE_DELAY_S:g} s or more; otherwise not."
+        ),
     )
     details = allocation_delays(table)
     if not details.height:
-        return not_run(statement, rule)
+        return question.not_run()
     row = interval_per_panel(details.with_columns(pl.lit("all").alias("of")), "delay_s", ("of",))
     shortest = float(details["delay_s"].to_numpy().min())
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=Verdict.BORNE_OUT if shortest >= SOURCE_DELAY_S else Verdict.NOT_BORNE_OUT,
+    return question.answered(
+        verdict=Verdict.of(whole=shortest >= SOURCE_DELAY_S),
         evidence=(
             f"The shortest {shortest:.2f} s, the mean {mean_in_words(row.row(0, named=True))} s, "
             f"a frame ({FRAME_S:g} s) more at most."
@@ -108,7 +108,7 @@ def time_falls(done: pl.DataFrame) -> Claim:
             f"Transfer time at k = {SOURCE_MULTIPLIER:g} against k = 1, paired by seed. Borne out: "
             "shorter for every volume with the whole 95 % interval; in part: for some."
         ),
-        verdict=verdict_of_cells(details["high"] < 0, details["low"] > 0),
+        verdict=Verdict.of_cells(details["high"] < 0, details["low"] > 0),
         evidence=f"{changes(details, SEGMENTS)}.",
         details=details,
         in_short=f"{changes(details, SEGMENTS)}.",
@@ -131,22 +131,23 @@ def time_saturates_without_waiting_for_frames(offset: Results | None) -> Claim:
 
 
 def _saturates(statement: str, done: pl.DataFrame | None, more: str = "") -> Claim:
-    rule = (
-        f"Transfer time at k = {GREATEST:g} against {SOURCE_MULTIPLIER:g}, paired by seed. "
-        f"Borne out: the whole 95 % interval excludes a gain beyond {SATURATED_RATIO:.0%} for "
-        "every volume; in part: it does not, but the gain is below a quarter of what was "
-        "gained up to there; otherwise not."
+    question = Question(
+        statement,
+        (
+            f"Transfer time at k = {GREATEST:g} against {SOURCE_MULTIPLIER:g}, paired by seed. "
+            f"Borne out: the whole 95 % interval excludes a gain beyond {SATURATED_RATIO:.0%} for "
+            "every volume; in part: it does not, but the gain is below a quarter of what was "
+            "gained up to there; otherwise not."
+        ),
     )
     if done is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = compared(done, TIME, MULTIPLIER, (SOURCE_MULTIPLIER, GREATEST), [SEGMENTS])
     before = compared(done, TIME, MULTIPLIER, (1.0, SOURCE_MULTIPLIER), [SEGMENTS])
     share = details["difference"].to_numpy() / before["difference"].to_numpy()
     less = -details["relative_low_ratio"]
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(
+    return question.answered(
+        verdict=Verdict.of(
             whole=bool((less < SATURATED_RATIO).all()), part=bool((share < 0.25).all())
         ),
         evidence=(
@@ -191,7 +192,7 @@ def larger_volumes_gain_more(done: pl.DataFrame) -> Claim:
             "only the latter."
         ),
         verdict=(
-            in_order(whole=bool(gains.is_sorted() and sure), part=bool(sure))
+            Verdict.of(whole=bool(gains.is_sorted() and sure), part=bool(sure))
             if details.height > 1
             else Verdict.UNDECIDED
         ),
@@ -215,7 +216,7 @@ def use_falls(done: pl.DataFrame) -> Claim:
             f"k = {GREATEST:g} against k = 1, paired by seed. Borne out: less for every volume "
             "with the whole 95 % interval; in part: for some."
         ),
-        verdict=verdict_of_cells(details["high"] < 0, details["low"] > 0),
+        verdict=Verdict.of_cells(details["high"] < 0, details["low"] > 0),
         evidence=f"{told}.",
         details=details,
         in_short=f"{told}.",
@@ -240,13 +241,7 @@ def small_volumes_lose_most(done: pl.DataFrame) -> Claim:
             "from volume to volume, and the intervals of the smallest and the largest do not meet; "
             "in part: only the latter."
         ),
-        verdict=(
-            Verdict.BORNE_OUT
-            if rises and apart
-            else Verdict.BORNE_OUT_IN_PART
-            if apart
-            else Verdict.UNDECIDED
-        ),
+        verdict=(Verdict.of(whole=rises and apart, part=apart, refuted=False)),
         evidence=f"{told}.",
         details=details,
         in_short=f"Not from volume to volume: {told}.",
@@ -267,19 +262,19 @@ def policy_claims(policies: Results | None, terminals: Results | None) -> list[C
 
 
 def _start_is_enough(alone: pl.DataFrame | None) -> Claim:
-    statement = "It is enough to ask for more while the connection starts."
-    rule = (
-        f"Transfer times, {AT_START} against always, paired by seed. Borne out: no mean is longer "
-        f"by more than {MARGIN_RATIO:.0%}; in part: so for some volumes; otherwise not."
+    question = Question(
+        statement="It is enough to ask for more while the connection starts.",
+        rule=(
+            f"Transfer times, {AT_START} against always, paired by seed. Borne out: no mean is "
+            f"longer by more than {MARGIN_RATIO:.0%}; in part: so for some volumes; otherwise not."
+        ),
     )
     if alone is None:
-        return not_run(statement, rule)
+        return question.not_run()
     details = compared(alone, TIME, POLICY, (RAISED, AT_START), [SEGMENTS])
     fits = details["relative_ratio"] <= MARGIN_RATIO
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
+    return question.answered(
+        verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{changes(details, SEGMENTS)}.",
         details=details,
         in_short=(
@@ -289,17 +284,19 @@ def _start_is_enough(alone: pl.DataFrame | None) -> Claim:
 
 
 def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
-    statement = (
-        "Beyond the source: asking for what is foreseen is no slower than k = 4.8, and uses its "
-        "slots as well."
-    )
-    rule = (
-        "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Borne out: for "
-        f"every volume the whole 95 % interval of the time is below +{MARGIN_RATIO:.0%}, and that "
-        "of the use above -0.05; in part: so for some volumes; otherwise not."
+    question = Question(
+        statement=(
+            "Beyond the source: asking for what is foreseen is no slower than k = 4.8, and uses "
+            "its slots as well."
+        ),
+        rule=(
+            "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Borne out: "
+            f"for every volume the whole 95 % interval of the time is below +{MARGIN_RATIO:.0%}, "
+            "and that of the use above -0.05; in part: so for some volumes; otherwise not."
+        ),
     )
     if alone is None:
-        return not_run(statement, rule)
+        return question.not_run()
     time = compared(alone, TIME, POLICY, (RAISED, OURS), [SEGMENTS])
     used = compared(alone, USE, POLICY, (RAISED, OURS), [SEGMENTS])
     fits = (time["relative_high_ratio"] < MARGIN_RATIO) & (used["low"] > -MARGIN_RATIO)
@@ -308,10 +305,8 @@ def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
         for row in used.iter_rows(named=True)
     )
     plain = compared(alone, TIME, POLICY, (PLAIN, OURS), [SEGMENTS])
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
+    return question.answered(
+        verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=(
             f"Time against k = 4.8: {changes(time, SEGMENTS)}. Slots used: {shares}. Time against "
             f"k = 1: {changes(plain, SEGMENTS)}."
@@ -327,18 +322,18 @@ def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
 
 
 def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
-    statement = (
-        "Beyond the source: where four terminals share a carrier, asking for what is foreseen is "
-        "no slower than k = 4.8, and the last one is done earlier."
-    )
-    rule = (
-        "Mean transfer time of four terminals, and the longest of the four, forecast against "
+    question = Question(
+        statement=(
+            "Beyond the source: where four terminals share a carrier, asking for what is foreseen "
+            "is no slower than k = 4.8, and the last one is done earlier."
+        ),
+        rule="Mean transfer time of four terminals, and the longest of the four, forecast against "
         "k = 4.8, paired by seed. Borne out: the whole 95 % interval of the mean is below "
         f"+{MARGIN_RATIO:.0%}, and that of the longest below 0; in part: one of both; otherwise "
-        "not."
+        "not.",
     )
     if shared is None:
-        return not_run(statement, rule)
+        return question.not_run()
     runs = shared.group_by(POLICY, "seed", maintain_order=True).agg(
         pl.lit("all").alias("group"), pl.col(TIME).mean(), pl.col(TIME).max().alias("longest_s")
     )
@@ -354,10 +349,8 @@ def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
         for row in interval_per_panel(runs, TIME, (POLICY,)).iter_rows(named=True)
     )
     told = f"mean {signed(mean)}, longest {signed(longest)}"
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
+    return question.answered(
+        verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{told[0].upper()}{told[1:]}. Mean times: {every}.",
         details=pl.DataFrame(rows),
         in_short=f"{told[0].upper()}{told[1:]}.",

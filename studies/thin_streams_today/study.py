@@ -65,12 +65,7 @@ def claims(results: Results) -> list[Claim]:
 def _latency_reduced(results: Results, name: str, contrast: Contrast) -> Claim:
     details = contrasted(results, [contrast], list(LATENCIES))
     less, more = details.filter(IS_REDUCED).height, details.filter(IS_INCREASED).height
-    if less == details.height:
-        verdict = Verdict.BORNE_OUT
-    elif less:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    else:
-        verdict = Verdict.NOT_BORNE_OUT if more else Verdict.UNDECIDED
+    verdict = Verdict.of(whole=less == details.height, part=less, refuted=more)
     return Claim(
         statement=f"{name} reduces the latency that applications of thin streams perceive (H1).",
         rule=(

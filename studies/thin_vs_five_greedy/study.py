@@ -104,12 +104,7 @@ def hits_many_at_once(results: Results, panels: Panels) -> Claim:
     thin = losses.filter((pl.col("group") == "thin") & (pl.col(panels.count) > 1))
     details = among_less_within(thin, panels)
     more, less = details.filter(IS_INCREASED).height, details.filter(IS_REDUCED).height
-    if details.height and more == details.height:
-        verdict = Verdict.BORNE_OUT
-    elif more:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    else:
-        verdict = Verdict.NOT_BORNE_OUT if less else Verdict.UNDECIDED
+    verdict = Verdict.of(whole=details.height and more == details.height, part=more, refuted=less)
     sides = {"more among for": IS_INCREASED, "more within one for": IS_REDUCED}
     where = f"{panels.sides(details, sides)}. " if details.height else ""
     return Claim(
@@ -287,11 +282,7 @@ def _offered(
 
 def _verdict(details: pl.DataFrame, holds: pl.Expr, fails: pl.Expr) -> Verdict:
     held, failed = details.filter(holds).height, details.filter(fails).height
-    if held == details.height:
-        return Verdict.BORNE_OUT
-    if held:
-        return Verdict.BORNE_OUT_IN_PART
-    return Verdict.NOT_BORNE_OUT if failed == details.height else Verdict.UNDECIDED
+    return Verdict.of(whole=held == details.height, part=held, refuted=failed == details.height)
 
 
 def _in_short(details: pl.DataFrame, panels: Panels, holds: pl.Expr, fails: pl.Expr) -> str:

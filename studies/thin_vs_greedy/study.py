@@ -57,14 +57,11 @@ def too_congested(results: Results, panels: Panels) -> Claim:
     details = interval_per_panel(thin.with_columns(share), "problematic_ratio", panels.columns)
     is_above, is_below = pl.col("low") > TOO_MANY_RATIO, pl.col("high") < TOO_MANY_RATIO
     last = details.filter(pl.col(COUNT) == pl.col(COUNT).max())
-    if last.filter(is_above).height == last.height:
-        verdict = Verdict.BORNE_OUT
-    elif details.filter(is_above).height:
-        verdict = Verdict.BORNE_OUT_IN_PART
-    elif details.filter(is_below).height == details.height:
-        verdict = Verdict.NOT_BORNE_OUT
-    else:
-        verdict = Verdict.UNDECIDED
+    verdict = Verdict.of(
+        whole=last.filter(is_above).height == last.height,
+        part=details.filter(is_above).height,
+        refuted=details.filter(is_below).height == details.height,
+    )
     sides = {f"above {TOO_MANY_RATIO:.0%} for": is_above, "below it for": is_below}
     return Claim(
         statement=(

@@ -16,6 +16,31 @@ class Verdict(StrEnum):
     NOT_BORNE_OUT = "not borne out"
     UNDECIDED = "undecided"
 
+    @classmethod
+    def of(cls, *, whole: int, part: int = False, refuted: int = True) -> Verdict:
+        """Judge by three findings, of which the first that is true decides.
+
+        Parameters
+        ----------
+        whole : bool or int
+            All of the statement holds: borne out.
+        part : bool or int
+            Some of it holds: borne out in part.
+        refuted : bool or int
+            It is contradicted: not borne out; else undecided.
+        """
+        if whole:
+            return cls.BORNE_OUT
+        if part:
+            return cls.BORNE_OUT_IN_PART
+        return cls.NOT_BORNE_OUT if refuted else cls.UNDECIDED
+
+    @classmethod
+    def of_cells(cls, holds: pl.Series, fails: pl.Series | None = None) -> Verdict:
+        """Judge by cells: it holds in all, in some, in none; undecided if it fails in none."""
+        refuted = True if fails is None else bool(fails.any())
+        return cls.of(whole=bool(holds.all()), part=bool(holds.any()), refuted=refuted)
+
 
 @dataclass(frozen=True)
 class Claim:
