@@ -1,11 +1,8 @@
-"""N greedy against N application-limited streams (Petlund, Brunstrom, Markussen, Fuchs, Figure 1).
+"""N greedy against N application-limited streams (Petlund et al., position paper, Figure 1).
 
-Do modified fast retransmit and linear time-outs, used by thin streams, take throughput away from
-greedy streams? Ten stream counts, four variants, throughput in windows of 30 s. The form for a
-running Linux 6.18 has seven counts and a fifth variant, what that kernel does out of the box.
-
-Map: `shares` what a thin aggregate is due, `claims` the verdicts, `figures` the two figures; the
-scenario files lie beside them.
+This study asks whether thin streams with faster retransmission take throughput from greedy streams.
+It compares four variants over ten numbers of streams. A form for a running Linux 6.18 adds that
+kernel's defaults as a fifth variant.
 """
 
 from __future__ import annotations
@@ -318,7 +315,7 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
 
 STUDY = Study(
     name="application-limited-streams",
-    title="N greedy against N thin streams: do the thin streams' retransmissions hurt?",
+    title="N greedy against N thin streams: does faster retransmission hurt others?",
     source="A. Petlund, A. Brunstrom, J. Markussen, M. Fuchs, position paper, Figure 1",
     package=__package__,
     forms={

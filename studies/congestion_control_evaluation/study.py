@@ -1,12 +1,10 @@
 """Congestion controls over a grid of paths (D. Leith's slides; Li, Leith and Shorten 2007).
 
-Each with itself, with another round trip, beside standard TCP, and when a second flow joins; always
-against standard TCP on one and the same stack.
+This study compares seven congestion controls with standard TCP on one TCP stack: fairness, RTT
+unfairness, friendliness, convergence, efficiency and harm.
 
-Map: `shares` what both flows get, `joining` how long a second flow takes, `harms` what is taken
-from standard TCP, `recovery` how long a window takes after a loss, `baseline` all against standard
-TCP, `claims` the verdicts, `figures` the figures in the source's layouts; the scenario files lie
-beside them, one for each part.
+`measures` has the numbers run by run, `baseline` the comparison with standard TCP, `claims` and
+`figures` the results. Each part of the study has a scenario file.
 """
 
 import json
@@ -110,7 +108,7 @@ _LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
 STUDY = Study(
     name="congestion-control-evaluation",
-    title="Congestion controls over a grid of paths, against standard TCP",
+    title="Seven congestion controls on one TCP stack over 72 paths",
     source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
     package=__package__,
     forms=_LED,

@@ -1,10 +1,7 @@
-"""How long must a run be? (J. Markussen's thesis, section 4.2).
+"""Length of runs (Markussen 2014, section 4.2).
 
-The same experiment for minutes and for two hours: does a short run give the same measures, how much
-do they scatter from run to run, and does it decide the same about the modifications?
-
-Map: `lengths` the numbers by length of run, `claims` the verdicts, `figures` table 4.2 as a figure
-and the windows of the longest run; the scenario files lie beside them.
+This study repeats one experiment for minutes and for two hours. It asks whether short runs give the
+same measures, how much they scatter, and whether they lead to the same verdicts.
 """
 
 from __future__ import annotations

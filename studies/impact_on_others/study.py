@@ -1,12 +1,7 @@
 """60 thin against 10 greedy streams, half of the thin ones modified (Markussen 2014, section 5.2).
 
-Do thin streams with modified fast retransmit and linear time-outs gain anything, and at whose
-expense? The thesis' three hypotheses are judged here: modified streams against the same streams
-without the modifications, paired by seed. Two forms ask the same of what has come since: redundant
-data bundling, and RACK with the tail loss probe.
-
-Map: `claims` the hypotheses and their verdicts, `figures` the four figures, `steps` when a
-retransmission ends a wait; the scenario files lie beside them.
+This study judges three hypotheses of the source: whether faster retransmission helps thin streams,
+and whether it hurts others. Two forms replace it by redundant data bundling and by RACK-TLP.
 """
 
 from __future__ import annotations
@@ -312,7 +307,7 @@ def _interval_s(results: Results) -> float | None:
 
 STUDY = Study(
     name="impact-on-others",
-    title="60 thin against 10 greedy streams: what do modified thin streams do to the others?",
+    title="60 thin against 10 greedy streams: do modified thin streams hurt others?",
     source="J. Markussen, master's thesis, Univ. of Oslo 2014, section 5.2, figures 5.3 to 5.6",
     package=__package__,
     forms={

@@ -1,11 +1,7 @@
-"""What token buckets attain whose clock has a grain (Markussen 2014, figure 3.6).
+"""Accuracy of token buckets on a coarse clock (Markussen 2014, figure 3.6).
 
-tbf and htb, rates of 0.1 to 250 Mbit/s, clocks of 100, 250 and 1000 Hz and an exact one, bursts
-from one frame upwards; beside what was attained stands the closed form
-min(1, burst * 8 * HZ / rate).
-
-Map: `accuracy` what was attained and what is expected, `claims` the verdicts, `figures` the
-figure; the scenario files lie beside them.
+This study compares the rate that tbf and htb attain with the closed form
+min(1, burst * 8 * HZ / rate), for several rates, bursts and clock granularities.
 """
 
 from __future__ import annotations
@@ -350,7 +346,7 @@ def _columns(table: pl.DataFrame) -> int:
 
 STUDY = Study(
     name="rate-limit-granularity",
-    title="Accuracy of a rate limit at different clock granularities",
+    title="Accuracy of a rate limit by clock granularity",
     source="J. Markussen, master's thesis, Univ. of Oslo 2014, figure 3.6",
     package=__package__,
     forms={"full": "scenario.toml", "reduced": "reduced.toml"},

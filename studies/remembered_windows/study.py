@@ -1,14 +1,10 @@
-"""Remembered windows (Hartmann and Bestavros, BUCS-1998-001), and what they cost.
+"""Remembered congestion windows (Hartmann and Bestavros, BUCS-1998-001), and their price.
 
-A server keeps, by the address of its clients, the window that their connections ended with, and
-begins the next one with it. How much faster are transfers, by delay and volume; what does it cost
-where the path has changed since; and what do its modern forms make of it?
+A server starts a connection with the window that an earlier one to the same client ended with. This
+study measures how much faster transfers become, and what it costs where the path has changed.
 
-Map: `transfers` what each transfer took and lost, `speedups` old by new, `price` what the second of
-two transfers, or a crowd, does to whom, `others` what those meet in the first second, `claims` the
-verdicts on the source, `price_claims`, `later_claims`, `greedy_claims` and `crowd_claims` those on
-what the source does not show, `verdicts` what these have in common, `figures` and `price_figures`
-the figures. The scenario files lie beside them, one for each part.
+`measures` has the numbers run by run, `claims` judges the source, `price_claims` what the source
+does not show. Each part of the study has a scenario file.
 """
 
 from fairwind.studies import Part, Study, full_and_reduced, leading_and_further
@@ -57,7 +53,7 @@ _LED, _FURTHER = leading_and_further(full_and_reduced(_FEWER), _LEADING)
 
 STUDY = Study(
     name="remembered-windows",
-    title="Remembered windows: sharing congestion information over connections, and its price",
+    title="Remembered congestion windows: speed-up and price",
     source="Hartmann, Bestavros, Boston University, BUCS-1998-001",
     package=__package__,
     forms=_LED | _KERNEL,

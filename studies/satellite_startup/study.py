@@ -1,20 +1,20 @@
-"""TCP's start-up over capacity that is assigned on demand (Gotta, Potorti, Secchi 2006).
+"""Start-up of TCP over capacity that is assigned on demand (Gotta, Potorti, Secchi 2006).
 
-A satellite terminal gets its slots more than a round trip after it has asked for them. How much
-slower do connections start for it, what do the stacks of the time make of it, and how much more
-than the measured rate is worth asking for?
+A satellite terminal gets slots more than a round trip after its request. This study measures how
+much longer transfers take, what the stacks of 2006 do, and how large a request should be.
 
-Map: `transfers` time and use of slots of a transfer, `reconstruction` what was reckoned for them,
-`growth` equivalent round trips, volumes and windows, `stacks` what each stack did, `beyond`
-transfers over satellites of today, `on_kernel` those of the kernel beside simulated ones; `claims`
-the verdicts, in seven files; `figures` the figures in the source's layouts. The scenario files lie
-beside them, one for each part.
+`measures` has the numbers run by run; claims are divided by subject: the model, requests, stacks,
+and satellites of today (`beyond_claims`). Each part of the study has a scenario file.
 """
 
+from fairwind.results import Claim, Results
 from fairwind.studies import Part, Study, full_and_reduced, leading_and_further
 
-from .claims import claims
+from .beyond_claims import beyond_claims
 from .figures import figures
+from .model_claims import model_claims, reckoning_claims
+from .request_claims import multiplier_claims, platform_claims, policy_claims
+from .stack_claims import stack_claims
 
 _LEADING = "table"
 
@@ -60,9 +60,24 @@ _FORMS["reduced"]["frame-offset"] = Part(f"{_LEADING}.toml", _FEWER_SIZES | _OFF
 
 _LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
+
+def claims(results: Results) -> list[Claim]:
+    """Judge all parts, those of the source first; undecided where one was not run."""
+    stacks, reckoning = results.part("stacks"), results.part("reckoning")
+    return [
+        *platform_claims(results),
+        *stack_claims(stacks),
+        *model_claims(results, results.part("startup"), results.part("periods"), stacks),
+        *reckoning_claims(reckoning),
+        *multiplier_claims(results, reckoning, results.part("frame-offset")),
+        *policy_claims(results.part("policies"), results.part("terminals")),
+        *beyond_claims(*(results.part(name) for name in ("geo-uploads", "geo-downloads", "leo"))),
+    ]
+
+
 STUDY = Study(
     name="satellite-startup",
-    title="TCP's start-up over capacity that is assigned on demand",
+    title="Start-up of TCP over capacity that is assigned on demand",
     source="Gotta, Potorti, Secchi, IWSSC 2006, pp. 176-180",
     package=__package__,
     forms=_LED | _KERNEL,

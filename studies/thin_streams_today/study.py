@@ -1,10 +1,7 @@
-"""What has come since: RACK and the tail loss probe, redundant bundling, and fair queues.
+"""30 thin against 10 greedy streams of Linux 6.18: RACK-TLP, redundant bundling and fair queues.
 
-30 thin beside 10 greedy streams of Linux 6.18; four ways in which the thin ones repair losses,
-behind three disciplines. What does each take from the waits of thin streams, and what does it cost
-the greedy ones?
-
-Map: `claims` the verdicts, `figures` latency and cost; the scenario files lie beside them.
+This study compares four kinds of loss recovery behind three queue disciplines. It measures the
+latency of the thin streams and the goodput of the greedy ones.
 """
 
 from __future__ import annotations
@@ -174,7 +171,7 @@ def _estimates(
 
 STUDY = Study(
     name="thin-streams-today",
-    title="Thin streams today: what RACK-TLP, redundant bundling and fair queues change",
+    title="Thin streams today: RACK-TLP, redundant bundling and fair queues",
     source="the hypotheses of J. Markussen, Univ. of Oslo 2014, asked of what has come since",
     package=__package__,
     forms={"full": "scenario.toml", "reduced": "reduced.toml"},

@@ -1,10 +1,7 @@
-"""N thin streams against five greedy ones (J. Markussen's thesis, section 4.3: discrimination).
+"""N thin against five greedy streams (Markussen 2014, section 4.3).
 
-A few greedy streams are enough to fill a path. Do thin streams get what they ask for beside them,
-what does it cost on the wire, and who loses more?
-
-Map: `claims` the verdicts, `clustering` whom losses in a row hit, `rates` what thin streams offer,
-`figures` the figures 4.3, 4.4 and 4.5; the scenario files lie beside them.
+Five greedy streams fill the path. This study asks whether thin streams beside them get what they
+ask for, what that costs on the wire, and who loses more packets.
 """
 
 from __future__ import annotations
@@ -398,7 +395,7 @@ def _of_loss_cell(frame: pl.DataFrame) -> pl.DataFrame:
 
 STUDY = Study(
     name="thin-vs-five-greedy",
-    title="N thin against five greedy streams: are thin streams discriminated against?",
+    title="N thin against five greedy streams: are thin streams at a disadvantage?",
     source="J. Markussen, thesis, University of Oslo 2014, section 4.3",
     package=__package__,
     forms={"full": "scenario.toml", "reduced": "reduced.toml"},

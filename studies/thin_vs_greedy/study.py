@@ -1,10 +1,7 @@
-"""N thin against N greedy streams (J. Markussen's thesis, section 4.1: the naive experiment).
+"""N thin against N greedy streams (Markussen 2014, section 4.1).
 
-Who gets what of a path that as many greedy as thin streams share, who loses what, and from how many
-streams on is it too congested for thin connections to work at all?
-
-Map: `claims` the verdicts, `figures` the figures 4.1, 4.2 and table 4.1; the scenario files lie
-beside them.
+This study asks who gets the capacity, who loses packets, and from which number of streams on thin
+connections no longer work.
 """
 
 from __future__ import annotations
@@ -146,7 +143,7 @@ def _chart(results: Results, measure: str, scale: float, title: str) -> alt.TopL
 
 STUDY = Study(
     name="thin-vs-greedy",
-    title="N thin against N greedy streams: who gets, who loses, and when is it too much?",
+    title="N thin against N greedy streams: goodput, loss and failing connections",
     source="J. Markussen, thesis, University of Oslo 2014, section 4.1",
     package=__package__,
     forms={"full": "scenario.toml", "together": "together.toml", "reduced": "reduced.toml"},

@@ -470,7 +470,9 @@ def limited_run(window_limited: list[float]) -> SimpleNamespace:
     experiment = {"flows": [{"name": "first", "workload": {"kind": "greedy"}}]}
     cells = [SimpleNamespace(index=place, experiment=experiment) for place in range(senders.height)]
     manifest = SimpleNamespace(plan=SimpleNamespace(cells=cells))
-    return SimpleNamespace(senders=senders, manifest=manifest, part=lambda _name: None)
+    return SimpleNamespace(
+        senders=senders, flows=pl.DataFrame(), manifest=manifest, part=lambda _name: None
+    )
 
 
 @pytest.mark.parametrize(

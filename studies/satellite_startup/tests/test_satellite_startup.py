@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from fairwind_studies.satellite_startup.claims import claims
 from fairwind_studies.satellite_startup.measures import (
     CHANNEL_PAYLOAD,
     FREEBSD,
@@ -41,6 +40,7 @@ from fairwind_studies.satellite_startup.stack_claims import (
     _with_sack,
     _without_sack,
 )
+from fairwind_studies.satellite_startup.study import claims
 
 from fairwind.models.dama import DemandAssignedLink
 from fairwind.results import Verdict
