@@ -175,7 +175,7 @@ def _latency_reduced_by(
     verdict = Verdict.of(
         whole=reduced == panels.places(details) and not increased,
         part=bool(reduced),
-        refuted=increased,
+        refuted=bool(increased),
     )
     changes = {"reduced": (IS_REDUCED, False), "increased": (IS_INCREASED, True)}
     measures = "; ".join(

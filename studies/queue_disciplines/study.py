@@ -1,4 +1,4 @@
-"""30 thin against 30 greedy streams behind different queue disciplines (Markussen 2014, section 5.1).
+"""30 thin against 30 greedy streams behind queue disciplines (Markussen 2014, section 5.1).
 
 This study compares the loss and the latency of both kinds of stream: behind the two queues of the
 source, limited by packets and by bytes, and behind newer disciplines.
