@@ -63,6 +63,8 @@ def read_rust(file: Path, own: Name) -> Module:
     for visibility, tree in RUST_USE.findall(text):
         for path, alias in use_paths(tree):
             absolute = rust_absolute(path, own)
+            if not absolute:
+                continue
             if absolute[-1] == "*":
                 module.globs.append(absolute[:-1])
             elif visibility:
