@@ -8,7 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from fairwind.scenario import Plan
-from fairwind.studies import Study, studies
+from fairwind.studies import Study, study_named, study_names
 
 _MOST_LETTERS = 60
 """A longer list of an axis's settings is told by its first, its last, and how many there are."""
@@ -19,10 +19,10 @@ class StudyCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (Typer has two of that name)
         """Look for the name of a study before the help, which asks for nothing else, is told."""
-        there = studies()
-        named = next((there[word] for word in args if word in there), None)
+        named = next((word for word in args if word in study_names()), None)
         if named is not None and "--help" in args:
-            self.epilog = "\n\n".join("\b\n" + "\n".join(part) for part in described(named))
+            parts = described(study_named(named))
+            self.epilog = "\n\n".join("\b\n" + "\n".join(part) for part in parts)
         return super().parse_args(ctx, args)
 
 

@@ -5,6 +5,7 @@ Packages register studies by entry points of the group ``fairwind.studies``; the
 the folder ``studies`` of its repository.
 """
 
+from fairwind.studies.questions import Question
 from fairwind.studies.study import (
     Part,
     Study,
@@ -17,6 +18,7 @@ from fairwind.studies.study import (
 
 __all__ = [
     "Part",
+    "Question",
     "Study",
     "full_and_reduced",
     "leading_and_further",
