@@ -127,7 +127,7 @@ pub struct Information {
     pub receive_window_bytes: u32,
     /// Time-outs since the beginning (`tcpi_total_rto`).
     pub total_timeouts: Option<u32>,
-    /// LostRetransmits by time-out that came to an end (`tcpi_total_rto_recoveries`).
+    /// Recoveries from a time-out that ended (`tcpi_total_rto_recoveries`).
     pub total_timeout_recoveries: Option<u32>,
     /// Time spent in these (`tcpi_total_rto_time`).
     pub total_timeout_recovery: Option<Span>,

@@ -380,12 +380,12 @@ impl Connection {
         self.share_receiver_view();
         self.sender.reconfigure(now, config.clone());
         self.adopt_control_requests();
-        self.receiver.reconfigure(config.clone());
         let (old, new) = (&before.patience.keep_alive, &config.patience.keep_alive);
         if old != new && self.state.is_synchronised() {
             let silence = self.silence(now);
             self.keep_alive.change(old, new, silence, now);
         }
+        self.receiver.reconfigure(config);
         self.check_invariants();
     }
 

@@ -4,7 +4,7 @@ use super::Connection;
 use super::control_segments::ControlSegment;
 use super::keep_alive::KeepAliveAction;
 use crate::event::Event;
-use crate::handshake::negotiation::syn_options;
+use crate::handshake::negotiation::{Negotiated, syn_options};
 use crate::sender::congestion::plugged::AskedAcknowledgment;
 use crate::sender::{Expired, Outgoing};
 use crate::state::State;
@@ -218,11 +218,11 @@ impl Connection {
         let flags = Flags::SYN | self.sender.syn_ecn_flags(answers, repetitions);
         let flags = if answers { flags | Flags::ACK } else { flags };
         // An end that has sent a SYN answers the crossing one with the same options.
-        let agreed = (answers && is_passive).then(|| self.sender.negotiated());
+        let agreed = (answers && is_passive).then(|| *self.sender.negotiated());
         let shift = self.receiver.window_shift();
         let peer_scales = self.handshake.peer_scales();
-        let mut options = syn_options(&self.config, agreed, peer_scales, shift);
-        let stamped = agreed.map_or(self.config.timestamps, |agreed| agreed.has_timestamps());
+        let mut options = syn_options(&self.config, agreed.as_ref(), peer_scales, shift);
+        let stamped = agreed.map_or(self.config.timestamps, Negotiated::has_timestamps);
         options.timestamps = stamped.then(|| self.receiver.timestamp_echo(timestamp_at(now)));
         let payload_bytes = if answers {
             options = self.handshake.fast_open_mut().take_reply(options);

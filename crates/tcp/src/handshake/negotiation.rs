@@ -58,25 +58,25 @@ impl Negotiated {
 
     /// Whether SACK was negotiated.
     #[inline]
-    pub(crate) fn has_sack(&self) -> bool {
+    pub(crate) fn has_sack(self) -> bool {
         self.sack
     }
 
     /// Whether timestamps were negotiated.
     #[inline]
-    pub(crate) fn has_timestamps(&self) -> bool {
+    pub(crate) fn has_timestamps(self) -> bool {
         self.timestamps
     }
 
     /// Shift of the windows that the peer offers.
     #[inline]
-    pub(crate) fn send_shift(&self) -> u8 {
+    pub(crate) fn send_shift(self) -> u8 {
         self.send_shift
     }
 
     /// Shift of the windows offered to the peer.
     #[inline]
-    pub(crate) fn receive_shift(&self) -> u8 {
+    pub(crate) fn receive_shift(self) -> u8 {
         self.receive_shift
     }
 
@@ -86,7 +86,7 @@ impl Negotiated {
     }
 
     /// Payload bytes of a full-sized segment by the peer's MSS.
-    pub(crate) fn segment_bytes(&self) -> u32 {
+    pub(crate) fn segment_bytes(self) -> u32 {
         self.segment_bytes
     }
 

@@ -115,17 +115,17 @@ pub(crate) struct ReceiverView {
 
 impl ReceiverView {
     /// Next number expected (RCV.NXT).
-    pub(crate) fn next(&self) -> SequenceNumber {
+    pub(crate) fn next(self) -> SequenceNumber {
         self.next
     }
 
     /// Whether an ECT packet with data has arrived.
-    pub(crate) fn has_seen_capable(&self) -> bool {
+    pub(crate) fn has_seen_capable(self) -> bool {
         self.has_seen_capable
     }
 
     /// Whether acknowledgments echo a CE mark.
-    pub(crate) fn is_echo_due(&self) -> bool {
+    pub(crate) fn is_echo_due(self) -> bool {
         self.is_echo_due
     }
 
@@ -135,7 +135,7 @@ impl ReceiverView {
     }
 
     /// Whether the acknowledgment goes out now.
-    pub(crate) fn is_ack_now(&self) -> bool {
+    pub(crate) fn is_ack_now(self) -> bool {
         self.ack_pending & ACK_NOW != 0
     }
 
@@ -145,7 +145,7 @@ impl ReceiverView {
     }
 
     /// Linux' bits of `icsk_ack.pending`.
-    pub(crate) fn ack_pending(&self) -> u8 {
+    pub(crate) fn ack_pending(self) -> u8 {
         self.ack_pending
     }
 }

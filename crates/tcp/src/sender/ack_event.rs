@@ -72,23 +72,120 @@ impl AckFlags {
 /// One acknowledgment on its way through recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckEvent {
-    pub(crate) now: Instant,
-    pub(crate) flags: AckFlags,
+    now: Instant,
+    flags: AckFlags,
     /// Oldest unacknowledged number before it.
-    pub(crate) oldest_before: SequenceNumber,
+    oldest_before: SequenceNumber,
     /// Duplicate ACKs that it stands for.
-    pub(crate) duplicates: u32,
+    duplicates: u32,
     /// Segments that it says have arrived.
-    pub(crate) delivered: u32,
+    delivered: u32,
     /// The echoed timestamp, where there is one.
-    pub(crate) echo: Option<u32>,
+    echo: Option<u32>,
     /// Segments delivered before the youngest one that it reports was sent; 0 for none.
-    pub(crate) delivered_at_sending: u32,
+    delivered_at_sending: u32,
 }
 
 impl AckEvent {
+    /// An acknowledgment that comes at `now`, while `oldest_before` is the oldest unacknowledged number.
+    #[inline]
+    pub(super) fn new(
+        now: Instant,
+        flags: AckFlags,
+        oldest_before: SequenceNumber,
+        echo: Option<u32>,
+    ) -> Self {
+        Self {
+            now,
+            flags,
+            oldest_before,
+            duplicates: 0,
+            delivered: 0,
+            echo,
+            delivered_at_sending: 0,
+        }
+    }
+
+    /// When it came.
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Facts about it.
+    #[inline]
+    pub(crate) fn flags(&self) -> AckFlags {
+        self.flags
+    }
+
+    /// Whether any of these facts is true.
     #[inline]
     pub(crate) fn has(&self, flags: AckFlags) -> bool {
         self.flags.has(flags)
+    }
+
+    /// Adds facts.
+    #[inline]
+    pub(super) fn add(&mut self, flags: AckFlags) {
+        self.flags.add(flags);
+    }
+
+    /// Adds facts that hold under a condition.
+    #[inline]
+    pub(super) fn add_if(&mut self, condition: bool, flags: AckFlags) {
+        self.flags.add_if(condition, flags);
+    }
+
+    /// Removes facts.
+    pub(super) fn remove(&mut self, flags: AckFlags) {
+        self.flags.remove(flags);
+    }
+
+    /// Oldest unacknowledged number before it.
+    #[inline]
+    pub(crate) fn oldest_before(&self) -> SequenceNumber {
+        self.oldest_before
+    }
+
+    /// Duplicate ACKs that it stands for.
+    #[inline]
+    pub(crate) fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+
+    /// It is a duplicate if it acknowledges nothing, brings nothing and opens nothing (RFC 5681 §2).
+    pub(super) fn count_duplicate(&mut self) {
+        let excluded = AckFlags::NOT_DUPLICATE.and(AckFlags::ADVANCED).and(AckFlags::REPEATED);
+        self.duplicates = u32::from(!self.has(excluded));
+    }
+
+    /// Segments that it says have arrived.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u32 {
+        self.delivered
+    }
+
+    /// Counts segments that have arrived.
+    #[inline]
+    pub(super) fn count_delivered(&mut self, segments: u32) {
+        self.delivered += segments;
+    }
+
+    /// The echoed timestamp, where there is one.
+    #[inline]
+    pub(crate) fn echo(&self) -> Option<u32> {
+        self.echo
+    }
+
+    /// Segments delivered before the youngest one that it reports was sent; 0 for none.
+    #[inline]
+    pub(crate) fn delivered_at_sending(&self) -> u32 {
+        self.delivered_at_sending
+    }
+
+    /// Sets how many segments had been delivered before the youngest one that it reports was sent.
+    #[inline]
+    pub(super) fn set_delivered_at_sending(&mut self, delivered: u32) {
+        self.delivered_at_sending = delivered;
     }
 }

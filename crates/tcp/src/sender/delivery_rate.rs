@@ -125,23 +125,23 @@ impl DeliveryRate {
         least_rtt: Span,
         now: Instant,
     ) -> Option<RateSample> {
-        let stage = self.stage_of(latest_delivered.delivered_before)?;
-        let sending = latest_delivered.sent_at.saturating_since(stage.first_sent_at);
+        let stage = self.stage_of(latest_delivered.delivered_before())?;
+        let sending = latest_delivered.sent_at().saturating_since(stage.first_sent_at);
         let acknowledging = now.saturating_since(stage.delivered_at);
         let interval = sending.max(acknowledging);
-        let segments = delivered.wrapping_sub(latest_delivered.delivered_before);
+        let segments = delivered.wrapping_sub(latest_delivered.delivered_before());
         let micros = |span: Span| u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
         let is_rate = interval >= least_rtt;
         Some(RateSample {
             delivered_at_before_micros: stage.delivered_at.as_nanos() / 1_000,
-            delivered_before: latest_delivered.delivered_before,
+            delivered_before: latest_delivered.delivered_before(),
             delivered: i32::try_from(segments).unwrap_or(i32::MAX),
             interval_micros: if is_rate { i64::from(micros(interval)) } else { -1 },
             sending_micros: micros(sending),
             acknowledging_micros: micros(acknowledging),
-            end: latest_delivered.end.get(),
-            is_application_limited: latest_delivered.marks.contains(Marks::APPLICATION_LIMITED),
-            is_retransmission: latest_delivered.marks.contains(Marks::RETRANSMITTED),
+            end: latest_delivered.end().get(),
+            is_application_limited: latest_delivered.marks().contains(Marks::APPLICATION_LIMITED),
+            is_retransmission: latest_delivered.marks().contains(Marks::RETRANSMITTED),
             ..RateSample::INVALID
         })
     }
@@ -178,7 +178,7 @@ impl Sender {
 
     /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
     fn begin_sending(&mut self, now: Instant) {
-        self.congestion.on_idle_end(self.send.last_sent, now);
+        self.congestion.on_idle_end(self.send.last_sent(), now);
         self.note_instant(now);
         self.notify_control(WindowEvent::SendingBegins);
     }
@@ -198,7 +198,7 @@ impl Sender {
             rate.first_sent_at = now;
             rate.delivered_at = now;
         }
-        let delivered = self.recovery.delivered;
+        let delivered = self.deliveries.segments();
         let losses = self.queue.losses();
         match rate.stages.back_mut() {
             Some(last) if last.delivered == delivered => {
@@ -227,7 +227,7 @@ impl Sender {
         if stages.len() <= outstanding.saturating_mul(2).saturating_add(SPARE_STAGES) {
             return;
         }
-        let delivered = self.recovery.delivered;
+        let delivered = self.deliveries.segments();
         let oldest = self.queue.most_delivered_since(delivered);
         while stages.front().is_some_and(|stage| delivered.wrapping_sub(stage.delivered) > oldest) {
             stages.pop_front();
@@ -237,17 +237,19 @@ impl Sender {
     /// An acknowledgment reports segments; the one sent last of them counts.
     #[cold]
     pub(crate) fn note_latest_delivered(&mut self, latest_delivered: LatestDelivered) {
-        if latest_delivered.delivered_before == 0 || !self.samples_delivery_rate() {
+        if latest_delivered.delivered_before() == 0 || !self.samples_delivery_rate() {
             return;
         }
         let rate = &mut self.delivery_rate;
         let is_later = |before: LatestDelivered| {
-            (latest_delivered.sent_at, latest_delivered.end.distance_from(before.end) < 1 << 31)
-                > (before.sent_at, false)
+            (
+                latest_delivered.sent_at(),
+                latest_delivered.end().distance_from(before.end()) < 1 << 31,
+            ) > (before.sent_at(), false)
         };
         if rate.latest_delivered.is_none_or(is_later) {
             rate.latest_delivered = Some(latest_delivered);
-            rate.first_sent_at = latest_delivered.sent_at;
+            rate.first_sent_at = latest_delivered.sent_at();
         }
     }
 
@@ -256,29 +258,29 @@ impl Sender {
     pub(crate) fn sample_delivery_rate(&mut self, ack: &AckEvent, losses: u32) -> RateSample {
         let mut told = RateSample {
             losses: i32::try_from(losses).unwrap_or(i32::MAX),
-            newly_delivered: ack.delivered,
+            newly_delivered: ack.delivered(),
             ..RateSample::INVALID
         };
         if !self.samples_delivery_rate() {
             return told;
         }
-        let delivered = self.recovery.delivered;
+        let delivered = self.deliveries.segments();
         let rate = &mut self.delivery_rate;
         if rate.limited_until.is_some_and(|until| until.wrapping_sub(delivered) > u32::MAX / 2) {
             rate.limited_until = None;
         }
-        if ack.delivered > 0 {
-            rate.delivered_at = ack.now;
+        if ack.delivered() > 0 {
+            rate.delivered_at = ack.now();
         }
         let Some(latest_delivered) = rate.latest_delivered.take() else { return told };
-        if self.recovery.reneged || ack.has(AckFlags::RENEGED) {
+        if self.recovery.has_reneged() || ack.has(AckFlags::RENEGED) {
             return told;
         }
         let least_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
-        if let Some(measured) = rate.measure(&latest_delivered, delivered, least_rtt, ack.now) {
+        if let Some(measured) = rate.measure(&latest_delivered, delivered, least_rtt, ack.now()) {
             rate.keep(&measured);
             rate.at_sending =
-                rate.at_sending(latest_delivered.delivered_before, latest_delivered.marks);
+                rate.at_sending(latest_delivered.delivered_before(), latest_delivered.marks());
             told = RateSample {
                 losses: told.losses,
                 newly_delivered: told.newly_delivered,
@@ -293,11 +295,11 @@ impl Sender {
     pub(crate) fn note_application_limit(&mut self) {
         if self.has_extras
             && self.samples_delivery_rate()
-            && self.queue.unsent < u64::from(self.segment_bytes)
-            && self.in_flight() < self.window.segments
+            && self.written.unsent() < u64::from(self.segment_bytes)
+            && self.in_flight() < self.window.segments()
             && self.queue.lost() <= self.queue.retransmitted()
         {
-            let until = self.recovery.delivered.wrapping_add(self.in_flight());
+            let until = self.deliveries.segments().wrapping_add(self.in_flight());
             self.delivery_rate.limited_until = Some(until);
         }
     }

@@ -39,12 +39,12 @@ impl Sender {
     /// The window, if it is small and nothing is being repaired.
     fn small_window(&self) -> Option<SmallWindow> {
         let segments = self.config.sending.framing?.segments;
-        let window = self.window.segments;
+        let window = self.window.segments();
         let holds = window < segments
             && self.state.is_synchronised()
             && !self.recovery.is_repairing()
             && !self.recovery.is_reducing()
-            && self.path.search.is_none();
+            && self.mtu_search.is_none();
         holds.then_some(SmallWindow { window, segments })
     }
 
@@ -67,11 +67,11 @@ impl Sender {
     /// Segments that may be in flight when new data is to be sent: those of a small window, as far as
     /// it has room in bytes.
     pub(crate) fn framed_window(&self) -> u32 {
-        let whole = self.window.segments;
+        let whole = self.window.segments();
         let small = self.small_window().filter(|small| self.framing.cut_for == Some(*small));
         let Some(SmallWindow { segments, .. }) = small else { return whole };
         let cut = self.segment_bytes;
-        let outstanding = self.send.next.distance_from(self.send.oldest_unacked);
+        let outstanding = self.send.next().distance_from(self.send.oldest_unacked());
         let in_flight = outstanding.saturating_sub(self.left_network().saturating_mul(cut));
         let room = cut.saturating_mul(segments).saturating_sub(in_flight) / cut;
         (self.in_flight() + room).min(segments).max(whole)

@@ -55,51 +55,35 @@ use crate::handshake::negotiation::Negotiated;
 use crate::icmp::Unreachable;
 use crate::information::Information;
 use crate::state::{RecoveryState, State};
-use crate::timers::Timer;
+use buffer::SendBuffer;
 use congestion::inflight_limit::InflightLimit;
 use congestion::usage::Usage;
-use congestion::{Congestion, Window};
+use congestion::{Congestion, Reduction, Window};
 use delivery_rate::DeliveryRate;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
 use framing::Framing;
-use loss::{Backoff, Pending, Recovery};
+use loss::{
+    DuplicateAcks, FRto, LostRetransmits, Rack, Recovery, Reordering, Rto, TailProbe, Undo,
+};
+use mtu_probe::MtuSearch;
 use pacing::Pacer;
 use path::Path;
+use peer_window::PeerWindow;
+use persist::Persist;
 use queue::SendQueue;
 use redundancy::Bundles;
+use retransmit::Retransmissions;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use space::SendSpace;
-use statistics::SenderStats;
+use statistics::{Deliveries, SenderStats};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use transmit::{Piggyback, TransmitBudget};
+use transmit::{NagleState, Piggyback, TransmitBudget};
+use urgent::UrgentPointer;
 use window_advice::Inherited;
 use written::Written;
-
-/// The timers of the sending half.
-#[derive(Debug, Clone)]
-struct SendTimers {
-    /// Retransmission of data, SYN or FIN (RFC 6298 §5), or what `pending` says.
-    retransmission: Timer,
-    pending: Pending,
-    /// Zero-window probe, or the sender's silly-window override (RFC 9293 §3.8.6).
-    persist: Timer,
-    /// The next bundle may go.
-    pacing: Timer,
-}
-
-impl SendTimers {
-    fn new() -> Self {
-        Self {
-            retransmission: Timer::OFF,
-            pending: Pending::Retransmission,
-            persist: Timer::OFF,
-            pacing: Timer::OFF,
-        }
-    }
-}
 
 /// A segment with data that is to go out, without the fields of the receiving half.
 #[derive(Debug, Clone, Copy)]
@@ -148,7 +132,6 @@ pub(crate) enum Expired {
 
 /// The sending half of a connection.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub(crate) struct Sender {
     config: Arc<Config>,
     /// The state of the connection.
@@ -157,9 +140,9 @@ pub(crate) struct Sender {
     is_orphan: bool,
     /// A mechanism that few connections have follows each segment and acknowledgment.
     has_extras: bool,
-    /// A probe of a closed window, or of a silent peer, is to be sent.
-    probe_due: bool,
     send: SendSpace,
+    peer_window: PeerWindow,
+    nagle: NagleState,
     segment_bytes: u32,
     negotiated: Negotiated,
     queue: SendQueue,
@@ -168,15 +151,28 @@ pub(crate) struct Sender {
     piggyback: Piggyback,
     scoreboard: Scoreboard,
     recovery: Recovery,
+    retransmissions: Retransmissions,
+    duplicate_acks: DuplicateAcks,
+    reordering: Reordering,
+    rack: Rack,
+    reduction: Reduction,
+    undo: Undo,
+    tail_probe: TailProbe,
+    frto: FRto,
+    deliveries: Deliveries,
+    lost_retransmits: LostRetransmits,
     window: Window,
     congestion: Congestion,
     usage: Usage,
     rtt: RttEstimator,
-    backoff: Backoff,
-    timers: SendTimers,
+    rto: Rto,
+    persist: Persist,
     pacer: Pacer,
     stats: SenderStats,
     path: Path,
+    mtu_search: Option<MtuSearch>,
+    send_buffer: SendBuffer,
+    urgent: UrgentPointer,
     ecn: EcnSender,
     soft_error: Option<Unreachable>,
     framing: Framing,
@@ -195,8 +191,12 @@ impl Sender {
             state,
             is_orphan: false,
             has_extras: config.has_extras() || congestion.wants_samples(),
-            probe_due: false,
             send: SendSpace::new(initial),
+            peer_window: PeerWindow::default(),
+            nagle: NagleState::new(initial),
+            urgent: UrgentPointer::default(),
+            send_buffer: SendBuffer::default(),
+            mtu_search: None,
             segment_bytes: Negotiated::nothing().segment_bytes(),
             negotiated: Negotiated::nothing(),
             queue: SendQueue::new(),
@@ -204,14 +204,24 @@ impl Sender {
             budget: TransmitBudget::default(),
             piggyback: Piggyback::default(),
             scoreboard: Scoreboard::default(),
-            recovery: Recovery::new(&config, initial),
+            recovery: Recovery::new(initial),
+            retransmissions: Retransmissions::new(),
+            duplicate_acks: DuplicateAcks::default(),
+            reordering: Reordering::new(&config),
+            rack: Rack::new(),
+            reduction: Reduction::default(),
+            undo: Undo::default(),
+            lost_retransmits: LostRetransmits::default(),
+            tail_probe: TailProbe::default(),
+            frto: FRto::default(),
+            deliveries: Deliveries::default(),
             window: Window::new(&config),
             ecn: EcnSender::new(initial, congestion.needs_marks()),
             congestion,
             usage: Usage::new(initial),
             rtt: RttEstimator::new(),
-            backoff: Backoff::new(config.initial_rto),
-            timers: SendTimers::new(),
+            rto: Rto::new(config.initial_rto),
+            persist: Persist::new(),
             pacer: Pacer::new(),
             stats: SenderStats::default(),
             path: Path::new(&config),
@@ -260,42 +270,43 @@ impl Sender {
     /// Initial sequence number (ISS).
     #[inline]
     pub(crate) fn initial(&self) -> SequenceNumber {
-        self.send.initial
+        self.send.initial()
     }
 
     /// Oldest unacknowledged number (SND.UNA).
     #[inline]
     pub(crate) fn oldest_unacked(&self) -> SequenceNumber {
-        self.send.oldest_unacked
+        self.send.oldest_unacked()
     }
 
     /// Next number to send (SND.NXT).
     #[inline]
     pub(crate) fn next(&self) -> SequenceNumber {
-        self.send.next
+        self.send.next()
     }
 
     /// Whether a number acknowledges our SYN.
     pub(crate) fn acknowledges_syn(&self, acknowledgment: SequenceNumber) -> bool {
-        acknowledgment.is_after(self.send.initial) && acknowledgment.is_at_or_before(self.send.next)
+        acknowledgment.is_after(self.send.initial())
+            && acknowledgment.is_at_or_before(self.send.next())
     }
 
     /// Whether an old acknowledgment number lies within the largest window, so that the segment may have
     /// been in flight (RFC 5961 §5.2).
     pub(crate) fn may_have_been_in_flight(&self, acknowledgment: SequenceNumber) -> bool {
-        let largest = u64::from(self.send.largest_window).min(self.send.acknowledged_bytes);
-        u64::from(self.send.oldest_unacked.distance_from(acknowledgment)) <= largest
+        let largest = u64::from(self.peer_window.largest()).min(self.send.acknowledged_bytes());
+        u64::from(self.send.oldest_unacked().distance_from(acknowledgment)) <= largest
     }
 
     /// The retransmission time-out in force, back-off included (RTO).
     #[inline]
     pub(crate) fn rto(&self) -> Span {
-        self.backoff.timeout
+        self.rto.timeout()
     }
 
     /// Time-outs since the last progress.
     pub(crate) fn timeouts(&self) -> u32 {
-        self.backoff.expired
+        self.rto.expired()
     }
 
     /// Smoothed round-trip time (SRTT), once there was a sample.
@@ -312,17 +323,17 @@ impl Sender {
     /// Congestion window in segments.
     #[inline]
     pub(crate) fn congestion_window(&self) -> u32 {
-        self.window.segments
+        self.window.segments()
     }
 
     /// Slow-start threshold in segments, once one was set.
     pub(crate) fn slow_start_threshold(&self) -> Option<u32> {
-        (!self.window.is_in_initial_slow_start()).then_some(self.window.slow_start_threshold)
+        (!self.window.is_in_initial_slow_start()).then_some(self.window.threshold())
     }
 
     /// The state of loss recovery.
     pub(crate) fn recovery_state(&self) -> RecoveryState {
-        self.recovery.state
+        self.recovery.state()
     }
 
     /// Payload of a full-sized segment in bytes.
@@ -339,17 +350,17 @@ impl Sender {
     /// Bytes written and not sent for the first time yet.
     #[inline]
     pub(crate) fn unsent_bytes(&self) -> u64 {
-        self.queue.unsent
+        self.written.unsent()
     }
 
     /// Whether FIN is to follow what was written.
     pub(crate) fn is_fin_waiting(&self) -> bool {
-        self.queue.fin_waiting
+        self.written.is_fin_waiting()
     }
 
     /// Whether data is outstanding or waits.
     pub(crate) fn has_data(&self) -> bool {
-        !self.queue.is_empty() || self.queue.unsent > 0
+        !self.queue.is_empty() || self.written.unsent() > 0
     }
 
     /// Whether data is outstanding.
@@ -360,62 +371,61 @@ impl Sender {
     /// Whether data or FIN waits to be sent for the first time.
     #[inline]
     pub(crate) fn has_data_waiting(&self) -> bool {
-        self.queue.unsent > 0 || self.queue.fin_waiting
+        self.written.has_any()
     }
 
     /// Whether everything is acknowledged, FIN included where closed.
     pub(crate) fn is_drained(&self) -> bool {
-        self.queue.is_empty() && self.queue.unsent == 0 && !self.queue.fin_waiting
+        self.queue.is_empty() && !self.written.has_any()
     }
 
     /// FIN is to follow what was written.
     pub(crate) fn queue_fin(&mut self) {
-        self.queue.fin_waiting = true;
+        self.written.queue_fin();
     }
 
     /// When the peer acknowledged last, new data or not.
     pub(crate) fn last_heard(&self) -> Instant {
-        self.send.last_heard
+        self.send.last_heard()
     }
 
     /// Probes since the peer was heard of last.
     pub(crate) fn unanswered_probes(&self) -> u32 {
-        self.backoff.unanswered_probes
+        self.persist.unanswered()
     }
 
     /// A silent peer is to be probed.
     pub(crate) fn request_window_probe(&mut self) {
-        self.backoff.unanswered_probes += 1;
-        self.probe_due = true;
+        self.persist.request_probe();
     }
 
     /// Whether a probe of a closed window, or of a silent peer, is to be sent.
     #[inline]
     pub(crate) fn is_window_probe_due(&self) -> bool {
-        self.probe_due
+        self.persist.is_probe_due()
     }
 
     /// The number of a probe that goes out: one below the window, so that the peer answers with its
     /// window (as Linux probes; RFC 9293 §3.8.6.1 would send a byte of data).
     pub(crate) fn take_window_probe(&mut self) -> SequenceNumber {
-        self.probe_due = false;
+        self.persist.take_probe();
         self.events.push_back(Event::ZeroWindowProbe);
-        self.send.oldest_unacked - 1
+        self.send.oldest_unacked() - 1
     }
 
     /// The next number to send, or the edge of a window that was closed over it, so that the peer
     /// finds the segment acceptable (Linux `tcp_acceptable_seq`).
     pub(crate) fn acceptable_sequence(&self) -> SequenceNumber {
-        let edge = self.send.oldest_unacked + self.send.window;
-        let within = edge.is_at_or_after(self.send.next)
-            || self.send.next.distance_from(edge) < 1 << self.negotiated.receive_shift();
-        if within { self.send.next } else { edge }
+        let edge = self.send.oldest_unacked() + self.peer_window.bytes();
+        let within = edge.is_at_or_after(self.send.next())
+            || self.send.next().distance_from(edge) < 1 << self.negotiated.receive_shift();
+        if within { self.send.next() } else { edge }
     }
 
     /// A segment goes out, with data or without.
     #[inline]
     pub(crate) fn on_segment_transmitted(&mut self, payload_bytes: u32, now: Instant) {
-        self.send.last_transmitted = now;
+        self.send.on_transmitted(now);
         self.stats.on_segment(payload_bytes);
     }
 
@@ -424,8 +434,8 @@ impl Sender {
     #[inline]
     pub(crate) fn has_more_than_new_data_due(&self) -> bool {
         self.is_retransmission_due()
-            || self.probe_due
-            || self.recovery.state == RecoveryState::Recovery
+            || self.persist.is_probe_due()
+            || self.recovery.state() == RecoveryState::Recovery
     }
 
     /// Notes what segments carry for the receiving half: SACK blocks; whether nothing waits out of
@@ -439,7 +449,7 @@ impl Sender {
     /// `tcp_rcv_established` ends before `tcp_data_snd_check`).
     #[cold]
     pub(crate) fn hold_new_data(&mut self) {
-        if self.queue.unsent > 0 {
+        if self.written.unsent() > 0 {
             self.budget.hold();
         }
     }
@@ -447,26 +457,24 @@ impl Sender {
     /// The earliest deadline of the sending half.
     #[inline]
     pub(crate) fn next_deadline(&self) -> Instant {
-        self.timers
-            .retransmission
-            .due()
-            .min(self.timers.persist.due())
-            .min(self.timers.pacing.due())
+        self.rto.due().min(self.persist.due()).min(self.pacer.due())
     }
 
     /// Stops all timers of the sending half.
     pub(crate) fn stop_timers(&mut self) {
-        self.timers = SendTimers::new();
+        self.rto.stop();
+        self.persist.stop();
+        self.pacer.stop_timer();
     }
 
     /// The connection is closed: nothing is outstanding or waits.
     pub(crate) fn close(&mut self) {
-        self.probe_due = false;
+        self.persist.take_probe();
         self.queue = SendQueue::new();
         self.written.clear();
         self.bundles = Bundles::default();
         self.scoreboard = Scoreboard::default();
-        self.send.next = self.send.oldest_unacked;
+        self.send.close();
     }
 
     /// The last ICMP error since data was acknowledged.
@@ -488,8 +496,7 @@ impl Sender {
     pub(crate) fn learn_peer(&mut self, syn: &Segment, negotiated: Negotiated) {
         self.negotiated = negotiated;
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.send.window = u32::from(syn.window);
-        self.send.largest_window = 0;
+        self.peer_window.begin(u32::from(syn.window));
         self.path.learn(&self.config, syn);
         self.sync_segment_size();
     }
@@ -497,20 +504,20 @@ impl Sender {
     /// SYN, or SYN-ACK, goes out: repeated or not; `counts` if it counts as a segment.
     pub(crate) fn on_syn_transmitted(&mut self, repeated: bool, counts: bool, now: Instant) {
         if repeated {
-            self.recovery.retransmissions += 1;
+            self.stats.on_retransmission();
         }
         if counts {
             self.stats.on_segment(0);
         }
-        self.send.next = self.send.next.later(self.send.initial + 1);
-        if !self.timers.retransmission.is_set() {
-            self.timers.retransmission.set(now, self.backoff.timeout);
+        self.send.on_syn_sent();
+        if !self.rto.is_armed() {
+            self.rto.arm(now, self.rto.timeout());
         }
     }
 
     /// The SYN-ACK that answers a crossing SYN is no repetition of our SYN.
     pub(crate) fn forget_syn_retransmission(&mut self) {
-        self.recovery.retransmissions = self.recovery.retransmissions.wrapping_sub(1);
+        self.stats.forget_retransmission();
     }
 
     /// Whether ECN was negotiated.
@@ -577,7 +584,7 @@ impl Sender {
     /// Nothing could be sent before: the window goes stale from now on (Linux `tcp_finish_connect`,
     /// `tcp_create_openreq_child`, `tcp_rcv_state_process`).
     fn begin_idle_time(&mut self, now: Instant) {
-        self.send.last_sent = now;
+        self.send.on_data_sent(now);
     }
 
     /// Our SYN is acknowledged: takes the round-trip sample `rtt`, or that of the timestamp `echo` if SYN
@@ -590,13 +597,13 @@ impl Sender {
         is_passive: bool,
         now: Instant,
     ) {
-        self.stats.acknowledged_controls += u32::from(!is_passive);
-        self.send.oldest_unacked = self.send.initial + 1;
+        self.stats.on_control_acked(u32::from(!is_passive));
+        self.send.on_syn_acked();
         self.sample_handshake(rtt, echo, syn_sent_at, now);
         if self.queue.is_empty() {
-            self.timers.retransmission.stop();
+            self.rto.stop();
         } else {
-            self.timers.retransmission.set(now, self.backoff.timeout);
+            self.rto.arm(now, self.rto.timeout());
         }
     }
 
@@ -608,16 +615,15 @@ impl Sender {
         now: Instant,
     ) {
         let Some(sample) = rtt.or_else(|| Self::rtt_by_timestamp(echo, now)) else {
-            self.backoff.timeout = crate::handshake::RTO_AFTER_LOST_SYN;
+            self.rto.set_timeout(crate::handshake::RTO_AFTER_LOST_SYN);
             return;
         };
         self.sample_rtt(sample);
         self.rtt.note_least(&self.config, sample, now);
         if rtt.is_some() && self.state == State::SynSent && self.negotiated.has_sack() {
-            self.recovery.rack.on_handshake(syn_sent_at, sample);
+            self.rack.on_handshake(syn_sent_at, sample);
         }
-        self.backoff.timeout = self.rtt.timeout(&self.config);
-        self.backoff.doublings = 0;
+        self.rto.restart(self.rtt.timeout(&self.config));
     }
 
     /// The handshake is over: sets the initial window. `spurious` if a repetition of SYN was needless.
@@ -632,8 +638,8 @@ impl Sender {
     /// (RFC 5681 §3.1; Linux forgives the first repetition), unless the repetition was spurious.
     fn reset_window_for_lost_syn(&mut self, spurious: bool) {
         let needless = self.config.loss.undo && spurious;
-        if self.backoff.expired > self.config.lost_syns_forgiven && !needless {
-            self.window.segments = 1;
+        if self.rto.expired() > self.config.lost_syns_forgiven && !needless {
+            self.window.set_segments(1);
         }
     }
 
@@ -641,19 +647,19 @@ impl Sender {
     /// acknowledged (Linux `tcp_try_undo_recovery`).
     fn hold_loss_of_syn(&mut self) {
         if self.state == State::SynSent
-            && self.backoff.expired > 0
+            && self.rto.expired() > 0
             && !self.negotiated.has_sack()
             && self.config.loss.undo
         {
             self.enter(RecoveryState::Loss);
-            self.recovery.end = self.send.oldest_unacked;
+            self.recovery.set_end(self.send.oldest_unacked());
         }
     }
 
     /// The window of an early connection fell with its repeated SYN-ACK: in vain, if the first one is
     /// acknowledged (Linux `tcp_rcv_synrecv_state_fastopen`).
     pub(crate) fn undo_early_loss(&mut self, segment: &Segment, now: Instant) {
-        if self.recovery.state == RecoveryState::Loss && self.queue.is_empty() {
+        if self.recovery.state() == RecoveryState::Loss && self.queue.is_empty() {
             let ack = self.start_ack(segment, now);
             self.try_undo_recovery(&ack);
         }
@@ -665,37 +671,29 @@ impl Sender {
         self.usage.on_progress(now);
         self.begin_idle_time(now);
         // Where both ends open at once, Linux counts the SYN and the handshake.
-        self.recovery.delivered = 1 + u32::from(crossed);
+        self.deliveries.begin(1 + u32::from(crossed));
         if is_passive {
             self.update_pacing_rate();
         } else {
             self.set_opening_rate();
         }
         self.begin_control(now);
-        self.backoff.expired = 0;
+        self.rto.on_progress();
     }
 
     /// SYN and its data were one packet.
     pub(crate) fn count_syn_and_data_once(&mut self) {
-        self.recovery.delivered = self.recovery.delivered.min(1);
+        self.deliveries.begin(self.deliveries.segments().min(1));
     }
 
     /// The data of our SYN is outstanding by itself: if it has to be repeated, that is without SYN.
     pub(crate) fn queue_syn_data(&mut self, bytes: u32, now: Instant) {
         let mut marks = queue::Marks::default();
         marks.set(queue::Marks::PUSH);
-        self.queue.push(queue::Sent {
-            sequence: self.send.initial + 1,
-            length: bytes,
-            transmitted_at: now,
-            delivered_before: self.recovery.delivered,
-            rank: self.recovery.last_sent.advance(now).rank,
-            transmissions: 1,
-            marks,
-        });
-        self.send.next = self.send.initial + 1 + bytes;
-        self.send.last_sent = now;
-        self.ecn.on_syn_data(self.send.next);
+        let sequence = self.send.initial() + 1;
+        self.queue.push(sequence, bytes, self.deliveries.segments(), marks, now);
+        self.send.on_new_data_sent(self.send.initial() + 1 + bytes, now);
+        self.ecn.on_syn_data(self.send.next());
     }
 
     /// Adopts changed settings.
@@ -710,6 +708,7 @@ impl Sender {
                 self.begin_control(now);
             }
         }
+        self.reordering.reconfigure(&config);
         self.update_extras();
         self.update_framing();
         self.window.recount(&config);
@@ -721,7 +720,7 @@ impl Sender {
             self.bound_pacing_rate();
         }
         if before.send_buffer != config.send_buffer {
-            self.send.grown_buffer = 0;
+            self.send_buffer.reset();
         }
     }
 
@@ -730,31 +729,25 @@ impl Sender {
     fn release_held(&mut self, before: &Config, config: &Config) {
         let hurries = before.nagle != Nagle::Off && config.nagle == Nagle::Off;
         let uncorked = before.sending.cork && !config.sending.cork && config.nagle == Nagle::Off;
-        self.send.pushes_once |= hurries || uncorked;
+        if hurries || uncorked {
+            self.nagle.push_once();
+        }
     }
 
     /// Stream offset of a sequence number, less than 2^31 from the oldest unacknowledged one.
     pub(crate) fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
-        let oldest = self.send.oldest_unacked;
-        let reference = if oldest == self.send.initial { oldest + 1 } else { oldest };
-        if sequence.is_before(reference) {
-            self.send
-                .acknowledged_bytes
-                .saturating_sub(u64::from(reference.distance_from(sequence)))
-        } else {
-            self.send.acknowledged_bytes + u64::from(sequence.distance_from(reference))
-        }
+        self.send.stream_offset(sequence)
     }
 
     /// Payload bytes that the peer has acknowledged.
     pub(crate) fn acknowledged_bytes(&self) -> u64 {
-        self.send.acknowledged_bytes
+        self.send.acknowledged_bytes()
     }
 
     /// Bytes written and not acknowledged, sent or not; a FIN counts as one.
     pub(crate) fn unacked_bytes(&self) -> u64 {
-        let outstanding = self.send.next.distance_from(self.send.oldest_unacked);
-        self.queue.unsent + u64::from(outstanding) + u64::from(self.queue.fin_waiting)
+        let outstanding = self.send.next().distance_from(self.send.oldest_unacked());
+        self.written.unsent() + u64::from(outstanding) + u64::from(self.written.is_fin_waiting())
     }
 
     /// Bytes written and not sent that lie in the buffer begun last.
@@ -764,13 +757,13 @@ impl Sender {
 
     /// Whether our SYN or FIN was acknowledged.
     pub(crate) fn has_acked_control(&self) -> bool {
-        self.stats.acknowledged_controls > 0
+        self.stats.acknowledged_controls() > 0
     }
 
     /// The threshold in segments after the loss of our SYN, if it had to be repeated.
     pub(crate) fn lost_syn_window(&self) -> Option<u32> {
-        (self.backoff.expired > 0).then(|| {
-            let (base, window) = (self.config.reduction_base, self.window.segments);
+        (self.rto.expired() > 0).then(|| {
+            let (base, window) = (self.config.reduction_base, self.window.segments());
             Congestion::new(&self.config).ssthresh(&self.window, base, window)
         })
     }
@@ -778,27 +771,27 @@ impl Sender {
     /// Fills in what `TCP_INFO` reports of the sending half.
     pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
         let pacing = &self.config.sending.pacing;
-        information.path_mtu_bytes = Some(self.path.mtu);
+        information.path_mtu_bytes = Some(self.path.mtu());
         information.send_window_shift = Some(self.negotiated.send_shift());
         information.send_mss_bytes = self.segment_bytes;
-        information.since_data_sent = Some(now.saturating_since(self.send.last_sent));
-        information.since_ack_received = Some(now.saturating_since(self.send.last_heard));
-        information.pacing_rate_bytes_per_second = Some(self.pacer.rate);
+        information.since_data_sent = Some(now.saturating_since(self.send.last_sent()));
+        information.since_ack_received = Some(now.saturating_since(self.send.last_heard()));
+        information.pacing_rate_bytes_per_second = Some(self.pacer.rate());
         information.greatest_pacing_rate_bytes_per_second =
             Some(pacing.greatest_bytes_per_second.unwrap_or(u64::MAX));
         information.acknowledged_bytes =
-            Some(self.send.acknowledged_bytes + u64::from(self.stats.acknowledged_controls));
-        information.unsent_bytes = self.queue.unsent;
-        information.send_window_bytes = self.send.window;
+            Some(self.send.acknowledged_bytes() + u64::from(self.stats.acknowledged_controls()));
+        information.unsent_bytes = self.written.unsent();
+        information.send_window_bytes = self.peer_window.bytes();
         self.stats.inform(information, now);
         self.inform_of_losses(information);
     }
 
     fn inform_of_losses(&self, information: &mut Information) {
-        information.recovery = self.recovery.state;
-        information.consecutive_timeouts = Some(self.backoff.expired);
-        information.unanswered_probes = Some(self.backoff.unanswered_probes);
-        information.backoff = Some(self.backoff.doublings.max(self.backoff.probes));
+        information.recovery = self.recovery.state();
+        information.consecutive_timeouts = Some(self.rto.expired());
+        information.unanswered_probes = Some(self.persist.unanswered());
+        information.backoff = Some(self.rto.doublings().max(self.persist.probes()));
         information.unacked_segments = Some(self.queue.outstanding());
         information.sacked_segments = Some(self.left_network());
         information.lost_segments = Some(self.queue.lost());
@@ -807,29 +800,27 @@ impl Sender {
         information.rtt_variation =
             self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule));
         information.slow_start_threshold = self.slow_start_threshold();
-        information.congestion_window = self.window.segments;
-        information.reordering_segments = Some(self.recovery.threshold);
-        information.total_retransmissions = Some(self.recovery.retransmissions);
+        information.congestion_window = self.window.segments();
+        information.reordering_segments = Some(self.reordering.threshold());
         information.least_rtt = self.least_rtt();
-        information.delivered_segments = Some(self.recovery.delivered);
-        information.delivered_marked_segments = Some(self.recovery.delivered_marked);
+        information.delivered_segments = Some(self.deliveries.segments());
+        information.delivered_marked_segments = Some(self.deliveries.marked());
         if self.samples_delivery_rate() {
             information.delivery_rate_is_application_limited =
                 Some(self.delivery_rate.is_application_limited());
             information.delivery_rate_bytes_per_second =
                 Some(self.delivery_rate.bytes_per_second(self.segment_bytes));
         }
-        information.duplicate_reports = Some(self.recovery.repeated);
-        information.reordering_events = Some(self.recovery.reorderings);
+        information.reordering_events = Some(self.reordering.events());
     }
 
     /// Whether counters agree with what they count, and a timer runs while data is outstanding; for
     /// debug builds.
     pub(crate) fn is_consistent(&self) -> bool {
         self.queue.is_consistent()
-            && self.queue.unsent == self.written.sum()
+            && self.written.is_consistent()
             && self.scoreboard.is_consistent(&self.queue)
-            && (self.queue.is_empty() || self.timers.retransmission.is_set())
-            && self.window.segments >= 1
+            && (self.queue.is_empty() || self.rto.is_armed())
+            && self.window.segments() >= 1
     }
 }

@@ -13,9 +13,9 @@ use fairwind_wire::SequenceNumber;
 
 /// The search for the packet size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Search {
+pub(crate) struct MtuSearch {
     /// Packets of this size are known to arrive, in bytes.
-    pub(crate) low: u32,
+    low: u32,
     /// Packets of this size may, in bytes.
     high: u32,
     probe: Option<Probe>,
@@ -31,7 +31,12 @@ struct Probe {
     end: SequenceNumber,
 }
 
-impl Search {
+impl MtuSearch {
+    /// Packets of this size are known to arrive, in bytes.
+    pub(crate) fn known_mtu(&self) -> u32 {
+        self.low
+    }
+
     /// Whether a larger segment is outstanding.
     pub(crate) fn is_under_way(&self) -> bool {
         self.probe.is_some()
@@ -56,7 +61,7 @@ impl Sender {
     /// Begins the search where it is to run from the beginning.
     pub(crate) fn begin_mtu_search(&mut self, now: Instant) {
         if self.config.path.probing == MtuProbing::Always {
-            self.path.search = Some(self.new_search(now));
+            self.mtu_search = Some(self.new_search(now));
             // The end that was asked begins with the size that it has (Linux `tcp_init_transfer`).
             if self.state == State::SynSent {
                 self.sync_segment_size();
@@ -64,13 +69,13 @@ impl Sender {
         }
     }
 
-    fn new_search(&self, now: Instant) -> Search {
+    fn new_search(&self, now: Instant) -> MtuSearch {
         let headers = self.header_bytes();
         let base = u32::from(self.config.path.probing_base);
         let options = self.negotiated.option_bytes();
-        Search {
+        MtuSearch {
             low: base + headers + options,
-            high: self.path.greatest_segment + headers,
+            high: self.path.greatest_segment() + headers,
             probe: None,
             began_at: now,
         }
@@ -79,10 +84,10 @@ impl Sender {
     /// Whether the next segment should be a probe.
     #[cold]
     pub(super) fn try_mtu_probe(&mut self, now: Instant) -> Trial {
-        let Some(search) = self.path.search else { return Trial::None };
+        let Some(search) = self.mtu_search else { return Trial::None };
         let steady = search.probe.is_none()
-            && self.recovery.state == RecoveryState::Open
-            && self.window.segments >= LEAST_WINDOW
+            && self.recovery.state() == RecoveryState::Open
+            && self.window.segments() >= LEAST_WINDOW
             && !self.piggyback.has_hole();
         if !steady {
             return Trial::None;
@@ -95,15 +100,15 @@ impl Sender {
             return Trial::None;
         }
         let size = self.payload_for(u32::midpoint(search.high, search.low));
-        let needed = size + (self.recovery.threshold + 1) * self.segment_bytes;
-        if self.queue.unsent < u64::from(needed) || self.send.window < needed {
+        let needed = size + (self.reordering.threshold() + 1) * self.segment_bytes;
+        if self.written.unsent() < u64::from(needed) || self.peer_window.bytes() < needed {
             return Trial::None;
         }
         if self.usable_window() < needed {
             return Trial::Waits;
         }
         let in_flight = self.in_flight();
-        if in_flight + 2 > self.window.segments {
+        if in_flight + 2 > self.window.segments() {
             return if in_flight == 0 { Trial::None } else { Trial::Waits };
         }
         if self.written.join_first(size) { Trial::Sends(size) } else { Trial::None }
@@ -112,16 +117,16 @@ impl Sender {
     /// The path may have changed: everything above the present size is possible again.
     fn search_anew(&mut self, now: Instant) {
         let low = self.segment_bytes + self.header_bytes() + self.negotiated.option_bytes();
-        let high = self.path.greatest_segment + self.header_bytes();
-        self.path.search = Some(Search { low, high, probe: None, began_at: now });
+        let high = self.path.greatest_segment() + self.header_bytes();
+        self.mtu_search = Some(MtuSearch { low, high, probe: None, began_at: now });
     }
 
     /// A probe of `bytes` bytes goes out: it counts as two segments.
     pub(super) fn note_mtu_probe(&mut self, bytes: u32) {
-        self.window.segments -= 1;
+        self.window.set_segments(self.window.segments() - 1);
         let mtu = bytes + self.header_bytes() + self.negotiated.option_bytes();
-        let start = self.send.next;
-        if let Some(search) = &mut self.path.search {
+        let start = self.send.next();
+        if let Some(search) = &mut self.mtu_search {
             search.probe = Some(Probe { mtu, start, end: start + bytes });
         }
     }
@@ -130,33 +135,33 @@ impl Sender {
     /// window holds fewer of them.
     #[cold]
     pub(crate) fn on_mtu_probe_acked(&mut self) {
-        let Some(search) = &mut self.path.search else { return };
+        let Some(search) = &mut self.mtu_search else { return };
         let Some(probe) =
-            search.probe.filter(|probe| probe.end.is_at_or_before(self.send.oldest_unacked))
+            search.probe.filter(|probe| probe.end.is_at_or_before(self.send.oldest_unacked()))
         else {
             return;
         };
         search.low = probe.mtu;
         search.probe = None;
         let packet = self.segment_bytes + self.header_bytes() + self.negotiated.option_bytes();
-        let segments = u64::from(self.window.segments) * u64::from(packet) / u64::from(probe.mtu);
-        self.window.segments = u32::try_from(segments).unwrap_or(u32::MAX).max(1);
+        let segments = u64::from(self.window.segments()) * u64::from(packet) / u64::from(probe.mtu);
+        self.window.set_segments(u32::try_from(segments).unwrap_or(u32::MAX).max(1));
         self.window.drop_credit();
-        self.window.slow_start_threshold = self.threshold_without_reduction();
+        self.window.set_threshold(self.threshold_without_reduction());
         self.sync_segment_size();
     }
 
     /// Whether what is found lost now is a probe: then the path is narrower, not congested.
     #[cold]
     pub(crate) fn is_mtu_probe_lost(&mut self) -> bool {
-        let Some(search) = &mut self.path.search else { return false };
-        let Some(probe) = search.probe.filter(|probe| probe.start == self.send.oldest_unacked)
+        let Some(search) = &mut self.mtu_search else { return false };
+        let Some(probe) = search.probe.filter(|probe| probe.start == self.send.oldest_unacked())
         else {
             return false;
         };
         search.high = probe.mtu - 1;
         search.probe = None;
-        self.window.segments += 1;
+        self.window.set_segments(self.window.segments() + 1);
         true
     }
 
@@ -168,13 +173,13 @@ impl Sender {
         }
         let path = &self.config.path;
         let (base, floor) = (path.probing_base, path.probing_floor.max(path.least_segment));
-        match self.path.search {
-            None => self.path.search = Some(self.new_search(now)),
+        match self.mtu_search {
+            None => self.mtu_search = Some(self.new_search(now)),
             Some(mut search) => {
                 let half = self.payload_for(search.low) / 2;
                 let segment = half.min(u32::from(base)).max(u32::from(floor));
                 search.low = segment + self.header_bytes() + self.negotiated.option_bytes();
-                self.path.search = Some(search);
+                self.mtu_search = Some(search);
             }
         }
         self.sync_segment_size();

@@ -10,8 +10,8 @@ use crate::config::Pacing;
 use crate::handshake::negotiation::TIMESTAMPS_BYTES;
 use crate::sender::Sender;
 use crate::sender::congestion::plugged::SockPacing;
-use crate::sender::loss::Transmission;
-use crate::timers::Clock;
+use crate::sender::retransmit::Transmission;
+use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
@@ -26,7 +26,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Pacer {
     /// Bytes per second; [`u64::MAX`] before it is known (`sk_pacing_rate`).
-    pub(crate) rate: u64,
+    rate: u64,
     /// When what was sent would be through at the rate (`tcp_wstamp_ns`).
     through_at: Instant,
     /// A congestion control from outside, or a jump, sends at a rate of its own (`SK_PACING_NEEDED`).
@@ -34,11 +34,36 @@ pub(crate) struct Pacer {
     /// The first flight is more than a connection begins with by itself, and waits for its turn until something behind
     /// this number is acknowledged.
     first_flight: Option<SequenceNumber>,
+    /// The next bundle may go.
+    timer: Timer,
 }
 
 impl Pacer {
     pub(crate) fn new() -> Self {
-        Self { rate: u64::MAX, through_at: Instant::ZERO, is_rate_set: false, first_flight: None }
+        Self {
+            rate: u64::MAX,
+            through_at: Instant::ZERO,
+            is_rate_set: false,
+            first_flight: None,
+            timer: Timer::OFF,
+        }
+    }
+
+    /// The rate in bytes per second; [`u64::MAX`] before it is known.
+    #[inline]
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// When the timer is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.timer.due()
+    }
+
+    /// Stops the timer.
+    pub(crate) fn stop_timer(&mut self) {
+        self.timer.stop();
     }
 
     /// When what was sent is through.
@@ -83,7 +108,7 @@ impl Sender {
         {
             return;
         }
-        let segments = self.window.segments.max(self.queue.outstanding());
+        let segments = self.window.segments().max(self.queue.outstanding());
         self.set_pacing_rate(segments, self.segment_bytes);
     }
 
@@ -99,7 +124,7 @@ impl Sender {
     #[inline]
     fn set_pacing_rate(&mut self, segments: u32, segment_bytes: u32) {
         let pacing = &self.config.sending.pacing;
-        let in_slow_start = self.window.segments < self.window.slow_start_threshold / 2;
+        let in_slow_start = self.window.segments() < self.window.threshold() / 2;
         let percent =
             if in_slow_start { pacing.slow_start_percent } else { pacing.avoidance_percent };
         let percent_bytes = u64::from(segment_bytes) * u64::from(segments) * u64::from(percent);
@@ -127,7 +152,7 @@ impl Sender {
     /// The first flight leaves at the rate of slow start, for nothing but a memory vouches for its window.
     pub(crate) fn pace_first_flight(&mut self) {
         // A SYN-ACK that is still to be sent is not of the flight.
-        self.pacer.first_flight = Some(self.send.next.later(self.send.initial + 1));
+        self.pacer.first_flight = Some(self.send.next().later(self.send.initial() + 1));
         self.has_extras = true;
         self.update_pacing_rate();
     }
@@ -136,7 +161,7 @@ impl Sender {
     #[inline]
     pub(crate) fn on_first_flight_acked(&mut self) {
         let first = self.pacer.first_flight;
-        if first.is_some_and(|first| self.send.oldest_unacked.is_after(first)) {
+        if first.is_some_and(|first| self.send.oldest_unacked().is_after(first)) {
             self.pacer.first_flight = None;
             self.update_extras();
         }
@@ -158,8 +183,8 @@ impl Sender {
     #[cold]
     fn set_pacing_timer(&mut self, now: Instant) -> bool {
         let waits = self.paces() && self.pacer.through_at > now;
-        if waits && !self.timers.pacing.is_set() {
-            self.timers.pacing.set_exactly(self.pacer.through_at);
+        if waits && !self.pacer.timer.is_set() {
+            self.pacer.timer.set_exactly(self.pacer.through_at);
         }
         waits
     }
@@ -175,10 +200,10 @@ impl Sender {
     /// Time that was lost since the last segment went counts for up to half of the bundle.
     #[cold]
     fn reckon_pace(&mut self, bytes: u32, segments: u32, now: Instant) {
-        let before = self.pacer.through_at.max(self.send.last_transmitted);
+        let before = self.pacer.through_at.max(self.send.last_transmitted());
         let begins = before.max(now);
         self.pacer.through_at = begins;
-        let sent = self.stats.data_segments.saturating_add(segments);
+        let sent = self.stats.data_segments().saturating_add(segments);
         let rate = self.pacer.rate;
         let is_first = sent < self.config.sending.pacing.unpaced_segments && !self.is_jumping();
         if rate == u64::MAX || rate == 0 || is_first {
@@ -198,7 +223,7 @@ impl Sender {
     /// Runs the pacing timer.
     #[inline]
     pub(crate) fn expire_pacing_timer(&mut self, clock: Clock, now: Instant) {
-        if self.timers.pacing.expire(clock, now) {
+        if self.pacer.timer.expire(clock, now) {
             self.on_pacing_deadline();
         }
     }
@@ -207,10 +232,10 @@ impl Sender {
     #[cold]
     fn on_pacing_deadline(&mut self) {
         if self.queue.lost() > self.queue.retransmitted()
-            && self.window.segments > self.in_flight()
-            && self.recovery.due == Transmission::None
+            && self.window.segments() > self.in_flight()
+            && self.retransmissions.due() == Transmission::None
         {
-            self.recovery.due = Transmission::Lost;
+            self.retransmissions.set_due(Transmission::Lost);
         }
     }
 }

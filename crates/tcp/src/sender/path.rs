@@ -3,8 +3,7 @@
 //! Source: RFC 9293 §3.7.1, RFC 6691; Linux `tcp_mtu_to_mss`, `tcp_sync_mss`,
 //! `tcp_bound_to_half_wnd`.
 
-use super::loss::Transmission;
-use super::mtu_probe::Search;
+use super::retransmit::Transmission;
 use crate::config::{Config, MtuDiscovery, SillyWindow};
 use crate::handshake::negotiation::DEFAULT_MSS;
 use crate::icmp::Unreachable;
@@ -24,13 +23,11 @@ const LEAST_IPV6_MTU: u32 = 1280;
 #[derive(Debug)]
 pub(crate) struct Path {
     /// Largest packet that the path is believed to carry in bytes.
-    pub(crate) mtu: u32,
+    mtu: u32,
     /// When that is forgotten again, after an ICMP error.
-    pub(crate) mtu_expires: Instant,
+    mtu_expires: Instant,
     /// The peer's and the application's bound in bytes, options included.
-    pub(crate) greatest_segment: u32,
-    /// The search for what the path carries.
-    pub(crate) search: Option<Search>,
+    greatest_segment: u32,
 }
 
 impl Path {
@@ -39,7 +36,6 @@ impl Path {
             mtu: Self::link_mtu(config),
             mtu_expires: Instant::MAX,
             greatest_segment: u32::from(u16::MAX),
-            search: None,
         }
     }
 
@@ -47,6 +43,16 @@ impl Path {
     pub(crate) fn link_mtu(config: &Config) -> u32 {
         let headers = config.path.ip_header_bytes + TCP_HEADER_BYTES;
         config.path.mtu.unwrap_or(u32::from(config.mss) + headers)
+    }
+
+    /// Largest packet that the path is believed to carry in bytes.
+    pub(crate) fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// The peer's and the application's bound on segments in bytes, options included.
+    pub(crate) fn greatest_segment(&self) -> u32 {
+        self.greatest_segment
     }
 
     /// Takes the peer's bound from its SYN.
@@ -79,7 +85,7 @@ impl Sender {
 
     /// Sets the segment size anew (Linux `tcp_sync_mss`).
     pub(crate) fn sync_segment_size(&mut self) {
-        let known = self.path.search.map_or(u32::MAX, |search| search.low);
+        let known = self.mtu_search.map_or(u32::MAX, |search| search.known_mtu());
         let fitting = self.payload_for(self.path.mtu.min(known));
         self.segment_bytes = match self.config.sending.silly_window {
             SillyWindow::WholeBuffer => self.bound_to_half_window(fitting),
@@ -105,7 +111,7 @@ impl Sender {
 
     /// The peer has offered a larger window than ever before.
     pub(crate) fn on_larger_window(&mut self, window: u32) {
-        self.send.largest_window = window;
+        self.peer_window.set_largest(window);
         if self.config.sending.silly_window == SillyWindow::WholeBuffer {
             self.sync_segment_size();
         }
@@ -140,15 +146,15 @@ impl Sender {
         if !self.cut_too_large() {
             return;
         }
-        if self.recovery.state != RecoveryState::Loss {
-            self.window.slow_start_threshold = self.threshold_without_reduction();
-            self.recovery.end = self.send.next;
+        if self.recovery.state() != RecoveryState::Loss {
+            self.window.set_threshold(self.threshold_without_reduction());
+            self.recovery.set_end(self.send.next());
             self.clear_undo();
             self.enter_loss(now);
         }
-        self.recovery.due = Transmission::Lost;
-        self.recovery.trial = false;
-        self.timers.retransmission.hasten(now, self.backoff.timeout);
+        self.retransmissions.set_due(Transmission::Lost);
+        self.frto.stop();
+        self.rto.hasten(now, self.rto.timeout());
     }
 
     /// Cuts what is outstanding into segments of the present size, and takes what was too large for
@@ -158,8 +164,8 @@ impl Sender {
             return false;
         }
         self.scoreboard.unsettle(&self.queue);
-        self.recovery.rack.reconsider(&self.queue);
-        self.recovery.unproven_from = self.queue.first_index();
+        self.rack.reconsider(&self.queue);
+        self.retransmissions.on_cut(self.queue.first_index());
         true
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::config::ProbeRule;
 use crate::sender::{Expired, Sender};
-use crate::timers::Clock;
+use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 
 /// Least interval (Linux `tcp_probe0_base`).
@@ -16,21 +16,105 @@ const MOST_DOUBLINGS: u32 = 10;
 /// Least time left to a user time-out.
 const LEAST_REMAINING: Span = Span::from_millis(8);
 
+/// The persist timer, and the probes of a closed window or a silent peer.
+#[derive(Debug)]
+pub(crate) struct Persist {
+    timer: Timer,
+    /// A probe is to be sent.
+    probe_due: bool,
+    /// Probes of a closed window since it closed.
+    probes: u32,
+    /// Probes since the peer was heard of last.
+    unanswered: u32,
+    /// When probing began to count against the user timeout.
+    since: Option<Instant>,
+}
+
+impl Persist {
+    pub(crate) fn new() -> Self {
+        Self { timer: Timer::OFF, probe_due: false, probes: 0, unanswered: 0, since: None }
+    }
+
+    /// When the timer is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.timer.due()
+    }
+
+    /// Whether the timer is set.
+    #[inline]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.timer.is_set()
+    }
+
+    /// Stops the timer.
+    pub(crate) fn stop(&mut self) {
+        self.timer.stop();
+    }
+
+    /// Whether a probe is to be sent.
+    #[inline]
+    pub(crate) fn is_probe_due(&self) -> bool {
+        self.probe_due
+    }
+
+    /// A probe is to be sent.
+    pub(crate) fn request_probe(&mut self) {
+        self.unanswered += 1;
+        self.probe_due = true;
+    }
+
+    /// The probe goes out, or is not needed.
+    pub(crate) fn take_probe(&mut self) {
+        self.probe_due = false;
+    }
+
+    /// The peer was heard of.
+    #[inline]
+    pub(crate) fn on_answer(&mut self) {
+        self.unanswered = 0;
+    }
+
+    /// Probes since the peer was heard of last.
+    pub(crate) fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
+    /// Probes of a closed window since it closed.
+    pub(crate) fn probes(&self) -> u32 {
+        self.probes
+    }
+
+    /// The window is open again.
+    fn on_window_open(&mut self) {
+        self.probes = 0;
+        self.since = None;
+        self.timer.stop();
+    }
+
+    /// Nothing is to be probed.
+    fn reset(&mut self) {
+        self.probes = 0;
+        self.unanswered = 0;
+        self.since = None;
+    }
+}
+
 impl Sender {
     /// Sets the timer for the next probe, backed off.
     pub(crate) fn arm_persist(&mut self, now: Instant) {
         let base = match self.config.patience.probe_rule {
-            ProbeRule::Rfc => self.backoff.timeout,
-            ProbeRule::Linux => self.backoff.timeout.max(LEAST_INTERVAL),
+            ProbeRule::Rfc => self.rto.timeout(),
+            ProbeRule::Linux => self.rto.timeout().max(LEAST_INTERVAL),
         };
-        let doubled = base * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
+        let doubled = base * (1 << self.persist.probes.min(MOST_DOUBLINGS));
         let wait = self.within_user_timeout(doubled.min(self.config.maximum_rto), now);
-        self.timers.persist.set(now, wait + self.pacing_delay(now));
+        self.persist.timer.set(now, wait + self.pacing_delay(now));
     }
 
     /// No longer than what is left of the user's patience.
     fn within_user_timeout(&self, wait: Span, now: Instant) -> Span {
-        match (self.config.patience.user_timeout, self.backoff.probing_since) {
+        match (self.config.patience.user_timeout, self.persist.since) {
             (Some(limit), Some(since)) => {
                 let left = limit.saturating_sub(now.saturating_since(since));
                 wait.min(left.max(LEAST_REMAINING))
@@ -44,16 +128,14 @@ impl Sender {
     #[cold]
     pub(crate) fn on_window_probe_ack(&mut self, now: Instant) {
         if self.fits_first_buffer() {
-            self.backoff.probes = 0;
-            self.backoff.probing_since = None;
-            self.timers.persist.stop();
+            self.persist.on_window_open();
         } else if self.config.patience.probe_rule == ProbeRule::Linux
-            || !self.timers.persist.is_set()
+            || !self.persist.timer.is_set()
         {
             self.arm_persist(now);
         } else if self.usable_window() > 0 {
             // Open, if only a little: that is used after a time-out, not after a backed-off probe.
-            self.timers.persist.hasten(now, self.backoff.timeout);
+            self.persist.timer.hasten(now, self.rto.timeout());
         }
     }
 
@@ -62,7 +144,7 @@ impl Sender {
         match self.config.patience.probe_rule {
             ProbeRule::Rfc => self.usable_window() >= self.worthwhile_bytes(),
             ProbeRule::Linux => {
-                let fin = self.queue.fin_waiting && self.written.is_first_last();
+                let fin = self.written.is_fin_waiting() && self.written.is_first_last();
                 self.usable_window() >= self.written.first_bytes() + u32::from(fin)
             }
         }
@@ -71,9 +153,9 @@ impl Sender {
     /// Time to probe (Linux `tcp_probe_timer`).
     #[cold]
     fn on_persist_deadline(&mut self, now: Instant) -> Expired {
-        let waits = self.queue.unsent > 0 || self.queue.fin_waiting;
+        let waits = self.written.has_any();
         if !self.queue.is_empty() || !waits {
-            self.stop_probing();
+            self.persist.reset();
             return Expired::GoesOn;
         }
         if self.has_probe_limit_expired(now) {
@@ -83,36 +165,29 @@ impl Sender {
             // Too small to be worthwhile, but open; or a cork held it: take what fits (the sender's
             // override of RFC 9293 §3.8.6.2.1).
             self.budget.probe_with_data();
-            self.stop_probing();
+            self.persist.reset();
             return Expired::GoesOn;
         }
-        self.backoff.unanswered_probes += 1;
-        self.backoff.probes = (self.backoff.probes + 1).min(self.config.retransmission_limit);
-        self.probe_due = true;
+        self.persist.probes = (self.persist.probes + 1).min(self.config.retransmission_limit);
+        self.persist.request_probe();
         self.arm_persist(now);
         Expired::GoesOn
     }
 
-    fn stop_probing(&mut self) {
-        self.backoff.probes = 0;
-        self.backoff.unanswered_probes = 0;
-        self.backoff.probing_since = None;
-    }
-
     /// A peer that answers may keep its window closed for ever, unless the user has set a limit.
     fn has_probe_limit_expired(&mut self, now: Instant) -> bool {
-        let since = *self.backoff.probing_since.get_or_insert(now);
+        let since = *self.persist.since.get_or_insert(now);
         let limit = self.config.patience.user_timeout;
-        self.backoff.unanswered_probes >= self.limit_of_probes()
+        self.persist.unanswered >= self.limit_of_probes()
             || since != now && limit.is_some_and(|limit| now.saturating_since(since) >= limit)
     }
 
     /// Unanswered probes that are borne; of a connection without an application none, answered or
     /// not, once the interval has grown to the greatest.
     fn limit_of_probes(&self) -> u32 {
-        let interval = self.backoff.timeout * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
+        let interval = self.rto.timeout() * (1 << self.persist.probes.min(MOST_DOUBLINGS));
         let limit = self.retransmission_limit(interval);
-        let is_futile = interval >= self.config.maximum_rto && self.backoff.probes >= limit;
+        let is_futile = interval >= self.config.maximum_rto && self.persist.probes >= limit;
         let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
         if is_futile && !is_missed { 0 } else { limit }
     }
@@ -120,7 +195,7 @@ impl Sender {
     /// Runs the persist timer.
     #[inline]
     pub(crate) fn expire_persist_timer(&mut self, clock: Clock, now: Instant) -> Expired {
-        if self.timers.persist.expire(clock, now) {
+        if self.persist.timer.expire(clock, now) {
             self.on_persist_deadline(now)
         } else {
             Expired::GoesOn

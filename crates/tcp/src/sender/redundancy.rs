@@ -73,13 +73,13 @@ impl Sender {
         let Some(rule) = self.config.sending.redundancy else { return sent.outgoing() };
         // Neither FIN nor a probe of a closed window takes anything along.
         let alone = sent.has_fin() || self.budget.is_woken() || !self.is_thin_for_bundling(rule);
-        let start = if alone { sent.sequence } else { self.start_of_bundle(sent, rule) };
-        if start == sent.sequence {
+        let start = if alone { sent.sequence() } else { self.start_of_bundle(sent, rule) };
+        if start == sent.sequence() {
             return sent.outgoing();
         }
-        let bundle = Bundle { start, new_from: sent.sequence, end: sent.end() };
+        let bundle = Bundle { start, new_from: sent.sequence(), end: sent.end() };
         self.bundles.outstanding.push_back(bundle);
-        let pushed = sent.marks.contains(Marks::PUSH);
+        let pushed = sent.marks().contains(Marks::PUSH);
         let flags = if pushed { Flags::PSH } else { Flags::NONE };
         Outgoing::new(start, sent.end().distance_from(start), flags)
     }
@@ -99,12 +99,12 @@ impl Sender {
         let full = self.full_payload();
         let most_bytes = rule.most_bytes.map_or(full, |bytes| bytes.min(full));
         let most_segments = rule.most_segments.unwrap_or(u32::MAX);
-        let mut start = sent.sequence;
+        let mut start = sent.sequence();
         let mut index = self.queue.end_index() - 1;
         let mut carried = 0;
         while index > self.queue.first_index() && carried < most_segments {
             index -= 1;
-            let older = self.queue.get(index).sequence;
+            let older = self.queue.get(index).sequence();
             if sent.end().distance_from(older) > most_bytes {
                 break;
             }

@@ -3,7 +3,7 @@
 //! Source: Linux `tcp_xmit_recovery`, `tcp_xmit_retransmit_queue`, `tcp_send_loss_probe`,
 //! `__tcp_retransmit_skb`; RFC 6675 §4 (`NextSeg`).
 
-use crate::sender::loss::{Pending, Transmission};
+use crate::sender::loss::Pending;
 use crate::sender::queue::{Marks, Purpose};
 use crate::sender::transmit::NagleOverride;
 use crate::sender::{Outgoing, Sender};
@@ -12,21 +12,124 @@ use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
+/// What recovery sends next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transmission {
+    /// Nothing.
+    None,
+    /// Lost segments, as far as the window allows.
+    Lost,
+    /// New data; where none goes, lost segments (RFC 5682 §2.1 step 2).
+    NewFirst,
+}
+
+/// Retransmissions that are due, and the burst under way.
+#[derive(Debug)]
+pub(crate) struct Retransmissions {
+    due: Transmission,
+    /// The oldest segment goes out whatever is in flight (a time-out; RFC 6675 §5 step 4.3).
+    forced: bool,
+    /// The last segment was retransmitted without proof of loss in this recovery already.
+    rescued: bool,
+    /// Segments of the burst under way that have not left yet.
+    burst_left: u32,
+    /// Segments of the burst under way.
+    burst: u32,
+    /// Segments below this absolute index were retransmitted without proof of loss already.
+    unproven_from: u64,
+}
+
+impl Retransmissions {
+    pub(crate) fn new() -> Self {
+        Self {
+            due: Transmission::None,
+            forced: false,
+            rescued: false,
+            burst_left: 0,
+            burst: 0,
+            unproven_from: 0,
+        }
+    }
+
+    /// Whether anything is due.
+    #[inline]
+    pub(crate) fn is_any_due(&self) -> bool {
+        self.due != Transmission::None || self.forced
+    }
+
+    /// What is due.
+    pub(crate) fn due(&self) -> Transmission {
+        self.due
+    }
+
+    /// Sets what is due.
+    pub(crate) fn set_due(&mut self, due: Transmission) {
+        self.due = due;
+    }
+
+    /// The oldest segment goes out whatever is in flight.
+    pub(crate) fn force(&mut self) {
+        self.forced = true;
+    }
+
+    /// Fast recovery begins: `forced` if the oldest segment goes out whatever is in flight.
+    pub(crate) fn begin_recovery(&mut self, forced: bool, first_index: u64) {
+        self.forced = forced;
+        self.unproven_from = first_index;
+        self.rescued = false;
+    }
+
+    /// A time-out: only the oldest segment goes out.
+    pub(crate) fn begin_loss(&mut self) {
+        self.due = Transmission::None;
+        self.forced = true;
+    }
+
+    /// Outstanding segments were cut: indices have changed.
+    pub(crate) fn on_cut(&mut self, first_index: u64) {
+        self.unproven_from = first_index;
+    }
+
+    /// The segment behind `index` was merged into it.
+    pub(crate) fn on_collapsed(&mut self, index: u64) {
+        if self.unproven_from > index + 1 {
+            self.unproven_from -= 1;
+        }
+    }
+
+    fn finish(&mut self) {
+        self.due = Transmission::None;
+        self.forced = false;
+        (self.burst_left, self.burst) = (0, 0);
+    }
+
+    fn begin_burst(&mut self, count: u32) {
+        (self.burst_left, self.burst) = (count, count);
+    }
+
+    /// A segment of the burst has left. Returns whether it ends the burst, and whether that had several.
+    fn advance_burst(&mut self) -> (bool, bool) {
+        let left = self.burst_left;
+        self.burst_left = left.saturating_sub(1);
+        (left <= 1, self.burst > 1)
+    }
+}
+
 impl Sender {
     /// Whether anything is to be sent for the sake of repair.
     #[inline]
     pub(super) fn is_retransmission_due(&self) -> bool {
-        self.recovery.due != Transmission::None || self.recovery.forced || self.recovery.probe.due
+        self.retransmissions.is_any_due() || self.tail_probe.is_due()
     }
 
     /// The next retransmission or probe, if any.
     #[cold]
     pub(super) fn send_repair(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.recovery.probe.due {
+        if self.tail_probe.is_due() {
             return self.send_tail_probe(now);
         }
-        if self.recovery.forced && self.recovery.state == RecoveryState::Loss {
-            self.recovery.forced = false;
+        if self.retransmissions.forced && self.recovery.state() == RecoveryState::Loss {
+            self.retransmissions.forced = false;
             if !self.queue.is_empty() {
                 self.note_repair_pace(1, self.queue.first_index(), now);
                 let outgoing = self.repair(self.queue.first_index(), now);
@@ -34,19 +137,17 @@ impl Sender {
                 return Some(outgoing);
             }
         }
-        if self.recovery.due == Transmission::NewFirst
+        if self.retransmissions.due() == Transmission::NewFirst
             && let Some(outgoing) = self.send_frto_data(now)
         {
             return Some(outgoing);
         }
-        if self.recovery.due == Transmission::None {
+        if self.retransmissions.due() == Transmission::None {
             return None;
         }
         let outgoing = self.send_lost(now);
         if outgoing.is_none() {
-            self.recovery.burst = (0, 0);
-            self.recovery.due = Transmission::None;
-            self.recovery.forced = false;
+            self.retransmissions.finish();
         }
         outgoing
     }
@@ -57,30 +158,30 @@ impl Sender {
         if let Some(outgoing) = self.send_new(now) {
             return Some(outgoing);
         }
-        if self.send.next.is_after(self.recovery.end) {
-            self.recovery.due = Transmission::None;
+        if self.send.next().is_after(self.recovery.end()) {
+            self.retransmissions.set_due(Transmission::None);
         } else {
-            self.recovery.trial = false;
-            self.recovery.due = Transmission::Lost;
+            self.frto.stop();
+            self.retransmissions.set_due(Transmission::Lost);
         }
         None
     }
 
     /// The oldest lost segment, if the windows have room for it (RFC 6675 §4 `NextSeg` rule 1).
     fn send_lost(&mut self, now: Instant) -> Option<Outgoing> {
-        let full = self.in_flight() >= self.window.segments;
-        if self.queue.retransmitted() >= self.queue.lost() || full && !self.recovery.forced {
+        let full = self.in_flight() >= self.window.segments();
+        if self.queue.retransmitted() >= self.queue.lost() || full && !self.retransmissions.forced {
             return None;
         }
         let next = self.queue.next_to_retransmit();
-        let Some(index) = next.filter(|&index| self.is_within_window(index)) else { return None };
-        if self.recovery.burst.0 == 0 {
+        let index = next.filter(|&index| self.is_within_window(index))?;
+        if self.retransmissions.burst_left == 0 {
             if self.waits_for_pace(now) {
                 return None;
             }
             self.begin_burst(index, now);
         }
-        self.recovery.forced = false;
+        self.retransmissions.forced = false;
         let outgoing = self.repair(index, now);
         Some(if self.end_burst(index) { outgoing.pushed() } else { outgoing })
     }
@@ -88,15 +189,15 @@ impl Sender {
     /// Lost segments of one buffer travel together, as the first time.
     fn begin_burst(&mut self, index: u64, now: Instant) {
         let pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed);
-        let ends_here = self.queue.get(index).marks.contains(Marks::BUNDLE_END);
+        let ends_here = self.queue.get(index).marks().contains(Marks::BUNDLE_END);
         let count = if pushed && !ends_here {
-            let room = self.window.segments.saturating_sub(self.in_flight()).max(1);
+            let room = self.window.segments().saturating_sub(self.in_flight()).max(1);
             let most = self.most_bundled(self.full_payload());
             self.queue.lost_in_bundle(index, room.min(most))
         } else {
             1
         };
-        self.recovery.burst = (count, count);
+        self.retransmissions.begin_burst(count);
         self.note_repair_pace(count, index, now);
     }
 
@@ -105,27 +206,25 @@ impl Sender {
     fn note_repair_pace(&mut self, count: u32, index: u64, now: Instant) {
         if self.has_extras && self.paces() {
             let end = (index + u64::from(count)).min(self.queue.end_index());
-            let bytes = (index..end).map(|index| self.queue.get(index).length).sum();
+            let bytes = (index..end).map(|index| self.queue.get(index).length()).sum();
             self.note_pace(bytes, self.full_payload(), now);
         }
     }
 
     /// The last segment of a burst of several has PSH, and its buffer ends there. Returns whether it is.
     fn end_burst(&mut self, index: u64) -> bool {
-        let (left, count) = self.recovery.burst;
-        self.recovery.burst.0 = left.saturating_sub(1);
-        if left > 1 {
-            return false;
+        let (ends, several) = self.retransmissions.advance_burst();
+        if ends {
+            self.queue.end_bundle(index);
         }
-        self.queue.end_bundle(index);
-        count > 1
+        ends && several
     }
 
     /// A window that has shrunk stops all but the oldest segment, which serves as a probe.
     fn is_within_window(&self, index: u64) -> bool {
-        let sequence = self.queue.get(index).sequence;
-        let end = self.send.oldest_unacked + self.send.window;
-        sequence.is_before(end) || sequence == self.send.oldest_unacked
+        let sequence = self.queue.get(index).sequence();
+        let end = self.send.oldest_unacked() + self.peer_window.bytes();
+        sequence.is_before(end) || sequence == self.send.oldest_unacked()
     }
 
     /// Sends a lost segment again.
@@ -133,14 +232,14 @@ impl Sender {
         self.collapse(index);
         self.cut_to_window(index);
         if self.recovery.is_reducing() {
-            self.recovery.reduction.on_sent();
+            self.reduction.on_sent();
         }
-        self.recovery.undo.on_retransmitted(timestamp_at(now));
+        self.undo.on_retransmitted(timestamp_at(now));
         let is_oldest = index == self.queue.first_index();
-        if is_oldest && self.timers.pending != Pending::Reordering {
-            self.timers.pending = Pending::Retransmission;
+        if is_oldest && self.rto.pending() != Pending::Reordering {
+            self.rto.set_pending(Pending::Retransmission);
             let wait = self.rto_within_user_timeout(now) + self.pacing_delay(now);
-            self.timers.retransmission.set(now, wait);
+            self.rto.arm(now, wait);
         }
         self.retransmit(index, Purpose::Repair, now)
     }
@@ -150,14 +249,14 @@ impl Sender {
         if self.has_extras {
             self.queue.remark_limited(index, marks);
         }
-        let moment = self.recovery.last_sent.advance(now);
-        self.queue.on_retransmitted(index, purpose, self.recovery.delivered, moment);
-        self.recovery.retransmissions = self.recovery.retransmissions.wrapping_add(1);
-        self.send.last_sent = now;
+        let moment = self.queue.next_moment(now);
+        self.queue.on_retransmitted(index, purpose, self.deliveries.segments(), moment);
+        self.stats.on_retransmission();
+        self.send.on_data_sent(now);
         let sent = *self.queue.get(index);
-        self.stats.repeated_bytes += u64::from(sent.length - u32::from(sent.has_fin()));
+        self.stats.on_repeated_bytes(sent.payload_bytes());
         if self.judges_by_time() {
-            self.recovery.rack.on_retransmitted(sent.sequence, now);
+            self.rack.on_retransmitted(sent.sequence(), now);
         }
         if purpose == Purpose::Repair {
             self.note_repair(&sent);
@@ -171,8 +270,8 @@ impl Sender {
     #[inline]
     fn cut_to_window(&mut self, index: u64) {
         let sent = *self.queue.get(index);
-        let most = self.most_repaired(sent.sequence);
-        if sent.length - u32::from(sent.has_fin()) > most {
+        let most = self.most_repaired(sent.sequence());
+        if sent.payload_bytes() > most {
             self.cut(index, most);
         }
     }
@@ -181,7 +280,7 @@ impl Sender {
     /// blocks that travel with it.
     #[inline]
     fn most_repaired(&self, sequence: SequenceNumber) -> u32 {
-        let end = self.send.oldest_unacked + self.send.window;
+        let end = self.send.oldest_unacked() + self.peer_window.bytes();
         let full = self.full_payload();
         if end.is_after(sequence) { full.min(end.distance_from(sequence)) } else { full }
     }
@@ -190,10 +289,10 @@ impl Sender {
     fn cut(&mut self, index: u64, payload: u32) {
         self.queue.cut_at(index, payload);
         self.scoreboard.unsettle(&self.queue);
-        self.recovery.rack.reconsider(&self.queue);
-        self.recovery.unproven_from = self.queue.first_index();
+        self.rack.reconsider(&self.queue);
+        self.retransmissions.on_cut(self.queue.first_index());
         // What follows goes apart.
-        self.recovery.burst = (1, 1);
+        self.retransmissions.begin_burst(1);
     }
 
     /// Small neighbours travel together, as far as they fit (Linux `tcp_retrans_try_collapse`).
@@ -201,10 +300,12 @@ impl Sender {
         if !self.config.collapse_retransmissions {
             return;
         }
-        let most = self.most_repaired(self.queue.get(index).sequence);
+        let most = self.most_repaired(self.queue.get(index).sequence());
         while self.queue.collapse_next(index, most) {
             self.scoreboard.on_collapsed(index);
-            self.recovery.on_collapsed(index);
+            self.retransmissions.on_collapsed(index);
+            self.rack.on_collapsed(index);
+            self.duplicate_acks.on_collapsed();
         }
     }
 
@@ -216,10 +317,10 @@ impl Sender {
             if outgoing.is_some() && !self.budget.has_bundle() {
                 self.on_tail_probe_sent(None, now);
             }
-            self.recovery.probe.due = self.budget.has_bundle();
+            self.tail_probe.set_due(self.budget.has_bundle());
             return outgoing;
         }
-        self.recovery.probe.due = false;
+        self.tail_probe.set_due(false);
         let last = self.queue.end_index().checked_sub(1)?;
         // The window may have shrunk over it: then there is nothing to ask.
         if self.queue.is_empty() || !self.is_within_window(last) {
@@ -235,7 +336,7 @@ impl Sender {
     /// A segment whose loss is not proven, where nothing new may go.
     #[cold]
     pub(super) fn send_unproven(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.in_flight() >= self.window.segments || self.waits_for_pace(now) {
+        if self.in_flight() >= self.window.segments() || self.waits_for_pace(now) {
             return None;
         }
         let index = self.take_unproven()?;
@@ -246,15 +347,15 @@ impl Sender {
     /// last one that is not known to have arrived (rule 4).
     fn take_unproven(&mut self) -> Option<u64> {
         let end = self.scoreboard.highest(&self.queue)?;
-        let mut index = self.recovery.unproven_from.max(self.queue.first_index());
+        let mut index = self.retransmissions.unproven_from.max(self.queue.first_index());
         while index < end {
             index += 1;
-            self.recovery.unproven_from = index;
+            self.retransmissions.unproven_from = index;
             if self.is_untouched(index - 1) {
                 return Some(index - 1);
             }
         }
-        if std::mem::replace(&mut self.recovery.rescued, true) {
+        if std::mem::replace(&mut self.retransmissions.rescued, true) {
             return None;
         }
         let last = self.queue.end_index().checked_sub(1)?;
@@ -262,7 +363,7 @@ impl Sender {
     }
 
     fn is_untouched(&self, index: u64) -> bool {
-        let marks = self.queue.get(index).marks;
+        let marks = self.queue.get(index).marks();
         !marks.contains(Marks::SACKED)
             && !marks.contains(Marks::RETRANSMITTED)
             && !marks.contains(Marks::LOST)

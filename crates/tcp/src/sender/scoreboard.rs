@@ -8,6 +8,7 @@
 //! settled only moves forward.
 
 use crate::ranges::Ranges;
+use crate::sender::AckFlags;
 use crate::sender::loss::Delivery;
 use crate::sender::queue::{Marks, SendQueue};
 use fairwind_units::Instant;
@@ -17,20 +18,52 @@ use fairwind_wire::{SackBlock, SequenceNumber};
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SackUpdate {
     /// Segments newly known to have arrived.
-    pub(crate) newly_sacked: u32,
+    newly_sacked: u32,
     /// Segments that arrived though the receiver had them already (D-SACK).
-    pub(crate) repeated: u32,
+    repeated: u32,
     /// A repetition that was reported is the one of the tail loss probe.
-    pub(crate) probe_repeated: bool,
+    probe_repeated: bool,
     /// When the lowest and the highest newly reported segment that were sent only once were sent.
-    pub(crate) sent_once_at: Option<(Instant, Instant)>,
+    sent_once_at: Option<(Instant, Instant)>,
     /// One of those had been sent before the repair began (or the last state was entered).
-    pub(crate) original_of_repair: bool,
+    original_of_repair: bool,
     /// Lowest segment that arrived after one that was sent later.
-    pub(crate) reordered_from: Option<SequenceNumber>,
+    reordered_from: Option<SequenceNumber>,
 }
 
 impl SackUpdate {
+    /// The facts for the acknowledgment.
+    #[inline]
+    pub(crate) fn flags(&self) -> AckFlags {
+        let mut flags = AckFlags::default();
+        flags.add_if(self.newly_sacked > 0, AckFlags::SACKED);
+        flags.add_if(self.repeated > 0, AckFlags::REPEATED);
+        flags.add_if(self.probe_repeated, AckFlags::PROBE_REPEATED);
+        flags.add_if(self.original_of_repair, AckFlags::ORIGINAL_ACKNOWLEDGED);
+        flags
+    }
+
+    /// Notes whether a D-SACK covers the tail loss probe.
+    pub(crate) fn note_probe(&mut self, is_probe: bool) {
+        self.probe_repeated = is_probe;
+    }
+
+    /// A plausible D-SACK covers so many segments.
+    pub(crate) fn count_dsack(&mut self, segments: u32) {
+        self.repeated += segments;
+    }
+
+    /// When the lowest and the highest newly reported segment that were sent only once were sent.
+    #[inline]
+    pub(crate) fn sent_once_at(&self) -> Option<(Instant, Instant)> {
+        self.sent_once_at
+    }
+
+    /// Lowest segment that arrived after one that was sent later.
+    pub(crate) fn reordered_from(&self) -> Option<SequenceNumber> {
+        self.reordered_from
+    }
+
     /// Segments that this ACK says have arrived, one way or another.
     pub(crate) fn delivered(&self) -> u32 {
         self.newly_sacked + self.repeated
@@ -99,12 +132,12 @@ impl Scoreboard {
         let mut index = queue.index_of(left);
         while index < queue.end_index() {
             let sent = *queue.get(index);
-            if sent.sequence.is_at_or_after(right) {
+            if sent.sequence().is_at_or_after(right) {
                 break;
             }
-            let covered = sent.sequence.is_at_or_after(ack.merged.left)
+            let covered = sent.sequence().is_at_or_after(ack.merged.left)
                 && sent.end().is_at_or_before(ack.merged.right);
-            if covered && !sent.marks.contains(Marks::SACKED) {
+            if covered && !sent.marks().contains(Marks::SACKED) {
                 let highest = (queue.sacked() > 0).then_some(self.highest_end);
                 ack.note(&sent, highest);
                 self.highest_end = highest.map_or(sent.end(), |known| known.later(sent.end()));
@@ -128,7 +161,7 @@ impl Scoreboard {
 
     /// Absolute index after the segments that the range around `sequence` covers.
     pub(crate) fn skip_range(&self, queue: &SendQueue, index: u64) -> u64 {
-        let sequence = queue.get(index).sequence;
+        let sequence = queue.get(index).sequence();
         match self.ranges.covering(sequence) {
             Some(range) => queue.index_of(range.right).max(index + 1),
             None => index + 1,
@@ -139,7 +172,7 @@ impl Scoreboard {
     /// (RFC 6675 §4, `IsLost`).
     pub(crate) fn mark_losses(&mut self, queue: &mut SendQueue, threshold: u32) {
         while self.sacked_above >= threshold && self.settled_below < queue.end_index() {
-            if queue.get(self.settled_below).marks.contains(Marks::SACKED) {
+            if queue.get(self.settled_below).marks().contains(Marks::SACKED) {
                 if self.sacked_above == threshold {
                     break;
                 }
@@ -156,7 +189,7 @@ impl Scoreboard {
     pub(crate) fn mark_losses_behind(&mut self, queue: &mut SendQueue, distance: u32) {
         let Some(highest) = self.highest(queue) else { return };
         while self.settled_below + u64::from(distance) <= highest {
-            if queue.get(self.settled_below).marks.contains(Marks::SACKED) {
+            if queue.get(self.settled_below).marks().contains(Marks::SACKED) {
                 self.sacked_above -= 1;
             } else {
                 self.mark_unless_repaired(queue);
@@ -167,7 +200,7 @@ impl Scoreboard {
 
     /// Counting says nothing of retransmissions, so it cannot find one lost.
     fn mark_unless_repaired(&self, queue: &mut SendQueue) {
-        if !queue.get(self.settled_below).marks.contains(Marks::LOST) {
+        if !queue.get(self.settled_below).marks().contains(Marks::LOST) {
             queue.mark_lost(self.settled_below);
         }
     }
@@ -184,7 +217,7 @@ impl Scoreboard {
             if sent.end().is_after(acknowledged) {
                 break;
             }
-            self.sacked_above -= u32::from(sent.marks.contains(Marks::SACKED));
+            self.sacked_above -= u32::from(sent.marks().contains(Marks::SACKED));
             index += 1;
         }
         self.settled_below = self.settled_below.max(index);
@@ -227,7 +260,7 @@ impl Scoreboard {
         if queue.outstanding() > LONGEST_RECOUNTED {
             return true;
         }
-        let is_sacked = |index: u64| queue.get(index).marks.contains(Marks::SACKED);
+        let is_sacked = |index: u64| queue.get(index).marks().contains(Marks::SACKED);
         let (first, end) = (queue.first_index(), queue.end_index());
         let above = (self.settled_below.max(first)..end).filter(|&index| is_sacked(index)).count();
         usize::try_from(self.sacked_above) == Ok(above) && self.settled_below <= end
@@ -257,11 +290,11 @@ impl News<'_, '_> {
         if sent.is_retransmitted() {
             return;
         }
-        if highest.is_some_and(|highest| sent.sequence.is_before(highest)) {
-            self.update.note_reordered(sent.sequence);
+        if highest.is_some_and(|highest| sent.sequence().is_before(highest)) {
+            self.update.note_reordered(sent.sequence());
         }
         self.update.original_of_repair |= sent.end().is_at_or_before(self.repair_end);
-        let first = self.update.sent_once_at.map_or(sent.transmitted_at, |(first, _)| first);
-        self.update.sent_once_at = Some((first, sent.transmitted_at));
+        let first = self.update.sent_once_at.map_or(sent.transmitted_at(), |(first, _)| first);
+        self.update.sent_once_at = Some((first, sent.transmitted_at()));
     }
 }

@@ -21,19 +21,58 @@ pub(crate) enum SenderLimit {
     BufferLimited,
 }
 
+/// Segments known to have arrived since the beginning, modulo 2^32; SYN counts.
+#[derive(Debug, Default)]
+pub(crate) struct Deliveries {
+    segments: u32,
+    /// Of these, those acknowledged with an ECN echo.
+    marked: u32,
+}
+
+impl Deliveries {
+    /// Begins with so many segments.
+    pub(crate) fn begin(&mut self, segments: u32) {
+        self.segments = segments;
+    }
+
+    /// Counts segments, with an ECN echo or without.
+    #[inline]
+    pub(crate) fn add(&mut self, segments: u32, marked: bool) {
+        self.segments = self.segments.wrapping_add(segments);
+        if marked {
+            self.marked = self.marked.wrapping_add(segments);
+        }
+    }
+
+    /// Segments known to have arrived.
+    #[inline]
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// Of these, those acknowledged with an ECN echo.
+    pub(crate) fn marked(&self) -> u32 {
+        self.marked
+    }
+}
+
 /// Counters of the sending half.
 #[derive(Debug, Default)]
 pub(crate) struct SenderStats {
     /// Segments sent, but for answers to a SYN and resets.
-    pub(crate) segments: u32,
+    segments: u32,
     /// Segments sent with payload.
-    pub(crate) data_segments: u32,
+    data_segments: u32,
     /// Payload bytes sent, repetitions included.
-    pub(crate) bytes: u64,
+    bytes: u64,
     /// SYN and FIN that were acknowledged; SYN only of the end that began.
-    pub(crate) acknowledged_controls: u32,
+    acknowledged_controls: u32,
     /// Payload bytes sent again.
-    pub(crate) repeated_bytes: u64,
+    repeated_bytes: u64,
+    /// Retransmissions since the beginning, SYN included.
+    retransmissions: u32,
+    /// Segments reported to have arrived twice since the beginning (D-SACK).
+    dsacks: u32,
     limit: SenderLimit,
     since: Option<Instant>,
     busy: Span,
@@ -42,6 +81,58 @@ pub(crate) struct SenderStats {
 }
 
 impl SenderStats {
+    /// Counts a retransmission.
+    pub(crate) fn on_retransmission(&mut self) {
+        self.retransmissions = self.retransmissions.wrapping_add(1);
+    }
+
+    /// A SYN was no retransmission.
+    pub(crate) fn forget_retransmission(&mut self) {
+        self.retransmissions = self.retransmissions.wrapping_sub(1);
+    }
+
+    /// Retransmissions since the beginning, SYN included.
+    pub(crate) fn retransmissions(&self) -> u32 {
+        self.retransmissions
+    }
+
+    /// Counts payload bytes that are sent again.
+    pub(crate) fn on_repeated_bytes(&mut self, bytes: u32) {
+        self.repeated_bytes += u64::from(bytes);
+    }
+
+    /// Counts segments that arrived twice.
+    pub(crate) fn on_dsack(&mut self, segments: u32) {
+        self.dsacks = self.dsacks.wrapping_add(segments);
+    }
+
+    /// Whether more segments were reported twice than were sent again: such reports are implausible.
+    pub(crate) fn has_more_dsacks_than_retransmissions(&self) -> bool {
+        self.dsacks > self.retransmissions
+    }
+
+    /// Counts the acknowledgment of SYN or FIN.
+    #[inline]
+    pub(crate) fn on_control_acked(&mut self, controls: u32) {
+        self.acknowledged_controls += controls;
+    }
+
+    /// SYN and FIN that were acknowledged; SYN only of the end that began.
+    pub(crate) fn acknowledged_controls(&self) -> u32 {
+        self.acknowledged_controls
+    }
+
+    /// Segments sent.
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// Segments sent with payload.
+    #[inline]
+    pub(crate) fn data_segments(&self) -> u32 {
+        self.data_segments
+    }
+
     /// Counts a segment.
     #[inline]
     pub(crate) fn on_segment(&mut self, payload_bytes: u32) {
@@ -109,6 +200,8 @@ impl SenderStats {
         information.data_segments_sent = Some(self.data_segments);
         information.sent_bytes = Some(self.bytes);
         information.retransmitted_bytes = Some(self.repeated_bytes);
+        information.total_retransmissions = Some(self.retransmissions);
+        information.duplicate_reports = Some(self.dsacks);
         information.busy = Some(self.busy(now));
         information.window_limited = Some(self.peer_limited(now));
         information.buffer_limited = Some(self.buffer_limited(now));
@@ -119,7 +212,7 @@ impl Sender {
     /// Something no longer takes the time.
     #[inline]
     pub(crate) fn end_limit(&mut self, limit: SenderLimit, now: Instant) {
-        if self.queue.is_empty() && self.queue.unsent == 0 && !self.queue.fin_waiting {
+        if self.queue.is_empty() && !self.written.has_any() {
             if self.stats.limit != SenderLimit::Idle {
                 self.stats.become_occupied(SenderLimit::Idle, now);
             }

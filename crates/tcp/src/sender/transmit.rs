@@ -13,10 +13,11 @@ use crate::handshake::negotiation::sack_option_bytes;
 use crate::sender::Outgoing;
 use crate::sender::Sender;
 use crate::sender::congestion::plugged::WindowEvent;
-use crate::sender::queue::{Marks, Sent};
+use crate::sender::queue::Marks;
 use crate::sender::statistics::SenderLimit;
 use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
 
 /// What small segments do in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,6 +130,31 @@ impl TransmitBudget {
     }
 }
 
+/// Nagle's rule: what it remembers.
+#[derive(Debug)]
+pub(super) struct NagleState {
+    /// End of the last segment sent that was not full-sized (Minshall's variant).
+    small_end: SequenceNumber,
+    /// What waits for want of size may go, until a new buffer is begun (Linux `TCP_NAGLE_PUSH`).
+    pushes_once: bool,
+}
+
+impl NagleState {
+    pub(super) fn new(initial: SequenceNumber) -> Self {
+        Self { small_end: initial, pushes_once: false }
+    }
+
+    /// What waits for want of size may go.
+    pub(super) fn push_once(&mut self) {
+        self.pushes_once = true;
+    }
+
+    /// A new buffer is begun.
+    pub(super) fn on_new_buffer(&mut self) {
+        self.pushes_once = false;
+    }
+}
+
 /// What segments carry for the receiving half.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Piggyback {
@@ -168,7 +194,7 @@ impl Sender {
         {
             return Some(outgoing);
         }
-        if self.recovery.state == RecoveryState::Recovery
+        if self.recovery.state() == RecoveryState::Recovery
             && self.config.loss.speculative_retransmission
             && self.negotiated.has_sack()
         {
@@ -209,15 +235,15 @@ impl Sender {
     pub(crate) fn skip_if_window_is_full(&mut self, now: Instant) -> bool {
         let is_held = self.budget.is_yet_to_begin()
             && !self.has_extras
-            && self.in_flight() >= self.window.segments
-            && self.in_flight_for_new_data() >= self.window.segments
-            && self.path.search.is_none()
+            && self.in_flight() >= self.window.segments()
+            && self.in_flight_for_new_data() >= self.window.segments()
+            && self.mtu_search.is_none()
             && self.state.may_send()
             && self.stats.is_just_busy()
             && !self.queue.is_empty()
-            && !self.send.wants_room;
+            && !self.send_buffer.wants_room();
         if is_held {
-            self.usage.note_limit(self.queue.outstanding(), self.send.next, now);
+            self.usage.note_limit(self.queue.outstanding(), self.send.next(), now);
             self.budget = TransmitBudget::default();
         }
         is_held
@@ -235,13 +261,13 @@ impl Sender {
 
     #[inline]
     fn has_unsent(&self) -> bool {
-        self.queue.unsent > 0 || self.queue.fin_waiting
+        self.written.has_any()
     }
 
     /// Whether there is anything to do for [`send_new`](Self::send_new).
     #[inline]
     pub(crate) fn has_data_to_transmit(&self) -> bool {
-        self.has_unsent() || self.budget.sent || self.send.wants_room
+        self.has_unsent() || self.budget.sent || self.send_buffer.wants_room()
     }
 
     /// Payload bytes of a full-sized segment as of now: SACK blocks travel with new data, and take
@@ -262,7 +288,7 @@ impl Sender {
         if self.budget.probes_with_data {
             return self.probing_bundle();
         }
-        if self.path.search.is_some()
+        if self.mtu_search.is_some()
             && !self.budget.sent
             && self.budget.nagle_override != NagleOverride::PushOne
         {
@@ -276,7 +302,8 @@ impl Sender {
                 }
             }
         }
-        let window = if self.has_extras { self.unusual_window(now)? } else { self.window.segments };
+        let window =
+            if self.has_extras { self.unusual_window(now)? } else { self.window.segments() };
         let single =
             matches!(self.budget.nagle_override, NagleOverride::PushOne | NagleOverride::Probe);
         if self.budget.nagle_override == NagleOverride::Wait || single && self.budget.sent {
@@ -310,7 +337,7 @@ impl Sender {
         if !single && self.waits_for_larger_bundle(first, room, most, now) {
             return None;
         }
-        if self.send.urgent_end.is_some() {
+        if self.urgent.is_set() {
             return Some(full);
         }
         Some(self.bundle_bytes(sendable, full, quota, usable).min(sendable))
@@ -336,14 +363,14 @@ impl Sender {
     /// Whether the peer's window has room for a segment that is worth it; FIN takes a place too.
     #[inline]
     fn is_worth_sending(&self, first: u32, full: u32, usable: u32) -> bool {
-        let finishes = self.queue.fin_waiting && self.written.is_first_last();
+        let finishes = self.written.is_fin_waiting() && self.written.is_first_last();
         if first == 0 {
             return usable > 0 || self.config.sending.silly_window == SillyWindow::Rfc;
         }
         let least = match self.config.sending.silly_window {
             SillyWindow::WholeBuffer if first > full => full,
             SillyWindow::WholeBuffer => first + u32::from(finishes),
-            SillyWindow::Rfc => first.min(full).min((self.send.largest_window / 2).max(1)),
+            SillyWindow::Rfc => first.min(full).min((self.peer_window.largest() / 2).max(1)),
         };
         usable >= least
     }
@@ -361,9 +388,9 @@ impl Sender {
     fn passes_nagle(&self, partial: bool) -> bool {
         !partial
             || self.budget.overrides_nagle()
-            || self.send.pushes_once
-            || self.queue.fin_waiting
-            || self.send.urgent_end.is_some()
+            || self.nagle.pushes_once
+            || self.written.is_fin_waiting()
+            || self.urgent.is_set()
             || !self.nagle_holds(!self.queue.is_empty())
     }
 
@@ -373,7 +400,7 @@ impl Sender {
         if self.config.sending.cork || self.budget.nagle_override == NagleOverride::Hold {
             return true;
         }
-        if self.budget.overrides_nagle() || self.send.pushes_once {
+        if self.budget.overrides_nagle() || self.nagle.pushes_once {
             return false;
         }
         match self.config.nagle {
@@ -387,8 +414,9 @@ impl Sender {
     /// lie ahead of all that was sent.
     #[inline]
     fn is_small_outstanding(&self) -> bool {
-        let small_end = self.send.small_end;
-        small_end.is_after(self.send.oldest_unacked) && small_end.is_at_or_before(self.send.next)
+        let small_end = self.nagle.small_end;
+        small_end.is_after(self.send.oldest_unacked())
+            && small_end.is_at_or_before(self.send.next())
     }
 
     /// What fits into a window too small to be worthwhile, once a probe's time is over; with PSH
@@ -398,7 +426,7 @@ impl Sender {
         self.budget.probes_with_data = false;
         let bytes = self.written.first_bytes().min(self.usable_window()).min(self.full_payload());
         if bytes == 0 {
-            return (self.queue.unsent == 0).then_some(0);
+            return (self.written.unsent() == 0).then_some(0);
         }
         self.written.split_first_pushed(bytes);
         self.budget.woken = true;
@@ -411,33 +439,21 @@ impl Sender {
         if bytes > 0 && self.written.take(bytes) {
             marks.set(Marks::PUSH);
         }
-        self.queue.unsent -= u64::from(bytes);
-        let with_fin = self.queue.fin_waiting && self.queue.unsent == 0;
+        let with_fin = self.written.take_fin();
         if with_fin {
             marks.set(Marks::FIN);
-            self.queue.fin_waiting = false;
         }
         if self.budget.bundle_left == 0 {
             marks.set(Marks::BUNDLE_END);
         }
-        let (sequence, length) = (self.send.next, bytes + u32::from(with_fin));
+        let (sequence, length) = (self.send.next(), bytes + u32::from(with_fin));
         let first = self.queue.is_empty();
-        // Written to where it stays, as one that is copied right after it was written takes its time.
-        self.queue.push(Sent {
-            sequence,
-            length,
-            transmitted_at: now,
-            delivered_before: self.recovery.delivered,
-            rank: self.recovery.last_sent.advance(now).rank,
-            transmissions: 1,
-            marks,
-        });
+        self.queue.push(sequence, length, self.deliveries.segments(), marks, now);
         self.on_new_data_sent(first, now);
-        self.send.next = sequence + length;
-        self.send.last_sent = now;
+        self.send.on_new_data_sent(sequence + length, now);
         self.budget.sent = true;
         if bytes < self.full_payload() {
-            self.send.small_end = self.send.next;
+            self.nagle.small_end = self.send.next();
         }
         let outgoing = if self.has_extras {
             self.with_old_data()
@@ -461,7 +477,7 @@ impl Sender {
         {
             self.schedule_tail_probe_after_sending(now);
         }
-        let limited = self.budget.window_limited || self.in_flight() >= self.window.segments;
+        let limited = self.budget.window_limited || self.in_flight() >= self.window.segments();
         if limited || self.budget.sent {
             self.note_usage(limited, now);
         }
@@ -470,10 +486,10 @@ impl Sender {
         } else {
             self.end_limit(SenderLimit::PeerLimited, now);
         }
-        if self.queue.is_empty() && self.has_unsent() && !self.timers.persist.is_set() {
+        if self.queue.is_empty() && self.has_unsent() && !self.persist.is_armed() {
             self.arm_persist(now);
         }
-        if self.send.wants_room {
+        if self.send_buffer.wants_room() {
             self.look_for_room(limited, now);
         }
         // What was dropped is still to be answered: that is no occasion to send either.
@@ -490,27 +506,27 @@ impl Sender {
     fn resume(&mut self, now: Instant) {
         self.budget.resumes = false;
         if self.queue.is_empty() && !self.has_cong_control() {
-            let idle = now.saturating_since(self.send.last_sent);
-            if idle > self.backoff.timeout && self.config.idle_restart != IdleRestart::Off {
+            let idle = now.saturating_since(self.send.last_sent());
+            if idle > self.rto.timeout() && self.config.idle_restart != IdleRestart::Off {
                 self.note_instant(now);
                 self.notify_control(WindowEvent::Restarted);
             }
-            self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);
+            self.usage.restart(&self.config, &mut self.window, idle, self.rto.timeout(), now);
         }
         self.update_framing();
     }
 
     #[inline]
     fn note_usage(&mut self, limited: bool, now: Instant) {
-        let (oldest, next) = (self.send.oldest_unacked, self.send.next);
+        let (oldest, next) = (self.send.oldest_unacked(), self.send.next());
         if limited {
             self.usage.note_limit(self.queue.outstanding(), next, now);
             return;
         }
         self.usage.note(self.queue.outstanding(), oldest, next);
         // An algorithm that decides alone on the window has it left as it is (Linux `tcp_cwnd_validate`).
-        let open = self.recovery.state == RecoveryState::Open && !self.has_cong_control();
-        let timeout = self.backoff.timeout;
+        let open = self.recovery.state() == RecoveryState::Open && !self.has_cong_control();
+        let timeout = self.rto.timeout();
         self.usage.validate(&self.config, &mut self.window, &self.queue, open, timeout, now);
     }
 
@@ -534,7 +550,7 @@ impl Sender {
         const TINY: u32 = 536;
         const LEAST: u32 = 68 - 20;
         let least = LEAST.saturating_sub(self.negotiated.option_bytes());
-        let largest = self.send.largest_window;
+        let largest = self.peer_window.largest();
         let bound = if largest > TINY { largest / 2 } else { largest };
         if bound > 0 && bytes > bound { bound.max(least) } else { bytes }
     }

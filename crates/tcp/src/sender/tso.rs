@@ -20,7 +20,7 @@ impl Sender {
             Gathering::Buffers { largest_bytes } => largest_bytes,
             Gathering::Stream => u32::MAX,
         };
-        let mut bytes = self.pacer.rate >> bundling.pacing_shift;
+        let mut bytes = self.pacer.rate() >> bundling.pacing_shift;
         if let (Some(log), Some(least_rtt)) = (bundling.rtt_log, self.rtt.minimum()) {
             let halvings = least_rtt.as_micros() >> log;
             if halvings < 32 {
@@ -35,7 +35,7 @@ impl Sender {
     #[inline]
     pub(super) fn bundle_quota(&self, room: u32) -> u32 {
         match &self.config.sending.bundling {
-            Some(bundling) if bundling.half_window => room.min((self.window.segments / 2).max(1)),
+            Some(bundling) if bundling.half_window => room.min((self.window.segments() / 2).max(1)),
             _ => room,
         }
     }
@@ -51,8 +51,8 @@ impl Sender {
         now: Instant,
     ) -> bool {
         let Some(bundling) = self.config.sending.bundling else { return false };
-        if matches!(self.recovery.state, RecoveryState::Recovery | RecoveryState::Loss)
-            || bundling.by_time && self.send.last_transmitted + PATIENCE < now
+        if matches!(self.recovery.state(), RecoveryState::Recovery | RecoveryState::Loss)
+            || bundling.by_time && self.send.last_transmitted() + PATIENCE < now
         {
             return false;
         }
@@ -76,7 +76,8 @@ impl Sender {
             return true;
         }
         // It will not get larger.
-        !(self.written.is_first_sealed() || self.queue.fin_waiting && self.written.is_first_last())
+        !(self.written.is_first_sealed()
+            || self.written.is_fin_waiting() && self.written.is_first_last())
     }
 
     /// Whether `limit` bytes are a good part of the window.
@@ -84,7 +85,8 @@ impl Sender {
     fn is_fair_share(&self, limit: u32, full: u32, bundling: &Bundling) -> bool {
         match bundling.window_divisor {
             Some(divisor) => {
-                let window = self.send.window.min(self.window.segments.saturating_mul(full));
+                let window =
+                    self.peer_window.bytes().min(self.window.segments().saturating_mul(full));
                 is_at_least_part(limit, window, divisor)
             }
             None => limit > 3 * full,
@@ -97,7 +99,7 @@ impl Sender {
     fn is_acknowledgment_near(&self, now: Instant) -> bool {
         let Some(head) = self.queue.front() else { return false };
         let smoothed = self.rtt.smoothed().unwrap_or_default();
-        let expected = head.transmitted_at + smoothed;
+        let expected = head.transmitted_at() + smoothed;
         expected.saturating_since(now) <= (smoothed / 2).min(PATIENCE)
     }
 }

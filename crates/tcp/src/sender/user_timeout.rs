@@ -19,14 +19,14 @@ impl Sender {
     /// repetition on.
     pub(super) fn has_retransmission_limit_expired(&self, now: Instant) -> bool {
         let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
-        if self.send.window == 0 && is_missed && self.state.is_synchronised() {
+        if self.peer_window.bytes() == 0 && is_missed && self.state.is_synchronised() {
             return self.is_closed_for_too_long(now);
         }
         let allowed = match self.config.patience.user_timeout {
             Some(limit) => limit,
-            None => self.time_of_retransmissions(self.retransmission_limit(self.backoff.timeout)),
+            None => self.time_of_retransmissions(self.retransmission_limit(self.rto.timeout())),
         };
-        self.backoff.expired > 1 && self.since_first_repetition(now) >= allowed
+        self.rto.expired() > 1 && self.since_first_repetition(now) >= allowed
     }
 
     /// Attempts that are made at time-outs that have grown to `timeout`. Nobody waits for what a
@@ -49,19 +49,19 @@ impl Sender {
     /// The same before the handshake is over, where attempts are counted too.
     pub(crate) fn has_user_timeout_expired(&self, now: Instant) -> bool {
         let limit = self.config.patience.user_timeout;
-        self.backoff.expired > 1
+        self.rto.expired() > 1
             && limit.is_some_and(|limit| self.since_first_repetition(now) >= limit)
     }
 
     /// Whether time-outs in a row make the path itself suspect (RFC 1122 §4.2.3.5 R1).
     pub(super) fn is_black_hole_suspected(&self, now: Instant) -> bool {
-        self.backoff.expired > 1
+        self.rto.expired() > 1
             && self.since_first_repetition(now)
                 >= self.time_of_retransmissions(self.config.patience.suspicion_limit)
     }
 
     fn since_first_repetition(&self, now: Instant) -> Span {
-        now.saturating_since(self.backoff.since)
+        self.rto.since_first_expiry(now)
     }
 
     /// How long `limit` attempts take, with doubling from the least time-out.
@@ -82,17 +82,17 @@ impl Sender {
             }
             allowed = allowed.min(limit);
         }
-        now.saturating_since(self.send.last_heard) > allowed && elapsed > allowed
+        now.saturating_since(self.send.last_heard()) > allowed && elapsed > allowed
     }
 
     /// The time-out in force, shortened to what is left of the user's patience.
     pub(super) fn rto_within_user_timeout(&self, now: Instant) -> Span {
         match self.config.patience.user_timeout {
-            Some(limit) if self.backoff.expired > 0 => {
+            Some(limit) if self.rto.expired() > 0 => {
                 let left = limit.saturating_sub(self.since_first_repetition(now));
-                self.backoff.timeout.min(left.max(LEAST_INTERVAL))
+                self.rto.timeout().min(left.max(LEAST_INTERVAL))
             }
-            _ => self.backoff.timeout,
+            _ => self.rto.timeout(),
         }
     }
 }

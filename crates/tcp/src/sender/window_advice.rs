@@ -49,7 +49,7 @@ impl Sender {
             && self.rtt.smoothed().is_none()
         {
             self.rtt.seed(rtt, variation);
-            self.backoff.timeout = self.rtt.timeout(&self.config);
+            self.rto.set_timeout(self.rtt.timeout(&self.config));
         }
         if has_opened {
             self.take_advice(&advice);
@@ -71,15 +71,15 @@ impl Sender {
             self.inherited.unused = self.take_window(advice).err();
         }
         if let Some(threshold) = advice.slow_start_threshold {
-            self.window.slow_start_threshold = threshold.max(2);
+            self.window.set_threshold(threshold.max(2));
         }
         if let Some(reordering) = advice.reordering {
-            self.recovery.threshold = reordering;
+            self.reordering.set_threshold(reordering);
         }
         if let Some(TimeoutSeed::FirstTimeout { rtt }) = advice.timeout
             && self.rtt.smoothed().is_none_or(|smoothed| rtt > smoothed)
         {
-            self.backoff.timeout = rtt + (rtt * 2).max(self.config.minimum_rto);
+            self.rto.set_timeout(rtt + (rtt * 2).max(self.config.minimum_rto));
         }
         if let Some(resumption) = advice.resumption
             && !self.is_plugged()
@@ -90,11 +90,11 @@ impl Sender {
 
     /// The connection begins with the window that was advised, unless it does not fit.
     fn take_window(&mut self, advice: &Advice) -> Result<(), Unused> {
-        if self.backoff.expired > self.config.lost_syns_forgiven {
+        if self.rto.expired() > self.config.lost_syns_forgiven {
             return Err(Unused::Unfit);
         }
-        let window = advice.window.unwrap_or(self.window.segments).max(1);
-        self.window.segments = window;
+        let window = advice.window.unwrap_or(self.window.segments()).max(1);
+        self.window.set_segments(window);
         let Some(least) = advice.least_window else { return Ok(()) };
         if least <= window {
             return Err(Unused::TooSmall);
@@ -102,7 +102,7 @@ impl Sender {
         if !self.is_on_path(advice.path_rtt) {
             return Err(Unused::Unfit);
         }
-        self.window.segments = least;
+        self.window.set_segments(least);
         self.pace_first_flight();
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Sender {
     /// early (RFC 7413) knows neither yet, and takes the path for the same.
     fn is_on_path(&self, least: Option<Span>) -> bool {
         let is_same = |(least, found): (Span, Span)| found * 2 > least && found <= least * 10;
-        self.recovery.retransmissions == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
+        self.stats.retransmissions() == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
     }
 
     /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
@@ -130,10 +130,10 @@ impl Sender {
             advice.least_window = None;
             advice.slow_start_threshold =
                 share.slow_start_threshold.or(advice.slow_start_threshold);
-        } else if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
-            self.window.segments = share.window.max(1);
+        } else if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
+            self.window.set_segments(share.window.max(1));
             if let Some(threshold) = share.slow_start_threshold {
-                self.window.slow_start_threshold = threshold.max(2);
+                self.window.set_threshold(threshold.max(2));
             }
             self.window.drop_credit();
             self.update_pacing_rate();
@@ -151,18 +151,18 @@ impl Sender {
         let advice = self.inherited.advice.as_deref().filter(|_| !has_opened);
         Lesson {
             connection,
-            window: advice.and_then(|advice| advice.window).unwrap_or(self.window.segments),
-            initial_window: self.window.initial,
+            window: advice.and_then(|advice| advice.window).unwrap_or(self.window.segments()),
+            initial_window: self.window.initial(),
             slow_start_threshold: advice
                 .and_then(|advice| advice.slow_start_threshold)
                 .or_else(|| self.slow_start_threshold()),
             smoothed_rtt: self.rtt.smoothed(),
             rtt_variation: self.rtt.deviation(self.config.rtt_rule),
             least_rtt: self.rtt.minimum(),
-            retransmissions: self.recovery.retransmissions,
-            is_backed_off: self.backoff.doublings > 0,
-            is_open: self.recovery.state == RecoveryState::Open,
-            reordering: self.recovery.threshold,
+            retransmissions: self.stats.retransmissions(),
+            is_backed_off: self.rto.doublings() > 0,
+            is_open: self.recovery.state() == RecoveryState::Open,
+            reordering: self.reordering.threshold(),
             usual_reordering: self.config.duplicate_threshold,
             segment_bytes: self.segment_bytes,
             is_resuming: self.inherited.resume.as_deref().is_some_and(Resume::is_unvalidated),

@@ -42,7 +42,6 @@ impl Sender {
             && self.written.append_write(bytes, self.buffer_goal())
         {
             // As most small writes do, while others wait.
-            self.queue.unsent += bytes;
             self.budget.set_override(NagleOverride::Usual);
             return bytes;
         }
@@ -50,13 +49,12 @@ impl Sender {
         if taken == 0 {
             return 0;
         }
-        self.queue.unsent += taken;
         if taken == bytes {
             self.end_write(writing);
         } else {
             self.written.push();
             self.budget.set_override(NagleOverride::Push);
-            self.send.wants_room = true;
+            self.send_buffer.want_room();
         }
         taken
     }
@@ -78,14 +76,14 @@ impl Sender {
                 self.written.push();
                 self.budget.set_override(NagleOverride::Push);
             }
-            self.send.wants_room = true;
+            self.send_buffer.want_room();
             return 0;
         }
         if limit == bytes {
             return self.finish_write(bytes, writing, part);
         }
         self.extend(limit, part == Part::First);
-        if self.written.is_push_overdue(self.send.largest_window) {
+        if self.written.is_push_overdue(self.peer_window.largest()) {
             self.written.push();
             self.budget.set_override(NagleOverride::Push);
         } else if self.written.is_first_last() {
@@ -108,7 +106,7 @@ impl Sender {
         let goal = self.buffer_goal();
         let mut room = self.written.room(goal);
         if bytes > 0 && room == 0 {
-            if !self.has_memory(0) {
+            if !self.has_memory() {
                 return 0;
             }
             self.begin_buffer();
@@ -119,7 +117,6 @@ impl Sender {
 
     fn extend(&mut self, bytes: u64, begins_write: bool) {
         self.written.append(u32::try_from(bytes).unwrap_or(u32::MAX), begins_write);
-        self.queue.unsent += bytes;
     }
 
     fn finish_write(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
@@ -133,11 +130,11 @@ impl Sender {
         if writing.ends_record {
             self.written.seal();
         }
-        if !writing.more || self.written.is_push_overdue(self.send.largest_window) {
+        if !writing.more || self.written.is_push_overdue(self.peer_window.largest()) {
             self.written.push();
         }
         if writing.urgent {
-            self.send.urgent_end = Some(self.end_of_written());
+            self.urgent.set(self.end_of_written());
         }
         self.budget.set_override(if writing.more {
             NagleOverride::Hold
@@ -154,7 +151,7 @@ impl Sender {
         while taken < bytes {
             let mut room = self.written.room(goal);
             if room == 0 {
-                if !self.has_memory(taken) {
+                if !self.has_memory() {
                     break;
                 }
                 self.begin_buffer();
@@ -163,7 +160,7 @@ impl Sender {
             let part = u32::try_from(bytes - taken).unwrap_or(u32::MAX).min(room);
             self.written.append(part, taken == 0);
             taken += u64::from(part);
-            if taken < bytes && self.written.is_push_overdue(self.send.largest_window) {
+            if taken < bytes && self.written.is_push_overdue(self.peer_window.largest()) {
                 self.written.push();
             }
         }
@@ -172,7 +169,7 @@ impl Sender {
 
     fn begin_buffer(&mut self) {
         self.written.begin();
-        self.send.pushes_once = false;
+        self.nagle.on_new_buffer();
         self.budget.note_resume(self.queue.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What the application has written and was not sent yet, in buffers.
+//! Buffers of written data that was not sent yet.
 //!
 //! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `tcp_mark_push`, `forced_push`, `tcp_grow_skb`.
 //! The bytes themselves stay with the driver; a buffer is their number, and what stands at its
@@ -21,6 +21,10 @@ struct Buffer {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     buffers: VecDeque<Buffer>,
+    /// Bytes not sent yet.
+    unsent: u64,
+    /// FIN is to follow them.
+    fin: bool,
     /// Bytes written since the connection began.
     end: u64,
     /// `end` as it was when PSH was set last.
@@ -28,6 +32,37 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Bytes not sent yet.
+    #[inline]
+    pub(crate) fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Whether bytes or FIN wait.
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
+        self.unsent > 0 || self.fin
+    }
+
+    /// FIN is to follow.
+    pub(crate) fn queue_fin(&mut self) {
+        self.fin = true;
+    }
+
+    /// Whether FIN is to follow.
+    #[inline]
+    pub(crate) fn is_fin_waiting(&self) -> bool {
+        self.fin
+    }
+
+    /// Takes FIN, if it comes next.
+    #[inline]
+    pub(crate) fn take_fin(&mut self) -> bool {
+        let taken = self.fin && self.unsent == 0;
+        self.fin &= !taken;
+        taken
+    }
+
     /// Buffers not sent yet.
     #[inline]
     pub(crate) fn buffers(&self) -> usize {
@@ -76,6 +111,7 @@ impl Written {
     #[inline]
     pub(crate) fn append(&mut self, bytes: u32, begins_write: bool) {
         self.end += u64::from(bytes);
+        self.unsent += u64::from(bytes);
         if let Some(last) = self.buffers.back_mut() {
             last.bytes += bytes;
             last.pushed &= !begins_write;
@@ -94,6 +130,7 @@ impl Written {
         }
         last.pushed = true;
         self.end += bytes;
+        self.unsent += bytes;
         self.pushed_to = self.end;
         true
     }
@@ -151,6 +188,7 @@ impl Written {
         let Some(first) = self.buffers.front_mut() else { return false };
         debug_assert!(bytes <= first.bytes, "a segment of one buffer");
         first.bytes -= bytes;
+        self.unsent -= u64::from(bytes);
         if first.bytes > 0 {
             return false;
         }
@@ -175,10 +213,12 @@ impl Written {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.buffers.clear();
+        self.unsent = 0;
+        self.fin = false;
     }
 
-    /// Bytes of all buffers; for checks.
-    pub(crate) fn sum(&self) -> u64 {
-        self.buffers.iter().map(|buffer| u64::from(buffer.bytes)).sum()
+    /// Whether the count of bytes is that of the buffers; for debug builds.
+    pub(crate) fn is_consistent(&self) -> bool {
+        self.unsent == self.buffers.iter().map(|buffer| u64::from(buffer.bytes)).sum::<u64>()
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct InflightLimit {
     /// Least sum of smoothed round trip and variation so far.
     best: Option<Span>,
     /// Segments that may be in flight.
-    pub(crate) segments: u32,
+    segments: u32,
 }
 
 impl InflightLimit {
@@ -81,7 +81,7 @@ impl Sender {
     pub(crate) fn update_inflight_limit(&mut self, now: Instant) {
         let Some(smoothed) = self.rtt.smoothed() else { return };
         let deviation = self.rtt.deviation(self.config.rtt_rule);
-        let (oldest, full) = (self.send.oldest_unacked, self.segment_bytes);
+        let (oldest, full) = (self.send.oldest_unacked(), self.segment_bytes);
         if let Some(limit) = &mut self.inflight_limit {
             limit.follow(oldest, now, (smoothed, deviation), full);
         }

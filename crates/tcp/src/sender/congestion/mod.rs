@@ -7,6 +7,7 @@
 
 pub(crate) mod bbr;
 mod bic;
+mod control;
 mod cubic;
 mod hystart;
 pub(crate) mod inflight_limit;
@@ -37,11 +38,11 @@ const ORDINARY_SEGMENT_BYTES: u32 = 1460;
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
     /// Segments that may be in flight (cwnd).
-    pub(crate) segments: u32,
+    segments: u32,
     /// Slow start below, congestion avoidance from here on (ssthresh).
-    pub(crate) slow_start_threshold: u32,
+    slow_start_threshold: u32,
     /// The window to begin with, and again after idleness.
-    pub(crate) initial: u32,
+    initial: u32,
     /// Acknowledged segments not yet turned into growth.
     credit: u32,
     counting: AckCounting,
@@ -56,6 +57,34 @@ impl Window {
             credit: 0,
             counting: config.ack_counting,
         }
+    }
+
+    /// Segments that may be in flight (cwnd).
+    #[inline]
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// Sets the window.
+    #[inline]
+    pub(crate) fn set_segments(&mut self, segments: u32) {
+        self.segments = segments;
+    }
+
+    /// The slow-start threshold in segments (ssthresh).
+    #[inline]
+    pub(crate) fn threshold(&self) -> u32 {
+        self.slow_start_threshold
+    }
+
+    /// Sets the slow-start threshold.
+    pub(crate) fn set_threshold(&mut self, threshold: u32) {
+        self.slow_start_threshold = threshold;
+    }
+
+    /// The window to begin with, and again after idleness.
+    pub(crate) fn initial(&self) -> u32 {
+        self.initial
     }
 
     /// Bounds the initial window for segments of so many bytes (RFC 5681 §3.1).
@@ -137,19 +166,19 @@ impl Window {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckSample {
     /// Segments that this ACK took off the queue.
-    pub(crate) acknowledged: u32,
+    acknowledged: u32,
     /// Round-trip sample of this ACK, if it gave one.
-    pub(crate) rtt: Option<Span>,
+    rtt: Option<Span>,
     /// When it came.
-    pub(crate) now: Instant,
+    now: Instant,
     /// Oldest unacknowledged number, this ACK included.
-    pub(crate) oldest_unacked: SequenceNumber,
+    oldest_unacked: SequenceNumber,
     /// Next number to send.
-    pub(crate) next: SequenceNumber,
+    next: SequenceNumber,
     /// Nothing is amiss so far.
-    pub(crate) is_open: bool,
+    is_open: bool,
     /// Segments leave at a rate.
-    pub(crate) is_paced: bool,
+    is_paced: bool,
 }
 
 /// The algorithm of a connection.

@@ -15,7 +15,7 @@ use fairwind_units::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct Reduction {
     /// Window before it (`prior_cwnd`, RFC 6937 `RecoverFS`).
-    pub(crate) window_before: u32,
+    window_before: u32,
     /// Segments delivered since (`prr_delivered`).
     delivered: u32,
     /// Segments sent since (`prr_out`).
@@ -25,6 +25,21 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
+    /// A reduction of a window of so many segments.
+    fn new(window_before: u32) -> Self {
+        Self { window_before, ..Self::default() }
+    }
+
+    /// Notes the window that a time-out reduces.
+    pub(crate) fn note_window(&mut self, window: u32) {
+        self.window_before = window;
+    }
+
+    /// The window before the reduction.
+    pub(crate) fn window_before(&self) -> u32 {
+        self.window_before
+    }
+
     /// Notes that a segment was sent while the window comes down.
     #[inline]
     pub(crate) fn on_sent(&mut self) {
@@ -35,11 +50,10 @@ impl Reduction {
 impl Sender {
     /// Sets the threshold and begins to reduce the window towards it.
     pub(crate) fn begin_reduction(&mut self) {
-        self.recovery.end = self.send.next;
-        self.recovery.probe.end = None;
+        self.recovery.set_end(self.send.next());
+        self.tail_probe.clear();
         self.window.drop_credit();
-        self.recovery.reduction =
-            Reduction { window_before: self.window.segments, ..Reduction::default() };
+        self.reduction = Reduction::new(self.window.segments);
         self.reduce_threshold();
         self.ecn.on_reduction();
         if self.config.loss.reduction == WindowReduction::AtOnce {
@@ -56,9 +70,9 @@ impl Sender {
     /// Congestion without a loss: the window comes down to the threshold, once per round trip (Linux
     /// `tcp_enter_cwr`). For an echo of congestion (RFC 3168), or congestion in the host itself.
     pub(crate) fn reduce_window(&mut self) {
-        self.recovery.undo.threshold = 0;
-        if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
-            self.recovery.undo.from = None;
+        self.undo.forbid();
+        if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
+            self.undo.disarm();
             self.begin_reduction();
             self.enter(RecoveryState::WindowReduced);
         }
@@ -70,7 +84,7 @@ impl Sender {
             WindowReduction::AtOnce => {}
             WindowReduction::RateHalving => self.halve_rate(ack),
             WindowReduction::Proportional | WindowReduction::ProportionalSafe => {
-                self.proportional_rate_reduction(ack.delivered, newly_lost, ack.flags);
+                self.proportional_rate_reduction(ack.delivered(), newly_lost, ack.flags());
             }
         }
     }
@@ -84,12 +98,12 @@ impl Sender {
         newly_lost: u32,
         flags: AckFlags,
     ) {
-        if delivered == 0 || self.recovery.reduction.window_before == 0 {
+        if delivered == 0 || self.reduction.window_before() == 0 {
             return;
         }
         let in_flight = self.in_flight();
         let threshold = self.window.slow_start_threshold;
-        let reduction = &mut self.recovery.reduction;
+        let reduction = &mut self.reduction;
         reduction.delivered += delivered;
         let allowed = if in_flight > threshold {
             let shared = (u64::from(threshold) * u64::from(reduction.delivered))
@@ -113,10 +127,10 @@ impl Sender {
     /// One segment less for every second acknowledgment that tells something.
     fn halve_rate(&mut self, ack: &AckEvent) {
         let tells = AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED).and(AckFlags::REPEATED);
-        if !ack.has(tells) && (self.negotiated.has_sack() || ack.duplicates == 0) {
+        if !ack.has(tells) && (self.negotiated.has_sack() || ack.duplicates() == 0) {
             return;
         }
-        let reduction = &mut self.recovery.reduction;
+        let reduction = &mut self.reduction;
         let whole = reduction.half;
         reduction.half = !whole;
         if whole && self.window.segments > self.window.slow_start_threshold {
@@ -130,8 +144,8 @@ impl Sender {
         if self.has_cong_control() {
             return;
         }
-        let holds = self.recovery.state == RecoveryState::WindowReduced
-            || self.recovery.undo.from.is_some();
+        let holds =
+            self.recovery.state() == RecoveryState::WindowReduced || self.undo.from().is_some();
         if holds && self.window.slow_start_threshold < INFINITE_SSTHRESH {
             self.fall_to_threshold(now);
         }

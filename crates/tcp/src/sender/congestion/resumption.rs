@@ -143,9 +143,9 @@ impl Resume {
         if !self.is_unvalidated() {
             return;
         }
-        let before = ack.delivered.min(self.before);
+        let before = ack.delivered().min(self.before);
         self.before -= before;
-        self.carried = self.carried.saturating_add(ack.delivered - before);
+        self.carried = self.carried.saturating_add(ack.delivered() - before);
     }
 
     /// Whether the round trip is one of the saved path.
@@ -168,7 +168,7 @@ impl Resume {
 
 impl Sender {
     pub(crate) fn begin_resumption(&mut self, plan: Resumption) {
-        let next = self.send.next;
+        let next = self.send.next();
         self.inherited.set_resume(Box::new(Resume {
             plan,
             phase: ResumptionPhase::Reconnaissance,
@@ -230,7 +230,7 @@ impl Sender {
     }
 
     fn is_congested(&self) -> bool {
-        !matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder)
+        !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder)
     }
 
     /// RFC 9959 §3.2.
@@ -242,8 +242,8 @@ impl Sender {
         if !ack.has(AckFlags::ADVANCED) {
             return None;
         }
-        let first_flight = *resume.first_flight.get_or_insert(self.send.next);
-        if self.send.oldest_unacked.is_before(first_flight) {
+        let first_flight = *resume.first_flight.get_or_insert(self.send.next());
+        if self.send.oldest_unacked().is_before(first_flight) {
             return None;
         }
         let least = self.rtt.minimum()?;
@@ -254,10 +254,10 @@ impl Sender {
             return end(ResumptionEnd::NothingToGain);
         }
         let room = u64::from(self.window.segments.saturating_sub(self.in_flight()));
-        if self.queue.unsent <= room * u64::from(self.segment_bytes) {
+        if self.written.unsent() <= room * u64::from(self.segment_bytes) {
             return None;
         }
-        self.jump(resume, ack.now);
+        self.jump(resume, ack.now());
         Some(ResumptionPhase::Unvalidated)
     }
 
@@ -266,7 +266,7 @@ impl Sender {
         resume.carried = self.in_flight();
         resume.before = resume.carried;
         resume.jumped_at = now;
-        resume.unvalidated = (self.send.next, self.send.next);
+        resume.unvalidated = (self.send.next(), self.send.next());
         self.window.segments = resume.plan.jump;
         self.window.drop_credit();
         self.pace_jump(resume.plan.jump);
@@ -278,7 +278,7 @@ impl Sender {
         resume: &mut Resume,
         ack: &AckEvent,
     ) -> Option<ResumptionPhase> {
-        resume.unvalidated.1 = self.send.next;
+        resume.unvalidated.1 = self.send.next();
         let is_other_path =
             self.rtt.minimum().is_some_and(|least| !resume.is_path_confirmed(least));
         if self.is_congested() || is_other_path {
@@ -286,10 +286,10 @@ impl Sender {
         }
         self.window.segments = resume.plan.jump;
         let first = resume.unvalidated.0;
-        let is_acknowledged = self.send.oldest_unacked.is_after(first)
+        let is_acknowledged = self.send.oldest_unacked().is_after(first)
             || self.negotiated.has_sack() && self.highest_sacked().is_after(first);
-        let is_sent = self.in_flight() + ack.delivered >= resume.plan.jump;
-        let elapsed = ack.now.saturating_since(resume.jumped_at);
+        let is_sent = self.in_flight() + ack.delivered() >= resume.plan.jump;
+        let elapsed = ack.now().saturating_since(resume.jumped_at);
         let is_late = self.rtt.smoothed().is_some_and(|smoothed| elapsed > smoothed);
         if !(is_acknowledged || is_sent || is_late) {
             return None;
@@ -309,7 +309,7 @@ impl Sender {
         if self.is_congested() {
             return Some(self.retreat(resume));
         }
-        let is_validated = self.send.oldest_unacked.is_at_or_after(resume.unvalidated.1);
+        let is_validated = self.send.oldest_unacked().is_at_or_after(resume.unvalidated.1);
         is_validated.then_some(ResumptionPhase::Normal(ResumptionEnd::Validated))
     }
 
@@ -320,14 +320,16 @@ impl Sender {
         self.clear_undo();
         self.window.segments = resume.retreat_window();
         self.window.slow_start_threshold = resume.retreat_window().max(2);
-        self.recovery.forced |= self.queue.lost() > self.queue.retransmitted();
+        if self.queue.lost() > self.queue.retransmitted() {
+            self.retransmissions.force();
+        }
         ResumptionPhase::SafeRetreat
     }
 
     /// RFC 9959 §3.5, on the way back. What is carried is counted on; the window follows it no further.
     fn on_ack_in_safe_retreat(&mut self, resume: &Resume) -> Option<ResumptionPhase> {
         self.window.segments = self.window.segments.min(self.window.slow_start_threshold);
-        let is_over = self.send.oldest_unacked.is_at_or_after(resume.unvalidated.1);
+        let is_over = self.send.oldest_unacked().is_at_or_after(resume.unvalidated.1);
         if !is_over || self.is_congested() {
             return None;
         }

@@ -44,30 +44,32 @@ impl Sender {
     /// acknowledgment of a part (RFC 6582 §3.2 step 5).
     fn mark_loss_by_duplicate_acks(&mut self, ack: &AckEvent) {
         let partial = ack.has(AckFlags::ADVANCED);
-        let lost = match self.recovery.state {
+        let lost = match self.recovery.state() {
             RecoveryState::Recovery => partial,
             RecoveryState::Loss => false,
             _ => {
-                self.recovery.duplicates >= self.recovery.threshold
-                    || self.early_retransmit_is_due(ack.now)
+                self.duplicate_acks.count() >= self.reordering.threshold()
+                    || self.early_retransmit_is_due(ack.now())
             }
         };
         let first = self.queue.first_index();
-        if lost && !self.queue.get(first).marks.contains(Marks::LOST) {
+        if lost && !self.queue.get(first).marks().contains(Marks::LOST) {
             self.queue.mark_lost(first);
-            self.recovery.forced |= partial && self.reduces_at_once();
+            if partial && self.reduces_at_once() {
+                self.retransmissions.force();
+            }
         }
     }
 
     fn mark_losses_by_rack(&mut self, ack: &mut AckEvent) {
         let retransmitted = self.queue.retransmitted();
-        if std::mem::take(&mut self.recovery.rack.advanced)
-            && let Some(wait) = self.detect_by_time(ack.now)
+        if self.rack.take_advanced()
+            && let Some(wait) = self.detect_by_time(ack.now())
         {
-            self.set_timer(Pending::Reordering, ack.now, wait + MIN_WAIT);
-            ack.flags.remove(AckFlags::TIMER_DUE);
+            self.set_timer(Pending::Reordering, ack.now(), wait + MIN_WAIT);
+            ack.remove(AckFlags::TIMER_DUE);
         }
-        ack.flags.add_if(retransmitted > self.queue.retransmitted(), AckFlags::REPAIR_LOST);
+        ack.add_if(retransmitted > self.queue.retransmitted(), AckFlags::REPAIR_LOST);
     }
 
     /// Whether time decides on what is lost.
@@ -79,44 +81,44 @@ impl Sender {
     /// Marks what time shows to be lost; gives how long to wait for what is late.
     pub(super) fn detect_by_time(&mut self, now: Instant) -> Option<Span> {
         let reordering_window = self.reordering_window();
-        self.recovery.rack.detect(&mut self.queue, &self.scoreboard, reordering_window, now)
+        self.rack.detect(&mut self.queue, &self.scoreboard, reordering_window, now)
     }
 
     /// How long late segments are waited for: not at all where reordering was never seen and there
     /// is other evidence of loss (Linux `tcp_rack_reo_wnd`).
     fn reordering_window(&self) -> Span {
-        if self.recovery.reorderings == 0 {
+        if !self.reordering.is_seen() {
             let enough = self.config.loss.rack_duplicate_threshold
-                && self.queue.sacked() >= self.recovery.threshold;
+                && self.queue.sacked() >= self.reordering.threshold();
             if self.recovery.is_repairing() || enough {
                 return Span::ZERO;
             }
         }
         let least = self.rtt.minimum().unwrap_or(Span::MAX);
-        self.recovery.rack.reordering_window(least, self.rtt.smoothed().unwrap_or(Span::ZERO))
+        self.rack.reordering_window(least, self.rtt.smoothed().unwrap_or(Span::ZERO))
     }
 
     fn mark_losses_by_count(&mut self, ack: &AckEvent) {
-        let enough = self.queue.sacked() >= self.recovery.threshold;
-        if !self.recovery.is_repairing() && (enough || self.early_retransmit_is_due(ack.now)) {
+        let enough = self.queue.sacked() >= self.reordering.threshold();
+        if !self.recovery.is_repairing() && (enough || self.early_retransmit_is_due(ack.now())) {
             self.queue.mark_lost(self.queue.first_index());
         }
         if ack.has(AckFlags::SACKED) && (enough || self.recovery.is_repairing()) {
-            self.scoreboard.mark_losses(&mut self.queue, self.recovery.threshold);
+            self.scoreboard.mark_losses(&mut self.queue, self.reordering.threshold());
         }
     }
 
     /// Forward acknowledgment, until reordering is seen.
     fn mark_losses_by_forward_ack(&mut self, ack: &AckEvent) {
-        if self.recovery.reorderings > 0 {
+        if self.reordering.is_seen() {
             self.mark_losses_by_count(ack);
             return;
         }
         let first = self.queue.first_index();
         let reach = self.scoreboard.highest(&self.queue).map_or(0, |highest| highest + 1 - first);
-        let threshold = self.recovery.threshold;
+        let threshold = self.reordering.threshold();
         let enough = reach > u64::from(threshold);
-        if !self.recovery.is_repairing() && (enough || self.early_retransmit_is_due(ack.now)) {
+        if !self.recovery.is_repairing() && (enough || self.early_retransmit_is_due(ack.now())) {
             self.queue.mark_lost(first);
         }
         if ack.has(AckFlags::SACKED) && (enough || self.recovery.is_repairing()) {
@@ -132,9 +134,9 @@ impl Sender {
             && outstanding < 4
             && self.left_network() + 1 == outstanding
             && self.left_network() > 0
-            && self.queue.unsent == 0
+            && self.written.unsent() == 0
             && self.queue.retransmitted() == 0
-            && self.recovery.reorderings == 0;
+            && !self.reordering.is_seen();
         if !holds {
             return false;
         }
@@ -143,7 +145,7 @@ impl Sender {
         }
         // Linux `tcp_pause_early_retransmit`.
         let pause = (self.rtt.smoothed().unwrap_or_default() / 4).max(MIN_WAIT);
-        if self.timers.retransmission.due() <= now + pause {
+        if self.rto.due() <= now + pause {
             return true;
         }
         self.set_timer(Pending::EarlyRetransmit, now, pause);

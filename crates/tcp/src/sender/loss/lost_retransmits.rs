@@ -1,4 +1,4 @@
-//! LostRetransmits that are lost themselves, found by reach.
+//! Lost retransmissions, found by reach.
 //!
 //! Source: Linux 2.6 `tcp_sacktag_write_queue` (what it calls a lost retransmission). Whatever is sent for the first
 //! time after a repair lies behind everything that had been sent when the repair was; so once something there is
@@ -18,15 +18,15 @@ use crate::state::RecoveryState;
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
 
-/// LostRetransmits of one recovery that nothing has overtaken yet, the oldest first.
+/// Retransmissions of one recovery that nothing has overtaken yet, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct LostRetransmits {
-    under_way: VecDeque<Repair>,
+    under_way: VecDeque<Retransmission>,
 }
 
 /// One segment that was sent again.
 #[derive(Debug, Clone, Copy)]
-struct Repair {
+struct Retransmission {
     sequence: SequenceNumber,
     sent: Moment,
     /// End of all that had been sent by then.
@@ -35,14 +35,19 @@ struct Repair {
 
 impl LostRetransmits {
     /// Takes the oldest one whose `behind` lies `distance` or more below `reached`.
-    fn next_overtaken(&mut self, reached: SequenceNumber, distance: u32) -> Option<Repair> {
+    fn next_overtaken(&mut self, reached: SequenceNumber, distance: u32) -> Option<Retransmission> {
         let oldest = self.under_way.front()?;
         let is_overtaken = reached.is_at_or_after(oldest.behind + distance);
         is_overtaken.then(|| self.under_way.pop_front()).flatten()
     }
 
+    /// A lost segment has been sent again.
+    fn push(&mut self, retransmission: Retransmission) {
+        self.under_way.push_back(retransmission);
+    }
+
     /// Another recovery begins.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.under_way.clear();
     }
 }
@@ -54,16 +59,17 @@ impl Sender {
         self.config.loss.lost_repairs == LostRepairs::ByReach
             && self.config.loss.detection != LossDetection::Rack
             && self.negotiated.has_sack()
-            && self.recovery.state == RecoveryState::Recovery
+            && self.recovery.state() == RecoveryState::Recovery
     }
 
     /// A lost segment has been sent again.
     #[inline]
     pub(crate) fn note_repair(&mut self, sent: &Sent) {
         if self.judges_repairs_by_reach() {
-            let behind = self.send.next;
-            let repair = Repair { sequence: sent.sequence, sent: sent.moment(), behind };
-            self.recovery.repairs.under_way.push_back(repair);
+            let behind = self.send.next();
+            let retransmission =
+                Retransmission { sequence: sent.sequence(), sent: sent.moment(), behind };
+            self.lost_retransmits.push(retransmission);
         }
     }
 
@@ -74,13 +80,13 @@ impl Sender {
         }
         let reached = self.highest_sacked();
         let counts_reach = self.config.loss.detection == LossDetection::Forward;
-        let distance = if counts_reach && self.recovery.reorderings == 0 {
+        let distance = if counts_reach && !self.reordering.is_seen() {
             1
         } else {
-            self.recovery.threshold.saturating_mul(self.segment_bytes)
+            self.reordering.threshold().saturating_mul(self.segment_bytes)
         };
-        while let Some(repair) = self.recovery.repairs.next_overtaken(reached, distance) {
-            if repair.sequence.is_before(self.send.oldest_unacked) {
+        while let Some(repair) = self.lost_retransmits.next_overtaken(reached, distance) {
+            if repair.sequence.is_before(self.send.oldest_unacked()) {
                 continue;
             }
             let index = self.queue.index_of(repair.sequence);
@@ -88,8 +94,8 @@ impl Sender {
                 continue;
             }
             let sent = self.queue.get(index);
-            let is_under_way = sent.marks.contains(Marks::RETRANSMITTED)
-                && sent.sequence == repair.sequence
+            let is_under_way = sent.marks().contains(Marks::RETRANSMITTED)
+                && sent.sequence() == repair.sequence
                 && sent.moment() == repair.sent;
             if is_under_way {
                 self.queue.mark_lost(index);

@@ -32,100 +32,65 @@ mod thin_stream;
 mod timeout;
 mod undo;
 
+pub(crate) use lost_retransmits::LostRetransmits;
 pub(crate) use rack::{Delivery, LatestDelivered, Moment, Rack};
-pub(crate) use tail_loss_probe::Pending;
-pub(crate) use timeout::Backoff;
+pub(crate) use reordering::{DuplicateAcks, Reordering};
+pub(crate) use tail_loss_probe::TailProbe;
+pub(crate) use timeout::{FRto, Pending, Rto};
+pub(crate) use undo::Undo;
 
-use crate::config::Config;
 use crate::sender::Sender;
-use crate::sender::congestion::Reduction;
 use crate::sender::queue::Sent;
 use crate::state::RecoveryState;
-use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
-use lost_retransmits::LostRetransmits;
-use tail_loss_probe::Probe;
-use undo::Undo;
 
-/// State of loss recovery.
+/// The state of loss recovery.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub(crate) struct Recovery {
-    pub(crate) state: RecoveryState,
+    state: RecoveryState,
     /// The state may end when this is acknowledged (`high_seq`; RFC 6675 `RecoveryPoint`).
-    pub(crate) end: SequenceNumber,
-    /// Duplicate ACKs of a connection without SACK, as segments that left the network.
-    pub(crate) duplicates: u32,
-    /// Duplicates that prove a loss: the configured number, or more where reordering was seen.
-    pub(crate) threshold: u32,
-    /// How often reordering was seen.
-    pub(crate) reorderings: u32,
-    pub(crate) rack: Rack,
-    /// When a segment was sent last, for the first time or again.
-    pub(crate) last_sent: Moment,
-    pub(crate) reduction: Reduction,
-    pub(crate) undo: Undo,
-    repairs: LostRetransmits,
-    pub(crate) probe: Probe,
-    /// After a time-out, new data is tried first (RFC 5682).
-    pub(crate) trial: bool,
-    /// The receiver has dropped what it had reported; until the repair ends.
-    pub(crate) reneged: bool,
-    /// Segments delivered since the beginning, modulo 2^32; SYN counts.
-    pub(crate) delivered: u32,
-    /// Of those delivered, such as were acknowledged with an echo of congestion, modulo 2^32.
-    pub(crate) delivered_marked: u32,
-    /// What is to be sent for the sake of repair.
-    pub(crate) due: Transmission,
-    /// The oldest segment goes out whatever is in flight (a time-out; RFC 6675 §5 step 4.3).
-    pub(crate) forced: bool,
-    /// Segments of the burst of repairs under way that have not left yet, and of how many it is.
-    pub(crate) burst: (u32, u32),
-    /// Segments below this absolute index were retransmitted without proof of loss already.
-    pub(crate) unproven_from: u64,
-    /// The last segment was retransmitted without proof of loss in this repair already.
-    pub(crate) rescued: bool,
-    /// Retransmissions since the beginning, SYN included.
-    pub(crate) retransmissions: u32,
-    /// Segments reported to have arrived twice since the beginning.
-    pub(crate) repeated: u32,
+    end: SequenceNumber,
+    /// The receiver has dropped data that it had reported; until recovery ends.
+    reneged: bool,
 }
 
 impl Recovery {
-    pub(crate) fn new(config: &Config, initial: SequenceNumber) -> Self {
-        Self {
-            state: RecoveryState::Open,
-            end: initial,
-            duplicates: 0,
-            threshold: config.duplicate_threshold,
-            reorderings: 0,
-            rack: Rack::new(),
-            last_sent: Moment { at: Instant::ZERO, rank: 0 },
-            reduction: Reduction::default(),
-            undo: Undo::default(),
-            repairs: LostRetransmits::default(),
-            probe: Probe::default(),
-            trial: false,
-            reneged: false,
-            delivered: 0,
-            delivered_marked: 0,
-            due: Transmission::None,
-            forced: false,
-            burst: (0, 0),
-            unproven_from: 0,
-            rescued: false,
-            retransmissions: 0,
-            repeated: 0,
-        }
+    pub(crate) fn new(initial: SequenceNumber) -> Self {
+        Self { state: RecoveryState::Open, end: initial, reneged: false }
     }
 
-    /// Follows the removal of the segment behind `index` by collapsing.
-    pub(crate) fn on_collapsed(&mut self, index: u64) {
-        if self.unproven_from > index + 1 {
-            self.unproven_from -= 1;
-        }
-        self.rack.on_collapsed(index);
-        self.duplicates = self.duplicates.saturating_sub(1);
+    /// The state.
+    #[inline]
+    pub(crate) fn state(&self) -> RecoveryState {
+        self.state
+    }
+
+    /// Changes the state; the congestion control is notified before.
+    #[inline]
+    pub(crate) fn set_state(&mut self, state: RecoveryState) {
+        self.state = state;
+    }
+
+    /// The number whose acknowledgment may end the state.
+    #[inline]
+    pub(crate) fn end(&self) -> SequenceNumber {
+        self.end
+    }
+
+    /// Sets the number whose acknowledgment may end the state.
+    #[inline]
+    pub(crate) fn set_end(&mut self, end: SequenceNumber) {
+        self.end = end;
+    }
+
+    /// Whether the receiver has dropped data that it had reported.
+    pub(crate) fn has_reneged(&self) -> bool {
+        self.reneged
+    }
+
+    /// Notes whether the receiver has dropped data that it had reported.
+    pub(crate) fn set_reneged(&mut self, reneged: bool) {
+        self.reneged = reneged;
     }
 
     /// Whether losses are being repaired.
@@ -152,7 +117,7 @@ impl Sender {
     /// Outstanding segments known or presumed to have arrived.
     #[inline]
     pub(crate) fn left_network(&self) -> u32 {
-        self.queue.sacked() + self.recovery.duplicates
+        self.queue.sacked() + self.duplicate_acks.count()
     }
 
     /// Segments that count against the window when new data is to be sent: without limited
@@ -170,15 +135,30 @@ impl Sender {
     pub(crate) fn is_any_retransmitted(&self) -> bool {
         self.queue.retransmitted() > 0 || self.queue.front().is_some_and(Sent::is_retransmitted)
     }
-}
 
-/// What is to be sent for the sake of repair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transmission {
-    /// Nothing.
-    None,
-    /// Lost segments, as far as the window allows.
-    Lost,
-    /// New data; where none goes, lost segments (RFC 5682 §2.1 step 2).
-    NewFirst,
+    /// A segment at `lowest` arrived after one that ends at `highest`.
+    #[cold]
+    pub(crate) fn update_reordering(&mut self, lowest: SequenceNumber, highest: SequenceNumber) {
+        if lowest.is_before(highest) {
+            let segments = highest.distance_from(lowest).div_ceil(self.segment_bytes);
+            self.reordering.on_distance(segments);
+        }
+    }
+
+    /// End of the highest segment that was selectively acknowledged.
+    #[inline]
+    pub(crate) fn highest_sacked(&self) -> SequenceNumber {
+        if self.negotiated.has_sack() {
+            self.scoreboard.highest_end(&self.queue, self.send.oldest_unacked())
+        } else {
+            self.send.oldest_unacked()
+        }
+    }
+
+    /// Counts duplicate ACKs without SACK. Returns how many segments arrived.
+    pub(crate) fn count_duplicates(&mut self, duplicates: u32) -> u32 {
+        let arrived = self.duplicate_acks.add(duplicates, &self.queue, &mut self.reordering);
+        self.deliveries.add(arrived, false);
+        arrived
+    }
 }

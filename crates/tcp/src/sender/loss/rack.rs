@@ -14,7 +14,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
 
-/// LostRetransmits without a report of a needless one after which the patience is as at first (Linux
+/// Recoveries without a D-SACK after which the reordering window is as at first (Linux
 /// `TCP_RACK_RECOVERY_THRESH`).
 const PATIENT_REPAIRS: u8 = 16;
 
@@ -22,11 +22,30 @@ const PATIENT_REPAIRS: u8 = 16;
 /// virtual clock shows the same one for many (the kernel compares end numbers instead).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
-    pub(crate) at: Instant,
-    pub(crate) rank: u16,
+    at: Instant,
+    rank: u16,
 }
 
 impl Moment {
+    /// Before everything else.
+    pub(crate) const ZERO: Self = Self { at: Instant::ZERO, rank: 0 };
+
+    pub(crate) fn new(at: Instant, rank: u16) -> Self {
+        Self { at, rank }
+    }
+
+    /// The instant.
+    #[inline]
+    pub(crate) fn at(self) -> Instant {
+        self.at
+    }
+
+    /// The place among the transmissions of that instant.
+    #[inline]
+    pub(crate) fn rank(self) -> u16 {
+        self.rank
+    }
+
     #[inline]
     fn is_before(self, other: Self) -> bool {
         self.at < other.at || self.at == other.at && self.rank < other.rank
@@ -41,7 +60,7 @@ impl Moment {
     }
 }
 
-/// A segment that was sent retransmitted_order.
+/// A segment that was sent again.
 #[derive(Debug, Clone, Copy)]
 struct RetransmittedSegment {
     sequence: SequenceNumber,
@@ -54,15 +73,15 @@ pub(crate) struct Rack {
     /// When it was sent (`rack.mstamp`, `rack.end_seq`).
     youngest: Moment,
     /// The round trip of the segment acknowledged last (`rack.rtt_us`).
-    pub(crate) rtt: Span,
+    rtt: Span,
     /// Something has arrived since losses were looked for.
-    pub(crate) advanced: bool,
+    advanced: bool,
     /// A needless retransmission was reported, and the patience is to grow.
-    pub(crate) repeated: bool,
+    repeated: bool,
     /// Quarters of the least round-trip time to wait for late segments.
     steps: u8,
-    /// LostRetransmits for which it stays so.
-    pub(crate) persists: u8,
+    /// Recoveries for which it stays so.
+    persists: u8,
     /// Segments delivered when the patience grew last.
     delivered_at_growth: u32,
     /// Segments sent once below this absolute index have arrived or are lost.
@@ -86,6 +105,21 @@ impl Rack {
         }
     }
 
+    /// Whether something has arrived since losses were looked for; from now on nothing has.
+    pub(crate) fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+
+    /// Losses are to be looked for although nothing has arrived.
+    pub(crate) fn look_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// A needless retransmission was reported (D-SACK).
+    pub(crate) fn note_dsack(&mut self) {
+        self.repeated = true;
+    }
+
     /// Whether a segment was sent before the youngest that has arrived.
     #[inline]
     fn is_overtaken(&self, sent: &Sent) -> bool {
@@ -96,7 +130,7 @@ impl Rack {
     /// the last transmission (RFC 8985 §6.2 step 2).
     #[inline]
     fn advance(&mut self, sent: &Sent, least_rtt: Span, now: Instant) {
-        let rtt = now.saturating_since(sent.transmitted_at);
+        let rtt = now.saturating_since(sent.transmitted_at());
         if sent.is_retransmitted() && rtt < least_rtt {
             return;
         }
@@ -114,7 +148,7 @@ impl Rack {
         self.youngest = Moment { at: sent_at, rank: 0 };
     }
 
-    /// Notes that the segment at `sequence` has been sent retransmitted_order.
+    /// Notes that the segment at `sequence` has been sent again.
     pub(crate) fn on_retransmitted(&mut self, sequence: SequenceNumber, now: Instant) {
         self.retransmitted_order.push_back(RetransmittedSegment { sequence, at: now });
     }
@@ -197,12 +231,12 @@ impl Rack {
         let mut index = self.judged_below.max(queue.first_index());
         while index < queue.end_index() {
             let sent = *queue.get(index);
-            if sent.marks.contains(Marks::SACKED) {
+            if sent.marks().contains(Marks::SACKED) {
                 index = scoreboard.skip_range(queue, index);
             } else {
                 let settled = sent.is_retransmitted()
-                    || sent.marks.contains(Marks::LOST)
-                    || sent.marks.contains(Marks::JUDGED);
+                    || sent.marks().contains(Marks::LOST)
+                    || sent.marks().contains(Marks::JUDGED);
                 if !settled {
                     if !self.is_overtaken(&sent) {
                         break;
@@ -227,7 +261,7 @@ impl Rack {
         reordering_window: Span,
         now: Instant,
     ) -> Option<Instant> {
-        let lost_at = self.lost_at(queue.get(index).transmitted_at, reordering_window);
+        let lost_at = self.lost_at(queue.get(index).transmitted_at(), reordering_window);
         if lost_at > now {
             return Some(lost_at);
         }
@@ -248,10 +282,10 @@ impl Rack {
             let current = (index < queue.end_index())
                 .then(|| *queue.get(index))
                 .filter(|sent| {
-                    sent.is_retransmitted() && sent.transmitted_at == retransmitted_order.at
+                    sent.is_retransmitted() && sent.transmitted_at() == retransmitted_order.at
                 })
                 .filter(|sent| {
-                    !sent.marks.contains(Marks::SACKED) && !sent.marks.contains(Marks::JUDGED)
+                    !sent.marks().contains(Marks::SACKED) && !sent.marks().contains(Marks::JUDGED)
                 });
             let Some(sent) = current else {
                 self.forget(place);
@@ -260,7 +294,7 @@ impl Rack {
                 continue;
             };
             place += 1;
-            if sent.marks.contains(Marks::LOST) && !sent.marks.contains(Marks::RETRANSMITTED) {
+            if sent.marks().contains(Marks::LOST) && !sent.marks().contains(Marks::RETRANSMITTED) {
                 continue;
             }
             if !self.is_overtaken(&sent) {
@@ -282,27 +316,49 @@ impl Rack {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LatestDelivered {
     /// Segments delivered before it was sent.
-    pub(crate) delivered_before: u32,
-    pub(crate) sent_at: Instant,
-    pub(crate) end: SequenceNumber,
-    pub(crate) marks: Marks,
+    delivered_before: u32,
+    sent_at: Instant,
+    end: SequenceNumber,
+    marks: Marks,
+}
+
+impl LatestDelivered {
+    /// Segments delivered before it was sent.
+    pub(crate) fn delivered_before(&self) -> u32 {
+        self.delivered_before
+    }
+
+    /// When it was sent.
+    pub(crate) fn sent_at(&self) -> Instant {
+        self.sent_at
+    }
+
+    /// The number after it.
+    pub(crate) fn end(&self) -> SequenceNumber {
+        self.end
+    }
+
+    /// Its marks.
+    pub(crate) fn marks(&self) -> Marks {
+        self.marks
+    }
 }
 
 /// Where the segments go that one acknowledgment reports.
 #[derive(Debug)]
 pub(crate) struct Delivery<'a> {
     /// Nothing is learnt of times without SACK.
-    pub(crate) rack: Option<&'a mut Rack>,
-    pub(crate) now: Instant,
+    rack: Option<&'a mut Rack>,
+    now: Instant,
     /// Least round-trip time; the greatest span where there is none yet.
-    pub(crate) least_rtt: Span,
+    least_rtt: Span,
     /// The echoed timestamp.
-    pub(crate) echo: Option<u32>,
+    echo: Option<u32>,
     /// The one of them that was sent last, and its marks.
     latest: (Instant, SequenceNumber),
     latest_marks: Marks,
     /// Segments delivered before that was sent; 0 for none.
-    pub(crate) delivered_at_sending: u32,
+    delivered_at_sending: u32,
 }
 
 impl<'a> Delivery<'a> {
@@ -331,6 +387,12 @@ impl<'a> Delivery<'a> {
         LatestDelivered { delivered_before, sent_at, end, marks }
     }
 
+    /// Segments delivered before the latest of them was sent; 0 for none.
+    #[inline]
+    pub(crate) fn delivered_at_sending(&self) -> u32 {
+        self.delivered_at_sending
+    }
+
     /// A segment was selectively acknowledged for the first time.
     pub(crate) fn on_sacked(&mut self, sent: &Sent) {
         self.note_latest(sent);
@@ -356,13 +418,13 @@ impl<'a> Delivery<'a> {
     #[inline]
     fn note_latest(&mut self, sent: &Sent) {
         let (at, end) = self.latest;
-        let later = sent.transmitted_at > at
-            || sent.transmitted_at == at
+        let later = sent.transmitted_at() > at
+            || sent.transmitted_at() == at
                 && (self.delivered_at_sending == 0 || sent.end().is_after(end));
         if later {
-            self.latest = (sent.transmitted_at, sent.end());
-            self.latest_marks = sent.marks;
-            self.delivered_at_sending = sent.delivered_before;
+            self.latest = (sent.transmitted_at(), sent.end());
+            self.latest_marks = sent.marks();
+            self.delivered_at_sending = sent.delivered_before();
         }
     }
 
@@ -370,7 +432,7 @@ impl<'a> Delivery<'a> {
     /// `tcp_skb_spurious_retrans`).
     #[cold]
     fn is_answer_to_original(&self, sent: &Sent) -> bool {
-        self.echo.is_some_and(|echo| is_earlier(echo, timestamp_at(sent.transmitted_at)))
+        self.echo.is_some_and(|echo| is_earlier(echo, timestamp_at(sent.transmitted_at())))
     }
 }
 
@@ -416,9 +478,9 @@ mod tests {
                 end.on_deadline(now);
                 while end.poll_segment(now).is_some() {}
             }
-            assert!(end.sender().recovery.retransmissions > 10);
+            assert!(end.sender().stats.retransmissions() > 10);
             assert_eq!(
-                !end.sender().recovery.rack.retransmitted_order.is_empty(),
+                !end.sender().rack.retransmitted_order.is_empty(),
                 keeps,
                 "{} {sack}",
                 profile.name()

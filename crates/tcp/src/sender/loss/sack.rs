@@ -4,7 +4,6 @@
 //! `tcp_check_dsack`, `tcp_dsack_seen`.
 
 use super::Delivery;
-use crate::sender::AckFlags;
 use crate::sender::Sender;
 use crate::sender::queue::Marks;
 use crate::sender::scoreboard::SackUpdate;
@@ -27,7 +26,7 @@ impl Sender {
         let blocks = segment.options.sack;
         let duplicate = self.check_dsack(segment, &blocks, oldest_before, &mut update);
         let too_old = segment.acknowledgment.is_before(oldest_before)
-            && oldest_before.distance_from(segment.acknowledgment) > self.send.largest_window;
+            && oldest_before.distance_from(segment.acknowledgment) > self.peer_window.largest();
         if too_old || self.queue.is_empty() {
             return (update, 0);
         }
@@ -44,7 +43,7 @@ impl Sender {
                 self.explain_repetitions(block, &mut update);
                 explained = Some(block);
             }
-            if block.right.is_after(self.send.oldest_unacked) {
+            if block.right.is_after(self.send.oldest_unacked()) {
                 believed.push(block);
             }
         }
@@ -65,17 +64,17 @@ impl Sender {
         now: Instant,
     ) -> u32 {
         let least_rtt = self.rtt.minimum();
-        let mut delivery = Delivery::new(Some(&mut self.recovery.rack), now, least_rtt, echo);
-        let oldest = self.send.oldest_unacked;
+        let mut delivery = Delivery::new(Some(&mut self.rack), now, least_rtt, echo);
+        let oldest = self.send.oldest_unacked();
         let mut sorted = [SackBlock::default(); SackBlocks::CAPACITY];
         let count = blocks.as_slice().len();
         sorted[..count].copy_from_slice(blocks.as_slice());
         sorted[..count].sort_unstable_by_key(|block| block.left.distance_from(oldest));
         for &block in &sorted[..count] {
-            let end = self.recovery.end;
+            let end = self.recovery.end();
             self.scoreboard.add(&mut self.queue, block, end, update, &mut delivery);
         }
-        let delivered_at_sending = delivery.delivered_at_sending;
+        let delivered_at_sending = delivery.delivered_at_sending();
         if self.has_extras {
             let latest_delivered = delivery.latest_delivered();
             self.note_latest_delivered(latest_delivered);
@@ -84,9 +83,8 @@ impl Sender {
     }
 
     fn note_reordering(&mut self, update: &SackUpdate) {
-        let teaches =
-            self.recovery.state != RecoveryState::Loss || self.recovery.undo.from.is_some();
-        if let Some(lowest) = update.reordered_from
+        let teaches = self.recovery.state() != RecoveryState::Loss || self.undo.from().is_some();
+        if let Some(lowest) = update.reordered_from()
             && teaches
         {
             let highest = self.highest_sacked();
@@ -97,7 +95,7 @@ impl Sender {
     /// Whether a block can be true. The oldest unacknowledged segment is never reported, and a
     /// duplicate may lie below it as far back as the repair that may be taken back.
     fn is_sack_block_valid(&self, block: SackBlock, is_duplicate: bool) -> bool {
-        let (oldest, next) = (self.send.oldest_unacked, self.send.next);
+        let (oldest, next) = (self.send.oldest_unacked(), self.send.next());
         if block.right.is_after(next)
             || !block.left.is_before(block.right)
             || !block.left.is_before(next)
@@ -107,11 +105,11 @@ impl Sender {
         if block.left.is_after(oldest) {
             return true;
         }
-        let Some(from) = self.recovery.undo.from.filter(|_| is_duplicate) else { return false };
+        let Some(from) = self.undo.from().filter(|_| is_duplicate) else { return false };
         !block.right.is_after(oldest)
             && (!block.left.is_before(from)
                 || block.right.is_after(from)
-                    && !block.left.is_before(block.right - self.send.largest_window))
+                    && !block.left.is_before(block.right - self.peer_window.largest()))
     }
 
     /// The first block reports a duplicate if it lies below the acknowledgment, or within the second
@@ -139,8 +137,8 @@ impl Sender {
         if repeated == 0 {
             return false;
         }
-        let undo = &mut self.recovery.undo;
-        if let Some(from) = undo.from
+        let undo = &mut self.undo;
+        if let Some(from) = undo.from()
             && !first.right.is_after(oldest_before)
             && first.right.is_after(from)
         {
@@ -155,20 +153,21 @@ impl Sender {
             return 0;
         }
         let bytes = block.right.distance_from(block.left);
-        if bytes > self.send.largest_window || self.bundles.explain(block) {
+        if bytes > self.peer_window.largest() || self.bundles.explain(block) {
             return 0;
         }
         let full = self.segment_bytes;
         let segments = bytes.div_ceil(full);
-        update.probe_repeated = bytes <= full && self.recovery.probe.end == Some(block.right);
-        self.recovery.repeated = self.recovery.repeated.wrapping_add(segments);
-        if self.recovery.repeated > self.recovery.retransmissions {
+        let is_probe = bytes <= full && self.tail_probe.ends_at(block.right);
+        update.note_probe(is_probe);
+        self.stats.on_dsack(segments);
+        if self.stats.has_more_dsacks_than_retransmissions() {
             return 0;
         }
-        if self.recovery.reorderings > 0 && !update.probe_repeated {
-            self.recovery.rack.repeated = true;
+        if self.reordering.is_seen() && !is_probe {
+            self.rack.note_dsack();
         }
-        update.repeated += segments;
+        update.count_dsack(segments);
         segments
     }
 
@@ -187,11 +186,11 @@ impl Sender {
             if !repeated {
                 continue;
             }
-            if self.recovery.undo.from.is_some_and(|from| sent.end().is_after(from)) {
-                self.recovery.undo.explain(1);
+            if self.undo.from().is_some_and(|from| sent.end().is_after(from)) {
+                self.undo.explain(1);
             }
-            if sent.marks.contains(Marks::SACKED) {
-                update.note_reordered(sent.sequence);
+            if sent.marks().contains(Marks::SACKED) {
+                update.note_reordered(sent.sequence());
             }
         }
     }
@@ -199,7 +198,7 @@ impl Sender {
     /// Their retransmissions are not under way any more.
     #[cold]
     fn forget_repetitions(&mut self, block: SackBlock) {
-        if !block.right.is_after(self.send.oldest_unacked) {
+        if !block.right.is_after(self.send.oldest_unacked()) {
             return;
         }
         for index in self.covered_by(block) {
@@ -211,22 +210,9 @@ impl Sender {
     fn covered_by(&self, block: SackBlock) -> std::ops::Range<u64> {
         let mut start = self.queue.index_of(block.left);
         let end = self.queue.index_of(block.right);
-        while start < end && self.queue.get(start).sequence.is_before(block.left) {
+        while start < end && self.queue.get(start).sequence().is_before(block.left) {
             start += 1;
         }
         start..end
-    }
-}
-
-impl AckFlags {
-    /// What SACK blocks told.
-    #[inline]
-    pub(crate) fn of_sacks(update: &SackUpdate) -> Self {
-        let mut flags = Self::default();
-        flags.add_if(update.newly_sacked > 0, Self::SACKED);
-        flags.add_if(update.repeated > 0, Self::REPEATED);
-        flags.add_if(update.probe_repeated, Self::PROBE_REPEATED);
-        flags.add_if(update.original_of_repair, Self::ORIGINAL_ACKNOWLEDGED);
-        flags
     }
 }

@@ -3,9 +3,10 @@
 //! Source: Linux `tcp_fastretrans_alert`, `tcp_enter_recovery`, `tcp_try_to_open`,
 //! `tcp_try_keep_open`, `tcp_check_sack_reneging`.
 
-use super::{Pending, Transmission};
+use super::Pending;
 use crate::event::Event;
 use crate::sender::Sender;
+use crate::sender::retransmit::Transmission;
 use crate::sender::{AckEvent, AckFlags};
 use crate::state::RecoveryState;
 use fairwind_units::{Instant, Span};
@@ -19,53 +20,53 @@ impl Sender {
     pub(crate) fn is_dubious(&self, flags: AckFlags) -> bool {
         !flags.has(AckFlags::NOT_DUPLICATE)
             || flags.has(AckFlags::SUSPICIOUS)
-            || self.recovery.state != RecoveryState::Open
+            || self.recovery.state() != RecoveryState::Open
     }
 
     /// Follows one acknowledgment through the states.
     pub(crate) fn update_recovery_state(&mut self, ack: &mut AckEvent) {
         if ack.has(AckFlags::CONGESTION_ECHOED) {
-            self.recovery.undo.threshold = 0;
+            self.undo.forbid();
         }
         if self.is_reneging(ack) {
             return;
         }
-        if self.recovery.state == RecoveryState::Open {
-            self.recovery.undo.first_stamp = None;
-        } else if self.send.oldest_unacked.is_at_or_after(self.recovery.end)
+        if self.recovery.state() == RecoveryState::Open {
+            self.undo.forget_first_stamp();
+        } else if self.send.oldest_unacked().is_at_or_after(self.recovery.end())
             && self.try_leave_state(ack)
         {
             return;
         }
-        let goes_on = match self.recovery.state {
+        let goes_on = match self.recovery.state() {
             RecoveryState::Recovery => self.on_ack_in_recovery_state(ack),
             RecoveryState::Loss => self.on_ack_in_loss_state(ack),
             _ => self.on_ack_in_other_state(ack),
         };
         if goes_on {
-            self.recovery.due = Transmission::Lost;
+            self.retransmissions.set_due(Transmission::Lost);
         }
     }
 
     /// All that was outstanding when the state was entered is acknowledged. Returns whether nothing
     /// more is to be done.
     fn try_leave_state(&mut self, ack: &AckEvent) -> bool {
-        match self.recovery.state {
+        match self.recovery.state() {
             // The announcement of the reduction must have reached the receiver (RFC 3168).
-            RecoveryState::WindowReduced if self.send.oldest_unacked != self.recovery.end => {
-                self.end_reduction(ack.now);
+            RecoveryState::WindowReduced if self.send.oldest_unacked() != self.recovery.end() => {
+                self.end_reduction(ack.now());
                 self.enter(RecoveryState::Open);
             }
             RecoveryState::Recovery => {
                 if !self.negotiated.has_sack() {
-                    self.recovery.duplicates = 0;
+                    self.duplicate_acks.reset();
                 }
                 // The state is left by the undo; the window is that of recovery until then.
                 let undone_or_held = self.try_undo_recovery(ack);
                 if undone_or_held {
                     return true;
                 }
-                self.end_reduction(ack.now);
+                self.end_reduction(ack.now());
             }
             _ => {}
         }
@@ -76,16 +77,16 @@ impl Sender {
     fn on_ack_in_recovery_state(&mut self, ack: &mut AckEvent) -> bool {
         if !ack.has(AckFlags::ADVANCED) {
             if !self.negotiated.has_sack() {
-                ack.delivered += self.count_duplicates(ack.duplicates);
+                ack.count_delivered(self.count_duplicates(ack.duplicates()));
             }
         } else if self.try_undo_partial(ack) {
             return false;
         }
-        if self.try_undo_by_dsack(ack.now) {
+        if self.try_undo_by_dsack(ack.now()) {
             self.try_open_state(ack);
         }
         self.detect_losses(ack);
-        if self.recovery.state == RecoveryState::Recovery {
+        if self.recovery.state() == RecoveryState::Recovery {
             return true;
         }
         // The reduction was taken back. Where a loss is evident all the same, another begins.
@@ -99,7 +100,7 @@ impl Sender {
     fn on_ack_in_loss_state(&mut self, ack: &mut AckEvent) -> bool {
         self.process_loss_ack(ack);
         self.detect_losses(ack);
-        if self.recovery.state == RecoveryState::Open || ack.has(AckFlags::REPAIR_LOST) {
+        if self.recovery.state() == RecoveryState::Open || ack.has(AckFlags::REPAIR_LOST) {
             self.on_ack_in_other_state(ack)
         } else {
             // What is due was decided on by the way.
@@ -110,24 +111,24 @@ impl Sender {
     fn on_ack_in_other_state(&mut self, ack: &mut AckEvent) -> bool {
         if !self.negotiated.has_sack() {
             if ack.has(AckFlags::ADVANCED) {
-                self.recovery.duplicates = 0;
+                self.duplicate_acks.reset();
             }
-            ack.delivered += self.count_duplicates(ack.duplicates);
+            ack.count_delivered(self.count_duplicates(ack.duplicates()));
         }
-        if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
-            self.try_undo_by_dsack(ack.now);
+        if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
+            self.try_undo_by_dsack(ack.now());
         }
         self.detect_losses(ack);
         if self.queue.lost() == 0 {
             self.try_open_state(ack);
             return false;
         }
-        if self.path.search.is_some()
-            && matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder)
+        if self.mtu_search.is_some()
+            && matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder)
             && self.is_mtu_probe_lost()
         {
             // Too large for the path, which says nothing of congestion.
-            self.repair_too_large(ack.now);
+            self.repair_too_large(ack.now());
             return true;
         }
         self.enter_recovery(ack.has(AckFlags::CONGESTION_ECHOED));
@@ -137,19 +138,17 @@ impl Sender {
     /// Enters fast recovery (RFC 5681 §3.2 step 2, RFC 6675 §5 step 4).
     pub(super) fn enter_recovery(&mut self, echoed: bool) {
         self.forget_first_stamp_if_repaired();
-        self.recovery.undo.threshold = 0;
+        self.undo.forbid();
         self.init_undo();
         if !self.recovery.is_reducing() {
             if !echoed {
-                self.recovery.undo.threshold = self.threshold_without_reduction();
+                self.undo.allow(self.threshold_without_reduction());
             }
             self.begin_reduction();
         }
         self.enter(RecoveryState::Recovery);
-        self.recovery.forced = self.reduces_at_once();
-        self.recovery.unproven_from = self.queue.first_index();
-        self.recovery.rescued = false;
-        self.recovery.repairs.forget();
+        self.retransmissions.begin_recovery(self.reduces_at_once(), self.queue.first_index());
+        self.lost_retransmits.clear();
         self.events.push_back(Event::FastRetransmit);
     }
 
@@ -158,7 +157,7 @@ impl Sender {
         if ack.has(AckFlags::CONGESTION_ECHOED) {
             self.reduce_window();
         }
-        if self.recovery.state != RecoveryState::WindowReduced {
+        if self.recovery.state() != RecoveryState::WindowReduced {
             self.enter_open_or_disorder();
         }
     }
@@ -167,9 +166,9 @@ impl Sender {
     pub(super) fn enter_open_or_disorder(&mut self) {
         let disorder = self.left_network() + self.queue.lost() > 0 || self.is_any_retransmitted();
         let state = if disorder { RecoveryState::Disorder } else { RecoveryState::Open };
-        if self.recovery.state != state {
+        if self.recovery.state() != state {
             self.enter(state);
-            self.recovery.end = self.send.next;
+            self.recovery.set_end(self.send.next());
         }
     }
 
@@ -180,8 +179,8 @@ impl Sender {
             return false;
         }
         let wait = (self.rtt.smoothed().unwrap_or_default() / 2).max(LEAST_RENEGING_WAIT);
-        self.set_timer(Pending::Retransmission, ack.now, wait);
-        ack.flags.remove(AckFlags::TIMER_DUE);
+        self.set_timer(Pending::Retransmission, ack.now(), wait);
+        ack.remove(AckFlags::TIMER_DUE);
         true
     }
 
@@ -198,13 +197,13 @@ impl Sender {
         let losses = self.queue.losses();
         self.detect_by_time(now);
         if in_flight != self.in_flight() {
-            if self.recovery.state != RecoveryState::Recovery {
+            if self.recovery.state() != RecoveryState::Recovery {
                 self.enter_recovery(false);
                 self.make_room_for_first(self.queue.losses().wrapping_sub(losses));
             }
-            self.recovery.due = Transmission::Lost;
+            self.retransmissions.set_due(Transmission::Lost);
         }
-        if self.timers.pending != Pending::Retransmission {
+        if self.rto.pending() != Pending::Retransmission {
             self.rearm_rto(now);
         }
     }
@@ -212,11 +211,11 @@ impl Sender {
     /// The pause before an early retransmit is over (Linux 3.16 `tcp_resume_early_retransmit`).
     pub(crate) fn on_early_retransmit_deadline(&mut self, now: Instant) {
         self.rearm_rto(now);
-        if self.recovery.state == RecoveryState::Disorder && !self.queue.is_empty() {
+        if self.recovery.state() == RecoveryState::Disorder && !self.queue.is_empty() {
             self.queue.mark_lost(self.queue.first_index());
             self.enter_recovery(false);
             self.make_room_for_first(1);
-            self.recovery.due = Transmission::Lost;
+            self.retransmissions.set_due(Transmission::Lost);
         }
     }
 }

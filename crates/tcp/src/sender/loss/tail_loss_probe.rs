@@ -6,6 +6,7 @@
 //! As in Linux one timer serves for the time-out, the probe and late segments: the earliest that
 //! makes sense is the only one, and the next is set when it runs out.
 
+use super::Pending;
 use super::detection::MIN_WAIT;
 use crate::config::TailLossProbe;
 use crate::event::Event;
@@ -16,29 +17,55 @@ use crate::state::{RecoveryState, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// What the timer of repair is set for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pending {
-    /// The retransmission time-out.
-    Retransmission,
-    /// A tail loss probe.
-    Probe,
-    /// Segments that may be late and not lost.
-    Reordering,
-    /// An early retransmit that waits for late segments.
-    EarlyRetransmit,
-}
-
 /// The tail loss probe.
 #[derive(Debug, Default)]
-pub(crate) struct Probe {
-    /// Number after all that was sent when it was; `None` when it is not outstanding
+pub(crate) struct TailProbe {
+    /// Number after everything that was sent when it was; `None` when it is not outstanding
     /// (`tlp_high_seq`).
-    pub(crate) end: Option<SequenceNumber>,
+    end: Option<SequenceNumber>,
     /// It was a retransmission, not new data.
-    pub(crate) retransmitted: bool,
+    retransmitted: bool,
     /// It is to be sent.
-    pub(crate) due: bool,
+    due: bool,
+}
+
+impl TailProbe {
+    /// Whether it is to be sent.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// Sets whether it is to be sent.
+    pub(crate) fn set_due(&mut self, due: bool) {
+        self.due = due;
+    }
+
+    /// Whether it is outstanding.
+    #[inline]
+    pub(crate) fn is_outstanding(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether it is outstanding and was a retransmission.
+    pub(crate) fn is_retransmission_outstanding(&self) -> bool {
+        self.end.is_some() && self.retransmitted
+    }
+
+    /// Whether it ends at this number.
+    pub(crate) fn ends_at(&self, end: SequenceNumber) -> bool {
+        self.end == Some(end)
+    }
+
+    /// It is no longer outstanding.
+    pub(crate) fn clear(&mut self) {
+        self.end = None;
+    }
+
+    /// It has been sent, as a retransmission or as new data.
+    fn on_sent(&mut self, end: SequenceNumber, retransmitted: bool) {
+        *self = Self { end: Some(end), retransmitted, due: false };
+    }
 }
 
 /// Least wait for a probe, and what is allowed for a delayed acknowledgment (Linux 3.10).
@@ -47,14 +74,14 @@ const DELAYED_ACK_ALLOWANCE: Span = Span::from_millis(200);
 
 impl Sender {
     pub(super) fn set_timer(&mut self, pending: Pending, now: Instant, wait: Span) {
-        self.timers.pending = pending;
-        self.timers.retransmission.set(now, wait);
+        self.rto.set_pending(pending);
+        self.rto.arm(now, wait);
     }
 
     /// Sets the timer after an acknowledgment of data.
     #[inline]
     pub(crate) fn schedule_retransmission(&mut self, now: Instant) {
-        let timeout = self.backoff.timeout;
+        let timeout = self.rto.timeout();
         if !self.schedule_tail_probe(timeout, now) {
             self.rearm_rto(now);
         }
@@ -65,14 +92,16 @@ impl Sender {
     #[inline]
     pub(crate) fn rearm_rto(&mut self, now: Instant) {
         let Some(oldest) = self.queue.front() else {
-            self.timers.retransmission.stop();
-            self.timers.pending = Pending::Retransmission;
+            self.rto.stop();
+            self.rto.set_pending(Pending::Retransmission);
             return;
         };
-        let timeout = self.backoff.timeout;
-        let wait = match self.timers.pending {
+        let timeout = self.rto.timeout();
+        let wait = match self.rto.pending() {
             Pending::Retransmission => timeout,
-            _ => (oldest.transmitted_at + timeout).saturating_since(now).max(Span::from_micros(1)),
+            _ => {
+                (oldest.transmitted_at() + timeout).saturating_since(now).max(Span::from_micros(1))
+            }
         };
         self.set_timer(Pending::Retransmission, now, wait + self.pacing_delay(now));
     }
@@ -82,11 +111,11 @@ impl Sender {
     pub(crate) fn on_new_data_sent(&mut self, first: bool, now: Instant) {
         // Before the handshake is over, the timer is the SYN-ACK's.
         let opening = self.state == State::SynReceived;
-        if first && !opening || !self.timers.retransmission.is_set() {
+        if first && !opening || !self.rto.is_armed() {
             self.rearm_rto(now);
         }
         if self.recovery.is_reducing() {
-            self.recovery.reduction.on_sent();
+            self.reduction.on_sent();
         }
     }
 
@@ -97,8 +126,8 @@ impl Sender {
             && self.config.loss.tail_loss_probe != TailLossProbe::Off
             && self.state != State::SynReceived
         {
-            let left = (oldest.transmitted_at + self.backoff.timeout).saturating_since(now);
-            if !self.schedule_tail_probe(left, now) && self.timers.pending == Pending::Probe {
+            let left = (oldest.transmitted_at() + self.rto.timeout()).saturating_since(now);
+            if !self.schedule_tail_probe(left, now) && self.rto.pending() == Pending::Probe {
                 self.rearm_rto(now);
             }
         }
@@ -111,7 +140,7 @@ impl Sender {
         if rule == TailLossProbe::Off
             || self.queue.is_empty()
             || !self.negotiated.has_sack()
-            || !matches!(self.recovery.state, RecoveryState::Open | RecoveryState::WindowReduced)
+            || !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::WindowReduced)
         {
             return false;
         }
@@ -131,7 +160,7 @@ impl Sender {
     }
 
     fn may_send_more(&self) -> bool {
-        self.window.segments > self.in_flight() && self.queue.unsent > 0
+        self.window.segments() > self.in_flight() && self.written.unsent() > 0
     }
 
     fn probe_wait_3_10(&self, smoothed: Span) -> Span {
@@ -146,16 +175,14 @@ impl Sender {
         if self.queue.is_empty() {
             return;
         }
-        self.recovery.probe.due = self.recovery.probe.end.is_none();
+        self.tail_probe.set_due(!self.tail_probe.is_outstanding());
         self.rearm_rto(now);
     }
 
     /// The probe is on its way: from now on the time-out counts.
     pub(crate) fn on_tail_probe_sent(&mut self, purpose: Option<Purpose>, now: Instant) {
-        self.recovery.probe.due = false;
-        self.recovery.probe.retransmitted = purpose.is_some();
-        self.recovery.probe.end = Some(self.send.next);
-        self.timers.pending = Pending::Retransmission;
+        self.tail_probe.on_sent(self.send.next(), purpose.is_some());
+        self.rto.set_pending(Pending::Retransmission);
         self.rearm_rto(now);
         self.events.push_back(Event::TailLossProbe);
     }
@@ -164,22 +191,22 @@ impl Sender {
     /// loss, and the window is reduced (RFC 8985 §7.4.2).
     #[cold]
     pub(crate) fn on_ack_after_tail_probe(&mut self, ack: &AckEvent) {
-        let Some(end) = self.recovery.probe.end else { return };
-        let acknowledged = self.send.oldest_unacked;
+        let Some(end) = self.tail_probe.end else { return };
+        let acknowledged = self.send.oldest_unacked();
         if acknowledged.is_before(end) {
             return;
         }
         let duplicate =
             !ack.has(AckFlags::ADVANCED.and(AckFlags::NOT_DUPLICATE).and(AckFlags::SACKED));
-        if !self.recovery.probe.retransmitted || ack.has(AckFlags::PROBE_REPEATED) {
-            self.recovery.probe.end = None;
+        if !self.tail_probe.retransmitted || ack.has(AckFlags::PROBE_REPEATED) {
+            self.tail_probe.clear();
         } else if acknowledged.is_after(end) {
             self.begin_reduction();
             self.enter(RecoveryState::WindowReduced);
-            self.end_reduction(ack.now);
+            self.end_reduction(ack.now());
             self.enter_open_or_disorder();
         } else if duplicate {
-            self.recovery.probe.end = None;
+            self.tail_probe.clear();
         }
     }
 }

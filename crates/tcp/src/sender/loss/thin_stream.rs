@@ -22,7 +22,7 @@ impl Sender {
     pub(crate) fn first_duplicate_suffices(&self) -> bool {
         self.config.modified_fast_retransmit
             && self.negotiated.has_sack()
-            && self.queue.unsent == 0
+            && self.written.unsent() == 0
             && self.is_thin()
     }
 

@@ -3,50 +3,179 @@
 //! Source: RFC 5681 §3.1, RFC 6675 §5.1, RFC 8985 §6.3, RFC 5682 (F-RTO); Linux `tcp_enter_loss`,
 //! `tcp_timeout_mark_lost`, `tcp_process_loss`.
 
-use super::{Pending, Transmission};
 use crate::event::Event;
 use crate::sender::Expired;
 use crate::sender::Sender;
 use crate::sender::congestion::plugged::WindowEvent;
 use crate::sender::queue::Marks;
+use crate::sender::retransmit::Transmission;
 use crate::sender::{AckEvent, AckFlags};
 use crate::state::RecoveryState;
-use crate::timers::Clock;
+use crate::timers::{Clock, Timer};
 use crate::timestamp::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// The current time-out and how often it ran out.
-#[derive(Debug)]
-pub(crate) struct Backoff {
-    /// The time-out in force, back-off included (RTO).
-    pub(crate) timeout: Span,
-    /// Time-outs since the last progress.
-    pub(crate) expired: u32,
-    /// How often it was doubled since the last sample of the round-trip time.
-    pub(crate) doublings: u32,
-    /// When the first of them happened.
-    pub(crate) since: Instant,
-    /// Probes of a closed window since it closed.
-    pub(crate) probes: u32,
-    /// When probing began to count against the user's patience.
-    pub(crate) probing_since: Option<Instant>,
-    /// Probes since the peer was heard of last.
-    pub(crate) unanswered_probes: u32,
+/// What the retransmission timer is set for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pending {
+    /// The retransmission time-out.
+    Retransmission,
+    /// A tail loss probe.
+    Probe,
+    /// Segments that may be late and not lost.
+    Reordering,
+    /// An early retransmit that waits for late segments.
+    EarlyRetransmit,
 }
 
-impl Backoff {
+/// The retransmission time-out: its value, its timer, and how often it ran out.
+#[derive(Debug)]
+pub(crate) struct Rto {
+    /// Retransmission of data, SYN or FIN (RFC 6298 §5), or what `pending` says.
+    timer: Timer,
+    pending: Pending,
+    /// The time-out in force, back-off included.
+    timeout: Span,
+    /// Time-outs since the last progress.
+    expired: u32,
+    /// How often it was doubled since the last sample of the round-trip time.
+    doublings: u32,
+    /// When the first of them happened.
+    since: Instant,
+}
+
+impl Rto {
     /// Nothing has run out, and `timeout` is in force.
     pub(crate) fn new(timeout: Span) -> Self {
         Self {
+            timer: Timer::OFF,
+            pending: Pending::Retransmission,
             timeout,
             expired: 0,
             doublings: 0,
             since: Instant::ZERO,
-            probes: 0,
-            probing_since: None,
-            unanswered_probes: 0,
         }
+    }
+
+    /// The time-out in force, back-off included.
+    #[inline]
+    pub(crate) fn timeout(&self) -> Span {
+        self.timeout
+    }
+
+    /// Sets the time-out, back-off included or not.
+    pub(crate) fn set_timeout(&mut self, timeout: Span) {
+        self.timeout = timeout;
+    }
+
+    /// Ends the back-off with a new sample of the round-trip time.
+    #[inline]
+    pub(crate) fn restart(&mut self, timeout: Span) {
+        self.timeout = timeout;
+        self.doublings = 0;
+    }
+
+    /// Doubles the time-out (RFC 6298 §5.5).
+    fn back_off(&mut self, greatest: Span) {
+        self.doublings += 1;
+        self.timeout = (self.timeout * 2).min(greatest);
+    }
+
+    /// Time-outs since the last progress.
+    #[inline]
+    pub(crate) fn expired(&self) -> u32 {
+        self.expired
+    }
+
+    /// Something new is acknowledged.
+    #[inline]
+    pub(crate) fn on_progress(&mut self) {
+        self.expired = 0;
+    }
+
+    /// How often the time-out is doubled at present.
+    pub(crate) fn doublings(&self) -> u32 {
+        self.doublings
+    }
+
+    /// How long ago the first time-out ran out.
+    pub(crate) fn since_first_expiry(&self, now: Instant) -> Span {
+        now.saturating_since(self.since)
+    }
+
+    /// Counts a time-out; returns how many came in a row.
+    fn count(&mut self, now: Instant) -> u32 {
+        if self.expired == 0 {
+            self.since = now;
+        }
+        self.expired += 1;
+        self.expired
+    }
+
+    /// What the timer is set for.
+    #[inline]
+    pub(crate) fn pending(&self) -> Pending {
+        self.pending
+    }
+
+    /// The timer is, or will be, set for this.
+    #[inline]
+    pub(crate) fn set_pending(&mut self, pending: Pending) {
+        self.pending = pending;
+    }
+
+    /// When the timer is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.timer.due()
+    }
+
+    /// Whether the timer is set.
+    #[inline]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.timer.is_set()
+    }
+
+    /// Sets the timer.
+    #[inline]
+    pub(crate) fn arm(&mut self, now: Instant, wait: Span) {
+        self.timer.set(now, wait);
+    }
+
+    /// Sets the timer if it is not due before.
+    pub(crate) fn hasten(&mut self, now: Instant, wait: Span) {
+        self.timer.hasten(now, wait);
+    }
+
+    /// Stops the timer.
+    #[inline]
+    pub(crate) fn stop(&mut self) {
+        self.timer.stop();
+        self.pending = Pending::Retransmission;
+    }
+}
+
+/// Forward RTO recovery: after a time-out, new data is tried first (RFC 5682).
+#[derive(Debug, Default)]
+pub(crate) struct FRto {
+    is_active: bool,
+}
+
+impl FRto {
+    /// A time-out has run out.
+    fn begin(&mut self, active: bool) {
+        self.is_active = active;
+    }
+
+    /// The time-out was not spurious, or nobody knows.
+    pub(crate) fn stop(&mut self) {
+        self.is_active = false;
+    }
+
+    /// Whether it is undecided if the time-out was spurious.
+    fn is_active(&self) -> bool {
+        self.is_active
     }
 }
 
@@ -54,17 +183,17 @@ impl Sender {
     /// Unsets the retransmission timer if it runs out, and returns whether it does.
     #[inline]
     pub(crate) fn expire_retransmission_timer(&mut self, clock: Clock, now: Instant) -> bool {
-        self.timers.retransmission.expire(clock, now)
+        self.rto.timer.expire(clock, now)
     }
 
     /// Whether the retransmission timer is set for the RTO.
     pub(crate) fn is_rto_pending(&self) -> bool {
-        self.timers.pending == Pending::Retransmission
+        self.rto.pending() == Pending::Retransmission
     }
 
     /// The retransmission timer has run out, after the handshake or for something other than the RTO.
     pub(crate) fn on_retransmission_deadline(&mut self, now: Instant) -> Expired {
-        match self.timers.pending {
+        match self.rto.pending() {
             Pending::Retransmission if self.queue.is_empty() => {}
             Pending::Retransmission => return self.on_rto(now),
             Pending::Probe => self.on_tail_probe_deadline(now),
@@ -76,11 +205,7 @@ impl Sender {
 
     /// Counts a time-out; returns how many came in a row.
     pub(crate) fn count_timeout(&mut self, now: Instant) -> u32 {
-        if self.backoff.expired == 0 {
-            self.backoff.since = now;
-        }
-        self.backoff.expired += 1;
-        self.backoff.expired
+        self.rto.count(now)
     }
 
     /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
@@ -94,8 +219,7 @@ impl Sender {
         }
         self.enter_loss_after_timeout(now);
         if self.stays_linear(timeouts) {
-            self.backoff.timeout = self.rtt.timeout(&self.config);
-            self.backoff.doublings = 0;
+            self.rto.restart(self.rtt.timeout(&self.config));
         } else {
             self.back_off();
         }
@@ -105,19 +229,18 @@ impl Sender {
 
     /// Doubles the time-out (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
-        self.backoff.doublings += 1;
-        self.backoff.timeout = (self.backoff.timeout * 2).min(self.config.maximum_rto);
+        self.rto.back_off(self.config.maximum_rto);
     }
 
     /// Sets the retransmission timer, within the user timeout.
     pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
         let wait = self.rto_within_user_timeout(now);
-        self.timers.retransmission.set(now, wait);
+        self.rto.arm(now, wait);
     }
 
     /// Sets the retransmission timer.
     pub(crate) fn set_retransmission_timer(&mut self, now: Instant, wait: Span) {
-        self.timers.retransmission.set(now, wait);
+        self.rto.arm(now, wait);
     }
 
     /// The SYN-ACK of an early connection was not answered; its data is lost by then if `is_loss`.
@@ -125,32 +248,32 @@ impl Sender {
         if is_loss {
             self.enter_loss_after_timeout(now);
         }
-        self.recovery.undo.first_stamp.get_or_insert(timestamp_at(now));
+        self.undo.note_stamp(timestamp_at(now));
     }
 
     /// The oldest segment was lost for want of a route, not to congestion: its time-out is backed off
     /// once less (RFC 6069; Linux `tcp_ld_RTO_revert`).
     pub(crate) fn revert_backoff(&mut self, quoted: SequenceNumber, now: Instant) {
         let Some(oldest) = self.queue.front() else { return };
-        if quoted != self.send.oldest_unacked || self.backoff.expired == 0 {
+        if quoted != self.send.oldest_unacked() || self.rto.expired() == 0 {
             return;
         }
         let least = self.rtt.timeout(&self.config);
-        if self.backoff.timeout <= least {
+        if self.rto.timeout() <= least {
             return;
         }
-        let sent_at = oldest.transmitted_at;
-        self.backoff.timeout = (self.backoff.timeout / 2).max(least);
-        let left = (sent_at + self.backoff.timeout).saturating_since(now);
-        self.timers.retransmission.set(now, left);
+        let sent_at = oldest.transmitted_at();
+        self.rto.set_timeout((self.rto.timeout() / 2).max(least));
+        let left = (sent_at + self.rto.timeout()).saturating_since(now);
+        self.rto.arm(now, left);
     }
 
     /// Enters repair after a time-out. The window has room for one segment beyond what is taken to
     /// be under way still: the oldest one, which goes out whatever happens.
     pub(crate) fn enter_loss_after_timeout(&mut self, now: Instant) {
-        let state = self.recovery.state;
+        let state = self.recovery.state();
         let is_new = !self.recovery.is_repairing();
-        let repeats = self.backoff.expired > 1;
+        let repeats = self.rto.expired() > 1;
         self.mark_lost_after_timeout(now);
         if self.has_extras {
             self.report_lost();
@@ -158,16 +281,16 @@ impl Sender {
         // Once per window: a time-out in the midst of another repair reduces nothing more, unless it
         // is over but for its name (Linux `tcp_enter_loss`).
         let reduces = matches!(state, RecoveryState::Open | RecoveryState::Disorder)
-            || !self.recovery.end.is_after(self.send.oldest_unacked)
+            || !self.recovery.end().is_after(self.send.oldest_unacked())
             || state == RecoveryState::Loss && !repeats;
         if reduces {
-            self.recovery.undo.threshold = self.threshold_without_reduction();
-            self.recovery.reduction.window_before = self.window.segments;
+            self.undo.allow(self.threshold_without_reduction());
+            self.reduction.note_window(self.window.segments());
             self.reduce_threshold();
             self.notify_control(WindowEvent::TimedOut);
             self.init_undo();
         }
-        self.window.segments = self.in_flight() + 1;
+        self.window.set_segments(self.in_flight() + 1);
         self.window.drop_credit();
         self.usage.on_reduction(now);
         // So many duplicates, and a time-out all the same: reordering was overestimated.
@@ -175,16 +298,16 @@ impl Sender {
         if matches!(state, RecoveryState::Open | RecoveryState::Disorder)
             && self.queue.sacked() >= configured
         {
-            self.recovery.threshold = self.recovery.threshold.min(configured);
+            self.reordering.lower_to(configured);
         }
         self.enter_loss(now);
-        self.recovery.end = self.send.next;
-        self.recovery.probe.end = None;
+        self.recovery.set_end(self.send.next());
+        self.tail_probe.clear();
         self.ecn.on_reduction();
-        let probes_mtu = self.path.search.is_some_and(|search| search.is_under_way());
-        self.recovery.trial = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
-        self.recovery.due = Transmission::None;
-        self.recovery.forced = true;
+        let probes_mtu = self.mtu_search.is_some_and(|search| search.is_under_way());
+        let frto = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
+        self.frto.begin(frto);
+        self.retransmissions.begin_loss();
         self.end_resumption_by_timeout();
         self.update_framing();
         self.events.push_back(Event::RetransmissionTimeout);
@@ -193,20 +316,20 @@ impl Sender {
     /// Everything is lost but what was sent so recently that it may still be acknowledged.
     fn mark_lost_after_timeout(&mut self, now: Instant) {
         let first = self.queue.first_index();
-        let reneged = self.queue.front().is_some_and(|front| front.marks.contains(Marks::SACKED));
+        let reneged = self.queue.front().is_some_and(|front| front.marks().contains(Marks::SACKED));
         if reneged {
             // The receiver gave up what it had reported (RFC 2018 §8).
             self.queue.forget_sacks();
             self.scoreboard.clear();
-            self.recovery.reneged = true;
+            self.recovery.set_reneged(true);
         }
-        self.recovery.duplicates = 0;
+        self.duplicate_acks.reset();
         for index in first..self.queue.end_index() {
-            let sent_at = self.queue.get(index).transmitted_at;
+            let sent_at = self.queue.get(index).transmitted_at();
             let recent = self.config.loss.timeout_spares_recent
                 && !reneged
                 && index != first
-                && self.recovery.rack.lost_at(sent_at, Span::ZERO) > now;
+                && self.rack.lost_at(sent_at, Span::ZERO) > now;
             if !self.config.loss.timeout_spares_recent {
                 self.queue.forget_retransmission(index);
             }
@@ -228,23 +351,22 @@ impl Sender {
             self.queue.mark_lost(index);
         }
         self.scoreboard.settle_all(&self.queue);
-        if self.recovery.state != RecoveryState::Loss {
-            self.recovery.end = self.send.next;
-            self.window.slow_start_threshold = self.threshold_without_reduction();
-            self.recovery.undo.threshold = 0;
-            self.recovery.undo.from = None;
+        if self.recovery.state() != RecoveryState::Loss {
+            self.recovery.set_end(self.send.next());
+            self.window.set_threshold(self.threshold_without_reduction());
+            self.undo.clear();
             self.enter_loss(now);
         }
-        self.recovery.due = Transmission::Lost;
+        self.retransmissions.set_due(Transmission::Lost);
     }
 
     /// Follows one acknowledgment after a time-out.
     pub(super) fn process_loss_ack(&mut self, ack: &mut AckEvent) {
-        let repaired = self.send.oldest_unacked.is_at_or_after(self.recovery.end);
+        let repaired = self.send.oldest_unacked().is_at_or_after(self.recovery.end());
         if ack.has(AckFlags::ADVANCED) && self.try_undo_loss(ack, false) {
             return;
         }
-        if self.recovery.trial && self.on_ack_during_frto(ack, repaired) {
+        if self.frto.is_active() && self.on_ack_during_frto(ack, repaired) {
             return;
         }
         if repaired {
@@ -252,14 +374,14 @@ impl Sender {
             return;
         }
         if !self.negotiated.has_sack() {
-            if self.send.next.is_after(self.recovery.end) && ack.duplicates > 0 {
+            if self.send.next().is_after(self.recovery.end()) && ack.duplicates() > 0 {
                 // The new data of the trial has arrived: room for a retransmission.
-                ack.delivered += self.count_duplicates(ack.duplicates);
+                ack.count_delivered(self.count_duplicates(ack.duplicates()));
             } else if ack.has(AckFlags::ADVANCED) {
-                self.recovery.duplicates = 0;
+                self.duplicate_acks.reset();
             }
         }
-        self.recovery.due = Transmission::Lost;
+        self.retransmissions.set_due(Transmission::Lost);
     }
 
     /// Forward RTO recovery: an acknowledgment of data that was sent once proves the time-out
@@ -269,17 +391,17 @@ impl Sender {
         if ack.has(AckFlags::ORIGINAL_ACKNOWLEDGED) && self.try_undo_loss(ack, true) {
             return true;
         }
-        if self.send.next.is_after(self.recovery.end) {
-            if ack.has(AckFlags::SACKED) || ack.duplicates > 0 {
-                self.recovery.trial = false;
+        if self.send.next().is_after(self.recovery.end()) {
+            if ack.has(AckFlags::SACKED) || ack.duplicates() > 0 {
+                self.frto.stop();
             }
         } else if ack.has(AckFlags::ADVANCED) && !repaired {
-            self.recovery.end = self.send.next;
-            if self.queue.unsent > 0 && self.usable_window() > 0 {
-                self.recovery.due = Transmission::NewFirst;
+            self.recovery.set_end(self.send.next());
+            if self.written.unsent() > 0 && self.usable_window() > 0 {
+                self.retransmissions.set_due(Transmission::NewFirst);
                 return true;
             }
-            self.recovery.trial = false;
+            self.frto.stop();
         }
         false
     }

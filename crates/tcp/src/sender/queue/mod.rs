@@ -6,14 +6,263 @@
 //! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
 
 mod cut;
-mod sent;
+mod marks;
 
-pub(crate) use sent::{Acknowledged, Marks, Original, Sent};
-
+use crate::sender::Outgoing;
 use crate::sender::loss::{Delivery, Moment};
-use fairwind_wire::SequenceNumber;
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, SequenceNumber};
 use std::collections::VecDeque;
-use std::ops::Range;
+
+/// Marks of one transmitted segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    /// Selectively acknowledged.
+    pub(crate) const SACKED: Self = Self(1);
+    /// Believed lost.
+    pub(crate) const LOST: Self = Self(2);
+    /// Retransmitted, and that retransmission is believed to be under way.
+    pub(crate) const RETRANSMITTED: Self = Self(4);
+    /// Those that are counted.
+    const COUNTED: Self = Self(Self::SACKED.0 | Self::LOST.0 | Self::RETRANSMITTED.0);
+    /// Ends with FIN, which takes the last place of its length.
+    pub(crate) const FIN: Self = Self(8);
+    /// Ended what the application had written (PSH).
+    pub(crate) const PUSH: Self = Self(16);
+    /// Found lost by its age, which therefore is not looked at again before it is retransmitted.
+    pub(crate) const JUDGED: Self = Self(32);
+    /// Sent while the application was what limited the sender.
+    pub(crate) const APPLICATION_LIMITED: Self = Self(64);
+    /// Was the last of a bundle, that is, of a buffer of the host's.
+    pub(crate) const BUNDLE_END: Self = Self(128);
+
+    #[inline]
+    pub(crate) const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The control bits of a segment that is sent with these marks.
+    #[inline]
+    pub(crate) fn flags(self) -> Flags {
+        let push = if self.contains(Self::PUSH) { Flags::PSH } else { Flags::NONE };
+        if self.contains(Self::FIN) { push | Flags::FIN } else { push }
+    }
+
+    /// Of these marks, those that are counted.
+    pub(crate) const fn counted(self) -> u8 {
+        self.0 & Self::COUNTED.0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+}
+
+/// One transmitted segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    sequence: SequenceNumber,
+    /// Sequence space taken: payload, and one for FIN.
+    length: u32,
+    /// When it was sent last.
+    transmitted_at: Instant,
+    /// Segments delivered since the beginning when it was sent last, modulo 2^32.
+    delivered_before: u32,
+    /// Place of that transmission among those of the same instant.
+    rank: u16,
+    /// How often it was sent, saturating.
+    transmissions: u8,
+    marks: Marks,
+}
+
+impl Sent {
+    /// Its first sequence number.
+    #[inline]
+    pub(crate) fn sequence(&self) -> SequenceNumber {
+        self.sequence
+    }
+
+    /// Sequence space taken: payload, and one for FIN.
+    #[inline]
+    pub(crate) fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Payload in bytes.
+    #[inline]
+    pub(crate) fn payload_bytes(&self) -> u32 {
+        self.length - u32::from(self.has_fin())
+    }
+
+    /// When it was sent last.
+    #[inline]
+    pub(crate) fn transmitted_at(&self) -> Instant {
+        self.transmitted_at
+    }
+
+    /// Segments delivered since the beginning when it was sent last, modulo 2^32.
+    #[inline]
+    pub(crate) fn delivered_before(&self) -> u32 {
+        self.delivered_before
+    }
+
+    /// Its marks.
+    #[inline]
+    pub(crate) fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    #[inline]
+    pub(crate) fn end(&self) -> SequenceNumber {
+        self.sequence + self.length
+    }
+
+    /// Forgets what lies below `acknowledged`.
+    #[inline]
+    fn cut(&mut self, acknowledged: SequenceNumber) {
+        if acknowledged.is_after(self.sequence) {
+            self.length = self.end().distance_from(acknowledged);
+            self.sequence = acknowledged;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_fin(&self) -> bool {
+        self.marks.contains(Marks::FIN)
+    }
+
+    /// The segment that carries it.
+    #[inline]
+    pub(crate) fn outgoing(&self) -> Outgoing {
+        Outgoing::new(self.sequence, self.payload_bytes(), self.marks.flags())
+    }
+
+    /// When it was sent last.
+    #[inline]
+    pub(crate) fn moment(&self) -> Moment {
+        Moment::new(self.transmitted_at, self.rank)
+    }
+
+    /// Whether it was ever sent again.
+    #[inline]
+    pub(crate) fn is_retransmitted(&self) -> bool {
+        self.transmissions > 1
+    }
+}
+
+/// How many segments an acknowledgment took off the queue, and what they tell about round trips.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Acknowledged {
+    /// Segments wholly acknowledged.
+    segments: u32,
+    /// Of these, segments not selectively acknowledged before.
+    newly_delivered: u32,
+    /// The oldest of those that were sent once and not selectively acknowledged before.
+    first_original: Option<Original>,
+    /// When the youngest of those was sent.
+    last_original_at: Option<Instant>,
+    /// Whether one of the segments had been retransmitted.
+    retransmitted: bool,
+    /// Whether FIN was among them.
+    fin: bool,
+    /// Whether the oldest segment left over had been selectively acknowledged: the receiver must
+    /// have dropped it, or else it would be covered.
+    reneged: bool,
+    /// Payload of a full segment of the bundle that was acknowledged in part, to be cut anew.
+    cut: Option<u32>,
+}
+
+/// A segment that was sent once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Original {
+    sequence: SequenceNumber,
+    end: SequenceNumber,
+    transmitted_at: Instant,
+}
+
+impl Acknowledged {
+    /// Segments wholly acknowledged.
+    #[inline]
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// Of these, segments not selectively acknowledged before.
+    #[inline]
+    pub(crate) fn newly_delivered(&self) -> u32 {
+        self.newly_delivered
+    }
+
+    /// The oldest of those that were sent once and not selectively acknowledged before.
+    #[inline]
+    pub(crate) fn first_original(&self) -> Option<Original> {
+        self.first_original
+    }
+
+    /// When the youngest of those was sent.
+    #[inline]
+    pub(crate) fn last_original_at(&self) -> Option<Instant> {
+        self.last_original_at
+    }
+
+    /// Whether one of the segments had been retransmitted.
+    #[inline]
+    pub(crate) fn has_retransmitted(&self) -> bool {
+        self.retransmitted
+    }
+
+    /// Whether FIN was among them.
+    #[inline]
+    pub(crate) fn has_fin(&self) -> bool {
+        self.fin
+    }
+
+    /// Whether the receiver must have dropped the oldest segment left over.
+    #[inline]
+    pub(crate) fn has_reneged(&self) -> bool {
+        self.reneged
+    }
+
+    /// Payload of a full segment of the bundle that was acknowledged in part, to be cut anew.
+    #[inline]
+    pub(crate) fn cut(&self) -> Option<u32> {
+        self.cut
+    }
+
+    /// The rest of that bundle makes one segment fewer.
+    pub(crate) fn count_merged(&mut self) {
+        self.segments += 1;
+        self.newly_delivered += 1;
+    }
+}
+
+impl Original {
+    /// Its first sequence number.
+    #[inline]
+    pub(crate) fn sequence(&self) -> SequenceNumber {
+        self.sequence
+    }
+
+    /// The number after it.
+    #[inline]
+    pub(crate) fn end(&self) -> SequenceNumber {
+        self.end
+    }
+
+    /// When it was sent.
+    #[inline]
+    pub(crate) fn transmitted_at(&self) -> Instant {
+        self.transmitted_at
+    }
+}
 
 /// Why a segment is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +279,6 @@ pub(crate) struct SendQueue {
     sent: VecDeque<Sent>,
     /// Absolute index of the segment at the front.
     first: u64,
-    /// Bytes written by the application and not sent yet.
-    pub(crate) unsent: u64,
-    /// FIN is to follow the unsent bytes.
-    pub(crate) fin_waiting: bool,
     /// Bundles sent and not wholly acknowledged.
     bundles: u32,
     sacked: u32,
@@ -47,6 +292,8 @@ pub(crate) struct SendQueue {
     retransmit_from: u64,
     /// Absolute indices of segments marked lost that nobody has been told of, where somebody wants to be.
     marked_lost: Option<Vec<u64>>,
+    /// When a segment was sent last, for the first time or again.
+    last_sent: Moment,
 }
 
 impl SendQueue {
@@ -54,8 +301,6 @@ impl SendQueue {
         Self {
             sent: VecDeque::new(),
             first: 0,
-            unsent: 0,
-            fin_waiting: false,
             bundles: 0,
             sacked: 0,
             lost: 0,
@@ -64,7 +309,14 @@ impl SendQueue {
             awaiting_retransmission: 0,
             retransmit_from: 0,
             marked_lost: None,
+            last_sent: Moment::ZERO,
         }
+    }
+
+    /// The moment of the next transmission.
+    #[inline]
+    pub(crate) fn next_moment(&mut self, now: Instant) -> Moment {
+        self.last_sent.advance(now)
     }
 
     /// Segments sent and not cumulatively acknowledged.
@@ -144,23 +396,33 @@ impl SendQueue {
         since.max().unwrap_or(0)
     }
 
-    /// Gives a segment that is sent again the marks of its new transmission.
-    pub(crate) fn remark_limited(&mut self, index: u64, marks: Marks) {
-        let sent = self.get_mut(index);
-        sent.marks.clear(Marks::APPLICATION_LIMITED);
-        sent.marks.set(marks);
-    }
-
     /// The oldest outstanding segment.
     pub(crate) fn front(&self) -> Option<&Sent> {
         self.sent.front()
     }
 
-    /// Adds a segment that has just been sent for the first time.
+    /// Adds a segment that is sent for the first time, when `delivered` segments are known to have arrived.
     #[inline]
-    pub(crate) fn push(&mut self, sent: Sent) {
-        self.bundles += u32::from(sent.marks.contains(Marks::BUNDLE_END));
-        self.sent.push_back(sent);
+    pub(crate) fn push(
+        &mut self,
+        sequence: SequenceNumber,
+        length: u32,
+        delivered: u32,
+        marks: Marks,
+        now: Instant,
+    ) {
+        let rank = self.next_moment(now).rank();
+        self.bundles += u32::from(marks.contains(Marks::BUNDLE_END));
+        // Written to where it stays, as one that is copied right after it was written takes its time.
+        self.sent.push_back(Sent {
+            sequence,
+            length,
+            transmitted_at: now,
+            delivered_before: delivered,
+            rank,
+            transmissions: 1,
+            marks,
+        });
     }
 
     /// Absolute index of the first segment that ends after `sequence`.
@@ -225,235 +487,6 @@ impl SendQueue {
         self.awaiting_retransmission -= u32::from(lost && !retransmitted);
     }
 
-    /// Marks a segment as selectively acknowledged: not lost any more. A retransmission of it is
-    /// believed to be under way still, unless the segment had been taken for lost (Linux
-    /// `tcp_sacktag_one`). Returns whether that was news.
-    pub(crate) fn mark_sacked(&mut self, index: u64) -> bool {
-        let marks = self.get(index).marks;
-        if marks.contains(Marks::SACKED) {
-            return false;
-        }
-        let mut left = marks;
-        if marks.contains(Marks::LOST) {
-            left.clear(Marks::LOST);
-            left.clear(Marks::RETRANSMITTED);
-        }
-        self.forget_marks(marks);
-        self.retransmitted += u32::from(left.contains(Marks::RETRANSMITTED));
-        self.sacked += 1;
-        left.set(Marks::SACKED);
-        self.get_mut(index).marks = left;
-        self.merge_sacked(index);
-        self.merge_sacked(index + 1);
-        true
-    }
-
-    /// Buffers that have arrived are joined, where they hold segments of one size: should they have to
-    /// be sent again, they are cut anew (Linux `tcp_shift_skb_data`).
-    fn merge_sacked(&mut self, index: u64) {
-        if index <= self.first || index >= self.end_index() {
-            return;
-        }
-        let (head, tail) = (*self.get(index - 1), *self.get(index));
-        let joined = head.length == tail.length
-            && head.marks.contains(Marks::SACKED)
-            && tail.marks.contains(Marks::SACKED)
-            && !head.marks.contains(Marks::RETRANSMITTED)
-            && !tail.marks.contains(Marks::RETRANSMITTED);
-        if !joined {
-            return;
-        }
-        self.bundles -= u32::from(head.marks.contains(Marks::BUNDLE_END));
-        self.get_mut(index - 1).marks.clear(Marks::BUNDLE_END);
-        if head.marks.contains(Marks::PUSH) {
-            self.get_mut(index - 1).marks.clear(Marks::PUSH);
-            self.get_mut(index).marks.set(Marks::PUSH);
-        }
-    }
-
-    /// Marks a segment as lost, unless it is selectively acknowledged; one that was marked already
-    /// loses its retransmission (Linux `tcp_mark_skb_lost`).
-    pub(crate) fn mark_lost(&mut self, index: u64) {
-        let marks = self.get(index).marks;
-        let lost = marks.contains(Marks::LOST);
-        let retransmitted = marks.contains(Marks::RETRANSMITTED);
-        if marks.contains(Marks::SACKED) || lost && !retransmitted {
-            return;
-        }
-        self.losses = self.losses.wrapping_add(1);
-        if let Some(marked) = &mut self.marked_lost {
-            marked.push(index);
-        }
-        let sent = self.get_mut(index);
-        if lost {
-            sent.marks.clear(Marks::RETRANSMITTED);
-            self.retransmitted -= 1;
-        } else {
-            sent.marks.set(Marks::LOST);
-            self.lost += 1;
-        }
-        if lost || !retransmitted {
-            self.awaiting_retransmission += 1;
-            self.retransmit_from = self.retransmit_from.min(index);
-        }
-    }
-
-    /// Somebody wants to know of every segment that is marked lost.
-    pub(crate) fn note_marked_lost(&mut self) {
-        self.marked_lost.get_or_insert_default();
-    }
-
-    /// The segments marked lost since this was asked last, each with how many had been until then, it
-    /// included; those that are off the queue already are left out.
-    pub(crate) fn take_marked_lost(&mut self) -> Vec<(u32, Sent)> {
-        let marked = self.marked_lost.as_mut().map(std::mem::take).unwrap_or_default();
-        let mut count = self.losses;
-        let mut taken = Vec::with_capacity(marked.len());
-        for index in marked.into_iter().rev() {
-            if (self.first..self.end_index()).contains(&index) {
-                taken.push((count, *self.get(index)));
-            }
-            count = count.wrapping_sub(1);
-        }
-        taken.reverse();
-        taken
-    }
-
-    /// Marks a segment as lost by its age.
-    pub(crate) fn judge_lost(&mut self, index: u64) {
-        self.mark_lost(index);
-        self.get_mut(index).marks.set(Marks::JUDGED);
-    }
-
-    /// Takes back what was believed of losses.
-    pub(crate) fn forget_losses(&mut self) {
-        for sent in &mut self.sent {
-            sent.marks.clear(Marks::LOST);
-        }
-        self.lost = 0;
-        self.awaiting_retransmission = 0;
-    }
-
-    /// A retransmission is known to have arrived as a duplicate (D-SACK).
-    pub(crate) fn forget_retransmission(&mut self, index: u64) {
-        let sent = self.get_mut(index);
-        if !sent.marks.contains(Marks::RETRANSMITTED) {
-            return;
-        }
-        sent.marks.clear(Marks::RETRANSMITTED);
-        let lost = sent.marks.contains(Marks::LOST);
-        self.retransmitted -= 1;
-        if lost {
-            self.awaiting_retransmission += 1;
-            self.retransmit_from = self.retransmit_from.min(index);
-        }
-    }
-
-    /// A segment, and those that have arrived and lie in the same buffer: what was joined is not told
-    /// apart any more.
-    pub(crate) fn joined_around(&self, index: u64) -> Range<u64> {
-        let joins = |head: u64| {
-            let marks = self.get(head).marks;
-            marks.contains(Marks::SACKED)
-                && !marks.contains(Marks::BUNDLE_END)
-                && self.get(head + 1).marks.contains(Marks::SACKED)
-        };
-        let mut start = index;
-        while start > self.first && joins(start - 1) {
-            start -= 1;
-        }
-        let mut end = index;
-        while end + 1 < self.end_index() && joins(end) {
-            end += 1;
-        }
-        start..end + 1
-    }
-
-    /// Whether one of these was ever sent again.
-    pub(crate) fn is_any_retransmitted(&self, mut indices: Range<u64>) -> bool {
-        indices.any(|at| self.get(at).is_retransmitted())
-    }
-
-    /// The buffer that holds a segment ends with it from now on.
-    pub(crate) fn end_bundle(&mut self, index: u64) {
-        let sent = self.get_mut(index);
-        if !sent.marks.contains(Marks::BUNDLE_END) {
-            sent.marks.set(Marks::BUNDLE_END);
-            self.bundles += 1;
-        }
-    }
-
-    /// Lost segments from `index` on that lie in one buffer and have not been retransmitted, at
-    /// most `most`.
-    pub(crate) fn lost_in_bundle(&self, index: u64, most: u32) -> u32 {
-        let mut count = 0;
-        for sent in self.sent.range(self.offset(index)..) {
-            let waits = sent.marks.contains(Marks::LOST)
-                && !sent.marks.contains(Marks::RETRANSMITTED)
-                && !sent.marks.contains(Marks::SACKED);
-            if !waits || count == most {
-                break;
-            }
-            count += 1;
-            if sent.marks.contains(Marks::BUNDLE_END) {
-                break;
-            }
-        }
-        count
-    }
-
-    /// Looks for the next to retransmit from the oldest on.
-    pub(crate) fn retransmit_from_front(&mut self) {
-        self.retransmit_from = self.first;
-    }
-
-    /// Forgets all selective acknowledgments (the receiver may renege, RFC 2018 §8).
-    pub(crate) fn forget_sacks(&mut self) {
-        for sent in &mut self.sent {
-            sent.marks.clear(Marks::SACKED);
-        }
-        self.sacked = 0;
-    }
-
-    /// Recounts the marks and compares them with the counters; for debug builds. A long queue is
-    /// taken to be in order, so that this never costs more than a fixed number of steps.
-    pub(crate) fn is_consistent(&self) -> bool {
-        const LONGEST_RECOUNTED: usize = 128;
-        if self.sent.len() > LONGEST_RECOUNTED {
-            return true;
-        }
-        let count = |wanted: fn(Marks) -> bool| {
-            self.sent.iter().map(|sent| u32::from(wanted(sent.marks))).sum::<u32>()
-        };
-        let touching = |pair: (&Sent, &Sent)| pair.0.end() == pair.1.sequence;
-        let awaiting: fn(Marks) -> bool =
-            |marks| marks.contains(Marks::LOST) && !marks.contains(Marks::RETRANSMITTED);
-        let passed = self.sent.iter().zip(self.first..self.retransmit_from);
-        self.sacked == count(|marks| marks.contains(Marks::SACKED))
-            && self.lost == count(|marks| marks.contains(Marks::LOST))
-            && self.retransmitted == count(|marks| marks.contains(Marks::RETRANSMITTED))
-            && self.awaiting_retransmission == count(awaiting)
-            && !passed.into_iter().any(|(sent, _)| awaiting(sent.marks))
-            && self.sent.iter().zip(self.sent.iter().skip(1)).all(touching)
-    }
-
-    /// The oldest lost segment whose retransmission has not been sent.
-    pub(crate) fn next_to_retransmit(&mut self) -> Option<u64> {
-        if self.awaiting_retransmission == 0 {
-            return None;
-        }
-        let mut index = self.retransmit_from.max(self.first);
-        while index < self.end_index() {
-            let marks = self.get(index).marks;
-            if marks.contains(Marks::LOST) && !marks.contains(Marks::RETRANSMITTED) {
-                self.retransmit_from = index;
-                return Some(index);
-            }
-            index += 1;
-        }
-        None
-    }
-
     /// Notes that a segment has been sent again; the retransmission of a lost one is believed to be
     /// under way from now on, a probe is not counted.
     pub(crate) fn on_retransmitted(
@@ -465,8 +498,8 @@ impl SendQueue {
     ) {
         let sent = self.get_mut(index);
         let marks = sent.marks;
-        sent.transmitted_at = when.at;
-        sent.rank = when.rank;
+        sent.transmitted_at = when.at();
+        sent.rank = when.rank();
         sent.delivered_before = delivered;
         sent.transmissions = sent.transmissions.saturating_add(1);
         sent.marks.clear(Marks::JUDGED);

@@ -122,7 +122,7 @@ impl Sender {
 
     /// Writes the fields that the algorithm may read.
     fn show_sender(&mut self) {
-        let in_order = self.queue.sacked() + self.recovery.duplicates;
+        let in_order = self.queue.sacked() + self.duplicate_acks.count();
         let (is_negotiated, is_cwr_due) = (self.ecn.is_negotiated(), self.ecn.is_cwr_due());
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let receiver = plugged.receiver;
@@ -133,13 +133,13 @@ impl Sender {
         plugged.shown = (ecn_flags, pending);
         let sender = &mut *plugged.sender;
         sender.now_micros = sender.now_nanos / 1_000;
-        sender.control.pacing.rate = self.pacer.rate;
-        sender.control.state = self.recovery.state.number();
+        sender.control.pacing.rate = self.pacer.rate();
+        sender.control.state = self.recovery.state().number();
         sender.control.pending = pending;
         sender.window = self.window.segments;
         sender.credit = self.window.credit;
         sender.threshold = self.window.slow_start_threshold;
-        sender.window_before = self.recovery.reduction.window_before;
+        sender.window_before = self.reduction.window_before();
         sender.most_outstanding = self.usage.most_outstanding();
         sender.window_limited = u8::from(self.usage.is_held_by_window());
         sender.ecn_flags = ecn_flags;
@@ -147,14 +147,14 @@ impl Sender {
         sender.retransmitted = self.queue.retransmitted();
         sender.lost = self.queue.lost();
         sender.sacked = in_order;
-        sender.delivered = self.recovery.delivered;
-        sender.delivered_marked = self.recovery.delivered_marked;
+        sender.delivered = self.deliveries.segments();
+        sender.delivered_marked = self.deliveries.marked();
         sender.losses = self.queue.losses();
         sender.segment_bytes = self.segment_bytes;
-        sender.oldest_unacked = self.send.oldest_unacked.get();
-        sender.next = self.send.next.get();
+        sender.oldest_unacked = self.send.oldest_unacked().get();
+        sender.next = self.send.next().get();
         sender.expected = receiver.next().get();
-        sender.last_sent_jiffies = jiffies(self.send.last_sent);
+        sender.last_sent_jiffies = jiffies(self.send.last_sent());
         self.rtt.show(sender);
         if !plugged.hooks.contains(Hooks::LOOKS_AT_LITTLE) {
             self.show_more();
@@ -168,19 +168,19 @@ impl Sender {
 
     /// Writes the fields at which only few algorithms look.
     fn show_more(&mut self) {
-        let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
+        let unsent = u32::try_from(self.written.unsent() & u64::from(u32::MAX)).unwrap_or(0);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
-        sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
-        sender.threshold_before = self.recovery.undo.threshold();
-        sender.reordering = self.recovery.threshold;
-        sender.retransmissions = self.recovery.retransmissions;
-        sender.written_end = (self.send.next + unsent).get();
-        sender.recovery_end = self.recovery.end.get();
-        sender.peer_window = self.send.window;
-        sender.acknowledged_bytes = self.send.acknowledged_bytes;
-        sender.segments_sent = self.stats.segments;
-        sender.data_segments_sent = self.stats.data_segments;
+        sender.control.timeouts = u8::try_from(self.rto.expired()).unwrap_or(u8::MAX);
+        sender.threshold_before = self.undo.threshold();
+        sender.reordering = self.reordering.threshold();
+        sender.retransmissions = self.stats.retransmissions();
+        sender.written_end = (self.send.next() + unsent).get();
+        sender.recovery_end = self.recovery.end().get();
+        sender.peer_window = self.peer_window.bytes();
+        sender.acknowledged_bytes = self.send.acknowledged_bytes();
+        sender.segments_sent = self.stats.segments();
+        sender.data_segments_sent = self.stats.data_segments();
         sender.paced_until_nanos = self.pacer.through_at().as_nanos();
         self.rtt.show_deviations(sender);
     }
@@ -198,7 +198,7 @@ impl Sender {
         self.window.credit = sender.credit;
         self.window.slow_start_threshold = sender.threshold.min(INFINITE_SSTHRESH);
         let paces = self.has_extras
-            || sender.control.pacing.rate != self.pacer.rate
+            || sender.control.pacing.rate != self.pacer.rate()
             || sender.control.pacing.status != 0;
         if paces || plugged.shown != (sender.ecn_flags, sender.control.pending) {
             self.adopt_what_is_rarely_written();
@@ -210,7 +210,7 @@ impl Sender {
         let sender = &*plugged.sender;
         self.has_extras |= sender.control.pacing.status != 0;
         let pacing = &sender.control.pacing;
-        if pacing.status != 0 && pacing.rate != self.pacer.rate {
+        if pacing.status != 0 && pacing.rate != self.pacer.rate() {
             let is_standstill = is_standstill(pacing.rate, self.segment_bytes);
             plugged.standstills += u32::from(is_standstill);
         }
@@ -259,7 +259,7 @@ impl Sender {
     /// The connection is open (Linux `tcp_init_congestion_control`).
     #[cold]
     pub(crate) fn begin_control(&mut self, now: Instant) {
-        self.congestion.begin(now, self.send.next);
+        self.congestion.begin(now, self.send.next());
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         if plugged.is_begun {
             return;
@@ -315,12 +315,12 @@ impl Sender {
         if self.has_hook(Hooks::SET_STATE) {
             self.notify_state(state);
         }
-        self.recovery.state = state;
+        self.recovery.set_state(state);
     }
 
     /// All is taken for lost: the algorithm begins anew.
     pub(crate) fn enter_loss(&mut self, now: Instant) {
-        self.congestion.on_timeout(now, self.send.next);
+        self.congestion.on_timeout(now, self.send.next());
         self.enter(RecoveryState::Loss);
     }
 
@@ -360,7 +360,7 @@ impl Sender {
         let Congestion::Plugged(plugged) = &self.congestion else { return };
         let (is_begun, hooks) = (plugged.is_begun, plugged.hooks);
         if is_begun && hooks.contains(Hooks::PKTS_ACKED) {
-            let since = self.recovery.delivered.wrapping_sub(ack.delivered_at_sending);
+            let since = self.deliveries.segments().wrapping_sub(ack.delivered_at_sending());
             let report = AckReport {
                 acknowledged,
                 rtt_micros: rtt
@@ -382,8 +382,8 @@ impl Sender {
     /// once.
     fn only_grows(&self, ack: &AckEvent) -> bool {
         !self.has_extras
-            && self.recovery.probe.end.is_none()
-            && !self.is_dubious(ack.flags)
+            && !self.tail_probe.is_outstanding()
+            && !self.is_dubious(ack.flags())
             && !self.recovery.is_reducing()
             && self.may_grow(ack)
     }
@@ -403,7 +403,7 @@ impl Sender {
         let echoed = ack.has(AckFlags::CONGESTION_ECHOED);
         let is_plain = ack.has(AckFlags::ADVANCED)
             && !ack.has(AckFlags::SUSPICIOUS)
-            && self.recovery.state == RecoveryState::Open;
+            && self.recovery.state() == RecoveryState::Open;
         let mut flags = if is_plain && !echoed { 0 } else { ACK_SLOW_PATH };
         if ack.has(AckFlags::WINDOW_UPDATED) || flags == 0 {
             flags |= ACK_WINDOW_UPDATE;
@@ -417,7 +417,7 @@ impl Sender {
     /// The window may grow.
     #[inline(never)]
     pub(crate) fn plugged_cong_avoid(&mut self, segments: u32) {
-        let acknowledgment = self.send.oldest_unacked.get();
+        let acknowledgment = self.send.oldest_unacked().get();
         let segments = self.window.counted(segments);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let waiting = plugged.waiting.take();
@@ -434,9 +434,9 @@ impl Sender {
             return;
         }
         for (losses, sent) in self.queue.take_marked_lost() {
-            let at_sending = self.delivery_rate.at_sending(sent.delivered_before, sent.marks);
+            let at_sending = self.delivery_rate.at_sending(sent.delivered_before(), sent.marks());
             let Some(at_sending) = at_sending else { continue };
-            let (begin, end) = (sent.sequence.get(), sent.end().get());
+            let (begin, end) = (sent.sequence().get(), sent.end().get());
             let lost = LostSegment { begin, end, losses, at_sending };
             self.consult(|control, sender| control.segment_lost(sender, &lost));
         }
@@ -453,7 +453,7 @@ impl Sender {
         let Congestion::Plugged(plugged) = &self.congestion else { return };
         sample.flight_before = plugged.flight_before;
         sample.rtt_micros = rtt.map_or(-1, |rtt| i64::from(micros(rtt)));
-        let acknowledgment = self.send.oldest_unacked.get();
+        let acknowledgment = self.send.oldest_unacked().get();
         let flags = if ack.has(AckFlags::CONGESTION_ECHOED) { FLAG_ECHO } else { 0 };
         let at_sending = self.delivery_rate.take_at_sending();
         self.consult_again(|control, sender| {

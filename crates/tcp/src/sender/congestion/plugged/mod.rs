@@ -201,6 +201,7 @@ impl Eq for PluggedAlgorithm {}
 
 /// An algorithm and the sender as it sees it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub(crate) struct Plugged {
     control: Box<dyn CongestionControl>,
     hooks: Hooks,
