@@ -2,6 +2,8 @@
 
 use crate::LinkId;
 use fairwind_units::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// What a link has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,66 +91,36 @@ impl Event {
     }
 }
 
-/// Everything due, earliest first.
+/// All events, earliest first.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
-    heap: Vec<Event>,
+    heap: BinaryHeap<Reverse<Event>>,
 }
 
 impl EventQueue {
-    /// What is due first; [`Event::NEVER`] where nothing is.
+    /// The first event; [`Event::NEVER`] if there is none.
     #[inline]
     pub(crate) fn first(&self) -> Event {
-        self.heap.first().copied().unwrap_or(Event::NEVER)
+        self.heap.peek().map_or(Event::NEVER, |first| first.0)
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, due: Event) {
-        let mut hole = self.heap.len();
-        self.heap.push(due);
-        while hole > 0 {
-            let parent = (hole - 1) / 2;
-            if self.heap[parent] <= due {
-                break;
-            }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
-        }
-        self.heap[hole] = due;
+    pub(crate) fn push(&mut self, event: Event) {
+        self.heap.push(Reverse(event));
     }
 
-    /// Removes the first entry and adds `due`, in one pass.
+    /// Replaces the first event by `event`, in one pass.
     ///
     /// # Panics
-    /// Where nothing is due.
+    /// If there is none.
     #[inline]
-    pub(crate) fn replace_first(&mut self, due: Event) {
-        let heap = self.heap.as_mut_slice();
-        let mut hole = 0;
-        loop {
-            let mut child = 2 * hole + 1;
-            if child >= heap.len() {
-                break;
-            }
-            if child + 1 < heap.len() {
-                child += usize::from(heap[child + 1] < heap[child]);
-            }
-            if due <= heap[child] {
-                break;
-            }
-            heap[hole] = heap[child];
-            hole = child;
-        }
-        heap[hole] = due;
+    pub(crate) fn replace_first(&mut self, event: Event) {
+        *self.heap.peek_mut().expect("an event is replaced") = Reverse(event);
     }
 
     #[inline]
     pub(crate) fn remove_first(&mut self) {
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
-        {
-            self.replace_first(last);
-        }
+        self.heap.pop();
     }
 }
 

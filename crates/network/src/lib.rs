@@ -57,7 +57,6 @@ mod packet;
 mod pool;
 mod queue;
 mod random;
-mod ring;
 mod routing;
 mod topology;
 

@@ -27,9 +27,6 @@ pub(crate) struct PacketEvent<'a, P> {
 }
 
 impl PacketRef {
-    /// Of no packet.
-    pub(crate) const NONE: Self = Self::new(u32::MAX, 0, NodeId(u32::MAX));
-
     #[inline]
     const fn new(slot: u32, bytes: u32, destination: NodeId) -> Self {
         Self { bytes_and_slot: (bytes as u64) << 32 | slot as u64, destination }

@@ -13,10 +13,10 @@ use crate::LinkId;
 use crate::event_queue::Event;
 use crate::pool::{PacketPool, PacketRef};
 use crate::queue::{FifoLimit, packet_count};
-use crate::ring::Ring;
 use crate::topology::LinkSpec;
 use crate::{Backlog, DropReason, Observer, Packet};
 use fairwind_units::{Instant, Span};
+use std::collections::VecDeque;
 
 /// A packet between its acceptance and its delivery.
 #[derive(Clone, Copy)]
@@ -27,16 +27,6 @@ struct InFlight {
     /// When its service ends, to no avail; [`Instant::MAX`] where the link does not lose it.
     lost: Instant,
     packet: PacketRef,
-}
-
-impl InFlight {
-    const NOTHING: Self = Self {
-        delivery: Event::NEVER,
-        enqueued: Instant::MAX,
-        service_start: Instant::MAX,
-        lost: Instant::MAX,
-        packet: PacketRef::NONE,
-    };
 }
 
 /// What happens to a packet between the queue and the other end.
@@ -59,8 +49,8 @@ impl Channel {
 /// A link with a FIFO queue.
 pub(crate) struct FusedLink {
     /// In order of acceptance, which is that of service and of delivery.
-    ring: Ring<InFlight>,
-    /// Position in the ring of the first packet that still waits.
+    ring: VecDeque<InFlight>,
+    /// Packets at the head of the ring that have left the queue.
     first_waiting: usize,
     waiting_bytes: u64,
     /// When the packet in service will be found lost, or [`Instant::MAX`]; it is the one before the
@@ -76,7 +66,7 @@ pub(crate) struct FusedLink {
 impl FusedLink {
     pub(super) fn new(channel: Channel, limit: FifoLimit, reporter: LinkReporter) -> Self {
         Self {
-            ring: Ring::with_vacant(InFlight::NOTHING),
+            ring: VecDeque::new(),
             first_waiting: 0,
             waiting_bytes: 0,
             loss_due: Instant::MAX,
@@ -144,8 +134,9 @@ impl FusedLink {
         context: &mut LinkContext<'_, P, O>,
     ) -> Option<PacketRef> {
         self.settle(at, context.pool, context.observer);
+        self.first_waiting -= 1;
         let head = self.ring.pop_front().expect("a delivery on the events has its packet");
-        let InFlight { packet, lost, .. } = *head;
+        let InFlight { packet, lost, .. } = head;
         match self.ring.front() {
             Some(next) => context.events.replace_first(next.delivery),
             None => context.events.remove_first(),
@@ -245,7 +236,7 @@ impl FusedLink {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        let packets = packet_count(self.ring.end() - self.first_waiting);
+        let packets = packet_count(self.ring.len() - self.first_waiting);
         Backlog { packets, bytes: self.waiting_bytes }
     }
 }

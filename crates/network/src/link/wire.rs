@@ -9,12 +9,12 @@ use crate::LinkId;
 use crate::event_queue::{Event, EventQueue};
 use crate::pool::PacketRef;
 use crate::random::derive_seed;
-use crate::ring::Ring;
 use crate::topology::LinkSpec;
 use fairwind_qdisc::{Chance, Impairments};
 use fairwind_units::{Instant, Span};
 use rand::Rng as _;
 use rand_pcg::Pcg32;
+use std::collections::VecDeque;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A packet that leaves the transmitter.
@@ -40,14 +40,10 @@ pub(super) struct InFlight {
     packet: PacketRef,
 }
 
-impl InFlight {
-    const NOTHING: Self = Self { delivery: Event::NEVER, packet: PacketRef::NONE };
-}
-
 /// The wire of a link.
 pub(super) enum Wire {
     /// All take the same time: the first sent is the first to arrive, and only it is on the agenda.
-    InOrder { delay: Span, under_way: Ring<InFlight> },
+    InOrder { delay: Span, under_way: VecDeque<InFlight> },
     /// Every packet on its own; all are on the agenda.
     Impaired(Box<Impaired>),
 }
@@ -69,10 +65,7 @@ const UNIMPAIRED: Fate = Fate { copies: 1, is_corrupted: false };
 impl Wire {
     pub(super) fn new(spec: &LinkSpec, seed: u64) -> Self {
         if spec.impairments.is_none() {
-            return Self::InOrder {
-                delay: spec.delay,
-                under_way: Ring::with_vacant(InFlight::NOTHING),
-            };
+            return Self::InOrder { delay: spec.delay, under_way: VecDeque::new() };
         }
         Self::Impaired(Box::new(Impaired {
             impairer: ImpairmentModel::new(&spec.impairments, spec.delay, seed),
