@@ -55,19 +55,6 @@ pub struct CarrierAccess {
     pub terminal: Terminal,
 }
 
-impl LinkSpec {
-    /// Whether packets pass as if the two nodes were one.
-    pub(crate) fn is_transparent(&self) -> bool {
-        self.rate.is_none()
-            && self.rate_trace.is_none()
-            && self.carrier_access.is_none()
-            && self.delay.is_zero()
-            && self.loss == Ratio::ZERO
-            && self.queue == Qdisc::default()
-            && self.impairments.is_none()
-    }
-}
-
 /// Hosts, routers, and links between them.
 #[derive(Debug, Clone, Default)]
 pub struct Topology {

@@ -1,4 +1,6 @@
 //! Links: their kinds, and which kind carries a link of a topology.
+//!
+//! Most links take a [`FastPath`]; every other one is general, or slotted if a carrier assigns its slots.
 
 mod context;
 mod delay;
@@ -20,63 +22,91 @@ use crate::random::derive_seed;
 use crate::topology::{LinkDescription, LinkSpec};
 use crate::{FlowGroups, LinkId, NodeId};
 use context::LinkReporter;
+use fairwind_qdisc::Qdisc;
+use fairwind_units::Ratio;
 use fused::Channel;
 use general::LinkCore;
 use loss::BernoulliLoss;
 use transmitter::{TraceTransmitter, Transmitter};
 use wire::Wire;
 
-/// One direction of a link at work.
+/// One direction of a link.
 pub(crate) struct Link {
     pub(crate) to: NodeId,
     pub(crate) kind: LinkKind,
 }
 
 /// How a link carries packets.
-#[expect(clippy::large_enum_variant, reason = "nearly every link is fused, and one step nearer")]
+#[expect(clippy::large_enum_variant, reason = "nearly every link is fused, and a box costs a jump")]
 pub(crate) enum LinkKind {
-    /// At once; what passes is counted by the way that it goes (see `routing`).
+    /// At once; routing counts the packets (see `routing`).
     Transparent,
-    /// First in, first out: departures are known at arrival.
+    /// First in, first out: a packet's departure is known when it arrives.
     Fused(FusedLink),
     /// Any queue discipline.
     General(Box<GeneralLink>),
-    /// Any queue discipline, in slots.
+    /// Any queue discipline, in slots of a carrier.
     Slotted(Box<SlottedLink>),
 }
 
+/// The fast paths of links. Each equals the general link in every delivery, drop and report, which the property test
+/// `fused_and_general_links_give_the_same_outcome` checks.
+#[derive(Debug, Clone, Copy)]
+enum FastPath {
+    /// The link has no effect. Saves 19 % of the instructions of the example `hop_cost`.
+    Transparent,
+    /// FIFO queue, transmitter and wire in one. Saves half of the instructions per packet (`discipline_cost`).
+    Fused(FifoLimit),
+}
+
+impl FastPath {
+    /// The fast path of a link: its queue is FIFO, and nothing but loss makes its packets differ in their fate. The link
+    /// is transparent if it also takes no time and loses nothing.
+    fn of(spec: &LinkSpec) -> Option<Self> {
+        let limit = FifoLimit::of(&spec.queue)?;
+        if !spec.impairments.is_none() || spec.rate_trace.is_some() || spec.carrier_access.is_some()
+        {
+            return None;
+        }
+        let has_effect = spec.rate.is_some()
+            || !spec.delay.is_zero()
+            || spec.loss != Ratio::ZERO
+            || spec.queue != Qdisc::default();
+        Some(if has_effect { Self::Fused(limit) } else { Self::Transparent })
+    }
+}
+
 impl Link {
-    /// A link that serves `own`, or without one the queue that is described; `terminal` is its number among those of
-    /// its carrier.
+    /// Builds a link that serves `custom`, or else the queue of its description; `terminal` is its number among the
+    /// terminals of its carrier.
     pub(crate) fn new(
         link: LinkId,
         description: &LinkDescription,
-        own: Option<Box<dyn QueueDiscipline>>,
+        custom: Option<Box<dyn QueueDiscipline>>,
         terminal: usize,
         (seed, groups): (u64, &FlowGroups),
     ) -> Self {
         let spec = &description.spec;
-        let reporter = LinkReporter::new(link);
-        let is_plain = spec.impairments.is_none()
-            && spec.rate_trace.is_none()
-            && spec.carrier_access.is_none();
-        let kind = match (own, FifoLimit::of(&spec.queue)) {
-            (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent,
-            (None, Some(limit)) if is_plain => {
-                LinkKind::Fused(FusedLink::new(Channel::new(spec, seed, link), limit, reporter))
+        let fast_path = FastPath::of(spec).filter(|_| custom.is_none());
+        let kind = match fast_path {
+            Some(FastPath::Transparent) => LinkKind::Transparent,
+            Some(FastPath::Fused(limit)) => {
+                let channel = Channel::new(spec, seed, link);
+                LinkKind::Fused(FusedLink::new(channel, limit, LinkReporter::new(link)))
             }
-            (own, _) => {
+            None => {
                 let draws = derive_seed(seed, !u64::from(link.0));
-                let queue = own.unwrap_or_else(|| build_discipline(&spec.queue, draws, groups));
+                let queue = custom.unwrap_or_else(|| build_discipline(&spec.queue, draws, groups));
                 let wire = Wire::new(spec, derive_seed(draws, u64::MAX));
                 let loss = BernoulliLoss::new(spec.loss, seed, link);
-                serve(spec, LinkCore::new(queue, wire, loss, reporter), terminal)
+                let core = LinkCore::new(queue, wire, loss, LinkReporter::new(link));
+                general_kind(spec, core, terminal)
             }
         };
         Self { to: description.to, kind }
     }
 
-    /// What happened here; none of a link without effect.
+    /// Counters of the link; `None` if it is transparent.
     pub(crate) fn counters(&self) -> Option<LinkCounters> {
         match &self.kind {
             LinkKind::Transparent => None,
@@ -87,14 +117,14 @@ impl Link {
     }
 }
 
-/// What serves a queue: a transmitter, a record of one, or slots.
-fn serve(spec: &LinkSpec, served: LinkCore, terminal: usize) -> LinkKind {
+/// A link that serves its queue with a transmitter, along a rate trace, or in slots.
+fn general_kind(spec: &LinkSpec, core: LinkCore, terminal: usize) -> LinkKind {
     let overhead = spec.overhead_bytes;
     if let Some(access) = spec.carrier_access {
         let carrier = access.carrier.index();
-        return LinkKind::Slotted(Box::new(SlottedLink::new(carrier, terminal, served, overhead)));
+        return LinkKind::Slotted(Box::new(SlottedLink::new(carrier, terminal, core, overhead)));
     }
-    let traced = spec.rate_trace.as_ref().map(|trace| TraceTransmitter::new(trace, overhead));
+    let trace = spec.rate_trace.as_ref().map(|trace| TraceTransmitter::new(trace, overhead));
     let transmitter = Transmitter::new(spec.rate, overhead);
-    LinkKind::General(Box::new(GeneralLink::new(served, transmitter, traced)))
+    LinkKind::General(Box::new(GeneralLink::new(core, transmitter, trace)))
 }
