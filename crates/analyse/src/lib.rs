@@ -1,19 +1,17 @@
-//! What captures tell of TCP: connections followed at one tap, or joined between two.
+//! Analyser: what captures show of TCP, at one tap or between two.
 //!
-//! A capture is read packet by packet, in one pass. Each packet finds its connection, and its stream
-//! (one direction's data of that connection). What was *seen* there becomes an observation for
-//! [`fairwind_measure`], whose tables have one definition for simulations, runs on the kernel and
-//! captures alike. What can only be *inferred* from packets (why something was sent again, how large
-//! the window was, who waited for whom) is this room's own, in tables of its own.
+//! The analyser reads a capture packet by packet, in one pass. Each packet finds its connection and its stream
+//! (one direction's data). What the capture *shows* becomes an observation for [`fairwind_measure`], whose tables
+//! have one definition for simulations, kernel runs and captures. What can only be *inferred* (causes of
+//! retransmissions, windows, what limits the sender) goes to tables of this crate.
 //!
-//! It runs no experiment, keeps no packet, and remembers open connections only.
+//! It runs no experiment, keeps no packets, and remembers open connections only.
 //!
-//! Modules: `connection` (open connections: whose a packet is, how they begin and end), `analysis` (from
-//! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`one_way`] (what
-//! two taps tell of it), `slowest` (the longest waits), [`trace`] (points that draw a flow), `writes` (what an application wrote).
+//! Modules: `analysis` (from packet sources to tables), `connection` (open connections), [`stream`] (one direction
+//! at one tap), [`one_way`] (one direction between two taps), `slowest` (the longest waits), [`trace`] (points to
+//! draw), `writes` (writes of an application).
 
 mod analysis;
-mod columns;
 mod connection;
 pub mod one_way;
 mod slowest;
@@ -25,6 +23,24 @@ pub use analysis::{
     AddressTranslation, Analysis, AnalysisError, CaptureFacts, CaptureSource, ClockMode,
     FrameCounts, GroupRule, NextPacket, Outcome, PacketSource, Progress, Settings, TimeLimit,
 };
-pub use columns::columns;
 pub use connection::{Side, Vantage};
 pub use writes::{Write, Writes, WritesError, extract_writes};
+
+use fairwind_measure::{ColumnDefinition, define};
+use std::sync::LazyLock;
+
+/// Every column of the tables that captures have beside those of [`fairwind_measure::columns`], in the order
+/// of tables and columns.
+pub fn columns() -> &'static [ColumnDefinition] {
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
+        let parts = [
+            stream::columns(),
+            one_way::columns().to_vec(),
+            define(&connection::TABLES),
+            define(&[slowest::COLUMNS]),
+            define(&[trace::COLUMNS]),
+        ];
+        parts.concat()
+    });
+    &COLUMNS
+}

@@ -13,57 +13,57 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
-/// Where a wait was seen to begin and end.
+/// Where a wait was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SeenAt {
-    /// Near the sender of the data: from its departure to its acknowledgment.
+    /// Near the sender: from departure to acknowledgment.
     Sender,
-    /// Near the receiver: from when it, or what was sent behind it, came by to its acknowledgment.
+    /// Near the receiver: from its passing, or that of later data, to its acknowledgment.
     Receiver,
-    /// At both: from its departure until it had come in order.
+    /// At both taps: from departure until in order.
     Both,
 }
 
-/// One segment that was waited for.
+/// A segment that was waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wait {
-    /// The number of its flow.
+    /// Number of its flow.
     pub(crate) flow: Option<u64>,
-    /// Who sends to whom.
+    /// Source and destination.
     pub(crate) ends: (SocketAddr, SocketAddr),
-    /// The place of its flow's group.
+    /// Index of its group.
     pub(crate) group: usize,
     pub(crate) seen_at: SeenAt,
     pub(crate) segment: OutstandingSegment,
     pub(crate) ended_at: Instant,
-    /// Segments behind it that waited for it.
+    /// Segments behind it that waited.
     pub(crate) segments_behind: u64,
-    /// Bytes behind it that waited for it.
+    /// Bytes behind it that waited.
     pub(crate) bytes_behind: u64,
 }
 
 impl Wait {
-    /// From its first transmission to the end.
+    /// Time from the first transmission to the end.
     pub(crate) const fn length(&self) -> Span {
         self.ended_at.saturating_since(self.segment.sent_at)
     }
 }
 
-/// The longest waits; of those that are equally long, the first ones.
+/// The longest waits; of equal ones the first.
 #[derive(Debug, Clone)]
 pub(crate) struct LongestWaits {
     most: usize,
-    /// What is not longer is none of them.
+    /// Waits must be longer than this.
     threshold: Span,
     added: u64,
     shortest_first: BinaryHeap<Reverse<Ranked>>,
 }
 
-/// A wait in its order.
+/// A wait with its rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ranked {
     wait: Wait,
-    /// How many were added before it.
+    /// Waits added before it.
     number: u64,
 }
 
@@ -81,7 +81,7 @@ impl PartialOrd for Ranked {
 }
 
 impl LongestWaits {
-    /// None yet, and never more than `most`.
+    /// No waits; at most `most` are kept.
     pub(crate) const fn new(most: usize) -> Self {
         let threshold = if most == 0 { Span::MAX } else { Span::ZERO };
         Self { most, threshold, added: 0, shortest_first: BinaryHeap::new() }
@@ -103,7 +103,7 @@ impl LongestWaits {
         if self.shortest_first.len() < self.most {
             self.shortest_first.push(ranked);
         } else if let Some(mut shortest) = self.shortest_first.peek_mut() {
-            // While a queue grows each wait is longer than all before.
+            // In a growing queue each wait is longer than all before.
             *shortest = ranked;
         }
         if self.shortest_first.len() == self.most {
@@ -112,9 +112,9 @@ impl LongestWaits {
         }
     }
 
-    /// What had been taken for probes of a flow were time-outs.
+    /// Probes of a flow have turned out to be timeouts.
     pub(crate) fn settle(&mut self, flow: Option<u64>) {
-        // Their order does not depend on it.
+        // The order does not depend on the cause.
         let mut all = std::mem::take(&mut self.shortest_first).into_vec();
         for Reverse(ranked) in &mut all {
             if ranked.wait.flow == flow && ranked.wait.segment.is_provisional {
@@ -124,7 +124,7 @@ impl LongestWaits {
         self.shortest_first = all.into();
     }
 
-    /// All of them, the longest first.
+    /// All waits, the longest first.
     pub(crate) fn longest_first(&self) -> Vec<Wait> {
         let mut all: Vec<&Ranked> = self.shortest_first.iter().map(|Reverse(one)| one).collect();
         all.sort_by(|one, other| other.cmp(one));

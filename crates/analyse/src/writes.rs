@@ -1,16 +1,16 @@
-//! What an application wrote, as far as packets tell.
+//! Writes of an application, inferred from a capture.
 //!
-//! A capture shows segments and not writes. What a segment is the first one to carry was written no later than it left,
-//! and at that very time where the sender was not waiting: for acknowledgments, for the peer's window, for a bandwidth.
-//! A write that is larger than a segment leaves as several, and has the time of the first. A segment with new data is
-//! continued by the next one where it
+//! A capture shows segments, not writes. New data of a segment was written no later than the segment left, and
+//! just then if the sender was not waiting for acknowledgments, the window or bandwidth. A write larger than a
+//! segment leaves as several, and has the time of the first. The next segment of new data continues a segment
+//! that
 //!
-//! - is not pushed, though its sender pushes: PSH stands at the end of what was written (RFC 9293 §3.9.1.2); or
-//! - is as large as any of the flow so far, and not pushed, or the next one follows within a millisecond: a sender may
-//!   push the end of every bundle that it hands to its device, too.
+//! - is not pushed, although its sender pushes: PSH ends a write (RFC 9293 §3.9.1.2); or
+//! - is as large as any of the flow so far, and is not pushed, or the next one follows within a millisecond: a
+//!   sender may also push the end of every burst that it hands to its device.
 //!
-//! What was put together before it left, as Nagle's algorithm does and a sender that lags behind its application,
-//! stays one write; two writes of whole segments that leave at once become one.
+//! Writes that the sender joined, as by Nagle's algorithm, count as one; so do writes of whole segments that
+//! leave together.
 
 use crate::AnalysisError;
 use crate::analysis::{Analysis, GroupRule, PacketSource, Progress, Settings};
@@ -21,7 +21,7 @@ use fairwind_units::Span;
 /// The writes of one direction of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writes {
-    /// The flow, as tables name it.
+    /// Name of the flow, as in tables.
     pub flow: String,
     /// In the order of their times.
     pub writes: Vec<Write>,
@@ -30,7 +30,7 @@ pub struct Writes {
 /// One write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// When, since the connection was established; since the first write where its beginning was not seen.
+    /// Time since the connection was established; since the first write if that was not seen.
     pub after: Span,
     /// How many bytes, one or more.
     pub bytes: u64,
@@ -40,45 +40,44 @@ pub struct Write {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WritesError {
-    /// What can be read once only cannot be searched and then followed.
+    /// The source can be read only once; finding the flow and following it takes two passes.
     #[error("it cannot be read twice: name a file, and not a pipe")]
     ReadOnce,
-    /// Nothing carries data.
+    /// No flow carries data.
     #[error("no connection in it carries data")]
     NoData,
-    /// Nothing that was asked for carries data.
+    /// No flow that matches carries data.
     #[error("no connection in it that carries data is one of `{filter}`")]
     NotThere {
-        /// What was asked for.
+        /// The filter.
         filter: String,
     },
-    /// Packets were asked for, and not connections.
+    /// The filter asks for packets, not connections.
     #[error("`{filter}` asks for packets; ask for a connection by addresses and ports only")]
     AsksForPackets {
-        /// What was asked for.
+        /// The filter.
         filter: String,
     },
-    /// What the analysis does not take.
+    /// The analysis rejects its settings.
     #[error(transparent)]
     Analysis(#[from] AnalysisError),
 }
 
-/// Packets that are followed at once.
+/// Packets per step.
 const STEP: u64 = 1 << 16;
 
-/// What follows sooner is part of the same bundle.
+/// Segments closer than this belong to one burst.
 const AT_ONCE: Span = Span::from_millis(1);
 
-/// The name of the group of flows that were asked for.
+/// Name of the group of matching flows.
 const WANTED: &str = "wanted";
 
-/// The writes of the flow with the most new payload among those that `wanted` asks for; among all where it is `None`.
+/// The writes of the flow with the most new payload that matches `wanted`, or of all flows if `None`.
 ///
-/// Reads the source twice: to find the flow, and to follow it. Memory follows its segments, and the other flows'
-/// number.
+/// Reads the source twice. Memory is in proportion to its segments and the number of other flows.
 ///
 /// # Errors
-/// Where there is no such flow, or the source can be read once only.
+/// If there is no such flow, or the source can be read only once.
 pub fn extract_writes<S: PacketSource>(
     source: S,
     wanted: Option<&Filter>,
@@ -89,7 +88,7 @@ pub fn extract_writes<S: PacketSource>(
     let again = source.reopen().ok_or(WritesError::ReadOnce)?;
     let name = largest_flow(source, wanted)?;
     let mut traces = followed(again, &name)?;
-    // Ports that are used again give several flows of one name.
+    // Reused ports give several flows of one name.
     let numbered = format!("{name} (");
     traces.retain(|trace| trace.name() == name || trace.name().starts_with(&numbered));
     let new_bytes =
@@ -98,7 +97,7 @@ pub fn extract_writes<S: PacketSource>(
     Ok(Writes { flow: largest.name().to_owned(), writes: writes_of(largest) })
 }
 
-/// Settings without anything that is not needed here.
+/// Settings without anything needless.
 fn bare() -> Settings {
     Settings { percentiles: Vec::new(), slowest: 0, ..Settings::default() }
 }
@@ -125,7 +124,7 @@ fn largest_flow<S: PacketSource>(
     let largest = rows
         .flatten()
         .filter(|(bytes, _, group)| *bytes > 0.0 && (wanted.is_none() || *group == WANTED))
-        // The first one of several that are equal.
+        // Of equal ones the first.
         .reduce(|best, row| if row.0 > best.0 { row } else { best });
     match (largest, wanted) {
         (Some((_, name, _)), _) => Ok(name.to_owned()),

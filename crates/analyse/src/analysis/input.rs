@@ -16,11 +16,11 @@ use fairwind_capture::{Location, NoteKind, Notes, Packet};
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
-/// Packets that are read at once: what is fetched for the first of them must still be near when it is the turn
-/// of the last.
+/// Packets that are read at once. What is prefetched for the first must still be cached when the last is
+/// handled.
 const AT_ONCE: usize = 24;
 
-/// The clock was set, or a record is damaged.
+/// A step of the clock, or a damaged record.
 const CLOCK_STEP: NoteKind = NoteKind::new(
     "clock_steps",
     "a timestamp is a day ahead of the one before or more than a second behind, so no time was counted there",
@@ -28,34 +28,34 @@ const CLOCK_STEP: NoteKind = NoteKind::new(
     "timestamps",
 );
 
-/// What is known of a packet that was read ahead.
+/// Data about a packet that was read ahead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ahead {
-    /// When it passed, by the clock of the first input.
+    /// Its instant, on the clock of the first input.
     pub(super) at: Instant,
-    /// Where its connection was, when it was read.
+    /// Slot of its connection when it was read.
     pub(super) hint: SlotHint,
 }
 
-/// A source, and the packets of it that come next.
+/// A source and its packets that were read ahead.
 #[derive(Debug)]
 pub(super) struct Input<S> {
     pub(super) source: S,
     pub(super) clock: ContinuousClock,
-    /// Packets that were read ahead, as many as [`AT_ONCE`], in places that stay.
+    /// Buffers for [`AT_ONCE`] packets.
     packets: Vec<Packet>,
     ahead: Vec<Ahead>,
-    /// Which of them comes next; behind the last one, none.
+    /// Index of the next packet, and behind the last one.
     next: usize,
     end: usize,
-    /// There is nothing behind what was read.
+    /// Whether the source has ended.
     pub(super) has_ended: bool,
     own_notes: Notes,
-    /// Packets that were read to compare the clocks, each with its place.
+    /// Packets that the preview has read, with their locations.
     early: VecDeque<(Packet, Option<Location>)>,
-    /// What the input's clock is ahead of the first input's.
+    /// Offset of the input's clock against the first input's.
     pub(super) offset: Option<ClockOffset>,
-    /// What the first input's tap would have seen.
+    /// Translations of addresses to those at the first tap.
     pub(super) translations: Vec<AddressTranslation>,
 }
 
@@ -90,7 +90,7 @@ impl<S: PacketSource> Input<S> {
         }
     }
 
-    /// Reads a packet to look at before anything is taken; `None` where there is none now.
+    /// Reads a packet for the preview; `None` if there is none now.
     pub(super) fn peek(&mut self) -> Option<&Packet> {
         let mut packet = Packet::EMPTY;
         if self.source.next(&mut packet) != NextPacket::Packet {
@@ -101,7 +101,7 @@ impl<S: PacketSource> Input<S> {
         self.early.back().map(|(packet, _)| packet)
     }
 
-    /// The next packet of those that were read, and what is known of it.
+    /// The next packet that was read ahead.
     #[inline]
     pub(super) fn next(&self) -> Option<(Ahead, &Packet)> {
         if self.next >= self.end {
@@ -110,7 +110,7 @@ impl<S: PacketSource> Input<S> {
         Some((*self.ahead.get(self.next)?, self.packets.get(self.next)?))
     }
 
-    /// All packets of those that were read, the next one first, and what is known of them.
+    /// All packets that were read ahead, in order.
     #[inline]
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&Ahead, &Packet)> {
         let waiting = self.next..self.end;
@@ -118,13 +118,13 @@ impl<S: PacketSource> Input<S> {
         ahead.iter().zip(self.packets.get(waiting).unwrap_or_default())
     }
 
-    /// So many packets are done with.
+    /// Removes `packets` packets from the front.
     #[inline]
     pub(super) fn pass(&mut self, packets: u64) {
         self.next = self.next.saturating_add(usize::try_from(packets).unwrap_or(usize::MAX));
     }
 
-    /// Reads packets, when those that were read are done with; `false` where they must be waited for.
+    /// Refills the buffers; `false` if no packet can be read now.
     #[inline(never)]
     pub(super) fn read_ahead(&mut self) -> bool {
         (self.next, self.end) = (0, 0);
@@ -137,7 +137,7 @@ impl<S: PacketSource> Input<S> {
                     return true;
                 }
             }
-            // Nobody is to wait for a packet that is here because another one is not.
+            // A packet that is here does not wait for the next one.
             if !self.source.is_ready() {
                 return true;
             }
@@ -145,7 +145,7 @@ impl<S: PacketSource> Input<S> {
         true
     }
 
-    /// Puts a packet behind those that were read, one that was read early if there is one.
+    /// Reads the next packet into the buffers, from the preview if it has one.
     #[inline]
     fn read(&mut self) -> NextPacket {
         let packet = &mut self.packets[self.end];
@@ -171,7 +171,7 @@ impl<S: PacketSource> Input<S> {
         NextPacket::Packet
     }
 
-    /// Looks for the connections of what was read.
+    /// Looks up and prefetches the connections of the packets that were read ahead.
     #[inline(never)]
     pub(super) fn lookup(&mut self, follower: &mut Follower) {
         let (ahead, packets) = (&mut self.ahead[..self.end], &self.packets[..self.end]);
@@ -182,28 +182,28 @@ impl<S: PacketSource> Input<S> {
     }
 }
 
-/// A step ahead of more than this is not time that passed.
+/// A larger step ahead is a step of the clock.
 const LONGEST_STEP: Span = Span::from_secs(86_400);
-/// A step back of more than this is not disorder among packets.
+/// A larger step back is a step of the clock, not reordering.
 const LONGEST_BACK: Span = Span::from_secs(1);
 
-/// The time of one input.
+/// A clock without steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContinuousClock {
-    /// The last timestamp, as it stood.
+    /// The last timestamp.
     last: Instant,
-    /// What is added to timestamps, and what is taken from them.
+    /// Corrections that are added to timestamps and subtracted from them.
     ahead: Span,
     behind: Span,
     has_begun: bool,
-    /// Steps that were not time.
+    /// Steps so far.
     pub(crate) steps: u64,
 }
 
 impl ContinuousClock {
     pub(crate) const fn new() -> Self {
         Self {
-            // So that the first timestamp is a step, which is not counted.
+            // The first timestamp is a step that does not count.
             last: Instant::MAX,
             ahead: Span::ZERO,
             behind: Span::ZERO,
@@ -212,7 +212,7 @@ impl ContinuousClock {
         }
     }
 
-    /// The instant that a timestamp stands for.
+    /// The instant of a timestamp.
     #[inline]
     pub(crate) fn at(&mut self, stamp: Instant) -> Instant {
         let is_plausible = stamp.saturating_since(self.last) <= LONGEST_STEP
@@ -256,7 +256,7 @@ mod tests {
             .iter()
             .map(|&stamp| clock.at(Instant::from_secs(stamp)).as_nanos() / 1_000_000_000 - 5 * day)
             .collect();
-        // A step ahead of four days, and one back of six; a second back is disorder.
+        // A step of four days ahead and one of six days back; one second back is reordering.
         assert_eq!(told, [0, 1, 1, 3, 2, 2, 3]);
         assert_eq!(clock.steps, 2);
     }

@@ -11,55 +11,53 @@ use fairwind_capture::{Notes, Packet};
 use fairwind_measure::{FlowId, Tables};
 use fairwind_units::Instant;
 
-/// Everything that an analysis has found.
+/// Results of an analysis.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The tables, without the rows that were taken before.
+    /// The tables, without rows that were taken before.
     pub tables: Tables,
-    /// The points of connections that are drawn, which the table `traces` has as well.
+    /// Points of the traced flows, as in the table `traces`.
     pub traces: Vec<FlowTrace>,
-    /// What was odd about each input.
+    /// Anomalies of each input.
     pub notes: Vec<Notes>,
-    /// What else is known.
+    /// Facts about the captures.
     pub facts: CaptureFacts,
 }
 
-/// What is known of the captures as a whole.
+/// Facts about the captures as a whole.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CaptureFacts {
-    /// What times in tables count from: the first TCP packet.
+    /// Origin of times in tables.
     pub origin: Instant,
-    /// The latest TCP packet.
+    /// Instant of the latest TCP packet.
     pub last: Instant,
-    /// Frames of each tap; none where packets do not come out of frames.
+    /// Frames of each tap; zero if packets do not come out of frames.
     pub frames: [FrameCounts; 2],
     /// TCP packets of each tap.
     pub packets: [u64; 2],
-    /// Their bytes on the link.
+    /// Bytes of these packets on the link.
     pub wire_bytes: [u64; 2],
-    /// TCP packets before or after the time that was asked for.
+    /// TCP packets outside the requested time.
     pub outside: u64,
-    /// Packets of no connection, which begin none: resets.
+    /// Packets that belong to no connection and begin none: resets.
     pub strays: u64,
-    /// Timestamps that were a day ahead of the one before, or more than a second behind.
+    /// Timestamps a day ahead of the last one, or more than a second behind.
     pub clock_steps: u64,
-    /// Connections of two captures that only one of them has; they are analysed by that one.
+    /// Connections in only one of two captures; they are analysed from that one.
     pub one_sided: u64,
-    /// What was taken from the second tap's timestamps to have them by the first one's clock, in
-    /// nanoseconds; `None` where there is one clock, or one tap.
+    /// Nanoseconds subtracted from the second tap's timestamps; `None` with one clock or one tap.
     pub clock_offset_nanos: Option<i64>,
-    /// Packets that were found in both captures, of those that were compared to estimate the offset: a few
-    /// thousand are enough.
+    /// Packets in both captures, of those that were compared for the offset; some thousands are enough.
     pub clock_packets: u64,
-    /// Packets between two taps in windows that are too many to be kept, so that they are in no row of losses
-    /// over time: the windows are too short.
+    /// Packets in windows beyond the limit, so that no row of losses over time has them: the windows are too
+    /// short.
     pub beyond_windows: u64,
-    /// Connections that were to be traced, and were not because they were too many.
+    /// Chosen connections that were not traced because there were too many.
     pub untraced: u64,
-    /// Connections that there were, but for those that were over before anything counted.
+    /// Connections, without those that ended before counting began.
     pub connections: u64,
-    /// The most connections that were open at once.
+    /// Most connections open at once.
     pub most_open: u64,
 }
 
@@ -71,7 +69,7 @@ impl CaptureFacts {
     }
 }
 
-/// Packets of one tap that were taken in a row.
+/// Packets of one tap handled in one batch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PacketBatch {
     last: Instant,
@@ -89,7 +87,7 @@ impl PacketBatch {
 }
 
 impl Follower {
-    /// The flows of connections that are open, each with the last packet of its connection.
+    /// Flows of open connections, each with the last packet of its connection.
     fn open_flows(&self) -> Vec<(FlowId, Instant, usize, RowKey)> {
         let mut flows = Vec::new();
         for (_, connection) in self.connections.open() {
@@ -105,14 +103,14 @@ impl Follower {
         flows
     }
 
-    /// Rows that wait to be taken.
+    /// Rows that can be taken.
     pub(crate) fn rows(&self) -> usize {
         let tap_pair = self.tap_pair.as_ref().map_or(0, TapPair::pending_rows);
         self.records.len() + self.streams.waiting() + self.collector.pending_rows() + tap_pair
     }
 
-    /// From `at` on it counts what it follows. The warm-up of a run alone is for the measures that the run has, too:
-    /// what captures tell beyond them is of the whole run.
+    /// Starts counting at `at`. A warm-up applies only to the tables that runs have, too; the other tables
+    /// cover the whole capture.
     #[cold]
     pub(crate) fn begin_counting(&mut self, at: Instant) {
         self.is_counting = true;
@@ -127,7 +125,7 @@ impl Follower {
         self.collector.discard_retired();
     }
 
-    /// Forgets the rows of what is over, and its set-ups.
+    /// Discards the rows of closed connections, and their handshakes.
     fn forget_rows(&mut self) {
         self.forgotten += u64::try_from(self.records.len()).unwrap_or(0);
         self.records.clear();
@@ -139,7 +137,8 @@ impl Follower {
         }
     }
 
-    /// Forgets the rows of what is over before anything counts, so that memory is bounded by what is open.
+    /// Discards the rows of connections that end before counting begins, so that memory is bounded by open
+    /// connections.
     #[cold]
     pub(crate) fn forget_early_rows(&mut self) -> bool {
         let is_early = self.forgets_early && !self.is_counting;
@@ -149,7 +148,7 @@ impl Follower {
         is_early
     }
 
-    /// The rows of what is over.
+    /// The rows of closed connections.
     pub(crate) fn take_rows(&mut self, origin: Instant, most: usize) -> Tables {
         let records = std::mem::take(&mut self.records);
         let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
@@ -161,13 +160,12 @@ impl Follower {
         tables
     }
 
-    /// No packet comes any more: all connections end. Their rows can still be taken one part after the
-    /// other.
+    /// Ends all connections after the last packet. Their rows can still be taken in parts.
     pub(crate) fn end(&mut self) {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        // A SYN that nobody has answered becomes a connection when the one before it ends.
+        // An unanswered SYN begins a connection when the one before it ends.
         loop {
             let open: Vec<u32> =
                 self.connections.open().into_iter().map(|(slot, _)| slot).collect();
@@ -183,7 +181,7 @@ impl Follower {
         }
     }
 
-    /// Ends everything, as measured up to `end`.
+    /// Ends everything; measured time ends at `end`.
     pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> (Tables, Vec<FlowTrace>) {
         self.end();
         let mut tables = self.collector.finish(end);
@@ -202,7 +200,7 @@ impl Follower {
         (tables, traces.unwrap_or_default())
     }
 
-    /// The tables as if everything ended now.
+    /// The tables as if all connections ended now.
     pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
         let mut tables = self.collector.snapshot(self.now);
         let streams = self.streams.snapshot(&self.open_flows(), &self.groups.names);
@@ -223,7 +221,7 @@ impl Follower {
         tables
     }
 
-    /// What it knows of the captures as a whole.
+    /// Fills in the facts that the follower has.
     pub(crate) fn fill_facts(&self, facts: &mut CaptureFacts) {
         facts.strays = self.strays;
         facts.one_sided = self.tap_pair.as_ref().map_or(0, |tap_pair| tap_pair.one_sided);

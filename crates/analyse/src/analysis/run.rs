@@ -1,4 +1,4 @@
-//! The loop: the earlier packet of each source, until there is none.
+//! The loop of an analysis: the earliest packet of the sources, until all have ended.
 
 use super::follower::Follower;
 use super::input::Input;
@@ -15,49 +15,49 @@ use crate::trace::TraceSettings;
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
 
-/// The analysis of what one tap saw, or two.
+/// Analysis of the packets at one tap or two.
 ///
-/// Sources are read as far as [`advance`](Self::advance) is told; rows of connections that are over can be
-/// taken away while it goes on, so that memory is bounded by those that are open.
+/// [`advance`](Self::advance) reads some packets. Rows of closed connections can be taken meanwhile, so that
+/// memory is bounded by open connections.
 #[derive(Debug)]
 pub struct Analysis<S> {
     inputs: Vec<Input<S>>,
     settings: Settings,
     groups: Groups,
-    /// From the first packet on that counts.
+    /// Exists from the first packet on.
     follower: Option<Follower>,
     facts: CaptureFacts,
-    /// Of two inputs, until it has told what it can.
+    /// Preview of two inputs, until it has seen enough.
     comparison: Option<Comparison<S>>,
-    /// Whether timestamps of captures of ours cannot be of one clock: somebody has moved them.
+    /// Whether captures of this project have timestamps that no single clock can have.
     has_moved_clocks: bool,
     departure_taps: DepartureTaps,
-    /// The part that was asked for; what is before is followed, and does not count.
+    /// Beginning of the requested time; packets before are followed without counting.
     from: Instant,
     until: Instant,
-    /// What is before does not count: it, and the warm-up.
+    /// End of the warm-up, or of the time before the requested part.
     counted_from: Instant,
 }
 
-/// The clock of a run of ours is behind this (a year), and a clock that counts from 1970 is not.
+/// Timestamps below this (a year) count from the beginning of a run, not from 1970.
 const LATEST_OWN: Instant = Instant::from_secs(365 * 86_400);
 
-/// What begins later has no end that a clock can show.
+/// The last origin that leaves time to measure.
 const LAST_BEGINNING: Instant = Instant::from_nanos(u64::MAX - 1);
 
 impl<S: PacketSource> Analysis<S> {
-    /// An analysis of what one tap saw.
+    /// An analysis of one tap.
     ///
     /// # Errors
-    /// Where the settings are not such that anything can be measured.
+    /// If the settings are invalid.
     pub fn of_one(source: S, settings: Settings) -> Result<Self, AnalysisError> {
         Self::new(vec![Input::new(source)], settings)
     }
 
-    /// An analysis of what two taps saw of the same packets.
+    /// An analysis of two taps that saw the same packets.
     ///
     /// # Errors
-    /// Where the settings are not such that anything can be measured.
+    /// If the settings are invalid.
     pub fn of_two(first: S, second: S, settings: Settings) -> Result<Self, AnalysisError> {
         let mut analysis = Self::new(vec![Input::new(first), Input::new(second)], settings)?;
         analysis.inputs[1].translations.clone_from(&analysis.settings.translations);
@@ -113,7 +113,7 @@ impl<S: PacketSource> Analysis<S> {
         Progress::Working
     }
 
-    /// Reads packets of an input if none are there; `false` where they must be waited for.
+    /// Reads packets ahead if none are there; `false` if none can be read now.
     #[inline]
     fn look_ahead(&mut self, tap: usize) -> bool {
         let input = &mut self.inputs[tap];
@@ -129,7 +129,7 @@ impl<S: PacketSource> Analysis<S> {
         true
     }
 
-    /// Whether both inputs have the same clock.
+    /// Whether both inputs share a clock.
     fn is_one_clock(&self) -> bool {
         match self.settings.clock {
             ClockMode::Same => true,
@@ -141,11 +141,11 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// What the comparison of two captures has told.
+    /// Applies the results of the preview.
     #[cold]
     fn take_comparison(&mut self, finder: &ClockOffsetEstimator) {
         let is_one_clock = self.is_one_clock();
-        // Captures of our own begin with the run, and have one clock.
+        // Captures of this project begin with the run, and share a clock.
         let is_known =
             is_one_clock && self.inputs.iter().all(|input| input.source.is_own_capture());
         self.facts.clock_packets = finder.found();
@@ -162,8 +162,8 @@ impl<S: PacketSource> Analysis<S> {
         self.facts.clock_offset_nanos = second.offset.map(|offset| offset.nanos);
     }
 
-    /// The input whose next packet is the earlier one (the first one where both are as early), and how far
-    /// its packets come before those of the other.
+    /// The input with the earliest packet (the first one if equal), and until when its packets precede the
+    /// other's.
     #[inline]
     fn earliest(&self) -> Option<(usize, Instant)> {
         let ahead = |tap: usize| self.inputs.get(tap)?.next().map(|(ahead, _)| ahead.at);
@@ -178,8 +178,7 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// Takes the packets of an input that are there, not later than `until` and `most` at most; gives how
-    /// many these were.
+    /// Handles up to `most` packets of an input, not later than `until`; returns how many.
     #[inline]
     fn take(&mut self, tap: usize, until: Instant, most: u64) -> u64 {
         if self.follower.is_none() {
@@ -210,10 +209,10 @@ impl<S: PacketSource> Analysis<S> {
         batch.packets
     }
 
-    /// With the first packet it is known when measuring begins.
+    /// The first packet fixes when measuring begins.
     #[cold]
     fn begin(&mut self, first: Instant) {
-        // The clock of a run of ours counts from its beginning.
+        // Timestamps of a run of this project count from its beginning.
         let is_own_capture = self.inputs.iter().all(|input| input.source.is_own_capture());
         let usual = if is_own_capture && first < LATEST_OWN { Instant::ZERO } else { first };
         let origin = self.settings.origin.unwrap_or(usual).min(LAST_BEGINNING);
@@ -226,10 +225,10 @@ impl<S: PacketSource> Analysis<S> {
         self.until = settings.until.map_or(Instant::MAX, instant);
         let counted_from = self.from.max(origin + settings.warmup).min(LAST_BEGINNING);
         if self.until <= counted_from {
-            // The part that is asked for is over before it begins: nothing counts.
+            // The requested part ends before it begins: nothing counts.
             self.until = self.from;
         }
-        // The last instants that a clock can show are behind the last beginning.
+        // The origin is limited, so that the last instants of the clock lie behind it.
         self.counted_from = counted_from.max(self.from);
         let counts_all = settings.from.is_none() && settings.warmup.is_zero();
         let until = self.until.max(counted_from + Span::from_nanos(1));
@@ -254,7 +253,7 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// What connects two taps.
+    /// The one-way flows between two taps.
     fn tap_pair(&self, origin: Instant) -> Option<TapPair> {
         let clock = if self.is_one_clock() { ClockModel::Shared } else { ClockModel::Apart };
         let settings = &self.settings;
@@ -291,7 +290,7 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// What is known so far.
+    /// Facts so far.
     pub fn facts(&self) -> CaptureFacts {
         let mut facts = self.facts.clone();
         for (frames, input) in facts.frames.iter_mut().zip(&self.inputs) {
@@ -304,7 +303,7 @@ impl<S: PacketSource> Analysis<S> {
         facts
     }
 
-    /// The rows of connections that are over and have not been taken, if there are at least `least`.
+    /// The rows of closed connections, if there are at least `least`.
     pub fn take_rows(&mut self, least: usize) -> Option<Tables> {
         let follower = self.follower.as_mut().filter(|follower| follower.rows() >= least.max(1))?;
         if follower.forget_early_rows() {
@@ -313,7 +312,7 @@ impl<S: PacketSource> Analysis<S> {
         Some(follower.take_rows(self.facts.origin, least.max(1)))
     }
 
-    /// The tables as they would be if everything ended now, without the rows that were taken.
+    /// The tables as if the analysis ended now, without rows that were taken.
     pub fn snapshot(&self) -> Tables {
         match &self.follower {
             Some(follower) => follower.snapshot(self.facts.origin),
@@ -321,19 +320,19 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// The sources, the first tap's first.
+    /// The sources, in the order of the taps.
     pub fn sources(&self) -> impl Iterator<Item = &S> {
         self.inputs.iter().map(|input| &input.source)
     }
 
-    /// Everything that has not been taken.
+    /// Ends the analysis; returns everything that was not taken.
     pub fn finish(mut self) -> Outcome {
         if self.follower.is_none() {
             self.begin(Instant::ZERO);
         }
         let counted_from = self.counted_from;
         if let Some(follower) = self.follower.as_mut().filter(|follower| !follower.is_counting) {
-            // All that there is was before what was asked for.
+            // All packets came before the requested part.
             follower.end();
             follower.begin_counting(counted_from);
         }
@@ -348,7 +347,7 @@ impl<S: PacketSource> Analysis<S> {
     }
 }
 
-/// When measures begin and end.
+/// Origin, beginning and end of measured time.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     origin: Instant,
@@ -362,7 +361,7 @@ impl Default for Times {
     }
 }
 
-/// What the measures are asked for.
+/// The settings of the collector.
 fn measures(settings: &Settings, groups: &Groups, times: Times) -> fairwind_measure::Settings {
     fairwind_measure::Settings {
         groups: groups.names.clone(),

@@ -9,79 +9,77 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
 use std::net::{IpAddr, SocketAddr};
 
-/// An instant of a capture, as people name it.
+/// An instant of a capture, absolute or relative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeLimit {
-    /// Since 1970.
+    /// Time since 1970.
     At(Instant),
-    /// Since the first packet.
+    /// Time since the first packet.
     Since(Span),
 }
 
-/// How the clocks of two captures go.
+/// Whether two captures share a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClockMode {
-    /// The same one where both files say that this project wrote them; otherwise each its own.
+    /// One clock if this project wrote both files; otherwise two.
     #[default]
     Auto,
-    /// The same one: differences of times are taken as they are.
+    /// One clock: differences of timestamps are delays.
     Same,
-    /// Each its own: offset and drift are estimated.
+    /// Two clocks: offset and drift are estimated.
     Free,
 }
 
-/// What an analysis does.
+/// Settings of an analysis.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Which flows are in which group: the first rule that holds counts. What none holds for is in the group
-    /// `other`; everything is in the group `all` where there are no rules.
+    /// Groups of flows: the first matching rule counts. Flows that no rule matches are in the group `other`;
+    /// without rules, all flows are in the group `all`.
     pub groups: Vec<GroupRule>,
-    /// What times in tables count from; `None`: the first packet, or, in captures of our own, the beginning
-    /// of the run.
+    /// Origin of times in tables; `None`: the first packet, or the beginning of the run in captures of this
+    /// project.
     pub origin: Option<Instant>,
-    /// How long after the origin nothing counts yet in the tables that a run has, too, though connections are
-    /// already followed.
+    /// Time after the origin that does not count in the tables that runs have, too. Connections are followed
+    /// meanwhile.
     pub warmup: Span,
-    /// Nothing before this counts, as with the warm-up, though connections are already followed. Of those that
-    /// are over by then nothing is told.
+    /// Nothing before this instant counts, as in the warm-up. Connections that end before are not reported.
     pub from: Option<TimeLimit>,
-    /// Nothing from this on is looked at; measured time ends here.
+    /// Packets from this instant on are ignored; measured time ends here.
     pub until: Option<TimeLimit>,
-    /// Of each connection, nothing counts before it has lasted so long.
+    /// Age of a connection at which it starts to count.
     pub connection_from: Span,
-    /// Of each connection, nothing counts once it has lasted so long.
+    /// Age of a connection at which it stops counting.
     pub connection_until: Option<Span>,
     /// Which side the tap of a single capture is near.
     pub vantage: Vantage,
-    /// How the clocks of two captures go.
+    /// Whether two captures share a clock.
     pub clock: ClockMode,
-    /// Addresses that something between two taps translates.
+    /// Addresses that a device between the taps translates.
     pub translations: Vec<AddressTranslation>,
-    /// A connection that was silent for so long is over, and what follows is another one; `None`:
-    /// silence ends nothing.
+    /// Silence that ends a connection; what follows is another connection. `None`: silence ends none.
     pub idle_timeout: Option<Span>,
-    /// So long may a set-up or a half-closed connection be silent before it is given up.
+    /// Silence that ends a connection in its handshake, or a half-closed one.
     pub half_open_timeout: Span,
-    /// So long is a connection remembered after its end, for stragglers.
+    /// How long a closed connection is kept for late packets.
     pub linger: Span,
     /// Window lengths of the table `intervals`.
     pub intervals: Vec<Span>,
-    /// Whether windows are kept for each flow, and not for each group only.
+    /// Whether windows are kept for each flow, not only for each group.
     pub per_flow_intervals: bool,
-    /// How many rows silence may have in a series of windows, see [`EmptyRowBudget`]; `None`: all of it.
+    /// Rows of empty windows that a series may have, see [`EmptyRowBudget`]; `None`: all of them.
     pub max_empty_rows: Option<u64>,
     /// Percentiles of latencies, above 0 and up to 100.
     pub percentiles: Vec<f64>,
-    /// So many of the longest waits are in the table `slowest`.
+    /// Rows of the table `slowest`.
     pub slowest: usize,
-    /// Which connections are traced for pictures, in the table `traces`; `None`: none.
+    /// The connections in the table `traces`; `None`: none.
     pub traces: Option<TraceSettings>,
 }
 
 impl Default for Settings {
-    /// The whole capture, without windows; connections that are silent are kept.
+    /// The whole capture, without windows; silence ends no established connection.
     ///
-    /// 130 s for half-open ones: Linux gives up an unanswered SYN after 127 s (six repetitions).
+    /// Half-open ones end after 130 s: Linux gives up an unanswered SYN after 127 s (six retries).
     fn default() -> Self {
         Self {
             groups: Vec::new(),
@@ -107,24 +105,28 @@ impl Default for Settings {
     }
 }
 
-/// Flows that a filter holds for are in this group, unless an earlier rule holds as well.
+/// Flows that a filter matches are in this group, unless an earlier rule matches, too.
+///
+/// A filter sees the direction of the data: `dst port 5000` matches data to port 5000, not data from there. So
+/// the two flows of a connection may be in different groups. The connection itself is in the group of the first
+/// rule that matches the data of either side.
 #[derive(Debug, Clone)]
 pub struct GroupRule {
     /// The group's name. Several rules may name the same group.
     pub name: String,
-    /// What is asked of a flow: addresses and ports only.
+    /// Filter of addresses and ports only.
     pub filter: Filter,
 }
 
-/// The group of everything where there are no rules.
+/// Group of all flows, without rules.
 const EVERYTHING: &str = "all";
-/// The group of what no rule holds for.
+/// Group of flows that no rule matches.
 const REST: &str = "other";
 
-/// The groups, and the rules by which flows come to them.
+/// Groups and their rules.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
-    /// Each name once, in the order of the rules, then that of the rest.
+    /// Each name once, in the order of the rules, then that of the default group.
     pub(crate) names: Vec<String>,
     rules: Vec<(Filter, u32)>,
     rest: u32,
@@ -164,7 +166,7 @@ impl Groups {
         self.first(&addresses_of(source, destination)?, (source.port(), destination.port()))
     }
 
-    /// The first rule that holds, and its group.
+    /// The index of the first matching rule, and its group.
     fn first(&self, addresses: &Addresses, ports: (u16, u16)) -> Option<(usize, u32)> {
         let holds =
             |(filter, _): &(Filter, u32)| filter.matches_endpoints(addresses, ports.0, ports.1);
@@ -173,7 +175,7 @@ impl Groups {
     }
 }
 
-/// The place of `name` among `names`, behind them if it is new.
+/// The index of `name` in `names`, where it is appended if new.
 fn place(names: &mut Vec<String>, name: &str) -> u32 {
     let place = names.iter().position(|each| each == name).unwrap_or_else(|| {
         names.push(name.to_owned());
@@ -182,8 +184,7 @@ fn place(names: &mut Vec<String>, name: &str) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }
 
-/// An address, or an address with a port, that the first tap sees, and what the second one sees for it (as
-/// behind a NAT).
+/// An address, with or without a port, at the first tap, and its translation at the second tap (NAT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressTranslation {
     /// As the first tap sees it.
@@ -192,7 +193,7 @@ pub struct AddressTranslation {
     pub second: (IpAddr, Option<u16>),
 }
 
-/// Puts what the first tap sees in the place of what the second one has seen.
+/// Replaces the addresses and ports that the second tap saw by those of the first tap.
 pub(super) fn translate(packet: &mut Packet, translations: &[AddressTranslation]) {
     let (source, destination): (IpAddr, IpAddr) = match packet.addresses {
         Addresses::V4 { source, destination } => (source.into(), destination.into()),
@@ -204,7 +205,7 @@ pub(super) fn translate(packet: &mut Packet, translations: &[AddressTranslation]
     packet.addresses = match (source.ip(), destination.ip()) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
         (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
-        // Half a translation between versions of IP leads nowhere.
+        // A translation of one end to another IP version has no meaning.
         _ => return,
     };
     packet.segment.source_port = source.port();

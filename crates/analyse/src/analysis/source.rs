@@ -7,21 +7,21 @@ use fairwind_capture::{
 };
 use std::path::PathBuf;
 
-/// What a source has next.
+/// What a source returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextPacket {
-    /// A packet, which has been put where it was asked for.
+    /// A packet, in the buffer of the caller.
     Packet,
-    /// Nothing now, but more may come.
+    /// No packet now; more may come.
     Wait,
-    /// Nothing any more.
+    /// The end.
     End,
 }
 
-/// Frames that a source has read, and those of them that are no TCP packets.
+/// Counts of frames that a source has read, and of those that are no TCP packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FrameCounts {
-    /// All of them.
+    /// All frames.
     pub all: u64,
     /// IP packets of another protocol.
     pub other_protocols: u64,
@@ -31,13 +31,13 @@ pub struct FrameCounts {
     pub fragments: u64,
     /// Payload bytes of datagrams in these.
     pub fragment_bytes: u64,
-    /// Frames of link types that are not read.
+    /// Frames of unsupported link types.
     pub unknown_links: u64,
-    /// Frames whose kept bytes end before the TCP header does.
+    /// Frames that were captured only in part, without a whole TCP header.
     pub cut_short: u64,
-    /// TCP packets that were not asked for.
+    /// TCP packets that the filter excludes.
     pub filtered: u64,
-    /// Frames whose headers cannot be what they say.
+    /// Frames with impossible headers.
     pub malformed: u64,
 }
 
@@ -46,8 +46,8 @@ pub trait PacketSource {
     /// Puts the next packet into `packet`.
     fn next(&mut self, packet: &mut Packet) -> NextPacket;
 
-    /// The same packets from the first one to the last one that there is now, to be looked at beforehand;
-    /// `None` where they can be read once only.
+    /// The same packets again from the first to the last one there is now; `None` if they can be read only
+    /// once.
     fn reopen(&self) -> Option<Self>
     where
         Self: Sized,
@@ -55,73 +55,73 @@ pub trait PacketSource {
         None
     }
 
-    /// Whether the next packet, if there is one, can be had without waiting for it.
+    /// Whether the next packet can be read without blocking.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Where the last packet stands.
+    /// The location of the last packet.
     fn place(&self) -> Option<Location> {
         None
     }
 
-    /// What was odd so far.
+    /// Anomalies so far.
     fn notes(&self) -> Notes {
         Notes::NONE
     }
 
-    /// What was read so far.
+    /// Counts of frames so far.
     fn frames(&self) -> FrameCounts {
         FrameCounts::default()
     }
 
-    /// Whether a program of this project captured it, so that two sources of one run have one clock, which
-    /// counts from the beginning of the run.
+    /// Whether a program of this project captured the packets. Two such sources of one run share a clock, which
+    /// starts with the run.
     fn is_own_capture(&self) -> bool {
         false
     }
 
-    /// Which side of every connection the tap is near, where that is said.
+    /// The side of every connection that the tap is near, if the capture says so.
     fn near_side(&self) -> Option<Side> {
         None
     }
 }
 
-/// The TCP packets of the files of one tap.
+/// TCP packets out of the capture files of one tap.
 pub struct CaptureSource {
     reader: CaptureReader,
-    /// What is read, where all of it can be read again.
+    /// The paths of the inputs, if all can be read again.
     paths: Option<Vec<PathBuf>>,
     filter: Option<Filter>,
     frames: FrameCounts,
     notes: Notes,
 }
 
-/// What captures say that were made of a program behind a path.
+/// The application name in captures of the shell.
 const SHELL: &str = "fairwind shell";
 
-/// The frame ends before the TCP header does.
+/// The frame was cut before the end of its TCP header.
 const CUT_SHORT: NoteKind = NoteKind::new(
     "cut_short",
     "the kept bytes of a packet end before its TCP header does, so it is left out",
     "packet",
     "packets",
 );
-/// A header cannot be what it says.
+/// A header has impossible values.
 const MALFORMED: NoteKind = NoteKind::new(
     "malformed",
     "a header says what cannot be, so its packet is left out",
     "packet",
     "packets",
 );
-/// Parts of datagrams without a TCP header.
+/// Fragments without a TCP header.
 const FRAGMENTS: NoteKind = NoteKind::new(
     "fragments",
     "fragments of datagrams are not put together, so the bytes in all but the first are left out",
     "fragment",
     "fragments",
 );
-/// What packets are in is not known.
+/// The link type is not supported.
 const UNKNOWN_LINK: NoteKind = NoteKind::new(
     "unknown_link",
     "a link type is not read, so its packets are left out",
@@ -130,23 +130,23 @@ const UNKNOWN_LINK: NoteKind = NoteKind::new(
 );
 
 impl CaptureSource {
-    /// The packets in `inputs`, which are one tap's; at the end of a file it goes on as `ending` says.
+    /// Opens the `inputs`, which are of one tap; `ending` says what happens at the end of a file.
     ///
     /// # Errors
-    /// Where something cannot be opened, or is no capture.
+    /// If an input cannot be opened, or is no capture.
     pub fn open(inputs: Vec<Input>, ending: EndOfFile) -> Result<Self, ReadError> {
         let paths = inputs.iter().map(path_of).collect();
         let reader = CaptureReader::open(inputs, ending)?;
         Ok(Self { reader, paths, filter: None, frames: FrameCounts::default(), notes: Notes::NONE })
     }
 
-    /// The same packets, without those that do not match `filter`.
+    /// The same packets without those that `filter` excludes.
     #[must_use]
     pub fn filtered(self, filter: Filter) -> Self {
         Self { filter: Some(filter), ..self }
     }
 
-    /// How far reading has come.
+    /// Progress of reading.
     pub fn progress(&self) -> fairwind_capture::Progress {
         self.reader.progress()
     }
@@ -195,10 +195,10 @@ impl CaptureSource {
     }
 }
 
-/// The file or folder that an input is, if it is one.
+/// The path of an input that is a file or folder.
 fn path_of(input: &Input) -> Option<PathBuf> {
     match input {
-        // Not a pipe that has a name.
+        // A named pipe cannot be read again.
         Input::Path(path) if path.is_file() || path.is_dir() => Some(path.clone()),
         _ => None,
     }
@@ -263,7 +263,7 @@ impl PacketSource for CaptureSource {
     }
 
     fn near_side(&self) -> Option<Side> {
-        // Behind a path of ours a program may open connections or answer them: its handshakes tell.
+        // In a shell, a program may open connections or accept them; the handshakes show which.
         if self
             .reader
             .sections()
@@ -298,7 +298,7 @@ mod tests {
     use fairwind_capture::{CaptureWriter, Interface, InterfaceId, Section};
     use fairwind_units::Instant;
 
-    /// A capture of the point `point`, by `application`.
+    /// A capture of one packet at `point`, written by `application`.
     fn capture(application: &str, point: &str) -> CaptureSource {
         let section = Section { application: Some(application.to_owned()), ..Section::default() };
         let interfaces = vec![Interface::new(point)];

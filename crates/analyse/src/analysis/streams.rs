@@ -1,4 +1,4 @@
-//! The streams of open flows, and what is kept of those that are over.
+//! Streams of open flows, and counts of closed ones.
 
 use crate::connection::ResetVerdict;
 use crate::stream::{
@@ -9,11 +9,11 @@ use fairwind_measure::{FlowId, Table};
 use fairwind_units::Instant;
 use fairwind_wire::{Segment, SequenceNumber};
 
-/// Streams by their flows, which use places again, and groups by their numbers.
+/// Streams by flow index, and groups by number. Indexes are reused.
 #[derive(Debug)]
 pub(crate) struct Streams {
     followed: Vec<Stream>,
-    /// Of each stream the bytes that were acknowledged in order.
+    /// Bytes of each stream that were acknowledged in order.
     acknowledged: Vec<u64>,
     probe_use: Vec<ProbeUseCounts>,
     groups: Vec<GroupMeasures>,
@@ -31,7 +31,7 @@ impl Streams {
         }
     }
 
-    /// A flow begins.
+    /// Starts the stream of a flow.
     pub(crate) fn begin(&mut self, flow: FlowId, at: Instant, side: TapSide) {
         let mut stream = Stream::new(at);
         stream.set_side(side);
@@ -40,39 +40,38 @@ impl Streams {
             self.followed[place] = stream;
             self.acknowledged[place] = 0;
         } else {
-            // The measures give each new flow the place behind all others, or one that was used before.
+            // The collector gives new flows the next index, or a free one.
             self.followed.push(stream);
             self.acknowledged.push(0);
         }
     }
 
-    /// Whether the numbers of a packet of the flow's data can belong to it.
+    /// Whether the sequence number of a data packet is plausible.
     #[inline]
     pub(crate) fn accepts_data(&mut self, flow: FlowId, at: Instant, segment: &Segment) -> bool {
         self.followed[flow.index()].accepts_data(at, segment)
     }
 
-    /// Whether something of the flow can be acknowledged so.
+    /// Whether the acknowledgment number is plausible.
     #[inline]
     pub(crate) fn accepts_ack(&mut self, flow: FlowId, segment: &Segment) -> bool {
         self.followed[flow.index()].accepts_ack(segment)
     }
 
-    /// A packet of the flow's data passes.
+    /// A packet of the flow's data passes the tap.
     #[inline]
     pub(crate) fn on_segment(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> SegmentKind {
         let stream = &mut self.followed[flow.index()];
         stream.on_segment(at, &packet.segment, packet.identification)
     }
 
-    /// Reads what a packet needs first.
+    /// Prefetches the state that a packet needs.
     #[inline]
     pub(crate) fn prefetch(&self, flow: FlowId) -> u64 {
         self.followed.get(flow.index()).map_or(0, Stream::prefetch)
     }
 
-    /// What the receiver of a reset with this number from the flow's sender makes of it; `None` where the
-    /// stream does not tell.
+    /// The verdict of the receiver on a reset with this sequence number; `None` if unknown.
     pub(crate) fn reset_verdict(
         &mut self,
         flow: FlowId,
@@ -81,22 +80,22 @@ impl Streams {
         self.followed[flow.index()].reset_verdict(sequence)
     }
 
-    /// The SYN of the flow's sender had passed before the flow was known.
+    /// The SYN of the data sender, which passed before the flow existed.
     pub(crate) fn on_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
         self.followed[flow.index()].on_segment(at, syn, None);
     }
 
-    /// That SYN had been acknowledged then, or nobody knows when.
+    /// When that SYN was acknowledged, if known.
     pub(crate) fn on_set_up(&mut self, flow: FlowId, acknowledged_at: Option<Instant>) {
         self.followed[flow.index()].on_set_up(acknowledged_at);
     }
 
-    /// This window was offered when the flow began.
+    /// The window that was offered when the flow began.
     pub(crate) fn on_window(&mut self, flow: FlowId, at: Instant, window: u16) {
         self.followed[flow.index()].on_window(at, window);
     }
 
-    /// A packet passes that goes the other way.
+    /// A packet of the other direction passes the tap.
     #[inline]
     pub(crate) fn on_reverse_packet(
         &mut self,
@@ -107,12 +106,12 @@ impl Streams {
         self.followed[flow.index()].on_reverse_packet(at, packet)
     }
 
-    /// The SYN of the other side had passed before the flow was known.
+    /// The SYN of the other side, which passed before the flow existed.
     pub(crate) fn on_other_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
         self.followed[flow.index()].on_acknowledgment(at, syn);
     }
 
-    /// When the oldest segment of the flow that is outstanding was first sent.
+    /// When the oldest outstanding segment was first sent.
     #[inline]
     pub(crate) fn oldest_sent_at(&self, flow: FlowId) -> Option<Instant> {
         self.followed[flow.index()].oldest_sent_at()
@@ -123,7 +122,7 @@ impl Streams {
         &self.followed[flow.index()]
     }
 
-    /// So many bytes more are acknowledged in order: how many there are now.
+    /// Counts bytes that were acknowledged in order; returns the total.
     #[inline]
     pub(crate) fn acknowledge(&mut self, flow: FlowId, bytes: u64) -> u64 {
         let acknowledged = &mut self.acknowledged[flow.index()];
@@ -131,7 +130,7 @@ impl Streams {
         *acknowledged
     }
 
-    /// A flow of the group at this place is over: gives the number of time-outs that are known only now.
+    /// Ends the stream of a flow; returns timeouts that were taken for probes until now.
     pub(crate) fn retire(
         &mut self,
         flow: FlowId,
@@ -146,23 +145,23 @@ impl Streams {
         timeouts
     }
 
-    /// Forgets what was counted before `at`.
+    /// Discards what was counted before `at`.
     pub(crate) fn reset_counts(&mut self, at: Instant) {
         self.followed.iter_mut().for_each(|stream| stream.reset_counts(at));
         self.groups.fill_with(GroupMeasures::default);
     }
 
-    /// Forgets what was counted of a flow before `at`.
+    /// Discards what was counted of a flow before `at`.
     pub(crate) fn reset_flow_counts(&mut self, flow: FlowId, at: Instant) {
         self.followed[flow.index()].reset_counts(at);
     }
 
-    /// The tables of streams that are over, which nobody has yet.
+    /// Tables of closed streams whose rows were not taken.
     pub(crate) fn take_tables(&mut self) -> Vec<Table> {
         self.rows.take()
     }
 
-    /// The rest of the tables, with the rows of groups at their end.
+    /// The remaining tables, with rows of the groups at the end.
     pub(crate) fn finish(mut self, groups: &[String]) -> Vec<Table> {
         for (name, measures) in groups.iter().zip(&self.groups) {
             self.rows.push(of_group(name), &measures.sum());
@@ -170,8 +169,8 @@ impl Streams {
         self.rows.take()
     }
 
-    /// The tables as if everything ended now; `open` are the flows that have not ended, with the last packet
-    /// of their connection and their groups.
+    /// The tables as if all streams ended now; `open` has the open flows with the last packet of their
+    /// connection.
     pub(crate) fn snapshot(
         &self,
         open: &[(FlowId, Instant, usize, RowKey)],

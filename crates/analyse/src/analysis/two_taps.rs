@@ -10,7 +10,7 @@ use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, Observat
 use fairwind_units::{Instant, Span};
 
 impl Follower {
-    /// A packet that `side` sent has left it, or has come to the other side.
+    /// A packet that `side` sent departs, or arrives at the other side.
     #[inline]
     pub(super) fn on_crossing(
         &mut self,
@@ -41,7 +41,7 @@ impl Follower {
         self.report_losses();
     }
 
-    /// Tells the measures of what was found lost.
+    /// Reports the losses that were found.
     #[inline]
     pub(super) fn report_losses(&mut self) {
         while let Some(lost) =
@@ -51,7 +51,7 @@ impl Follower {
         }
     }
 
-    /// Tells the measures of a loss.
+    /// Reports one loss.
     #[cold]
     fn report_loss(&mut self, lost: &LostPacket) {
         let slot = u32::try_from(lost.connection).unwrap_or(u32::MAX);
@@ -78,7 +78,7 @@ impl Follower {
         self.collector.observe(at, lost);
     }
 
-    /// Ends what is followed of a connection between the taps; the connection is still in its slot.
+    /// Closes the one-way flows of a connection, which is still in its slot.
     pub(super) fn close_pair(&mut self, slot: u32) {
         self.discard_if_before(slot);
         let Some(connection) = self.connections.get_mut(slot) else { return };
@@ -93,7 +93,7 @@ impl Follower {
         tap_pair.flows.close(pair, opening, answering);
         if !connection.is_seen_at_both() {
             tap_pair.one_sided += 1;
-            // Where both captures were watching one path, what the other one lacks was lost.
+            // With one clock both captures watched one path: a packet missing from one was lost.
             if tap_pair.clock == ClockModel::Apart {
                 self.part(slot, &mapping);
             }
@@ -101,7 +101,7 @@ impl Follower {
         self.report_losses();
     }
 
-    /// Only one tap has seen the connection: what the other one would have told is not known.
+    /// Only one tap has seen the connection: measures that need the other are unknown.
     fn part(&mut self, slot: u32, mapping: &TapMapping) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let tap = connection.first_tap;
@@ -117,7 +117,7 @@ impl Follower {
 }
 
 impl Follower {
-    /// The oldest segment that is outstanding, if a wait for it that ended now would be one of the longest.
+    /// The oldest outstanding segment, if a wait for it that ended now would be among the longest.
     #[inline]
     pub(super) fn long_outstanding(&self, flow: FlowId, at: Instant) -> Option<OutstandingSegment> {
         let sent_at = self.streams.oldest_sent_at(flow)?;
@@ -128,7 +128,7 @@ impl Follower {
         }
     }
 
-    /// So many bytes were acknowledged while `segment` was the oldest segment that was outstanding.
+    /// `acknowledged_bytes` were acknowledged while `segment` was the oldest outstanding one.
     #[cold]
     pub(super) fn end_wait(
         &mut self,
@@ -137,14 +137,14 @@ impl Follower {
         segment: OutstandingSegment,
         acknowledged_bytes: u64,
     ) {
-        // A part of a segment was acknowledged, or nothing.
+        // Only a part of the segment was acknowledged.
         let Some(bytes_behind) = acknowledged_bytes.checked_sub(segment.bytes) else { return };
         let left = self.streams.stream(sender.flow).outstanding_segments();
         let segments_behind = segment.behind.saturating_sub(left);
         self.add_wait(sender, (at, seen_at), segment, (segments_behind, bytes_behind));
     }
 
-    /// An arrival at `at` has brought `payload_bytes` and more of the stream into order.
+    /// An arrival at `at` brought `payload_bytes`, and perhaps more, into order.
     #[inline]
     pub(super) fn on_delivery(
         &mut self,
@@ -156,7 +156,7 @@ impl Follower {
         let Some(end) = arrival.in_order_end else { return };
         let start = arrival.in_order_start;
         let delay = Span::from_nanos(arrival.delay.map_or(0, |delay| delay.max(0).cast_unsigned()));
-        // A segment that came first and brought itself alone has waited for its own way only.
+        // A segment that arrived first and alone waited only for its own delay.
         let came_as_sent = arrival.repeat == 0 && end - start == u64::from(payload_bytes);
         let began = Instant::ZERO;
         if !came_as_sent || self.waits.is_long(began, began + delay) {
@@ -186,7 +186,7 @@ impl Follower {
         segment: OutstandingSegment,
         (segments_behind, bytes_behind): (usize, u64),
     ) {
-        // What was sent before the measured time belongs to nobody's latency.
+        // Data sent before the measured time has no latency.
         if segment.sent_at < self.collector.measured_from() {
             return;
         }

@@ -1,20 +1,20 @@
-//! Which slot the connection between two ends has.
+//! Directory of connections: slots by endpoints.
 //!
-//! Source: hashing with linear probing, and removal that moves entries back (D. E. Knuth, The Art of Computer
-//! Programming 3, §6.4, algorithms L and R). Nothing goes through the table in its order, and the hash has a
-//! fixed seed, so that a run is like any other.
+//! Source: hashing with linear probing and backward-shift deletion (D. E. Knuth, The Art of Computer
+//! Programming 3, §6.4, algorithms L and R). Nothing iterates over the table, and the hash has a fixed seed, so
+//! that runs are reproducible.
 //!
-//! Cost: key and slot of an IPv4 connection are together in 16 bytes, so that with thousands of connections a
-//! search waits for memory once. Memory: 32 to 64 bytes for each connection.
+//! Cost: key and slot of an IPv4 connection share 16 bytes, so that with thousands of connections a lookup
+//! waits for memory once. Memory: 32 to 64 bytes per connection.
 
 use super::endpoints::{Ends, V6End};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 
-/// There is no such slot.
+/// No slot.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
-/// Slots by the ends of their connections.
+/// Slots by endpoints.
 #[derive(Debug)]
 pub(super) struct Directory {
     v4: Table,
@@ -40,7 +40,7 @@ impl Directory {
         self.v6.get(&(lower, higher)).copied().unwrap_or(NO_SLOT)
     }
 
-    /// Puts in a connection that is not there.
+    /// Adds a connection that is not there.
     pub(super) fn insert(&mut self, ends: &Ends, slot: u32) {
         match *ends {
             Ends::V4(lower, higher) => self.v4.insert(Entry::new(lower, higher, slot)),
@@ -60,16 +60,16 @@ impl Directory {
     }
 }
 
-/// Bits of a half slot, which each of the two words has below its end.
+/// Bits of half a slot number, stored below each endpoint.
 const HALF_BITS: u32 = 16;
 const HALF: u64 = (1 << HALF_BITS) - 1;
 
-/// The lower and the higher end of a connection, 48 bits each, each above one half of its slot.
+/// The lower and the higher endpoint, 48 bits each, each above one half of the slot number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry([u64; 2]);
 
 impl Entry {
-    /// No entry: its slot is [`NO_SLOT`], which is right for whoever looks for these ends.
+    /// No entry. Its slot is [`NO_SLOT`], which is right for these endpoints, too.
     const NONE: Self = Self([u64::MAX; 2]);
 
     #[inline]
@@ -92,33 +92,33 @@ impl Entry {
         u32::try_from((first & HALF) << HALF_BITS | second & HALF).unwrap_or(NO_SLOT)
     }
 
-    /// Where it belongs.
+    /// Its home position.
     fn hash(self) -> usize {
         let Self([first, second]) = self;
         hash(first >> HALF_BITS, second >> HALF_BITS)
     }
 }
 
-/// Every bit of the ends takes part in every bit of the product's middle (the folded multiplication of
-/// wyhash and foldhash); the numbers are digits of pi.
+/// Folded multiplication, as in wyhash and foldhash: every bit of the endpoints affects the result. The
+/// constants are digits of pi.
 #[inline]
 fn hash(lower: u64, higher: u64) -> usize {
     let product =
         u128::from(lower ^ 0x243f_6a88_85a3_08d3) * u128::from(higher ^ 0x1319_8a2e_0370_7344);
-    // One bit less, so that places can be counted on.
+    // One bit less, so that positions can be incremented.
     let folded = (product ^ product >> 64) & u128::from(u64::MAX >> 1);
     usize::try_from(folded).unwrap_or_default()
 }
 
-/// Entries, at most half as many as there are places, each at its place or behind it where that is taken.
+/// Open-addressing table, at most half full.
 #[derive(Debug)]
 struct Table {
-    /// As many as a power of two.
+    /// A power of two of entries.
     places: Vec<Entry>,
     len: usize,
 }
 
-/// Places of an empty table.
+/// Size of an empty table.
 const FEWEST: usize = 64;
 
 impl Table {
@@ -141,7 +141,7 @@ impl Table {
         }
     }
 
-    /// The entry at a place, counted on beyond the last one.
+    /// The entry at a position, modulo the size.
     #[inline]
     fn entry(&self, at: usize) -> Entry {
         self.places.get(at & (self.places.len() - 1)).copied().unwrap_or(Entry::NONE)
@@ -184,7 +184,7 @@ impl Table {
             return;
         }
         self.len -= 1;
-        // Whatever is nearer to its own place in the gap than where it is goes back.
+        // An entry moves into the gap if that is not before its home position.
         let mut at = gap;
         loop {
             at += 1;
@@ -202,7 +202,7 @@ impl Table {
     }
 }
 
-/// Items in numbered slots; the slot of one that was removed is used again, the last one first.
+/// Items in numbered slots; freed slots are reused, the last one first.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     items: Vec<Option<T>>,

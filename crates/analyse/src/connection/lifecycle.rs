@@ -1,25 +1,25 @@
-//! How a connection was set up and how it ended, as far as its packets at one tap tell.
+//! Lifecycle of a connection: handshake, close and reset, as seen at one tap.
 //!
-//! Source: RFC 9293 §3.3.2 and §3.5 for the states, §3.5.2 for resets. A capture sees packets, not
-//! endpoints: what is told here is what an observer may conclude.
+//! Source: RFC 9293 §3.3.2 and §3.5 for the states, §3.5.2 for resets. A capture shows packets, not endpoints:
+//! the lifecycle is what an observer can conclude.
 
 use super::endpoints::Side;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
 
-/// What the first packet of a connection was.
+/// The first packet of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Beginning {
     /// A SYN.
     Syn,
-    /// A SYN that answers one which is not in the capture.
+    /// A SYN-ACK; its SYN is not in the capture.
     SynAck,
-    /// Anything else: the capture began later than the connection.
+    /// Any other: the capture began later than the connection.
     Midway,
 }
 
 impl Beginning {
-    /// As it stands in tables.
+    /// Its name in tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Syn => "syn",
@@ -37,27 +37,27 @@ impl Beginning {
     }
 }
 
-/// How the set-up of a connection went.
+/// Outcome of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SetUp {
-    /// Each side knows of the other: the three ways were seen, or what can only follow them.
+    /// All three packets were seen, or one that can only follow them.
     Completed,
-    /// Nobody answered the SYN.
+    /// The SYN was not answered.
     Unanswered,
-    /// The SYN was answered, and the answer never acknowledged.
+    /// The SYN-ACK was not acknowledged.
     HalfOpen,
     /// The SYN was answered with a reset.
     Refused,
-    /// The capture began later.
+    /// The capture began later than the connection.
     Unseen,
 }
 
 impl SetUp {
-    /// Each of them.
+    /// All outcomes.
     pub(crate) const ALL: [Self; 5] =
         [Self::Completed, Self::Unanswered, Self::HalfOpen, Self::Refused, Self::Unseen];
 
-    /// As it stands in tables.
+    /// Its name in tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -72,20 +72,20 @@ impl SetUp {
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Ending {
-    /// It was open when the capture ended, or when it had been silent for so long that it was given up.
+    /// Not: it was open when the capture ended, or timed out.
     Open,
-    /// One side sent a FIN that is its last word; the other side has not ended.
+    /// One side sent a FIN, the other did not.
     HalfClosed,
     /// Both sides sent a FIN.
     Closed,
     /// One side reset it.
     Reset,
-    /// It never came to be.
+    /// It was never established.
     NotEstablished,
 }
 
 impl Ending {
-    /// As it stands in tables.
+    /// Its name in tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -97,47 +97,46 @@ impl Ending {
     }
 }
 
-/// Where a connection is in its life.
+/// Phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Phase {
-    /// Its set-up is under way.
+    /// The handshake is in progress.
     Opening,
-    /// Data may flow both ways.
+    /// Established.
     Open,
     /// A FIN was seen.
     Closing,
-    /// Over: what still comes are stragglers.
+    /// Over; late packets may follow.
     Closed,
 }
 
-/// What a segment meant for the life of its connection.
+/// Effect of a segment on the lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LifecycleEvent {
     None,
-    /// It is no part of the connection: a SYN with another number, which began nothing.
+    /// A SYN with another sequence number, which began no connection.
     Foreign,
     /// The opener sent its SYN again.
     SynRetry,
     Established,
-    /// A reset, before or after the establishment.
+    /// A reset, before or after establishment.
     Aborted,
     /// The FIN of this side is acknowledged.
     Finished(Side),
 }
 
-/// What the receiver of a reset makes of its number (RFC 5961 §3.2).
+/// Verdict of the receiver on a reset (RFC 5961 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResetVerdict {
-    /// It is, or may be, what the receiver expects next: the connection is over.
+    /// Its sequence number is the expected one, or may be: the connection is over.
     Accepted,
-    /// It lies within the window: the receiver asks by a challenge ACK whether it is meant. Older systems
-    /// believe it, and are not heard of again.
+    /// It lies within the window: the receiver sends a challenge ACK. Older systems accept it, and fall silent.
     Challenged,
-    /// It lies outside of the window, and is thrown away.
+    /// It lies outside the window, and is dropped.
     Ignored,
 }
 
-/// What a side said in its SYN.
+/// A SYN or SYN-ACK of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SynRecord {
     pub(crate) sequence: SequenceNumber,
@@ -147,21 +146,21 @@ pub(crate) struct SynRecord {
     pub(crate) options: Options,
     pub(crate) first_at: Instant,
     pub(crate) last_at: Instant,
-    /// How often it was sent.
+    /// Transmissions.
     pub(crate) times: u32,
 }
 
-/// SYNs, by who sent them, and when they first passed.
+/// SYNs by sender, with the instants at which they first passed.
 pub(crate) type Syns = Vec<(Side, (Instant, Segment))>;
 
-/// The end of one side's data.
+/// The FIN of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fin {
     end: SequenceNumber,
     is_acknowledged: bool,
 }
 
-/// The life of one connection.
+/// Lifecycle of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Lifecycle {
     pub(crate) phase: Phase,
@@ -170,20 +169,19 @@ pub(crate) struct Lifecycle {
     fins: [Option<Fin>; 2],
     first_fin: Option<Side>,
     reset_by: Option<Side>,
-    /// Sent a reset in the window, and nothing has shown yet whether it was believed.
+    /// Sender of a reset in the window, while it is open whether that was accepted.
     challenged_reset_by: Option<Side>,
     is_refused: bool,
-    /// When the acknowledgment of the answer was seen.
+    /// When the acknowledgment of the SYN-ACK was seen.
     established_at: Option<Instant>,
     is_simultaneous: bool,
 }
 
-/// So long must a connection have been silent before a new SYN on its ports, without a FIN or a reset
-/// in between, is taken for a new connection: the classic maximum segment lifetime in use, 60 s (Linux
-/// `TCP_TIMEWAIT_LEN`).
+/// Silence after which an unanswered new SYN on the same ports begins a new connection, without FIN or reset in
+/// between: the maximum segment lifetime in use, 60 s (Linux `TCP_TIMEWAIT_LEN`).
 const LONG_IDLE: Span = Span::from_secs(60);
 
-/// More than a window that is not scaled does not follow a SYN before an answer to it is seen.
+/// Most bytes that can follow a SYN before an answer is seen: an unscaled window.
 const MOST_UNSEEN: u32 = 1 << 16;
 
 impl Lifecycle {
@@ -207,12 +205,12 @@ impl Lifecycle {
         }
     }
 
-    /// What `side` said in its SYN.
+    /// The SYN or SYN-ACK of `side`.
     pub(crate) const fn syn_of(&self, side: Side) -> Option<&SynRecord> {
         self.syn_records[side.index()].as_ref()
     }
 
-    /// The SYNs of both sides, the first of each, as far as streams look at them.
+    /// The first SYN of each side, with the fields that streams use.
     pub(crate) fn syns(&self) -> Syns {
         let of = |side: Side| {
             let offer = self.syn_of(side)?;
@@ -237,7 +235,7 @@ impl Lifecycle {
         self.is_simultaneous
     }
 
-    /// Who ended it: the side of the first FIN, or of the reset.
+    /// Who ended it: the sender of the first FIN, or of the reset.
     pub(crate) fn ended_by(&self) -> Option<Side> {
         self.reset_by.or(self.challenged_reset_by).or(self.first_fin)
     }
@@ -269,37 +267,36 @@ impl Lifecycle {
         self.is_new_syn(side, segment)
             && match self.phase {
                 Phase::Closed => true,
-                // The other side's SYN crosses the first one, or the same side tries anew.
+                // It crosses the other side's SYN, or the same side starts again.
                 Phase::Opening => self.syn_of(side).is_some(),
                 Phase::Open | Phase::Closing => self.fins[side.index()].is_some(),
             }
     }
 
-    /// Whether a SYN of `side` may begin another connection on the same ports: that depends on its answer.
+    /// Whether a SYN of `side` may begin another connection on the same ports, depending on its answer.
     pub(crate) fn may_be_reopened_by(&self, side: Side, segment: &Segment) -> bool {
         self.is_new_syn(side, segment) && matches!(self.phase, Phase::Open | Phase::Closing)
     }
 
-    /// Whether a SYN without an answer is to be taken for the beginning of another connection, after so much
-    /// silence.
+    /// Whether an unanswered SYN begins another connection after this silence.
     pub(crate) fn is_probably_over(&self, silence: Span) -> bool {
         self.beginning == Beginning::Midway || silence >= LONG_IDLE
     }
 
-    /// Whether a segment is a SYN that asks for a connection and is not the one which asked for this.
+    /// Whether a segment is a SYN with another sequence number than the connection's.
     fn is_new_syn(&self, side: Side, segment: &Segment) -> bool {
         segment.flags.contains(Flags::SYN)
             && !segment.flags.intersects(Flags::ACK | Flags::RST)
             && self.syn_of(side).is_none_or(|offer| offer.sequence != segment.sequence)
     }
 
-    /// Whether nothing has shown yet that a reset was believed or not.
+    /// Whether a reset is challenged and undecided.
     pub(crate) const fn is_reset_challenged(&self) -> bool {
         self.challenged_reset_by.is_some()
     }
 
-    /// What becomes of a reset by `side`, which has sent no data: its number is that behind its SYN, or its
-    /// FIN. As much is allowed as a capture may have missed.
+    /// The verdict on a reset by `side`, which has sent no data: its number follows the SYN or FIN, with an
+    /// allowance for packets missing from the capture.
     pub(crate) fn reset_verdict_without_data(&self, side: Side, segment: &Segment) -> ResetVerdict {
         let Some(offer) = self.syn_of(side) else { return ResetVerdict::Accepted };
         match segment.sequence.distance_from(offer.sequence) {
@@ -308,8 +305,8 @@ impl Lifecycle {
         }
     }
 
-    /// Whether a segment with payload lies before the first byte of the data: a keep-alive with a byte that
-    /// means nothing (RFC 9293 §3.8.4).
+    /// Whether a segment with payload lies before the first byte of the data: a keep-alive with a garbage byte
+    /// (RFC 9293 §3.8.4).
     pub(crate) fn is_before_data(&self, side: Side, segment: &Segment) -> bool {
         self.syn_of(side).is_some_and(|offer| {
             offer.sequence == segment.sequence
@@ -329,7 +326,7 @@ impl Lifecycle {
         if segment.flags.contains(Flags::RST) {
             return self.on_reset(side, segment, verdict);
         }
-        // Whoever goes on does not believe it, or did not send it.
+        // A segment after the reset: it was not accepted, or not sent by this side.
         self.challenged_reset_by = None;
         if segment.flags.contains(Flags::SYN) {
             return self.on_syn(at, side, segment);
@@ -347,7 +344,7 @@ impl Lifecycle {
             is_opening && side == Side::Answerer && self.syn_of(Side::Answerer).is_none();
         let verdict = match self.phase {
             Phase::Closed => ResetVerdict::Ignored,
-            // What refuses a SYN says so by its number (RFC 9293 §3.10.7.3).
+            // A refusal acknowledges the SYN (RFC 9293 §3.10.7.3).
             Phase::Opening if is_refusal && !self.answers_syn(segment) => ResetVerdict::Ignored,
             Phase::Opening => ResetVerdict::Accepted,
             Phase::Open | Phase::Closing => verdict,
@@ -367,7 +364,7 @@ impl Lifecycle {
         LifecycleEvent::Aborted
     }
 
-    /// Whether a segment of the answerer acknowledges the SYN, or data that came with it.
+    /// Whether a segment of the answerer acknowledges the SYN, or data sent with it.
     fn answers_syn(&self, segment: &Segment) -> bool {
         let Some(asked) = self.syn_of(Side::Opener) else { return true };
         let beyond = segment.acknowledgment.distance_from(asked.sequence);
@@ -394,15 +391,15 @@ impl Lifecycle {
             return LifecycleEvent::None;
         }
         if self.is_simultaneous && has_ack && !offer.flags.contains(Flags::ACK) {
-            // It is the answer to the SYN that crossed (RFC 9293 §3.5, figure 8).
+            // It answers the SYN that crossed (RFC 9293 §3.5, figure 8).
             offer.flags |= Flags::ACK;
             return self.on_crossed_answer(at, side);
         }
         offer.last_at = at;
         offer.times = offer.times.saturating_add(1);
         if side == Side::Opener && self.phase == Phase::Closed && self.established_at.is_none() {
-            // Some systems ask again in spite of a refusal; and whoever had to reset what the other side
-            // still took for open asks again (RFC 9293 §3.5.1, figure 10).
+            // Some systems retry after a refusal; and so does a host that had to reset a half-open connection
+            // of the other side first (RFC 9293 §3.5.1, figure 10).
             (self.is_refused, self.reset_by, self.phase) = (false, None, Phase::Opening);
         }
         if side == Side::Opener { LifecycleEvent::SynRetry } else { LifecycleEvent::None }
@@ -421,8 +418,7 @@ impl Lifecycle {
         LifecycleEvent::Established
     }
 
-    /// What comes behind the SYNs: the acknowledgment of the answer, or, where the capture has not
-    /// everything, what can only follow it.
+    /// The third packet of the handshake, or one that can only follow it.
     fn on_third_way(&mut self, at: Instant, side: Side, segment: &Segment) -> LifecycleEvent {
         if !segment.flags.contains(Flags::ACK) {
             return LifecycleEvent::None;
@@ -432,8 +428,8 @@ impl Lifecycle {
         };
         let is_established = match side {
             Side::Opener => acknowledges(self.syn_of(Side::Answerer)),
-            // Only what was agreed upon lets the answerer speak without SYN, or its answer is on the way; or
-            // it is about an older connection, of which its number tells (RFC 9293 §3.5.1).
+            // Only after the handshake the answerer sends segments without SYN, or its SYN-ACK was reordered;
+            // or the segment is of an older connection, as its number shows (RFC 9293 §3.5.1).
             Side::Answerer => {
                 let is_about_this = |asked: &SynRecord| {
                     let beyond = segment.acknowledgment.distance_from(asked.sequence);
@@ -451,8 +447,8 @@ impl Lifecycle {
         event
     }
 
-    /// What a segment that `side` sends means at the tap beside it, where this life is told by the other
-    /// tap: whether it acknowledges the FIN of the other side.
+    /// Whether a segment of `side` acknowledges the other side's FIN, at the tap where the lifecycle is not
+    /// followed.
     pub(crate) fn finished_by(&self, side: Side, segment: &Segment) -> LifecycleEvent {
         let opposite = side.other();
         match self.fins[opposite.index()] {

@@ -1,15 +1,12 @@
-//! Open connections: whose a packet is, how connections begin and end, and when they are forgotten.
+//! Open connections: lookup, lifecycle and timeouts.
 //!
-//! Source: RFC 9293 for the life of a connection; what a new SYN on known ports means, who opened a
-//! connection whose beginning nobody saw, and how long silence may last are rules of our own, each told
-//! where it stands. Memory: the connections that are open, and those that ended less than the linger ago.
+//! Source: RFC 9293 for the lifecycle. Our own rules say what a new SYN on known ports means, who opened a
+//! connection whose handshake was not seen, and how long silence may last; each stands where it is applied.
+//! Memory: open connections, and those that closed within the linger time.
 //!
-//! Modules: `ends` (addresses and ports), `directory` (the slot that they have), `slots` (places used again),
-//! `side` (what each side sent), `lifecycle` (set-up and end), `pending_syn` (a SYN on a connection that is open),
-//! `vantage` (which side a tap is near), `mapping` (what follows from that: the flows of a connection, and what a
-//! packet at a tap is to them), `record` (the row of a connection that is over), `setups` (summaries of set-ups),
-//! `part` (where a packet lies of which only a part counts),
-//! `columns`, `table` (all open connections), `names`.
+//! Modules: `endpoints` (addresses, ports and sides), `directory` (slots by endpoints), `table` (all open
+//! connections), `lifecycle` (handshake and close), `pending_syn` (a SYN on an open connection), `vantage`
+//! (position of the tap), `tables` (rows and columns).
 
 mod directory;
 mod endpoints;

@@ -1,10 +1,9 @@
-//! A SYN on the ports of a connection that is open: a new connection, or nothing?
+//! A SYN on the ports of an open connection: a new connection, or a stray segment (RFC 5961 §4).
 //!
-//! Source: RFC 5961 §4. Whoever has an open connection answers such a SYN by a bare acknowledgment, whatever
-//! its number, and the connection goes on; a host that has truly begun anew then resets it and asks again. So
-//! only the answer tells: SYN with ACK, or a refusal, is about a new connection. Until it comes the SYN is
-//! held back.
-//! Memory: [`MOST_HELD`] packets for each connection on which a SYN waits for its answer.
+//! A host with an open connection answers such a SYN with a challenge ACK, whatever its number, and the
+//! connection goes on. A host that has really restarted then resets the connection and sends its SYN again. So
+//! only the answer decides: a SYN-ACK or a refusal belongs to a new connection. The SYN is held until then.
+//! Memory: [`MOST_HELD`] packets for each connection with a pending SYN.
 
 use super::endpoints::Side;
 use super::lifecycle::LifecycleEvent;
@@ -12,10 +11,10 @@ use fairwind_capture::Packet;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
-/// A SYN that was sent so often without an answer begins a connection.
+/// A SYN repeated so often without an answer begins a connection.
 const MOST_HELD: usize = 8;
 
-/// A packet that is held back.
+/// A packet that waits for a decision.
 #[derive(Debug, Clone)]
 pub(crate) struct HeldPacket {
     pub(crate) tap: usize,
@@ -30,18 +29,18 @@ pub(crate) struct HeldPacket {
 pub(crate) struct PendingSyn {
     sender: Side,
     sequence: SequenceNumber,
-    /// Without an answer it begins a connection: nothing was heard of the old one for long.
+    /// Whether it begins a connection if nobody answers: the old one was silent for long.
     is_new_connection: bool,
-    /// As it passed, each time.
+    /// All its transmissions.
     held_packets: Vec<HeldPacket>,
 }
 
-/// What a packet of the connection says of the question.
+/// What a packet says about a pending SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SynVerdict {
     /// Nothing.
     Undecided,
-    /// There is a new connection, or there was to be one and it is refused.
+    /// It began a new connection, or was refused.
     NewConnection,
     /// The old connection goes on.
     Dismissed,
@@ -53,35 +52,35 @@ impl PendingSyn {
         Self { sender, sequence, is_new_connection, held_packets: vec![held] }
     }
 
-    /// Whether a SYN asks the same once more.
+    /// Whether a segment repeats the SYN.
     pub(crate) fn matches_syn(&self, side: Side, segment: &Segment) -> bool {
         side == self.sender && segment.sequence == self.sequence
     }
 
-    /// It is asked once more; gives whether that is enough to believe that it is meant.
+    /// Adds a repetition; returns whether the SYN now begins a connection.
     pub(crate) fn add_repeat(&mut self, held: HeldPacket) -> bool {
         self.held_packets.push(held);
         self.is_new_connection |= self.held_packets.len() >= MOST_HELD;
         self.held_packets.len() >= MOST_HELD
     }
 
-    /// What a packet that is no such SYN says of it.
+    /// Takes a packet of the connection that is not this SYN.
     pub(crate) fn on_packet(&mut self, side: Side, segment: &Segment) -> SynVerdict {
         let flags = segment.flags;
         if side == self.sender {
-            // Whoever goes on with the old connection, or resets it, has asked for no other.
+            // The sender goes on with the old connection or resets it.
             return SynVerdict::Dismissed;
         }
         let is_meant = flags.contains(Flags::ACK) && segment.acknowledgment == self.sequence + 1;
         if flags.intersects(Flags::SYN | Flags::RST) {
             return if is_meant { SynVerdict::NewConnection } else { SynVerdict::Undecided };
         }
-        // A challenge, or what was on its way. It stays a question: the one who asked may yet reset.
+        // A challenge ACK, or a packet that was under way. The sender of the SYN may still reset.
         self.is_new_connection = false;
         SynVerdict::Undecided
     }
 
-    /// What was held back, and whether it begins a connection though nobody has answered.
+    /// The held packets, and whether they begin a connection without an answer.
     pub(crate) fn into_packets(self) -> (Vec<HeldPacket>, bool) {
         (self.held_packets, self.is_new_connection)
     }

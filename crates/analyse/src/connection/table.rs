@@ -1,4 +1,4 @@
-//! All open connections.
+//! Table of all open connections, and their timeouts.
 
 use super::directory::{Directory, NO_SLOT, Slots};
 use super::endpoints::{Ends, Sent, Side, flow_name};
@@ -14,78 +14,76 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
-/// Entries of connections that are over may stay in the list of what is due, as many as this and a few for
-/// each open connection; then they are thrown out.
+/// Stale entries in the queue of timeouts that are tolerated, besides a few for each open connection.
 const MOST_STALE: usize = 1000;
 
-/// How long a connection may be silent before it is forgotten.
+/// Silence after which a connection is removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeouts {
-    /// After its end, for stragglers.
+    /// After its end, for late packets.
     pub(crate) linger: Span,
-    /// While it is being set up, and while one side has ended.
+    /// During the handshake, and when half-closed.
     pub(crate) half_open: Span,
-    /// While it is open; `None`: for ever.
+    /// While established; `None`: never.
     pub(crate) idle: Option<Span>,
 }
 
 /// One open connection.
 ///
-/// In this order in memory: what every packet needs, what few do. With thousands of connections each line of
-/// memory is waited for, so whether a slot has a connection is to be told by the first one: by the first of the
-/// fields that have most values to spare, which is `due_at`.
+/// Fields that every packet needs come first in memory. With thousands of connections each cache line is a
+/// miss, so that the first line must say whether a slot is in use: through the niche of the first field that
+/// has the most spare values, which is `due_at`.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Connection {
-    /// How its packets are measured, once the place of the tap is known.
+    /// The mapping to flows, once the position of the tap is known.
     pub(crate) mapping: Option<TapMapping>,
     opener_is_low: bool,
-    /// Whether its phase is [`Phase::Open`] and nothing is in doubt, said here again since it is asked for each
-    /// packet.
+    /// Whether the phase is [`Phase::Open`] and nothing is pending; cached because every packet asks.
     is_open: bool,
-    /// Whether the SYN-ACK has left the tap near the answerer, and what acknowledges it has not come there.
+    /// Whether the SYN-ACK has left the tap near the answerer and was not acknowledged there.
     awaits_acknowledgment: bool,
-    /// Window field of the opener's last packet behind its SYN, before the answerer's first data.
+    /// Window of the opener's last packet after its SYN, before the answerer's first data.
     pub(crate) early_window: Option<u16>,
     pub(crate) last: Instant,
-    /// When it is looked at whether it is to be forgotten.
+    /// When its timeout is checked next.
     due_at: Option<Instant>,
     pub(crate) longest_silence: Span,
     pub(crate) began: Instant,
-    /// What each side sent, as counted at each tap.
+    /// What each side sent, counted at each tap.
     sent: [[Sent; 2]; 2],
     pub(crate) lifecycle: Lifecycle,
     pub(crate) ends: Ends,
     pub(crate) number: u64,
     pub(crate) is_guessed: bool,
-    /// Its group as a connection: what the tables `connections` and `setups` say.
+    /// Its group as a connection, in the tables `connections` and `setups`.
     pub(crate) group: u32,
-    /// The tap that saw it first; there its life is followed.
+    /// The tap that saw it first, where its lifecycle is followed.
     pub(crate) first_tap: usize,
-    /// What is to be attributed anew if data goes both ways.
+    /// Counts to be reattributed if data goes both ways.
     pub(crate) early: BeforeAnswers,
-    /// Its packets so far, while it is not known how they are measured.
+    /// Its packets while the position of the tap is unknown.
     pub(crate) held_packets: Vec<HeldPacket>,
-    /// Where its last packet lay, where only a part of each connection counts.
+    /// The part in which its last packet lay.
     pub(crate) part: CountedPart,
     /// A SYN that may begin another connection on its ports.
     pub(crate) pending_syn: Option<Box<PendingSyn>>,
 }
 
-/// What was seen before the first data of the answerer, and belongs to that once there is some.
+/// What passed before the first data of the answerer, and belongs to its flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BeforeAnswers {
     pub(crate) packets: EarlyPackets,
-    /// When the first SYN-ACK left the tap near the answerer, where another tap was the first.
+    /// When the first SYN-ACK left the tap near the answerer, if that was not the first tap.
     pub(crate) answered_at: Option<Instant>,
-    /// How often it did.
+    /// SYN-ACKs that left there.
     pub(crate) answers: u32,
-    /// When what acknowledges it came there.
+    /// When the acknowledgment arrived there.
     pub(crate) acknowledged_at: Option<Instant>,
 }
 
 impl BeforeAnswers {
-    /// Counts a packet that `side` has sent, where it left it or where it arrived.
+    /// Counts a packet of `side` that departs or arrives.
     #[inline]
     pub(crate) fn count(&mut self, leaves: bool, side: Side, packet: &Packet) {
         let has_length = packet.segment.sequence_length() > 0;
@@ -108,26 +106,26 @@ impl Connection {
         if low_sent == self.opener_is_low { Side::Opener } else { Side::Answerer }
     }
 
-    /// Whether a packet that is no SYN, FIN or RST is only to be counted and measured.
+    /// Whether packets without SYN, FIN and RST only have to be counted and measured.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.is_open && self.mapping.is_some()
     }
 
-    /// Its flows, once they are known.
+    /// Its flows, once mapped.
     #[inline]
     pub(crate) fn flows(&self) -> Option<ConnectionFlows> {
         self.mapping.as_ref().map(|mapping| mapping.flows)
     }
 
-    /// Reads what a packet that the lower or the other end sent changes in it, for whoever calls it in advance.
+    /// Prefetches the fields that a packet of this end changes.
     #[inline]
     pub(crate) const fn prefetch(&self, low_sent: bool) -> u64 {
         let [of_sides, _] = &self.sent;
         self.longest_silence.as_nanos() ^ of_sides[self.side(low_sent).index()].packets
     }
 
-    /// A packet passes that may change its life.
+    /// Takes a packet that may change the lifecycle.
     pub(crate) fn on_lifecycle_packet(
         &mut self,
         at: Instant,
@@ -140,13 +138,13 @@ impl Connection {
         event
     }
 
-    /// A SYN asks for another connection on its ports.
+    /// Holds a SYN that may begin another connection.
     pub(crate) fn hold_syn(&mut self, pending_syn: PendingSyn) {
         self.pending_syn = Some(Box::new(pending_syn));
         self.update_is_open();
     }
 
-    /// The question is answered.
+    /// Takes the pending SYN, which is decided.
     pub(crate) fn take_pending_syn(&mut self) -> Option<PendingSyn> {
         let pending_syn = self.pending_syn.take().map(|pending_syn| *pending_syn);
         self.update_is_open();
@@ -164,7 +162,7 @@ impl Connection {
         self.ends.end((side == Side::Opener) == self.opener_is_low)
     }
 
-    /// Takes notice of a packet that `side` sent.
+    /// Counts a packet of `side`.
     #[inline]
     pub(crate) fn count(&mut self, tap: usize, at: Instant, side: Side, packet: &Packet) {
         let silence = at.saturating_since(self.last);
@@ -175,14 +173,14 @@ impl Connection {
         self.sent[tap & 1][side.index()].count(packet);
     }
 
-    /// The answer to SYN leaves the tap near the answerer, where another tap was the first.
+    /// A SYN-ACK leaves the tap near the answerer, which was not the first tap.
     pub(crate) fn on_syn_ack_left(&mut self, at: Instant) {
         self.early.answered_at.get_or_insert(at);
         self.early.answers = self.early.answers.saturating_add(1);
         self.awaits_acknowledgment = self.early.acknowledged_at.is_none();
     }
 
-    /// A packet of the opener passes the tap that will tell of the answerer's data, of which there is none.
+    /// A packet of the opener passes the tap that serves the answerer's data, before there is any.
     #[inline]
     pub(crate) fn on_opener_packet(&mut self, at: Instant, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
@@ -195,7 +193,7 @@ impl Connection {
         }
     }
 
-    /// Whether a packet of `side` brings data of the answerer.
+    /// Whether a packet of `side` carries data of the answerer.
     #[inline]
     pub(crate) fn is_first_answer_data(&self, side: Side, segment: &Segment) -> bool {
         side == Side::Answerer
@@ -203,8 +201,8 @@ impl Connection {
             && !self.lifecycle.is_before_data(side, segment)
     }
 
-    /// The SYNs as they passed the tap that tells of the answerer's data, which is the one that saw the
-    /// connection first or the other one; and when the answer was acknowledged there, if it was sent once.
+    /// The SYNs as they passed the tap that serves the answerer's data, and when the SYN-ACK was acknowledged
+    /// there, if it was sent once.
     pub(crate) fn set_up_at(&self, is_first_tap: bool) -> (Syns, Option<Instant>) {
         let mut syns = self.lifecycle.syns();
         if is_first_tap {
@@ -218,7 +216,7 @@ impl Connection {
         (syns, self.early.acknowledged_at.filter(|_| self.early.answers == 1))
     }
 
-    /// What is to be told of it when it is over, or so far.
+    /// Its row in the table `connections`.
     pub(crate) fn record(&self) -> Record {
         let retries =
             |side| self.lifecycle.syn_of(side).map_or(0, |offer| offer.times.saturating_sub(1));
@@ -256,7 +254,7 @@ impl Connection {
         flow_name(self.end(side), self.end(side.other()))
     }
 
-    /// Which taps have seen it.
+    /// The taps that have seen it.
     fn taps(&self) -> &'static str {
         let [first, second] = self.sent.map(|sides| sides.iter().any(|sent| sent.packets > 0));
         match (first, second) {
@@ -266,7 +264,7 @@ impl Connection {
         }
     }
 
-    /// What each side sent: as it left, where some tap saw that, else as it passed or arrived.
+    /// What each side sent: counted where it departed if a tap saw that, otherwise where it passed or arrived.
     fn sent_by_sides(&self) -> [Sent; 2] {
         [Side::Opener, Side::Answerer].map(|side| {
             let leaves =
@@ -277,7 +275,7 @@ impl Connection {
         })
     }
 
-    /// When it is to be forgotten if nothing more comes; `None`: not at all.
+    /// When it times out without further packets; `None`: never.
     fn due(&self, timeouts: &Timeouts) -> Option<Instant> {
         let timeouts = match self.lifecycle.phase {
             Phase::Closed => Some(timeouts.linger),
@@ -288,34 +286,32 @@ impl Connection {
     }
 }
 
-/// Where the connection of a packet was found, and which end sent it. It holds until a connection is added or
-/// forgotten.
+/// Slot of a packet's connection, and which end sent it. Valid until a connection is added or removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlotHint {
     changes: u64,
-    /// The connection's slot, or one that there is not.
+    /// The slot, or [`NO_SLOT`].
     pub(crate) slot: u32,
     /// Whether the lower end sent the packet.
     pub(crate) low_sent: bool,
 }
 
 impl SlotHint {
-    /// Nothing was looked for.
+    /// No lookup was made.
     pub(crate) const NONE: Self = Self { changes: u64::MAX, slot: NO_SLOT, low_sent: false };
 }
 
-/// Open connections by their ends.
+/// Open connections by endpoints.
 #[derive(Debug)]
 pub(crate) struct Connections {
     directory: Directory,
     slots: Slots<Connection>,
-    /// When to look whether a connection is to be forgotten: instant, its number, its slot. Of each
-    /// connection one entry counts; one that has become earlier leaves another behind.
+    /// Timeouts to check: instant, number and slot. The latest entry of a connection counts.
     due: BinaryHeap<Reverse<(Instant, u64, u32)>>,
     next_due: Instant,
     timeouts: Timeouts,
     began: u64,
-    /// How often a connection was added or forgotten.
+    /// Changes to the directory.
     changes: u64,
 }
 
@@ -332,7 +328,7 @@ impl Connections {
         }
     }
 
-    /// Where the connection of `packet` is now.
+    /// The present slot of the connection of `packet`.
     #[inline]
     pub(crate) fn hint(&self, packet: &Packet) -> SlotHint {
         let (ends, low_sent) = Ends::of(packet);
@@ -340,7 +336,7 @@ impl Connections {
         SlotHint { changes: self.changes, slot, low_sent }
     }
 
-    /// Where the connection of `packet` is now, if the hint is right without another search.
+    /// The present slot; without a lookup if `hint` is still valid.
     #[inline]
     pub(crate) fn verified(&self, hint: SlotHint, packet: &Packet) -> SlotHint {
         if hint.changes == self.changes { hint } else { self.hint(packet) }
@@ -356,11 +352,11 @@ impl Connections {
         self.slots.get_mut(slot)
     }
 
-    /// Begins a connection with its first packet; gives its slot.
+    /// Adds a connection with its first packet; returns its slot.
     ///
-    /// Who opened it: the sender of a SYN, the receiver of a SYN-ACK; otherwise it is guessed that the
-    /// lower port answers (a service's port is mostly the lower one), and the sender opened it where both
-    /// are the same.
+    /// The opener is the sender of a SYN or the receiver of a SYN-ACK. Otherwise it is guessed that the lower
+    /// port belongs to the answerer, since service ports are mostly lower; with equal ports the sender is the
+    /// opener.
     pub(crate) fn begin(&mut self, tap: usize, at: Instant, packet: &Packet, group: u32) -> u32 {
         let (ends, low_sent) = Ends::of(packet);
         let segment = &packet.segment;
@@ -401,12 +397,11 @@ impl Connections {
         slot
     }
 
-    /// Sees to it that the connection is looked at when it may be forgotten; to be called when its phase
-    /// has changed.
+    /// Schedules the timeout of a connection; to be called when its phase has changed.
     pub(crate) fn schedule(&mut self, slot: u32) {
         let Some(connection) = self.slots.get_mut(slot) else { return };
         let Some(due) = connection.due(&self.timeouts) else { return };
-        // What is looked at before that is put off then.
+        // An earlier check reschedules itself.
         if connection.due_at.is_none_or(|due_at| due < due_at) {
             connection.due_at = Some(due);
             self.due.push(Reverse((due, connection.number, slot)));
@@ -414,13 +409,13 @@ impl Connections {
         }
     }
 
-    /// When [`Connections::expired`] has something to look at.
+    /// When [`Connections::expired`] has something to check.
     #[inline]
     pub(crate) const fn next_due(&self) -> Instant {
         self.next_due
     }
 
-    /// A connection that is to be forgotten by `now`; to be asked until there is none.
+    /// A connection that has timed out by `now`; to be called until `None`.
     pub(crate) fn expired(&mut self, now: Instant) -> Option<u32> {
         while let Some(&Reverse((due, number, slot))) = self.due.peek() {
             if due > now {
@@ -441,7 +436,7 @@ impl Connections {
         None
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub(crate) fn remove(&mut self, slot: u32) -> Option<Connection> {
         let connection = self.slots.remove(slot)?;
         self.directory.remove(&connection.ends);
@@ -455,7 +450,7 @@ impl Connections {
         Some(connection)
     }
 
-    /// All that are open, in the order in which they began.
+    /// All open connections, in the order in which they began.
     pub(crate) fn open(&self) -> Vec<(u32, &Connection)> {
         let mut open: Vec<_> = self.slots.iter().collect();
         open.sort_by_key(|(_, connection)| connection.number);
@@ -467,7 +462,7 @@ impl Connections {
         self.slots.capacity()
     }
 
-    /// Connections that there have been.
+    /// Connections so far.
     pub(crate) const fn began(&self) -> u64 {
         self.began
     }
@@ -483,10 +478,10 @@ mod tests {
     fn what_packets_need_lies_in_the_first_lines_of_memory() {
         assert!(offset_of!(Connection, longest_silence) <= 64);
         let sent = offset_of!(Connection, sent);
-        // What each side sent at the first tap has a line of its own.
+        // What each side sent at the first tap has one cache line.
         assert_eq!((sent / 64, (sent + size_of::<Sent>() - 1) / 64), (1, 1));
         assert_eq!((sent + size_of::<Sent>()) / 64, (sent + 2 * size_of::<Sent>() - 1) / 64);
-        // The first lines of all connections do not share few places of the caches.
+        // First lines of connections must not map to few cache sets.
         assert_ne!(size_of::<Option<Connection>>() / 64 % 8, 0);
     }
 
@@ -511,7 +506,7 @@ mod tests {
             connections.schedule(slot);
         }
         assert!(connections.due.len() <= 2, "{} entries", connections.due.len());
-        // The last word, at 9.999 s, was a refusal.
+        // The last packet, at 9.999 s, was a refusal.
         assert_eq!(connections.expired(Instant::from_millis(11_998)), None);
         assert_eq!(connections.expired(Instant::from_millis(11_999)), Some(slot));
     }

@@ -117,15 +117,15 @@ const RETRIES: &[DefinitionLine] = &[
     ("completed", "connections", "Those of them that were completed."),
 ];
 
-/// One connection.
+/// Row of the table `connections`.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    /// Counted from 0, in the order in which connections were first seen.
+    /// Number, from 0 in the order of first packets.
     pub(crate) number: u64,
     pub(crate) opener: SocketAddr,
     pub(crate) answerer: SocketAddr,
     pub(crate) group: u32,
-    /// Nobody was seen to open it.
+    /// Whether its handshake was not seen.
     pub(crate) is_guessed: bool,
     pub(crate) began: Instant,
     pub(crate) last: Instant,
@@ -140,11 +140,11 @@ pub(crate) struct Record {
     pub(crate) is_simultaneous: bool,
     pub(crate) sent: [Sent; 2],
     pub(crate) syn_records: [Option<SynRecord>; 2],
-    /// SYNs of each side beyond its first.
+    /// SYN retries of each side.
     pub(crate) retries: [u32; 2],
 }
 
-/// How long the ways of a set-up took.
+/// Times of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SetUpTimes {
     /// From the last SYN before the first SYN-ACK to that.
@@ -165,7 +165,7 @@ impl SetUpTimes {
             (to >= from).then(|| to.saturating_since(from))
         };
         let answered_first = answered.map(|offer| offer.first_at);
-        // A SYN that was sent again behind the answer did not bring it.
+        // A SYN repeated after the SYN-ACK did not cause it.
         let asked_last = asked.map(|offer| {
             if answered_first.is_some_and(|answered| offer.last_at > answered) {
                 offer.first_at
@@ -196,13 +196,12 @@ impl Record {
     }
 }
 
-/// Whether `syn_of` asks for, or agrees to, explicit congestion notification (RFC 3168 §6.1.1, RFC 9768
-/// §3.1).
+/// Whether a SYN negotiates ECN (RFC 3168 §6.1.1, RFC 9768 §3.1).
 fn has_ecn(offer: &SynRecord) -> bool {
     offer.flags.intersects(Flags::ECE | Flags::CWR | Flags::AE)
 }
 
-/// The table `connections`: a row for each record; times are since `origin`.
+/// The table `connections`; times count from `origin`.
 pub(crate) fn connections_table(records: &[Record], origin: Instant, groups: &[String]) -> Table {
     let since = |at: Instant| at.saturating_since(origin).as_secs_f64();
     let group = |record: &Record| {
@@ -263,10 +262,10 @@ fn with_side(table: TableBuilder<'_, Record>, side: Side) -> TableBuilder<'_, Re
         .with(&name("ecn"), |row| row.syn_of(side).map(|offer| u64::from(has_ecn(offer))))
 }
 
-/// Repetitions above this are counted with it.
+/// More retries count with this number.
 const MOST_RETRIES: usize = 15;
 
-/// The set-ups of one group.
+/// Handshakes of one group.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SetUps {
     by_outcome: [u64; SetUp::ALL.len()],
@@ -274,7 +273,7 @@ pub(crate) struct SetUps {
     simultaneous: u64,
     syn_retries: u64,
     syn_ack_retries: u64,
-    /// Attempts, and those of them that were completed, by the number of SYNs beyond the first.
+    /// Attempts and completed ones, by SYN retries.
     by_retries: [(u64, u64); MOST_RETRIES + 1],
     answer: Times,
     acknowledgment: Times,
@@ -292,7 +291,7 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 impl SetUps {
-    /// Counts the set-up of one connection.
+    /// Counts the handshake of one connection.
     pub(crate) fn count(&mut self, record: &Record) {
         self.by_outcome[place(record.set_up)] += 1;
         if record.set_up == SetUp::Unseen {
@@ -325,7 +324,7 @@ fn place(set_up: SetUp) -> usize {
     SetUp::ALL.iter().position(|each| *each == set_up).unwrap_or_default()
 }
 
-/// Counts the set-up of `record` in the group of its connection.
+/// Counts the handshake of `record` in its group.
 pub(crate) fn count_setup(setups: &mut [SetUps], record: &Record) {
     let group = usize::try_from(record.group).ok();
     if let Some(setups) = group.and_then(|group| setups.get_mut(group)) {
@@ -333,7 +332,7 @@ pub(crate) fn count_setup(setups: &mut [SetUps], record: &Record) {
     }
 }
 
-/// The name of some times, and where they are.
+/// Name and times of a part of the handshake.
 type Kind = (&'static str, fn(&SetUps) -> &Times);
 
 /// The tables `setups` and `setup_retries`: rows for each group.

@@ -10,10 +10,10 @@ use crate::trace::TraceId;
 use fairwind_measure::ConnectionFlows;
 use fairwind_units::Span;
 
-/// How it is decided which side the tap of a single capture is near to.
+/// How the position of the tap of a single capture is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Vantage {
-    /// From the times of the set-up; near the sender of the first data where these do not tell.
+    /// From the times of the handshake; near the sender of the first data if these are inconclusive.
     #[default]
     Auto,
     /// Near the side that sends the first data.
@@ -22,25 +22,25 @@ pub enum Vantage {
     Receiver,
     /// Near the side that opens the connection.
     Opener,
-    /// Near the side that answers.
+    /// Near the side that accepts it.
     Answerer,
 }
 
-/// Where a tap was found to be.
+/// Position of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum TapPosition {
     /// Near this side.
     Near(Side),
-    /// On the way, far from both; taken as near to the side that is not so far.
+    /// On the path, far from both; counts as near the closer side.
     Between(Side),
-    /// Nothing tells; taken as near to this side.
+    /// Unknown; counts as near this side.
     Unknown(Side),
     /// As the settings say.
     Given(Side),
 }
 
 impl TapPosition {
-    /// The side whose packets count as sent here, while those of the other side arrive here.
+    /// The side whose packets depart here; those of the other side arrive here.
     pub(crate) const fn side(self) -> Side {
         match self {
             Self::Near(side) | Self::Between(side) | Self::Unknown(side) | Self::Given(side) => {
@@ -49,7 +49,7 @@ impl TapPosition {
         }
     }
 
-    /// As it stands in tables.
+    /// Its name in tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Near(Side::Opener) => "near-opener",
@@ -62,16 +62,16 @@ impl TapPosition {
     }
 }
 
-/// The way to one side must be so many times the way to the other for the tap to be near that one.
+/// The tap is near one side if the path to the other is so many times longer.
 const NEAR_RATIO: u64 = 4;
-/// Ways shorter than this are the machine's own, and tell nothing (both ends on one host).
+/// Shorter times are those of the host, with both ends on it.
 const NO_WAY: Span = Span::from_micros(100);
 
-/// Where the tap is, from the times of the set-up; `None` where they do not tell.
+/// The position from the times of the handshake; `None` if inconclusive.
 pub(crate) fn position_from_handshake(lifecycle: &Lifecycle) -> Option<TapPosition> {
     let asked = lifecycle.syn_of(Side::Opener)?;
     let answered = lifecycle.syn_of(Side::Answerer)?;
-    // What was sent several times does not tell which copy was answered.
+    // After retransmissions it is unknown which copy was answered.
     if asked.times > 1 || answered.times > 1 || lifecycle.is_simultaneous() {
         return None;
     }
@@ -91,37 +91,37 @@ pub(crate) fn position_from_handshake(lifecycle: &Lifecycle) -> Option<TapPositi
     })
 }
 
-/// The flows of a connection, and where the taps are.
+/// The flows of a connection, and the position of the taps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TapMapping {
     /// The connection's flows.
     pub(crate) flows: ConnectionFlows,
-    /// The side that the tap, or the first of two taps, is near.
+    /// The side that the first tap is near.
     pub(crate) place: TapPosition,
-    /// The side that each tap is near: what it sends leaves there, what the other sends arrives.
+    /// The side that each tap is near: its packets depart there, those of the other side arrive.
     pub(crate) near: [Side; 2],
-    /// What follows it from one tap to the other, where there are two.
+    /// Its one-way flows, with two taps.
     pub(crate) pair: Option<FlowPairId>,
-    /// The traces of its flows, if it is drawn.
+    /// Its traces, if it was chosen.
     pub(crate) trace: Option<TraceId>,
 }
 
 impl TapMapping {
-    /// Whether a packet that `side` sent has just left it at this tap, rather than come from afar.
+    /// Whether a packet of `side` departs at this tap.
     #[inline]
     pub(crate) fn leaves(&self, tap: usize, side: Side) -> bool {
         self.near[tap & 1] == side
     }
 }
 
-/// Before the part that counts, in it, or behind it.
+/// Position of a packet relative to the part of its connection that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CountedPart {
-    /// The connection is too young.
+    /// Before the part.
     Before,
-    /// It counts.
+    /// Within the part.
     #[default]
     Within,
-    /// The connection is too old.
+    /// After the part.
     After,
 }

@@ -1,31 +1,30 @@
-//! How one clock drifts against another, from one-way delays that were measured with both.
+//! Drift between two clocks, estimated from one-way delays.
 //!
-//! A delay between two clocks is the true one, which is never below what an empty path takes, plus what
-//! the clocks are apart. So the floor of the delays moves as the clocks do. Source: the convex hull of
+//! A delay measured with two clocks is the true delay plus the offset of the clocks. The true delay is never
+//! below that of an empty path, so the minimum of the delays moves as the clocks do. Source: the convex hull of
 //! S. Moon, P. Skelly, D. Towsley, "Estimation and removal of clock skew from network delay measurements",
-//! INFOCOM 1999: of all lines that no delay lies below, the one that lies nearest to all of them. It is
-//! an edge of the lower hull, the one above the middle of the time. A line through the minima of a
-//! capture's first and last moments, as others draw it, takes a queue that stood there for drift.
+//! INFOCOM 1999: of all lines below all delays, the closest one. It is the edge of the lower hull above the
+//! middle of the time. A line through the minima of the first and last moments would take a standing queue for
+//! drift.
 //!
-//! Both directions are used, since what raises the delays of one lowers those of the other. What the clocks
-//! are apart at all cannot be told from the delays of an asymmetric path: it is what makes the smallest
-//! delays of both directions equal.
+//! Both directions count: drift that raises the delays of one lowers those of the other. Delays of an
+//! asymmetric path do not show the offset; it is set so that the smallest delays of both directions are equal.
 //!
 //! Cost: a comparison per packet. Memory: 2048 minima.
 
 use super::clock_offset::signed_since;
 use fairwind_units::Instant;
 
-/// Minima that are kept.
+/// Limit of minima.
 const BINS: usize = 2048;
 
-/// Parts of the time in each of which the floor should show.
+/// Periods, each of which should show the minimum.
 const STRETCHES: usize = 32;
 
-/// Nanoseconds that the first minimum stands for; doubled whenever the bins are full.
+/// Nanoseconds of the first bin; doubled whenever the bins are full.
 const FIRST_WIDTH: u64 = 1 << 23;
 
-/// Whether two captures were taken with one clock.
+/// Whether two captures share a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClockModel {
     /// One clock: delays are differences of timestamps.
@@ -35,20 +34,19 @@ pub enum ClockModel {
     Apart,
 }
 
-/// How the receiver's clock runs, measured with the sender's.
+/// Drift of the receiver's clock against the sender's.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ClockDrift {
-    /// The instant at which the offset holds, by the sender's clock.
+    /// Instant of the offset, on the sender's clock.
     pub origin: Instant,
-    /// Nanoseconds by which the receiver's clock was ahead at the origin, where the smallest delays of
-    /// both directions are equal, or those of the only direction nothing.
+    /// Nanoseconds that the receiver's clock was ahead at the origin: the smallest delays of both directions
+    /// are equal, or the smallest of a single direction is zero.
     pub offset_nanos: f64,
-    /// Seconds per second, in millionths, that the receiver's clock gains.
+    /// Parts per million that the receiver's clock gains.
     pub parts_per_million: f64,
-    /// Within which that is known: what the floor's unevenness can tilt it by. `None` where it is not
-    /// known at all.
+    /// Uncertainty of the gain, from the unevenness of the minima. `None` if unknown.
     pub uncertainty_parts_per_million: Option<f64>,
-    /// Whether it is large enough to be taken off: more than its uncertainty.
+    /// Whether the gain exceeds its uncertainty, so that delays are compensated.
     pub is_compensated: bool,
 }
 
@@ -64,7 +62,7 @@ impl ClockDrift {
         (self.offset_nanos + rate * real(signed_since(at, self.origin))).round() as i64
     }
 
-    /// From the floors of the delays towards the receiver's side and back.
+    /// The drift from the minima of both directions.
     pub(super) fn of(there: &DelayFloor, back: &DelayFloor) -> Self {
         let begins = [there.begin, back.begin].into_iter().flatten();
         let Some(origin) = begins.min() else { return Self::default() };
@@ -101,14 +99,14 @@ impl ClockDrift {
     }
 }
 
-/// The smallest delays of one direction over time.
+/// Minima of the delays of one direction over time.
 #[derive(Debug, Clone)]
 pub(super) struct DelayFloor {
     begin: Option<Instant>,
     width: u64,
-    /// Of each stretch of `width` its smallest delay, with when that was.
+    /// The smallest delay of each bin, and its instant.
     bins: Vec<Option<(Instant, i64)>>,
-    /// The stretch of the last delay, and its smallest so far.
+    /// The bin of the last delay, and its smallest delay.
     current: (Instant, Instant),
     lowest: i64,
 }
@@ -124,12 +122,12 @@ impl DelayFloor {
         }
     }
 
-    /// Whether there was no delay.
+    /// Whether no delay was observed.
     pub(super) const fn is_empty(&self) -> bool {
         self.begin.is_none()
     }
 
-    /// A packet that departed at `at` took `delay` nanoseconds.
+    /// A packet departed at `at` with `delay` nanoseconds.
     #[inline]
     pub(super) fn observe(&mut self, at: Instant, delay: i64) {
         if at >= self.current.0 && at < self.current.1 && delay >= self.lowest {
@@ -171,18 +169,18 @@ impl DelayFloor {
         self.current = (Instant::ZERO, Instant::ZERO);
     }
 
-    /// Seconds since `origin`, and nanoseconds of delay, of each minimum.
+    /// Each minimum in seconds since `origin` and nanoseconds of delay.
     fn points(&self, origin: Instant) -> Vec<(f64, f64)> {
         let minima = self.bins.iter().flatten();
         minima.map(|&(at, delay)| (real(signed_since(at, origin)) / 1e9, real(delay))).collect()
     }
 }
 
-/// A line under points, and how far it may be tilted.
+/// A line below points, and its uncertainty.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     slope: f64,
-    /// By how much the slope may be wrong.
+    /// Uncertainty of the slope.
     tilt: f64,
 }
 
@@ -192,8 +190,7 @@ impl Line {
     }
 }
 
-/// The line under `points`, ascending in time, that lies nearest to all of them; `None` of fewer than
-/// three points, through which anything could be drawn.
+/// The line below `points`, ascending in time, that is closest to them; `None` for fewer than three points.
 fn line_under(points: &[(f64, f64)]) -> Option<Line> {
     if points.len() < 3 {
         return None;
@@ -212,8 +209,8 @@ fn line_under(points: &[(f64, f64)]) -> Option<Line> {
         .filter_map(|stretch| stretch.iter().map(above).reduce(f64::min))
         .collect();
     lowest.sort_by(f64::total_cmp);
-    // Half of the stretches come nearer to the line than this, so its ends are hardly further off. A
-    // timestamp is not read more exactly than to some tens of nanoseconds.
+    // Half of the periods come closer to the line than this, so its ends are hardly further off. Timestamps are
+    // accurate to some tens of nanoseconds.
     let unevenness = lowest[lowest.len() / 2].max(20.0);
     Some(Line { slope, tilt: unevenness / span })
 }
@@ -237,7 +234,7 @@ fn lower_hull(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     hull
 }
 
-/// Nanoseconds as a real number.
+/// Nanoseconds as a float.
 #[expect(clippy::cast_precision_loss, reason = "2^53 nanoseconds are a hundred days")]
 const fn real(nanos: i64) -> f64 {
     nanos as f64
@@ -291,7 +288,7 @@ mod tests {
             there.observe(Instant::from_millis(10 * packet), 10_000_000 + queue + jitter);
         }
         let drift = ClockDrift::of(&there, &DelayFloor::new());
-        // The first and the last moments together would say 333 ppm.
+        // The first and the last moments alone would show 333 ppm.
         assert!(!drift.is_compensated, "{drift:?}");
         assert!(drift.parts_per_million.abs() < 1.0, "{drift:?}");
     }

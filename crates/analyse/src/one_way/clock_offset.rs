@@ -1,13 +1,12 @@
-//! What two clocks are roughly apart, from packets that are in both captures.
+//! Offset between two clocks, estimated from packets that are in both captures.
 //!
-//! Needed before anything can be put in order. A packet that departs at the sender's tap shows the
-//! offset of the receiver's clock plus its delay, one of the other way the offset minus its delay. So
-//! the offset lies between the smallest difference of the first and the largest of the second, and
-//! half-way between them if the path is symmetric (the idea of D. Mills' clock filter, RFC 5905 §8).
-//! Which way is which is told by the differences themselves.
+//! The offset is needed before packets can be merged by time. A packet that departs at the sender's tap shows
+//! the offset plus its delay, one of the other direction the offset minus its delay. So the offset lies between
+//! the smallest difference of the first and the largest of the second, and half-way between them if the path is
+//! symmetric (D. Mills' clock filter, RFC 5905 §8). The differences also show which direction is which.
 //!
-//! Captures may begin at different times, so it is not their first packets that are compared: packets are
-//! sampled by their contents, the same ones in both captures, and half as many whenever they become too many.
+//! Captures may begin at different times. So packets are sampled by a hash of their contents, the same in both
+//! captures; the sample is halved whenever it becomes too large.
 
 use fairwind_capture::Packet;
 use fairwind_units::Instant;
@@ -17,18 +16,18 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Packets that are remembered of both captures together.
+/// Limit of packets remembered of both captures.
 const MOST: usize = 1 << 17;
 
-/// So many packets found in both are enough while all are looked at, and of a sample as much of it, but
+/// Packets found in both captures that are enough, without sampling. With sampling, the same share of this, but
 /// [`FEWEST`].
 const ENOUGH: u64 = 5_000;
 const FEWEST: u64 = 500;
 
-/// Who sends to whom.
+/// Addresses, source port and destination port.
 type FlowKey = (Addresses, u16, u16);
 
-/// What a packet has that no hop changes.
+/// Fields that no hop changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Fingerprint {
     ends: FlowKey,
@@ -64,7 +63,7 @@ impl Fingerprint {
 }
 
 impl Fingerprint {
-    /// A number by which packets are sampled: any part of all numbers has the same part of all packets.
+    /// Hash for sampling.
     fn rank(packet: &Packet) -> u64 {
         let segment = &packet.segment;
         let pair = |one: u32, two: u32| u64::from(one) << 32 | u64::from(two);
@@ -73,16 +72,16 @@ impl Fingerprint {
     }
 }
 
-/// Where a packet was seen.
+/// The tap that has seen a packet.
 #[derive(Debug, Clone, Copy)]
 enum Sighting {
     Sender(Instant),
     Receiver(Instant),
-    /// In both, or twice in one: it tells nothing more.
+    /// In both, or twice in one: no longer useful.
     Spent,
 }
 
-/// The differences of one direction of one connection.
+/// Differences of timestamps in one direction of a connection.
 #[derive(Debug, Clone, Copy)]
 struct DelayBounds {
     ends: FlowKey,
@@ -90,19 +89,19 @@ struct DelayBounds {
     largest: i64,
 }
 
-/// What the clocks are apart.
+/// Offset between two clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// Nanoseconds to be taken from the receiver's timestamps to have them by the sender's clock.
+    /// Nanoseconds to subtract from the receiver's timestamps for the sender's clock.
     pub nanos: i64,
-    /// Packets that were found in both captures.
+    /// Packets in both captures.
     pub packets: u64,
-    /// Whether packets of both ways were: otherwise the smallest delay counts as none.
+    /// Whether these were of both directions; otherwise the smallest delay counts as zero.
     pub is_symmetric: bool,
 }
 
 impl ClockOffset {
-    /// The sender's time at the receiver's `at`; not before the clock's zero.
+    /// The instant `at` of the receiver's clock on the sender's clock; not below zero.
     #[inline]
     pub const fn to_sender_clock(&self, at: Instant) -> Instant {
         let nanos = if self.nanos >= 0 {
@@ -114,28 +113,26 @@ impl ClockOffset {
     }
 }
 
-/// At which tap the packets from one end to another depart.
+/// The tap at which packets of each direction depart.
 #[derive(Debug, Clone, Default)]
 pub struct DepartureTaps {
-    /// Whether at the sender's.
+    /// Whether at the sender's tap.
     departs_at_sender: HashMap<FlowKey, bool>,
 }
 
 impl DepartureTaps {
-    /// Whether what goes from `addresses`' source to its destination, between these ports, departs at the
-    /// sender's tap; `None` where the captures do not tell.
+    /// Whether packets between these addresses and ports depart at the sender's tap; `None` if unknown.
     pub fn departs_at_sender(&self, addresses: Addresses, ports: (u16, u16)) -> Option<bool> {
         self.departs_at_sender.get(&(addresses, ports.0, ports.1)).copied()
     }
 }
 
-/// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough; their
-/// instants are those of the clock that is asked about.
+/// Estimator of the offset. It takes packets of both captures in turn, until it has enough.
 #[derive(Debug, Clone, Default)]
 pub struct ClockOffsetEstimator {
-    /// Each with its rank.
+    /// Packets with their hash.
     sightings: HashMap<Fingerprint, (u64, Sighting)>,
-    /// How often the sample was halved.
+    /// Halvings of the sample.
     halvings: u32,
     directions: Vec<DelayBounds>,
     offsets: HashMap<FlowKey, usize>,
@@ -153,12 +150,12 @@ impl ClockOffsetEstimator {
         self.see(packet, false);
     }
 
-    /// Packets that were found in both.
+    /// Packets found in both captures.
     pub const fn found(&self) -> u64 {
         self.found
     }
 
-    /// Whether so many were found that handing in more is of little use.
+    /// Whether further packets would hardly improve the estimate.
     pub fn has_enough(&self) -> bool {
         self.found >= (ENOUGH >> self.halvings.min(63)).max(FEWEST)
     }
@@ -206,8 +203,7 @@ impl ClockOffsetEstimator {
         }
     }
 
-    /// Forgets half of the packets, and looks at half of those to come. Packets that are as good as equal are
-    /// not told apart by that: of them all are forgotten.
+    /// Halves the sample. Packets with equal fields are all kept or all dropped.
     #[cold]
     fn halve(&mut self) {
         self.halvings += 1;
@@ -215,8 +211,8 @@ impl ClockOffsetEstimator {
         self.sightings.retain(|_, (rank, _)| *rank <= highest);
     }
 
-    /// How the differences of a direction compare with those of the opposite one, where that was found, too:
-    /// delays are added on the way to the receiver's tap and taken off on the way back.
+    /// Compares the differences of a direction with those of the opposite one: delays add towards the
+    /// receiver's tap, and subtract on the way back.
     fn compare(&self, direction: &DelayBounds) -> Option<Ordering> {
         let (addresses, source, destination) = direction.ends;
         let opposite = (addresses.reversed(), destination, source);
@@ -225,7 +221,7 @@ impl ClockOffsetEstimator {
         Some(middle(direction).cmp(&middle(opposite)))
     }
 
-    /// At which tap packets depart: those of connections of which packets of both ways were found.
+    /// The taps of departure, for connections with packets of both directions in both captures.
     pub fn departure_taps(&self) -> DepartureTaps {
         let lost_packets = self.directions.iter().filter_map(|direction| {
             let order = self.compare(direction).filter(|order| order.is_ne())?;
@@ -234,13 +230,13 @@ impl ClockOffsetEstimator {
         DepartureTaps { departs_at_sender: lost_packets.collect() }
     }
 
-    /// Whether both captures can have one clock: then nothing arrives before it departs.
+    /// Whether both captures may share a clock: nothing arrives before it departs.
     pub fn fits_one_clock(&self) -> bool {
         let (above, below) = self.bounds();
         above.is_none_or(|least| least >= 0) && below.is_none_or(|most| most <= 0)
     }
 
-    /// What the clocks are apart; `None` where no packet is in both captures.
+    /// The offset; `None` if no packet is in both captures.
     pub fn estimate(&self) -> Option<ClockOffset> {
         let (nanos, is_symmetric) = match self.bounds() {
             (Some(above), Some(below)) => (midpoint(above, below), true),
@@ -249,8 +245,8 @@ impl ClockOffsetEstimator {
         Some(ClockOffset { nanos, packets: self.found, is_symmetric })
     }
 
-    /// The smallest difference of what departs at the sender's tap, and the largest of what arrives there,
-    /// of connections of which packets of both ways were found: the offset lies between them.
+    /// Bounds of the offset: the smallest difference of packets that depart at the sender's tap, and the
+    /// largest of packets that arrive there.
     fn bounds(&self) -> (Option<i64>, Option<i64>) {
         let (mut above, mut below) = (None::<i64>, None::<i64>);
         for direction in &self.directions {
@@ -281,7 +277,7 @@ fn midpoint(one: i64, two: i64) -> i64 {
     i64::try_from(i128::midpoint(one.into(), two.into())).unwrap_or(one)
 }
 
-/// Nanoseconds from `earlier` to `later`; below zero where it is the other way round.
+/// Nanoseconds from `earlier` to `later`; may be negative.
 #[inline]
 pub(super) const fn signed_since(later: Instant, earlier: Instant) -> i64 {
     later.as_nanos().wrapping_sub(earlier.as_nanos()).cast_signed()
@@ -311,7 +307,7 @@ mod tests {
         }
     }
 
-    /// Delays of 30 ms there and 30 ms back, and the receiver's clock so much ahead.
+    /// Delays of 30 ms in both directions; the receiver's clock is `ahead` milliseconds.
     fn finder(ahead: i64) -> ClockOffsetEstimator {
         let mut finder = ClockOffsetEstimator::default();
         for sequence in 0..10_u32 {
@@ -358,7 +354,7 @@ mod tests {
     #[test]
     fn captures_that_begin_late_or_end_early_are_compared_by_the_packets_of_both() {
         let mut finder = ClockOffsetEstimator::default();
-        // The receiver's capture begins where 200 000 packets have left, and ends much later.
+        // The receiver's capture begins after 200 000 packets, and ends much later.
         let sent = |sequence: u32| packet(1_000 + u64::from(sequence), true, sequence * 100);
         let came = |sequence: u32| packet(61_030 + u64::from(sequence), true, sequence * 100);
         let mut looked_at = 0;

@@ -1,4 +1,4 @@
-//! Types that flows between two taps share.
+//! Shared types of one-way flows: taps, flow pairs, departures, arrivals and losses.
 
 use super::clock_drift::DelayFloor;
 use super::group::Group;
@@ -8,17 +8,17 @@ use fairwind_measure::Direction;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
-/// At which capture a packet was seen.
+/// One of two taps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tap {
-    /// The one near the sender.
+    /// The tap near the sender.
     Sender,
-    /// The one near the receiver.
+    /// The tap near the receiver.
     Receiver,
 }
 
 impl Tap {
-    /// Its place in lists.
+    /// Its index in lists.
     pub(super) const fn index(self) -> usize {
         match self {
             Self::Sender => 0,
@@ -27,44 +27,44 @@ impl Tap {
     }
 }
 
-/// A connection, as long as it is open. Places are used again.
+/// An open connection between the taps. Ids are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FlowPairId(pub(super) u32);
 
-/// A connection that two taps see.
+/// A connection between two taps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowPairDescription {
     /// Index of its group.
     pub group: u32,
-    /// What the caller calls it; [`LostPacket`] names it.
+    /// The caller's number, for [`LostPacket`].
     pub connection: u64,
-    /// At which tap the packets of the side that opened it depart.
+    /// The tap at which packets of the opener depart.
     pub opener: Tap,
-    /// What departs before is followed, and does not count.
+    /// Departures before this instant are followed without counting.
     pub counted_from: Instant,
 }
 
-/// A packet that left one tap and did not come to the other.
+/// A packet that departed and did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LostPacket {
-    /// Its connection, as the caller called it.
+    /// The caller's number of its connection.
     pub connection: u64,
-    /// Forward from the side that opened the connection.
+    /// Forward from the opener.
     pub direction: Direction,
     /// When it departed.
     pub at: Instant,
-    /// Sequence number of its first byte; `None` where it has none. Where only parts of what departed
-    /// were lost, they are told as if they stood side by side.
+    /// Sequence number of its first byte, if any. Lost parts of one departure are reported as if they were
+    /// adjacent.
     pub sequence: Option<SequenceNumber>,
     /// Payload bytes in it.
     pub payload_bytes: u32,
     /// Its bytes on the link.
     pub wire_bytes: u32,
-    /// Whether it takes a place in sequence space: payload, SYN or FIN.
+    /// Whether it takes sequence numbers: payload, SYN or FIN.
     pub has_length: bool,
 }
 
-/// What a flow is called in tables.
+/// Number and name of a flow in tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowName<'a> {
     /// Its number.
@@ -73,49 +73,48 @@ pub struct FlowName<'a> {
     pub name: &'a str,
 }
 
-/// What a departure was.
+/// Result of a departure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Departure {
-    /// Behind the last byte, where some of its bytes are sent for the first time: bytes since the stream
-    /// began.
+    /// Stream offset behind its last byte, if it carries new bytes.
     pub new_end: Option<u64>,
-    /// Bytes since the stream began that the receiver has in order, where this departure lets that be
-    /// known (its arrival had been seen before, by clocks that are not quite equal).
+    /// Stream offset up to which the receiver has everything in order, if this departure shows it: its arrival
+    /// was seen before, because the clocks differ slightly.
     pub in_order_end: Option<u64>,
 }
 
-/// What an arrival was.
+/// Result of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Arrival {
-    /// Nanoseconds since its departure; `None` where that was not found.
+    /// Nanoseconds since its departure, if known.
     pub delay: Option<i64>,
-    /// Which retransmission of its bytes it is: 0 for the first transmission.
+    /// Number of the retransmission that arrived, 0 for the first transmission.
     pub repeat: u8,
-    /// Bytes since the stream began that the receiver had in order before.
+    /// Stream offset that was in order before.
     pub in_order_start: u64,
-    /// Bytes since the stream began that the receiver now has in order, if more than before.
+    /// Stream offset that is in order now, if more than before.
     pub in_order_end: Option<u64>,
 }
 
-/// What belongs to more than one passage, as long as a packet is looked at.
+/// State that one-way flows share while a packet is handled.
 pub(super) struct FlowContext<'a> {
     pub(super) group: &'a mut Group,
-    /// Delays of what departed at the sender's tap, and at the receiver's.
+    /// Minima of the delays of departures at each tap.
     pub(super) floors: &'a mut [DelayFloor; 2],
     pub(super) spill: &'a mut Spill,
     pub(super) scratch: &'a mut Scratch,
     pub(super) origin: Instant,
-    /// What departed before is not judged.
+    /// Departures before this instant are not counted as lost.
     pub(super) counted_from: Instant,
-    /// Which connection, and which way.
+    /// Connection and direction.
     pub(super) connection: u64,
     pub(super) direction: Direction,
-    /// 0 where the direction departs at the sender's tap, else 1.
+    /// Tap of departure: 0 for the sender's, 1 for the receiver's.
     pub(super) tap: usize,
 }
 
 impl FlowContext<'_> {
-    /// Turns to the other direction of the connection.
+    /// Switches to the other direction of the connection.
     #[inline]
     pub(super) const fn turn(&mut self) {
         self.direction = match self.direction {
@@ -126,7 +125,7 @@ impl FlowContext<'_> {
     }
 }
 
-/// From when until when the tap of arrivals was watched.
+/// Beginning and end of the capture at the tap of arrivals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CaptureSpan {
     pub(super) from: Instant,
@@ -140,7 +139,7 @@ impl CaptureSpan {
     }
 }
 
-/// Such lists.
+/// Buffers that are reused for every packet.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub(super) pieces: Vec<MatchedPiece>,
@@ -148,17 +147,17 @@ pub(super) struct Scratch {
     pub(super) losses: Vec<Loss>,
 }
 
-/// What every passage adds to, or uses for a packet.
+/// State of all one-way flows.
 #[derive(Debug)]
 pub(super) struct SharedState {
     pub(super) groups: Vec<Group>,
-    /// Delays of what departed at the sender's tap, and at the receiver's.
+    /// Minima of the delays of departures at each tap.
     pub(super) floors: [DelayFloor; 2],
     pub(super) spill: Spill,
     pub(super) scratch: Scratch,
-    /// Where windows count from.
+    /// Origin of windows.
     pub(super) origin: Instant,
-    /// What departed before is not judged.
+    /// Departures before this instant are not counted as lost.
     pub(super) counted_from: Instant,
 }
 
@@ -174,7 +173,7 @@ impl SharedState {
         }
     }
 
-    /// Lends it to one direction of a connection.
+    /// The context for one direction of a connection.
     #[inline]
     pub(super) fn context_for(
         &mut self,
@@ -196,7 +195,7 @@ impl SharedState {
     }
 }
 
-/// From when to when a tap has seen packets.
+/// First and last packet at a tap.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TapActivity {
     pub(super) first: Option<Instant>,
@@ -214,7 +213,7 @@ impl TapActivity {
     }
 }
 
-/// The passage of a direction, and the tap at which it departs.
+/// Index of a direction, and its tap of departure.
 #[inline]
 pub(super) const fn way_and_tap(direction: Direction, opener: Tap) -> (usize, usize) {
     match direction {
@@ -223,7 +222,7 @@ pub(super) const fn way_and_tap(direction: Direction, opener: Tap) -> (usize, us
     }
 }
 
-/// A place in a list.
+/// A number as an index.
 #[inline]
 pub(super) fn index(place: u32) -> usize {
     usize::try_from(place).expect("it was the length of a list")

@@ -1,7 +1,7 @@
-//! Packets without payload: SYN, FIN, RST and acknowledgments, which departures are missing.
+//! Matching of packets without payload: SYN, FIN, RST and acknowledgments.
 //!
-//! They have no range of bytes, so they are told by all that no hop changes in their header. Of several
-//! that are equal the oldest has come.
+//! They carry no bytes, so they are matched by header fields that no hop changes. Of several equal ones the
+//! oldest has arrived.
 
 use super::clock_offset::signed_since;
 use fairwind_capture::Packet;
@@ -9,13 +9,12 @@ use fairwind_units::Instant;
 use fairwind_wire::Segment;
 use std::collections::VecDeque;
 
-/// Comparisons that each departure pays for, so that a capture of packets that never match is not
-/// searched for ever.
+/// Comparisons that each departure allows, so that captures without matches are not searched endlessly.
 const PAID: u32 = 16;
-/// Comparisons that can be saved up.
+/// Limit of allowed comparisons.
 const MOST_PAID: u32 = 1 << 16;
 
-/// What is equal in all copies of a packet without payload, and mostly in no other packet.
+/// Header fields that identify a packet without payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     sequence: u32,
@@ -41,7 +40,7 @@ impl Header {
     }
 }
 
-/// A packet without payload that departed.
+/// A departure without payload.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ControlPacket {
     header: Header,
@@ -49,32 +48,32 @@ pub(super) struct ControlPacket {
     pub(super) ticket: u64,
     pub(super) wire_bytes: u32,
     identification: Option<u16>,
-    /// Whether it takes a place in sequence space (SYN, FIN).
+    /// Whether it takes a sequence number (SYN, FIN).
     pub(super) has_length: bool,
 }
 
-/// What was found of an arrival.
+/// Result of matching an arrival.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ControlMatch {
-    /// It departed then.
+    /// Its departure.
     Departed(Instant),
-    /// Its departure has yet to be seen.
+    /// Its departure was not seen yet.
     Early,
-    /// No departure that is still waited for.
+    /// No departure matches.
     Nothing,
 }
 
-/// Packets without payload that departed and have not arrived.
+/// Departures without payload that have not arrived.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ControlFlight {
     /// In the order of departure.
     waiting: VecDeque<ControlPacket>,
-    /// Those that a later one overtook.
+    /// Departures overtaken by a later one.
     overtaken: VecDeque<ControlPacket>,
-    /// Comparisons that may still be made.
+    /// Comparisons that are left.
     paid: u32,
     last_departed: Option<Header>,
-    /// Departure of the latest one that has arrived.
+    /// Departure of the latest one that arrived.
     last_arrived: Option<Instant>,
 }
 
@@ -145,7 +144,7 @@ impl ControlFlight {
         self.paid = self.paid.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
     }
 
-    /// Departure of the one in the middle of those that wait.
+    /// Departure time of the middle one.
     pub(super) fn middle(&self) -> Option<Instant> {
         let longest =
             if self.overtaken.len() > self.waiting.len() { &self.overtaken } else { &self.waiting };
@@ -158,7 +157,7 @@ impl ControlFlight {
         oldest.into_iter().flatten().map(|control| control.at).min()
     }
 
-    /// Takes out what departed before `before` and has not come.
+    /// Removes departures before `before` and reports them as lost.
     pub(super) fn settle(&mut self, before: Instant, mut lost: impl FnMut(&ControlPacket)) {
         for queue in [&mut self.overtaken, &mut self.waiting] {
             let aged = queue.iter().take_while(|control| control.at < before).count();
@@ -166,8 +165,8 @@ impl ControlFlight {
         }
     }
 
-    /// Takes out everything at the end: what a later one overtook or departed before `lost_before` is
-    /// lost. Gives the number of those of which nobody can know.
+    /// Ends the matching: overtaken departures and those before `lost_before` are lost. Returns the number of
+    /// the others, which are unjudged.
     pub(super) fn finish(
         &mut self,
         lost_before: Instant,
@@ -188,7 +187,7 @@ impl ControlFlight {
     }
 }
 
-/// Whether a packet with this header was made after one with the header `last`, as far as headers tell.
+/// Whether the header is of a newer packet than `last`.
 fn is_newer(header: &Header, last: &Header) -> bool {
     let is_after = |one: u32, two: u32| one.wrapping_sub(two).cast_signed() > 0;
     is_after(header.stamps.0, last.stamps.0)

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// Counters of one passage, or sums of them over a group.
+        /// Counters of a one-way flow, or sums over a group.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct OneWayCounts {
             $($(#[$doc])* pub $name: u64,)*
         }
 
         impl OneWayCounts {
-            /// Adds the counters of another passage.
+            /// Adds the counters of another flow.
             pub fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
             }
@@ -26,19 +26,19 @@ counts! {
     packets_sent,
     /// Packets that arrived, copies included.
     packets_received,
-    /// Departures of which nothing arrived.
+    /// Departures without any arrival.
     packets_lost,
-    /// Departures that were cut on the way, and of which a part arrived and a part was lost.
+    /// Departures of which a part arrived and a part was lost.
     packets_partly_lost,
-    /// Departures of which nothing had arrived when nobody watched any more.
+    /// Departures without arrival when the capture ended, or that nobody could see arrive.
     packets_unjudged,
     /// Arrivals of packets that had arrived before.
     packets_duplicated,
-    /// Arrivals whose departure is not in the sender's capture.
+    /// Arrivals whose departure the sender's capture misses.
     packets_departure_unseen,
-    /// Departures that arrived in more than one packet, or part by part.
+    /// Departures that arrived in several packets.
     packets_cut,
-    /// Arrivals that hold more than one departure.
+    /// Arrivals that hold several departures.
     packets_merged,
     /// Departures with payload.
     data_packets_sent,
@@ -50,7 +50,7 @@ counts! {
     ack_packets_lost,
     /// Bytes on the link of all departures.
     wire_bytes_sent,
-    /// Bytes on the link of lost packets, or of the lost ones of those that a departure was cut into.
+    /// Bytes on the link of lost packets, or of lost parts.
     wire_bytes_lost,
     /// Payload bytes of all departures.
     payload_bytes_sent,
@@ -60,42 +60,42 @@ counts! {
     payload_bytes_matched,
     /// Payload bytes of departures that did not arrive.
     payload_bytes_lost,
-    /// Payload bytes that had not arrived when nobody watched any more.
+    /// Payload bytes that may have arrived or not.
     payload_bytes_unjudged,
-    /// Payload bytes of arrivals that had arrived before: copies that the network made.
+    /// Payload bytes that had arrived before: copies by the network.
     payload_bytes_duplicated,
-    /// Payload bytes of arrivals whose departure is not in the sender's capture.
+    /// Payload bytes of arrivals whose departure the sender's capture misses.
     payload_bytes_departure_unseen,
-    /// Bytes that the receiver acknowledged, though the receiver's capture does not have them.
+    /// Bytes that the receiver acknowledged and its capture misses.
     payload_bytes_arrival_unseen,
-    /// Stretches of departures that arrived in one packet each.
+    /// Parts of departures that arrived in one packet each.
     ranges_received,
-    /// Stretches of departures that did not arrive.
+    /// Parts of departures that did not arrive.
     ranges_lost,
-    /// Stretches of departures of which nobody can know.
+    /// Parts of departures that may have arrived or not.
     ranges_unjudged,
-    /// Departures that carried old bytes before new ones.
+    /// Departures with old bytes before new ones.
     bundles_sent,
     /// Bundles lost.
     bundles_lost,
-    /// Bundles of which old bytes came by them first.
+    /// Bundles that delivered old bytes first.
     bundle_hits,
-    /// Bundles that arrived when all their old bytes had.
+    /// Bundles whose old bytes had all arrived before.
     bundle_misses,
     /// Old bytes in bundles.
     bundled_bytes_sent,
-    /// Old bytes in bundles that came by them first.
+    /// Old bytes that bundles delivered first.
     bundled_bytes_hit,
-    /// Old bytes in bundles that arrived when they had arrived before.
+    /// Old bytes of bundles that had arrived before.
     bundled_bytes_missed,
-    /// Bytes that had been sent before, in any packet.
+    /// Bytes that had been sent before.
     redundant_bytes_sent,
 }
 
-/// Retransmissions that are told apart; later ones count as the last of them.
+/// Retransmissions counted separately; later ones count with the last.
 const REPEATS: usize = 8;
 
-/// Ranges, and bytes in them, that came first by one kind of transmission.
+/// Ranges and bytes that arrived first in one kind of transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FirstArrival {
     /// Ranges.
@@ -111,19 +111,19 @@ impl FirstArrival {
     }
 }
 
-/// By what transmission bytes came first.
+/// First arrivals by kind of transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FirstArrivals {
-    /// By the packet in which they were sent first.
+    /// In the original packet.
     pub original: FirstArrival,
-    /// As the old bytes of a packet with new ones (RDB).
+    /// As old bytes of a bundle (RDB).
     pub bundle: FirstArrival,
-    /// By the first, second, ... retransmission; the last place counts all later ones.
+    /// In the first, second, ... retransmission; the last entry counts all later ones.
     pub retransmissions: [FirstArrival; REPEATS],
 }
 
 impl FirstArrivals {
-    /// `bytes` in one range came first by `copy`, as new ones of it (`is_new`) or as old ones.
+    /// Counts a range of `bytes` that arrived first in `copy`, as new or old bytes of it.
     #[inline]
     pub(super) fn count(&mut self, copy: Attempt, is_new: bool, bytes: u64) {
         let came = match copy {
@@ -145,7 +145,7 @@ impl FirstArrivals {
         }
     }
 
-    /// Each kind with its name and what retransmission it is.
+    /// Each kind with its name and the number of the retransmission.
     pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, Option<u64>, FirstArrival)> {
         let first = [("original", None, self.original), ("bundle", None, self.bundle)];
         let retransmitted = (1..).zip(self.retransmissions);
@@ -155,7 +155,7 @@ impl FirstArrivals {
     }
 }
 
-/// What departed in one window.
+/// Departures and losses in one window of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LossWindow {
     /// Packets.
@@ -164,31 +164,34 @@ pub struct LossWindow {
     pub bytes_sent: u64,
     /// Payload bytes that had been sent before.
     pub old_bytes_sent: u64,
-    /// Ranges whose fate is known.
+    /// Ranges that arrived or were lost.
     pub ranges_sent: u64,
-    /// Packets of which nothing arrived.
+    /// Packets without any arrival.
     pub packets_lost: u64,
     /// Payload bytes that did not arrive.
     pub bytes_lost: u64,
-    /// Those of them that had been sent before.
+    /// Of these, bytes that had been sent before.
     pub old_bytes_lost: u64,
     /// Ranges that did not arrive.
     pub ranges_lost: u64,
 }
 
-/// Windows that are kept at most: with windows of 100 ms more than a day without a pause.
+/// Limit of windows: more than a day without a pause, with windows of 100 ms.
 const MOST: usize = 1 << 20;
 
-/// Windows of one length.
+/// A value for each window of time that has one.
+///
+/// A timestamp that leaps makes one more window, not millions: memory is bounded by packets, and by [`MOST`].
+/// Cost: a comparison while instants stay within a window, otherwise a search.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline<T> {
     length: Span,
     most: usize,
-    /// Where each window is kept, by its number.
+    /// Index in `kept` of each window, by number.
     offsets: BTreeMap<u64, usize>,
-    /// The windows in the order in which they came. Behind [`Self::most`] one for all that came later.
+    /// Values in the order of creation. After [`Self::most`] windows, one value for all others.
     kept: Vec<T>,
-    /// The windows that were asked for last, of each occasion.
+    /// The last window of each query kind.
     recent: [Recent; 2],
 }
 
@@ -199,12 +202,12 @@ struct Recent {
     place: usize,
 }
 
-/// For what a window is asked for: instants of each of these go on with time.
+/// Kind of a query; instants of each kind ascend mostly.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum QueryKind {
-    /// Something departs.
+    /// A departure.
     Departure,
-    /// It becomes known what has become of it.
+    /// Its outcome: arrived or lost.
     Outcome,
 }
 
@@ -222,7 +225,7 @@ impl<T: Default> Timeline<T> {
         self.length
     }
 
-    /// The window of `at`; windows count from `origin`.
+    /// The value of the window of `at`; windows count from `origin`.
     #[inline]
     pub(super) fn at(&mut self, origin: Instant, at: Instant, query: QueryKind) -> &mut T {
         let recent = match query {
@@ -244,13 +247,13 @@ impl<T: Default> Timeline<T> {
         if place >= self.kept.len() {
             self.kept.resize_with(place + 1, T::default);
         }
-        // Nothing is before the first window.
+        // The first window includes all earlier instants.
         let from = if number == 0 { Instant::ZERO } else { origin + self.length * number };
         let to = origin + self.length.saturating_mul(number.saturating_add(1));
         self.recent[recent] = Recent { from, to, place };
     }
 
-    /// Where the window is kept, or is to be.
+    /// Index of a window, existing or new.
     fn offset_of(&mut self, number: u64) -> usize {
         let next = self.offsets.len();
         if next < self.most {
@@ -259,12 +262,12 @@ impl<T: Default> Timeline<T> {
         self.offsets.get(&number).copied().unwrap_or(self.most)
     }
 
-    /// The windows that are kept, in the order of time, each with its number.
+    /// The windows with their numbers, in the order of time.
     pub(super) fn windows(&self) -> impl Iterator<Item = (u64, &T)> {
         self.offsets.iter().filter_map(|(&number, &place)| Some((number, self.kept.get(place)?)))
     }
 
-    /// What came in windows that are too many to be kept.
+    /// The value of windows beyond the limit.
     pub(super) fn beyond(&self) -> Option<&T> {
         self.kept.get(self.most)
     }

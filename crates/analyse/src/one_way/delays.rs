@@ -1,11 +1,10 @@
-//! Delays of connections and groups, made of the samples once the clocks are known.
+//! Delays of flows and groups, computed from the samples once the clocks are known.
 //!
-//! Source: one-way delay (RFC 7679) and its variation, here as the delay beyond the smallest one of the
-//! same connection and direction (the one-way form of RFC 5481 §4.2, with the minimum as reference). Three layers:
-//! *network*, from a packet's departure to its arrival, for each that arrived; *transport*, from the first
-//! departure of bytes to their first arrival, so with the time that repairs took; *application*, to the
-//! instant at which everything before them had come, too. All are weighted with bytes, as the group's
-//! analyseTCP does, so that a distribution says how many of the bytes came how late.
+//! Source: one-way delay (RFC 7679) and its variation: the delay beyond the minimum of the same connection and
+//! direction (RFC 5481 §4.2, with the minimum as reference). Three layers: *network*, from departure to arrival
+//! of each packet; *transport*, from the first departure of bytes to their first arrival, including repairs;
+//! *application*, to the instant at which everything before them has arrived, too. All are weighted by bytes,
+//! as in analyseTCP.
 
 use super::clock_drift::ClockDrift;
 use super::counts::{QueryKind, Timeline};
@@ -20,12 +19,12 @@ pub(super) const LAYERS: [(&str, Layers); 3] = [
     ("application", Layers::APPLICATION),
 ];
 
-/// A distribution for each layer.
+/// One distribution per layer.
 #[derive(Debug, Clone)]
 pub(super) struct LayeredTimes {
-    /// Of samples that are the same in all layers: most are.
+    /// Samples that are equal in all layers, as most are.
     common: Times,
-    /// Of the others.
+    /// All other samples.
     apart: [Times; 3],
 }
 
@@ -57,7 +56,7 @@ impl LayeredTimes {
         }
     }
 
-    /// The distribution of each layer.
+    /// The distributions of the layers.
     pub(super) fn layers(&self) -> impl Iterator<Item = (&'static str, Times)> {
         LAYERS.into_iter().zip(&self.apart).map(|((name, _), apart)| {
             let mut times = self.common.clone();
@@ -67,14 +66,14 @@ impl LayeredTimes {
     }
 }
 
-/// Delays of all connections of a group.
+/// Delays of a group.
 #[derive(Debug, Clone)]
 pub(super) struct GroupDelays {
-    /// From the smallest of each connection on.
+    /// Delay beyond the minimum of each flow.
     pub(super) variation: LayeredTimes,
-    /// As the clocks say.
+    /// Absolute delay.
     pub(super) absolute: LayeredTimes,
-    /// Delay beyond the smallest, over time.
+    /// Delay beyond the minimum, over time.
     pub(super) series: Vec<Timeline<Times>>,
 }
 
@@ -88,7 +87,7 @@ impl GroupDelays {
     }
 }
 
-/// Delays of one passage.
+/// Delays of one flow.
 #[derive(Debug, Clone)]
 pub(super) struct FlowDelays {
     /// The smallest network delay, in nanoseconds.
@@ -96,12 +95,12 @@ pub(super) struct FlowDelays {
     pub(super) variation: LayeredTimes,
 }
 
-/// Where the samples of a passage are.
+/// Source of samples.
 pub(super) trait SampleSource {
-    /// Shows every sample to `see`, in no particular order.
+    /// Passes every sample to `see`, in any order.
     fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample));
 
-    /// The smallest delay as the clocks said it, where that is known at once.
+    /// The smallest uncorrected delay, if known without reading.
     fn smallest(&self) -> Option<i64>;
 }
 
@@ -125,13 +124,13 @@ impl SampleSource for SpilledSamples {
     }
 }
 
-/// What the clocks make of delays in one direction.
+/// Correction of delays by the drift of the clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClockCorrection {
     pub(super) drift: ClockDrift,
-    /// Whether there is but one clock.
+    /// Whether there is only one clock.
     pub(super) is_shared: bool,
-    /// Whether packets go to the side whose clock drifts.
+    /// Whether packets go towards the drifting clock.
     pub(super) is_towards: bool,
     pub(super) origin: Instant,
 }
@@ -144,19 +143,19 @@ impl ClockCorrection {
         } else {
             sample.delay.saturating_add(ahead)
         };
-        // What the estimate leaves below nothing is its error.
+        // Values below zero are errors of the estimate.
         corrected.max(0)
     }
 }
 
-/// Makes the delays of a passage, and adds them to its group's. `None` where there are no samples.
+/// Computes the delays of a flow and adds them to its group; `None` without samples.
 pub(super) fn delays_of(
     samples: &impl SampleSource,
     correction: &ClockCorrection,
     spill: &mut Spill,
     group: &mut GroupDelays,
 ) -> Option<FlowDelays> {
-    // One clock is not corrected.
+    // With one clock nothing is corrected.
     let mut smallest = samples.smallest().map(|delay| delay.max(0));
     if smallest.is_none() {
         samples.each(spill, |sample| {

@@ -4,20 +4,19 @@ use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
 
-/// The place of the first byte that was seen. Bytes before it have places too.
+/// Offset of the first byte seen; earlier bytes have offsets, too.
 pub(super) const BASE: u64 = 1 << 32;
 
-/// Where sequence numbers lie, relative to one whose place is known.
+/// Mapping of sequence numbers to 64-bit offsets.
 ///
-/// A number stands for the place nearest to the highest one seen (RFC 9293 §3.4: numbers less than 2^31
-/// apart).
+/// A number maps to the offset nearest to the highest one seen (RFC 9293 §3.4: less than 2^31 apart).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StreamOffsets {
     anchor: Option<(SequenceNumber, u64)>,
 }
 
 impl StreamOffsets {
-    /// The place of `sequence`; the first number that is asked for is the beginning.
+    /// The offset of `sequence`; the first call sets the origin.
     #[inline]
     pub(super) fn offset_of(&mut self, sequence: SequenceNumber) -> u64 {
         let (number, place) = *self.anchor.get_or_insert((sequence, BASE));
@@ -25,7 +24,7 @@ impl StreamOffsets {
         place.saturating_add_signed(i64::from(distance))
     }
 
-    /// The place of `sequence`, where anything is known.
+    /// The offset of `sequence`, if the origin is known.
     #[inline]
     pub(super) fn known_offset(self, sequence: SequenceNumber) -> Option<u64> {
         let (number, place) = self.anchor?;
@@ -33,7 +32,7 @@ impl StreamOffsets {
         Some(place.saturating_add_signed(i64::from(distance)))
     }
 
-    /// The sequence number of `offset_of`, where anything is known.
+    /// The sequence number of an offset, if the origin is known.
     pub(super) fn sequence(self, place: u64) -> Option<SequenceNumber> {
         let (number, known) = self.anchor?;
         // Modulo 2^32, as sequence numbers count.
@@ -41,64 +40,64 @@ impl StreamOffsets {
         Some(number + u32::try_from(distance).unwrap_or_default())
     }
 
-    /// `sequence`, at `offset_of`, is the highest so far.
+    /// `sequence`, at offset `place`, is the highest so far.
     #[inline]
     pub(super) const fn advance(&mut self, sequence: SequenceNumber, place: u64) {
         self.anchor = Some((sequence, place));
     }
 }
 
-/// Stretches behind a hole, at most: where there are more, what is missing comes no more, or nobody sees it.
-/// A hundred megabytes in full-sized segments.
+/// Limit of ranges behind a gap: with more, the gap is never filled, or the capture misses it. A hundred
+/// megabytes in full-sized segments.
 const MOST_HELD: usize = 1 << 16;
 
-/// A stretch of new bytes at the receiver.
+/// A range of new bytes at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ArrivedRange {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) at: Instant,
-    /// When its bytes were sent first, and when the copy was that came; `None` where nobody saw that.
+    /// Transmissions of its bytes, if seen.
     pub(super) sent: Option<SendTimes>,
 }
 
-/// When bytes were sent.
+/// Transmissions of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SendTimes {
     pub(super) first: Instant,
     pub(super) copy: Instant,
-    /// Whether this stretch stands for the copy's way through the network, too.
+    /// Whether the range also counts as the network delay of the copy.
     pub(super) shows_network: bool,
 }
 
-/// What the receiver has.
+/// Received bytes of one direction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Delivery {
-    /// Before this place everything has arrived; `None` before anything has.
+    /// Everything before this offset has arrived; `None` at first.
     in_order_to: Option<u64>,
-    /// What lies behind a hole, ascending, without overlap.
+    /// Ranges behind a gap, ascending and disjoint.
     held: VecDeque<ArrivedRange>,
 }
 
 impl Delivery {
-    /// Up to where everything has arrived; 0 before anything has.
+    /// Offset up to which everything has arrived; 0 at first.
     #[inline]
     pub(super) fn in_order_to(&self) -> u64 {
         self.in_order_to.unwrap_or(0)
     }
 
-    /// Whether anything has arrived, or the stream is known to begin.
+    /// Whether the beginning of the stream is known.
     pub(super) const fn has_begun(&self) -> bool {
         self.in_order_to.is_some()
     }
 
-    /// The stream begins at `offset_of`, unless it has begun.
+    /// Sets the beginning of the stream, unless known.
     #[inline]
     pub(super) fn begin(&mut self, place: u64) {
         self.in_order_to.get_or_insert(place);
     }
 
-    /// Takes `start..end` where it continues what is there, with no hole anywhere: the usual case.
+    /// Fast path: takes `start..end` if it continues the stream and there is no gap.
     #[inline]
     pub(super) fn extend(&mut self, start: u64, end: u64) -> bool {
         let goes_on = self.in_order_to == Some(start) && self.held.is_empty();
@@ -108,13 +107,13 @@ impl Delivery {
         goes_on
     }
 
-    /// Whether there is a hole before `start`, and nothing from there on.
+    /// Whether `start` lies behind a gap and all held ranges.
     #[inline]
     pub(super) fn is_behind_all(&self, start: u64) -> bool {
         start > self.in_order_to() && self.held.back().is_none_or(|last| last.end <= start)
     }
 
-    /// The parts of `start..end` that had not arrived.
+    /// The parts of `start..end` that are new.
     pub(super) fn new_parts(&self, start: u64, end: u64, parts: &mut Vec<(u64, u64)>) {
         parts.clear();
         let mut cursor = start.max(self.in_order_to());
@@ -130,7 +129,7 @@ impl Delivery {
         }
     }
 
-    /// Adds a part that had not arrived.
+    /// Adds a new part.
     pub(super) fn add(&mut self, part: ArrivedRange) {
         if self.held.back().is_none_or(|last| last.end <= part.start) {
             self.held.push_back(part);
@@ -140,13 +139,13 @@ impl Delivery {
         self.held.insert(place, part);
     }
 
-    /// Whether so much lies behind a hole that this is given up with the next stretch that is asked for.
+    /// Whether so much is held that the next call gives up the gap.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.held.len() > MOST_HELD
     }
 
-    /// The next stretch that can be handed over in order.
+    /// The next range in order.
     #[inline]
     pub(super) fn next_in_order(&mut self) -> Option<ArrivedRange> {
         let in_order_to = self.in_order_to?;
@@ -160,8 +159,8 @@ impl Delivery {
         Some(next)
     }
 
-    /// The receiver has acknowledged everything before `offset_of`; gives how many of these bytes nobody
-    /// saw arrive. What is behind may now be in order.
+    /// The receiver has acknowledged everything before `place`; returns how many of these bytes the capture
+    /// misses.
     pub(super) fn acknowledged(&mut self, place: u64) -> u64 {
         let Some(in_order_to) = self.in_order_to.filter(|&in_order_to| place > in_order_to) else {
             return 0;
@@ -172,7 +171,7 @@ impl Delivery {
         (place - in_order_to).saturating_sub(seen)
     }
 
-    /// What never could be handed over.
+    /// The ranges that never came into order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = ArrivedRange> {
         self.held.drain(..)
     }

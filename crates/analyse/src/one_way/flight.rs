@@ -1,16 +1,14 @@
-//! Which departure an arrival belongs to, told by its range of bytes.
+//! Flight: matches arrivals with departures by their bytes.
 //!
-//! What has left and not yet come stands in three queues: first transmissions in the order of their
-//! bytes, those of them that later ones have overtaken, and retransmissions. An arrival that is the
-//! oldest first transmission costs a comparison. Anything else is searched: by its end, which no two
-//! first transmissions share, and among the few retransmissions on their way. A range that nobody sent
-//! as a whole is put together of the parts that somebody sent, so that neither segmentation offload
-//! before the first tap nor its receiving counterpart before the second loses a byte.
+//! Three queues hold what has departed and not arrived: first transmissions in the order of their bytes, those
+//! of them that were overtaken, and retransmissions. An arrival of the oldest first transmission costs one
+//! comparison. Others are searched by their end offset, which no two first transmissions share, and among the
+//! few retransmissions. An arrival that was not sent as a whole is composed of parts of departures, so that
+//! segmentation offload at the first tap and receive offload at the second lose no bytes.
 //!
-//! Which of several copies has come is told by the time stamp's value, which differs between a
-//! transmission and its repetition (the idea of RFC 3522); else by the identification of the IPv4 header; else by order: a
-//! packet that left before one that has come is more probably lost than late. What is left is decided
-//! by the delay that the others had.
+//! Copies are told apart by the timestamp value, which differs between a transmission and its retransmission
+//! (RFC 3522); then by the IPv4 identification; then by order: a packet that left before one that has arrived
+//! is more likely lost than late. Otherwise the recent delay decides.
 
 mod losses;
 
@@ -23,16 +21,16 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// First transmissions with overlapping beginnings that are looked at for one byte.
+/// Overlapping first transmissions that are searched for one byte.
 const OVERLAPPING: usize = 8;
 
-/// Retransmissions on their way that are looked at for one arrival: lost ones stay among them for a while.
+/// Retransmissions that are searched for one arrival; lost ones stay among them for a while.
 const MOST_SEARCHED: usize = 1 << 12;
 
-/// So many bytes an arrival may come before its departure is seen: two clocks are never so far apart.
+/// Bytes by which an arrival may precede its departure; clocks are never so far apart.
 const MOST_AHEAD: u64 = 1 << 28;
 
-/// Where a transmission waits.
+/// Queue of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
     Fresh,
@@ -40,50 +38,50 @@ enum Queue {
     Again,
 }
 
-/// How well a part fits: not overtaken, and a delay as others had.
+/// Fitness of a part: not overtaken, and a delay like the recent one.
 type Fitness = (bool, Reverse<u64>);
 
-/// What was found of an arrival.
+/// Result of matching an arrival.
 #[derive(Debug)]
 pub(super) enum ArrivalMatch {
-    /// The oldest first transmission, whole and all of it new, which departed then.
+    /// The oldest first transmission, whole and new, with its departure.
     Oldest(Instant),
-    /// Parts of transmissions, which are in the list that was handed in.
+    /// Parts of transmissions, in the caller's list.
     Pieces,
-    /// Its departure has yet to be seen.
+    /// Its departure was not seen yet.
     Early,
-    /// No departure that is still waited for.
+    /// No departure matches.
     Nothing,
 }
 
-/// What departed with payload and has not arrived.
+/// Departures with payload that have not arrived.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flight {
-    /// First transmissions, ascending in their ends.
+    /// First transmissions, by ascending end.
     fresh: VecDeque<Transmission>,
-    /// First transmissions that a later one overtook, ascending in their ends.
+    /// Overtaken first transmissions, by ascending end.
     overtaken: VecDeque<Transmission>,
-    /// Transmissions of old bytes only, in the order of departure.
+    /// Retransmissions, in the order of departure.
     retransmitted: VecDeque<Transmission>,
-    /// No retransmission on its way has bytes from here on.
+    /// End of the retransmitted bytes.
     retransmitted_end: u64,
     gaps: MissingRanges,
     budget: SearchBudget,
-    /// Behind all bytes that departed.
+    /// Offset behind all departed bytes.
     highest: u64,
     departed: u32,
-    /// Of those that arrived, the one that departed last.
+    /// Order of the latest departure that has arrived.
     last_arrived: u32,
     /// The last one-way delay in nanoseconds.
     recent_delay: i64,
     last_stamp: Option<u32>,
-    /// Something on the way rewrites time stamps.
+    /// Whether the path rewrites timestamps.
     is_restamped: bool,
-    /// Something on the way rewrites identifications.
+    /// Whether the path rewrites IPv4 identifications.
     is_renumbered: bool,
 }
 
-/// A packet with payload, as it departs.
+/// A departure with payload.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Departing {
     pub(super) at: Instant,
@@ -95,19 +93,19 @@ pub(super) struct Departing {
 }
 
 impl Flight {
-    /// Behind all bytes that departed; 0 before the first.
+    /// Offset behind all departed bytes; 0 at first.
     #[inline]
     pub(super) const fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// Transmissions that are remembered.
+    /// Transmissions in the queues.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.fresh.len() + self.overtaken.len() + self.retransmitted.len()
     }
 
-    /// A packet departs; gives how many of its bytes had been sent before, and which copy it is.
+    /// A packet departs; returns how many of its bytes are old, and which attempt it is.
     #[inline]
     pub(super) fn on_departure(&mut self, packet: Departing) -> (u32, Attempt) {
         self.departed = self.departed.wrapping_add(1);
@@ -144,7 +142,7 @@ impl Flight {
         (old_bytes, copy)
     }
 
-    /// The bytes from `start` on are sent once more: the so manieth time.
+    /// Counts a retransmission of the bytes from `start` on; returns its number.
     fn repeat(&mut self, start: u64) -> u8 {
         let Some((queue, place)) = self.first_with(start) else { return 1 };
         let Some(first) = self.queue_mut(queue).get_mut(place) else { return 1 };
@@ -152,7 +150,7 @@ impl Flight {
         first.repeats
     }
 
-    /// A packet with these bytes arrives.
+    /// Matches an arrival.
     #[inline]
     pub(super) fn on_arrival(
         &mut self,
@@ -195,7 +193,7 @@ impl Flight {
     ) -> ArrivalMatch {
         pieces.clear();
         if end > self.highest {
-            // What is so far ahead is damaged, or its departure was missed: nobody behind it is to wait for that.
+            // Damaged, or its departure was missed: later arrivals must not wait for it.
             let is_far = self.highest > 0 && start > self.highest + MOST_AHEAD;
             return if is_far { ArrivalMatch::Nothing } else { ArrivalMatch::Early };
         }
@@ -219,8 +217,7 @@ impl Flight {
         }
     }
 
-    /// Puts an arrival of `start..end` together of what is missing from transmissions that an arrival of `range` with this `mark` may be of, as
-    /// far as the effort goes.
+    /// Composes an arrival of `start..end` of missing parts of transmissions, within the search budget.
     fn collect(
         &mut self,
         at: Instant,
@@ -244,12 +241,12 @@ impl Flight {
         }
     }
 
-    /// How many transmissions are looked at for the byte at `offset_of`.
+    /// Transmissions that are searched for the byte at `place`.
     fn looked_at(&self, place: u64) -> usize {
         2 * OVERLAPPING + self.retransmissions_below(place).len()
     }
 
-    /// The transmission of exactly these bytes, none of which has arrived.
+    /// The transmission of exactly this range, if nothing of it has arrived.
     fn exact(
         &self,
         at: Instant,
@@ -282,7 +279,7 @@ impl Flight {
         best.map(|(_, spot)| spot)
     }
 
-    /// A transmission from which the byte at `cursor` is missing, and up to where it is.
+    /// A transmission that misses the byte at `cursor`, and up to where.
     fn with_missing(
         &self,
         at: Instant,
@@ -305,7 +302,7 @@ impl Flight {
                 continue;
             }
             let Some(missing_to) = self.missing_to(transmission, cursor) else { continue };
-            // Of parts, identifications tell nothing: offload counts them on.
+            // For parts, identifications decide nothing: offload increments them.
             let (_, follows, nearness) = self.score(at, transmission, mark);
             let score = (follows, nearness);
             if best.is_none_or(|(known, ..)| score > known) {
@@ -315,13 +312,13 @@ impl Flight {
         best.map(|(_, spot, missing_to)| (spot, missing_to))
     }
 
-    /// The retransmissions on their way that may have the byte at `offset_of`: the last of them, if there are many.
+    /// The retransmissions that may have the byte at `place`; of many only the last.
     fn retransmissions_below(&self, place: u64) -> Range<usize> {
         let behind = if place < self.retransmitted_end { self.retransmitted.len() } else { 0 };
         behind.saturating_sub(MOST_SEARCHED.min(self.budget.left()))..behind
     }
 
-    /// Where the next bytes behind `cursor` begin that are missing from a transmission.
+    /// Where the next missing bytes behind `cursor` begin.
     fn next_beginning(&self, cursor: u64) -> Option<u64> {
         let behind = |queue: Queue| {
             let queue = self.queue(queue);
@@ -334,13 +331,13 @@ impl Flight {
         known.filter_map(|known| self.missing_behind(known, cursor)).min()
     }
 
-    /// Where the first bytes behind `cursor` begin that are missing from a transmission.
+    /// Where the next missing bytes of one transmission behind `cursor` begin.
     fn missing_behind(&self, known: &Transmission, cursor: u64) -> Option<u64> {
         let gap = (known.gap_bytes > 0).then(|| self.gaps.next_beginning(known.order, cursor));
         gap.flatten().or_else(|| (known.arrived_to > cursor).then_some(known.arrived_to))
     }
 
-    /// Whether an arrival of `range` with this mark may be of `transmission`, or of a part of it.
+    /// Whether an arrival may be of `transmission`, or of a part of it.
     fn may_be(
         &self,
         transmission: &Transmission,
@@ -348,14 +345,14 @@ impl Flight {
         mark: TransmissionMark,
     ) -> bool {
         let is_restamped = !self.is_restamped && transmission.mark.differs_in_stamp(mark);
-        // Offload numbers the parts of a packet, so that only one of the same range has its number.
+        // Offload numbers the parts of a packet, so that only the same range has its identification.
         let is_renumbered = !self.is_renumbered
             && range == (transmission.start, transmission.end)
             && transmission.mark.identification != mark.identification;
         !transmission.is_settled && !is_restamped && !is_renumbered
     }
 
-    /// How well an arrival fits: the same identification, not overtaken, a delay as others had.
+    /// Fitness of a transmission for an arrival.
     fn score(
         &self,
         at: Instant,
@@ -368,7 +365,7 @@ impl Flight {
         (is_same, follows, Reverse(delay.abs_diff(self.recent_delay)))
     }
 
-    /// Up to where bytes of `transmission` are missing from `cursor` on; `None` where that one is not.
+    /// End of the missing bytes of `transmission` from `cursor` on; `None` if that byte is not missing.
     fn missing_to(&self, transmission: &Transmission, cursor: u64) -> Option<u64> {
         if cursor >= transmission.arrived_to {
             return Some(transmission.end);
@@ -379,7 +376,7 @@ impl Flight {
         self.gaps.around(transmission.order, cursor).map(|(_, end)| end)
     }
 
-    /// The bytes of the transmission at this spot have arrived; what is overtaken by it moves.
+    /// Takes bytes of a transmission; what it overtakes changes queues.
     fn take(
         &mut self,
         at: Instant,
@@ -417,15 +414,14 @@ impl Flight {
         Some(MatchedPiece { start, end, of: before, is_whole })
     }
 
-    /// When the byte at `offset_of` was sent first, and up to where that is true; `None` where the
-    /// transmission is forgotten.
+    /// When the byte at `place` was first sent, and the end of that transmission; `None` if forgotten.
     pub(super) fn first_sent(&self, place: u64) -> Option<(Instant, u64)> {
         let (queue, index) = self.first_with(place)?;
         let first = self.queue(queue).get(index)?;
         Some((first.at, first.end))
     }
 
-    /// The first transmission of which the byte at `offset_of` is a new one.
+    /// The transmission in which the byte at `place` was new.
     fn first_with(&self, place: u64) -> Option<(Queue, usize)> {
         [Queue::Overdue, Queue::Fresh].into_iter().find_map(|queue| {
             let index = self.queue(queue).partition_point(|known| known.end <= place);

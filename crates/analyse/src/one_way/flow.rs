@@ -1,4 +1,4 @@
-//! One direction of one connection between two taps.
+//! One-way flow: one direction of one connection between two taps.
 
 use super::clock_offset::signed_since;
 use super::context::{Arrival, Departure, FlowContext};
@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 
 mod losses;
 
-/// Arrivals that wait for their departure, at most.
+/// Limit of arrivals that wait for their departure.
 const EARLY: usize = 1024;
-/// What a receiver acknowledges has been captured there within this time.
+/// Time within which the receiver's capture shows what it acknowledges.
 const CAPTURE_DISORDER: Span = Span::from_millis(100);
 
 /// One direction.
@@ -31,17 +31,17 @@ pub(super) struct OneWayFlow {
     pub(super) first: FirstArrivals,
     pub(super) log: SampleLog,
     early: VecDeque<(Instant, Packet)>,
-    /// Arrivals that look like copies, but whose departure may follow in the same instant.
+    /// Arrivals that look like copies; their departure may follow in the same instant.
     tied: Vec<(Instant, Packet)>,
-    /// The largest payload that arrived.
+    /// Largest payload of an arrival.
     segment_bytes: u32,
-    /// The largest payload that arrived of a larger packet.
+    /// Largest payload of an arrival that was a part of a departure.
     part_bytes: u32,
-    /// The longest delay so far, in nanoseconds.
+    /// Longest delay so far, in nanoseconds.
     slowest: i64,
-    /// Acknowledged by the receiver before anybody saw it arrive, and when.
+    /// Offset that was acknowledged before its arrival was seen, and when.
     unseen_ack: Option<(u64, Instant)>,
-    /// Payload was seen before anything counted.
+    /// Whether payload was seen before counting began.
     had_payload: bool,
 }
 
@@ -51,7 +51,7 @@ impl OneWayFlow {
         self.had_payload || self.counts.data_packets_sent + self.counts.data_packets_received > 0
     }
 
-    /// Forgets what was counted.
+    /// Discards the counts.
     pub(super) fn reset_counts(&mut self, spill: &mut Spill) {
         self.had_payload = self.has_payload();
         self.counts = OneWayCounts::default();
@@ -125,7 +125,7 @@ impl OneWayFlow {
         }
     }
 
-    /// Arrivals that waited for the departure that has just been seen.
+    /// Matches arrivals that waited for the departure just seen.
     #[cold]
     fn arrive_early(&mut self, context: &mut FlowContext<'_>) -> Option<u64> {
         let mut in_order_end = None;
@@ -168,7 +168,7 @@ impl OneWayFlow {
         self.unmatched(at, packet, context)
     }
 
-    /// Finds the departure, and says what it was in `arrival`; false where it has yet to be seen.
+    /// Matches an arrival; `false` if its departure was not seen yet.
     #[inline]
     fn match_arrival(
         &mut self,
@@ -241,7 +241,7 @@ impl OneWayFlow {
         true
     }
 
-    /// An arrival of what departed in other pieces.
+    /// Takes an arrival that is composed of parts of departures.
     fn on_pieces(
         &mut self,
         at: Instant,
@@ -276,7 +276,7 @@ impl OneWayFlow {
         lost_packets
     }
 
-    /// New bytes have come as they departed, of which no other copy is under way.
+    /// Takes new bytes that arrived as they departed.
     #[inline]
     fn on_new_bytes(
         &mut self,
@@ -297,7 +297,7 @@ impl OneWayFlow {
         self.hold_out_of_order(at, departed, (start, end), context);
     }
 
-    /// New bytes have come behind a hole, or before something that was there.
+    /// Takes new bytes behind a gap, or before held ranges.
     fn hold_out_of_order(
         &mut self,
         at: Instant,
@@ -313,7 +313,7 @@ impl OneWayFlow {
                 self.deliver_in_order(at, context);
             }
         } else {
-            // Something brought some of these bytes that nobody saw departing.
+            // Some of these bytes arrived before, without a departure.
             let mut parts = std::mem::take(&mut context.scratch.parts);
             self.delivery.new_parts(start, end, &mut parts);
             for &(start, end) in &parts {
@@ -325,7 +325,7 @@ impl OneWayFlow {
         }
     }
 
-    /// Counts a stretch that departed and came; gives its delay.
+    /// Counts a range that arrived; returns its delay.
     #[inline]
     fn count_range(
         &mut self,
@@ -348,7 +348,7 @@ impl OneWayFlow {
         delay
     }
 
-    /// A piece of a transmission has come.
+    /// Takes a part of a transmission.
     fn on_piece(&mut self, at: Instant, piece: &MatchedPiece, context: &mut FlowContext<'_>) {
         let MatchedPiece { start, end, of, .. } = *piece;
         let delay = self.count_range(at, of.at, end - start, context);
@@ -364,7 +364,7 @@ impl OneWayFlow {
         self.on_out_of_order_piece(at, piece, context);
     }
 
-    /// A piece that is old, or behind a hole, or fills one.
+    /// Takes a part that is old, lies behind a gap, or fills one.
     fn on_out_of_order_piece(
         &mut self,
         at: Instant,
@@ -421,7 +421,7 @@ impl OneWayFlow {
         }
     }
 
-    /// What is in order now is handed over.
+    /// Hands over what is in order now.
     fn deliver_in_order(&mut self, at: Instant, context: &mut FlowContext<'_>) {
         while let Some(next) = self.delivery.next_in_order() {
             let layers = Layers::TRANSPORT.with(Layers::APPLICATION);
@@ -448,7 +448,7 @@ impl OneWayFlow {
         self.log.record(&sample, spill);
     }
 
-    /// Bytes came of which nobody saw the departure; gives how many of them are new.
+    /// Takes bytes without a departure; returns how many are new.
     fn deliver_unsent(
         &mut self,
         at: Instant,
@@ -467,7 +467,7 @@ impl OneWayFlow {
         new
     }
 
-    /// An arrival without departure.
+    /// Takes an arrival without departure.
     fn unmatched(
         &mut self,
         at: Instant,
@@ -497,7 +497,7 @@ impl OneWayFlow {
         Arrival { in_order_end, ..Arrival::default() }
     }
 
-    /// The receiver acknowledges what it has: also what its capture has missed.
+    /// Takes an acknowledgment of the receiver, also of data that its capture misses.
     #[inline]
     pub(super) fn acknowledged(
         &mut self,
@@ -516,8 +516,8 @@ impl OneWayFlow {
         }
     }
 
-    /// What was acknowledged before anybody saw it arrive has been seen by now, or is missing from the
-    /// capture.
+    /// Checks data that was acknowledged before its arrival was seen: it has arrived by now, or the capture
+    /// misses it.
     #[cold]
     fn check_unseen_ack(&mut self, at: Instant, context: &mut FlowContext<'_>) {
         let Some((place, since)) = self.unseen_ack else { return };
@@ -529,7 +529,7 @@ impl OneWayFlow {
             return;
         }
         self.unseen_ack = None;
-        // What came before that and still waits for its departure has been seen to arrive.
+        // Earlier arrivals that wait for their departure have been seen.
         while self.early.front().is_some_and(|&(at, _)| at <= since) {
             let Some((at, packet)) = self.early.pop_front() else { break };
             self.unmatched(at, &packet, context);

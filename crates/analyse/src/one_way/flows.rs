@@ -1,8 +1,7 @@
-//! All connections that pass between two taps: who is told of a packet, and who is judged when.
+//! One-way flows of all connections between two taps.
 //!
-//! A departure is judged `loss_timeout` after it was seen, a little later for the sake of many at once. Time
-//! is what *both* captures have reached, so that a capture that pauses, or one odd timestamp in one of
-//! them, condemns nothing.
+//! A departure is settled `loss_timeout` after it was seen, or a little later to settle many at once. Time is
+//! what *both* captures have reached, so that a pause in one of them, or an odd timestamp, makes no losses.
 
 use super::clock_drift::{ClockDrift, ClockModel, DelayFloor};
 use super::clock_offset::ClockOffset;
@@ -24,32 +23,30 @@ use std::collections::{BinaryHeap, VecDeque};
 
 mod closing;
 
-/// Departures that one direction remembers at most: the oldest are judged early beyond it.
+/// Limit of departures per direction; beyond it the oldest are settled early.
 const REMEMBERED: usize = 1 << 17;
 
-/// How passages are measured.
+/// Settings of one-way flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OneWaySettings {
-    /// Whether both captures were taken with one clock. If so, they are taken to have been watching from
-    /// beginning to end, too.
+    /// Whether both captures share a clock. If so, both are assumed to be complete.
     pub clock: ClockModel,
-    /// What has been taken from the receiver's timestamps already, so that instants are those of the sender's clock
-    /// but for drift; `None`: nothing.
+    /// Offset that was already subtracted from the receiver's timestamps, if any.
     pub merged_by: Option<ClockOffset>,
-    /// How long a departure may wait for its arrival before it is lost.
+    /// Time after which a departure without arrival is lost.
     pub loss_timeout: Span,
-    /// Where windows count from.
+    /// Origin of windows.
     pub origin: Instant,
     /// Window lengths of loss and delay over time.
     pub intervals: Vec<Span>,
-    /// How many rows silence may have in a series of windows, see [`EmptyRowBudget`]; `None`: all of it.
+    /// Rows of empty windows in a series, see [`EmptyRowBudget`]; `None`: all.
     pub max_empty_rows: Option<u64>,
     /// Percentiles of delays, above 0 and up to 100.
     pub percentiles: Vec<f64>,
 }
 
 impl Default for OneWaySettings {
-    /// One clock, ten seconds of patience, no windows, the percentiles of `measure`.
+    /// One clock, a loss timeout of ten seconds, no windows, the percentiles of `measure`.
     fn default() -> Self {
         Self {
             clock: ClockModel::Shared,
@@ -63,17 +60,17 @@ impl Default for OneWaySettings {
     }
 }
 
-/// One connection.
+/// One connection: a flow in each direction.
 #[derive(Debug)]
 pub(super) struct FlowPair {
     pub(super) description: FlowPairDescription,
-    /// What goes from the side that opened it, and what comes back.
+    /// Flow from the opener, and flow to it.
     pub(super) directions: [OneWayFlow; 2],
-    /// So that an old entry of the agenda finds nobody.
+    /// Tells reused ids apart in the agenda.
     serial: u64,
-    /// Whether it is in the agenda.
+    /// Whether the agenda has it.
     is_due: bool,
-    /// At which taps a packet of it was seen.
+    /// The taps that have seen it.
     is_seen_at: [bool; 2],
 }
 
@@ -85,24 +82,24 @@ pub struct OneWayFlows {
     pairs: Vec<Option<FlowPair>>,
     free: Vec<u32>,
     serials: u64,
-    /// Closed passages, whose delays wait for the clocks.
+    /// Closed flows whose delays wait for the clocks.
     closed_flows: ClosedFlows,
-    /// Rows that nobody has taken yet.
+    /// Rows that were not taken.
     rows: Vec<FlowRow>,
     delay_rows: Vec<DelayRow>,
-    /// How the clocks went, once everything is known.
+    /// Drift, once all packets were seen.
     settled_drift: Option<ClockDrift>,
     lost: VecDeque<LostPacket>,
     found: Vec<LostPacket>,
-    /// When somebody has to be judged: instant, place and serial.
+    /// When to settle a pair: instant, id and serial.
     agenda: BinaryHeap<Reverse<(Instant, u32, u64)>>,
     next_due: Instant,
-    /// What the taps have seen, that of the sender first.
+    /// Activity at each tap.
     seen: [TapActivity; 2],
 }
 
 impl OneWayFlows {
-    /// No connections yet.
+    /// No connections.
     pub fn new(settings: OneWaySettings) -> Self {
         Self {
             next_due: Instant::ZERO,
@@ -122,7 +119,7 @@ impl OneWayFlows {
         }
     }
 
-    /// Adds a group, and gives its index.
+    /// Adds a group; returns its index.
     ///
     /// # Panics
     /// At 2^32 groups.
@@ -132,10 +129,10 @@ impl OneWayFlows {
         index
     }
 
-    /// A connection of which packets will be told.
+    /// Opens a connection.
     ///
     /// # Panics
-    /// Where its group was not added; at 2^32 open connections.
+    /// If its group does not exist; at 2^32 open connections.
     pub fn open(&mut self, description: FlowPairDescription) -> FlowPairId {
         assert!(self.group(description.group).is_some(), "the group was added before");
         self.serials += 1;
@@ -159,15 +156,15 @@ impl OneWayFlows {
         self.common.groups.get(index(group))
     }
 
-    /// Connections that are open.
+    /// Open connections.
     pub fn open_connections(&self) -> usize {
         self.pairs.len() - self.free.len()
     }
 
-    /// A packet leaves the side where it was made, at `at` by the sender's clock.
+    /// A packet departs, at `at` on the sender's clock.
     ///
     /// # Panics
-    /// Where the connection is closed.
+    /// If the connection is closed.
     #[inline]
     pub fn on_departure(
         &mut self,
@@ -185,7 +182,7 @@ impl OneWayFlows {
         let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
         let departure = mine.on_departure(at, packet, &mut context);
         if packet.segment.flags.contains(Flags::ACK) {
-            // What the other direction brought here is acknowledged where it arrived.
+            // It acknowledges data of the other direction, at the tap where that arrived.
             context.turn();
             other.acknowledged(at, packet.segment.acknowledgment, &mut context);
         }
@@ -204,10 +201,10 @@ impl OneWayFlows {
         departure
     }
 
-    /// A packet reaches the side that it was meant for, at `at` by the sender's clock.
+    /// A packet arrives, at `at` on the sender's clock.
     ///
     /// # Panics
-    /// Where the connection is closed.
+    /// If the connection is closed.
     #[inline]
     pub fn on_arrival(
         &mut self,
@@ -228,8 +225,7 @@ impl OneWayFlows {
         arrival
     }
 
-    /// The next packet that is found to be lost, if there is one; ask after each packet, or from time
-    /// to time.
+    /// The next lost packet that was found.
     #[inline]
     pub fn next_lost(&mut self) -> Option<LostPacket> {
         self.lost.pop_front()
@@ -244,7 +240,7 @@ impl OneWayFlows {
         self.settings.loss_timeout / 4
     }
 
-    /// Judges whoever is due at the time that both captures have reached.
+    /// Settles pairs that are due at the time that both captures have reached.
     #[cold]
     fn settle_due(&mut self) {
         let now = self.seen[0].last.min(self.seen[1].last);
@@ -262,13 +258,12 @@ impl OneWayFlows {
         for group in &mut self.common.groups {
             group.settle(now, Instant::from_nanos(settled));
         }
-        // Groups are settled at times even where nobody is due.
+        // Groups are settled from time to time without pairs that are due.
         let latest = self.latest() + self.slack();
         self.next_due = latest;
     }
 
-    /// Judges what departed in a connection its patience before `now`; without a time, the older half
-    /// of what it remembers.
+    /// Settles departures before the loss timeout at `now`; without `now`, the older half.
     fn settle_pair(&mut self, place: u32, now: Option<Instant>) {
         let loss_timeout = self.settings.loss_timeout;
         let slack = self.slack();
@@ -281,7 +276,7 @@ impl OneWayFlows {
             let (_, tap) = way_and_tap(direction, pair.description.opener);
             let one_way = &mut pair.directions[way];
             let before = now.map_or_else(
-                // That one, too, or many of one instant would never be judged.
+                // Including the middle, or many departures of one instant would never be settled.
                 || one_way.middle() + Span::from_nanos(1),
                 |now| Instant::from_nanos(now.as_nanos().saturating_sub(loss_timeout.as_nanos())),
             );
@@ -297,15 +292,15 @@ impl OneWayFlows {
         }
         pair.is_due = oldest.is_some();
         if let Some(oldest) = oldest {
-            // Later than now, or without patience this would go on for ever.
+            // Later than now, so that a loss timeout of zero ends.
             let due =
                 (oldest + loss_timeout + slack).max(now.unwrap_or(oldest) + Span::from_nanos(1));
             self.agenda.push(Reverse((due, place, pair.serial)));
         }
     }
 
-    /// When the taps were watched, for this connection: a tap that has seen nothing of it, of somebody else's
-    /// captures, may be on another path.
+    /// The capture spans of a connection. With two clocks, a tap that has not seen the connection may be on
+    /// another path.
     fn watches(&self, pair: &FlowPair) -> [CaptureSpan; 2] {
         [0, 1].map(|tap| match self.settings.clock {
             ClockModel::Apart if !pair.is_seen_at[tap] => {
@@ -315,7 +310,7 @@ impl OneWayFlows {
         })
     }
 
-    /// When the tap was watched.
+    /// The capture span of a tap.
     fn watch(&self, tap: usize) -> CaptureSpan {
         match self.settings.clock {
             ClockModel::Shared => CaptureSpan { from: Instant::ZERO, until: self.latest() },
@@ -326,7 +321,7 @@ impl OneWayFlows {
         }
     }
 
-    /// What is known of the clocks.
+    /// Estimates of the clocks.
     fn clocks(&self) -> Clocks {
         let merged_by = self.settings.merged_by;
         Clocks {
@@ -338,7 +333,7 @@ impl OneWayFlows {
         }
     }
 
-    /// How the receiver's clock goes, as far as is known; nothing for one clock.
+    /// Drift of the receiver's clock so far; zero with one clock.
     pub fn drift(&self) -> ClockDrift {
         match self.settings.clock {
             ClockModel::Shared => ClockDrift::default(),
@@ -346,7 +341,7 @@ impl OneWayFlows {
         }
     }
 
-    /// Packets that departed in windows too many to be kept: they are in no row of losses over time.
+    /// Departures in windows beyond the limit, which are in no row of losses over time.
     pub fn packets_beyond_windows(&self) -> u64 {
         let series = 0..self.settings.intervals.len();
         let of_series = |series: usize| -> u64 {
@@ -359,8 +354,7 @@ impl OneWayFlows {
         series.map(of_series).max().unwrap_or(0)
     }
 
-    /// The first error of the temporary file in which delays are kept, if there was one: delays are
-    /// incomplete then.
+    /// The first error of the temporary file; delays are incomplete after it.
     pub const fn spill_error(&self) -> Option<&std::io::Error> {
         self.common.spill.failed()
     }

@@ -1,4 +1,7 @@
 //! Sums and series of a group of connections, and its loss runs.
+//!
+//! Departures of the group at a tap are numbered in their order. Losses are found later and in any order;
+//! [`LossRuns`] defines their runs.
 
 use super::counts::{FirstArrivals, LossWindow, OneWayCounts, Timeline};
 use super::delays::GroupDelays;
@@ -7,18 +10,18 @@ use fairwind_units::{Instant, Span};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// One group.
+/// Sums of a group.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) counts: OneWayCounts,
     pub(super) first: FirstArrivals,
     pub(super) loss_series: Vec<Timeline<LossWindow>>,
-    /// What departed at the sender's tap, and at the receiver's.
+    /// Departures at each tap.
     pub(super) rows: [LossSequence; 2],
     pub(super) runs: LossRuns,
     pub(super) delays: GroupDelays,
-    /// How far the rows had come at instants not yet settled.
+    /// Departures at instants that are not settled.
     checkpoints: VecDeque<(Instant, [u64; 2])>,
 }
 
@@ -36,7 +39,7 @@ impl Group {
         }
     }
 
-    /// Forgets what was counted.
+    /// Discards the counts.
     pub(super) fn reset_counts(&mut self, intervals: &[Span]) {
         let rows = std::mem::take(&mut self.rows);
         let checkpoints = std::mem::take(&mut self.checkpoints);
@@ -44,9 +47,9 @@ impl Group {
         self.rows.iter_mut().for_each(LossSequence::reset_counts);
     }
 
-    /// At `now`, everything that departed before `settled` has a fate.
+    /// At `now`, departures before `settled` have an outcome.
     pub(super) fn settle(&mut self, now: Instant, settled: Instant) {
-        // Where time does not go on, since one capture is over, nothing more is settled.
+        // When one capture is over, time does not advance and nothing more is settled.
         if self.checkpoints.back().is_none_or(|&(last, _)| last < now) {
             let departed = [self.rows[0].departed(), self.rows[1].departed()];
             self.checkpoints.push_back((now, departed));
@@ -69,20 +72,20 @@ impl Group {
     }
 }
 
-/// The row of one group at one tap.
+/// Departures and losses of a group at one tap.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LossSequence {
     departed: u64,
-    /// The last ticket that does not count.
+    /// The last departure that does not count.
     uncounted: u64,
-    /// Losses whose neighbours may still be unknown: ticket and connection.
+    /// Losses whose neighbours may be undecided: number of the departure, and connection.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
-    /// The run that is being made.
+    /// The run in progress.
     run: LossRun,
 }
 
 impl LossSequence {
-    /// A packet departs; gives its ticket.
+    /// A packet departs; returns its number.
     #[inline]
     pub(super) const fn on_departure(&mut self) -> u64 {
         self.departed += 1;
@@ -93,12 +96,12 @@ impl LossSequence {
         self.departed
     }
 
-    /// Forgets what has departed, lost or not.
+    /// Discards all departures so far.
     pub(super) fn reset_counts(&mut self) {
         *self = Self { departed: self.departed, uncounted: self.departed, ..Self::default() };
     }
 
-    /// The packet with this ticket is lost.
+    /// A departure is lost.
     pub(super) fn lose(&mut self, ticket: u64, connection: u64) {
         if ticket <= self.uncounted {
             return;
@@ -106,7 +109,7 @@ impl LossSequence {
         self.waiting.push(Reverse((ticket, connection)));
     }
 
-    /// All packets up to the ticket `known` have a fate.
+    /// All departures up to `known` have an outcome.
     pub(super) fn settle(&mut self, known: u64, runs: &mut LossRuns) {
         while let Some(&Reverse((ticket, connection))) = self.waiting.peek()
             && ticket <= known
@@ -134,7 +137,7 @@ mod tests {
         for _ in 0..20 {
             row.on_departure();
         }
-        // One alone; two of different connections; three, two of them of one connection.
+        // A single loss; two of different connections; three, two of them of one connection.
         for (ticket, connection) in [(9, 1), (3, 1), (8, 2), (15, 4), (16, 3), (14, 4)] {
             row.lose(ticket, connection);
         }

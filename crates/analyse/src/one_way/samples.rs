@@ -1,9 +1,8 @@
-//! Delays of one passage, kept until the clocks are known: some bytes each, in a file when they are many.
+//! Delay samples, stored until the clocks are known, in a temporary file if there are many.
 //!
-//! What a delay is cannot be told before the last packet: the smallest one, from which variation counts,
-//! may be yet to come, and so may what tells of the clocks' drift. So each sample is written down, as
-//! differences to the one before, about ten bytes for a packet; full blocks go to a temporary file, each with
-//! the place of the passage's block before it.
+//! Before the last packet neither the smallest delay nor the drift of the clocks is known. So each sample is
+//! stored as differences to the one before, about ten bytes per packet. Full blocks go to a temporary file,
+//! each with the position of the flow's block before it.
 
 use fairwind_units::Instant;
 use std::io;
@@ -13,40 +12,40 @@ use tempfile::SpooledTempFile;
 /// Bytes of a block in the file.
 const BLOCK: usize = 2048;
 const BLOCK_LENGTH: u64 = 2048;
-/// What stands before the samples of a block: the place of the block before, and bytes in use.
+/// Block header: position of the block before, and bytes in use.
 const HEAD: usize = 10;
-/// The most that one sample takes: a byte and five numbers.
+/// Longest encoding of a sample: a byte and five numbers.
 const LONGEST: usize = 1 + 5 * 10;
-/// Bytes that stay in memory before the file is made.
+/// Bytes kept in memory before the file is created.
 const SAMPLES_IN_MEMORY: usize = 64 << 20;
 
-/// The way of one stretch of bytes.
+/// Delay sample of a range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sample {
-    /// When the copy that arrived had departed.
+    /// Departure of the copy that arrived.
     pub(super) departed: Instant,
-    /// Nanoseconds from then to its arrival, by two clocks.
+    /// Nanoseconds to its arrival, by two clocks.
     pub(super) delay: i64,
-    /// Nanoseconds from the first departure of these bytes to that of the copy.
+    /// Nanoseconds from the first departure of the bytes to that of the copy.
     pub(super) repair: u64,
-    /// Nanoseconds from arrival until all bytes before had come.
+    /// Nanoseconds from arrival until all bytes before have arrived.
     pub(super) wait: u64,
     pub(super) bytes: u32,
     pub(super) layers: Layers,
 }
 
-/// What a sample tells of.
+/// Layers that a sample belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layers(u8);
 
 impl Layers {
-    /// Of one packet's way.
+    /// Delay of a packet.
     pub(super) const NETWORK: Self = Self(1);
-    /// Of bytes' first arrival.
+    /// First arrival of bytes.
     pub(super) const TRANSPORT: Self = Self(2);
-    /// Of their delivery in order.
+    /// Delivery in order.
     pub(super) const APPLICATION: Self = Self(4);
-    /// Of all.
+    /// All layers.
     pub(super) const ALL: Self = Self(7);
 
     pub(super) const fn with(self, other: Self) -> Self {
@@ -62,18 +61,18 @@ const HAS_REPAIR: u8 = 8;
 const HAS_WAIT: u8 = 16;
 const SAME_BYTES: u8 = 32;
 
-/// The samples of one passage.
+/// Samples of one flow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SampleLog {
     bytes: Vec<u8>,
     last: Last,
-    /// The last block in the file.
+    /// Position of the last block in the file.
     chain: Option<u64>,
-    /// The smallest delay of all, as the clocks said it.
+    /// The smallest uncorrected delay.
     smallest: Option<i64>,
 }
 
-/// What differences count from.
+/// The last sample, from which differences count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
     departed: u64,
@@ -82,12 +81,12 @@ struct Last {
 }
 
 impl SampleLog {
-    /// The smallest delay of all, not corrected.
+    /// The smallest uncorrected delay.
     pub(super) const fn smallest(&self) -> Option<i64> {
         self.smallest
     }
 
-    /// Writes a sample down; a full block goes to `spill`.
+    /// Stores a sample; a full block goes to `spill`.
     #[inline]
     pub(super) fn record(&mut self, sample: &Sample, spill: &mut Spill) {
         if self.bytes.len() > BLOCK - HEAD - LONGEST {
@@ -124,7 +123,7 @@ impl SampleLog {
         self.last = Last::default();
     }
 
-    /// Puts everything into the file, and gives what finds it again.
+    /// Writes all samples to the file.
     pub(super) fn spill_all(mut self, spill: &mut Spill) -> SpilledSamples {
         if !self.bytes.is_empty() {
             self.flush(spill);
@@ -132,26 +131,26 @@ impl SampleLog {
         SpilledSamples { chain: self.chain }
     }
 
-    /// Shows every sample to `see`, in no particular order.
+    /// Passes every sample to `see`, in any order.
     pub(super) fn each(&self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
         SpilledSamples { chain: self.chain }.each(spill, &mut see);
         each_of(&self.bytes, &mut see);
     }
 
-    /// Gives back the room in the file.
+    /// Frees the blocks in the file.
     pub(super) fn discard(self, spill: &mut Spill) {
         spill.release(self.chain);
     }
 }
 
-/// Samples that are in the file.
+/// Samples in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpilledSamples {
     chain: Option<u64>,
 }
 
 impl SpilledSamples {
-    /// The place of the last block, as a number.
+    /// The position of the last block as a number.
     pub(super) fn to_bits(self) -> u64 {
         self.chain.unwrap_or(u64::MAX)
     }
@@ -161,7 +160,7 @@ impl SpilledSamples {
         Self { chain: (bits != u64::MAX).then_some(bits) }
     }
 
-    /// Shows every sample to `see`, in no particular order.
+    /// Passes every sample to `see`, in any order.
     pub(super) fn each(self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
         let mut chain = self.chain;
         while let Some(place) = chain {
@@ -177,7 +176,7 @@ impl SpilledSamples {
 pub(super) struct Spill {
     file: SpooledTempFile,
     end: u64,
-    /// Places of blocks that nobody needs any more.
+    /// Positions of free blocks.
     free: Vec<u64>,
     failed: Option<io::Error>,
 }
@@ -192,12 +191,12 @@ impl Spill {
         }
     }
 
-    /// Something about the file went wrong.
+    /// Records an error of the file.
     pub(super) fn fail(&mut self, error: io::Error) {
         self.failed.get_or_insert(error);
     }
 
-    /// The first error that there was; samples are lost from then on.
+    /// The first error; samples are lost after it.
     pub(super) const fn failed(&self) -> Option<&io::Error> {
         self.failed.as_ref()
     }
@@ -269,7 +268,7 @@ fn next_of<'a>(bytes: &'a [u8], last: &mut Last) -> Option<(Sample, &'a [u8])> {
     Some((Sample { departed, delay, repair, wait, bytes, layers }, rest))
 }
 
-/// Numbers near zero, of either sign, as small ones.
+/// Zigzag encoding: numbers near zero become small.
 #[inline]
 const fn folded(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)).cast_unsigned()
@@ -280,7 +279,7 @@ const fn unfolded(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
 
-/// Seven bits in a byte, the lowest first, as long as there are more.
+/// Variable-length encoding: seven bits per byte, the lowest first.
 #[inline]
 fn push(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -302,21 +301,21 @@ fn pull(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Bytes that stay in memory before the file is made.
+/// Bytes kept in memory before the file is created.
 const NAMES_IN_MEMORY: usize = 4 << 20;
 
-/// A passage that is over, with its samples.
+/// A closed flow with its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClosedFlow {
     pub(super) group: u32,
-    /// 0 where it departed at the sender's tap, else 1.
+    /// Tap of departure: 0 for the sender's, 1 for the receiver's.
     pub(super) tap: u8,
     pub(super) flow: u64,
     pub(super) name: String,
     pub(super) samples: SpilledSamples,
 }
 
-/// Closed passages, written one behind the other.
+/// Closed flows whose delays wait for the clocks, in a temporary file.
 #[derive(Debug)]
 pub(super) struct ClosedFlows {
     file: SpooledTempFile,
@@ -344,7 +343,7 @@ impl ClosedFlows {
         Ok(())
     }
 
-    /// The next one in the order in which they were put; nothing is put from then on.
+    /// The next flow in the order of `put`, which must not follow.
     pub(super) fn next(&mut self) -> io::Result<Option<ClosedFlow>> {
         if self.read == self.written {
             return Ok(None);

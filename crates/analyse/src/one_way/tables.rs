@@ -1,4 +1,4 @@
-//! Tables of passages: counts, first arrivals, delays, losses over time and in runs, clocks.
+//! Tables of one-way flows: counts, first arrivals, delays, losses over time, loss runs, and clocks.
 
 use super::clock_drift::{ClockDrift, ClockModel};
 use super::counts::{FirstArrival, FirstArrivals, LossWindow, OneWayCounts};
@@ -10,7 +10,7 @@ use fairwind_measure::{
 };
 use fairwind_units::Span;
 
-/// A flow whose connection is closed.
+/// Row of a closed flow.
 #[derive(Debug)]
 pub(super) struct FlowRow {
     pub(super) flow: u64,
@@ -20,7 +20,7 @@ pub(super) struct FlowRow {
     pub(super) first: FirstArrivals,
 }
 
-/// The sums of a group.
+/// Row of a group.
 #[derive(Debug)]
 pub(super) struct GroupRow {
     pub(super) group: u32,
@@ -28,7 +28,7 @@ pub(super) struct GroupRow {
     pub(super) first: FirstArrivals,
 }
 
-/// Whose a row is.
+/// Key of a row: a flow or a group.
 #[derive(Clone, Copy)]
 struct RowKey<'a> {
     scope: &'static str,
@@ -37,7 +37,7 @@ struct RowKey<'a> {
     flow: Option<u64>,
 }
 
-/// Groups, then flows.
+/// Rows of groups, then of flows.
 fn scopes<'a>(
     groups: &'a [GroupRow],
     flows: &'a [FlowRow],
@@ -160,7 +160,7 @@ pub(super) struct DelayRow {
     name: String,
     group: u32,
     layer: &'static str,
-    /// What is added to the absolute delays: the smallest one where they are told as variation.
+    /// Added to absolute delays: the minimum if they are stored as variation.
     base: u64,
     absolute: Summary,
     variation: Summary,
@@ -239,7 +239,7 @@ pub(super) fn delays_table(rows: &[DelayRow], names: &[&str], shown: &[f64]) -> 
     table.with("variation_max_s", |row| row.variation.maximum_s()).build()
 }
 
-/// What groups have over time and in distributions.
+/// Series and distributions of groups.
 pub(super) fn group_series(groups: &[Group], max_empty_rows: Option<u64>) -> Vec<Table> {
     vec![
         delay_histogram_table(groups),
@@ -293,7 +293,7 @@ fn queueing_table(groups: &[Group]) -> Table {
         .build()
 }
 
-/// A window in which nothing departed.
+/// A window without departures.
 const NOTHING_SENT: LossWindow = LossWindow {
     packets_sent: 0,
     bytes_sent: 0,
@@ -305,7 +305,7 @@ const NOTHING_SENT: LossWindow = LossWindow {
     ranges_lost: 0,
 };
 
-/// The windows, with `nothing` for those between them, as far as silence is shown.
+/// The windows, with `nothing` for empty ones within the budget.
 fn with_silence<'a, T>(
     windows: impl Iterator<Item = (u64, &'a T)>,
     nothing: &'a T,
@@ -399,16 +399,16 @@ fn run_lengths_table(groups: &[Group]) -> Table {
         .build()
 }
 
-/// What is known of the clocks.
+/// Estimates of the clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clocks {
     pub(super) model: ClockModel,
     pub(super) drift: ClockDrift,
-    /// What was taken from the receiver's timestamps before all else.
+    /// Offset that was subtracted from the receiver's timestamps.
     pub(super) merged_by_nanos: i64,
     /// Whether any packet is in both captures.
     pub(super) is_known: bool,
-    /// Whether packets of both ways are.
+    /// Whether packets of both directions are.
     pub(super) is_symmetric: bool,
 }
 
@@ -442,7 +442,7 @@ fn seconds(nanos: u64) -> f64 {
     Span::from_nanos(nanos).as_secs_f64()
 }
 
-/// `part / whole`, or `None` where there is no whole.
+/// `part / whole`; `None` if `whole` is zero.
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| real(part) / real(whole))
 }

@@ -4,7 +4,7 @@ use fairwind_capture::Packet;
 use fairwind_units::Instant;
 use std::collections::BTreeMap;
 
-/// What tells the copies of a range apart.
+/// Fields that tell the copies of a range apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TransmissionMark {
     /// `TSval` (RFC 7323 §3.2).
@@ -29,37 +29,37 @@ impl TransmissionMark {
     }
 }
 
-/// Which sending of its bytes a packet was.
+/// Attempt at sending the bytes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
-    /// Some of its bytes are new; old ones before them are a bundle (RDB).
+    /// Some bytes are new; old ones before them make it a bundle (RDB).
     First,
-    /// All of its bytes had been sent before: their so manieth retransmission.
+    /// All bytes are old: number of the retransmission.
     Again(u8),
 }
 
-/// Bytes on their way, in stream places.
+/// A packet with payload, from its departure on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmission {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// From here on nothing of it has arrived.
+    /// Offset from which on nothing has arrived.
     pub(super) arrived_to: u64,
     pub(super) at: Instant,
-    /// Its number among the packets of its group that left at the same tap.
+    /// Its number among the departures of its group at the tap.
     pub(super) ticket: u64,
-    /// Its number among the transmissions of its passage.
+    /// Its number among the transmissions of its flow.
     pub(super) order: u32,
     pub(super) wire_bytes: u32,
-    /// Bytes before `arrived_to` that have not arrived.
+    /// Missing bytes before `arrived_to`.
     pub(super) gap_bytes: u32,
-    /// Bytes at its beginning that had been sent before.
+    /// Old bytes at its beginning.
     pub(super) old_bytes: u32,
     pub(super) mark: TransmissionMark,
     pub(super) copy: Attempt,
-    /// How often its new bytes were sent again.
+    /// Retransmissions of its new bytes.
     pub(super) repeats: u8,
-    /// Its fate is known; it is kept for the instant at which its bytes were first sent.
+    /// Its outcome is known; kept for the instant of the first sending.
     pub(super) is_settled: bool,
 }
 
@@ -81,7 +81,7 @@ impl Transmission {
         self.end - self.start
     }
 
-    /// The first of its bytes that had not been sent before.
+    /// Its first new byte.
     #[inline]
     pub(super) fn new_from(&self) -> u64 {
         self.start + u64::from(self.old_bytes)
@@ -94,66 +94,68 @@ impl Transmission {
     }
 }
 
-/// What has come of one transmission in one packet.
+/// The part of a transmission that arrived in one packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MatchedPiece {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The transmission, as it was when this came.
+    /// The transmission before this arrival.
     pub(super) of: Transmission,
-    /// Nothing of the transmission is missing now.
+    /// Whether nothing of it is missing now.
     pub(super) is_whole: bool,
 }
 
-/// What one transmission has lost.
+/// Loss of one transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loss {
     pub(super) at: Instant,
     pub(super) ticket: u64,
-    /// Place of the first byte that did not arrive.
+    /// Offset of the first lost byte.
     pub(super) start: u64,
-    /// Nothing of it arrived.
+    /// Whether nothing of it arrived.
     pub(super) is_whole: bool,
-    /// Bytes that did not arrive.
+    /// Lost bytes.
     pub(super) payload_bytes: u64,
-    /// Those of them that had not been sent before.
+    /// Of these, new ones.
     pub(super) new_bytes: u64,
-    /// Into how many packets the network had cut them.
+    /// Packets in the network that carried them.
     pub(super) ranges: u64,
-    /// What each of these had beside its payload.
+    /// Header bytes of each.
     pub(super) header_bytes: u64,
-    /// It is a bundle, whose old bytes were lost with it.
+    /// Whether it is a bundle.
     pub(super) is_bundle: bool,
 }
 
-/// The gaps of all transmissions of a direction.
+/// Missing ranges of all transmissions of a direction.
+///
+/// Cost: a search in a tree, however many ranges there are.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MissingRanges {
-    /// Behind the last byte, by the transmission's order and the first byte.
+    /// End of each range, by the transmission's order and the first byte.
     ends: BTreeMap<(u32, u64), u64>,
 }
 
 impl MissingRanges {
-    /// A gap of the transmission `order`, which has none there yet.
+    /// Adds a missing range of a transmission.
     pub(super) fn add(&mut self, order: u32, start: u64, end: u64) {
         if start < end {
             self.ends.insert((order, start), end);
         }
     }
 
-    /// The gap of a transmission in which the byte at `offset_of` is missing: its first byte, and behind its last.
+    /// The missing range that holds the byte at `place`.
     pub(super) fn around(&self, order: u32, place: u64) -> Option<(u64, u64)> {
         let (&(_, start), &end) = self.ends.range((order, 0)..=(order, place)).next_back()?;
         (place < end).then_some((start, end))
     }
 
-    /// Where the first gap of a transmission begins behind `offset_of`.
+    /// The beginning of the first missing range behind `place`.
     pub(super) fn next_beginning(&self, order: u32, place: u64) -> Option<u64> {
         let from = (order, place.checked_add(1)?);
         self.ends.range(from..=(order, u64::MAX)).next().map(|(&(_, start), _)| start)
     }
 
-    /// Bytes have come that lie within one gap.
+    /// Removes bytes that lie within one missing range.
     pub(super) fn fill(&mut self, order: u32, start: u64, end: u64) {
         let Some(gap) = self.around(order, start).filter(|gap| end <= gap.1) else { return };
         self.ends.remove(&(order, gap.0));
@@ -161,7 +163,7 @@ impl MissingRanges {
         self.add(order, end, gap.1);
     }
 
-    /// Takes the gaps of a transmission out, in the order of their bytes.
+    /// Removes and passes the missing ranges of a transmission.
     pub(super) fn take(&mut self, order: u32, mut taken: impl FnMut(u64, u64)) {
         while let Some((&(order, start), &end)) =
             self.ends.range((order, 0)..=(order, u64::MAX)).next()
@@ -172,26 +174,30 @@ impl MissingRanges {
     }
 }
 
-/// Steps that a departure pays for.
+/// Search steps that a departure allows.
 pub(super) const FOR_DEPARTURE: u32 = 1 << 12;
-/// Steps that an arrival which is searched for pays for.
+/// Search steps that a searched arrival allows.
 pub(super) const FOR_SEARCH: u32 = 1 << 10;
-/// Steps that can be saved up: some ten milliseconds.
+/// Limit of steps: some ten milliseconds.
 const MOST: u32 = 1 << 22;
 
-/// The steps that are left.
+/// Budget of search steps.
+///
+/// Captures can be made in which every arrival consists of many pieces of thousands of retransmissions. So each
+/// packet adds some steps, and searches end when the budget is used up. Ordinary captures need a few steps per
+/// packet, or a few hundred with many retransmissions under way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SearchBudget {
     left: u32,
-    /// How many departures have paid.
+    /// Departures counted so far.
     paid: u32,
-    /// All that was ever spent.
+    /// Steps ever spent.
     #[cfg(test)]
     pub(super) spent: u64,
 }
 
 impl SearchBudget {
-    /// A search begins, after so many departures.
+    /// A search begins after `departures` departures.
     pub(super) fn begin(&mut self, departures: u32) {
         let new = departures.wrapping_sub(self.paid);
         self.paid = departures;
@@ -199,12 +205,12 @@ impl SearchBudget {
         self.left = self.left.saturating_add(earned).min(MOST);
     }
 
-    /// The steps that may still be taken.
+    /// Steps that are left.
     pub(super) fn left(&self) -> usize {
         usize::try_from(self.left).unwrap_or(usize::MAX)
     }
 
-    /// So many steps were taken.
+    /// Spends steps.
     pub(super) fn spend(&mut self, steps: usize) {
         self.left = self.left.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
         #[cfg(test)]

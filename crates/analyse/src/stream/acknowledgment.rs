@@ -1,4 +1,4 @@
-//! What comes back from the other side.
+//! Acknowledgments: cumulative and selective, duplicates, round trips and D-SACK.
 
 use super::kind::{AckEvent, TapSide};
 use super::measures::order_index;
@@ -8,33 +8,32 @@ use fairwind_capture::{Anomalies, Packet};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
 
-/// What an acknowledgment that advances takes off.
+/// Segments that an acknowledgment removes from the outstanding ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct AckedSegments {
-    /// When the oldest segment that was sent once was sent.
+    /// When the oldest segment that was not retransmitted was sent.
     oldest_once: Option<Instant>,
-    /// When the newest one was.
+    /// When the newest of these was sent.
     newest_once: Option<Instant>,
-    /// When the newest segment was sent first, if it went again in bundles only.
+    /// First transmission of the newest segment, if only bundles have repeated it.
     newest_bundled: Option<Instant>,
-    /// When the oldest segment was sent last, if it was sent again and this is what arrived.
+    /// Last transmission of the oldest segment, if the echo shows that it arrived.
     named: Option<Instant>,
-    /// Something was sent again.
+    /// Whether any was retransmitted.
     has_repeated: bool,
-    /// How often the oldest segment was sent again.
+    /// Retransmissions of the oldest segment.
     repeats_of_oldest: u16,
     missing_bytes: u64,
 }
 
 impl Stream {
-    /// The capture has cut off options of a segment of the other direction, SACK blocks perhaps: that no
-    /// evidence of a loss was seen proves nothing from now on, so no cause is drawn from it.
+    /// The capture cut options of the other direction, perhaps SACK blocks. From now on missing evidence of a
+    /// loss proves nothing, so no cause is inferred from it.
     pub const fn on_cut_options(&mut self) {
         self.is_blind = true;
     }
 
-    /// A packet of the other direction passes the tap at `at`, of which the capture may have cut off options:
-    /// what it tells.
+    /// Takes a packet of the other direction, whose options the capture may have cut.
     #[inline]
     pub fn on_reverse_packet(&mut self, at: Instant, packet: &Packet) -> AckEvent {
         if packet.anomalies.contains(Anomalies::OPTIONS_CUT) {
@@ -43,7 +42,7 @@ impl Stream {
         self.on_acknowledgment(at, &packet.segment)
     }
 
-    /// A segment of the other direction passes the tap at `at`: what it tells.
+    /// Takes a segment of the other direction.
     #[inline]
     pub fn on_acknowledgment(&mut self, at: Instant, segment: &Segment) -> AckEvent {
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
@@ -78,8 +77,8 @@ impl Stream {
         event
     }
 
-    /// Takes the window that a segment offers. That of a SYN is never scaled, and that of an acknowledgment
-    /// that was overtaken is no news.
+    /// Takes the window of a segment. That of a SYN is unscaled; that of a reordered acknowledgment is
+    /// outdated.
     #[inline]
     pub(super) fn follow_window(&mut self, at: Instant, segment: &Segment, offset: u64) {
         let Self { window, measures, .. } = self;
@@ -111,8 +110,7 @@ impl Stream {
         }
     }
 
-    /// The SYN is acknowledged: its round trip is timed, unless it was sent more than once (RFC 6298
-    /// §3).
+    /// The SYN is acknowledged. Its round trip counts if it was sent once (RFC 6298 §3).
     pub(super) fn end_handshake(&mut self, at: Instant) {
         if self.syns == 1 {
             let rtt = at.saturating_since(self.syn_at);
@@ -123,7 +121,7 @@ impl Stream {
         self.syns = 0;
     }
 
-    /// Something is acknowledged that the tap has not seen: the capture has lost it.
+    /// Data is acknowledged that the tap has not seen: the capture has lost it.
     #[cold]
     fn acknowledge_unseen(&mut self, offset: u64) {
         if self.has_acked_data || self.highest > ORIGIN {
@@ -132,7 +130,7 @@ impl Stream {
         self.highest = offset;
     }
 
-    /// More is acknowledged in order than before.
+    /// The acknowledgment number advances.
     #[inline]
     fn advance(&mut self, at: Instant, segment: &Segment, offset: u64, event: &mut AckEvent) {
         if self.syns > 0 {
@@ -179,8 +177,8 @@ impl Stream {
         }
     }
 
-    /// The round trip that an advance tells. Where anything in it was sent again, only the oldest
-    /// segment counts, if its timestamp says which transmission arrived (RFC 6298 §3, RFC 7323 §4).
+    /// The round trip of an advance. If it covers a retransmission, only the oldest segment counts, if its
+    /// timestamp identifies the transmission (RFC 6298 §3, RFC 7323 §4).
     #[inline]
     fn sample(&mut self, at: Instant, acked: &AckedSegments, event: &mut AckEvent) {
         let since = |sent: Instant| at.saturating_since(sent);
@@ -189,7 +187,7 @@ impl Stream {
         } else {
             (acked.oldest_once, acked.newest_bundled.or(acked.newest_once))
         };
-        // Before the round trip of a bundle, nothing else may be known.
+        // Before a bundle's round trip no other may be known.
         if let Some(sent) = oldest.or(newest) {
             self.sample_timeout(since(sent));
         }
@@ -209,14 +207,14 @@ impl Stream {
     fn follow_repair(&mut self) {
         self.expired = 0;
         self.episode.follow(self.acknowledged, self.may_sack());
-        // The probe counts as under way until more than it is acknowledged, or a duplicate has told that
-        // it was needless (RFC 8985 §7.4.2).
+        // The probe is outstanding until more than it is acknowledged, or a duplicate shows that it was
+        // needless (RFC 8985 §7.4.2).
         if self.probe_until.is_some_and(|until| self.acknowledged > until.get()) {
             self.probe_until = None;
         }
     }
 
-    /// The oldest segment, sent again, is acknowledged: were its repetitions needless?
+    /// Counts spurious retransmissions of the oldest segment, which is acknowledged.
     #[cold]
     fn detect_spurious(&mut self, times: u16, echo: u32) -> u32 {
         let (Some(repeats), true) = (&mut self.repeats, echo != 0) else { return 0 };
@@ -232,8 +230,8 @@ impl Stream {
         count
     }
 
-    /// RFC 5681 §2: something is outstanding, the segment has neither payload nor SYN nor FIN, and
-    /// acknowledgment and window are as before.
+    /// Duplicate acknowledgment (RFC 5681 §2): data is outstanding, the segment has no payload, SYN or FIN, and
+    /// number and window are unchanged.
     #[inline]
     fn check_duplicate_ack(&mut self, at: Instant, segment: &Segment, event: &mut AckEvent) {
         if segment.payload_bytes > 0 || segment.flags.intersects(Flags::SYN | Flags::FIN) {
@@ -277,8 +275,7 @@ impl Stream {
         }
     }
 
-    /// The first block reports a duplicate if it lies below the acknowledgment, or within the second
-    /// one (RFC 2883 §4).
+    /// D-SACK: the first block lies below the acknowledgment, or within the second block (RFC 2883 §4).
     fn is_dsack(&mut self, blocks: &[SackBlock], offset: u64) -> bool {
         let Some(first) = blocks.first() else { return false };
         let first = (self.offset_of(first.left), self.offset_of(first.right));
@@ -305,8 +302,8 @@ impl Stream {
         1
     }
 
-    /// Marks what a block covers, and gives the bytes that were not marked before; `marked` becomes the
-    /// block, if it can be one.
+    /// Marks the range of a block; returns the bytes that were not marked before. `marked` becomes the block if
+    /// it is valid.
     fn mark_sacked(
         &mut self,
         at: Instant,
@@ -349,7 +346,7 @@ impl Stream {
         bytes
     }
 
-    /// What a block covers that is not known to be marked: most blocks come again and again, or grow.
+    /// The part of a block that is not known to be marked: most blocks are repeated, or grow.
     fn unmarked(&self, start: u64, end: u64) -> (u64, u64) {
         for &(marked_start, marked_end) in &self.last_marked {
             if marked_start == start && marked_end <= end {
@@ -374,7 +371,7 @@ impl AckedSegments {
         if sent.marks.contains(Marks::MISSING) {
             self.missing_bytes += sent.end - start;
         }
-        // A bundle brings what is behind it, too: if that has not come, it was not the bundle that brought this.
+        // A bundle also carries new data: if that was not acknowledged, the bundle did not deliver this.
         self.newest_bundled = sent.went_once_by_itself().then_some(sent.first_at);
         if sent.repeats == 0 {
             return;
@@ -389,7 +386,7 @@ impl AckedSegments {
     }
 }
 
-/// Time from `earlier` to `later`, zero where the clock ran back.
+/// Time from `earlier` to `later`, zero if negative.
 #[inline]
 pub(super) const fn between(earlier: Instant, later: Instant) -> Span {
     later.saturating_since(earlier)

@@ -1,107 +1,106 @@
-//! Why something was sent again: the rules, in the order in which they are asked.
+//! Causes of retransmissions: the rules in the order in which they apply.
 //!
-//! A sender repeats data for one of three reasons, and each leaves another trace at a tap beside it:
+//! A sender retransmits for one of three reasons. Each leaves a different trace at a tap near it:
 //!
-//! 1. *An acknowledgment told of a loss* (fast retransmit and fast recovery; RFC 5681 §3.2, RFC 6675 §5,
-//!    RFC 8985 §6). The repetition follows that acknowledgment at once, or after the short wait that
-//!    allows for reordering (at most a round trip, RFC 8985 §6.2 step 4; a quarter of it for early
-//!    retransmit in Linux).
-//! 2. *The retransmission timer ran out* (RFC 6298 §5.4). Nothing has come that would restart it for a
-//!    whole time-out, and it is the oldest outstanding segment that goes. What goes after it, as long as
-//!    not all is acknowledged that was outstanding then, belongs to the same repair (RFC 5681 §3.1).
-//!    Where the receiver throws away what it had acknowledged selectively (it may, RFC 2018 §8), Linux does not
-//!    wait so long but half a round trip, and goes on as after a time-out (`tcp_check_sack_reneging`). Nothing
-//!    else makes a sender repeat what was selectively acknowledged, but what follows a time-out.
-//! 3. *A tail loss probe* (RFC 8985 §7). Nothing has come for two round trips, there is no evidence of a
-//!    loss, and it is the *last* segment that goes. With several segments outstanding that tells it from
-//!    a time-out. With one, both are the same segment, and often at the same instant, since a probe
-//!    waits no longer than the time-out: then counts what the connection does elsewhere.
+//! 1. *Acknowledgments show a loss*: fast retransmit and fast recovery (RFC 5681 §3.2, RFC 6675 §5, RFC 8985
+//!    §6). The retransmission follows the acknowledgment at once, or after the short wait that allows for
+//!    reordering: at most a round trip (RFC 8985 §6.2 step 4), a quarter of it for early retransmit in Linux.
+//! 2. *The retransmission timer expires* (RFC 6298 §5.4). Nothing that restarts the timer has come for a whole
+//!    timeout, and the oldest outstanding segment is sent. Retransmissions after it belong to the same repair
+//!    until everything outstanding at the timeout is acknowledged (RFC 5681 §3.1). If the receiver discards
+//!    data that it had selectively acknowledged (RFC 2018 §8), Linux waits only half a round trip and goes on
+//!    as after a timeout (`tcp_check_sack_reneging`). Apart from repairs after timeouts, senders retransmit
+//!    selectively acknowledged data for no other reason.
+//! 3. *A tail loss probe* (RFC 8985 §7). Nothing has come for two round trips, there is no evidence of a loss,
+//!    and the *last* segment is sent. With several segments outstanding this differs from a timeout. With one,
+//!    both send the same segment, often at the same instant, because a probe waits no longer than the timeout.
+//!    Then the other retransmissions of the connection decide.
 //!
-//! Nothing is drawn from how many duplicates there were: one suffices for thin streams (Linux
-//! `thin_dupack`, `tcp_reordering` = 1), for RACK, and for early retransmit.
+//! The number of duplicates decides nothing: one is enough for thin streams (Linux `thin_dupack`,
+//! `tcp_reordering` = 1), for RACK, and for early retransmit.
 
 use super::kind::{Cause, ProbeUseCounts, TapSide};
 use super::repair::Repair;
 use fairwind_units::{Instant, Span};
 
-/// A host answers an acknowledgment within this, and sends what belongs together within this.
+/// Time within which a host reacts to an acknowledgment, and sends a burst.
 pub(super) const AT_ONCE: Span = Span::from_millis(1);
 
-/// Late by so much is a timer of high resolution, and one that counts ticks (two of 4 ms).
+/// Lateness of a high-resolution timer, and of one that counts ticks (two of 4 ms).
 const EXACT_TIMER: Span = Span::from_millis(1);
 const COARSE_TIMER: Span = Span::from_millis(8);
 
-/// Most answers come within this.
+/// Time within which most reactions come.
 pub(super) const FAST_ANSWER: Span = Span::from_micros(100);
 
-/// What is known when something is sent again.
+/// Evidence at a retransmission.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate piece of evidence")]
 pub(super) struct RetransmissionContext {
-    /// Where the tap is.
+    /// Side of the tap.
     pub(super) side: TapSide,
-    /// The repair under way.
+    /// Repair in progress.
     pub(super) repair: Repair,
     /// It begins with the oldest outstanding byte.
     pub(super) is_oldest: bool,
     /// It ends with the last byte that was sent.
     pub(super) is_last: bool,
-    /// It is one segment that was sent as such, not several joined.
+    /// It is one segment of the first transmission, not several joined.
     pub(super) is_single: bool,
-    /// It was selectively acknowledged, and is not there when everything before it is: the receiver has
-    /// thrown it away again (RFC 2018 §8).
+    /// It was selectively acknowledged, but is missing once everything before it is acknowledged: the receiver
+    /// has discarded it (RFC 2018 §8).
     pub(super) is_reneged: bool,
-    /// Something sent after it is known to have arrived: SACK above it, or duplicates without SACK.
+    /// Something sent after it has arrived: SACK above it, or duplicate acknowledgments without SACK.
     pub(super) has_loss_evidence: bool,
-    /// It was sent again in this repair before.
+    /// It was retransmitted in this repair before.
     pub(super) is_repeated: bool,
-    /// Selective acknowledgments are, or may be, in use.
+    /// SACK is, or may be, in use.
     pub(super) may_sack: bool,
-    /// SACK blocks may have been cut off by the capture, so that evidence may have passed unseen.
+    /// The capture may have cut SACK blocks, so that evidence may be missing.
     pub(super) is_blind: bool,
-    /// A probe is on its way.
+    /// A probe is outstanding.
     pub(super) is_probing: bool,
-    /// Whether the sender probes.
+    /// Whether the sender uses tail loss probes.
     pub(super) probe_inference: ProbeUse,
-    /// Since the last acknowledgment with news.
+    /// Since the last acknowledgment that brought news.
     pub(super) since_news: Span,
-    /// Since the last repetition before this one.
+    /// Since the last retransmission.
     pub(super) since_repetition: Span,
-    /// Since the timer was last set anew: by an acknowledgment that advances, or by sending the oldest
+    /// Since the timer was last restarted: by an acknowledgment that advances, or by sending the oldest
     /// segment.
     pub(super) since_timer: Span,
     /// Since the oldest segment was last sent.
     pub(super) since_oldest: Span,
     /// All of it is acknowledged.
     pub(super) is_acknowledged: bool,
-    /// It came late, so that the other side may have taken it for lost.
+    /// It arrived late, so that the receiver may have reported it as lost.
     pub(super) was_filled_late: bool,
     /// Since an acknowledgment last advanced.
     pub(super) since_advance: Span,
-    /// The oldest segment was never seen, and is known only by what was sent after it.
+    /// The oldest segment was not seen at the tap; later ones imply it.
     pub(super) was_never_seen: bool,
     /// Smoothed round-trip time of the sender.
     pub(super) smoothed_rtt: Span,
-    /// The time-out, without back-off.
+    /// Timeout without backoff.
     pub(super) timeout: Span,
     /// Least round-trip time.
     pub(super) least_rtt: Span,
-    /// The repair under way was needless, as its first acknowledgment has shown.
+    /// The repair was spurious, as its first acknowledgment has shown.
     pub(super) is_refuted: bool,
     /// How long a probe waits with one segment outstanding.
     pub(super) probe_wait: Span,
 }
 
-/// What the rules say.
+/// Result of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// This cause.
     Is(Cause),
-    /// A tail loss probe or a time-out: what the connection does elsewhere decides.
+    /// A tail loss probe or a timeout: the rest of the connection decides.
     ProbeOrTimeout,
 }
 
-/// The cause of a repetition.
+/// Infers the cause of a retransmission.
 pub(super) fn cause(context: &RetransmissionContext) -> Verdict {
     if context.is_reneged && context.repair != Repair::Timeout {
         return Verdict::Is(Cause::Timeout);
@@ -117,7 +116,7 @@ pub(super) fn cause(context: &RetransmissionContext) -> Verdict {
         .or_else(|| delayed_reaction(context))
         .unwrap_or(Verdict::Is(Cause::Unknown));
     match verdict {
-        // All others are drawn from evidence that is not there, which is no proof here.
+        // All other rules use missing evidence, which proves nothing here.
         Verdict::Is(Cause::FastRetransmit) => verdict,
         _ if context.is_blind => Verdict::Is(Cause::Unknown),
         _ => verdict,
@@ -125,9 +124,9 @@ pub(super) fn cause(context: &RetransmissionContext) -> Verdict {
 }
 
 impl RetransmissionContext {
-    /// Whether a time-out is due just now. It counts from the last acknowledgment that advanced, or,
-    /// where a probe or a wait for late segments came between, from the sending of the oldest segment
-    /// (Linux `tcp_rearm_rto`). A timer never runs out early.
+    /// Whether a timeout is due now: after the last acknowledgment that advanced, or, after a probe or a
+    /// reordering wait, after the last transmission of the oldest segment (Linux `tcp_rearm_rto`). Timers never
+    /// expire early.
     fn is_timeout_due_now(&self, late_by_per_mille: u64) -> bool {
         let timeout = self.timeout.as_nanos();
         let most = timeout.saturating_add(timeout / 1000 * late_by_per_mille);
@@ -135,23 +134,23 @@ impl RetransmissionContext {
         is_now(self.since_timer) || is_now(self.since_oldest)
     }
 
-    /// Whether the wait for late segments is over just now: a quarter of the round trip after the
-    /// acknowledgment that told of a loss (RFC 8985 §6.2, Linux `tcp_rack_reo_wnd`; early retransmit in
-    /// Linux 3.5 to 4.11), and not later than by so much.
+    /// Whether the reordering wait ends now: a quarter of the round trip after the acknowledgment that showed
+    /// the loss (RFC 8985 §6.2, Linux `tcp_rack_reo_wnd`; early retransmit in Linux 3.5 to 4.11), with this
+    /// lateness.
     fn is_wait_over_now(&self, late_by: Span) -> bool {
         let wait = (self.least_rtt / 4).as_nanos();
         let since = self.since_news.as_nanos();
         since + 500_000 >= wait && since <= wait + wait / 32 + late_by.as_nanos()
     }
 
-    /// Whether a time-out is over that counts from the last sending of the oldest segment: had a later
-    /// acknowledgment told that it was lost again, it would have gone then.
+    /// Whether a timeout has passed since the oldest segment was last sent. Had an acknowledgment shown that it
+    /// was lost again, it would have been sent earlier.
     fn is_overdue(&self) -> bool {
         self.is_repeated && self.since_oldest * 100 >= self.timeout * 99
     }
 }
 
-/// An acknowledgment with news has just come: what goes now answers it.
+/// An acknowledgment with news has just come: the retransmission reacts to it.
 fn reaction(context: &RetransmissionContext) -> Option<Verdict> {
     let is_chance = context.is_oldest
         && (context.is_overdue()
@@ -160,8 +159,8 @@ fn reaction(context: &RetransmissionContext) -> Option<Verdict> {
         return None;
     }
     match context.repair {
-        // A repetition that was lost itself is found by what was sent after it, and repaired like a
-        // first loss (Linux leaves the repair after a time-out for it, `FLAG_LOST_RETRANS`).
+        // Data sent later shows that a retransmission was lost, which is repaired like a first loss (Linux
+        // leaves the repair after a timeout, `FLAG_LOST_RETRANS`).
         Repair::Timeout
             if context.has_loss_evidence && (context.is_repeated || context.is_refuted) =>
         {
@@ -170,16 +169,16 @@ fn reaction(context: &RetransmissionContext) -> Option<Verdict> {
         Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
         Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
         Repair::None if context.has_loss_evidence => Some(Verdict::Is(Cause::FastRetransmit)),
-        // What has just advanced has set the timer anew: no time-out is near.
+        // The acknowledgment that advances has restarted the timer: no timeout is near.
         Repair::None if context.since_timer <= FAST_ANSWER => {
             Some(Verdict::Is(Cause::FastRetransmit))
         }
-        // An acknowledgment without evidence explains nothing.
+        // Without evidence the acknowledgment explains nothing.
         Repair::None => None,
     }
 }
 
-/// It goes together with a repetition that went just before.
+/// It belongs to a burst with the retransmission before.
 fn same_burst(context: &RetransmissionContext) -> Option<Verdict> {
     if context.since_repetition > AT_ONCE || context.is_repeated {
         return None;
@@ -191,8 +190,8 @@ fn same_burst(context: &RetransmissionContext) -> Option<Verdict> {
     }
 }
 
-/// The last segment, without evidence of any loss, and one probe at a time (RFC 8985 §7.3). Probes need
-/// SACK (§7.1). They are not joined with what was sent before, as small repetitions are (Linux
+/// The last segment, without evidence of a loss, one probe at a time (RFC 8985 §7.3). Probes need SACK (§7.1).
+/// Unlike other small retransmissions they are not joined with segments before (Linux
 /// `tcp_retrans_try_collapse`).
 fn probe(context: &RetransmissionContext) -> Option<Verdict> {
     let may_probe = context.is_last
@@ -210,8 +209,8 @@ fn probe(context: &RetransmissionContext) -> Option<Verdict> {
     alone(context)
 }
 
-/// The only segment outstanding is sent again: a time-out comes not much before its time, a probe not
-/// much behind it. Timers of Linux are up to an eighth late.
+/// The only outstanding segment is retransmitted: a timeout does not come much before its time, a probe not
+/// much after it. Linux timers are up to an eighth late.
 fn alone(context: &RetransmissionContext) -> Option<Verdict> {
     let waited = context.since_timer;
     if waited * 8 < context.timeout * 7 {
@@ -227,9 +226,8 @@ fn alone(context: &RetransmissionContext) -> Option<Verdict> {
     })
 }
 
-/// The oldest segment goes after a silence. Where there is evidence of a loss, the silence must be as
-/// long as a time-out, and not what a wait for late segments takes; where there is none, no other reason
-/// is left.
+/// The oldest segment after silence. With evidence of a loss, the silence must be as long as a timeout and
+/// differ from the reordering wait. Without evidence no other reason is left.
 fn timeout(context: &RetransmissionContext) -> Option<Verdict> {
     let is_explained = context.has_loss_evidence || context.repair != Repair::None;
     let has_passed = context.since_timer * 1000 >= context.timeout * 999;
@@ -243,8 +241,7 @@ fn timeout(context: &RetransmissionContext) -> Option<Verdict> {
     (context.is_oldest && (is_due || !is_explained)).then_some(Verdict::Is(Cause::Timeout))
 }
 
-/// Evidence, or a repair under way, and some time since: the sender has waited for late segments
-/// (RFC 8985 §6.2), or paces.
+/// There is evidence or a repair, some time ago: the sender waited for reordering (RFC 8985 §6.2), or paces.
 fn delayed_reaction(context: &RetransmissionContext) -> Option<Verdict> {
     match context.repair {
         Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
@@ -253,12 +250,12 @@ fn delayed_reaction(context: &RetransmissionContext) -> Option<Verdict> {
     }
 }
 
-/// Near the receiver, what reacts to an acknowledgment comes a round trip after that has left, and so does what
-/// a timer sends that the acknowledgment has set.
+/// Near the receiver, reactions to an acknowledgment come a round trip after it has left, and timers that it
+/// restarts fire a round trip later.
 fn near_receiver(context: &RetransmissionContext) -> Cause {
     let is_over = |since: Span| since * 100 >= context.timeout * 95;
     if context.is_acknowledged {
-        // It had come, and what said so was lost or late.
+        // It had arrived, and its acknowledgment was lost or late.
         return match context {
             _ if is_over(context.since_advance) => Cause::Timeout,
             _ if context.is_last => Cause::TailLossProbe,
@@ -280,8 +277,8 @@ fn near_receiver(context: &RetransmissionContext) -> Cause {
     }
 }
 
-/// Whether it comes a round trip after an acknowledgment with evidence has left, or a round trip and the wait for
-/// late segments, as only an answer does where the way is quiet.
+/// Whether it comes a round trip after an acknowledgment with evidence, or a round trip and the reordering
+/// wait.
 fn is_answer_near_receiver(context: &RetransmissionContext) -> bool {
     let rtt = context.least_rtt.as_nanos();
     let since = context.since_news.as_nanos();
@@ -293,72 +290,84 @@ fn is_answer_near_receiver(context: &RetransmissionContext) -> bool {
 }
 
 /// Whether a sender uses tail loss probes.
+///
+/// Decides the cause if a single segment was retransmitted and the wait fits both a probe and a timeout.
+///
+/// Source: RFC 8985 §7; Linux `tcp_schedule_loss_probe`, `tcp_send_loss_probe`, `tcp_enter_loss`. Evidence:
+/// - The last of several outstanding segments is sent after silence: it probes.
+/// - The oldest of several is sent, without evidence of a loss or a probe before: it does not probe.
+/// - A single segment is sent again and again. After a timeout the next wait is twice as long: it does not
+///   probe. After a probe the next wait is the first whole timeout. (Linear timeouts show nothing.)
+/// - New data is sent while the retransmitted segment is outstanding: a timeout leaves a window of one segment
+///   and would hold it back, so it seems to probe. New data waits, after the first loss of all, until the
+///   segment is acknowledged, and is sent at once: a probe would have left room for it, so it seems not to
+///   probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ProbeUse {
-    /// It has not shown.
+    /// No evidence.
     #[default]
     Unknown,
-    /// It seems to.
+    /// It seems to probe.
     LikelyProbes,
-    /// It does.
+    /// It probes.
     Probes,
-    /// It seems not to.
+    /// It seems not to probe.
     LikelyWaits,
-    /// It does not.
+    /// It does not probe.
     Waits,
 }
 
-/// A single segment that was sent again, probe or time-out.
+/// State of a single retransmitted segment, probe or timeout.
 #[derive(Debug, Clone, Copy, Default)]
 enum Single {
-    /// There is none.
+    /// None.
     #[default]
     None,
-    /// It is not acknowledged.
+    /// Outstanding.
     Out,
-    /// It was acknowledged by a bare acknowledgment, and nothing was sent since.
+    /// Acknowledged without data, and nothing was sent since.
     Acknowledged,
 }
 
-/// What is known, and what waits for it.
+/// Inference of probes from retransmissions of single segments.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ProbeInference {
     shown: ProbeUse,
     single: Single,
-    /// Nothing was lost before the single segment.
+    /// Whether nothing was lost before it.
     is_first: bool,
-    /// When the single segment was acknowledged, if it was.
+    /// When it was acknowledged.
     acknowledged_at: Instant,
-    /// Repetitions that are taken for probes until it is known, and their bytes.
+    /// Retransmissions counted as probes for now, and their bytes.
     undecided: u64,
     undecided_bytes: u64,
-    /// How long was waited before the last of them.
+    /// The wait before the last of them.
     wait: Span,
 }
 
 impl ProbeInference {
-    /// Counts no repetitions of before.
+    /// Discards the retransmissions counted so far.
     pub(super) const fn reset_counts(&mut self) {
         (self.undecided, self.undecided_bytes) = (0, 0);
     }
 
-    /// What has shown.
+    /// The result so far.
     pub(super) const fn shown(&self) -> ProbeUse {
         self.shown
     }
 
-    /// Whether it is certain.
+    /// Whether the result is certain.
     fn has_shown(&self) -> bool {
         matches!(self.shown, ProbeUse::Probes | ProbeUse::Waits)
     }
 
-    /// Whether the next new data, or the next acknowledgment, may tell something.
+    /// Whether the next new data or acknowledgment may be evidence.
     #[inline]
     pub(super) const fn is_watching(&self) -> bool {
         !matches!(self.single, Single::None)
     }
 
-    /// A single segment of so much payload was sent again after `wait`; it may be a probe or a time-out.
+    /// A single segment was retransmitted after `wait`, as a probe or after a timeout.
     pub(super) fn on_undecided(&mut self, wait: Span, payload: u64, is_first: bool) {
         self.wait = wait;
         self.single = Single::Out;
@@ -388,7 +397,7 @@ impl ProbeInference {
         self.single = Single::None;
     }
 
-    /// All that was sent again is acknowledged, by a segment that carries nothing else or does.
+    /// Everything retransmitted is acknowledged.
     #[cold]
     pub(super) fn on_acknowledged(&mut self, at: Instant, is_bare: bool) {
         self.single = match self.single {
@@ -398,7 +407,7 @@ impl ProbeInference {
         self.acknowledged_at = at;
     }
 
-    /// The cause of a repetition was found.
+    /// Takes the cause of a retransmission.
     pub(super) fn on_verdict(&mut self, verdict: Verdict, context: &RetransmissionContext) {
         if self.shown == ProbeUse::Probes {
             return;
@@ -422,8 +431,8 @@ impl ProbeInference {
         }
     }
 
-    /// Nothing more comes. Tells `probe_use` what has shown, and gives how many repetitions, and how many
-    /// bytes of them, were time-outs though they had been taken for probes.
+    /// Ends the stream: adds the result to `probe_use`, and returns retransmissions and bytes that were counted
+    /// as probes but were timeouts.
     pub(super) fn settle(&mut self, probe_use: &mut ProbeUseCounts) -> (u64, u64) {
         let waits = match self.shown {
             ProbeUse::Unknown => probe_use.waiting > probe_use.probing,

@@ -1,31 +1,31 @@
-//! What a stream says of a packet.
+//! Results of a stream: kinds of segments, causes, and acknowledgment events.
 
 use fairwind_measure::{FlowId, Observation};
 use fairwind_units::Span;
 
-/// Where a tap is, as seen from a stream.
+/// Position of the tap relative to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TapSide {
-    /// At or near the host that sends the data, or unknown: causes are told from what came back.
+    /// At or near the data sender, or unknown: causes are inferred from acknowledgments.
     #[default]
     Sender,
-    /// Near the host that receives the data: what reacts to an acknowledgment comes a round trip later,
-    /// and what was lost on the way has never been seen.
+    /// Near the data receiver: reactions to an acknowledgment come a round trip later, and packets lost on the
+    /// path are not seen.
     Receiver,
 }
 
-/// Why something was sent again.
+/// Cause of a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
-    /// Acknowledgments gave evidence of a loss (RFC 5681 §3.2, RFC 6675 §5, RFC 8985 §6).
+    /// Acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5, RFC 8985 §6).
     FastRetransmit,
-    /// The retransmission timer ran out (RFC 6298 §5.4).
+    /// The retransmission timer expired (RFC 6298 §5.4).
     Timeout,
-    /// What follows a time-out without waiting for another one (RFC 5681 §3.1).
+    /// It followed a timeout in the same repair (RFC 5681 §3.1).
     AfterTimeout,
     /// A tail loss probe (RFC 8985 §7).
     TailLossProbe,
-    /// Nothing that the tap saw explains it.
+    /// Nothing at the tap explains it.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ impl Cause {
     /// Number of causes.
     pub const COUNT: usize = 5;
 
-    /// All of them, in the order of tables.
+    /// All causes, in the order of tables.
     pub const ALL: [Self; Self::COUNT] = [
         Self::FastRetransmit,
         Self::Timeout,
@@ -42,7 +42,7 @@ impl Cause {
         Self::Unknown,
     ];
 
-    /// The cause as it stands in tables.
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FastRetransmit => "fast_retransmit",
@@ -53,7 +53,7 @@ impl Cause {
         }
     }
 
-    /// Its place in lists by cause.
+    /// Its index in lists by cause.
     pub(crate) const fn index(self) -> usize {
         match self {
             Self::FastRetransmit => 0,
@@ -65,57 +65,54 @@ impl Cause {
     }
 }
 
-/// A segment that was sent again.
+/// A retransmitted segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
-    /// How often its bytes have been sent again, this time included; that of the byte sent most often.
+    /// How often its bytes have been retransmitted, now included; the maximum over its bytes.
     pub order: u16,
-    /// Why.
+    /// Its cause.
     pub cause: Cause,
-    /// It is the first of its repair: of a fast recovery, or of what follows one time-out.
+    /// Whether it is the first of its repair.
     pub begins: bool,
-    /// It was a probe or a time-out of a single segment, and nothing has shown yet which: it is taken for
-    /// a probe until the stream is finished.
+    /// Whether it may be a probe or a timeout of a single segment; it counts as a probe until the stream ends.
     pub is_provisional: bool,
 }
 
-/// What the senders of one kind (a group, or a host) have shown of their habits, which decides where a
-/// stream alone does not tell.
+/// Use of tail loss probes by the senders of a group, which decides for streams without evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProbeUseCounts {
-    /// Streams whose sender has shown that it uses tail loss probes.
+    /// Streams whose sender uses tail loss probes.
     pub probing: u64,
-    /// Streams whose sender has shown that it does not.
+    /// Streams whose sender does not.
     pub waiting: u64,
 }
 
-/// What a packet of the data's direction is.
+/// Kind of a packet of the data's direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// It has neither payload nor FIN.
+    /// Neither payload nor FIN.
     Bare,
-    /// Everything in it is sent for the first time.
+    /// New data only.
     New,
-    /// It, or what is left of it, was sent before.
+    /// Retransmitted data, perhaps filled up with new bytes.
     Retransmission(Retransmission),
-    /// New bytes, and before them some that are outstanding, sent along in case they were lost
-    /// (redundant data bundling).
+    /// New bytes after outstanding ones that are repeated in advance (redundant data bundling).
     Bundle {
         /// Payload bytes that had been sent before.
         redundant_bytes: u32,
     },
-    /// It passes the tap later than what was sent after it.
+    /// Reordered: it passes the tap after later data.
     OutOfOrder,
-    /// The same packet once more, copied by the network or by the capture.
+    /// A copy of a packet, made by the network or the capture.
     Duplicate,
-    /// Nothing is outstanding, and it asks whether the other side is still there (RFC 9293 §3.8.4).
+    /// A keep-alive while nothing is outstanding (RFC 9293 §3.8.4).
     KeepAlive,
-    /// It asks whether a closed window has opened (RFC 9293 §3.8.6.1).
+    /// A probe of a closed window (RFC 9293 §3.8.6.1).
     WindowProbe,
 }
 
 impl SegmentKind {
-    /// What it means to the measures of `flow` beyond that it was sent.
+    /// The observation for `flow` beyond that the packet was sent.
     pub fn observation(self, flow: FlowId) -> Option<Observation<'static>> {
         match self {
             Self::WindowProbe => Some(Observation::ZeroWindowProbe { flow }),
@@ -132,18 +129,18 @@ impl SegmentKind {
     }
 }
 
-/// What an acknowledgment told.
+/// Effect of an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AckEvent {
-    /// Bytes that it is the first to acknowledge, in order; FIN counts as one.
+    /// Bytes that it newly acknowledges in order; FIN counts as one.
     pub newly_acknowledged_bytes: u64,
-    /// Bytes that it is the first to acknowledge out of order (SACK).
+    /// Bytes that it newly acknowledges out of order (SACK).
     pub newly_sacked_bytes: u64,
-    /// Round-trip time, where it tells one: from the sending of the newest segment that it acknowledges
-    /// in order and that was sent once, or whose transmission its timestamp names (RFC 6298 §3).
+    /// Round-trip time: from the newest segment that it acknowledges in order and that was sent once, or whose
+    /// transmission its timestamp identifies (RFC 6298 §3).
     pub rtt: Option<Span>,
-    /// It is a duplicate (RFC 5681 §2), and so many came in a row, this one included; else 0.
+    /// Duplicates in a row, this one included; 0 if it is none (RFC 5681 §2).
     pub duplicates: u32,
-    /// Retransmissions that it proves to have been needless.
+    /// Retransmissions that it proves spurious.
     pub spurious: u32,
 }

@@ -10,54 +10,54 @@
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
 
-/// What is known of it: all that most packets need.
+/// State of the offered window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OfferedWindow {
-    /// Offset behind the last byte that may be sent; 0 before it is known.
+    /// Offset behind the last byte that may be sent; 0 if unknown.
     edge: u64,
     /// Window field of the last segment.
     field: u16,
     own_scale: Scale,
     other_scale: Scale,
     is_closed: bool,
-    /// The window of the last segment is among the smallest and the largest.
+    /// Whether the last window is part of minimum and maximum.
     is_counted: bool,
 }
 
-/// What was counted of acknowledgments and their windows.
+/// Counts of acknowledgments and their windows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AckCounts {
     pub(super) acknowledgments: u64,
-    /// Sum of the windows that are known in bytes.
+    /// Sum of the windows in bytes.
     pub(super) window_sum: u64,
 }
 
-/// What changes with the window only.
+/// Counters that only a changed window touches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowCounts {
-    /// The smallest window that is known in bytes; none has more than 30 bits.
+    /// The smallest window in bytes; none has more than 30 bits.
     pub(super) least: u32,
     /// The largest.
     pub(super) most: u32,
-    /// Windows that are not known in bytes, or are no news.
+    /// Windows of unknown scale, or outdated ones.
     pub(super) unknown: u64,
-    /// Windows that were offered before acknowledgments were counted.
+    /// Windows that were offered before acknowledgments counted.
     pub(super) early: u64,
-    /// How often it closed.
+    /// How often the window closed.
     pub(super) closings: u64,
     /// How long it was closed.
     pub(super) closed: Span,
-    /// When it closed, where it is closed.
+    /// When it closed, if it is closed.
     closed_at: Instant,
 }
 
 impl WindowCounts {
-    /// If the window is closed, it is so since `at`.
+    /// A closed window counts as closed since `at`.
     pub(super) const fn close(&mut self, at: Instant) {
         self.closed_at = at;
     }
 
-    /// This window, in bytes, is offered from now on.
+    /// The offered window changes to `bytes`.
     #[inline]
     pub(super) fn on_change(&mut self, bytes: u32) {
         self.least = self.least.min(bytes);
@@ -72,33 +72,33 @@ impl Default for WindowCounts {
     }
 }
 
-/// What a SYN has said of window scaling (RFC 7323 §2).
+/// Window scale of a SYN (RFC 7323 §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Scale {
     /// No SYN was seen.
     #[default]
     Unknown,
-    /// Windows are not scaled.
+    /// No window scaling.
     Refused,
-    /// They are, by this shift.
+    /// Scaled by this shift.
     Shift(u8),
 }
 
 impl Scale {
     fn of(syn: &Segment) -> Self {
-        // RFC 7323 §2.3: no shift is larger.
+        // The largest shift (RFC 7323 §2.3).
         syn.options.window_scale.map_or(Self::Refused, |shift| Self::Shift(shift.min(14)))
     }
 }
 
 impl OfferedWindow {
-    /// The SYN of the data's sender.
+    /// Takes the SYN of the data sender.
     pub(super) fn on_own_syn(&mut self, syn: &Segment) {
         self.own_scale = Scale::of(syn);
         self.is_counted = false;
     }
 
-    /// The SYN of the side that offers the window; its window is never scaled.
+    /// Takes the SYN of the data receiver; its own window is not scaled.
     pub(super) fn on_other_syn(&mut self, syn: &Segment, acknowledged: Option<u64>) {
         self.other_scale = Scale::of(syn);
         self.is_counted = false;
@@ -108,7 +108,7 @@ impl OfferedWindow {
         }
     }
 
-    /// The shift, where both SYNs were seen.
+    /// The shift, if both SYNs were seen.
     #[inline]
     const fn shift(&self) -> Option<u8> {
         match (self.own_scale, self.other_scale) {
@@ -118,19 +118,19 @@ impl OfferedWindow {
         }
     }
 
-    /// The largest window that was offered; `None` where it is not known what numbers mean.
+    /// The largest offered window; `None` if the scale is unknown.
     pub(super) fn most(&self, counts: &WindowCounts) -> Option<u64> {
         self.shift().map(|_| counts.most.into())
     }
 
-    /// Whether a segment has the same window as the one before it.
+    /// Whether the window field is unchanged.
     #[inline]
     pub(super) const fn is_unchanged(&self, segment: &Segment) -> bool {
         self.field == segment.window
     }
 
-    /// A segment that acknowledges everything before `acknowledged`: its window in bytes, if that is known, and
-    /// whether it is another one than before.
+    /// Takes an acknowledgment up to `acknowledged`: returns its window in bytes, if known, and whether it
+    /// changed.
     #[inline]
     pub(super) fn on_segment(
         &mut self,
@@ -145,13 +145,13 @@ impl OfferedWindow {
         Some((bytes, is_new))
     }
 
-    /// Whether a segment may close the window, or open it.
+    /// Whether a segment may close or open the window.
     #[inline]
     pub(super) const fn may_turn(&self, segment: &Segment) -> bool {
         segment.window == 0 || self.is_closed
     }
 
-    /// Such a segment passes.
+    /// Takes such a segment.
     #[cold]
     pub(super) fn event(&mut self, at: Instant, segment: &Segment, counts: &mut WindowCounts) {
         if !self.is_closed && !segment.flags.contains(Flags::RST) {
@@ -163,7 +163,7 @@ impl OfferedWindow {
         }
     }
 
-    /// It stays as it is from now on.
+    /// Ends the stream.
     pub(super) fn finish(&mut self, at: Instant, counts: &mut WindowCounts) {
         if self.is_closed {
             counts.closed += at.saturating_since(counts.closed_at);
@@ -171,12 +171,12 @@ impl OfferedWindow {
         }
     }
 
-    /// Whatever window comes next is counted, be it as large as the last one.
+    /// Counts the next window, even if unchanged.
     pub(super) const fn reset_counts(&mut self) {
         self.is_counted = false;
     }
 
-    /// Offset behind the last byte that may be sent, where that is known.
+    /// Offset behind the last byte that may be sent, if known.
     pub(super) const fn end(&self) -> Option<u64> {
         match (self.shift(), self.edge) {
             (None, _) | (_, 0) => None,
@@ -189,38 +189,38 @@ impl OfferedWindow {
         self.is_closed
     }
 
-    /// Whether it is known to have no room for `bytes` behind `offset`.
+    /// Whether the window certainly has no room for `bytes` behind `offset`.
     #[inline]
     pub(super) const fn lacks_room(&self, offset: u64, bytes: u64) -> bool {
         self.is_closed || self.edge > 0 && self.edge < offset + bytes
     }
 }
 
-/// What an interval goes into.
+/// What limits the sender in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum SenderLimit {
-    /// Nothing is outstanding: the application has given nothing.
+    /// Nothing is outstanding: the application had no data.
     #[default]
     Idle,
-    /// Something is outstanding; the last segment was not full, or new data came without an
-    /// acknowledgment that would have made room for it: the application had given no more.
+    /// Data is outstanding, but the last segment was not full, or new data followed without an acknowledgment
+    /// that made room: the application had no more data.
     Application,
-    /// The window that the other side offers has no room for a full segment.
+    /// The offered window has no room for a full segment.
     ReceiverWindow,
-    /// Else: the congestion window, or a repair, holds data back.
+    /// Otherwise: the congestion window or a repair.
     Congestion,
 }
 
-/// Time by what it went into.
+/// Time by what limited the sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TimeShares {
     pub(super) idle: Span,
     pub(super) application: Span,
     pub(super) receiver_window: Span,
     pub(super) congestion: Span,
-    /// The same when new data was last sent; more where nothing is to be excused.
+    /// `congestion` when new data was last sent; the maximum if final.
     congestion_before: Span,
-    /// While few packets are in flight and the initial slow start is over, too.
+    /// Time with few packets in flight after the initial slow start.
     pub(super) thin: Span,
 }
 
@@ -236,20 +236,20 @@ impl TimeShares {
         *share += span;
     }
 
-    /// New data is sent. If everything comes to be acknowledged and nothing follows, nothing waited behind it:
-    /// then what passes from now on as congestion went into the application.
+    /// New data is sent. If all of it is acknowledged and nothing follows, no data was waiting: then time
+    /// counted as congestion from now on was limited by the application.
     #[inline]
     pub(super) const fn begin_provisional(&mut self) {
         self.congestion_before = self.congestion;
     }
 
-    /// Whatever follows, congestion it was.
+    /// Congestion from now on is final.
     #[inline]
     pub(super) const fn make_final(&mut self) {
         self.congestion_before = Span::MAX;
     }
 
-    /// Everything is acknowledged, and the sender had nothing to follow.
+    /// Everything is acknowledged, and no data followed.
     #[inline]
     pub(super) fn attribute_to_application(&mut self) {
         let excused = self.congestion.saturating_sub(self.congestion_before);
@@ -257,14 +257,14 @@ impl TimeShares {
         self.application += excused;
     }
 
-    /// Nothing counted yet, in the same situation.
+    /// Without counts, in the same state.
     pub(super) fn restarted(&self) -> Self {
         let is_forbidden = self.congestion_before == Span::MAX;
         let congestion_before = if is_forbidden { Span::MAX } else { Span::ZERO };
         Self { congestion_before, ..Self::default() }
     }
 
-    /// All of it.
+    /// Total time.
     pub(super) fn observed(&self) -> Span {
         self.idle + self.application + self.receiver_window + self.congestion
     }

@@ -5,13 +5,12 @@ use super::limits::{AckCounts, TimeShares, WindowCounts};
 use fairwind_measure::{Counts, Times};
 use fairwind_units::{Instant, Span};
 
-/// Repetitions of the tenth and later orders are counted together.
+/// Retransmissions from this order on count together.
 pub(crate) const ORDERS: usize = 10;
 
-/// Everything that is known of a stream, or of all streams of a group.
+/// Measures of a stream, or of all streams of a group.
 ///
-/// In this order in memory: a line of what data changes, and a line of what every packet or an
-/// acknowledgment does.
+/// Memory order: one cache line that data changes, one that every packet or acknowledgment changes.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct StreamMeasures {
@@ -26,12 +25,12 @@ pub struct StreamMeasures {
     pub(super) beginning: InitialCounters,
 }
 
-/// Counters that every data segment may change.
+/// Counters that every data segment changes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DataCounters {
     pub(super) data_segments: u64,
     pub(super) payload_bytes: u64,
-    /// Sum, over data segments, of the bytes outstanding once it was sent.
+    /// Sum, over data segments, of the bytes in flight after each.
     pub(super) flight_bytes_sum: u64,
     /// The same in packets.
     pub(super) flight_packets_sum: u64,
@@ -39,24 +38,24 @@ pub(super) struct DataCounters {
     pub(super) flight_packets_max: u64,
     /// Data segments sent with fewer than four packets in flight.
     pub(super) few_in_flight: u64,
-    /// Those of them sent after the initial slow start.
+    /// Of these, the ones sent after the initial slow start.
     pub(super) thin: u64,
 }
 
-/// What only the first packets of a stream change.
+/// Counters of the first packets of a stream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct InitialCounters {
     pub(super) streams: u64,
     pub(super) initial_packets: u64,
     pub(super) initial_bytes: u64,
-    /// Streams of which the initial window was seen.
+    /// Streams whose initial window was seen.
     pub(super) initial_windows: u64,
-    /// Streams of which the handshake was timed, and the sum of these times.
+    /// Streams with a timed handshake, and the sum of these times.
     pub(super) handshakes: u64,
     pub(super) handshake: Span,
 }
 
-/// Counters that few streams need; those that many acknowledgments change come first in memory.
+/// Counters that few streams need. Those that many acknowledgments change come first in memory.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(super) struct RareCounters {
@@ -69,7 +68,7 @@ pub(super) struct RareCounters {
     pub(super) segments_by_order: [u64; ORDERS],
     pub(super) bytes_by_order: [u64; ORDERS],
     pub(super) fast_recoveries: u64,
-    /// Time-outs by how many ran out in a row.
+    /// Timeouts by how many expired in a row.
     pub(super) timeouts_by_row: [u64; ORDERS],
     pub(super) spurious_by_report: [u64; Cause::COUNT],
     pub(super) spurious_by_stamp: [u64; Cause::COUNT],
@@ -82,9 +81,9 @@ pub(super) struct RareCounters {
     pub(super) duplicates: u64,
     pub(super) missing_bytes: u64,
     pub(super) forgotten_ranges: u64,
-    /// Segments that lay too far off to belong to the stream.
+    /// Segments with implausible sequence numbers.
     pub(super) out_of_window: u64,
-    /// ACK latency of what was sent again once, twice, ...
+    /// ACK latency by number of retransmissions.
     pub(super) latency_by_order: [Times; ORDERS],
 }
 
@@ -124,13 +123,13 @@ impl Default for StreamMeasures {
     }
 }
 
-/// Place of the `order`-th repetition, counted from 1, in lists by order.
+/// Index of the `order`-th retransmission, counted from 1.
 pub(super) fn order_index(order: u64) -> usize {
     usize::try_from(order.saturating_sub(1)).unwrap_or(ORDERS).min(ORDERS - 1)
 }
 
 impl StreamMeasures {
-    /// Of no stream.
+    /// Measures of no stream.
     pub fn new() -> Self {
         Self {
             common: DataCounters::default(),
@@ -145,12 +144,12 @@ impl StreamMeasures {
         }
     }
 
-    /// Of one stream from `at` on, of which these are the measures until then.
+    /// Empty measures of a stream from `at` on, of which these are the measures until then.
     pub(super) fn restarted(&self, at: Instant, has_acked_data: bool) -> Self {
         let mut restarted = Self::new();
         restarted.time = self.time.restarted();
         restarted.window.close(at);
-        // An initial window is one thing, so it counts whole where its end counts.
+        // An initial window counts as a whole where it ends.
         if !has_acked_data {
             restarted.beginning = self.beginning;
         }
@@ -158,34 +157,33 @@ impl StreamMeasures {
         restarted
     }
 
-    /// The counters that few need, made when they are needed.
+    /// The rare counters, created on first use.
     #[cold]
     pub(super) fn rare(&mut self) -> &mut RareCounters {
         self.rare.get_or_insert_default()
     }
 
-    /// Windows that are known in bytes.
+    /// Windows known in bytes.
     pub(super) const fn windows(&self) -> u64 {
         self.acks.acknowledgments + self.window.early - self.window.unknown
     }
 
-    /// Packets sent that carry payload.
+    /// Data segments.
     pub const fn data_segments(&self) -> u64 {
         self.common.data_segments
     }
 
-    /// Data segments sent again, for whatever cause; bundles, copies and probes of closed windows are
-    /// none.
+    /// Retransmitted data segments; bundles, network copies and window probes are none.
     pub fn retransmissions(&self) -> u64 {
         self.rare.as_ref().map_or(0, |rare| rare.segments_by_cause.iter().sum())
     }
 
-    /// Data segments sent again for this cause.
+    /// Data segments retransmitted for this cause.
     pub fn retransmissions_for(&self, cause: Cause) -> u64 {
         self.rare.as_ref().map_or(0, |rare| rare.segments_by_cause[cause.index()])
     }
 
-    /// Forgets times from a sending to what answers it, of each kind of which `others` have some.
+    /// Discards ACK times of each kind of which `others` have samples.
     pub(super) fn discard_ack_times_known_by(&mut self, others: &Self) {
         if !others.rtts.is_empty() {
             self.rtts = Times::new();
@@ -202,7 +200,7 @@ impl StreamMeasures {
         }
     }
 
-    /// Adds what another stream, or group, has counted.
+    /// Adds the measures of another stream or group.
     pub fn merge(&mut self, other: &Self) {
         self.common.merge(&other.common);
         self.time.merge(&other.time);
@@ -232,7 +230,7 @@ impl DataCounters {
 }
 
 impl InitialCounters {
-    /// A packet is sent of the initial window.
+    /// Adds a packet of the initial window.
     #[cold]
     pub(super) const fn add_to_window(&mut self, packets: u64, bytes: u64) {
         self.initial_windows = 1;
@@ -240,7 +238,7 @@ impl InitialCounters {
         self.initial_bytes += bytes;
     }
 
-    /// The initial window has not been acknowledged, so that nobody knows where it ended.
+    /// Discards the initial window, whose end is unknown because it was not acknowledged.
     pub(super) const fn discard_initial_window(&mut self) {
         (self.initial_windows, self.initial_packets, self.initial_bytes) = (0, 0, 0);
     }
@@ -308,7 +306,7 @@ impl RareCounters {
         }
     }
 
-    /// A time-out that was undecided is taken for a probe, or the other way round.
+    /// Moves counts of undecided retransmissions to another cause.
     pub(super) fn recount(&mut self, segments: u64, bytes: u64, from: Cause, to: Cause) {
         let (from, to) = (from.index(), to.index());
         let segments = segments.min(self.segments_by_cause[from]);
@@ -320,7 +318,11 @@ impl RareCounters {
     }
 }
 
-/// The sums of a group.
+/// Sums over a group.
+///
+/// A single tap sees one direction of a connection depart and the other arrive. For arriving data its ACK times
+/// are those between tap and receiver, close to zero, and must not be mixed with round trips. So ACK times are
+/// those of departing streams, if there are any.
 #[derive(Debug, Clone, Default)]
 pub struct GroupMeasures {
     leaving: StreamMeasures,
@@ -328,7 +330,7 @@ pub struct GroupMeasures {
 }
 
 impl GroupMeasures {
-    /// Adds a stream that was seen from there.
+    /// Adds the measures of a stream seen from `side`.
     pub fn add(&mut self, side: TapSide, measures: &StreamMeasures) {
         match side {
             TapSide::Sender => self.leaving.merge(measures),
@@ -336,7 +338,7 @@ impl GroupMeasures {
         }
     }
 
-    /// Of all streams together; times until an answer of those that were seen leaving, if these tell any.
+    /// The sum of all streams, with ACK times of departing streams only, if there are any.
     pub fn sum(&self) -> StreamMeasures {
         let mut sum = self.arriving.clone();
         sum.discard_ack_times_known_by(&self.leaving);

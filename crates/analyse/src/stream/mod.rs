@@ -1,19 +1,17 @@
-//! One direction's data of one connection, as one tap saw it: what can be inferred and was not said.
+//! One direction's data of one connection at one tap: inferred causes, windows and limits.
 //!
-//! A [`Stream`] is told of the segments that carry the data ([`Stream::on_segment`]) and of the
-//! acknowledgments that come back ([`Stream::on_acknowledgment`]), and says of each data segment at
-//! once what it is ([`SegmentKind`]): new, sent again and for which [`Cause`], a bundle of old and new
-//! bytes, out of order, a copy, a keep-alive, a probe of a closed window. It counts, and keeps
-//! distributions ([`StreamMeasures`]), which [`StreamRows`] makes tables of.
+//! A [`Stream`] takes the segments of the data ([`Stream::on_segment`]) and the acknowledgments of the other
+//! direction ([`Stream::on_acknowledgment`]). It classifies each data segment at once ([`SegmentKind`]): new,
+//! retransmitted for a [`Cause`], a bundle of old and new bytes, out of order, a network copy, a keep-alive, or
+//! a window probe. It counts in [`StreamMeasures`], of which [`StreamRows`] makes tables.
 //!
-//! All rules by which a cause is found stand in one list, in `cause`. They are meant for a tap at, or
-//! near, the host that sends the data; [`TapSide`] says where it is.
+//! The rules for causes stand in one list, in `cause`. They assume a tap near the sender; [`TapSide`] says
+//! where it is.
 //!
-//! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back), `belonging` (which of both are the stream's),
-//! `outstanding` (what was sent and not acknowledged), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
-//! belong together), `probe_inference` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
-//! needless), `segment` (what is outstanding longest), `window` (what the other side offers), `limit` (what the time goes into),
-//! `measures` (what is counted), `group` (the same of many streams), `tables`, `columns`.
+//! Modules: `kind` (results), `stream` (state and new data), `retransmission` (segments out of sequence),
+//! `acknowledgment`, `sequence_check` (plausible numbers), `outstanding` (ranges not acknowledged), `cause`
+//! (rules), `repair` (episodes, spurious retransmissions), `rtt` (estimates), `limits` (windows and what limits
+//! the sender), `measures`, `tables`, `columns`.
 
 mod acknowledgment;
 mod cause;

@@ -1,67 +1,66 @@
-//! What was sent and is not acknowledged in order: a ring of ranges that touch each other.
+//! Outstanding data: a ring of adjacent ranges that are not acknowledged in order.
 //!
-//! Cost: new data is pushed at the end, acknowledged data popped at the front. Only what is sent again,
-//! and selective acknowledgments, look for their place by binary search. A range is cut where a
-//! repetition or a selective acknowledgment begins or ends within it, so that segments which an offload
-//! engine has joined are told apart as far as it matters.
+//! Cost: new data is pushed at the end, acknowledged data popped at the front. Only retransmissions and SACK
+//! blocks search for their range, by binary search. A range is split where a retransmission or a SACK block
+//! begins or ends within it, so that segments joined by offload are told apart as far as needed.
 //!
-//! Memory: 48 bytes for each range, at most [`MOST_RANGES`] of them.
+//! Memory: 48 bytes per range, at most [`MOST_RANGES`].
 
 use fairwind_measure::Ring;
 use fairwind_units::Instant;
 use std::ops::Range;
 
-/// More ranges are not kept; the oldest are forgotten. A hundred megabytes in full-sized segments.
+/// Limit of ranges; beyond it the oldest are dropped. A hundred megabytes in full-sized segments.
 const MOST_RANGES: usize = 1 << 16;
 
-/// So many are kept while nobody acknowledges, as when only one direction was captured.
+/// Limit while nothing is acknowledged, as when only one direction was captured.
 const MOST_UNANSWERED: usize = 1 << 10;
 
-/// Where there are more ranges, none is cut: what cuts more of them is no loss of segments, but somebody who
-/// acknowledges selectively byte by byte.
+/// Limit beyond which ranges are not split: so many splits come from selective acknowledgments of single bytes,
+/// not from losses.
 const MOST_CUT: usize = 1 << 13;
 
-/// A range of the stream.
+/// A range of outstanding data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SentRange {
-    /// Offset behind it; it begins where the one before it ends.
+    /// Offset behind its last byte; it begins where the one before ends.
     pub(super) end: u64,
-    /// When it was first seen.
+    /// First transmission seen.
     pub(super) first_at: Instant,
-    /// When it was last seen.
+    /// Last transmission seen.
     pub(super) last_at: Instant,
     /// Timestamp of the last transmission (`TSval`), 0 without.
     pub(super) stamp: u32,
     /// IPv4 identification of the last transmission, 0 without.
     pub(super) identification: u16,
-    /// How often it was sent again.
+    /// Retransmissions.
     pub(super) repeats: u16,
-    /// Packets of full size that it takes.
+    /// Full-sized packets in it.
     pub(super) packets: u16,
-    /// Number of the episode of repair in which it was last sent again, 0 for none.
+    /// Number of the last repair episode that retransmitted it, 0 for none.
     pub(super) episode: u16,
-    /// What is known of it.
+    /// Its marks.
     pub(super) marks: Marks,
 }
 
 impl SentRange {
-    /// It has gone by itself once, and in bundles since.
+    /// Whether it was sent once in a segment, and otherwise only in bundles.
     #[inline]
     pub(super) fn went_once_by_itself(&self) -> bool {
         self.repeats == 0 && self.marks == Marks::BUNDLED
     }
 }
 
-/// What is known of a range.
+/// Marks of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Marks(u8);
 
 impl Marks {
-    /// It was selectively acknowledged.
+    /// Selectively acknowledged.
     pub(super) const SACKED: Self = Self(1);
-    /// It was never seen: the capture, or the path before the tap, lost it.
+    /// Not seen at the tap: lost by the capture, or on the path before the tap.
     pub(super) const MISSING: Self = Self(2);
-    /// It was sent in a bundle, too.
+    /// Sent in a bundle, too.
     pub(super) const BUNDLED: Self = Self(4);
 
     #[inline]
@@ -80,24 +79,24 @@ impl Marks {
     }
 }
 
-/// The ring.
+/// Ring of outstanding ranges.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(super) struct Outstanding {
     /// Where the oldest range begins.
     front: u64,
-    /// Packets of full size that all ranges take.
+    /// Full-sized packets in all ranges.
     packets: u64,
     ring: Ring<SentRange>,
 }
 
 impl Outstanding {
-    /// Nothing is outstanding, and the first range will begin at `offset`.
+    /// No outstanding data; the first range will begin at `offset`.
     pub(super) fn from_offset(offset: u64) -> Self {
         Self { front: offset, ring: Ring::new(), packets: 0 }
     }
 
-    /// Packets outstanding, had none been joined.
+    /// Packets outstanding, as if offload had joined none.
     #[inline]
     pub(super) const fn packets(&self) -> u64 {
         self.packets
@@ -114,7 +113,7 @@ impl Outstanding {
         self.ring.front()
     }
 
-    /// Reads where the oldest range is, for whoever calls it in advance.
+    /// Prefetches the oldest range.
     #[inline]
     pub(super) fn prefetch(&self) -> u64 {
         self.ring.first_place().map_or(0, |sent| sent.end)
@@ -139,15 +138,14 @@ impl Outstanding {
             .map_or(self.front, |sent| sent.end)
     }
 
-    /// Nothing is outstanding, and the next range begins at `offset`.
+    /// Drops all ranges; the next one begins at `offset`.
     pub(super) fn restart(&mut self, offset: u64) {
         self.ring.clear();
         self.packets = 0;
         self.front = offset;
     }
 
-    /// Adds a range at the end. Where there is no room for it the oldest is forgotten, and the offset
-    /// behind that is given.
+    /// Adds a range at the end. If that exceeds the limit, drops the oldest and returns the offset behind it.
     #[inline]
     pub(super) fn push(&mut self, sent: SentRange, has_acked_data: bool) -> Option<u64> {
         self.packets += u64::from(sent.packets);
@@ -165,7 +163,7 @@ impl Outstanding {
         Some(oldest.end)
     }
 
-    /// Takes off what lies before `offset`, and hands out each range that ends there with its beginning.
+    /// Removes ranges before `offset`; passes each with its beginning to `taken`.
     #[inline]
     pub(super) fn acknowledge(&mut self, offset: u64, mut taken: impl FnMut(u64, &SentRange)) {
         let Self { front, packets, ring } = self;
@@ -183,7 +181,7 @@ impl Outstanding {
         *front = (*front).max(offset);
     }
 
-    /// The range in which `offset` lies; the number of ranges where it lies behind all.
+    /// Index of the range of `offset`; the number of ranges if it lies behind all.
     #[inline]
     pub(super) fn index_of(&self, offset: u64) -> usize {
         match self.ring.front() {
@@ -192,8 +190,8 @@ impl Outstanding {
         }
     }
 
-    /// The ranges from `start` to before `end`, cut where that lies within one. What lies outside the
-    /// ring is left out; so is what lies partly within, where there are too many ranges to cut more.
+    /// The ranges from `start` to before `end`, split at both. Parts outside the ring are left out; so are
+    /// partial ranges when there are too many to split.
     pub(super) fn isolate(&mut self, start: u64, end: u64) -> Range<usize> {
         if self.ring.len() >= MOST_CUT {
             return self.within(start, end);
@@ -203,7 +201,7 @@ impl Outstanding {
         first..behind.max(first)
     }
 
-    /// Nothing counts as selectively acknowledged any more.
+    /// Clears all SACK marks.
     pub(super) fn discard_sack(&mut self) {
         for index in 0..self.ring.len() {
             if let Some(sent) = self.ring.get_mut(index) {
@@ -212,8 +210,7 @@ impl Outstanding {
         }
     }
 
-    /// The sender has joined what it had sent in several packets, so that it is one now (Linux
-    /// `tcp_retrans_try_collapse`).
+    /// Marks ranges as one packet: the sender has joined them (Linux `tcp_retrans_try_collapse`).
     pub(super) fn join(&mut self, range: &Range<usize>) {
         for index in range.clone() {
             if let Some(sent) = self.ring.get_mut(index) {
@@ -225,7 +222,7 @@ impl Outstanding {
         }
     }
 
-    /// The ranges that lie within `start` to before `end` as a whole.
+    /// The ranges that lie completely within `start` to before `end`.
     #[cold]
     fn within(&self, start: u64, end: u64) -> Range<usize> {
         let around = self.index_of(start);
@@ -233,8 +230,7 @@ impl Outstanding {
         first..self.index_of(end).max(first)
     }
 
-    /// The first range that begins at `offset` or behind it, after cutting the one in which it lies; often the
-    /// range `near` ends there.
+    /// The first range at or behind `offset`, after splitting the one it lies in. Often `near` ends there.
     fn cut(&mut self, offset: u64, near: usize) -> usize {
         let index = match self.ring.get(near) {
             Some(sent) if sent.end == offset => return near + 1,
@@ -257,7 +253,7 @@ impl Outstanding {
     }
 }
 
-/// The part of `packets` that `bytes` of `all` take, at least one.
+/// The share of `bytes` of `all` in `packets`, at least one.
 fn share(packets: u16, bytes: u64, all: u64) -> u16 {
     let part = u64::from(packets) * bytes / all.max(1);
     u16::try_from(part).unwrap_or(u16::MAX).max(1)
@@ -267,7 +263,7 @@ fn share(packets: u16, bytes: u64, all: u64) -> u16 {
 mod tests {
     use super::*;
 
-    /// So many ranges of ten bytes, from 0 on.
+    /// Ranges of ten bytes each, from 0 on.
     fn ranges(many: usize) -> Outstanding {
         let mut outstanding = Outstanding::from_offset(0);
         for end in (10..).step_by(10).take(many) {

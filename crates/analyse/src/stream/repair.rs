@@ -9,7 +9,7 @@
 use super::kind::Cause;
 use std::collections::VecDeque;
 
-/// What kind of repair is under way.
+/// Kind of repair in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Repair {
     /// None.
@@ -17,24 +17,24 @@ pub(super) enum Repair {
     None,
     /// Fast recovery (RFC 6582, RFC 6675).
     Fast,
-    /// After a time-out (RFC 5681 §3.1).
+    /// After a timeout (RFC 5681 §3.1).
     Timeout,
 }
 
-/// The repair under way.
+/// The repair in progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RepairEpisode {
     /// Its kind.
     pub(super) repair: Repair,
-    /// Behind the last byte that was sent when it began.
+    /// Offset behind the last byte sent when it began.
     until: u64,
-    /// Counts episodes, from 1; wraps past 0.
+    /// Number of the episode, from 1; wraps past 0.
     number: u16,
     is_refuted: bool,
 }
 
 impl RepairEpisode {
-    /// Begins a repair of what was sent before `highest`.
+    /// Begins a repair of data before `highest`.
     pub(super) fn begin(&mut self, repair: Repair, highest: u64) {
         self.repair = repair;
         self.until = highest;
@@ -52,8 +52,8 @@ impl RepairEpisode {
         self.repair != Repair::None
     }
 
-    /// Everything before `offset` is acknowledged. Without SACK the repair lasts until more than it is,
-    /// so that duplicates which it has caused begin no new one (RFC 6582 §3.2).
+    /// Data before `offset` is acknowledged. Without SACK the repair lasts until more is acknowledged, so that
+    /// duplicates caused by it begin no new one (RFC 6582 §3.2).
     #[inline]
     pub(super) fn follow(&mut self, offset: u64, has_sack: bool) {
         if self.is_under_way() && (offset > self.until || offset == self.until && has_sack) {
@@ -61,12 +61,12 @@ impl RepairEpisode {
         }
     }
 
-    /// It is over, whatever is acknowledged.
+    /// Ends the repair.
     pub(super) fn give_up(&mut self) {
         self.repair = Repair::None;
     }
 
-    /// It was needless, and some senders give it up (RFC 4015).
+    /// The repair was spurious; some senders undo it (RFC 4015).
     pub(super) fn refute(&mut self) {
         self.is_refuted = true;
     }
@@ -76,10 +76,10 @@ impl RepairEpisode {
     }
 }
 
-/// A report comes a round trip later; so many repetitions are remembered.
+/// Retransmissions that are remembered: reports come a round trip later.
 const KEPT: usize = 256;
 
-/// One repetition.
+/// A remembered retransmission.
 #[derive(Debug, Clone, Copy)]
 struct PastRetransmission {
     start: u64,
@@ -87,22 +87,22 @@ struct PastRetransmission {
     /// Its timestamp, 0 without.
     stamp: u32,
     cause: Cause,
-    /// The cause is a guess until the stream is finished.
+    /// Whether the cause is provisional.
     is_provisional: bool,
-    /// It is known to have been needless.
+    /// Whether it is known to be spurious.
     is_needless: bool,
-    /// The receiver has reported it.
+    /// Whether a D-SACK has reported it.
     is_reported: bool,
 }
 
-/// The last repetitions.
+/// The last retransmissions of a stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RetransmissionHistory {
     last: VecDeque<PastRetransmission>,
 }
 
 impl RetransmissionHistory {
-    /// The range from `start` to before `end` was sent again.
+    /// Adds the retransmission of `start` to before `end`.
     pub(super) fn add(&mut self, start: u64, end: u64, stamp: u32, cause: Cause) {
         if self.last.len() == KEPT {
             self.last.pop_front();
@@ -118,24 +118,23 @@ impl RetransmissionHistory {
         });
     }
 
-    /// The cause of the last one is a guess until the stream is finished.
+    /// Marks the last cause as provisional.
     pub(super) fn doubt_last(&mut self) {
         if let Some(last) = self.last.back_mut() {
             last.is_provisional = true;
         }
     }
 
-    /// Why the byte at `offset` was last sent again, and whether that is a guess.
+    /// The cause of the last retransmission of the byte at `offset`, and whether it is provisional.
     pub(super) fn last_of(&self, offset: u64) -> Option<(Cause, bool)> {
         let mut newest_first = self.last.iter().rev();
         let last = newest_first.find(|one| one.start <= offset && offset < one.end)?;
         Some((last.cause, last.is_provisional))
     }
 
-    /// The receiver reports that it got bytes from `start` to before `end` twice. The report is of a
-    /// repetition of them that a timestamp has proven needless, if there is one; else the oldest that was
-    /// not reported was needless. Gives its cause, or `None` where that was known, or where nothing that is
-    /// remembered explains the report.
+    /// Takes a D-SACK of `start` to before `end`. It confirms a retransmission that a timestamp has proved
+    /// spurious; otherwise it proves the oldest unreported one spurious. Returns its cause, or `None` if
+    /// nothing new is known.
     pub(super) fn report(&mut self, start: u64, end: u64) -> Option<Cause> {
         let is_meant =
             |one: &&mut PastRetransmission| !one.is_reported && one.start < end && one.end > start;
@@ -148,8 +147,8 @@ impl RetransmissionHistory {
         Some(repetition.cause)
     }
 
-    /// The oldest outstanding byte `oldest`, sent again so many `times`, is acknowledged with the echo
-    /// `echo`: the causes of those of its repetitions that were sent later than what is echoed.
+    /// The byte `oldest`, retransmitted `times` times, is acknowledged with the timestamp `echo`: returns the
+    /// causes of its retransmissions that were sent after the echoed transmission.
     pub(super) fn judge(
         &mut self,
         oldest: u64,
@@ -158,7 +157,7 @@ impl RetransmissionHistory {
     ) -> impl Iterator<Item = Cause> {
         let newest_first = self.last.iter_mut().rev();
         let meant = newest_first.filter(move |one| one.start <= oldest && oldest < one.end);
-        // There are no more of them, so that the rest need not be looked at.
+        // At most `times` of them match.
         meant.take(times.into()).filter_map(move |one| {
             if !one.is_needless && one.stamp != 0 && is_earlier(echo, one.stamp) {
                 one.is_needless = true;
@@ -194,10 +193,10 @@ mod tests {
         let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 50, Cause::FastRetransmit);
         repeats.add(1000, 2000, 90, Cause::Timeout);
-        // The first one arrived and was needed; the second was sent later than what is echoed.
+        // The first one was needed; the second was sent after the echoed transmission.
         assert!(repeats.judge(1000, 2, 50).eq([Cause::Timeout]));
         assert_eq!(repeats.report(1000, 2000), None);
-        // A second report: the original came, too.
+        // A second report: the original arrived, too.
         assert_eq!(repeats.report(1000, 2000), Some(Cause::FastRetransmit));
         assert_eq!(repeats.report(1000, 2000), None);
     }

@@ -1,4 +1,4 @@
-//! Segments that do not simply continue the stream: SYN, probes, gaps, and whatever was sent before.
+//! Segments out of sequence: SYNs, probes, gaps, reordering, bundles and retransmissions.
 
 use super::acknowledgment::between;
 use super::cause::{AT_ONCE, RetransmissionContext, Verdict, cause};
@@ -13,18 +13,18 @@ use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-/// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.
+/// The largest possible window (RFC 7323 §2.3); numbers further off are implausible.
 pub(super) const MOST_DISTANT: u64 = 1 << 30;
 
-/// Reordering, where no round trip is known, is not longer than this.
+/// The longest reordering if no round trip is known.
 const USUAL_REORDERING: Span = Span::from_millis(3);
 
-/// Pieces of one gap that are looked over for what came behind it; filled gaps are no pieces any more, so
-/// there are rarely more than two.
+/// Pieces of a gap that are searched for the segment after it; filled gaps merge, so there are rarely more than
+/// two.
 const MOST_PIECES: usize = 8;
 
 impl Stream {
-    /// Its SYN was acknowledged then, or nobody knows when: for streams that are followed from later on.
+    /// The SYN was acknowledged at this instant, if known, before the stream was followed.
     pub(crate) fn on_set_up(&mut self, acknowledged_at: Option<Instant>) {
         if self.syns > 0
             && let Some(at) = acknowledged_at
@@ -34,8 +34,7 @@ impl Stream {
         self.syns = 0;
     }
 
-    /// What the receiver of a reset with this number makes of it (RFC 5961 §3.2): it expects something between
-    /// what it has acknowledged and what was sent. `None` where nothing is known.
+    /// The verdict of the receiver on a reset with this number (RFC 5961 §3.2); `None` if unknown.
     pub(crate) fn reset_verdict(&mut self, sequence: SequenceNumber) -> Option<ResetVerdict> {
         if !self.has_origin() {
             return None;
@@ -53,21 +52,21 @@ impl Stream {
         })
     }
 
-    /// This window was offered last, before there was anything to be sent.
+    /// The window that was offered before any data.
     pub(crate) fn on_window(&mut self, at: Instant, window: u16) {
         let offering = Segment { window, ..Segment::default() };
         self.measures.window.early += 1;
         self.follow_window(at, &offering, self.acknowledged);
     }
 
-    /// Neither payload nor FIN, or SYN.
+    /// Takes a segment with SYN, or without payload and FIN.
     pub(super) fn on_control(&mut self, at: Instant, seen: SeenSegment<'_>) -> SegmentKind {
         let segment = seen.segment;
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
             return self.on_syn(at, seen);
         }
-        // A segment just below what is expected asks for an acknowledgment (RFC 9293 §3.8.4), as Linux
-        // probes closed windows, too.
+        // A segment just below the next expected byte is a keep-alive (RFC 9293 §3.8.4). Linux probes closed
+        // windows in the same way.
         if self.has_origin()
             && self.highest == self.acknowledged
             && self.offset_of(segment.sequence) + 1 == self.highest
@@ -113,8 +112,7 @@ impl Stream {
         SegmentKind::New
     }
 
-    /// A segment with payload or FIN that does not begin where the last one has ended, or goes into a
-    /// closed window.
+    /// Takes a segment with payload or FIN that does not continue the stream, or enters a closed window.
     #[cold]
     pub(super) fn on_out_of_sequence(
         &mut self,
@@ -127,7 +125,7 @@ impl Stream {
         if !self.accepts_data(at, seen.segment) {
             return SegmentKind::OutOfOrder;
         }
-        // What was admitted may have moved the stream.
+        // The check may have moved the stream.
         let start = self.offset_of(seen.segment.sequence);
         let end = start + length;
         self.advance_time(at, start >= self.highest);
@@ -155,7 +153,7 @@ impl Stream {
         self.on_old_data(at, seen, start, end)
     }
 
-    /// The tap has not seen what lies between.
+    /// Adds a range that the tap has not seen.
     pub(super) fn push_missing(&mut self, at: Instant, start: u64) {
         let bytes = start - self.highest;
         let packets = bytes.div_ceil(u64::from(self.full_segment.max(1)));
@@ -174,8 +172,8 @@ impl Stream {
         self.push(missing);
     }
 
-    /// New bytes behind old ones: a sender that goes back fills its segments up, when a time-out or
-    /// evidence of a loss makes it, and goes on where its last repetition has ended.
+    /// Whether new bytes after old ones belong to a repair. After a timeout or evidence of a loss, senders fill
+    /// retransmissions up with new data, and continue where the last one ended.
     fn is_repair_with_new_bytes(&self, at: Instant, start: u64) -> bool {
         let continues = self.episode.repair == Repair::Timeout && start == self.last_repetition_end;
         let is_oldest = start <= self.acknowledged;
@@ -205,7 +203,7 @@ impl Stream {
         SegmentKind::Bundle { redundant_bytes: u32::try_from(redundant).unwrap_or(u32::MAX) }
     }
 
-    /// Everything in it lies below what was sent before, but what a repair has filled it up with.
+    /// Takes a segment of old data, perhaps filled up by a repair.
     fn on_old_data(
         &mut self,
         at: Instant,
@@ -245,8 +243,8 @@ impl Stream {
         SegmentKind::Retransmission(repetition)
     }
 
-    /// The same packet once more: IP gives each packet another identification (RFC 6864 §4.1 lets
-    /// repetitions differ), and a repetition is stamped anew.
+    /// Whether it is a copy of a packet: retransmissions have another IPv4 identification (RFC 6864 §4.1) and
+    /// another timestamp.
     fn is_copy(&self, range: &Range<usize>, seen: SeenSegment<'_>) -> bool {
         let identification = seen.identification;
         let stamp = seen.stamp();
@@ -260,15 +258,15 @@ impl Stream {
         range.clone().all(|index| self.outstanding.get(index).is_some_and(same))
     }
 
-    /// Whether it fills a gap and was sent before what followed the gap: its timestamp or its
-    /// identification is older; where neither tells, it comes so soon that nobody can have asked for it.
+    /// Whether it fills a gap and was sent before the data after the gap: its timestamp or identification is
+    /// older. If neither decides, it comes too early for a retransmission.
     fn is_reordered(&self, at: Instant, range: &Range<usize>, seen: SeenSegment<'_>) -> bool {
         let gap = range.clone().find_map(|index| {
             self.outstanding.get(index).filter(|sent| sent.marks.contains(Marks::MISSING))
         });
         let Some(gap) = gap else { return false };
         let stamp = seen.stamp();
-        // Where several were lost together, the next one is missing as well and tells nothing.
+        // If several were lost together, the next range is missing, too, and shows nothing.
         let has_passed = |sent: &&SentRange| !sent.marks.contains(Marks::MISSING);
         let followers = (range.end..).take(MOST_PIECES);
         let follower = followers.map_while(|index| self.outstanding.get(index)).find(has_passed);
@@ -311,7 +309,7 @@ impl Stream {
         SegmentKind::OutOfOrder
     }
 
-    /// Notes that these ranges go once more, and gives how often the one goes that went most often.
+    /// Marks the ranges as retransmitted; returns the largest number of retransmissions.
     fn repeat(&mut self, at: Instant, range: &Range<usize>, seen: SeenSegment<'_>) -> u16 {
         let mut order = 1;
         let episode = self.episode.number();
@@ -342,20 +340,20 @@ impl Stream {
         rare.bytes_by_order[order] += bytes;
     }
 
-    /// When the retransmission timer was last set anew, as far as a tap can tell.
+    /// When the retransmission timer was last restarted, as far as a tap can know.
     fn timer_set_at(&self) -> Instant {
         let oldest = self.outstanding.oldest();
         oldest.map_or(self.advanced_at, |sent| sent.last_at.max(self.advanced_at))
     }
 
-    /// Whether something that was sent behind it is known to have arrived.
+    /// Whether data sent after it is known to have arrived.
     fn has_loss_evidence(&self, start: u64, end: u64) -> bool {
         let by_sack = self.highest_sacked > end.max(self.acknowledged);
         let has_sack = self.own_sack == Some(true) && self.other_sack == Some(true);
         by_sack || !has_sack && self.has_repeated_ack && start <= self.acknowledged
     }
 
-    /// Whether SACK is in use, as far as is known.
+    /// Whether SACK may be in use.
     pub(super) fn may_sack(&self) -> bool {
         self.own_sack != Some(false) && self.other_sack != Some(false)
     }
@@ -409,7 +407,7 @@ impl Stream {
         }
     }
 
-    /// Follows what the rules say; the order is filled in later.
+    /// Applies the result of the rules; the caller fills in the order.
     fn apply_verdict(
         &mut self,
         verdict: Verdict,
@@ -445,8 +443,7 @@ impl Stream {
         Retransmission { order: 1, cause, begins, is_provisional }
     }
 
-    /// The receiver has thrown away what it had acknowledged selectively: nothing of that counts any more
-    /// (RFC 2018 §8).
+    /// The receiver has discarded selectively acknowledged data: all SACK marks are void (RFC 2018 §8).
     #[cold]
     fn discard_sack(&mut self) {
         self.outstanding.discard_sack();
@@ -495,7 +492,7 @@ impl Stream {
         self.learn_full_segment();
     }
 
-    /// What both sides can take, less the timestamps that each segment carries (RFC 6691).
+    /// Payload of a full segment: the smaller MSS less the timestamps option (RFC 6691).
     fn learn_full_segment(&mut self) {
         let both = [self.own_mss, self.other_mss];
         if let Some(mss) = both.into_iter().flatten().min() {

@@ -14,40 +14,39 @@ use super::repair::is_earlier;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
 
-/// Least variation term (Linux `TCP_RTO_MIN`), in nanoseconds.
+/// Least variation (Linux `TCP_RTO_MIN`), in nanoseconds.
 const LEAST_VARIATION: u64 = 200_000_000;
 /// Before the first sample (RFC 6298 §2.1).
 const INITIAL: Span = Span::from_secs(1);
-/// What a probe allows for a delayed acknowledgment where one segment is out (Linux
+/// Allowance of a probe for a delayed acknowledgment with one segment outstanding (Linux
 /// `tcp_schedule_loss_probe`).
 const DELAYED_ACK_ALLOWANCE: Span = Span::from_millis(200);
 
-/// Round-trip time, its variation, and what follows from them.
+/// Round-trip time, its variation, and the resulting timeouts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TimeoutEstimate {
     /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
     smoothed: u64,
     /// Four times the mean deviation in nanoseconds.
     deviation: u64,
-    /// The largest of this round trip.
+    /// The largest deviation in this round trip.
     largest_deviation: u64,
-    /// The variation term in nanoseconds.
+    /// The variation in nanoseconds.
     variation: u64,
-    /// Offset whose acknowledgment ends the present round trip of samples.
+    /// Offset whose acknowledgment ends this round trip of samples.
     round_end: u64,
     /// Least sample in nanoseconds; 0 before the first.
     least: u64,
 }
 
 impl TimeoutEstimate {
-    /// A field, for whoever reads it in advance.
+    /// Prefetches the first field.
     #[inline]
     pub(super) const fn first_field(&self) -> u64 {
         self.smoothed
     }
 
-    /// Takes a sample; everything before `acknowledged` is acknowledged, everything before `highest`
-    /// was sent.
+    /// Takes a sample; data before `acknowledged` is acknowledged, data before `highest` was sent.
     #[inline]
     pub(super) fn sample(&mut self, rtt: Span, acknowledged: u64, highest: u64) {
         let measured = rtt.as_nanos().clamp(1_000, u64::MAX >> 8);
@@ -75,8 +74,8 @@ impl TimeoutEstimate {
         }
     }
 
-    /// The mean deviation moves by a quarter of the error, but by 1/32 where the round trip became
-    /// shorter by more than the deviation.
+    /// The mean deviation moves by a quarter of the error; by 1/32 if the round trip has become shorter by more
+    /// than the deviation.
     #[inline]
     fn update_deviation(&mut self, measured: u64) {
         let error = self.smoothed.abs_diff(measured);
@@ -88,7 +87,7 @@ impl TimeoutEstimate {
         }
     }
 
-    /// Least round-trip time, once there was a sample.
+    /// Least round-trip time, after the first sample.
     pub(super) fn least(&self) -> Option<Span> {
         (self.least > 0).then_some(Span::from_nanos(self.least))
     }
@@ -98,7 +97,7 @@ impl TimeoutEstimate {
         Span::from_nanos(self.smoothed)
     }
 
-    /// The time-out without back-off.
+    /// Timeout without backoff.
     pub(super) fn timeout(&self) -> Span {
         if self.smoothed == 0 {
             return INITIAL;
@@ -106,7 +105,7 @@ impl TimeoutEstimate {
         Span::from_nanos(self.smoothed.saturating_add(self.variation))
     }
 
-    /// How long a tail loss probe waits with one segment outstanding (RFC 8985 §7.2).
+    /// Wait of a tail loss probe with one segment outstanding (RFC 8985 §7.2).
     pub(super) fn probe_wait(&self) -> Span {
         let wait = Span::from_nanos(self.smoothed.saturating_mul(2)) + DELAYED_ACK_ALLOWANCE;
         if self.smoothed == 0 { INITIAL } else { wait.min(self.timeout()) }

@@ -12,13 +12,13 @@ use super::stream::{NOTHING_MARKED, ORIGIN, Stream, low_bits};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 
-/// So many of the largest windows that were offered may be missing from a capture at once.
+/// Windows of data that may be missing from a capture in one place.
 const MOST_WINDOWS: u64 = 4;
-/// Nothing nearer than this is too far off: a capture may begin with the window that an old SYN offered.
+/// Distances below this are plausible: a capture may begin with data in the window of an old SYN.
 const LEAST_REACH: u64 = 1 << 20;
 
 impl Stream {
-    /// Whether the numbers of a segment of the data's direction belong to the stream, as far as can be known.
+    /// Whether the sequence number of a data segment is plausible.
     #[inline]
     pub fn accepts_data(&mut self, at: Instant, segment: &Segment) -> bool {
         let is_next = self.next_number() == Some(segment.sequence);
@@ -50,8 +50,7 @@ impl Stream {
         true
     }
 
-    /// Whether a segment of the other direction acknowledges what can have been sent; of SYN and RST that is not
-    /// asked.
+    /// Whether the acknowledgment number of a segment without SYN and RST is plausible.
     #[inline]
     pub fn accepts_ack(&mut self, segment: &Segment) -> bool {
         let was_sent =
@@ -59,7 +58,7 @@ impl Stream {
         was_sent || !acknowledges(segment) || self.accepts_ack_number(segment)
     }
 
-    /// The number behind the last byte that was sent, once one is known.
+    /// The sequence number after the last byte that was sent, if known.
     #[inline]
     fn next_number(&self) -> Option<SequenceNumber> {
         Some(self.origin? + low_bits(self.highest - ORIGIN))
@@ -70,7 +69,7 @@ impl Stream {
         offset <= self.highest || self.accepts_unseen(offset)
     }
 
-    /// Something is acknowledged that the tap has not seen.
+    /// Data is acknowledged that the tap has not seen.
     #[cold]
     fn accepts_unseen(&mut self, offset: u64) -> bool {
         let reach = self.max_distance();
@@ -81,12 +80,12 @@ impl Stream {
         if offset - self.highest > MOST_DISTANT {
             return false;
         }
-        // Another one that says the same, or a little more, is believed.
+        // A second acknowledgment of about the same number confirms it.
         let known = self.far_acknowledgment.replace(offset);
         known.is_some_and(|known| (known..=known + reach).contains(&offset))
     }
 
-    /// How far ahead of what was seen the next segment may lie.
+    /// How far ahead of the stream the next segment may lie.
     fn max_distance(&self) -> u64 {
         match self.window.most(&self.measures.window) {
             Some(bytes) => (MOST_WINDOWS * bytes).clamp(LEAST_REACH, MOST_DISTANT),
@@ -103,26 +102,26 @@ impl Stream {
         self.probe_until = None;
     }
 
-    /// A SYN passes before any data: the stream begins behind it.
+    /// A SYN passes before any data: the stream begins after it.
     pub(super) fn start_after_syn(&mut self, syn: &Segment) {
         self.restart(syn.sequence + 1);
     }
 }
 
-/// Whether a segment's sequence number tells where data lies.
+/// Whether the sequence number is that of data.
 #[inline]
 fn carries_data(segment: &Segment) -> bool {
     let is_data = segment.payload_bytes > 0 || segment.flags.contains(Flags::FIN);
     is_data && !segment.flags.intersects(Flags::SYN | Flags::RST)
 }
 
-/// Whether a segment acknowledges data of a connection that is open.
+/// Whether a segment acknowledges data of an established connection.
 #[inline]
 fn acknowledges(segment: &Segment) -> bool {
     segment.flags.contains(Flags::ACK) && !segment.flags.intersects(Flags::SYN | Flags::RST)
 }
 
-/// A segment that is outstanding, and what lies behind it.
+/// An outstanding segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OutstandingSegment {
     /// Bytes of the stream before it.
@@ -133,11 +132,11 @@ pub(crate) struct OutstandingSegment {
     pub(crate) sent_at: Instant,
     /// How often it was sent again.
     pub(crate) repeats: u16,
-    /// Why it was sent again the last time.
+    /// Cause of the last retransmission.
     pub(crate) cause: Option<Cause>,
-    /// That is taken for a probe until the stream is finished.
+    /// Whether that cause is provisional.
     pub(crate) is_provisional: bool,
-    /// Segments that are outstanding behind it.
+    /// Outstanding segments behind it.
     pub(crate) behind: usize,
 }
 
@@ -149,20 +148,20 @@ impl OutstandingSegment {
 }
 
 impl Stream {
-    /// When the oldest segment that is outstanding was first sent.
+    /// When the oldest outstanding segment was first sent.
     #[inline]
     pub(crate) fn oldest_sent_at(&self) -> Option<Instant> {
         self.outstanding.oldest().map(|oldest| oldest.first_at)
     }
 
-    /// The oldest segment that is outstanding, if it was seen.
+    /// The oldest outstanding segment, if the tap saw it.
     #[cold]
     pub(crate) fn oldest_outstanding(&self) -> Option<OutstandingSegment> {
         self.segment(0)
     }
 
-    /// The segment in which the byte behind so many bytes of the stream lies, if it is outstanding and was
-    /// seen, as was the beginning of the stream.
+    /// The outstanding segment of the byte behind `place` bytes of the stream, if the tap saw it and the
+    /// beginning of the stream.
     #[cold]
     pub(crate) fn outstanding_at(&self, place: u64) -> Option<OutstandingSegment> {
         let offset = ORIGIN.checked_add(place).filter(|_| self.own_sack.is_some())?;
@@ -170,12 +169,12 @@ impl Stream {
         self.segment(index).filter(|segment| segment.start <= place)
     }
 
-    /// Segments that are outstanding.
+    /// Number of outstanding segments.
     pub(crate) fn outstanding_segments(&self) -> usize {
         self.outstanding.len()
     }
 
-    /// Segments that are outstanding and begin before the byte behind so many bytes of the stream.
+    /// Outstanding segments that begin before the byte behind `place` bytes of the stream.
     pub(crate) fn segments_before(&self, place: u64) -> usize {
         let last = ORIGIN.saturating_add(place).saturating_sub(1);
         (self.outstanding.index_of(last) + 1).min(self.outstanding.len())

@@ -1,4 +1,4 @@
-//! The segments that carry the data.
+//! State of a stream, and segments that continue it.
 
 use super::cause::{AT_ONCE, ProbeInference};
 use super::kind::{Cause, ProbeUseCounts, SegmentKind, TapSide};
@@ -11,20 +11,20 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::num::NonZeroU64;
 
-/// Offset of the first payload byte. Not 0, so that what lies before it is not below 0.
+/// Offset of the first payload byte; above 0, because earlier bytes have offsets, too.
 pub(super) const ORIGIN: u64 = 1 << 32;
 /// Fewer packets in flight than this make a stream thin (Linux `tcp_stream_is_thin`).
 const THIN_BELOW: u64 = 4;
-/// No block begins or ends there.
+/// An empty SACK range.
 pub(super) const NOTHING_MARKED: (u64, u64) = (u64::MAX, 0);
-/// Payload of a full segment where no SYN was seen (RFC 9293 §3.7.1).
+/// Payload of a full segment if no SYN was seen (RFC 9293 §3.7.1).
 const DEFAULT_SEGMENT: u32 = 536;
 
 /// One direction's data of one connection at one tap.
 ///
-/// In this order in memory: what every packet needs is in the first lines, what few need comes last. With
-/// thousands of streams each packet finds its stream outside the nearest caches. Of four lines of
-/// 64 bytes the third is for acknowledgments, the others are for every packet; then come the measures.
+/// Memory order: fields of every packet first, rare ones last, because with thousands of streams each packet
+/// misses the caches. Of four cache lines the third is for acknowledgments, the others for every packet; then
+/// come the measures.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Stream {
@@ -32,11 +32,11 @@ pub struct Stream {
     pub(super) highest: u64,
     /// Offset behind the last byte that is acknowledged in order.
     pub(super) acknowledged: u64,
-    /// Of the last packet, either way.
+    /// Instant of the last packet of either direction.
     pub(super) now: Instant,
     /// When an acknowledgment last brought news.
     pub(super) news_at: Instant,
-    /// Of the last data segment.
+    /// Instant of the last data segment.
     last_data_at: Instant,
     /// Sequence number of [`ORIGIN`].
     pub(super) origin: Option<SequenceNumber>,
@@ -44,33 +44,33 @@ pub struct Stream {
     pub(super) window: OfferedWindow,
     /// Payload of a full segment.
     pub(super) full_segment: u32,
-    /// Timestamp of what passed last.
+    /// Timestamp of the last segment.
     pub(super) last_stamp: u32,
     /// Payload bytes of the last data segment.
     last_size: u32,
     pub(super) last_identification: u16,
-    /// What the time since the last packet goes into.
+    /// What limits the sender since the last packet.
     pub(super) limit: SenderLimit,
-    /// The last new segment was not full.
+    /// Whether the last new segment was not full.
     pub(super) was_partial: bool,
-    /// A loss has ended the initial slow start.
+    /// Whether a loss has ended the initial slow start.
     pub(super) has_lost: bool,
-    /// Data was acknowledged.
+    /// Whether data was acknowledged.
     pub(super) has_acked_data: bool,
-    /// An acknowledgment has come again, its window changed or not.
+    /// Whether an acknowledgment was repeated, with any window.
     pub(super) has_repeated_ack: bool,
     pub(super) side: TapSide,
-    /// Data segments in a row that were as large as the last one, and are not in the distribution of sizes
-    /// yet: most are as large as the one before.
+    /// Data segments of the last size that are not in the distribution yet: most have the size of the one
+    /// before.
     sizes_alike: u32,
     pub(super) timeout: TimeoutEstimate,
     /// When an acknowledgment last advanced.
     pub(super) advanced_at: Instant,
     /// Duplicate acknowledgments in a row.
     pub(super) duplicates: u32,
-    /// Time-outs since the last progress.
+    /// Timeouts since the last progress.
     pub(super) expired: u16,
-    /// SYNs that were sent and are not acknowledged.
+    /// SYNs that are not acknowledged.
     pub(super) syns: u16,
     pub(super) episode: RepairEpisode,
     /// Offset whose acknowledgment answers the last probe.
@@ -78,32 +78,32 @@ pub struct Stream {
     pub(super) probe_inference: ProbeInference,
     pub(super) measures: StreamMeasures,
     pub(super) has_stamps: bool,
-    /// Options of an acknowledgment were cut off by the capture.
+    /// Whether the capture cut options of acknowledgments.
     pub(super) is_blind: bool,
     /// Whether the SYNs of both sides allow SACK.
     pub(super) own_sack: Option<bool>,
     pub(super) other_sack: Option<bool>,
     pub(super) own_mss: Option<u16>,
     pub(super) other_mss: Option<u16>,
-    /// When SYN was sent.
+    /// When the SYN was sent.
     pub(super) syn_at: Instant,
-    /// Behind the highest byte that was acknowledged out of order.
+    /// Offset behind the highest byte that was selectively acknowledged.
     pub(super) highest_sacked: u64,
-    /// What the blocks of the last selective acknowledgment have marked; empty ranges where nothing.
+    /// Ranges that the last SACK blocks have marked; empty ones where none.
     pub(super) last_marked: [(u64, u64); SackBlocks::CAPACITY],
     pub(super) last_repetition_at: Instant,
     pub(super) last_repetition_end: u64,
-    /// Behind a segment that lay too far off to belong to the stream.
+    /// Offset behind a segment with an implausible number.
     pub(super) far_end: Option<u64>,
-    /// What lay too far off was acknowledged.
+    /// An implausible acknowledgment.
     pub(super) far_acknowledgment: Option<u64>,
     pub(super) repeats: Option<Box<RetransmissionHistory>>,
-    /// Where the tap is near the receiver.
+    /// Round trips, with the tap near the receiver.
     pub(super) receiver_rtt: ReceiverSideRtt,
 }
 
 impl Stream {
-    /// A stream of which nothing is known; its first packet passes at `at`.
+    /// A new stream; its first packet passes at `at`.
     pub fn new(at: Instant) -> Self {
         let mut measures = StreamMeasures::new();
         measures.beginning.streams = 1;
@@ -154,18 +154,17 @@ impl Stream {
         }
     }
 
-    /// Where the tap is, once that is known.
+    /// Sets the position of the tap.
     pub const fn set_side(&mut self, side: TapSide) {
         self.side = side;
     }
 
-    /// Where the tap is.
+    /// Position of the tap.
     pub const fn side(&self) -> TapSide {
         self.side
     }
 
-    /// What has been counted so far; the window and the sizes of segments once it is
-    /// [finished](Self::finish).
+    /// The measures so far; windows and sizes are complete after [`finish`](Self::finish).
     pub const fn measures(&self) -> &StreamMeasures {
         &self.measures
     }
@@ -175,13 +174,12 @@ impl Stream {
         self.highest - self.acknowledged
     }
 
-    /// Packets outstanding; what an offload engine has joined counts as it left the host's device.
+    /// Packets outstanding; a packet joined by offload counts as the segments it becomes.
     pub const fn flight_packets(&self) -> u64 {
         self.outstanding.packets()
     }
 
-    /// Reads a field out of each line of memory that most packets need, for whoever calls it in advance: of
-    /// either direction, since telling them apart takes longer.
+    /// Prefetches the cache lines that most packets of either direction need.
     #[inline]
     pub(crate) fn prefetch(&self) -> u64 {
         let StreamMeasures { common, acks, spacings, rtts, .. } = &self.measures;
@@ -195,8 +193,8 @@ impl Stream {
             ^ self.outstanding.prefetch()
     }
 
-    /// A segment of the data's direction passes the tap at `at`: what it is. `identification` is that of
-    /// its IPv4 header, where it has one.
+    /// Classifies a segment of the data's direction that passes at `at`. `identification` is that of its IPv4
+    /// header.
     #[inline]
     pub fn on_segment(
         &mut self,
@@ -237,7 +235,7 @@ impl Stream {
         kind
     }
 
-    /// Forgets what was counted before `at`, and follows the stream as if it had not.
+    /// Discards the counts before `at`; the state stays.
     pub(crate) fn reset_counts(&mut self, at: Instant) {
         self.advance_time(at, false);
         self.sizes_alike = 0;
@@ -246,9 +244,8 @@ impl Stream {
         self.measures = self.measures.restarted(at, self.has_acked_data);
     }
 
-    /// Nothing more comes: settles what was left open, by what the stream itself has shown, else by what
-    /// most others of the same kind have. Gives the number of time-outs that had been taken for probes,
-    /// and have not been told of.
+    /// Ends the stream, and decides provisional causes by its own evidence or else by that of its group.
+    /// Returns timeouts that counted as probes until now.
     pub fn finish(&mut self, at: Instant, probe_use: &mut ProbeUseCounts) -> u64 {
         self.advance_time(at, false);
         self.window.finish(self.now, &mut self.measures.window);
@@ -265,8 +262,8 @@ impl Stream {
         segments
     }
 
-    /// The offset of a sequence number, near to what was sent last. The first one that is asked for is
-    /// taken for the beginning, unless a SYN has told.
+    /// The offset of a sequence number, near the highest one. The first number is the origin, unless a SYN was
+    /// seen.
     #[inline]
     pub(super) fn offset_of(&mut self, sequence: SequenceNumber) -> u64 {
         let origin = *self.origin.get_or_insert(sequence);
@@ -275,14 +272,14 @@ impl Stream {
         self.highest.wrapping_add_signed(distance.into())
     }
 
-    /// The stream begins with this number.
+    /// Sets the origin.
     pub(super) const fn set_origin(&mut self, first: SequenceNumber) {
         self.origin = Some(first);
         self.highest = ORIGIN;
         self.acknowledged = ORIGIN;
     }
 
-    /// Whether anything is known of the sequence numbers.
+    /// Whether the origin is known.
     #[inline]
     pub(super) const fn has_origin(&self) -> bool {
         self.origin.is_some()
@@ -296,11 +293,11 @@ impl Stream {
         }
     }
 
-    /// The time since the last packet is over.
+    /// Counts the time since the last packet.
     #[inline]
     pub(super) fn advance_time(&mut self, at: Instant, brings_new_data: bool) {
         let span = at.saturating_since(self.now);
-        // New data that follows no acknowledgment was waited for: the application had given none.
+        // New data without an acknowledgment before it: the application had no data before.
         let was_waited_for = brings_new_data
             && self.limit == SenderLimit::Congestion
             && at.saturating_since(self.news_at) > AT_ONCE
@@ -317,7 +314,7 @@ impl Stream {
         self.now = self.now.max(at);
     }
 
-    /// What keeps the sender from sending from now on.
+    /// What limits the sender from now on.
     #[inline]
     pub(super) fn current_limit(&self) -> SenderLimit {
         let lacks_room = self.window.lacks_room(self.highest, self.full_segment.into());
@@ -334,7 +331,7 @@ impl Stream {
         }
     }
 
-    /// Counts a segment with payload, sent for whatever reason.
+    /// Counts a segment with payload.
     #[inline]
     pub(super) fn count_segment(&mut self, at: Instant, segment: &Segment) {
         let flight = self.highest - self.acknowledged;
@@ -364,14 +361,14 @@ impl Stream {
         }
     }
 
-    /// Puts the sizes that were alike into the distribution.
+    /// Adds the sizes that wait to the distribution.
     #[inline(never)]
     fn record_sizes(&mut self) {
         self.measures.sizes.record_many(self.last_size.into(), self.sizes_alike.into());
         self.sizes_alike = 0;
     }
 
-    /// A segment at the end of what was sent.
+    /// Adds a segment at the end of the stream.
     #[inline]
     pub(super) fn push_new(&mut self, at: Instant, seen: SeenSegment<'_>, end: u64) {
         let payload = seen.segment.payload_bytes;
@@ -425,11 +422,11 @@ pub(super) fn low_bits(offset: u64) -> u32 {
     u32::try_from(offset & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-/// A segment of the data's direction, as it passes.
+/// A segment of the data's direction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeenSegment<'a> {
     pub(super) segment: &'a Segment,
-    /// That of its IPv4 header, 0 without.
+    /// Identification of its IPv4 header, 0 without.
     pub(super) identification: u16,
 }
 

@@ -1,6 +1,4 @@
-//! What was counted, as rows.
-//!
-//! Rows are made of a stream as soon as it is over, so that nothing else of it has to be kept.
+//! Tables about streams. Rows are made when a stream ends, so that its state can be freed.
 
 use super::kind::Cause;
 use super::limits::TimeShares;
@@ -9,7 +7,7 @@ use fairwind_measure::{Counts, Percentiles, Summary, Table, TableBuilder, Times,
 use fairwind_units::Span;
 use std::sync::Arc;
 
-/// Whose row it is.
+/// Key of a row: a flow or a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowKey {
     /// A flow's number in tables; `None` for a group.
@@ -20,14 +18,14 @@ pub struct RowKey {
     pub group: String,
 }
 
-/// A row, or some, on their way to become columns.
+/// A row with its key.
 #[derive(Debug, Clone)]
 struct Row<Values> {
     subject: Arc<RowKey>,
     values: Values,
 }
 
-/// Rows of the tables about streams, which grow until they are taken.
+/// Rows of the tables about streams that were not taken.
 #[derive(Debug, Clone)]
 pub struct StreamRows {
     percentiles: Vec<f64>,
@@ -56,10 +54,10 @@ struct Repeated {
     spurious_by_timestamp: Option<u64>,
 }
 
-/// What the first repetition is called, the second, up to all from the tenth on.
+/// Names of orders of retransmission.
 const ORDER_NAMES: [&str; ORDERS] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10+"];
 
-/// What their ACK latencies are called.
+/// Names of the ACK latencies after these.
 const LATENCY_KINDS: [&str; ORDERS] = [
     "ack_after_1",
     "ack_after_2",
@@ -73,11 +71,11 @@ const LATENCY_KINDS: [&str; ORDERS] = [
     "ack_after_10+",
 ];
 
-/// What `transport` shows of round trips.
+/// Percentiles of round trips in `transport`.
 const SHOWN: [f64; 2] = [50.0, 99.0];
 
 impl StreamRows {
-    /// No rows; distributions will be shown with these percentiles.
+    /// No rows; distributions get these percentiles.
     pub fn new(percentiles: &[f64]) -> Self {
         let summaries = Percentiles::new(percentiles.iter().copied().chain(SHOWN));
         Self {
@@ -90,12 +88,12 @@ impl StreamRows {
         }
     }
 
-    /// Flows and groups whose rows wait.
+    /// Flows and groups with pending rows.
     pub fn waiting(&self) -> usize {
         self.transport.len()
     }
 
-    /// Adds the rows of a stream that is finished, or of a group.
+    /// Adds the rows of a stream that has ended, or of a group.
     pub fn push(&mut self, subject: RowKey, measures: &StreamMeasures) {
         let subject = Arc::new(subject);
         let rtt = Summary::of(&measures.rtts, &self.summaries);
@@ -159,8 +157,7 @@ impl StreamRows {
         }
     }
 
-    /// The tables `transport`, `retransmissions`, `stream_times` and `stream_sizes` of all rows that
-    /// wait; from now on none do.
+    /// Takes the pending rows of `transport`, `retransmissions`, `stream_times` and `stream_sizes`.
     pub fn take(&mut self) -> Vec<Table> {
         let transport = transport_table(&self.transport, &self.summaries);
         let retransmissions = retransmissions_table(&self.retransmissions);
@@ -201,7 +198,7 @@ impl StreamRows {
     }
 }
 
-/// The columns that say whose row it is.
+/// The key columns.
 fn subjects<'a, Values>(
     name: &'static str,
     rows: &'a [Row<Values>],
@@ -360,14 +357,14 @@ impl Row<Transport> {
         &self.values.measures.time
     }
 
-    /// A counter that few streams need.
+    /// A rare counter.
     fn rare(&self, count: impl Fn(&RareCounters) -> u64) -> u64 {
         self.measures().rare.as_ref().map_or(0, |rare| count(rare))
     }
 }
 
 impl StreamMeasures {
-    /// The counters alone, for a row.
+    /// The counters without distributions.
     fn without_distributions(&self) -> Self {
         let rare = self.rare.as_deref().map(|rare| {
             let latency_by_order = std::array::from_fn(|_| Times::new());
@@ -387,13 +384,13 @@ impl StreamMeasures {
     }
 }
 
-/// `part` over `whole`; `None` where there is no whole.
+/// `part / whole`; `None` if `whole` is zero.
 #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// `part` over `whole`; `None` where there is no whole.
+/// `part / whole`; `None` if `whole` is zero.
 fn share(part: Span, whole: Span) -> Option<f64> {
     (!whole.is_zero()).then(|| part.as_secs_f64() / whole.as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! The points of one flow: one direction's data of one connection, and what answers it.
+//! Trace of one flow: one direction's data, and its acknowledgments.
 
 use super::points::{Point, PointKind, RateWindows, Series, ThinnedPoints};
 use fairwind_measure::StreamOrigin;
@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 /// The most that a window is shifted (RFC 7323 §2.3).
 const GREATEST_SHIFT: u8 = 14;
 
-/// How many points are kept.
+/// Limits of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceLimits {
-    /// Points of each kind of each series. Beyond, neighbours become one.
+    /// Points per kind and series; beyond, neighbours merge.
     pub points: usize,
     /// Windows of the throughput.
     pub windows: usize,
 }
 
 impl Default for TraceLimits {
-    /// Five times what a wide screen shows, so that there is something to zoom into.
+    /// Five times the pixels of a wide screen, for zooming.
     fn default() -> Self {
         Self { points: 10_000, windows: 200 }
     }
 }
 
-/// Collects the points of one flow.
+/// Trace of one flow.
 ///
-/// It is told what passed and what that was; it draws no conclusions of its own.
+/// It takes packets with their kinds and infers nothing.
 #[derive(Debug, Clone)]
 pub struct FlowTrace {
     name: String,
@@ -35,38 +35,37 @@ pub struct FlowTrace {
     series: BTreeMap<(Series, PointKind), ThinnedPoints>,
     rates: BTreeMap<PointKind, RateWindows>,
     origin: StreamOrigin,
-    /// Behind the last byte that was sent.
+    /// Offset behind the last byte sent.
     sent: u64,
     /// The cumulative acknowledgment; `None` before the first.
     acknowledged: Option<u64>,
     window_edge: Option<u64>,
-    /// Shift of the receiver's window as its SYN has it; `None` where that was not seen, so that
-    /// nothing can be said of the window's size.
+    /// Window scale of the receiver's SYN; `None` if it was not seen, so that windows are unknown.
     shift: Option<u8>,
-    /// Whether the sender's SYN was seen and refuses scaling.
+    /// Whether the sender's SYN refuses window scaling.
     refuses_scaling: bool,
     is_window_closed: bool,
-    /// When the connection was established, where its beginning was seen.
+    /// When the connection was established, if seen.
     established: Option<Instant>,
     was_opened: bool,
     new_data: Option<Vec<NewData>>,
 }
 
-/// Bytes that a segment was the first one to carry.
+/// New bytes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewData {
     /// When it passed.
     pub at: Instant,
-    /// How many bytes of it had not been sent before, one or more.
+    /// New bytes, one or more.
     pub new_bytes: u64,
     /// Its payload.
     pub payload_bytes: u32,
-    /// Whether it ends what was written (PSH, RFC 9293 §3.9.1.2).
+    /// Whether it ends a write (PSH, RFC 9293 §3.9.1.2).
     pub is_pushed: bool,
 }
 
 impl FlowTrace {
-    /// A trace without points of the flow `name`.
+    /// An empty trace of the flow `name`.
     pub fn new(name: String, limits: TraceLimits) -> Self {
         Self {
             name,
@@ -86,18 +85,18 @@ impl FlowTrace {
         }
     }
 
-    /// The same, which also keeps every segment of new data: memory grows with their number.
+    /// The same, keeping every segment of new data in memory.
     #[must_use]
     pub fn keeping_new_data(self) -> Self {
         Self { new_data: Some(Vec::new()), ..self }
     }
 
-    /// When the connection was established as its tap shows it; `None` where its beginning was not seen.
+    /// When the connection was established at its tap, if seen.
     pub const fn established(&self) -> Option<Instant> {
         self.established
     }
 
-    /// The segments of new data, in the order in which they passed; none unless they were to be kept.
+    /// The segments of new data, if they are kept.
     pub fn new_data(&self) -> &[NewData] {
         self.new_data.as_deref().unwrap_or_default()
     }
@@ -112,7 +111,7 @@ impl FlowTrace {
         !self.rates.is_empty()
     }
 
-    /// A segment of the flow's sender passed the tap that shows what was sent.
+    /// A segment of the sender passes the tap of the flow's data.
     pub fn on_sent(&mut self, at: Instant, segment: &Segment, kind: PointKind) {
         let (low, high) = self.place(segment);
         self.mark(at, segment, low, high);
@@ -135,7 +134,7 @@ impl FlowTrace {
         self.push_flight(at);
     }
 
-    /// A segment of the flow's sender passed the tap near its receiver; `at` on the clock of the other.
+    /// A segment of the sender passes the tap near the receiver; `at` on the clock of the other.
     pub fn on_arrival(&mut self, at: Instant, segment: &Segment, kind: PointKind) {
         if segment.payload_bytes > 0 {
             let (low, high) = self.place(segment);
@@ -144,15 +143,14 @@ impl FlowTrace {
         }
     }
 
-    /// `payload_bytes` from `sequence` on, sent at `at`, did not arrive.
+    /// `payload_bytes` from `sequence` on, sent at `at`, were lost.
     pub fn on_lost(&mut self, at: Instant, sequence: SequenceNumber, payload_bytes: u32) {
         let Some(low) = self.acknowledged_place(sequence) else { return };
         let lost = Point::range(at, low, low.saturating_add(payload_bytes.into()));
         self.push(Series::Lost, PointKind::Only, lost);
     }
 
-    /// A segment of the flow's receiver passed; `duplicates` says whether it is an acknowledgment that
-    /// repeats the one before it.
+    /// A segment of the receiver passes.
     pub fn on_reverse_packet(&mut self, at: Instant, segment: &Segment, answer: AckKind) {
         if segment.flags.contains(Flags::SYN) {
             self.shift = Some(segment.options.window_scale.unwrap_or(0).min(GREATEST_SHIFT));
@@ -163,7 +161,7 @@ impl FlowTrace {
         if self.was_opened && self.established.is_none() {
             self.established = Some(at);
         }
-        // Before anything of the flow was seen, nobody knows where its stream begins.
+        // Before any data the origin of the stream is unknown.
         let Some(offset) = self.acknowledged_place(segment.acknowledgment) else { return };
         if self.acknowledged.is_none_or(|before| offset > before) {
             self.acknowledged = Some(offset);
@@ -181,7 +179,7 @@ impl FlowTrace {
         self.push(Series::RoundTripTime, PointKind::Only, Point::value(at, time.as_nanos()));
     }
 
-    /// Draws what was [`PointKind::Undecided`] as `kind`.
+    /// Changes undecided points to `kind`.
     pub fn decide(&mut self, kind: PointKind) {
         for series in [Series::Data, Series::SegmentSize] {
             let undecided = self.series.remove(&(series, PointKind::Undecided));
@@ -203,7 +201,7 @@ impl FlowTrace {
         drawn.chain(rates).collect()
     }
 
-    /// First byte of the payload and the one behind its last, as places in the stream.
+    /// Stream offsets of the first payload byte and behind the last one.
     fn place(&mut self, segment: &Segment) -> (u64, u64) {
         self.origin.learn(segment);
         let high = clamped(self.origin.payload_end(segment, self.sent));
@@ -227,7 +225,7 @@ impl FlowTrace {
     }
 
     fn window(&mut self, at: Instant, segment: &Segment, offset: u64) {
-        // The window of a SYN is not scaled, and both sides have to want it (RFC 7323 §2.2).
+        // Windows of SYNs are unscaled, and both sides must scale (RFC 7323 §2.2).
         let is_scaled = !segment.flags.contains(Flags::SYN) && !self.refuses_scaling;
         if let Some(shift) = self.shift {
             let shift = if is_scaled { shift } else { 0 };
@@ -250,7 +248,7 @@ impl FlowTrace {
         };
         let mut ranges = segment.options.sack.as_slice().iter().filter_map(range);
         let Some((low, high)) = ranges.next().filter(|(low, high)| low < high) else { return };
-        // RFC 2883 §4: a first block of what is acknowledged already, or inside the second one.
+        // D-SACK (RFC 2883 §4): the first block is acknowledged already, or lies within the second.
         let is_inside = ranges.next().is_some_and(|(from, to)| from <= low && high <= to);
         let is_copy = high <= acknowledged || is_inside;
         let kind = if is_copy { PointKind::DuplicateSack } else { PointKind::Sack };
@@ -281,17 +279,16 @@ impl FlowTrace {
     }
 }
 
-/// What a segment of a flow's receiver says of the flow's data.
+/// Kind of an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckKind {
-    /// It repeats the acknowledgment before it, as a receiver does that got something out of order
-    /// (RFC 5681 §2).
+    /// A duplicate acknowledgment (RFC 5681 §2).
     Duplicate,
     /// Anything else.
     Other,
 }
 
-/// A place in the stream: what lies before it counts as its beginning.
+/// A stream offset; bytes before the origin count as its beginning.
 fn clamped(offset: i64) -> u64 {
     offset.max(0).cast_unsigned()
 }

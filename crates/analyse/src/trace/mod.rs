@@ -1,10 +1,8 @@
-//! Points for pictures of single flows: time and sequence, round-trip time, bytes in flight,
-//! throughput.
+//! Traces of single flows: sequence numbers, round-trip time, bytes in flight and throughput over time.
 //!
-//! A [`FlowTrace`] is told what passed of one flow, and of what kind each segment was, and keeps the
-//! points that draw it, as few as a picture needs: where there are more, neighbours become one that
-//! spans their extremes, and kinds that are rare stay whole. A `Tracer` keeps the traces of the
-//! connections that were chosen, which become the table `traces`.
+//! A [`FlowTrace`] takes segments with their kinds, and keeps as few points as a picture needs: neighbours
+//! merge into one point that spans their extremes, and rare kinds stay whole. A `Tracer` keeps the traces of
+//! the chosen connections for the table `traces`.
 
 mod flow;
 mod points;

@@ -2,30 +2,28 @@
 
 use fairwind_units::{Instant, Span};
 
-/// What a point belongs to. Numbers of bytes are places in the flow's stream, whose first payload byte
-/// is 0.
+/// Series of points. Byte numbers are stream offsets; the first payload byte is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Series {
-    /// A data segment, from its first byte to the one behind its last, as it passes its sender's tap.
+    /// A data segment from its first byte to behind its last, at the sender's tap.
     Data,
-    /// The same, as it passes the tap of its receiver.
+    /// The same at the receiver's tap.
     Arrival,
-    /// A data segment that never passed the tap of its receiver, when it was sent.
+    /// A lost data segment, at its departure.
     Lost,
     /// The cumulative acknowledgment.
     Acknowledged,
-    /// The end of the window that the receiver offers.
+    /// The end of the offered window.
     WindowEdge,
-    /// A block of a selective acknowledgment, the first of its segment: the others repeat what was
-    /// told before (RFC 2018 §4).
+    /// The first SACK block of a segment; others are repetitions (RFC 2018 §4).
     Sack,
-    /// An acknowledgment that repeats the one before it (RFC 5681 §2), at its number.
+    /// A duplicate acknowledgment (RFC 5681 §2), at its number.
     DuplicateAck,
     /// A SYN, FIN, reset or closed window.
     Mark,
     /// A sample of the round-trip time.
     RoundTripTime,
-    /// Bytes that were sent and not yet acknowledged.
+    /// Bytes in flight.
     Flight,
     /// Payload per second, in windows of equal length.
     Throughput,
@@ -53,38 +51,38 @@ impl Series {
     }
 }
 
-/// Which kind of its series a point is.
+/// Kind of a point within its series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PointKind {
-    /// The series has one kind.
+    /// The only kind of its series.
     Only,
-    /// Data that had not been sent before.
+    /// New data.
     New,
-    /// New data behind a copy of data that is still outstanding (redundant data bundling).
+    /// A bundle: new data behind outstanding data that is repeated (RDB).
     Bundle,
-    /// Data repeated on evidence of its loss.
+    /// Retransmission after evidence of a loss.
     FastRetransmit,
-    /// Data repeated because the retransmission timer ran out.
+    /// Retransmission by timeout.
     Timeout,
-    /// Data repeated in the wake of a time-out, without waiting for another one (RFC 5681 §3.1).
+    /// Retransmission after a timeout in the same repair (RFC 5681 §3.1).
     AfterTimeout,
-    /// The last data repeated to learn whether it was lost (RFC 8985 §7).
+    /// Tail loss probe (RFC 8985 §7).
     TailLossProbe,
-    /// A probe or a time-out of a single segment, as long as nothing has shown which.
+    /// A probe or a timeout of a single segment, undecided.
     Undecided,
-    /// Data repeated, and nothing tells why.
+    /// Retransmission of unknown cause.
     Retransmission,
-    /// Data that left in its turn and passed the tap late.
+    /// Reordered data.
     OutOfOrder,
-    /// A copy that the network made.
+    /// A copy by the network.
     NetworkDuplicate,
-    /// A segment that asks whether the peer is there (RFC 9293 §3.8.4).
+    /// A keep-alive (RFC 9293 §3.8.4).
     KeepAlive,
-    /// A segment that asks whether the peer's window is still closed (RFC 9293 §3.8.6.1).
+    /// A window probe (RFC 9293 §3.8.6.1).
     WindowProbe,
-    /// A block that tells what was received.
+    /// A SACK block.
     Sack,
-    /// A block that tells what was received twice (RFC 2883).
+    /// A D-SACK block (RFC 2883).
     DuplicateSack,
     /// SYN.
     Syn,
@@ -92,13 +90,13 @@ pub enum PointKind {
     Fin,
     /// RST.
     Reset,
-    /// The receiver's window is closed.
+    /// A closed window.
     ZeroWindow,
-    /// All payload sent, repeated one included.
+    /// All payload sent, retransmissions included.
     PayloadSent,
-    /// Payload sent for the first time.
+    /// New payload sent.
     NewPayloadSent,
-    /// All payload that reached the receiver.
+    /// All payload that arrived.
     PayloadReceived,
 }
 
@@ -130,7 +128,7 @@ impl PointKind {
         }
     }
 
-    /// Whether data of this kind repeats what had been sent before, by its sender's will.
+    /// Whether it is a retransmission.
     pub const fn is_retransmission(self) -> bool {
         matches!(
             self,
@@ -144,36 +142,36 @@ impl PointKind {
     }
 }
 
-/// One point, or several that were brought together.
+/// One point, or several merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// When; of several, the first one's.
+    /// The first instant.
     pub at: Instant,
-    /// The least value: bytes, nanoseconds or bits per second, as the series has it.
+    /// The smallest value: bytes, nanoseconds or bits per second.
     pub low: u64,
-    /// The greatest value.
+    /// The largest value.
     pub high: u64,
-    /// How many there were.
+    /// Points merged into it.
     pub count: u64,
 }
 
 impl Point {
-    /// One point that is a value and no range.
+    /// A point with one value.
     pub const fn value(at: Instant, value: u64) -> Self {
         Self { at, low: value, high: value, count: 1 }
     }
 
-    /// One point that is a range.
+    /// A point with a range.
     pub const fn range(at: Instant, low: u64, high: u64) -> Self {
         Self { at, low, high, count: 1 }
     }
 
-    /// Whether the ranges have something in common, or one begins where the other ends.
+    /// Whether the ranges overlap or touch.
     pub(super) const fn touches(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
     }
 
-    /// Takes `other` in.
+    /// Merges `other` into it.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.at = self.at.min(other.at);
         self.low = self.low.min(other.low);
@@ -182,16 +180,21 @@ impl Point {
     }
 }
 
-/// The points of one kind of one series.
+/// Points of one kind of one series, thinned to a limit.
+///
+/// Up to the limit every point is kept. Beyond it, points within one *column* of time merge into one that spans
+/// from the smallest to the largest value, as in one column of pixels. Columns are as narrow as the limit
+/// allows, and ranges that touch merge first. So extremes are never lost, and rare kinds are kept whole. Cost
+/// per point: one comparison, and now and then one pass over all points.
 #[derive(Debug, Clone)]
 pub(super) struct ThinnedPoints {
     points: Vec<Point>,
     limit: usize,
-    /// Width of a column; zero as long as nothing is brought together.
+    /// Width of a column; zero while nothing is merged.
     column: Span,
 }
 
-/// Which points of one column become one.
+/// Which points of a column merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Merging {
     /// Those whose ranges touch.
@@ -228,11 +231,10 @@ impl ThinnedPoints {
         points
     }
 
-    /// Makes room for a quarter more: ranges that touch are brought together in columns of up to four
-    /// times the width that the limit allows, then all points in columns as narrow as will do.
+    /// Frees a quarter of the points: first merges touching ranges in columns of up to four times the width
+    /// that the limit allows, then all points in the narrowest sufficient columns.
     ///
-    /// Widths follow from the time that the points span alone, so that points which came early are drawn
-    /// as finely as those that come late.
+    /// Widths depend only on the time that the points span, so that early points are as fine as late ones.
     fn coarsen(&mut self) {
         self.points.sort_by_key(|point| point.at);
         let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return };
@@ -248,14 +250,14 @@ impl ThinnedPoints {
             }
         }
         let mut column = Span::from_nanos(width);
-        // Ends: instants have 64 bits, so that in the end all are in one column.
+        // Ends, because with 64-bit instants all points finally share a column.
         while self.points.len() > enough {
             column = column.saturating_mul(2);
             self.bring_together(column, Merging::All);
         }
     }
 
-    /// Makes one point of neighbours in one column.
+    /// Merges neighbours in one column.
     fn bring_together(&mut self, column: Span, merging: Merging) {
         self.points.dedup_by(|later, earlier| {
             let is_joined = joins(earlier, later, column, merging);
@@ -267,7 +269,7 @@ impl ThinnedPoints {
     }
 }
 
-/// Whether the two become one point where columns are `column` wide.
+/// Whether two points merge in columns of width `column`.
 fn joins(earlier: &Point, later: &Point, column: Span, merging: Merging) -> bool {
     let place = |point: &Point| point.at.as_nanos().checked_div(column.as_nanos());
     place(earlier).is_some()
@@ -275,10 +277,11 @@ fn joins(earlier: &Point, later: &Point, column: Span, merging: Merging) -> bool
         && (merging == Merging::All || earlier.touches(later))
 }
 
-/// Length of a window in the beginning.
+/// Length of the first windows.
 const SHORTEST: Span = Span::from_millis(1);
 
-/// Bytes per window.
+/// Bytes per window of time, in a bounded number of windows. When there are too many, pairs merge into windows
+/// of twice the length.
 #[derive(Debug, Clone)]
 pub(super) struct RateWindows {
     begin: Option<Instant>,
@@ -288,13 +291,13 @@ pub(super) struct RateWindows {
 }
 
 impl RateWindows {
-    /// Nothing yet, in at most `limit` windows (at least two).
+    /// No bytes, in at most `limit` windows (at least two).
     pub(super) const fn new(limit: usize) -> Self {
         let limit = if limit < 2 { 2 } else { limit };
         Self { begin: None, window: SHORTEST, bytes: Vec::new(), limit }
     }
 
-    /// Adds bytes; what lies before the first instant counts in the first window.
+    /// Adds bytes; instants before the first count in the first window.
     pub(super) fn add(&mut self, at: Instant, bytes: u64) {
         let begin = *self.begin.get_or_insert(at);
         let mut place = self.place(at, begin);
@@ -308,7 +311,7 @@ impl RateWindows {
         self.bytes[place] = self.bytes[place].saturating_add(bytes);
     }
 
-    /// The beginning of each window, and its rate in bits per second.
+    /// The beginning and the rate of each window in bits per second.
     pub(super) fn bits_per_second(&self) -> impl Iterator<Item = (Instant, u64)> {
         let begin = self.begin.unwrap_or(Instant::ZERO).as_nanos();
         let window = self.window.as_nanos();
@@ -395,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_came_early_is_drawn_as_finely_as_what_comes_late() {
-        // A saw tooth whose ranges never touch, told point by point far beyond the limit.
+        // A saw tooth whose ranges never touch, far beyond the limit.
         let mut kept = ThinnedPoints::new(100);
         for n in 0..100_000 {
             kept.push(Point::value(Instant::from_nanos(n * 1000), n % 1000 * 10));

@@ -1,8 +1,7 @@
-//! The traces of all chosen connections, fed packet by packet.
+//! Traces of the chosen connections, and the table `traces`.
 //!
-//! A chosen connection has a trace for each direction of data, and for each a [`Stream`] that tells what
-//! its segments are. It is the same judgment as that of the tables; it is made once more here, so that
-//! connections that nobody draws do not pay for it.
+//! A chosen connection has a trace and a [`Stream`] for each direction of data. The stream classifies segments
+//! as for the other tables; it runs once more here, so that connections without traces cost nothing.
 
 use super::flow::{AckKind, FlowTrace, TraceLimits};
 use super::points::{Point, PointKind, Series};
@@ -19,27 +18,27 @@ use std::net::SocketAddr;
 /// Which connections are traced.
 #[derive(Debug, Clone)]
 pub enum Selection {
-    /// Those of which a flow has one of these names, as tables have them.
+    /// Connections with a flow of one of these names.
     Named(BTreeSet<String>),
-    /// Those of which one direction of data fulfils this, which asks of addresses and ports only.
+    /// Connections of which one direction of data matches this filter of addresses and ports.
     Matching(Filter),
 }
 
-/// What is traced, and how much of it.
+/// Settings of traces.
 #[derive(Debug, Clone)]
 pub struct TraceSettings {
-    /// Which connections.
+    /// The connections to trace.
     pub selection: Selection,
-    /// The most connections; those that begin first are taken.
+    /// Limit of connections; those that begin first are traced.
     pub max_connections: usize,
-    /// Points of each flow.
+    /// Limits of each flow.
     pub limits: TraceLimits,
     /// Whether every segment of new data is kept, see [`FlowTrace::new_data`].
     pub keeps_new_data: bool,
 }
 
 impl TraceSettings {
-    /// The filter by which flows are chosen, if it is none of flows.
+    /// The filter, if it asks for packets instead of flows.
     pub(crate) fn filter_of_packets(&self) -> Option<&Filter> {
         match &self.selection {
             Selection::Matching(filter) => Some(filter).filter(|it| !it.is_connection_filter()),
@@ -48,20 +47,20 @@ impl TraceSettings {
     }
 }
 
-/// One of the connections that a [`Tracer`] traces.
+/// A traced connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TraceId(u32);
 
-/// Keeps the traces of chosen connections; memory is bounded by their number and their limits.
+/// Traces of chosen connections; memory is bounded by their limits.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     settings: TraceSettings,
-    /// The data of the opener, and that of the answerer.
+    /// Flows of the opener's and of the answerer's data.
     connections: Vec<[TracedFlow; 2]>,
-    /// How many connections of each name there were.
+    /// Connections by name.
     named: BTreeMap<String, u32>,
     omitted: u64,
-    /// Nothing before is drawn, but for SYNs, which tell what numbers mean.
+    /// Points begin here, except for SYNs, which give the origin.
     shown_from: Instant,
 }
 
@@ -70,12 +69,12 @@ pub(crate) struct Tracer {
 struct TracedFlow {
     trace: FlowTrace,
     stream: Stream,
-    /// Nothing before is drawn, likewise.
+    /// Points begin here.
     shown_from: Instant,
 }
 
 impl Tracer {
-    /// Without traces yet.
+    /// No traces.
     pub(crate) const fn new(settings: TraceSettings) -> Self {
         Self {
             settings,
@@ -86,14 +85,13 @@ impl Tracer {
         }
     }
 
-    /// Draws nothing before this instant, though it is followed.
+    /// Draws points from this instant on.
     pub(crate) const fn show_from(&mut self, shown_from: Instant) {
         self.shown_from = shown_from;
     }
 
-    /// A connection begins: its trace, if it is a chosen one. `ends` are the opener's and the answerer's,
-    /// and `sides` say where the tap is at which each of them is looked at. A name that there was
-    /// before, because ports are used again, gets a number. Nothing of it is drawn before `shown_from`.
+    /// Begins the trace of a chosen connection. `ends` are the opener's and the answerer's endpoints, `sides`
+    /// the position of the tap for each. A repeated name gets a number. Points begin at `shown_from`.
     pub(crate) fn begin(
         &mut self,
         at: Instant,
@@ -137,9 +135,8 @@ impl Tracer {
         Some(trace)
     }
 
-    /// A packet of a traced connection, sent by `side`, passed a tap at `at`. `shows` says of the opener's
-    /// data and of the answerer's whether this tap is the one at which it is looked at; with two taps it
-    /// arrives at the other one.
+    /// A packet of a traced connection, sent by `side`, passes a tap at `at`. `shows` says for the opener's and
+    /// the answerer's data whether this tap draws it; at the other one it arrives.
     pub(crate) fn on_packet(
         &mut self,
         trace: TraceId,
@@ -164,7 +161,7 @@ impl Tracer {
         }
     }
 
-    /// A packet that `sender` sent did not arrive.
+    /// A packet of `sender` was lost.
     pub(crate) fn on_lost(&mut self, trace: TraceId, sender: Side, lost: &LostPacket) {
         if let (Some(flows), Some(sequence)) = (self.connection(trace), lost.sequence) {
             flows[sender.index()].trace.on_lost(lost.at, sequence, lost.payload_bytes);
@@ -175,13 +172,12 @@ impl Tracer {
         self.connections.get_mut(usize::try_from(trace.0).ok()?)
     }
 
-    /// Chosen connections that were not traced because there were too many.
+    /// Chosen connections beyond the limit.
     pub(crate) const fn omitted(&self) -> u64 {
         self.omitted
     }
 
-    /// Nothing more comes after `at`: decides what was left open. The traces of all flows that had data,
-    /// in the order in which their connections began.
+    /// Ends all traces at `at`; returns those of flows with data, in the order of their connections.
     pub(crate) fn finish(self, at: Instant) -> Vec<FlowTrace> {
         let mut probe_use = ProbeUseCounts::default();
         let flows = self.connections.into_iter().flatten();
@@ -217,7 +213,7 @@ impl TracedFlow {
     }
 }
 
-/// How a segment is drawn.
+/// The point kind of a segment.
 const fn kind_of(kind: SegmentKind) -> PointKind {
     match kind {
         SegmentKind::Bare | SegmentKind::New => PointKind::New,
@@ -254,7 +250,7 @@ const POINTS: &[(&str, &str, &str)] = &[
     ("points", "points", "How many points this row stands for: where there are too many to be drawn, neighbours in time are brought together."),
 ];
 
-/// Name of the flow, and one of its points.
+/// Flow name, and a point.
 type Row<'a> = (&'a str, Series, PointKind, Point);
 
 /// Makes the table `traces`, whose times count from `origin`.
@@ -277,7 +273,7 @@ pub fn traces_table(traces: &[FlowTrace], origin: Instant) -> Table {
         .build()
 }
 
-/// A point's value in the unit of the table: seconds for times, as it is for bytes and rates.
+/// Value in the unit of the table: seconds for times, otherwise unchanged.
 #[expect(clippy::cast_precision_loss, reason = "a drawing needs no more than 53 bits")]
 fn in_unit(series: Series, value: u64) -> f64 {
     match series {

@@ -1,30 +1,29 @@
-//! What has not arrived is judged: lost, or nobody can know.
+//! Losses: departures that did not arrive.
 
 use super::{Flight, MatchedPiece, Transmission};
 use crate::one_way::transmission::{Loss, TransmissionMark};
 use fairwind_units::Instant;
 
-/// Of what is lost it is remembered when it was sent first, until it has come by another transmission; of so
-/// many at most, since it may never come, or nobody may see it.
+/// Lost first transmissions that are remembered for the instant of the first sending, until their bytes arrive.
 const MOST_JUDGED: usize = 1 << 14;
 
 impl Flight {
-    /// The oldest departure that is not judged.
+    /// The oldest departure without outcome.
     pub(in super::super) fn oldest(&self) -> Option<Instant> {
         let overtaken = self.overtaken.iter().find(|known| !known.is_settled);
         let oldest = [self.fresh.front(), overtaken, self.retransmitted.front()];
         oldest.into_iter().flatten().map(|known| known.at).min()
     }
 
-    /// Departure of the one in the middle of the longest queue.
+    /// Departure time of the middle of the longest queue.
     pub(in super::super) fn middle(&self) -> Option<Instant> {
         let queues = [&self.fresh, &self.overtaken, &self.retransmitted];
         let longest = queues.into_iter().max_by_key(|queue| queue.len())?;
         longest.get(longest.len() / 2).map(|known| known.at)
     }
 
-    /// Judges what departed before `before` and has not come: lost. `in_order_to` is up to where the
-    /// receiver has everything, and `segment_bytes` the most that one packet of the network carries.
+    /// Counts departures before `before` as lost. `in_order_to` is the receiver's offset, and `segment_bytes`
+    /// the largest payload of a packet in the network.
     pub(in super::super) fn settle(
         &mut self,
         before: Instant,
@@ -58,8 +57,8 @@ impl Flight {
         }
     }
 
-    /// Judges everything at the end. What departed before something that arrived, or
-    /// as early as `lost_before`, is lost. Gives the packets, bytes and ranges of which nobody can know.
+    /// Settles everything at the end: departures before one that arrived, or before `lost_before`, are lost.
+    /// Returns packets, bytes and ranges that are unjudged.
     pub(in super::super) fn finish(
         &mut self,
         lost_before: Instant,
@@ -87,7 +86,7 @@ impl Flight {
         unjudged
     }
 
-    /// Bytes that must have arrived, though nobody saw it, are taken from what was on its way.
+    /// Removes bytes that must have arrived, though the capture misses them.
     pub(in super::super) fn take_unseen(
         &mut self,
         at: Instant,
@@ -96,11 +95,11 @@ impl Flight {
     ) {
         pieces.clear();
         self.budget.begin(self.departed);
-        // Of no range, and without a mark, so that every copy may be it.
+        // No range and no mark: any copy matches.
         self.collect(at, (start, end), ((0, 0), TransmissionMark::default()), pieces);
     }
 
-    /// What `known` has lost; its gaps are forgotten.
+    /// What `known` has lost; removes its missing ranges.
     fn loss(&mut self, known: &Transmission, segment_bytes: u64) -> Loss {
         let mut loss = Loss {
             at: known.at,

@@ -1,4 +1,8 @@
-//! Lost and unjudged packets of one direction, and arrivals in the instant of their departure.
+//! Losses of a one-way flow, and arrivals in the instant of their departure.
+//!
+//! On a path without delay (one capture for both ends, a host with itself) an arrival may be read before its
+//! departure. A first transmission waits for its departure anyway; a retransmission or a duplicate
+//! acknowledgment would seem to have none. So these wait until the instant is over.
 
 use super::{OneWayFlow, QueryKind};
 use crate::one_way::context::{Arrival, CaptureSpan, FlowContext, LostPacket};
@@ -7,19 +11,19 @@ use crate::one_way::transmission::Loss;
 use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
 
-/// Payload of a full packet on Ethernet, without options.
+/// Payload of a full Ethernet packet without options.
 const ETHERNET_SEGMENT: u32 = 1460;
-/// Payload that every host takes (RFC 9293 §3.7.1).
+/// Payload that every host accepts (RFC 9293 §3.7.1).
 const SMALLEST_SEGMENT: u32 = 536;
 
 impl OneWayFlow {
-    /// The oldest departure whose fate is unknown.
+    /// The oldest departure without outcome.
     pub(in super::super) fn oldest(&self) -> Option<Instant> {
         let early = self.early.front().map(|&(at, _)| at);
         [self.flight.oldest(), self.control.oldest(), early].into_iter().flatten().min()
     }
 
-    /// A departure in the middle of those that are remembered.
+    /// A departure in the middle of those remembered.
     pub(in super::super) fn middle(&self) -> Instant {
         let middle = if self.flight.len() > self.control.len() {
             self.flight.middle()
@@ -29,7 +33,7 @@ impl OneWayFlow {
         middle.unwrap_or(Instant::ZERO)
     }
 
-    /// Judges what departed before `before`.
+    /// Counts departures before `before` as lost.
     pub(in super::super) fn settle(
         &mut self,
         before: Instant,
@@ -54,7 +58,7 @@ impl OneWayFlow {
         context.scratch.losses = losses;
     }
 
-    /// Judges everything: nothing more comes.
+    /// Settles all departures at the end.
     pub(in super::super) fn finish(
         &mut self,
         watch: CaptureSpan,
@@ -65,7 +69,7 @@ impl OneWayFlow {
             self.unmatched(at, &packet, context);
         }
         self.expire_tied(Instant::MAX, context);
-        // Twice the longest delay, and some milliseconds for those who have seen none.
+        // Twice the longest delay, and some milliseconds if there was none.
         let slowest = self.slowest.max(0).unsigned_abs();
         let loss_timeout = slowest.saturating_mul(2).saturating_add(10_000_000);
         let lost_before = watch.until.as_nanos().saturating_sub(loss_timeout);
@@ -90,8 +94,8 @@ impl OneWayFlow {
         }
     }
 
-    /// Into what the network cuts packets that are larger: the largest part of one that arrived, else
-    /// what Ethernet carries or the largest packet that arrived.
+    /// Payload into which the network cuts larger packets: the largest part that arrived, or else an Ethernet
+    /// packet or the largest arrival.
     fn cut(&self) -> u64 {
         match self.part_bytes {
             0 => u64::from(self.segment_bytes.max(ETHERNET_SEGMENT)),
@@ -166,7 +170,7 @@ impl OneWayFlow {
             window.ranges_sent += loss.ranges;
         }
         context.group.rows[context.tap].lose(loss.ticket, context.connection);
-        // As many packets as the network had made of it.
+        // One report per packet in the network.
         let mut left = (loss.payload_bytes, loss.ranges);
         while left.1 > 0 {
             let share = left.0.div_ceil(left.1);
@@ -185,11 +189,11 @@ impl OneWayFlow {
     }
 }
 
-/// More of one instant has no departure.
+/// Limit of tied arrivals.
 const MOST_TIED: usize = 16;
 
 impl OneWayFlow {
-    /// An arrival whose departure was not seen waits for it to be in the same instant.
+    /// Holds an arrival whose departure may follow in the same instant.
     #[cold]
     pub(super) fn hold_tied(
         &mut self,
@@ -204,8 +208,7 @@ impl OneWayFlow {
         self.on_unmatched_tied(at, packet, context)
     }
 
-    /// Something has departed at `at`: what has waited for it has come. Gives what is in order now, if that is more
-    /// than before.
+    /// Matches tied arrivals with a departure at `at`; returns the offset in order, if it advanced.
     #[cold]
     pub(super) fn match_tied(&mut self, at: Instant, context: &mut FlowContext<'_>) -> Option<u64> {
         let mut in_order_end = self.expire_tied(at, context);
@@ -219,8 +222,7 @@ impl OneWayFlow {
         in_order_end
     }
 
-    /// What arrived before `at`, and waits, has no departure. Gives what is in order now, if that is more than
-    /// before.
+    /// Tied arrivals before `at` have no departure; returns the offset in order, if it advanced.
     #[cold]
     pub(super) fn expire_tied(
         &mut self,
@@ -239,7 +241,7 @@ impl OneWayFlow {
         in_order_end
     }
 
-    /// An arrival has no departure; without payload it is a copy.
+    /// Takes an arrival without departure; without payload it is a copy.
     fn on_unmatched_tied(
         &mut self,
         at: Instant,

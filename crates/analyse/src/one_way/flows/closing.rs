@@ -1,4 +1,4 @@
-//! Connections that end, and what becomes of their counts and delays.
+//! Closing of connections: rows, delays and tables of one-way flows.
 
 use super::{FlowPair, OneWayFlows};
 use crate::one_way::clock_drift::ClockModel;
@@ -12,11 +12,11 @@ use fairwind_measure::{Direction, Percentiles, Table, Tables};
 use fairwind_units::Instant;
 
 impl OneWayFlows {
-    /// Nothing more of a connection comes: what is on its way is judged, and rows are made of its flows:
-    /// of the data of the side that opened it, and of the answers where there were any.
+    /// Closes a connection: settles its departures, and makes rows of its flows, that of the opener's data and,
+    /// if any, that of the answers.
     ///
     /// # Panics
-    /// Where the connection is closed.
+    /// If the connection is closed.
     pub fn close(
         &mut self,
         id: FlowPairId,
@@ -28,7 +28,7 @@ impl OneWayFlows {
         self.settle_until(&mut pair, Instant::MAX);
         let [there, back] = pair.directions;
         let group = pair.description.group;
-        // Acknowledgments of a flow go the other way.
+        // The acknowledgments of a flow go in the other direction.
         let (mut there_counts, mut back_counts) = (there.counts, back.counts);
         (there_counts.ack_packets_sent, back_counts.ack_packets_sent) =
             (back.counts.ack_packets_sent, there.counts.ack_packets_sent);
@@ -56,8 +56,8 @@ impl OneWayFlows {
         }
     }
 
-    /// Forgets what was counted before `at`, and the rows of connections that are closed. What is on its way goes
-    /// on, so that it counts where it arrives; it is not judged where it does not.
+    /// Discards the counts before `at` and the rows of closed connections. Packets under way count if they
+    /// arrive, and are not counted as lost.
     pub fn reset_counts(&mut self, at: Instant) {
         self.common.counted_from = at;
         for one_way in self.pairs.iter_mut().flatten().flat_map(|open| &mut open.directions) {
@@ -69,10 +69,10 @@ impl OneWayFlows {
         self.discard_closed();
     }
 
-    /// Forgets what was counted of a connection so far; what is on its way goes on.
+    /// Discards the counts of a connection so far.
     ///
     /// # Panics
-    /// Where the connection is closed.
+    /// If the connection is closed.
     pub fn reset_connection_counts(&mut self, id: FlowPairId) {
         let pair = self.pairs[index(id.0)].as_mut().expect("the connection is open");
         for one_way in &mut pair.directions {
@@ -80,24 +80,24 @@ impl OneWayFlows {
         }
     }
 
-    /// Nothing of a connection counts from `at` on: what is on its way is judged as at the end of a capture.
+    /// Stops counting a connection at `at`, and settles its departures as at the end of a capture.
     ///
     /// # Panics
-    /// Where the connection is closed.
+    /// If the connection is closed.
     pub fn end(&mut self, id: FlowPairId, at: Instant) {
         let mut pair = self.pairs[index(id.0)].take().expect("the connection is open");
         self.settle_until(&mut pair, at);
         self.pairs[index(id.0)] = Some(pair);
     }
 
-    /// Forgets the rows of connections that are closed.
+    /// Discards the rows of closed connections.
     pub fn discard_closed(&mut self) {
         self.rows.clear();
         self.delay_rows.clear();
         self.closed_flows = ClosedFlows::new();
     }
 
-    /// Judges everything, of which nothing comes after `end`.
+    /// Settles all departures; nothing comes after `end`.
     fn settle_until(&mut self, pair: &mut FlowPair, end: Instant) {
         let watches = self.watches(pair).map(|watch| watch.ending_at(end));
         for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
@@ -108,7 +108,7 @@ impl OneWayFlows {
         self.lost.extend(self.found.drain(..));
     }
 
-    /// Delays by one clock are known now, others when all clocks are.
+    /// Computes the delays now with one clock, or stores the samples until both clocks are known.
     fn close_delays(&mut self, log: SampleLog, tap: usize, group: u32, name: FlowName<'_>) {
         if self.settings.clock == ClockModel::Shared {
             let delays = self.delays(&log, tap, group);
@@ -154,19 +154,19 @@ impl OneWayFlows {
         Percentiles::new(self.settings.percentiles.iter().copied())
     }
 
-    /// Everything has been told and every connection was closed: the clocks are known from now on.
+    /// All connections are closed: the clocks are known.
     pub fn finish(&mut self) {
         self.settled_drift = Some(self.drift());
         self.common.groups.iter_mut().for_each(Group::finish);
     }
 
-    /// Rows that are waiting to be taken.
+    /// Rows that can be taken.
     pub fn pending_rows(&self) -> usize {
         self.rows.len() + self.delay_rows.len()
     }
 
-    /// Rows of flows that are closed; after [`OneWayFlows::finish`], about `most` at a time and those of delays by
-    /// two clocks, too. `None` where there are no more.
+    /// Rows of closed flows. After [`OneWayFlows::finish`], about `most` at a time, with delays by two clocks.
+    /// `None` at the end.
     pub fn take_rows(&mut self, most: usize) -> Option<Tables> {
         while self.settled_drift.is_some() && self.pending_rows() < most {
             match self.closed_flows.next() {
@@ -200,8 +200,8 @@ impl OneWayFlows {
         self.common.groups.iter().map(|group| group.name.as_str()).collect()
     }
 
-    /// The tables of groups and clocks, as of now: counts of open connections are in them, delays are
-    /// those of closed ones. After [`OneWayFlows::finish`] and the last [`OneWayFlows::take_rows`], of all.
+    /// Tables of groups and clocks as of now; delays are those of closed connections. Complete after
+    /// [`OneWayFlows::finish`] and the last [`OneWayFlows::take_rows`].
     pub fn group_tables(&self) -> Tables {
         let names = self.group_names();
         let mut rows: Vec<GroupRow> = (0..)
