@@ -4,18 +4,18 @@
 //! the code of that observation alone.
 
 use crate::endpoint::EndpointSample;
-use crate::flow::{Flow, Milestones};
+use crate::flow::Flow;
 use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
 use crate::queue::{Fate, Impaired, Queue};
 use crate::queue_events::{Happening, QueueEvent, QueueEvents};
 use crate::queue_windows::QueueSeries;
-use crate::retired::Retired;
-use crate::row::latency_percentiles;
+use crate::row::{Retired, latency_percentiles};
 use crate::settings::{FlowDescription, Settings, SettingsError};
 use crate::slots::SlotBook;
 use crate::summary::Percentiles;
+use crate::trouble::Milestones;
 use fairwind_units::{Instant, Span};
 
 /// Takes observations and gives tables.

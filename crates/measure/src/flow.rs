@@ -5,10 +5,10 @@
 
 use crate::distribution::Times;
 use crate::latency::Stretches;
-use crate::observation::{Direction, FailureReason, FlowId};
+use crate::observation::{Direction, FlowId};
 use crate::offset::{StreamOrigin, clamped};
 use crate::received::ReceivedBytes;
-use crate::trouble::{Setbacks, TIME_TO_BEGIN, Trouble};
+use crate::trouble::{Milestones, Setbacks, TIME_TO_BEGIN, Trouble};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Segment};
 
@@ -72,24 +72,6 @@ impl Totals {
         self.wire_bytes_marked += other.wire_bytes_marked;
         self.bundles_sent += other.bundles_sent;
         self.payload_bytes_bundled += other.payload_bytes_bundled;
-    }
-}
-
-/// When a flow first reached its stages. Warm-up does not hide them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Milestones {
-    pub(crate) established: Option<Instant>,
-    pub(crate) finished: Option<Instant>,
-    pub(crate) failed: Option<(Instant, FailureReason)>,
-}
-
-impl Milestones {
-    /// A connection that comes to be after a refusal was not given up then: its opener has asked again.
-    pub(crate) fn establish(&mut self, at: Instant) {
-        if self.established.is_none() {
-            self.established = Some(at);
-            self.failed = None;
-        }
     }
 }
 

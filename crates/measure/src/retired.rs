@@ -13,55 +13,11 @@ use crate::observation::FlowId;
 use crate::points::ObservationPoints;
 use crate::queue_events::QueueEvents;
 use crate::row::FlowRow;
-use crate::settings::{FlowDescription, Settings};
+use crate::settings::FlowDescription;
 use crate::table::{Table, Tables};
 use crate::tabulate::{Basis, Measurement, OpenFlow, Windows, chunk, queue_events_table, tables};
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
-
-/// What is kept of retired flows.
-#[derive(Debug, Clone)]
-pub(crate) struct Retired {
-    /// Of each group the sum of its flows that are retired.
-    pub(crate) groups: Vec<GroupSum>,
-    /// Flows whose rows nobody has yet.
-    rows: Vec<FlowRow>,
-    /// Names for the samples that nobody has yet.
-    labels: Labels,
-    /// Places of retired flows that serve no other yet.
-    free: Vec<FlowId>,
-    /// How many flows there were, which is the next one's number.
-    flows: u64,
-}
-
-impl Retired {
-    /// Of no flows yet.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self {
-            groups: settings.groups.iter().map(|_| GroupSum::new()).collect(),
-            rows: Vec::new(),
-            labels: Labels::new(),
-            free: Vec::new(),
-            flows: u64::try_from(settings.flows.len()).unwrap_or(u64::MAX),
-        }
-    }
-
-    /// The number in tables of one more flow.
-    pub(crate) const fn next_number(&mut self) -> u64 {
-        self.flows += 1;
-        self.flows - 1
-    }
-
-    /// The number that the next flow will have, for messages.
-    pub(crate) fn coming_number(&self) -> usize {
-        usize::try_from(self.flows).unwrap_or(usize::MAX)
-    }
-
-    /// The place of a retired flow, for another one.
-    pub(crate) fn reused_place(&mut self) -> Option<FlowId> {
-        self.free.pop()
-    }
-}
 
 impl Collector {
     /// It has turned out that the flow is seen at these points only.

@@ -1,11 +1,14 @@
 //! What tables tell of one flow, or of a group: taken when a flow is over, or at the end.
 
 use crate::distribution::Times;
-use crate::flow::{Flow, Milestones, Totals};
+use crate::endpoint::Labels;
+use crate::flow::{Flow, Totals};
 use crate::group::GroupSum;
+use crate::observation::FlowId;
 use crate::points::ObservationPoints;
 use crate::settings::{FlowDescription, Settings};
 use crate::summary::{Percentiles, Summary};
+use crate::trouble::Milestones;
 use crate::trouble::Trouble;
 use fairwind_units::{Instant, Span};
 
@@ -139,5 +142,49 @@ impl Measured for GroupRow<'_> {
 
     fn knows(&self, points: ObservationPoints) -> bool {
         self.sum.watched.knows(points)
+    }
+}
+
+/// What is kept of retired flows.
+#[derive(Debug, Clone)]
+pub(crate) struct Retired {
+    /// Of each group the sum of its flows that are retired.
+    pub(crate) groups: Vec<GroupSum>,
+    /// Flows whose rows nobody has yet.
+    pub(crate) rows: Vec<FlowRow>,
+    /// Names for the samples that nobody has yet.
+    pub(crate) labels: Labels,
+    /// Places of retired flows that serve no other yet.
+    pub(crate) free: Vec<FlowId>,
+    /// How many flows there were, which is the next one's number.
+    flows: u64,
+}
+
+impl Retired {
+    /// Of no flows yet.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            groups: settings.groups.iter().map(|_| GroupSum::new()).collect(),
+            rows: Vec::new(),
+            labels: Labels::new(),
+            free: Vec::new(),
+            flows: u64::try_from(settings.flows.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The number in tables of one more flow.
+    pub(crate) const fn next_number(&mut self) -> u64 {
+        self.flows += 1;
+        self.flows - 1
+    }
+
+    /// The number that the next flow will have, for messages.
+    pub(crate) fn coming_number(&self) -> usize {
+        usize::try_from(self.flows).unwrap_or(usize::MAX)
+    }
+
+    /// The place of a retired flow, for another one.
+    pub(crate) fn reused_place(&mut self) -> Option<FlowId> {
+        self.free.pop()
     }
 }

@@ -7,8 +7,8 @@
 //! time-outs came in a row, or if a write waited for [`LONG_WAIT`] or more. Each of these stands in a column
 //! of its own, so that other bounds can be drawn from the same tables.
 
-use crate::flow::Milestones;
-use fairwind_units::Span;
+use crate::observation::FailureReason;
+use fairwind_units::{Instant, Span};
 
 /// So many time-outs in a row are a sign that the path has failed: threshold R1 of RFC 1122 §4.2.3.5, the
 /// smallest that it allows.
@@ -20,6 +20,24 @@ pub(crate) const LONG_WAIT: Span = Span::from_secs(10);
 /// A connection that was asked for more recently may still come to be: the first SYN is not given up earlier
 /// (RFC 6298 §2.1).
 pub(crate) const TIME_TO_BEGIN: Span = Span::from_secs(1);
+
+/// When a flow first reached its stages. Warm-up does not hide them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Milestones {
+    pub(crate) established: Option<Instant>,
+    pub(crate) finished: Option<Instant>,
+    pub(crate) failed: Option<(Instant, FailureReason)>,
+}
+
+impl Milestones {
+    /// A connection that comes to be after a refusal was not given up then: its opener has asked again.
+    pub(crate) fn establish(&mut self, at: Instant) {
+        if self.established.is_none() {
+            self.established = Some(at);
+            self.failed = None;
+        }
+    }
+}
 
 /// What is followed of one flow; changes with time-outs and repeated SYNs only.
 #[derive(Debug, Clone, Default)]

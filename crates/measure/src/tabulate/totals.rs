@@ -1,12 +1,13 @@
 //! The tables `flows` and `groups`: one row each, with the same measures.
 
 use super::Basis;
-use crate::flow::{Milestones, Totals};
+use crate::flow::Totals;
 use crate::formula::{self, bits_per_second, ratio};
 use crate::points::ObservationPoints;
 use crate::row::{FlowRow, GroupRow, Latencies, Measured, SHOWN_PERCENTILES};
 use crate::summary::{PercentileIndex, Percentiles, Summary};
 use crate::table::{Table, TableBuilder};
+use crate::trouble::Milestones;
 use crate::trouble::Troubled;
 use fairwind_units::Span;
 

@@ -1,9 +1,10 @@
 //! The reader of filters: tests joined by `and` and `or`, negated, in parentheses.
 
 mod numbers;
+mod parser;
 mod values;
 
-use self::values::Qualifiers;
+use self::parser::{Parser, chained, negated};
 use super::arithmetic::{Comparison, Number, Relation};
 use super::error::{FilterError, FilterProblem};
 use super::expression::{Connective, Expression, Protocol, Test};
@@ -12,8 +13,6 @@ use super::words;
 
 /// Parentheses and negations may be within each other this deep.
 const MOST_DEPTH: u32 = 100;
-/// Operators between numbers that a filter may have.
-const MOST_OPERATORS: u32 = 1000;
 /// Bytes that a filter may have: some thousand addresses.
 const MOST_BYTES: usize = 65_536;
 
@@ -37,14 +36,6 @@ pub(super) fn parse(text: &str) -> Result<Option<Expression>, FilterError> {
     } else {
         Err(parser.scanner.expected("`and`, `or` or the end"))
     }
-}
-
-struct Parser<'a> {
-    scanner: Scanner<'a>,
-    /// The keywords of the test before, which an address or number without any takes over.
-    last: Option<Qualifiers>,
-    depth: u32,
-    operators: u32,
 }
 
 /// What stands in parentheses is known only behind it.
@@ -235,12 +226,4 @@ impl Parser<'_> {
             }
         })
     }
-}
-
-fn chained(first: Expression, rest: Vec<(Connective, Expression)>) -> Expression {
-    if rest.is_empty() { first } else { Expression::Chain { first: Box::new(first), rest } }
-}
-
-fn negated(one: Expression, times: u32) -> Expression {
-    (0..times).fold(one, |one, _| Expression::Not(Box::new(one)))
 }

@@ -1,6 +1,6 @@
 //! Numbers in filters: operators, bytes of headers, names of constants.
 
-use super::{MOST_OPERATORS, Parser};
+use super::parser::{MOST_OPERATORS, Parser};
 use crate::filter::arithmetic::{Comparison, Number, Operator};
 use crate::filter::error::{FilterError, FilterProblem};
 use crate::filter::expression::Protocol;

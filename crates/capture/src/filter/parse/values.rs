@@ -1,64 +1,12 @@
 //! Addresses, networks, ports and protocol numbers, behind the keywords that say which of them.
 
 use super::numbers::figures;
-use super::{Parser, chained, negated};
+use super::parser::{Kind, Parser, Qualifiers, chained, negated};
 use crate::filter::error::{FilterError, FilterProblem};
 use crate::filter::expression::{Expression, Network, Protocol, Side, Test};
 use crate::filter::scanner::{Scanner, shortened};
 use crate::filter::words;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// The keywords before a value.
-#[derive(Clone, Copy)]
-pub(super) struct Qualifiers {
-    protocol: Option<Protocol>,
-    side: Side,
-    kind: Kind,
-}
-
-/// What a value is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Host,
-    Net,
-    Port,
-    PortRange,
-    Proto,
-}
-
-impl Kind {
-    const ALL: [(&'static str, Self); 5] = [
-        ("host", Self::Host),
-        ("net", Self::Net),
-        ("port", Self::Port),
-        ("portrange", Self::PortRange),
-        ("proto", Self::Proto),
-    ];
-
-    /// Its keyword, in quotes.
-    const fn quoted(self) -> &'static str {
-        match self {
-            Self::Host => "`host`",
-            Self::Net => "`net`",
-            Self::Port => "`port`",
-            Self::PortRange => "`portrange`",
-            Self::Proto => "`proto`",
-        }
-    }
-
-    /// Whether a protocol can stand before it.
-    const fn goes_with(self, protocol: Protocol) -> bool {
-        match self {
-            Self::Host | Self::Net => {
-                matches!(protocol, Protocol::Ip | Protocol::Ip6 | Protocol::Arp | Protocol::Rarp)
-            }
-            Self::Port | Self::PortRange => {
-                matches!(protocol, Protocol::Tcp | Protocol::Udp | Protocol::Sctp)
-            }
-            Self::Proto => matches!(protocol, Protocol::Ip | Protocol::Ip6),
-        }
-    }
-}
 
 impl Parser<'_> {
     /// A test that begins with keywords: of a side, of a kind. A protocol may have stood before them.

@@ -15,6 +15,12 @@ pub(super) const ENHANCED_PACKET: u32 = 6;
 pub(super) const HEAD_BYTES: usize = 8;
 pub(super) const FOOT_BYTES: usize = 4;
 
+/// Bytes of a packet that are kept, at most (libpcap's largest snap length).
+pub(super) const LARGEST_CAPTURED_BYTES: u32 = 1 << 18;
+
+/// Bytes that a packet can have had on a link, at most; offload makes packets of half a mebibyte.
+pub(super) const LARGEST_PACKET_BYTES: u32 = 1 << 24;
+
 /// Bytes that are kept of a text: more than people write, and less than would hurt where there are many.
 const LONGEST_TEXT_BYTES: usize = 4096;
 

@@ -17,19 +17,16 @@ use super::order::ByteOrder;
 use super::resync::go_on_behind_damage;
 use super::window::{CAPACITY_BYTES, Fill, Window, narrowed};
 pub use blocks::InterfaceDescription;
-use blocks::{ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, SECTION_HEADER};
+use blocks::{
+    ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, LARGEST_CAPTURED_BYTES, LARGEST_PACKET_BYTES,
+    SECTION_HEADER,
+};
 use fairwind_units::Instant;
 use section::CurrentSection;
 pub use section::SectionDescription;
 
 /// Bytes of an enhanced packet block without packet and options.
 const ENHANCED_BYTES: usize = 32;
-
-/// Bytes of a packet that are kept, at most (libpcap's largest snap length).
-const LARGEST_CAPTURED_BYTES: u32 = 1 << 18;
-
-/// Bytes that a packet can have had on a link, at most; offload makes packets of half a mebibyte.
-const LARGEST_PACKET_BYTES: u32 = 1 << 24;
 
 /// Bytes of a block that is looked into, at most. Larger ones can only be of a kind that is passed over.
 const LARGEST_READ_BYTES: u32 = 1 << 19;
