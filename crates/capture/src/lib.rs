@@ -38,24 +38,18 @@
 //! read), `decode` (a frame as a TCP packet), `filter` (which packets are asked for).
 
 mod decode;
-mod error;
 mod filter;
-mod frame;
 mod note;
 mod packet;
 mod read;
-mod section;
 mod writer;
 
 pub use decode::decode;
-pub use error::CaptureError;
 pub use filter::{Filter, FilterError, FilterProblem};
-pub use frame::{Frame, LinkType};
 pub use note::{Location, Note, NoteKind, Notes};
-pub use packet::{Anomalies, Packet, SkipReason};
+pub use packet::{Anomalies, Frame, LinkType, Packet, SkipReason};
 pub use read::{
     Advance, CaptureReader, EndOfFile, Input, InterfaceDescription, Next, Progress, ReadError,
     SectionDescription, kinds,
 };
-pub use section::{Interface, InterfaceId, Section};
-pub use writer::CaptureWriter;
+pub use writer::{CaptureError, CaptureWriter, Interface, InterfaceId, Section};

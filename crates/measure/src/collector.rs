@@ -3,19 +3,15 @@
 //! Cost: an observation given as a literal compiles to one comparison with the next border in time and
 //! the code of that observation alone.
 
-use crate::endpoint::EndpointSample;
+use crate::failure::Milestones;
 use crate::flow::Flow;
-use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
 use crate::queue::{Fate, Impaired, Queue};
-use crate::queue_events::{Happening, QueueEvent, QueueEvents};
-use crate::queue_windows::QueueSeries;
-use crate::row::{Retired, latency_percentiles};
+use crate::queue_series::{Happening, QueueEvent, QueueEvents, QueueSeries, SlotBook};
+use crate::rows::{EndpointSample, GroupSum, Retired, latency_percentiles};
 use crate::settings::{FlowDescription, Settings, SettingsError};
-use crate::slots::SlotBook;
 use crate::summary::Percentiles;
-use crate::trouble::Milestones;
 use fairwind_units::{Instant, Span};
 
 /// Takes observations and gives tables.

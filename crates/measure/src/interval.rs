@@ -12,7 +12,6 @@
 
 use crate::flow::Totals;
 use crate::settings::{FlowDescription, Settings};
-use crate::silence::EmptyRowBudget;
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
@@ -289,5 +288,61 @@ impl Scopes {
     pub(crate) const fn add(&mut self) -> usize {
         self.count += 1;
         self.count - 1
+    }
+}
+
+/// The part of the allowance that each window in which something happened adds.
+const PART: u64 = 32;
+
+/// The allowance of one series.
+///
+/// ```
+/// use fairwind_measure::Silence;
+///
+/// let mut silence = Silence::of_rows(Some(320));
+/// // Of two scopes: 300 rows, then 30 of the 20 that are left.
+/// assert!(silence.shows(150, 2));
+/// assert!(!silence.shows(15, 2));
+/// silence.end();
+/// assert!(silence.shows(15, 2));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmptyRowBudget {
+    left: u64,
+    most: u64,
+}
+
+impl EmptyRowBudget {
+    /// An allowance for captures: with windows of a second and one series a day and a half, with windows of
+    /// 100 ms and three series more than an hour.
+    pub const DEFAULT_ROWS: u64 = 1 << 17;
+
+    /// An allowance of `most` rows; `None` shows all silence.
+    pub const fn with_rows(most: Option<u64>) -> Self {
+        let most = match most {
+            Some(most) => most,
+            None => u64::MAX,
+        };
+        Self { left: most, most }
+    }
+
+    /// Whether a stretch of so many windows, each of which has so many rows, is shown; if so, that uses it up.
+    pub const fn shows(&mut self, windows: u64, rows: u64) -> bool {
+        if self.most == u64::MAX {
+            return true;
+        }
+        match self.left.checked_sub(windows.saturating_mul(rows)) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Something happens in a window.
+    pub const fn end(&mut self) {
+        let left = self.left.saturating_add(self.most / PART);
+        self.left = if left < self.most { left } else { self.most };
     }
 }

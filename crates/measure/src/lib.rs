@@ -57,71 +57,50 @@
 
 mod collector;
 mod columns;
-mod complaint;
 mod connection;
 mod distribution;
-mod early;
-mod endpoint;
-mod fairness;
+mod engine_tables;
+mod failure;
 mod flow;
 mod formula;
-mod group;
 mod histogram;
 mod interval;
-mod latency;
 mod lateness;
-mod loss_runs;
 mod observation;
-mod offset;
-mod points;
-mod punctuality;
 mod queue;
-mod queue_events;
-mod queue_windows;
-mod rates;
-mod received;
-mod remembered;
-mod resumption;
+mod queue_series;
 mod retired;
 mod ring;
-mod row;
-mod sender;
+mod rows;
 mod settings;
-mod silence;
-mod slots;
+mod stream;
 mod summary;
 mod table;
 mod tabulate;
-mod texts;
-mod trouble;
 
 pub use collector::Collector;
 pub use columns::{
     ColumnDefinition, DefinitionLine, TableDefinition, columns, define, definition_faults,
 };
-pub use complaint::{ControlComplaint, control_complaints_table};
-pub use connection::ConnectionFlows;
+pub use connection::{ConnectionFlows, EarlyPackets, PacketCount};
 pub use distribution::{Counts, Distribution, Times};
-pub use early::{EarlyPackets, PacketCount};
-pub use histogram::Bucket;
-pub use lateness::{Lateness, RoutedPackets};
-pub use loss_runs::{LossRun, LossRuns};
-pub use observation::{
-    CongestionState, Direction, DropReason, Dropped, FailureReason, FlowId, Observation, QueueId,
+pub use engine_tables::{
+    CachedWindow, ControlComplaint, HostLateness, ResumptionStep, SenderCounts, SenderRow,
+    control_complaints_table, hosts_table, remembered_table, resumptions_table, senders_table,
 };
-pub use offset::StreamOrigin;
-pub use points::ObservationPoints;
-pub use punctuality::{HostLateness, hosts_table};
-pub use queue_events::QueueEventSettings;
-pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
-pub use received::ReceivedBytes;
-pub use remembered::{CachedWindow, remembered_table};
-pub use resumption::{ResumptionStep, resumptions_table};
+pub use histogram::Bucket;
+pub use interval::EmptyRowBudget;
+pub use lateness::{Lateness, RoutedPackets};
+pub use observation::{
+    CongestionState, Direction, DropReason, Dropped, FailureReason, FlowId, FramesAssigned,
+    Observation, QueueId,
+};
+pub use queue::{LossRun, LossRuns};
+pub use queue_series::QueueEventSettings;
 pub use ring::Ring;
-pub use sender::{SenderCounts, SenderRow, senders_table};
-pub use settings::{FlowDescription, Settings, SettingsError};
-pub use silence::EmptyRowBudget;
-pub use slots::FramesAssigned;
+pub use settings::{FlowDescription, ObservationPoints, Settings, SettingsError};
+pub use stream::{ReceivedBytes, StreamOrigin};
 pub use summary::{PercentileIndex, Percentiles, Summary, percentile_name};
-pub use table::{Column, Table, TableBuilder, Tables, Values};
-pub use texts::TextColumn;
+pub use table::{
+    Column, RATE_COLUMNS, RateColumn, Table, TableBuilder, Tables, TextColumn, Values, fill_rates,
+};

@@ -1,6 +1,5 @@
 //! The facts that measures are made of.
 
-use crate::slots::FramesAssigned;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 
@@ -150,6 +149,25 @@ pub struct Dropped {
     /// Packets and bytes that waited there, the dropped one included if it had waited; `None` where
     /// nobody tells.
     pub backlog: Option<(u32, u32)>,
+}
+
+/// What is assigned to a queue in each of some frames one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FramesAssigned {
+    /// So many frames, all the same.
+    pub frames: u64,
+    /// How long each lasts.
+    pub frame: Span,
+    /// What a slot carries.
+    pub slot_bytes: u32,
+    /// Slots of each frame that are the queue's own (CRA).
+    pub guaranteed: u32,
+    /// Slots of each frame for a rate that was asked for (RBDC).
+    pub by_rate: u32,
+    /// Slots of each frame for a volume that was asked for (VBDC, AVBDC).
+    pub by_volume: u32,
+    /// Slots of each frame that nobody asked for (FCA).
+    pub free: u32,
 }
 
 /// A fact, told to [`Collector::observe`](crate::Collector::observe) with its instant.

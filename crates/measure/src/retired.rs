@@ -5,15 +5,12 @@
 //! the windows of groups.
 
 use crate::collector::Collector;
-use crate::endpoint::Labels;
 use crate::flow::Flow;
-use crate::group::GroupSum;
 use crate::interval::{RetiredFlow, WindowCounts};
 use crate::observation::FlowId;
-use crate::points::ObservationPoints;
-use crate::queue_events::QueueEvents;
-use crate::row::FlowRow;
-use crate::settings::FlowDescription;
+use crate::queue_series::QueueEvents;
+use crate::rows::{FlowRow, GroupSum, Labels};
+use crate::settings::{FlowDescription, ObservationPoints};
 use crate::table::{Table, Tables};
 use crate::tabulate::{Basis, Measurement, OpenFlow, Windows, chunk, queue_events_table, tables};
 use fairwind_units::{Instant, Span};

@@ -1,7 +1,9 @@
 //! Plain columns, of no library: what leaves this room.
 
 use crate::formula;
-use crate::texts::TextColumn;
+use crate::formula::bits_per_second;
+use fairwind_units::Span;
+use std::ops::Index;
 
 /// The values of one column, one for each row.
 #[derive(Debug, Clone, PartialEq)]
@@ -272,6 +274,137 @@ impl<'a, Row> TableBuilder<'a, Row> {
     }
 }
 
+/// Texts in their order.
+///
+/// ```
+/// use fairwind_measure::Texts;
+///
+/// let texts: Texts = ["fast", "", "slow"].into_iter().collect();
+/// assert_eq!((texts.len(), texts.get(2), texts.get(3)), (3, Some("slow"), None));
+/// ```
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct TextColumn {
+    characters: String,
+    ends: Vec<usize>,
+}
+
+impl TextColumn {
+    /// No texts, with room for the ends of `texts`.
+    pub(crate) fn with_room(texts: usize) -> Self {
+        Self { characters: String::new(), ends: Vec::with_capacity(texts) }
+    }
+
+    /// Number of texts.
+    pub const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The text in `row`.
+    pub fn get(&self, row: usize) -> Option<&str> {
+        let end = *self.ends.get(row)?;
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.characters.get(start..end)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).filter_map(|row| self.get(row))
+    }
+
+    /// Adds a text.
+    pub fn push(&mut self, text: &str) {
+        self.push_with(|characters| characters.push_str(text));
+    }
+
+    /// Adds the text that `write` appends to the characters of those before.
+    pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut String)) {
+        write(&mut self.characters);
+        self.ends.push(self.characters.len());
+    }
+
+    /// Adds others behind them.
+    pub fn append(&mut self, others: &Self) {
+        let before = self.characters.len();
+        self.characters.push_str(&others.characters);
+        self.ends.extend(others.ends.iter().map(|end| before + end));
+    }
+}
+
+impl<Text: AsRef<str>> FromIterator<Text> for TextColumn {
+    fn from_iter<Source: IntoIterator<Item = Text>>(texts: Source) -> Self {
+        let mut all = Self::default();
+        texts.into_iter().for_each(|text| all.push(text.as_ref()));
+        all
+    }
+}
+
+impl Index<usize> for TextColumn {
+    type Output = str;
+
+    fn index(&self, row: usize) -> &str {
+        self.get(row).expect("the row is one of the column's")
+    }
+}
+
+impl std::fmt::Debug for TextColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// A column of rates, and the column of the bytes that it is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateColumn {
+    /// The table that both are in.
+    pub table: &'static str,
+    /// The rate: eight times the bytes over the measured time, and missing where the bytes are missing.
+    pub rate: &'static str,
+    /// The bytes.
+    pub bytes: &'static str,
+}
+
+/// The column with the measured time in seconds, in every table that has rates of it.
+const MEASURED_COLUMN: &str = "measured_s";
+
+/// The rates over the measured time of tables whose rows [`take_retired`](crate::Collector::take_retired)
+/// hands out.
+pub const RATE_COLUMNS: [RateColumn; 2] = [
+    RateColumn { table: "flows", rate: "throughput_bits_per_second", bytes: "wire_bytes_received" },
+    RateColumn { table: "flows", rate: "goodput_bits_per_second", bytes: "payload_bytes_read" },
+];
+
+/// Fills the rates, and the measured time, of rows that were handed out before that was known: as
+/// [`finish`](crate::Collector::finish) would have.
+pub fn fill_rates(table: &mut Table, measured: Span) {
+    let rows = table.rows();
+    let rates = RATE_COLUMNS.iter().filter(|column| column.table == table.name);
+    let filled: Vec<(&str, Values)> = rates
+        .filter_map(|column| Some((column.rate, rates_of(table.column(column.bytes)?, measured))))
+        .collect();
+    for column in &mut table.columns {
+        if column.name == MEASURED_COLUMN {
+            column.values = Values::F64(vec![measured.as_secs_f64(); rows]);
+        }
+        if let Some((_, values)) = filled.iter().find(|(name, _)| column.name == *name) {
+            column.values = values.clone();
+        }
+    }
+}
+
+fn rates_of(bytes: &Values, measured: Span) -> Values {
+    let rate = |bytes: Option<u64>| bits_per_second(bytes?, measured);
+    Values::OptionalF64(match bytes {
+        Values::U64(bytes) => bytes.iter().map(|bytes| rate(Some(*bytes))).collect(),
+        Values::OptionalU64(bytes) => bytes.iter().map(|bytes| rate(*bytes)).collect(),
+        _ => vec![None; bytes.len()],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,5 +422,18 @@ mod tests {
         };
         assert_eq!(numbers("a"), [Some(1.0), Some(2.0), Some(3.0), None, Some(4.0)]);
         assert_eq!(numbers("b"), [Some(9.0)]);
+    }
+
+    #[test]
+    fn texts_are_what_they_were_alone_and_behind_others() {
+        let words = ["a", "", "größer", "c"];
+        let mut texts: TextColumn = words.into_iter().collect();
+        assert_eq!(texts.iter().collect::<Vec<_>>(), words);
+        let others: TextColumn = ["d".to_owned(), String::new()].into_iter().collect();
+        texts.append(&others);
+        texts.append(&TextColumn::default());
+        assert_eq!(texts.iter().collect::<Vec<_>>(), ["a", "", "größer", "c", "d", ""]);
+        assert_eq!((texts.get(6), &texts[4]), (None, "d"));
+        assert_eq!(format!("{texts:?}"), r#"["a", "", "größer", "c", "d", ""]"#);
     }
 }

@@ -11,10 +11,9 @@
 //! Cost per frame: one pass over the headers, nothing is allocated; about 10 ns for a packet with
 //! timestamps or none (`examples/decode_speed.rs`).
 
-mod ip;
+mod fast_path;
+mod headers;
 mod link;
-mod tcp;
-mod usual;
 
 use crate::{Frame, Packet, SkipReason};
 
@@ -44,7 +43,7 @@ use crate::{Frame, Packet, SkipReason};
 #[expect(clippy::inline_always, reason = "what a frame is made of stays in registers")]
 #[inline(always)]
 pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> {
-    if usual::read(frame, packet) {
+    if fast_path::read(frame, packet) {
         return Ok(());
     }
     // A copy of its own, so that a usual frame need not stand in memory.
@@ -61,12 +60,12 @@ fn decode_any(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> 
     packet.number = frame.number;
     packet.wire_bytes = frame.original_bytes;
     let ip = match version {
-        link::IpVersion::V4 => ip::read_v4(kept, on_link, packet)?,
-        link::IpVersion::V6 => ip::read_v6(kept, on_link, packet)?,
+        link::IpVersion::V4 => headers::read_v4(kept, on_link, packet)?,
+        link::IpVersion::V6 => headers::read_v6(kept, on_link, packet)?,
     };
     packet.ip_at = place(ip_at)?;
     packet.tcp_at = place(ip_at + ip.header_bytes)?;
-    tcp::read(kept.get(ip.header_bytes..).unwrap_or_default(), ip.tcp_bytes, packet)
+    headers::read(kept.get(ip.header_bytes..).unwrap_or_default(), ip.tcp_bytes, packet)
 }
 
 /// The VLANs whose tags a frame has, from the outermost.

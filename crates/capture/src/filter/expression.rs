@@ -1,6 +1,8 @@
-//! What a filter asks, as a tree.
+//! Filter expressions, their arithmetic and evaluation.
 
-use super::arithmetic::Relation;
+use crate::decode::vlan_tags;
+use crate::{Frame, LinkType, Packet};
+use fairwind_wire::bytes::Addresses;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// An expression. Trees are no deeper than the reader's limit of nesting.
@@ -102,5 +104,269 @@ impl Expression {
             Self::Test(Test::Relation(relation)) => relation.is_constant(),
             Self::Test(_) => true,
         }
+    }
+}
+
+/// Two numbers and how they are to compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Relation {
+    pub(super) left: Number,
+    pub(super) comparison: Comparison,
+    pub(super) right: Number,
+}
+
+/// A number of 32 bits without sign, which wraps, as in the programs of libpcap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Number {
+    Constant(u32),
+    /// Bytes of the frame on the link.
+    Length,
+    /// One, two or four bytes, the highest first, at a place behind the beginning of a header.
+    Bytes {
+        of: Protocol,
+        at: Box<Number>,
+        size: u8,
+    },
+    Negative(Box<Number>),
+    Pair(Box<(Number, Operator, Number)>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Or,
+    And,
+    ExclusiveOr,
+    ShiftLeft,
+    ShiftRight,
+    Plus,
+    Minus,
+    Times,
+    DividedBy,
+    Remainder,
+}
+
+impl Comparison {
+    pub(super) const ALL: [(&'static str, Self); 7] = [
+        ("==", Self::Equal),
+        ("=", Self::Equal),
+        ("!=", Self::Unequal),
+        ("<=", Self::LessOrEqual),
+        (">=", Self::GreaterOrEqual),
+        ("<", Self::Less),
+        (">", Self::Greater),
+    ];
+
+    #[inline]
+    pub(super) const fn holds(self, left: u32, right: u32) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::Unequal => left != right,
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+        }
+    }
+}
+
+impl Operator {
+    /// Symbol, operator, and how strongly it binds.
+    pub(super) const ALL: [(&'static str, Self, u8); 10] = [
+        ("<<", Self::ShiftLeft, 2),
+        (">>", Self::ShiftRight, 2),
+        ("|", Self::Or, 1),
+        ("&", Self::And, 1),
+        ("^", Self::ExclusiveOr, 1),
+        ("+", Self::Plus, 3),
+        ("-", Self::Minus, 3),
+        ("*", Self::Times, 4),
+        ("/", Self::DividedBy, 4),
+        ("%", Self::Remainder, 4),
+    ];
+
+    /// What it makes of two numbers; nothing of a division by zero. Shifts by 32 and more leave nothing.
+    #[inline]
+    pub(super) const fn apply(self, left: u32, right: u32) -> Option<u32> {
+        Some(match self {
+            Self::Or => left | right,
+            Self::And => left & right,
+            Self::ExclusiveOr => left ^ right,
+            Self::ShiftLeft if right < 32 => left << right,
+            Self::ShiftRight if right < 32 => left >> right,
+            Self::ShiftLeft | Self::ShiftRight => 0,
+            Self::Plus => left.wrapping_add(right),
+            Self::Minus => left.wrapping_sub(right),
+            Self::Times => left.wrapping_mul(right),
+            Self::DividedBy => return left.checked_div(right),
+            Self::Remainder => return left.checked_rem(right),
+        })
+    }
+}
+
+impl Relation {
+    /// Whether it asks for nothing of a packet.
+    pub(super) fn is_constant(&self) -> bool {
+        self.left.is_constant() && self.right.is_constant()
+    }
+
+    /// Whether every header that it asks for holds `test`.
+    pub(super) fn all_headers(&self, test: &impl Fn(Protocol) -> bool) -> bool {
+        self.left.all_headers(test) && self.right.all_headers(test)
+    }
+}
+
+impl Number {
+    fn is_constant(&self) -> bool {
+        match self {
+            Self::Constant(_) => true,
+            Self::Length | Self::Bytes { .. } => false,
+            Self::Negative(one) => one.is_constant(),
+            Self::Pair(pair) => pair.0.is_constant() && pair.2.is_constant(),
+        }
+    }
+
+    fn all_headers(&self, test: &impl Fn(Protocol) -> bool) -> bool {
+        match self {
+            Self::Constant(_) | Self::Length => true,
+            Self::Bytes { of, at, .. } => test(*of) && at.all_headers(test),
+            Self::Negative(one) => one.all_headers(test),
+            Self::Pair(pair) => pair.0.all_headers(test) && pair.2.all_headers(test),
+        }
+    }
+}
+
+/// What a filter is asked about.
+pub(super) struct Subject<'a> {
+    pub(super) addresses: &'a Addresses,
+    /// Source and destination.
+    pub(super) ports: [u16; 2],
+    /// The packet, where there is one, and the frame that it was decoded from.
+    pub(super) packet: Option<(&'a Packet, &'a Frame<'a>)>,
+}
+
+impl Subject<'_> {
+    /// Whether it meets an expression; `None` where a byte is asked for that is not there, or a division
+    /// by zero: that ends the matter, whatever stands around it.
+    pub(super) fn meets(&self, expression: &Expression) -> Option<bool> {
+        match expression {
+            Expression::Test(test) => self.meets_test(test),
+            Expression::Not(one) => Some(!self.meets(one)?),
+            Expression::Chain { first, rest } => {
+                let mut met = self.meets(first)?;
+                for (connective, one) in rest {
+                    if met == (*connective == Connective::And) {
+                        met = self.meets(one)?;
+                    }
+                }
+                Some(met)
+            }
+        }
+    }
+
+    #[inline]
+    fn meets_test(&self, test: &Test) -> Option<bool> {
+        Some(match test {
+            Test::Protocol(protocol) => self.has(*protocol),
+            Test::Address { family, side, network } => {
+                self.has_family(*family) && self.has_address(*side, network)
+            }
+            Test::Port { carrier, side, first, last } => {
+                let [source, destination] = self.ports.map(|port| (*first..=*last).contains(&port));
+                self.has_family(*carrier) && on_side(*side, source, destination)
+            }
+            Test::Number { family, number } => {
+                self.has_family(*family) && *number == Protocol::TCP_NUMBER
+            }
+            Test::Vlan(id) => {
+                let (_, frame) = self.packet?;
+                vlan_tags(frame).any(|tag| id.is_none_or(|id| id == tag))
+            }
+            Test::Relation(relation) => return self.meets_relation(relation),
+        })
+    }
+
+    /// Whether the packet is of a protocol. Only TCP packets are asked about.
+    fn has(&self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Link | Protocol::Tcp => true,
+            Protocol::Ip => matches!(self.addresses, Addresses::V4 { .. }),
+            Protocol::Ip6 => matches!(self.addresses, Addresses::V6 { .. }),
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn has_family(&self, family: Option<Protocol>) -> bool {
+        family.is_none_or(|family| self.has(family))
+    }
+
+    #[inline]
+    fn has_address(&self, side: Side, network: &Network) -> bool {
+        match *self.addresses {
+            Addresses::V4 { source, destination } => {
+                on_side(side, network.has_v4(source), network.has_v4(destination))
+            }
+            Addresses::V6 { source, destination } => {
+                on_side(side, network.has_v6(source), network.has_v6(destination))
+            }
+        }
+    }
+
+    fn meets_relation(&self, relation: &Relation) -> Option<bool> {
+        if !relation.all_headers(&|protocol| self.has_header(protocol)) {
+            return Some(false);
+        }
+        let (left, right) = (self.number(&relation.left)?, self.number(&relation.right)?);
+        Some(relation.comparison.holds(left, right))
+    }
+
+    /// Whether bytes of a header can be asked for. Those of Ethernet can in Ethernet frames.
+    fn has_header(&self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Link => self.packet.is_none_or(|(_, frame)| frame.link == LinkType::Ethernet),
+            other => self.has(other),
+        }
+    }
+
+    fn number(&self, number: &Number) -> Option<u32> {
+        match number {
+            Number::Constant(value) => Some(*value),
+            Number::Length => self.packet.map(|(packet, _)| packet.wire_bytes),
+            Number::Bytes { of, at, size } => self.bytes(*of, self.number(at)?, *size),
+            Number::Negative(one) => Some(self.number(one)?.wrapping_neg()),
+            Number::Pair(pair) => pair.1.apply(self.number(&pair.0)?, self.number(&pair.2)?),
+        }
+    }
+
+    fn bytes(&self, of: Protocol, at: u32, size: u8) -> Option<u32> {
+        let (packet, frame) = self.packet?;
+        let header = match of {
+            Protocol::Link => 0,
+            Protocol::Tcp => packet.tcp_at,
+            _ => packet.ip_at,
+        };
+        let begin = usize::from(header).checked_add(usize::try_from(at).ok()?)?;
+        let bytes = frame.bytes.get(begin..begin.checked_add(usize::from(size))?)?;
+        Some(bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+    }
+}
+
+#[inline]
+const fn on_side(side: Side, source: bool, destination: bool) -> bool {
+    match side {
+        Side::Either => source || destination,
+        Side::Both => source && destination,
+        Side::Source => source,
+        Side::Destination => destination,
     }
 }

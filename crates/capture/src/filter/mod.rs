@@ -24,20 +24,15 @@
 //! the packet (`examples/decode_speed.rs`); nothing is allocated. A filter that asks for addresses and
 //! ports only ([`Filter::is_connection_filter`]) can be asked once per connection and direction.
 
-mod arithmetic;
 mod error;
-mod evaluate;
 mod expression;
 mod parse;
 mod print;
 mod scanner;
-mod words;
-
-pub use error::{FilterError, FilterProblem};
 
 use crate::{Frame, Packet};
-use evaluate::Subject;
-use expression::Expression;
+pub use error::{FilterError, FilterProblem};
+use expression::{Expression, Subject};
 use fairwind_wire::bytes::Addresses;
 
 /// A filter, ready to be asked.

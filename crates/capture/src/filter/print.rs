@@ -1,7 +1,8 @@
 //! A filter's tree as text, which gives the same tree when it is read.
 
-use super::arithmetic::{Comparison, Number, Operator, Relation};
-use super::expression::{Connective, Expression, Network, Protocol, Side, Test};
+use super::expression::{
+    Comparison, Connective, Expression, Network, Number, Operator, Protocol, Relation, Side, Test,
+};
 use std::fmt::{Display, Formatter, Result};
 use std::net::{Ipv4Addr, Ipv6Addr};
 

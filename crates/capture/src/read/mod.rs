@@ -11,20 +11,15 @@
 //!
 //! Cost: some loads and compares for each frame; nothing is allocated or copied but by the large reads.
 
-mod clock;
-mod compression;
 mod error;
+mod fields;
 mod file;
-mod guess;
 mod input;
 mod journal;
 pub mod kinds;
-mod order;
 mod pcap;
 mod pcapng;
 mod reader;
-mod resync;
-mod salvage;
 mod window;
 
 pub use error::ReadError;

@@ -6,11 +6,10 @@
 //! A record whose lengths agree with each other and with the snap length is believed at once. Any other is
 //! believed where a record that can be follows it, since only the chain tells damage from an odd writer.
 
-use super::journal::{Found, Journal, Step};
+use super::fields::ByteOrder;
+use super::journal::{Found, Journal, Step, go_on_behind_damage};
 use super::kinds;
-use super::order::ByteOrder;
 use super::pcapng::{InterfaceDescription, SectionDescription};
-use super::resync::go_on_behind_damage;
 use super::window::{Fill, Window, narrowed};
 use crate::{LinkType, Section};
 use fairwind_units::Instant;

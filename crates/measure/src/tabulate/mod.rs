@@ -1,33 +1,18 @@
 //! From what was counted to tables, one file per concern.
 
-mod endpoint;
-mod fairness;
-mod intervals;
-mod latencies;
-mod lateness;
-mod queue_events;
-mod queue_histograms;
-mod queue_intervals;
+mod flows;
 mod queues;
-mod slots;
-mod totals;
+mod windows;
 
-pub(crate) use intervals::Windows;
-pub(crate) use lateness::lateness_table;
-pub(crate) use queue_events::queue_events_table;
-
-use crate::endpoint::{EndpointSample, Labels};
 use crate::flow::Flow;
-use crate::group::GroupSum;
 use crate::queue::Queue;
-use crate::queue_events::QueueEvents;
-use crate::queue_windows::QueueSeries;
-use crate::row::{FlowRow, GroupRow};
+use crate::queue_series::{QueueEvents, QueueSeries, SlotBook};
+use crate::rows::{EndpointSample, FlowRow, GroupRow, GroupSum, Labels};
 use crate::settings::{FlowDescription, Settings};
-use crate::slots::SlotBook;
 use crate::summary::Percentiles;
 use crate::table::Tables;
 use fairwind_units::{Instant, Span};
+pub(crate) use windows::{Windows, queue_events_table};
 
 /// What every table rests on.
 #[derive(Clone, Copy)]
@@ -83,23 +68,23 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
     let [loss_runs, loss_run_lengths] = queues::loss_runs_tables(measurement);
     Tables {
         tables: vec![
-            totals::flows_table(basis, flows),
-            totals::groups_table(basis, &groups),
-            intervals::intervals_table(basis, measurement.windows),
-            latencies::latencies_table(basis, &groups, flows),
-            latencies::histogram_table(&groups),
+            flows::flows_table(basis, flows),
+            flows::groups_table(basis, &groups),
+            windows::intervals_table(basis, measurement.windows),
+            flows::latencies_table(basis, &groups, flows),
+            flows::histogram_table(&groups),
             queues::queues_table(measurement),
             queues::drops_table(measurement),
             loss_runs,
             loss_run_lengths,
-            queue_histograms::sojourn_histogram_table(measurement),
-            queue_histograms::backlog_histogram_table(measurement),
-            queue_intervals::queue_intervals_table(basis, measurement.queue_series),
-            slots::slots_table(basis, measurement.slots),
-            slots::slot_intervals_table(basis, measurement.slots),
+            queues::sojourn_histogram_table(measurement),
+            queues::backlog_histogram_table(measurement),
+            windows::queue_intervals_table(basis, measurement.queue_series),
+            windows::slots_table(basis, measurement.slots),
+            windows::slot_intervals_table(basis, measurement.slots),
             queue_events_table(basis, events),
-            fairness::fairness_table(measurement),
-            endpoint::endpoint_table(basis, measurement.samples, measurement.labels),
+            flows::fairness_table(measurement),
+            flows::endpoint_table(basis, measurement.samples, measurement.labels),
         ],
     }
 }
@@ -114,10 +99,10 @@ pub(crate) fn chunk(
 ) -> Tables {
     Tables {
         tables: vec![
-            totals::flows_table(basis, flows),
-            intervals::intervals_table(basis, windows),
-            latencies::latencies_table(basis, &[], flows),
-            endpoint::endpoint_table(basis, samples, labels),
+            flows::flows_table(basis, flows),
+            windows::intervals_table(basis, windows),
+            flows::latencies_table(basis, &[], flows),
+            flows::endpoint_table(basis, samples, labels),
         ],
     }
 }

@@ -4,12 +4,11 @@ mod numbers;
 mod parser;
 mod values;
 
-use self::parser::{Parser, chained, negated};
-use super::arithmetic::{Comparison, Number, Relation};
 use super::error::{FilterError, FilterProblem};
-use super::expression::{Connective, Expression, Protocol, Test};
+use super::expression::{Comparison, Connective, Expression, Number, Protocol, Relation, Test};
+use super::scanner;
 use super::scanner::{Scanner, shortened};
-use super::words;
+use parser::{Parser, chained, negated};
 
 /// Parentheses and negations may be within each other this deep.
 const MOST_DEPTH: u32 = 100;
@@ -219,10 +218,10 @@ impl Parser<'_> {
         if begins_address || run.parse::<std::net::IpAddr>().is_ok() {
             return self.scanner.expected("a keyword such as `host`, `net` or `port` before it");
         }
-        self.scanner.error(match words::not_read(run) {
+        self.scanner.error(match scanner::not_read(run) {
             Some(word) => FilterProblem::NotRead { word },
             None => {
-                FilterProblem::UnknownWord { word: shortened(run), nearest: words::nearest(run) }
+                FilterProblem::UnknownWord { word: shortened(run), nearest: scanner::nearest(run) }
             }
         })
     }

@@ -1,11 +1,10 @@
 //! Numbers in filters: operators, bytes of headers, names of constants.
 
 use super::parser::{MOST_OPERATORS, Parser};
-use crate::filter::arithmetic::{Comparison, Number, Operator};
 use crate::filter::error::{FilterError, FilterProblem};
-use crate::filter::expression::Protocol;
+use crate::filter::expression::{Comparison, Number, Operator, Protocol};
+use crate::filter::scanner;
 use crate::filter::scanner::{Scanner, shortened};
-use crate::filter::words;
 
 impl Parser<'_> {
     /// A number with all operators that follow.
@@ -86,7 +85,7 @@ impl Parser<'_> {
             if name == "len" {
                 return Some((name, Number::Length));
             }
-            if let Some(value) = words::constant(name) {
+            if let Some(value) = scanner::constant(name) {
                 return Some((name, Number::Constant(value)));
             }
             name = name.rsplit_once('-')?.0;

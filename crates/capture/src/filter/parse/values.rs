@@ -4,8 +4,8 @@ use super::numbers::figures;
 use super::parser::{Kind, Parser, Qualifiers, chained, negated};
 use crate::filter::error::{FilterError, FilterProblem};
 use crate::filter::expression::{Expression, Network, Protocol, Side, Test};
+use crate::filter::scanner;
 use crate::filter::scanner::{Scanner, shortened};
-use crate::filter::words;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 impl Parser<'_> {
@@ -44,7 +44,7 @@ impl Parser<'_> {
     fn host_unless_misspelt(&self) -> Result<Kind, FilterError> {
         let word = self.scanner.run();
         let near =
-            words::nearest(word).filter(|near| Kind::ALL.iter().any(|(kind, _)| kind == near));
+            scanner::nearest(word).filter(|near| Kind::ALL.iter().any(|(kind, _)| kind == near));
         if near.is_none() || word.contains([':', '.']) {
             return Ok(Kind::Host);
         }

@@ -9,21 +9,17 @@
 //! that can be follows it.
 
 mod blocks;
-mod section;
 
-use super::journal::{Found, Journal, Step};
+use super::fields::ByteOrder;
+use super::journal::{Found, Journal, Step, go_on_behind_damage};
 use super::kinds;
-use super::order::ByteOrder;
-use super::resync::go_on_behind_damage;
 use super::window::{CAPACITY_BYTES, Fill, Window, narrowed};
-pub use blocks::InterfaceDescription;
 use blocks::{
-    ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, LARGEST_CAPTURED_BYTES, LARGEST_PACKET_BYTES,
-    SECTION_HEADER,
+    CurrentSection, ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, LARGEST_CAPTURED_BYTES,
+    LARGEST_PACKET_BYTES, SECTION_HEADER,
 };
+pub use blocks::{InterfaceDescription, SectionDescription};
 use fairwind_units::Instant;
-use section::CurrentSection;
-pub use section::SectionDescription;
 
 /// Bytes of an enhanced packet block without packet and options.
 const ENHANCED_BYTES: usize = 32;
@@ -372,7 +368,7 @@ impl PcapNgReader {
     ) {
         let options = ENHANCED_BYTES - FOOT_BYTES + narrowed(captured).next_multiple_of(4);
         let options = window.rest().get(options..size - FOOT_BYTES).unwrap_or_default();
-        let missed = blocks::missed_before(options, self.section.order);
+        let missed = blocks::parse_missed_before(options, self.section.order);
         if missed > 0 {
             journal.note_many(kinds::MISSED, missed, window.offset(), String::new);
         }

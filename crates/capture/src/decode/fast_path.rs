@@ -3,7 +3,7 @@
 //!
 //! What is found is what [`decode_any`](super::decode_any) finds; a test holds each against the other.
 
-use super::tcp;
+use super::headers;
 use crate::{Anomalies, Frame, LinkType, Packet};
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, SequenceNumber, TrafficClass};
@@ -79,7 +79,7 @@ pub(super) fn read(frame: &Frame<'_>, packet: &mut Packet) -> bool {
     segment.urgent = u16::from_be_bytes([u1, u2]);
     segment.traffic_class = TrafficClass::new(service);
     segment.payload_bytes = packet_bytes - headers_bytes;
-    tcp::whole_options(options, packet);
+    headers::whole_options(options, packet);
     true
 }
 
@@ -90,8 +90,8 @@ fn addresses_of([s1, s2, s3, s4, d1, d2, d3, d4]: [u8; 8]) -> Addresses {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decode_any;
     use super::*;
-    use crate::decode::decode_any;
     use fairwind_units::Instant;
 
     /// 100 bytes of payload behind timestamps, of which none were kept.

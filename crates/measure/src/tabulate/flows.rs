@@ -1,14 +1,17 @@
-//! The tables `flows` and `groups`: one row each, with the same measures.
+//! Tables of flows and groups: `flows`, `groups`, `latencies`, `latency_histogram`, `endpoint` and `fairness`.
 
-use super::Basis;
+use super::{Basis, Measurement, OpenFlow, Scope};
+use crate::failure::{Milestones, Troubled};
 use crate::flow::Totals;
-use crate::formula::{self, bits_per_second, ratio};
-use crate::points::ObservationPoints;
-use crate::row::{FlowRow, GroupRow, Latencies, Measured, SHOWN_PERCENTILES};
-use crate::summary::{PercentileIndex, Percentiles, Summary};
+use crate::formula;
+use crate::formula::{Fairness, bits_per_second, ratio, seconds};
+use crate::histogram::Bucket;
+use crate::rows::{
+    EndpointSample, FlowRow, GroupRow, Labels, Latencies, Measured, SHOWN_PERCENTILES,
+};
+use crate::settings::ObservationPoints;
+use crate::summary::{PercentileIndex, Percentiles, Summary, percentile_name};
 use crate::table::{Table, TableBuilder};
-use crate::trouble::Milestones;
-use crate::trouble::Troubled;
 use fairwind_units::Span;
 
 /// Rows in the order in which they are given.
@@ -231,4 +234,162 @@ fn with_latency<'a, Row: Measured>(
         .with(&format!("{kind}_p50_s"), |row| latency(row.latencies()).percentile_s(p50))
         .with(&format!("{kind}_p99_s"), |row| latency(row.latencies()).percentile_s(p99))
         .with(&format!("{kind}_max_s"), |row| latency(row.latencies()).maximum_s())
+}
+
+struct Row<'a> {
+    scope: Scope<'a>,
+    kind: &'static str,
+    latency: &'a Summary,
+}
+
+/// Rows for each group, then for each flow: ACK latency, delivery latency, and the response time of
+/// those that asked for anything; as far as they could be seen.
+pub(super) fn latencies_table(
+    basis: &Basis<'_>,
+    groups: &[GroupRow<'_>],
+    flows: &[FlowRow],
+) -> Table {
+    let of_groups = basis.group_scopes().zip(groups);
+    let of_groups = of_groups.flat_map(|(scope, group)| all_kinds(scope, group));
+    let of_flows = flows
+        .iter()
+        .flat_map(|flow| all_kinds(basis.flow_scope(flow.number, &flow.description), flow));
+    let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
+    let mut table = TableBuilder::new("latencies", &rows)
+        .with_text("scope", |row, text| text.push_str(row.scope.kind))
+        .with_text("name", |row, text| text.push_str(row.scope.name))
+        .with_text("group", |row, text| text.push_str(row.scope.group))
+        .with("flow", |row| row.scope.flow)
+        .with_text("kind", |row, text| text.push_str(row.kind))
+        .with("count", |row| row.latency.count)
+        .with("min_s", |row| row.latency.minimum_s())
+        .with("mean_s", |row| row.latency.mean_s());
+    for &percentile in &basis.settings.percentiles {
+        let place = basis.percentiles.place(percentile);
+        let name = format!("{}_s", percentile_name(percentile));
+        table = table.with(&name, |row| row.latency.percentile_s(place));
+    }
+    table.with("max_s", |row| row.latency.maximum_s()).build()
+}
+
+fn all_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> impl Iterator<Item = Row<'a>> {
+    let latencies = row.latencies();
+    let response = Some(&latencies.response).filter(|times| times.count > 0);
+    let kinds = [
+        ("ack", Some(&latencies.ack).filter(|_| row.knows(ObservationPoints::SENDER))),
+        (
+            "delivery",
+            Some(&latencies.delivery).filter(|_| row.knows(ObservationPoints::APPLICATIONS)),
+        ),
+        ("response", response),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(move |(kind, latency)| Some(Row { scope, kind, latency: latency? }))
+}
+
+struct SlotRow<'a> {
+    group: &'a str,
+    kind: &'static str,
+    slot: Bucket,
+}
+
+/// Rows for each group and kind, in ascending order of latency, without empty slots.
+pub(super) fn histogram_table(groups: &[GroupRow<'_>]) -> Table {
+    let mut rows = Vec::new();
+    for group in groups {
+        let sum = group.sum;
+        let kinds = [
+            ("ack", &sum.ack_latency),
+            ("delivery", &sum.delivery_latency),
+            ("response", &sum.response_time),
+        ];
+        for (kind, latency) in kinds {
+            let row = |slot| SlotRow { group: group.name, kind, slot };
+            rows.extend(latency.slots().map(row));
+        }
+    }
+    TableBuilder::new("latency_histogram", &rows)
+        .with_text("group", |row, text| text.push_str(row.group))
+        .with_text("kind", |row, text| text.push_str(row.kind))
+        .with("lower_s", |row| seconds(row.slot.lower))
+        .with("upper_s", |row| seconds(row.slot.upper))
+        .with("count", |row| row.slot.count)
+        .build()
+}
+
+/// Rows in the order in which the samples were taken.
+pub(super) fn endpoint_table(
+    basis: &Basis<'_>,
+    samples: &[EndpointSample],
+    labels: &Labels,
+) -> Table {
+    TableBuilder::new("endpoint", samples)
+        .with("time_s", |sample| basis.seconds_at(sample.at))
+        .with("flow", |sample| sample.flow)
+        .with("name", |sample| labels[&sample.flow].name.clone())
+        .with("group", |sample| basis.group_name(&labels[&sample.flow]).to_owned())
+        .with("cwnd_packets", |sample| u64::from(sample.cwnd_packets))
+        .with("ssthresh_packets", |sample| sample.ssthresh_packets.map(u64::from))
+        .with("smoothed_rtt_s", |sample| sample.smoothed_rtt.map(Span::as_secs_f64))
+        .with("flight_packets", |sample| u64::from(sample.flight_packets))
+        .with("state", |sample| sample.state.name().to_owned())
+        .build()
+}
+
+struct FairnessRow<'a> {
+    scope: &'static str,
+    name: &'a str,
+    fairness: Fairness,
+}
+
+/// Rows: all flows; the flows of each group; the groups, each by its mean per flow. Flows whose reader
+/// nobody watches do not compete.
+pub(super) fn fairness_table(measurement: &Measurement<'_>) -> Table {
+    let goodputs = goodput_by_group(measurement);
+    let open: Vec<f64> = goodputs.iter().flatten().copied().collect();
+    // Of retired flows only the bytes are kept, in sums.
+    let unit = bits_per_second(1, measurement.basis.measured());
+    let with_retired = |fairness: Fairness, group: usize| match unit {
+        Some(unit) => fairness.and(&measurement.retired[group].bytes_read, unit),
+        None => fairness,
+    };
+    let groups: Vec<Fairness> = goodputs
+        .iter()
+        .enumerate()
+        .map(|(group, goodputs)| with_retired(Fairness::among(goodputs), group))
+        .collect();
+    let all = (0..groups.len()).fold(Fairness::among(&open), with_retired);
+    let means: Vec<f64> = groups.iter().filter_map(Fairness::mean).collect();
+    let mut rows = vec![FairnessRow { scope: "all", name: "all", fairness: all }];
+    for (name, fairness) in measurement.basis.settings.groups.iter().zip(groups) {
+        rows.push(FairnessRow { scope: "group", name, fairness });
+    }
+    rows.push(FairnessRow {
+        scope: "between_groups",
+        name: "all",
+        fairness: Fairness::among(&means),
+    });
+    TableBuilder::new("fairness", &rows)
+        .with("scope", |row| row.scope.to_owned())
+        .with("name", |row| row.name.to_owned())
+        .with("members", |row| row.fairness.members)
+        .with("jain_index", |row| row.fairness.jain_index())
+        .with("minimum_to_maximum_ratio", |row| row.fairness.minimum_to_maximum())
+        .with("goodput_min_bits_per_second", |row| row.fairness.minimum)
+        .with("goodput_max_bits_per_second", |row| row.fairness.maximum)
+        .build()
+}
+
+/// Goodput of the open flows of each group in bits per second; nobody where nothing was measured.
+fn goodput_by_group(measurement: &Measurement<'_>) -> Vec<Vec<f64>> {
+    let mut groups = vec![Vec::new(); measurement.basis.settings.groups.len()];
+    for OpenFlow { description, flow, .. } in measurement.open {
+        if description.seen_at.contains(ObservationPoints::READER) {
+            let bytes = flow.totals().payload_bytes_read;
+            let goodput = bits_per_second(bytes, measurement.basis.measured());
+            groups[description.group_index()].extend(goodput);
+        }
+    }
+    groups
 }
