@@ -128,8 +128,8 @@ fn traces(selection: Selection, points: usize, keeps_new_data: bool) -> TraceSet
 fn settings() -> Vec<(&'static str, Settings)> {
     let since = |millis: u64| Some(TimeLimit::Since(Span::from_millis(millis)));
     let at = |millis: u64| Some(TimeLimit::At(Instant::from_millis(millis)));
-    let names = ["10.0.0.3:49152>10.0.0.4:60000", "10.0.0.4:49152>10.0.0.3:60000"];
-    let named = Selection::Named(names.map(str::to_owned).into());
+    let flows = ["10.0.0.3:49152>10.0.0.4:60000", "10.0.0.4:49152>10.0.0.3:60000"];
+    let named = Selection::Named(flows.map(str::to_owned).into());
     vec![
         ("default", Settings::default()),
         ("warmup", Settings { warmup: Span::from_secs(1), ..usual() }),

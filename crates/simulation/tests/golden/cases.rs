@@ -20,10 +20,10 @@ pub(crate) struct Case {
 /// All cases of the text `cases`, over the bases of the text `bases`.
 pub(crate) fn read(bases: &str, cases: &str) -> Vec<Case> {
     let table = |text: &str| -> Table { text.parse().unwrap_or_else(|error| panic!("{error}")) };
-    let (with_bases, with_cases) = (table(bases), table(cases));
-    let bases = with_bases["base"].as_table().expect("base scenarios");
+    let (file_of_bases, file) = (table(bases), table(cases));
+    let bases = file_of_bases["base"].as_table().expect("base scenarios");
     let mut cases = Vec::new();
-    for case in with_cases["case"].as_array().expect("cases") {
+    for case in file["case"].as_array().expect("cases") {
         let case = case.as_table().expect("a case is a table");
         let name = case["name"].as_str().expect("a case has a name");
         let known =
