@@ -8,12 +8,13 @@ const RATE: Grammar = Grammar {
     example: "10 Mbit/s",
     base: "one bit per second",
     units: &[
-        Unit { spellings: &["Gbit/s", "Gbps", "gbit"], whole: false, factor: 1_000_000_000 },
-        Unit { spellings: &["Mbit/s", "Mbps", "mbit"], whole: false, factor: 1_000_000 },
+        Unit { spellings: &["Gbit/s", "Gbps", "Gbit"], whole: false, factor: 1_000_000_000 },
+        Unit { spellings: &["Mbit/s", "Mbps", "Mbit"], whole: false, factor: 1_000_000 },
         Unit { spellings: &["kbit/s", "kbps", "kbit"], whole: false, factor: 1_000 },
         Unit { spellings: &["bit/s", "bps", "bit"], whole: false, factor: 1 },
     ],
     bare: None,
+    prefixes: "GMk",
     largest_printed: 0,
 };
 
@@ -74,4 +75,4 @@ impl BitRate {
     }
 }
 
-quantity_text!(BitRate, RATE, r"^\s*[0-9_.]+\s*([GMk]bit/s|[GMk]bps|[gmk]bit|bit/s|bps|bit)\s*$");
+quantity_text!(BitRate, RATE, r"^\s*[0-9_.]+\s*([GgMmKk]?(bit/s|bps|bit))\s*$");

@@ -14,6 +14,7 @@ const RATIO: Grammar = Grammar {
     ],
     // "1" could be all of it or one in a hundred.
     bare: None,
+    prefixes: "",
     largest_printed: 0,
 };
 

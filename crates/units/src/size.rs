@@ -17,6 +17,7 @@ const SIZE: Grammar = Grammar {
         Unit { spellings: &["B", "bytes", "byte"], whole: false, factor: 1 },
     ],
     bare: None,
+    prefixes: "",
     largest_printed: 0,
 };
 

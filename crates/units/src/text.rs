@@ -47,7 +47,7 @@ pub enum UnitError {
         unit: String,
         /// What was expected.
         quantity: &'static str,
-        /// The known units, separated by commas.
+        /// All accepted spellings, separated by commas.
         known: String,
     },
     /// A negative quantity.
@@ -86,6 +86,8 @@ pub(crate) struct Grammar {
     pub(crate) units: &'static [Unit],
     /// Whether a number without unit is understood, and its factor.
     pub(crate) bare: Option<u64>,
+    /// Prefixes whose case does not matter: no unit of this quantity differs by it.
+    pub(crate) prefixes: &'static str,
     /// Index of the largest unit that is printed.
     pub(crate) largest_printed: usize,
 }
@@ -122,13 +124,34 @@ impl Grammar {
         }
         self.units
             .iter()
-            .find(|known| known.spellings.contains(&unit))
+            .find(|known| known.spellings.iter().any(|spelling| self.is_spelt(unit, spelling)))
             .map(|known| known.factor)
             .ok_or_else(|| UnitError::UnknownUnit {
                 unit: unit.to_owned(),
                 quantity: self.quantity,
-                known: self.units.iter().map(|u| u.spellings[0]).collect::<Vec<_>>().join(", "),
+                known: self.known(),
             })
+    }
+
+    /// Whether `unit` is this spelling; the case of a prefix may differ where no other unit is meant then.
+    fn is_spelt(&self, unit: &str, spelling: &str) -> bool {
+        let Some(prefix) = spelling.chars().next().filter(|first| self.prefixes.contains(*first))
+        else {
+            return unit == spelling;
+        };
+        let rest = unit.strip_prefix([prefix.to_ascii_lowercase(), prefix.to_ascii_uppercase()]);
+        rest == Some(&spelling[1..])
+    }
+
+    /// All spellings, and which letters may be of either case.
+    fn known(&self) -> String {
+        let spellings: Vec<&str> =
+            self.units.iter().flat_map(|unit| unit.spellings).copied().collect();
+        let known = spellings.join(", ");
+        if self.prefixes.is_empty() {
+            return known;
+        }
+        format!("{known} (prefixes in upper or lower case)")
     }
 
     fn scale(

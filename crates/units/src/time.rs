@@ -16,6 +16,7 @@ const TIME: Grammar = Grammar {
         Unit { spellings: &["ns"], whole: false, factor: 1 },
     ],
     bare: None,
+    prefixes: "",
     // `90 s` is read faster than `1.5 min`.
     largest_printed: 2,
 };

@@ -33,8 +33,34 @@ fn wrong_texts_say_what_is_wrong() {
     let error = "3 furlongs".parse::<BitRate>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "\"furlongs\" is not a unit of rate; known are Gbit/s, Mbit/s, kbit/s, bit/s"
+        "\"furlongs\" is not a unit of rate; known are Gbit/s, Gbps, Gbit, Mbit/s, Mbps, Mbit, kbit/s, kbps, \
+         kbit, bit/s, bps, bit (prefixes in upper or lower case)"
     );
+}
+
+#[test]
+fn rates_take_prefixes_in_either_case() {
+    for (prefix, factor) in [("", 1), ("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)] {
+        for prefix in [prefix.to_lowercase(), prefix.to_uppercase()] {
+            for unit in ["bit/s", "bps", "bit"] {
+                let rate = BitRate::from_bits_per_second(factor);
+                assert_eq!(format!("1 {prefix}{unit}").parse(), Ok(rate), "{prefix}{unit}");
+            }
+        }
+    }
+    for bytes in ["MBps", "Bps", "MB/s", "mBit"] {
+        assert!(format!("1 {bytes}").parse::<BitRate>().is_err(), "{bytes}");
+    }
+}
+
+#[test]
+fn unknown_unit_lists_every_accepted_spelling() {
+    let error = "1 parsec".parse::<Span>().unwrap_err().to_string();
+    let known = error.split_once("known are ").unwrap().1;
+    for unit in known.split(", ") {
+        assert!(format!("1 {unit}").parse::<Span>().is_ok(), "{unit}");
+    }
+    assert_eq!(known.split(", ").count(), 13);
 }
 
 #[test]
