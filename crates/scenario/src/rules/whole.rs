@@ -108,9 +108,18 @@ pub(super) fn interval_is_possible(
     match time.as_nanos().checked_div(interval.as_nanos()) {
         None => rules.broken(key, "an interval is longer than no time"),
         Some(windows) if windows > MOST_WINDOWS => {
-            let rule =
-                format!("{windows} of them fit into {time}; a run has {MOST_WINDOWS} at most");
-            rules.report(&[key, "duration"], rule, None);
+            if rules.is_written(key) {
+                let rule =
+                    format!("{windows} of them fit into {time}; a run has {MOST_WINDOWS} at most");
+                rules.report(&[key, "duration"], rule, None);
+            } else {
+                let name = key.trim_end_matches("[0]");
+                let rule = format!(
+                    "a run has at most {MOST_WINDOWS} windows; this would be {windows} of {interval} ({name})"
+                );
+                let hint = format!("shorten it, or set {name} to longer intervals");
+                rules.report(&["duration", key], rule, Some(hint));
+            }
         }
         Some(_) => {}
     }

@@ -399,6 +399,15 @@ fn what_is_measured_and_captured_is_possible() {
 }
 
 #[test]
+fn excessive_duration_is_blamed_on_the_duration() {
+    let message = error(&with("300 s", "1000000 h"));
+    assert!(message.starts_with("duration = \"1000000 h\": a run has at most"), "{message}");
+    assert!(message.contains("hint: shorten it, or set measure.intervals"), "{message}");
+    let message = error(&(with("300 s", "1000000 h") + "[measure]\nintervals = [\"1 s\"]\n"));
+    assert!(message.contains("measure.intervals[0] = \"1 s\""), "{message}");
+}
+
+#[test]
 fn a_window_longer_than_the_run_is_only_a_warning() {
     let short = with("300 s", "20 s");
     let plan = plan(&short.replace("[path]", "[measure]\nintervals = [\"30 s\"]\n[path]"));
