@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
-from fairwind.compare import compare, head
+from fairwind.compare import compare, head, readable_differences
 from fairwind.compare.compare import _columns
 from fairwind.errors import FairwindError
 from fairwind.run import RunSettings, run_plan
+from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
 
 
@@ -32,6 +37,74 @@ def test_pairs_that_all_differ_by_the_same_claim_no_certainty(tmp_path):
     columns = _columns(a, b, "ack_latency_p50_s", is_paired=True)
     assert columns["difference"] == 0.125
     assert (columns["low"], columns["high"], columns["p_value"]) == (None, None, None)
+
+
+def frame(values):
+    return pl.DataFrame({"seed": range(len(values)), "x_s": values})
+
+
+def both_methods():
+    generator = np.random.default_rng(7)
+    for size in (2, 3, 5, 12):
+        for _ in range(40):
+            a = generator.lognormal(0, generator.uniform(0.01, 1.5), size)
+            b = a * generator.lognormal(generator.normal(0, 0.7), generator.uniform(0.01, 1), size)
+            yield a, b
+            yield np.where(generator.random(size) < 0.3, 0, a), b
+
+
+@pytest.mark.parametrize("is_paired", [True, False])
+def test_interval_and_p_value_agree(is_paired):
+    decided = 0
+    for a, b in both_methods():
+        row = _columns(frame(a), frame(b), "x_s", is_paired=is_paired)
+        for low, high in (("low", "high"), ("relative_low_ratio", "relative_high_ratio")):
+            if row[low] is not None and not math.isnan(row[low]):
+                assert (row["p_value"] < 0.05) == (row[low] > 0 or row[high] < 0), row
+                decided += row["p_value"] < 0.05
+        assert not row["relative_low_ratio"] < -1, row
+    assert decided > 50
+
+
+def test_a_ratio_is_tested_where_all_values_are_positive():
+    a, b = [1.0, 2.0, 4.0, 8.0], [2.0, 4.0, 8.0, 17.0]
+    row = _columns(frame(a), frame(b), "x_s", is_paired=True)
+    found = stats.ttest_rel(np.log(b), np.log(a))
+    bounds = found.confidence_interval(0.95)
+    assert row["method"] == "log ratio"
+    assert row["p_value"] == pytest.approx(found.pvalue)
+    assert row["relative_low_ratio"] == pytest.approx(np.exp(bounds.low) - 1)
+    row = _columns(frame([0.0, *a]), frame([1.0, *b]), "x_s", is_paired=True)
+    found = stats.ttest_rel([1.0, *b], [0.0, *a])
+    assert row["method"] == "difference"
+    assert row["p_value"] == pytest.approx(found.pvalue)
+    assert row["high"] == pytest.approx(found.confidence_interval(0.95).high)
+
+
+def test_p_values_are_corrected_for_all_rows(tmp_path):
+    a = run(plan((1,), replicates=4), tmp_path / "a")
+    document = plan((1,), replicates=4).document | {"seeds": [901, 902, 903, 904]}
+    b = run(type(plan()).from_document(document, ()), tmp_path / "b")
+    differences = compare(a, b)
+    known = differences.drop_nulls("p_value")
+    assert known.height > 3
+    assert known["holm_p_value"].to_list() == pytest.approx(list(holm(known["p_value"])))
+    assert known["holm_p_value"].min() >= known["p_value"].min() * known.height * 0.999 or (
+        known["holm_p_value"].min() == 1
+    )
+    headers, rows = readable_differences(differences)
+    assert headers[-2:] == ["p", "p (Holm)"]
+    assert len(rows) == differences.height
+    assert any("corrected for the number of rows" in line for line in head(a, b))
+
+
+def test_an_interval_from_zero_has_the_unit():
+    frames = frame([0.0, 0.0, 0.0]), frame([1.0, 2.0, 3.0])
+    row = _columns(*frames, "x_s", is_paired=True) | {"holm_p_value": None}
+    differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": "x_s", **row}])
+    _, (cells,) = readable_differences(differences.with_columns(pl.col(pl.Float64).fill_nan(None)))
+    assert cells[4] is None
+    assert cells[5].endswith(" ms")
 
 
 def test_replicates_are_paired_by_seed(tmp_path):

@@ -4,23 +4,46 @@ Simulated replicates that share cell settings and seed saw the same random numbe
 compared in pairs; where the seeds differ the samples are compared as independent ones. In real time
 a seed decides the pattern of a run, but not what happens to each packet, so a run on the kernel is
 compared as an independent sample with whatever it is compared.
+
+Estimate, interval and p value of a row come from one t test, so that the interval excludes "no
+difference" exactly where p is below 0.05: of the logarithms where every value is above zero, which
+gives the ratio of geometric means, and else of the values. Many rows need a correction: Holm (1979)
+over all rows that are compared together.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fairwind.errors import FairwindError
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
-from fairwind.statistics import (
-    Difference,
-    Interval,
-    paired_difference,
-    relative_difference,
-    welch_difference,
+from fairwind.statistics import Difference, holm, paired_difference, welch_difference
+
+Floats = NDArray[np.float64]
+
+SAME = 1e-12
+"""An interval narrower than this, relative to its estimate, is only rounding."""
+
+
+class Method(StrEnum):
+    """What the t test of a row is of."""
+
+    RATIO = "log ratio"
+    DIFFERENCE = "difference"
+
+
+METHOD_IN_WORDS = (
+    "each row is one t test: of log(B / A) where all values are above zero, so that B / A - 1 is "
+    "the ratio of geometric means, else of B - A; the 95 % interval excludes 0 exactly where "
+    "p < 0.05; p (Holm) is corrected for the number of rows"
 )
+"""How estimate, interval and p value of all rows are found."""
 
 
 def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl.DataFrame:
@@ -37,12 +60,13 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
     -------
     DataFrame
         One row per cell settings, thing (``table`` and ``name``: a group, a queue, ...) and
-        measure: ``mean_a``, ``mean_b``, ``difference``, ``low``, ``high`` (95 % interval), all in
-        the unit that the measure's name ends in; ``relative_ratio`` (mean B over mean A, less 1)
-        with ``relative_low_ratio`` and ``relative_high_ratio``; ``p_value`` (two-sided, of no
-        difference, not corrected for the number of rows), ``pairs`` (0 if compared as independent),
-        ``samples_a`` and ``samples_b``. Interval and p value are missing where all pairs differ by
-        the same amount, and where one replicate tells of no spread.
+        measure: ``mean_a``, ``mean_b``, ``difference`` (of the means), ``low``, ``high`` (95 %
+        interval), all in the unit that the measure's name ends in; ``relative_ratio`` (B over A,
+        less 1) with ``relative_low_ratio`` and ``relative_high_ratio``; ``p_value`` (two-sided, of
+        no difference), ``holm_p_value`` (the same, corrected for the number of rows), ``method``
+        (``log ratio`` or ``difference``), ``pairs`` (0 if compared as independent), ``samples_a``
+        and ``samples_b``. Interval and p values are missing where all pairs differ by the same
+        amount or ratio, and where one replicate tells of no spread.
 
     Raises
     ------
@@ -65,9 +89,12 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
             f"{a.folder} and {b.folder} have no cell and group in common",
             "compare runs of scenarios whose grids share settings and group names",
         )
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
+    frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Float64).fill_nan(None)
     )
+    p_values = frame["p_value"].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    corrected = pl.Series("holm_p_value", holm(p_values)).fill_nan(None)
+    return frame.insert_column(frame.columns.index("p_value") + 1, corrected)
 
 
 def are_paired(a: Results, b: Results) -> bool:
@@ -168,30 +195,60 @@ def _parts(rows: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[object, ...]
 
 def _columns(
     a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool
-) -> dict[str, float | int | None]:
-    difference, relative = _difference(a, b, measure, is_paired=is_paired)
-    # Differences that are all the same tell of a percentile's resolution, not of certainty:
-    # there is nothing to compute an interval from.
-    has_spread = difference.estimate == 0 or difference.low != difference.high
+) -> dict[str, float | int | str | None]:
+    first, second, is_paired = _samples(a, b, measure, is_paired=is_paired)
+    compare = paired_difference if is_paired else welch_difference
+    found = compare(first, second)
+    is_positive = len(first) > 0 and len(second) > 0 and min(first.min(), second.min()) > 0
+    if is_positive:
+        method, test = Method.RATIO, compare(np.log(first), np.log(second))
+        relative = tuple(math.expm1(x) for x in (test.estimate, test.low, test.high))
+        low, high = (found.mean_a * bound for bound in relative[1:])
+    else:
+        method, test = Method.DIFFERENCE, found
+        low, high = found.low, found.high
+        is_negative = bool((first < 0).any() or (second < 0).any())
+        relative = _relative(found, least=-math.inf if is_negative else -1.0)
+    has_spread = _has_spread(test)
     return {
-        "mean_a": difference.mean_a,
-        "mean_b": difference.mean_b,
-        "difference": difference.estimate,
-        "low": difference.low if has_spread else None,
-        "high": difference.high if has_spread else None,
-        "relative_ratio": relative.estimate,
-        "relative_low_ratio": relative.low if has_spread else None,
-        "relative_high_ratio": relative.high if has_spread else None,
-        "p_value": difference.p_value if has_spread else None,
-        "pairs": difference.samples_a if difference.is_paired else 0,
-        "samples_a": difference.samples_a,
-        "samples_b": difference.samples_b,
+        "mean_a": found.mean_a,
+        "mean_b": found.mean_b,
+        "difference": found.mean_b - found.mean_a,
+        "low": low if has_spread else None,
+        "high": high if has_spread else None,
+        "relative_ratio": relative[0],
+        "relative_low_ratio": relative[1] if has_spread else None,
+        "relative_high_ratio": relative[2] if has_spread else None,
+        "p_value": test.p_value if has_spread else None,
+        "method": method.value,
+        "pairs": found.samples_a if found.is_paired else 0,
+        "samples_a": found.samples_a,
+        "samples_b": found.samples_b,
     }
 
 
-def _difference(
+def _has_spread(test: Difference) -> bool:
+    """Whether an interval can be computed.
+
+    Differences that are all the same tell of a percentile's resolution, not of certainty.
+    """
+    return test.estimate == 0 or test.high - test.low > SAME * abs(test.estimate)
+
+
+def _relative(found: Difference, least: float) -> tuple[float, float, float]:
+    """Give a difference and its interval relative to the mean of A; nothing falls below `least`."""
+    if found.mean_a == 0 or math.isnan(found.mean_a):
+        return math.nan, math.nan, math.nan
+    low, middle, high = (
+        max(value / abs(found.mean_a), least) for value in (found.low, found.estimate, found.high)
+    )
+    return middle, low, high
+
+
+def _samples(
     a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool
-) -> tuple[Difference, Interval]:
+) -> tuple[Floats, Floats, bool]:
+    """Give the values of both, and whether those of one seed stand at the same place."""
     if is_paired:
         pairs = a.select("seed", pl.col(measure).cast(pl.Float64).alias("a")).join(
             b.select("seed", pl.col(measure).cast(pl.Float64).alias("b")),
@@ -199,14 +256,10 @@ def _difference(
             maintain_order="left",
         )
         if pairs.height:
-            first, second = pairs["a"].to_numpy(), pairs["b"].to_numpy()
-            return (
-                paired_difference(first, second),
-                relative_difference(first, second, is_paired=True),
-            )
-    one, two = _numbers(a, measure), _numbers(b, measure)
-    return welch_difference(one, two), relative_difference(one, two, is_paired=False)
+            known = pairs.fill_nan(None).drop_nulls(["a", "b"])
+            return known["a"].to_numpy(), known["b"].to_numpy(), True
+    return _numbers(a, measure), _numbers(b, measure), False
 
 
-def _numbers(frame: pl.DataFrame, measure: str) -> list[float]:
-    return frame[measure].cast(pl.Float64).drop_nulls().to_list()
+def _numbers(frame: pl.DataFrame, measure: str) -> Floats:
+    return frame[measure].cast(pl.Float64).fill_nan(None).drop_nulls().to_numpy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from fairwind.results.readable import significant, title_of, unit_of
@@ -17,7 +19,7 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
     """
     place = differences.columns.index("table")
     axes = differences.columns[:place]
-    headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p"]
+    headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p", "p (Holm)"]
     rows: list[list[object]] = []
     for row in differences.iter_rows(named=True):
         unit, scale = unit_of(row["measure"])
@@ -29,11 +31,24 @@ def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[lis
                 _scaled(row["mean_a"], scale),
                 _scaled(row["mean_b"], scale),
                 percent(row["relative_ratio"]),
-                interval(row["relative_low_ratio"], row["relative_high_ratio"]),
-                None if row["p_value"] is None else f"{row['p_value']:.2g}",
+                _interval(row, unit, scale),
+                _p_value(row["p_value"]),
+                _p_value(row["holm_p_value"]),
             ]
         )
     return headers, rows
+
+
+def _interval(row: dict[str, Any], unit: str, scale: float) -> str | None:
+    """Write the interval in per cent, or in the measure's unit where A is zero."""
+    if row["relative_ratio"] is not None or row["low"] is None:
+        return interval(row["relative_low_ratio"], row["relative_high_ratio"])
+    low, high = (significant(row[name] * scale) for name in ("low", "high"))
+    return f"{low} to {high} {unit}".rstrip()
+
+
+def _p_value(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2g}"
 
 
 def percent(ratio: float | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairwind.compare.compare import are_paired, unknown_measures
+from fairwind.compare.compare import METHOD_IN_WORDS, are_paired, unknown_measures
 from fairwind.folder.manifest import Manifest
 from fairwind.results import Results
 
@@ -20,6 +20,7 @@ def head(a: Results, b: Results) -> list[str]:
         f"A: {a.folder}: {_made_by(a.manifest)}",
         f"B: {b.folder}: {_made_by(b.manifest)}",
         _method(a, b),
+        METHOD_IN_WORDS,
         *_settings(a.manifest, b.manifest),
         *_left_out(a, b),
     ]
