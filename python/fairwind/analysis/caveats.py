@@ -29,7 +29,7 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
     total = connections.select(pl.len()).collect().item()
     told = [
         *_clocks(folder, facts),
-        _empty_groups(folder),
+        _no_packets(facts) or _empty_groups(folder),
         *(ask(connections, total) for ask in ASKED),
         _not_drawn(facts),
         _beyond_windows(facts),
@@ -88,6 +88,23 @@ def _apart(offset_s: float) -> str:
     if size < 1:
         return f"{size * 1000:.3f} ms {side} the sender's"
     return f"{size:,.6f} s {side} the sender's"
+
+
+def _no_packets(facts: Sequence[Mapping[str, Any]]) -> str | None:
+    """Tell of captures without any TCP packet."""
+    taps = [tap for fact in facts for tap in fact.get("taps", ())]
+    if not taps or any(tap["tcp_packets"] for tap in taps):
+        return None
+    frames = sum(tap["frames"] for tap in taps)
+    if frames == 0:
+        return (
+            "The capture holds no packets, only a header: the recording ended before any packet "
+            "came, or its filter matched none. Record again, and stop tcpdump with Ctrl-C."
+        )
+    return (
+        f"None of the {frames} packets in the capture is a TCP packet that was read: the filter "
+        "excludes them, or the traffic uses another protocol."
+    )
 
 
 def _empty_groups(folder: Path) -> str | None:

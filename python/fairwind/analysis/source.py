@@ -141,6 +141,7 @@ def find_source(
     for path in (*senders, *receivers):
         if path != STANDARD_INPUT and not Path(path).exists():
             raise FairwindError(f"there is no capture {path}", "give a file, a folder, or -")
+        _check_readable(path)
     if [*senders, *receivers].count(STANDARD_INPUT) > 1:
         raise FairwindError(
             "the standard input can be read once only", "give a file for the other side"
@@ -156,6 +157,20 @@ def find_source(
     title = name or _title(senders[0])
     plan = Plan.of_one_cell(title, "", {"sender": list(senders), "receiver": list(receivers)})
     return Source(plan, (Taps(tuple(senders), tuple(receivers), plan.cells[0]),))
+
+
+def _check_readable(path: str) -> None:
+    """Refuse a file that this user may not read, before anything is written."""
+    if path == STANDARD_INPUT or not Path(path).is_file():
+        return
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise FairwindError(
+            f"cannot read the capture {path}: {error.strerror or error}",
+            "captures often belong to root: give yourself the file (sudo chown), or use sudo",
+        ) from error
 
 
 def _title(path: str) -> str:

@@ -45,7 +45,8 @@ def exit_code_of(command: Callable[[], object]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except OSError as error:
-        complain(f"{error.filename}: {error.strerror}" if error.filename else error)
+        reason = error.strerror or error
+        complain(f"{error.filename}: {reason}" if error.filename else reason)
         return ExitCode.BAD_INPUT
     except FairwindError as error:
         complain(error)

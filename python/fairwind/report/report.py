@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import errno
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairwind.errors import FairwindError
 from fairwind.folder.store import write_file
 from fairwind.plots import Figure, save_all
 from fairwind.report.figures import default_figures
@@ -50,10 +53,30 @@ def write_report(
     Raises
     ------
     FairwindError
-        If a table is missing or damaged.
+        If a table is missing or damaged, or the folder cannot be written.
     """
     every = [*figures, *default_figures(results)]
     page = results.folder / "report.html"
-    paths = save_all(every, results.folder / "figures", watch)
-    write_file(page, render(results, every, claims).encode())
+    with _storage_errors(results.folder):
+        paths = save_all(every, results.folder / "figures", watch)
+        write_file(page, render(results, every, claims).encode())
     return Report(page, tuple(paths))
+
+
+@contextmanager
+def _storage_errors(folder: Path) -> Iterator[None]:
+    """Raise `FairwindError` in the place of an `OSError`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FairwindError(
+                f"the disk is full: the report of {folder} could not be written",
+                f"free some space, then run `fairwind report {folder}`; the tables are whole",
+            ) from error
+        raise FairwindError(
+            f"cannot write the report of {folder}: {error.filename or folder}: "
+            f"{error.strerror or error}",
+            f"copy the run to a folder of yours (cp -r {folder} COPY), then run "
+            "`fairwind report COPY`",
+        ) from error

@@ -150,6 +150,11 @@ def _run(
                 folder=None if folder is None else str(folder),
             )
     except _core.KernelUnavailable as error:
+        if os.geteuid() != 0:
+            raise FairwindError(
+                "fairwind shell requires root: it makes a network namespace and a TUN device",
+                'run sudo "$(command -v fairwind)" shell ...; sudo alone may not find fairwind',
+            ) from error
         raise FairwindError(str(error)) from error
     return Ended(code, reason, {name: pl.DataFrame(table) for name, table in tables.items()})
 
