@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import subprocess
@@ -20,16 +21,21 @@ from fairwind.plots import (
     latency_distribution,
     save,
 )
+from fairwind.plots.captured import share_over_time
 from fairwind.plots.latency import STEPS, cumulative, thinned
 from fairwind.report import warnings, write_report
 from fairwind.report.figures import default_figures
 from fairwind.report.layout import MOST_PANELS, chosen_labels
+from fairwind.report.page import numeric_columns
 from fairwind.results import Results
 from fairwind.run import RunSettings, run_plan
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_a_browser = pytest.mark.skipif(
+    BROWSER is None, reason="no Chromium found; install the package chromium"
+)
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
@@ -122,21 +128,75 @@ def test_the_same_run_gives_the_same_page_and_drawings(study_run, page):
     assert before == (page.read_bytes(), (page.parent / "figures" / "goodput.svg").read_bytes())
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium found; install the package chromium")
-def test_a_browser_draws_every_figure_of_the_page(page, tmp_path):
-    dom = subprocess.run(
+def browse(page: Path, profile: Path) -> tuple[str, list[str]]:
+    """Give the page as Chromium has drawn it, and the messages on its console."""
+    shown = subprocess.run(
         [
             str(BROWSER),
             *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
             *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-            *(f"--user-data-dir={tmp_path}", "--virtual-time-budget=10000", "--dump-dom"),
-            page.as_uri(),
+            *(f"--user-data-dir={profile}", "--virtual-time-budget=10000", "--dump-dom"),
+            *("--enable-logging=stderr", "--v=0", page.as_uri()),
         ],
         check=True,
         capture_output=True,
         text=True,
         timeout=120,
-    ).stdout
+    )
+    return shown.stdout, [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
+
+
+@needs_a_browser
+def test_queues_without_gaps_leave_no_console_message(tmp_path):
+    results = run_plan(plan((1, 4), VARIANTS), ScriptedEngine(), RunSettings(2, tmp_path / "run"))
+    page = write_report(results).page
+    dom, messages = browse(page, tmp_path / "profile")
+    assert "Error" not in dom.partition("<script")[0]
+    assert messages == []
+
+
+def test_a_page_names_axes_as_the_scenario_does(study_run, page):
+    text = page.read_text(encoding="utf-8")
+    shown, _, _ = text.partition("<h2>Tables</h2>")
+    assert "flows_count" not in shown
+    (figure,) = [one for one in default_figures(study_run) if one.name == "queue-drops"]
+    assert "flows.*.count 4, variant LT" in json.dumps(figure.chart.to_dict())
+
+
+def test_columns_of_numbers_are_right_aligned():
+    rows = [["1 Mbit/s", "18.8 ± 0.2", None, "thin"], ["2 Mbit/s", "26.4 (2 equal)", 3, "5 %"]]
+    assert numeric_columns(rows) == {1, 2}
+    assert numeric_columns([[True, "-3 %", "-0.4 to +5.3 %"]]) == {1, 2}
+    assert numeric_columns([]) == frozenset()
+
+
+def test_wide_tables_fit_into_the_window(page):
+    text = page.read_text(encoding="utf-8")
+    assert "max-width: 90rem" in text
+    assert "overflow-wrap: anywhere; min-width" in text
+
+
+def test_one_run_has_no_interval_in_its_words(tmp_path):
+    results = run_plan(plan((1,), replicates=1), ScriptedEngine(), RunSettings(1, tmp_path))
+    text = write_report(results).page.read_text(encoding="utf-8")
+    assert "Student" not in text
+
+
+def test_headers_of_captured_panels_are_no_wider_than_the_panel():
+    names = ["10.20.30.40:50000 to 10.20.30.41:443", "10.20.30.40:50001 to 10.20.30.41:443"]
+    windows = pl.DataFrame(
+        [(name, "all", 1.0 * start, 0.1) for name in names for start in range(3)],
+        schema=["panel", "group", "start_s", "loss"],
+        orient="row",
+    )
+    chart = share_over_time(windows, measure="loss", title="loss", panels="panel").to_dict()
+    assert chart["facet"]["header"]["labelLimit"] == chart["spec"]["width"]
+
+
+@needs_a_browser
+def test_a_browser_draws_every_figure_of_the_page(page, tmp_path):
+    dom, messages = browse(page, tmp_path)
+    assert messages == []
     shown, _, _ = dom.partition("<script")
     assert shown.count('class="marks"') == shown.count("data-figure=")
     assert shown.count('class="mark-rect') > 0

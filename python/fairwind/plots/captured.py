@@ -7,8 +7,8 @@ import polars as pl
 
 from fairwind.plots.points import csv_data
 from fairwind.plots.range import quantity_axis
-from fairwind.plots.series import FEW_WINDOWS
-from fairwind.plots.theme import group_lines, themed
+from fairwind.plots.series import FEW_WINDOWS, PANEL_WIDTH
+from fairwind.plots.theme import group_lines, panel_facet, themed
 
 
 def share_over_time(
@@ -95,7 +95,7 @@ def percentile_curves(
             ],
         )
     )
-    return _panels(chart, panels)
+    return _panels(chart, panels, frame)
 
 
 def _over_time(
@@ -123,11 +123,12 @@ def _over_time(
             ],
         )
     )
-    return _panels(chart, panels)
+    return _panels(chart, panels, frame)
 
 
-def _panels(chart: alt.Chart, panels: str | None) -> alt.TopLevelMixin:
+def _panels(chart: alt.Chart, panels: str | None, frame: pl.DataFrame) -> alt.TopLevelMixin:
     if panels is None:
         return themed(chart.properties(width=560, height=260))
-    small = chart.properties(width=220, height=150)
-    return themed(small.facet(facet=alt.Facet(f"{panels}:N", sort=None, title=None), columns=3))
+    small = chart.properties(width=PANEL_WIDTH, height=150)
+    order = frame[panels].unique(maintain_order=True).to_list()
+    return themed(small.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=3))

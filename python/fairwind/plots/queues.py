@@ -195,8 +195,11 @@ def queue_over_time(
         ],
     )
     wide = panels is None
-    point = base.transform_filter(alt.datum.is_alone).mark_point(filled=True, size=6, opacity=1)
-    chart = alt.layer(band, line, point.encode(y="mean:Q")).properties(
+    layers = [band, line]
+    if frame["is_alone"].any():  # a layer without rows has no extent, of which browsers warn
+        alone = base.transform_filter(alt.datum.is_alone)
+        layers.append(alone.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
+    chart = alt.layer(*layers).properties(
         width=560 if wide else PANEL_WIDTH, height=170 if wide else 120
     )
     rows = []

@@ -58,15 +58,16 @@ def _goodput(results: Results) -> list[Figure]:
     panels = None
     if len(axes) > 1:
         panels = "panel"
-        rest = [pl.format(f"{axis.column} {{}}", axis.column) for axis in axes if axis is not along]
+        rest = [
+            pl.format("{} {}", pl.lit(axis.name), axis.column) for axis in axes if axis is not along
+        ]
         estimates = estimates.with_columns(pl.concat_str(rest, separator=", ").alias(panels))
     figure = Figure(
         name="goodput",
         title="Goodput of each group",
         caption=(
             "Unique payload read in order by the receiving applications, per second of measured "
-            "time, summed over the flows of a group. Points: mean over replicates; lines: 95 % "
-            "interval of the mean (Student's t)."
+            f"time, summed over the flows of a group.{_points(results)}"
         ),
         chart=estimates_by_setting(
             estimates,
@@ -78,6 +79,13 @@ def _goodput(results: Results) -> list[Figure]:
         ),
     )
     return [figure]
+
+
+def _points(results: Results) -> str:
+    """Say what points and lines are, where there is more than one run."""
+    if results.manifest.plan.replicates == 1:
+        return ""
+    return " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
 
 
 def _latency(results: Results, kind: str, name: str) -> list[Figure]:

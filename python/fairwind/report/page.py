@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from functools import lru_cache
@@ -32,6 +33,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
     manifest = results.manifest
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
+    environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
     return template.render(
         manifest=manifest,
@@ -40,6 +42,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
         claims=claims,
         figures=figures,
         specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
+        axis_names={axis.column: axis.name for axis in manifest.plan.axes},
         main=captured_overview(results) or readable_overview(results),
         connections=connections_of(results),
         waits=readable_slowest(results, WAITS_SHOWN),
@@ -64,6 +67,32 @@ def number(value: object) -> str:
             return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
         case _:
             return str(value)
+
+
+def numeric_columns(rows: Sequence[Sequence[object]]) -> frozenset[int]:
+    """Give the places of columns whose cells are numbers, perhaps with a uncertainty or a unit."""
+    if not rows:
+        return frozenset()
+    return frozenset(
+        place
+        for place in range(len(rows[0]))
+        if all(row[place] is None or _is_numeric(row[place]) for row in rows)
+        and any(row[place] is not None for row in rows)
+    )
+
+
+def _is_numeric(value: object) -> bool:
+    match value:
+        case bool():
+            return False
+        case int() | float():
+            return True
+        case _:
+            return isinstance(value, str) and NUMERIC.fullmatch(value) is not None
+
+
+NUMERIC = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ± \S+| \(\d+ equal\)| to [-+]?[\d.]+)?( %)?")
+"""How cells of numbers are written."""
 
 
 def _part(name: str) -> str:
