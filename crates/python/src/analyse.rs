@@ -1,5 +1,6 @@
 //! Captures analysed: what Python asks for becomes inputs and settings, what comes of it tables and JSON.
 
+use crate::errors::FairwindError;
 use crate::standard_input::StandardInput;
 use crate::tables::Table;
 use fairwind_analyse::trace::{Selection, TraceLimits, TraceSettings};
@@ -11,7 +12,6 @@ use fairwind_capture::{EndOfFile, Filter, FilterError, Input};
 use fairwind_measure::Tables;
 use fairwind_units::{Instant, Span};
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 create_exception!(
     fairwind._core,
     CaptureError,
-    PyException,
+    FairwindError,
     "A capture cannot be read at all, or a filter cannot be understood."
 );
 

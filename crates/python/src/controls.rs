@@ -4,9 +4,9 @@ mod class;
 mod sender;
 
 use crate::Failure;
+use crate::errors::FairwindError;
 use fairwind_tcp::PluggedAlgorithm;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) use class::{ControlFault, Fault, PythonFactory};
 create_exception!(
     fairwind._core,
     ControlError,
-    PyException,
+    FairwindError,
     "A congestion control could not be compiled, or not loaded into the kernel."
 );
 

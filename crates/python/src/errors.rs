@@ -2,19 +2,20 @@
 
 use crate::Failure;
 use fairwind_scenario::ScenarioErrors;
-use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyOSError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use pyo3::{create_exception, import_exception};
 
+import_exception!(fairwind.errors, FairwindError);
 create_exception!(
     fairwind._core,
     ScenarioError,
-    PyException,
+    FairwindError,
     "A scenario is wrong; `errors` lists all that is."
 );
-create_exception!(fairwind._core, SimulationError, PyException, "A simulation could not be run.");
-create_exception!(fairwind._core, Cancelled, PyException, "A simulation was stopped on request.");
+create_exception!(fairwind._core, SimulationError, FairwindError, "A simulation could not be run.");
+create_exception!(fairwind._core, Cancelled, FairwindError, "A simulation was stopped on request.");
 
 /// All errors of a scenario as one exception with the attribute `errors`.
 pub(crate) fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyErr {

@@ -1,9 +1,10 @@
 //! Packetdrill scripts: one at a time, on our endpoint or on the kernel.
 
+use crate::errors::FairwindError;
 use fairwind_packetdrill::{EchoRule, Files, OptionLine, Outcome, RunOptions};
 use fairwind_tcp::Profile;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::time::Duration;
 create_exception!(
     fairwind._core,
     KernelUnavailable,
-    PyException,
+    FairwindError,
     "The running kernel cannot be used: no rights, or no TUN device."
 );
 

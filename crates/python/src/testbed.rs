@@ -1,5 +1,6 @@
 //! Experiments on the running kernel.
 
+use crate::errors::FairwindError;
 use crate::progress::Progress;
 use crate::tables::Table;
 use crate::{Failure, errors, guarded};
@@ -8,7 +9,7 @@ use fairwind_kernel_settings::controls::ControlObject;
 use fairwind_scenario::Experiment;
 use fairwind_testbed::{CheckReport, KernelRun, RunError};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ffi::CString;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 create_exception!(
     fairwind._core,
     KernelRunError,
-    PyException,
+    FairwindError,
     "A run on the kernel could not be set up, or did not finish."
 );
 

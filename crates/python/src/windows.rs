@@ -1,11 +1,11 @@
 //! Congestion windows that the running kernel remembers.
 
+use crate::errors::FairwindError;
 use fairwind_units::Span;
 use fairwind_windows::{
     self as windows, Beginning, Collection, Remembered, RememberedWindow, Trust, WindowOptions,
 };
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 create_exception!(
     fairwind._core,
     WindowsError,
-    PyException,
+    FairwindError,
     "Windows are not remembered in a control group."
 );
 

@@ -20,6 +20,7 @@ from fairwind.engine import engine_named, named_files, plan_document, table_colu
 from fairwind.errors import FairwindError
 from fairwind.scenario.files import read_text, text_of
 from fairwind.scenario.plan import Plan
+from fairwind.scenario.settings import Setting, toml_of
 
 if TYPE_CHECKING:
     from fairwind.results import Results
@@ -74,16 +75,23 @@ class Scenario:
         """Validate the scenario and give its resolved grid (see `plan`)."""
         return self.plan
 
-    def with_settings(self, settings: Mapping[str, str]) -> Scenario:
+    def with_settings(self, settings: Mapping[str, Setting]) -> Scenario:
         """Give a scenario in which further keys are set; what was set before for one is forgotten.
 
         Parameters
         ----------
-        settings : mapping of str to str
-            Key path to value, as with ``--set``: ``{"flows.thin.count": "4"}``.
+        settings : mapping of str to str, bool, int, float, list or dict
+            Key path to value: ``{"flows.thin.count": 4, "path.rate": ["1 Mbit/s", "2 Mbit/s"]}``. A
+            text is read as with ``--set``, so that ``"4"`` is a number, too.
+
+        Raises
+        ------
+        FairwindError
+            If a value is nothing that TOML can say, such as None.
         """
-        kept = [(key, value) for key, value in self.overrides if key not in settings]
-        return replace(self, overrides=(*kept, *settings.items()))
+        written = {key: toml_of(value, key) for key, value in settings.items()}
+        kept = [(key, value) for key, value in self.overrides if key not in written]
+        return replace(self, overrides=(*kept, *written.items()))
 
     def with_congestion(self, classes: Mapping[str, ControlClass]) -> Scenario:
         """Give a scenario in which classes of Python are known as congestion controls.
@@ -159,7 +167,7 @@ class Scenario:
         """
         from fairwind.run import RunSettings, run_plan
 
-        scenario = self if seed is None else self.with_settings({"seed": str(seed)})
+        scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
         return run_plan(
             scenario.plan,

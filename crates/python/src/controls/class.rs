@@ -1,12 +1,13 @@
 //! A class of Python as a congestion control: its methods are the hooks.
 
 use super::sender::{AckSample, DeliverySample, PythonSender};
+use crate::errors::FairwindError;
 use fairwind_simulation::Control;
 use fairwind_tcp::{
     AckReport, CongestionControl, ControlFactory, Hooks, RateSample, TcpSock, WindowEvent,
 };
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 create_exception!(
     fairwind._core,
     ControlFault,
-    PyException,
+    FairwindError,
     "A class that serves as a congestion control has raised an exception, which is the cause."
 );
 
