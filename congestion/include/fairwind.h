@@ -393,6 +393,33 @@ static long (*bpf_trace_printk)(const char *format, u32 bytes, ...) = (void *)6;
 #define bpf_printk(format, args...) ((void)sizeof((long[]){0, ##args}))
 #endif
 
+/* ---- parameters ---- */
+
+/*
+ * FAIRWIND_PARAM(u32, beta, 717); declares an integer or a bool that scenarios may set for the simulator:
+ * congestion = { name = "mine", beta = 600 }. It is read like a constant, and has this default where nobody sets it. In a
+ * kernel it always has the default.
+ */
+#ifdef __bpf__
+#define FAIRWIND_PARAM(type, name, value) static const type name __maybe_unused = (value)
+#else
+struct fairwind_param {
+	const char *name;
+	const char *type;
+	void *place;
+	u32 bytes;
+	u32 is_signed;
+};
+#define FAIRWIND_PARAM(type, name, value)                                                                    \
+	static type fairwind_value_##name __attribute__((used)) = (value);                                   \
+	extern const volatile type name                                                                      \
+		__attribute__((alias("fairwind_value_" #name), visibility("hidden")));                       \
+	static const struct fairwind_param fairwind_param_##name __attribute__((                             \
+		used, section("fairwind_params"), aligned(__alignof__(struct fairwind_param)))) = {          \
+		#name, #type, &fairwind_value_##name, sizeof(type), (type)-1 < (type)1                       \
+	}
+#endif
+
 /* ---- small things that the kernel's headers have inline ---- */
 
 #define USEC_PER_MSEC 1000UL

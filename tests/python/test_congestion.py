@@ -346,6 +346,172 @@ def test_a_window_of_nothing_and_a_division_by_zero_are_warnings_of_the_run(tmp_
     assert sound.control_complaints is None
 
 
+class Damped(Reno):
+    """Reno that keeps a share of the window after a loss."""
+
+    def __init__(self, beta: float = 0.5, *, least: int = 2, mode: str | None = None) -> None:
+        self.beta, self.least, self.mode = beta, least, mode
+
+    def ssthresh(self, sender):
+        return max(int(sender.snd_cwnd * self.beta), self.least)
+
+
+BETAS = '[sweep]\n"flows.greedy.tcp.congestion.beta" = [0.3, 0.9]\n'
+
+
+def swept(tmp_path, name: str, sweep: str) -> package.Scenario:
+    file = scenario(tmp_path, name)
+    file.write_text(file.read_text(encoding="utf-8") + sweep, encoding="utf-8")
+    return package.load(file)
+
+
+def test_parameters_of_a_class_are_swept(tmp_path):
+    results = swept(tmp_path, "damped", BETAS).run(
+        out=tmp_path / "run", congestion={"damped": Damped}
+    )
+    axis = "flows_greedy_tcp_congestion_beta"
+    for beta in ("0.3", "0.9"):
+        fixed = package.load(scenario(tmp_path, "fixed")).run(
+            out=tmp_path / beta, congestion={"fixed": with_beta(float(beta))}
+        )
+        cell = groups(results).filter(pl.col(axis) == beta).drop(axis)
+        assert cell.equals(groups(fixed)), beta
+    assert results.groups["packets_sent"].n_unique() == 2
+
+
+def with_beta(beta: float) -> type:
+    class Fixed(Damped):
+        def __init__(self):
+            super().__init__(beta)
+
+    return Fixed
+
+
+def test_classes_of_a_factory_do_not_share_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs = [
+        package.load(scenario(tmp_path, "fixed")).run(congestion={"fixed": with_beta(beta)})
+        for beta in (0.3, 0.9)
+    ]
+    assert runs[0].folder != runs[1].folder
+    assert not groups(runs[0]).equals(groups(runs[1]))
+    again = package.load(scenario(tmp_path, "fixed")).run(congestion={"fixed": with_beta(0.3)})
+    assert again.folder == runs[0].folder
+
+
+def test_two_groups_may_have_one_class_with_other_parameters(tmp_path):
+    second = """
+[[flows]]
+name = "other"
+workload = { kind = "greedy" }
+tcp = { congestion = { name = "damped", beta = 0.9 } }
+"""
+    found = swept(tmp_path, "damped", second).with_settings(
+        {"flows.greedy.tcp.congestion.beta": 0.3}
+    )
+    made = []
+
+    class Noted(Damped):
+        def init(self, sender):
+            made.append(self.beta)
+
+    found.run(out=tmp_path / "run", congestion={"damped": Noted})
+    assert sorted(made) == [0.3, 0.3, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        (
+            {"bta": 0.5},
+            "bta = 0.5: there is no such parameter\n  hint: damped has beta (0.5), least",
+        ),
+        ({"beta": "half"}, 'beta = "half": expected a number, found a text'),
+        ({"least": 2.5}, "least = 2.5: expected a whole number, found a number"),
+        ({"least": True}, "least = true: expected a whole number, found true or false"),
+        ({"mode": 3}, "mode = 3: expected a text, found a whole number"),
+    ],
+)
+def test_wrong_parameters_of_a_class_are_named(tmp_path, setting, told):
+    found = package.load(scenario(tmp_path, "damped")).with_settings(
+        {"flows.greedy.tcp.congestion": {"name": "damped", **setting}}
+    )
+    with pytest.raises(ScenarioError, match=re.escape(f"flows.greedy.tcp.congestion.{told}")):
+        found.run(out=tmp_path / "run", congestion={"damped": Damped})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_parameter_is_named(tmp_path):
+    class Bare(Damped):
+        def __init__(self, gain):
+            super().__init__(gain)
+
+    found = package.load(scenario(tmp_path, "bare"))
+    with pytest.raises(
+        ScenarioError, match=r"(?s)parameter gain of bare is missing.*gain = \.\.\."
+    ):
+        found.run(out=tmp_path / "run", congestion={"bare": Bare})
+
+
+def test_only_what_declares_parameters_has_them(tmp_path):
+    found = package.load(scenario(tmp_path, "htcp")).with_settings(
+        {"flows.greedy.tcp.congestion.beta": 1}
+    )
+    with pytest.raises(ScenarioError, match="htcp has no parameters"):
+        found.check()
+
+
+SHARE = RENO.replace(HALVES, "return max(tcp_sk(sk)->snd_cwnd * beta / 1024U, 2U);").replace(
+    "char _license", "FAIRWIND_PARAM(u32, beta, 512);\nchar _license", 1
+)
+
+
+def test_parameters_of_a_c_file_are_swept(tmp_path):
+    congestion.build(source(tmp_path, "share", SHARE), with_object=False)
+    sweep = BETAS.replace("0.3, 0.9", "300, 512, 900")
+    results = swept(tmp_path, "share", sweep).run(out=tmp_path / "run")
+    cells = [
+        groups(results)
+        .filter(pl.col("flows_greedy_tcp_congestion_beta") == beta)
+        .drop("flows_greedy_tcp_congestion_beta")
+        for beta in (300, 512, 900)
+    ]
+    assert not cells[0].equals(cells[1])
+    assert not cells[1].equals(cells[2])
+    usual = package.load(scenario(tmp_path, "share")).run(out=tmp_path / "usual")
+    assert cells[1].equals(groups(usual))
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ('"half"', "expected a whole number, found a text"),
+        ("-1", "it must be between 0 and 4294967295"),
+        ("0.5", "expected a whole number, found a number"),
+    ],
+)
+def test_wrong_parameters_of_a_c_file_are_named(tmp_path, value, told):
+    congestion.build(source(tmp_path, "share", SHARE), with_object=False)
+    found = package.load(scenario(tmp_path, "share")).with_settings(
+        {"flows.greedy.tcp.congestion.beta": value}
+    )
+    with pytest.raises(ScenarioError, match=re.escape(told)):
+        found.check()
+
+
+def test_parameters_are_refused_on_the_kernel(tmp_path):
+    congestion.build(source(tmp_path, "share", SHARE), with_object=False)
+    found = package.load(scenario(tmp_path, "share")).with_settings(
+        {"flows.greedy.tcp.congestion.beta": 600}
+    )
+    (refusal,) = [
+        one
+        for one in engine_named("kernel").refusals(found.plan.cells[0].experiment_json)
+        if one.key.endswith("beta")
+    ]
+    assert "the defaults of its source" in str(refusal)
+
+
 def test_the_command_lists_builds_and_shows(tmp_path):
     status, out, error = fairwind("congestion", "build", source(tmp_path, "mine"), cwd=tmp_path)
     assert status == 0, error

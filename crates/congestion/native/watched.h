@@ -198,3 +198,16 @@ void *memmove(void *place, const void *source, size_t bytes)
 			to[bytes] = from[bytes];
 	return place;
 }
+
+/* ---- parameters ---- */
+
+/* By the linker; none where the source declares no parameter. */
+extern const struct fairwind_param __start_fairwind_params[] __attribute__((weak, visibility("hidden")));
+extern const struct fairwind_param __stop_fairwind_params[] __attribute__((weak, visibility("hidden")));
+
+/* What the source declares by FAIRWIND_PARAM. */
+VISIBLE const struct fairwind_param *fairwind_parameters(u32 *count)
+{
+	*count = (u32)(__stop_fairwind_params - __start_fairwind_params);
+	return __start_fairwind_params;
+}

@@ -21,6 +21,7 @@
 //! | `compile` | sources into libraries and into eBPF objects |
 //! | `endless` | loops without an end in which nothing happens |
 //! | `library` | compiled libraries, loaded |
+//! | `parameters` | parameters that a source declares |
 //! | `source` | what a source is made into before it is compiled |
 //! | `words` | what compilers say: names that a source has of its own, and what it includes |
 //! | `names` | under which names kernels know congestion controls |
@@ -31,10 +32,12 @@ mod endless;
 mod library;
 mod names;
 mod native;
+mod parameters;
 mod source;
 mod words;
 
 pub use catalogue::{built_in, kernel_name_of, names, object_of, source_of};
 pub use compile::{CompileError, Compiled, compile, compile_object, interface};
-pub use library::{LoadError, kernel_name, load};
+pub use library::{LoadError, kernel_name, load, load_with};
 pub use names::owner_of_kernel_name;
+pub use parameters::{Parameter, parameters};

@@ -5,9 +5,12 @@ mod sender;
 
 use crate::Failure;
 use crate::errors::FairwindError;
+use fairwind_congestion::load_with;
+use fairwind_scenario::{Congestion, Experiment, PluggedControl};
 use fairwind_tcp::PluggedAlgorithm;
 use pyo3::create_exception;
 use pyo3::prelude::*;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,19 +30,56 @@ pub(crate) enum Origin {
     Class(Py<PyAny>),
 }
 
-/// The algorithms, and where the first exception of a class is left.
+/// The algorithms that `experiment` asks for and somebody provides, each with its parameters, and where the first
+/// exception of a class is left.
 pub(crate) fn plugged(
     py: Python<'_>,
-    controls: Vec<(String, Origin)>,
+    experiment: &Experiment,
+    controls: &[(String, Origin)],
     fault: &Fault,
 ) -> Result<Vec<PluggedAlgorithm>, Failure> {
-    let each = |(name, origin): (String, Origin)| match origin {
-        Origin::Library(path) => Ok(fairwind_congestion::load(&path, &name)?),
-        Origin::Class(class) => {
-            Ok(PluggedAlgorithm(Arc::new(PythonFactory::new(py, name, class, fault.clone()))))
-        }
+    let ends = experiment.flows.iter().flat_map(|group| [&group.tcp, &group.receiver_tcp]);
+    let wanted: BTreeSet<PluggedControl> = ends
+        .filter_map(|tcp| match tcp.congestion {
+            Some(Congestion::Plugged(control)) => Some(control),
+            _ => None,
+        })
+        .collect();
+    let each = |control: &PluggedControl| {
+        let (_, origin) = controls.iter().find(|(name, _)| name == control.as_str())?;
+        Some(match origin {
+            Origin::Library(path) => whole_numbers(control)
+                .and_then(|values| Ok(load_with(path, &control.label(), &values)?)),
+            Origin::Class(class) => PythonFactory::new(py, control, class, fault.clone())
+                .map(|factory| PluggedAlgorithm(Arc::new(factory)))
+                .map_err(|error| Failure::Parameter(error.to_string())),
+        })
     };
-    controls.into_iter().map(each).collect()
+    wanted.iter().filter_map(each).collect()
+}
+
+/// Parameters as C has them.
+fn whole_numbers(control: &PluggedControl) -> Result<Vec<(String, i64)>, Failure> {
+    let parameters = control.parameters().into_iter();
+    parameters
+        .map(|(name, value)| {
+            let number = value.as_i64().or_else(|| value.as_bool().map(i64::from));
+            let label = control.label();
+            let wrong = Failure::Parameter(format!("{label}: {name} is a whole number in C"));
+            Ok((name, number.ok_or(wrong)?))
+        })
+        .collect()
+}
+
+/// What a compiled source declares by `FAIRWIND_PARAM`: name, type in C, default, least and largest value.
+#[pyfunction]
+pub(crate) fn control_parameters(
+    library: PathBuf,
+) -> PyResult<Vec<(String, String, i128, i128, i128)>> {
+    let found = fairwind_congestion::parameters(&library)
+        .map_err(|error| ControlError::new_err(error.to_string()))?;
+    let each = found.into_iter();
+    Ok(each.map(|one| (one.name, one.c_type, one.default, one.least, one.largest)).collect())
 }
 
 /// The congestion controls of the repository that are written in C: name, name in the kernel, source.

@@ -64,7 +64,7 @@ pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
             None => SimulationError::new_err(error.to_string()),
         },
         Failure::File { path, error } => from_storage(error, path),
-        Failure::Control(_) | Failure::Panic { .. } => {
+        Failure::Control(_) | Failure::Parameter(_) | Failure::Panic { .. } => {
             SimulationError::new_err(failure.to_string())
         }
     }

@@ -177,7 +177,7 @@ fn simulate<'py>(
         refusal.is_none()
     };
     let fault = Fault::new(control.clone());
-    let controls = controls::plugged(py, controls, &fault);
+    let controls = controls::plugged(py, &experiment, &controls, &fault);
     let run = || {
         let captures = capture_files(&experiment, capture)?;
         let provided = SimulationInputs { captures, controls: controls? };
@@ -209,6 +209,8 @@ pub(crate) enum Failure {
     Shell(#[from] fairwind_shell::ShellError),
     #[error(transparent)]
     Control(#[from] fairwind_congestion::LoadError),
+    #[error("{0}")]
+    Parameter(String),
     #[error("{path}: {error}")]
     File { path: String, error: std::io::Error },
     #[error("the run with seed {seed} broke one of its own rules: {message}")]
@@ -276,6 +278,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(writes::captured_writes, module)?)?;
     module.add_function(wrap_pyfunction!(controls::built_in_controls, module)?)?;
     module.add_function(wrap_pyfunction!(controls::control_interface, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::control_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(controls::control_name_fault, module)?)?;
     module.add_function(wrap_pyfunction!(controls::owner_of_kernel_name, module)?)?;
     module.add_function(wrap_pyfunction!(controls::compile_control, module)?)?;

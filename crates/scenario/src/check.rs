@@ -169,6 +169,9 @@ impl<'s> Checker<'s> {
                 Some(schema) => {
                     value.insert(name.clone(), self.value(child, schema, &join(key, name)));
                 }
+                None if table.has_parameters => {
+                    value.insert(name.clone(), self.parameter(child, &join(key, name)));
+                }
                 None => misspelt.extend(self.unknown_key(child, name, table, others, key)),
             }
         }
@@ -183,6 +186,21 @@ impl<'s> Checker<'s> {
             }
         }
         Value::Object(value)
+    }
+
+    /// Checks a value whose name and type somebody else knows.
+    fn parameter(&mut self, node: &Node, key: &str) -> Value {
+        match &node.value {
+            NodeValue::Text(text) => json!(text),
+            NodeValue::Integer(number) => json!(number),
+            NodeValue::Number(number, _) if number.is_finite() => json!(number),
+            NodeValue::Boolean(truth) => json!(truth),
+            _ => {
+                let rule = "a parameter is a number, a text, or true or false";
+                self.report(node, key, rule.into(), None);
+                json!(0)
+            }
+        }
     }
 
     fn tagged(

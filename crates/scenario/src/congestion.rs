@@ -1,9 +1,11 @@
-//! Names of congestion controls. This room knows those of the repository; others are made known to it.
+//! Congestion controls by name, with parameters. This room knows those of the repository; others are made known to it.
 
 use arrayvec::ArrayString;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,6 +13,8 @@ include!(concat!(env!("OUT_DIR"), "/controls.rs"));
 
 /// Longest name in bytes.
 pub(crate) const LONGEST: usize = 31;
+/// Most bytes of parameters, written as JSON.
+const LONGEST_PARAMETERS: usize = 127;
 
 /// A congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,17 +30,37 @@ pub enum Congestion {
     /// BBR version 3, draft-ietf-ccwg-bbr-06.
     Bbr3,
     /// One in C, of the repository or anybody's own, or a class of Python.
-    Plugged(ControlName),
+    Plugged(PluggedControl),
 }
 
-/// The name of a congestion control that is not the endpoint's own.
+/// A congestion control that is not the endpoint's own: its name and the parameters that are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ControlName(ArrayString<LONGEST>);
+pub struct PluggedControl {
+    name: ArrayString<LONGEST>,
+    /// A JSON object with sorted keys; empty where no parameter is set.
+    parameters: ArrayString<LONGEST_PARAMETERS>,
+}
 
-impl ControlName {
-    /// It as a text.
+impl PluggedControl {
+    /// Its name.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
+    }
+
+    /// The parameters that the scenario sets: integers, numbers, booleans and texts, by name.
+    pub fn parameters(&self) -> BTreeMap<String, Value> {
+        serde_json::from_str(&self.parameters).unwrap_or_default()
+    }
+
+    /// The name, followed by the parameters where some are set: `mine(beta=0.7)`.
+    pub fn label(&self) -> String {
+        let parameters = self.parameters();
+        if parameters.is_empty() {
+            return self.name.to_string();
+        }
+        let set: Vec<String> =
+            parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{}({})", self.name, set.join(", "))
     }
 }
 
@@ -60,8 +84,21 @@ impl Congestion {
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
-            Self::Plugged(name) => name.as_str(),
+            Self::Plugged(control) => control.as_str(),
         }
+    }
+
+    /// The same congestion control with these parameters; one of the endpoint's own has none.
+    fn with_parameters(self, parameters: &BTreeMap<String, Value>) -> Result<Self, String> {
+        let Self::Plugged(control) = self else { return Ok(self) };
+        if parameters.is_empty() {
+            return Ok(self);
+        }
+        let text = serde_json::to_string(parameters).map_err(|error| error.to_string())?;
+        let parameters = ArrayString::from(&text).map_err(|_| {
+            format!("the parameters of {} take more than {LONGEST_PARAMETERS} bytes", self.name())
+        })?;
+        Ok(Self::Plugged(PluggedControl { parameters, ..control }))
     }
 
     /// Whether receivers must have it, too: it lives by marks of congestion, which they echo in its way.
@@ -88,7 +125,7 @@ impl FromStr for Congestion {
         let is_plain = text.starts_with(|letter: char| letter.is_ascii_alphabetic())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let name = ArrayString::from(text).ok().filter(|_| is_plain).ok_or(NoControlName)?;
-        Ok(Self::Plugged(ControlName(name)))
+        Ok(Self::Plugged(PluggedControl { name, parameters: ArrayString::new() }))
     }
 }
 
@@ -100,15 +137,41 @@ impl fmt::Display for Congestion {
 
 impl Serialize for Congestion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        let parameters = match self {
+            Self::Plugged(control) => control.parameters(),
+            _ => BTreeMap::new(),
+        };
+        if parameters.is_empty() {
+            return serializer.serialize_str(self.name());
+        }
+        Table { name: self.name().into(), parameters }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Congestion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        let table = match Written::deserialize(deserializer)? {
+            Written::Name(name) => Table { name, parameters: BTreeMap::new() },
+            Written::Table(table) => table,
+        };
+        let control: Self = table.name.parse().map_err(de::Error::custom)?;
+        control.with_parameters(&table.parameters).map_err(de::Error::custom)
     }
+}
+
+/// A congestion control as a scenario has it: its name, or a table with its name and parameters.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Name(String),
+    Table(Table),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Table {
+    name: String,
+    #[serde(flatten)]
+    parameters: BTreeMap<String, Value>,
 }
 
 impl schemars::JsonSchema for Congestion {
@@ -133,6 +196,20 @@ impl schemars::JsonSchema for Congestion {
             "format": "CongestionControl",
             "description": "Another one: a C file that `fairwind congestion build` has made known, or a \
                 class of Python.",
+        }));
+        choices.push(json_schema!({
+            "type": "object",
+            "description": "One with parameters: `{ name = \"mine\", beta = 0.7 }`. They are the keyword arguments \
+                of a class of Python, or what a C file declares by `FAIRWIND_PARAM`.",
+            "properties": {
+                "name": {
+                    "type": "string",
+                    "format": "CongestionControl",
+                    "description": "Name of the congestion control.",
+                },
+            },
+            "required": ["name"],
+            "additionalProperties": { "type": ["integer", "number", "boolean", "string"] },
         }));
         json_schema!({ "description": "A congestion control.", "anyOf": choices })
     }

@@ -12,6 +12,9 @@ pub(crate) struct KeyPath(Vec<String>);
 /// Lists are never made by setting something inside them.
 const LISTS: [&str; 2] = ["flows", "links"];
 
+/// A name, or a table with a name and further keys, which belong to that name.
+const NAMED: &str = "congestion";
+
 /// A path deeper than any scenario is an error, so that recursion has a bound.
 const DEEPEST: usize = 16;
 
@@ -102,7 +105,7 @@ fn assign_in_table(
     rest: &[String],
     value: &Node,
 ) -> Result<(), String> {
-    if table.get(step).is_none() {
+    if table.get(step).is_none() || (step == NAMED && rest.is_empty()) {
         if rest.is_empty() {
             table.insert(step, value.clone());
             return Ok(());
@@ -113,6 +116,10 @@ fn assign_in_table(
         table.insert(step, Node { line: value.line, ..Node::empty_table() });
     }
     let child = table.get_mut(step).expect("it was there or has been inserted");
+    if step == NAMED && child.as_text().is_some() {
+        let name = std::mem::replace(child, Node { line: child.line, ..Node::empty_table() });
+        child.insert("name", name);
+    }
     assign(child, rest, value)
 }
 

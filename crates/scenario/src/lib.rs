@@ -67,7 +67,7 @@ mod varying;
 mod workload;
 
 pub use carrier::{CarrierInput, RequestsInput, TerminalInput};
-pub use congestion::{Congestion, ControlName, NoControlName};
+pub use congestion::{Congestion, NoControlName, PluggedControl};
 pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{

@@ -32,6 +32,8 @@ pub(crate) enum Shape<'s> {
 pub(crate) struct Table<'s> {
     pub(crate) properties: &'s Map<String, Value>,
     pub(crate) required: Vec<&'s str>,
+    /// Whether further keys may have a number, a text, or true or false.
+    pub(crate) has_parameters: bool,
 }
 
 impl<'s> Shape<'s> {
@@ -49,6 +51,13 @@ impl<'s> Shape<'s> {
             return one_of(branches);
         }
         // Words that are known, and last what any other word has to be: whether that is known is a rule's.
+        // A table may follow in their place.
+        if let Some([_, _, .., text, table]) = schema["anyOf"].as_array().map(Vec::as_slice)
+            && text["type"] == "string"
+            && table["type"] == "object"
+        {
+            return Self::TextOrTable { text, table };
+        }
         if let Some([_, .., other]) = schema["anyOf"].as_array().map(Vec::as_slice)
             && other["type"] == "string"
         {
@@ -90,6 +99,7 @@ fn table(schema: &Value) -> Table<'_> {
     Table {
         properties: schema["properties"].as_object().expect("tables have keys"),
         required: required.iter().filter_map(Value::as_str).collect(),
+        has_parameters: schema["additionalProperties"].is_object(),
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn config(
             Congestion::Cubic => profile.cubic(),
             Congestion::Bbr => CongestionAlgorithm::Plugged(fairwind_tcp::bbr1()),
             Congestion::Bbr3 => CongestionAlgorithm::Plugged(fairwind_tcp::bbr3()),
-            Congestion::Plugged(name) => {
-                CongestionAlgorithm::Plugged(plugged(group, name.as_str(), controls)?)
+            Congestion::Plugged(control) => {
+                CongestionAlgorithm::Plugged(plugged(group, &control.label(), controls)?)
             }
         };
     }

@@ -19,7 +19,7 @@ pub(crate) struct ExternalControls {
 impl ExternalControls {
     pub(crate) fn new(experiment: &Experiment, group_of: impl Iterator<Item = usize>) -> Self {
         let of = |tcp: &TcpSettings| match &tcp.congestion {
-            Some(Congestion::Plugged(name)) => Some(name.as_str().to_owned()),
+            Some(Congestion::Plugged(control)) => Some(control.label()),
             Some(bbr @ (Congestion::Bbr | Congestion::Bbr3)) => Some(bbr.name().to_owned()),
             _ => None,
         };

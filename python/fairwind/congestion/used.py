@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fairwind.congestion.catalogue import BuiltIn, built_in_named, digest
+from fairwind.congestion.catalogue import BuiltIn, built_in_named
+from fairwind.congestion.identity import NoDigestError, digest_of
 from fairwind.congestion.own import ENDPOINTS_OWN, Own, own_named
 from fairwind.errors import FairwindError
 
@@ -70,24 +70,55 @@ def used_controls(
     return UsedControls(tuple(ours), tuple(own), written)
 
 
+@dataclass(frozen=True)
+class ControlSetting:
+    """A congestion control as one end of a group has it.
+
+    Attributes
+    ----------
+    key : str
+        Where in the scenario, such as ``flows.thin.tcp.congestion``.
+    name : str
+    parameters : dict
+        What the scenario sets, by name.
+    """
+
+    key: str
+    name: str
+    parameters: dict[str, Any]
+
+
+def control_settings(experiment: Mapping[str, Any]) -> Iterator[ControlSetting]:
+    """Give every congestion control that a resolved experiment sets, with its parameters."""
+    for group in experiment.get("flows", ()):
+        for end in ("tcp", "receiver_tcp"):
+            written = (group.get(end) or {}).get("congestion")
+            if not written:
+                continue
+            parameters = {"name": written} if isinstance(written, str) else dict(written)
+            name = parameters.pop("name")
+            yield ControlSetting(f"flows.{group.get('name')}.{end}.congestion", name, parameters)
+
+
 def _names(experiment: Mapping[str, Any]) -> set[str]:
-    ends = (
-        group.get(end) or {}
-        for group in experiment.get("flows", ())
-        for end in ("tcp", "receiver_tcp")
-    )
-    return {end["congestion"] for end in ends if end.get("congestion")}
+    return {setting.name for setting in control_settings(experiment)}
+
+
+NO_DIGEST = "no digest"
+"""How the version of a class begins that cannot be compared with that of an earlier run."""
 
 
 def control_versions(
     experiments: Iterable[Mapping[str, Any]], classes: Mapping[str, ControlClass] | None = None
 ) -> dict[str, str]:
-    """Give digests of the sources of all congestion controls that experiments use.
+    """Give digests of all congestion controls that experiments use.
 
     Returns
     -------
     dict
-        ``congestion_NAME``, then the SHA-256 of the source, in hexadecimal digits.
+        ``congestion_NAME``, then the SHA-256 of the source, or of a class and of all that it refers
+        to, in hexadecimal digits. A class that cannot be described has a text that no other run
+        has, so that none goes on in another one's folder.
     """
     versions: dict[str, str] = {}
     for experiment in experiments:
@@ -96,18 +127,13 @@ def control_versions(
         for one in sources:
             versions[f"congestion_{one.name}"] = one.sha256
         for name, written in used.classes.items():
-            versions[f"congestion_{name}"] = digest(_source_of(written))
+            if f"congestion_{name}" not in versions:
+                versions[f"congestion_{name}"] = _version_of(written)
     return versions
 
 
-def _source_of(written: ControlClass) -> str:
-    """Give a class's source, or what it was compiled to where that is not kept."""
+def _version_of(written: ControlClass) -> str:
     try:
-        return inspect.getsource(written)
-    except (OSError, TypeError):
-        codes = {
-            name: method.__code__.co_code.hex()
-            for name, method in vars(written).items()
-            if hasattr(method, "__code__")
-        }
-        return json.dumps([getattr(written, "__qualname__", repr(written)), codes], sort_keys=True)
+        return digest_of(written)
+    except NoDigestError as error:
+        return f"{NO_DIGEST}: {error} ({secrets.token_hex(8)})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairwind.congestion import ControlClass
+from fairwind.congestion import NO_DIGEST, ControlClass
 from fairwind.engine.core import (
     NamedFile,
     ScenarioError,
@@ -32,6 +32,7 @@ from fairwind.engine.simulation import Simulation
 from fairwind.errors import FairwindError
 
 __all__ = [
+    "NO_DIGEST",
     "Cancelled",
     "CellProgress",
     "Engine",

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from fairwind import _core
-from fairwind.congestion import control_versions, used_controls
+from fairwind.congestion import control_settings, control_versions, used_controls
 from fairwind.engine.core import core_versions, table_columns
 from fairwind.engine.host import host_command
 from fairwind.engine.protocol import Cancelled, CellProgress, Refusal
@@ -65,7 +65,8 @@ class Kernel:
 
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Tell what the running kernel cannot be told."""
-        return [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
+        refused = [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
+        return [*refused, *_parameters(experiment_json)]
 
     def remarks(self, experiment_json: str) -> list[str]:
         """Tell what the running kernel takes a little differently, such as times in its ticks."""
@@ -105,6 +106,21 @@ def _checked(experiment_json: str) -> dict[str, list[dict[str, str]]]:
 def _controls(experiment_json: str) -> list[tuple[str, str, bytes]]:
     """Give one's own congestion controls that an experiment uses, as the core loads them."""
     return used_controls(json.loads(experiment_json)).for_kernel()
+
+
+def _parameters(experiment_json: str) -> list[Refusal]:
+    """Give the parameters of congestion controls: in a kernel they have their defaults."""
+    return [
+        Refusal(
+            group=setting.key.split(".")[1],
+            key=f"{setting.key}.{name}",
+            value=json.dumps(value),
+            mechanism="a congestion control in the kernel has the defaults of its source",
+            alternative=f"change the default in {setting.name}.c and build it under another name",
+        )
+        for setting in control_settings(json.loads(experiment_json))
+        for name, value in setting.parameters.items()
+    ]
 
 
 def _first_line(file: str) -> str:

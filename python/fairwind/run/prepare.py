@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from fairwind.engine import NO_DIGEST
 from fairwind.errors import FairwindError
 from fairwind.folder.lock import LOCK
 from fairwind.folder.manifest import FAILURES, MANIFEST, Manifest, read_manifest
@@ -44,6 +45,7 @@ def prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
             (out / CELLS).mkdir(exist_ok=True)
             return
         if not force:
+            _refuse_unknown_classes(out, manifest)
             raise FairwindError(
                 f"{out} holds a run of {_what_differs(earlier, manifest)}",
                 "name another folder with --out, or discard that run with --force",
@@ -51,6 +53,21 @@ def prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
         discard(out)
     manifest.write(out)
     (out / CELLS).mkdir(exist_ok=True)
+
+
+def _refuse_unknown_classes(out: Path, manifest: Manifest) -> None:
+    """Refuse to go on where a class refers to a value that cannot be compared."""
+    for name, version in manifest.versions.items():
+        if version.startswith(NO_DIGEST):
+            control = name.removeprefix("congestion_")
+            reason = version.removeprefix(f"{NO_DIGEST}: ").rpartition(" (")[0]
+            raise FairwindError(
+                f"{out} holds an earlier run, and whether its congestion control {control} was the "
+                f"same cannot be told: {reason}",
+                "give the class such values as parameters, "
+                f'congestion = {{ name = "{control}", ... }}; '
+                "or name another folder with --out, or discard that run with --force",
+            )
 
 
 def _what_differs(earlier: Manifest, manifest: Manifest) -> str:

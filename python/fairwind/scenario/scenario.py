@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +15,17 @@ from fairwind.congestion import (
     ControlClass,
     built_in,
     check_hooks,
+    control_settings,
     own_controls,
+    parameter_faults,
 )
-from fairwind.engine import engine_named, named_files, plan_document, table_columns
+from fairwind.engine import (
+    ScenarioError,
+    engine_named,
+    named_files,
+    plan_document,
+    table_columns,
+)
 from fairwind.errors import FairwindError
 from fairwind.scenario.files import read_text, text_of
 from fairwind.scenario.plan import Plan
@@ -62,7 +71,27 @@ class Scenario:
         """
         controls = [*(own.name for own in own_controls()), *(name for name, _ in self.classes)]
         document = plan_document(self.file, self.text, self.overrides, self._provided(), controls)
-        return Plan.from_document(document, (row["column"] for row in table_columns()))
+        plan = Plan.from_document(document, (row["column"] for row in table_columns()))
+        self._check_parameters(plan)
+        return plan
+
+    def _check_parameters(self, plan: Plan) -> None:
+        """Refuse parameters that a congestion control does not have, all at once."""
+        settings = {
+            json.dumps([one.key, one.name, one.parameters]): one
+            for cell in plan.cells
+            for one in control_settings(cell.experiment)
+            if one.name not in ENDPOINTS_OWN
+        }
+        faults = dict.fromkeys(
+            fault
+            for setting in settings.values()
+            for fault in parameter_faults(setting, dict(self.classes))
+        )
+        if faults:
+            error = ScenarioError("\n".join(f"{self.file}: {fault}" for fault in faults))
+            error.errors = [{"file": self.file, "line": None, **asdict(fault)} for fault in faults]
+            raise error
 
     def _provided(self) -> list[str]:
         """Read the files that the scenario names; they lie beside it."""

@@ -3,6 +3,7 @@
 mod conventions;
 mod faults;
 mod names;
+mod parameters;
 
 use fairwind_congestion::{CompileError, Compiled, LoadError, compile, compile_object, load};
 use fairwind_tcp::{CongestionControl, TcpSock};

@@ -2,6 +2,7 @@
 
 use super::sender::{AckSample, DeliverySample, PythonSender};
 use crate::errors::FairwindError;
+use fairwind_scenario::PluggedControl;
 use fairwind_simulation::Control;
 use fairwind_tcp::{
     AckReport, CongestionControl, ControlFactory, Hooks, RateSample, TcpSock, WindowEvent,
@@ -9,7 +10,8 @@ use fairwind_tcp::{
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
 create_exception!(
@@ -72,13 +74,20 @@ impl Fault {
 pub(crate) struct PythonFactory {
     name: String,
     class: Py<PyAny>,
+    /// Keyword arguments of each object.
+    parameters: Py<PyDict>,
     hooks: Hooks,
     methods: Vec<&'static str>,
     fault: Fault,
 }
 
 impl PythonFactory {
-    pub(crate) fn new(py: Python<'_>, name: String, class: Py<PyAny>, fault: Fault) -> Self {
+    pub(crate) fn new(
+        py: Python<'_>,
+        control: &PluggedControl,
+        class: &Py<PyAny>,
+        fault: Fault,
+    ) -> PyResult<Self> {
         let has = |method: &str| class.bind(py).hasattr(method).unwrap_or(false);
         let mut hooks = Hooks::SSTHRESH.and(Hooks::CONG_AVOID);
         let mut methods = Vec::new();
@@ -89,7 +98,31 @@ impl PythonFactory {
             }
         }
         methods.extend(["init", "release"].into_iter().filter(|method| has(method)));
-        Self { name, class, hooks, methods, fault }
+        let parameters = PyDict::new(py);
+        for (name, value) in control.parameters() {
+            parameters.set_item(name, python_value(py, &value)?)?;
+        }
+        Ok(Self {
+            name: control.label(),
+            class: class.clone_ref(py),
+            parameters: parameters.unbind(),
+            hooks,
+            methods,
+            fault,
+        })
+    }
+}
+
+/// A parameter as Python has it.
+fn python_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Bool(truth) => Ok(truth.into_pyobject(py)?.to_owned().into_any()),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Ok(whole.into_pyobject(py)?.into_any()),
+            None => Ok(number.as_f64().into_pyobject(py)?.into_any()),
+        },
+        Value::String(text) => Ok(text.into_pyobject(py)?.into_any()),
+        other => Err(PyValueError::new_err(format!("{other} is no parameter"))),
     }
 }
 
@@ -107,7 +140,7 @@ impl ControlFactory for PythonFactory {
     fn create(&self) -> Box<dyn CongestionControl> {
         let made = Python::attach(|py| {
             let sender = Py::new(py, PythonSender::default())?;
-            Ok((self.class.call0(py)?, sender))
+            Ok((self.class.call(py, (), Some(self.parameters.bind(py)))?, sender))
         });
         let parts = made.map_err(|exception| self.fault.leave(&self.name, exception)).ok();
         Box::new(PythonControl {

@@ -41,7 +41,9 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
 }
 
 fn congestion_is_known(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
-    let Some(Congestion::Plugged(name)) = &tcp.congestion else { return };
+    let Some(Congestion::Plugged(name)) = &tcp.congestion else {
+        return own_controls_have_no_parameters(rules, key);
+    };
     let mut known: Vec<&str> = Congestion::known().collect();
     known.extend(rules.recordings.controls());
     if known.contains(&name.as_str()) {
@@ -59,6 +61,19 @@ fn congestion_is_known(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
         |word| format!("did you mean \"{word}\"?"),
     );
     rules.report(&[key], rule, Some(hint));
+}
+
+fn own_controls_have_no_parameters(rules: &mut Rules<'_>, key: &str) {
+    let (node, true) = rules.node.locate(key) else { return };
+    if node.get("name").is_none() {
+        return; // it is reported as missing
+    }
+    let set: Vec<String> = node.entries().iter().map(|(name, _)| name.clone()).collect();
+    for name in set.iter().filter(|name| *name != "name") {
+        let rule = "a congestion control of the endpoint has no parameters";
+        let hint = "only classes of Python and C files have them";
+        rules.broken_with_hint(&[&format!("{key}.{name}")], rule, hint);
+    }
 }
 
 /// Time tells of a lost retransmission as of any other segment. It is only told, for a sweep over profiles may have

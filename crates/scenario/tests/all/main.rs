@@ -1,6 +1,7 @@
 //! The room as its users see it.
 
 mod carriers;
+mod controls;
 mod errors;
 mod examples;
 mod files;

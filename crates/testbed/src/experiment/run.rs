@@ -19,7 +19,7 @@ use fairwind_recorder::{Recorder, RecorderParts};
 use fairwind_router::{
     FlowTable, Port, RoutedPacket, RouterControl, RouterParts, StopOnDrop, lateness_bound,
 };
-use fairwind_scenario::{Congestion, ControlName, Experiment, FlowGroup};
+use fairwind_scenario::{Congestion, Experiment, FlowGroup, PluggedControl};
 use fairwind_units::Span;
 use std::os::fd::OwnedFd;
 
@@ -199,7 +199,7 @@ impl KernelRun {
 /// The congestion controls in C that `experiment` asks for: of `others`, or the repository's.
 pub(super) fn controls_of(experiment: &Experiment, others: &[ControlObject]) -> Vec<ControlObject> {
     let ends = experiment.flows.iter().flat_map(|group| [&group.tcp, &group.receiver_tcp]);
-    let mut names: Vec<ControlName> = ends
+    let mut names: Vec<PluggedControl> = ends
         .filter_map(|tcp| match tcp.congestion {
             Some(Congestion::Plugged(name)) => Some(name),
             _ => None,
@@ -207,7 +207,7 @@ pub(super) fn controls_of(experiment: &Experiment, others: &[ControlObject]) -> 
         .collect();
     names.sort();
     names.dedup();
-    let found = |name: &ControlName| {
+    let found = |name: &PluggedControl| {
         let other = others.iter().find(|control| control.name == name.as_str()).cloned();
         other.or_else(|| ControlObject::built_in(name.as_str()))
     };
