@@ -1,6 +1,7 @@
 //! What happens to a connection that its driver or an observer wants to know.
+//!
+//! ICMP errors about segments of this connection.
 
-use crate::icmp::Unreachable;
 use crate::window_cache::ResumptionPhase;
 
 /// Something rare that happened; the ordinary course of data has none.
@@ -46,4 +47,37 @@ pub enum Event {
     Unreachable(Unreachable),
     /// The connection was given up: nothing was acknowledged for too long.
     TimedOut,
+}
+
+/// Why a packet did not arrive (ICMP destination unreachable).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreachable {
+    /// No route to the network.
+    Network,
+    /// No route to the host.
+    Host,
+    /// The host does not know the protocol.
+    Protocol,
+    /// Nobody listens at the port.
+    Port,
+    /// The route is forbidden, or the packet exceeded its hop limit.
+    Refused,
+    /// The packet was malformed.
+    Malformed,
+    /// The packet was too large and must not be fragmented; no smaller one has helped.
+    TooLarge,
+}
+
+/// An ICMP error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IcmpError {
+    /// The packet is too large for the next link.
+    TooLarge {
+        /// Largest packet of the next link in bytes; 0 if the message does not contain it.
+        mtu: u32,
+    },
+    /// The packet did not arrive.
+    Unreachable(Unreachable),
 }

@@ -41,7 +41,6 @@ mod connection;
 mod ecn;
 mod event;
 mod handshake;
-mod icmp;
 mod information;
 mod profile;
 mod ranges;
@@ -49,7 +48,6 @@ mod receiver;
 mod sender;
 mod state;
 mod timers;
-mod timestamp;
 mod window_cache;
 
 pub use config::{
@@ -62,9 +60,8 @@ pub use config::{
     WindowReduction,
 };
 pub use connection::{Connection, Ports};
-pub use event::Event;
+pub use event::{Event, IcmpError, Unreachable};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
-pub use icmp::{IcmpError, Unreachable};
 pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
 pub use receiver::UrgentRead;

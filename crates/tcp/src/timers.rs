@@ -1,6 +1,8 @@
 //! Timers: deadlines that run out exactly or with the ticks of the timer wheel.
 //!
 //! Source: Linux 6.18 `calc_wheel_index`, `calc_index` and `__mod_timer` (`kernel/time/timer.c`).
+//!
+//! The clock of the timestamps option (RFC 7323 §5.4).
 
 use crate::config::TimerRule;
 use fairwind_units::{Instant, Span};
@@ -131,6 +133,19 @@ fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
     let expires = set_at.as_nanos() / tick + ticks;
     let bucket_end = ((expires >> shift) + 1) << shift;
     Instant::from_nanos(bucket_end.saturating_mul(tick))
+}
+
+/// Milliseconds, beginning at 1 because an echo of 0 means that there is none.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the timestamp clock wraps")]
+pub(crate) fn timestamp_at(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000 + 1) as u32
+}
+
+/// Whether one reading of the clock is earlier than another, modulo 2^32.
+#[inline]
+pub(crate) fn is_earlier(reading: u32, reference: u32) -> bool {
+    reference.wrapping_sub(reading).wrapping_sub(1) < 0x7fff_ffff
 }
 
 #[cfg(test)]

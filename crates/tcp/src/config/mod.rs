@@ -3,36 +3,28 @@
 //! A [`Config`] is the whole of an endpoint's behaviour; a *profile* (see [`crate::Profile`]) is a
 //! named one. Mechanisms are separate switches because comparing them is what they are for.
 
-mod ecn;
-mod fast_open;
-mod framing;
-mod growth;
 mod loss;
-mod pacing;
 mod path;
-mod patience;
 mod receiving;
-mod redundancy;
 mod sending;
 
-pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
-pub use fast_open::FastOpenConfig;
-pub use framing::SmartFraming;
-pub use growth::Growth;
 pub use loss::{
     EarlyRetransmit, LossDetection, LossRecovery, LostRepairs, ReorderingDetection, TailLossProbe,
     WindowReduction,
 };
-pub use pacing::Pacing;
-pub use path::{MtuDiscovery, MtuProbing, PathConfig};
-pub use patience::{KeepAlive, Patience, ProbeRule};
+pub use path::{
+    AccurateEcnOption, EcnConfig, EcnFeedback, FastOpenConfig, KeepAlive, MtuDiscovery, MtuProbing,
+    PathConfig, Patience, ProbeRule,
+};
 pub(crate) use receiving::LEAST_BUFFER;
 pub use receiving::{
     AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, OvertakenAcks, Receiving,
     StampRule,
 };
-pub use redundancy::RedundantBundling;
-pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
+pub use sending::{
+    Bundling, Gathering, Growth, Pacing, RedundantBundling, SendBufferRule, Sending, SillyWindow,
+    SmartFraming,
+};
 
 use crate::sender::congestion::plugged::PluggedAlgorithm;
 use fairwind_units::Span;

@@ -1,6 +1,14 @@
 //! What goes out when: how written data is cut, pushed and bundled.
+//!
+//! How evenly data leaves.
+//!
+//! How small windows are cut.
+//!
+//! Old data that travels along with new data.
+//!
+//! How the congestion window grows, beyond the choice of an algorithm.
 
-use super::{Pacing, RedundantBundling, SmartFraming};
+use fairwind_units::Span;
 
 /// How what the application writes is gathered before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,4 +183,101 @@ impl Bundling {
         half_window: true,
         by_time: true,
     };
+}
+
+/// Data leaves at a rate, not in bursts (Linux `sk_pacing_status`, `tcp_update_pacing_rate`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pacing {
+    /// Bundles wait until the one before would be through at the rate. In Linux: once the
+    /// application has set a greatest rate, or where the congestion control asks for it.
+    pub enabled: bool,
+    /// The application's bound on the rate in bytes per second (`SO_MAX_PACING_RATE`); `None` for no
+    /// bound. The size of bundles follows it too.
+    pub greatest_bytes_per_second: Option<u64>,
+    /// The rate in slow start, in percent of a window per smoothed round trip (Linux
+    /// `tcp_pacing_ss_ratio`).
+    pub slow_start_percent: u16,
+    /// The rate from half the slow-start threshold on (Linux `tcp_pacing_ca_ratio`).
+    pub avoidance_percent: u16,
+    /// The bundle with which so many segments of data were sent is the first that the next one waits
+    /// for.
+    pub unpaced_segments: u32,
+}
+
+impl Pacing {
+    /// As Linux since 4.13; off until it is asked for.
+    pub const LINUX: Self = Self {
+        enabled: false,
+        greatest_bytes_per_second: None,
+        slow_start_percent: 200,
+        avoidance_percent: 120,
+        unpaced_segments: 10,
+    };
+}
+
+/// Smart framing: a window of fewer full segments is cut into so many smaller ones, that a loss among
+/// them be found by duplicate acknowledgments.
+///
+/// Source: M. Mellia, M. Meo, C. Casetti, "TCP Smart Framing: A Segmentation Algorithm to Reduce TCP
+/// Latency", IEEE/ACM Transactions on Networking 13(2), 2005.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmartFraming {
+    /// Segments that a small window is cut into.
+    pub segments: u32,
+}
+
+impl SmartFraming {
+    /// Four segments: one that is lost, and three behind it.
+    pub const USUAL: Self = Self { segments: 4 };
+}
+
+/// Redundant data bundling (RDB): a segment of new data carries, before it, what was sent shortly before
+/// and is not acknowledged yet, as far as that fits; only while few segments are in flight.
+///
+/// Source: B. R. Opstad et al., "Latency and Fairness Trade-Off for Thin Streams using Redundant Data
+/// Bundling in TCP", LCN 2015; the authors' changes to Linux, whose parameters these are. No kernel
+/// that was released has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RedundantBundling {
+    /// Most payload of a segment with old data in bytes (`tcp_rdb_max_bytes`); `None` for a full
+    /// segment.
+    pub most_bytes: Option<u32>,
+    /// Most older segments that one carries (`tcp_rdb_max_packets`); `None` for as many as fit.
+    pub most_segments: Option<u32>,
+    /// A stream is thin while fewer segments are in flight than a sender has that writes so often within
+    /// the least round trip (`tcp_thin_dpifl_itt_lower_bound`). More than zero.
+    pub least_interval: Span,
+}
+
+impl RedundantBundling {
+    /// The authors' defaults: one older segment, up to a full segment, streams that write every 10 ms
+    /// or less often.
+    pub const USUAL: Self =
+        Self { most_bytes: None, most_segments: Some(1), least_interval: Span::from_millis(10) };
+}
+
+/// Switches of window growth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// CUBIC leaves slow start before a loss, when acknowledgments come in long trains or later than
+    /// they did (`HyStart` of Linux since 2.6.29, `hystart_update`; cf. RFC 9406).
+    pub hystart: bool,
+    /// New data waits while more is in flight than the estimated bandwidth-delay product and two
+    /// segments (FreeBSD 4.7 to 6, `tcp_xmit_bandwidth_limit`).
+    pub inflight_limit: bool,
+    /// The host remembers what its connections find out: they tell of what matters to that
+    /// ([`WindowCache`](crate::WindowCache)).
+    pub shares: bool,
+}
+
+impl Growth {
+    /// Slow start ends with a loss.
+    pub const fn rfc() -> Self {
+        Self { hystart: false, inflight_limit: false, shares: false }
+    }
+
+    /// Linux since 2.6.29.
+    pub const fn linux() -> Self {
+        Self { hystart: true, ..Self::rfc() }
+    }
 }

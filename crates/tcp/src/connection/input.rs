@@ -1,7 +1,7 @@
-//! Processing of an arriving segment, in the order of RFC 9293 §3.10.7, and of ICMP errors.
+//! Processing of an arriving segment, in the order of RFC 9293 §3.10.7.
 //!
 //! Source: Linux 6.18 `tcp_rcv_established`, `tcp_rcv_state_process`, `tcp_validate_incoming`,
-//! `tcp_check_req`, `tcp_timewait_state_process`, `tcp_v4_err`.
+//! `tcp_check_req`, `tcp_timewait_state_process`.
 
 use super::Connection;
 use super::time_wait::TimeWaitAction;
@@ -9,12 +9,11 @@ use crate::config::{AckAcceptance, ControlAcceptance};
 use crate::event::Event;
 use crate::handshake::negotiation::Negotiated;
 use crate::handshake::{Handshake, is_pure_syn};
-use crate::icmp::{IcmpError, Unreachable};
 use crate::receiver::{FinArrival, Placement};
 use crate::sender::congestion::plugged::WindowEvent;
 use crate::state::State;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+use fairwind_wire::{Ecn, Flags, Segment};
 
 /// Between a reset for a wrong answer and the next SYN (`TCP_TIMEOUT_MIN`, two ticks of 1 ms).
 const AFTER_RESET: Span = Span::from_millis(2);
@@ -602,60 +601,6 @@ impl Connection {
                 let has_data = segment.sequence_length() > 0 && !segment.flags.contains(Flags::SYN);
                 if has_data || self.response_limit.allows_response(&self.config, now) {
                     self.receiver.send_ack_now();
-                }
-            }
-        }
-    }
-
-    /// Processes an ICMP error about a segment of this connection that began at `quoted`. Drain
-    /// [`poll_segment`](Self::poll_segment) and [`poll_event`](Self::poll_event) afterwards.
-    ///
-    /// Source: Linux `tcp_v4_err`, `tcp_v4_mtu_reduced`; RFC 1122 §4.2.3.9, RFC 5927 §4 (only errors
-    /// about outstanding segments are accepted).
-    #[cold]
-    pub fn on_icmp_error(&mut self, now: Instant, quoted: SequenceNumber, error: IcmpError) {
-        let outstanding = quoted.is_at_or_after(self.sender.oldest_unacked())
-            && quoted.is_at_or_before(self.sender.next());
-        if !outstanding || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
-            return;
-        }
-        self.share_receiver_view();
-        match error {
-            IcmpError::TooLarge { mtu } => self.sender.on_packet_too_big(mtu, now),
-            IcmpError::Unreachable(reason) => self.on_unreachable(reason, quoted, now),
-        }
-        self.adopt_control_requests();
-        self.check_invariants();
-    }
-
-    /// Before the connection is open an error ends the attempt; afterwards it is noted, and
-    /// transmission goes on (RFC 1122 §4.2.3.9).
-    fn on_unreachable(&mut self, reason: Unreachable, quoted: SequenceNumber, now: Instant) {
-        let no_route = matches!(reason, Unreachable::Network | Unreachable::Host);
-        let is_early = self.is_early();
-        match self.state {
-            // One that is in use early and has been accepted is treated as open (Linux `tcp_v4_err`).
-            State::SynReceived if is_early && self.handshake.fast_open().is_accepted() => {
-                self.sender.set_soft_error(reason);
-            }
-            State::SynReceived if !is_early => {
-                if no_route {
-                    self.become_closed();
-                    self.push_event(Event::Closed);
-                }
-            }
-            State::SynSent | State::SynReceived => {
-                self.become_closed();
-                self.push_event(Event::Unreachable(reason));
-            }
-            _ => {
-                if self.config.path.tells_complaints {
-                    self.push_event(Event::Unreachable(reason));
-                } else {
-                    self.sender.set_soft_error(reason);
-                }
-                if no_route {
-                    self.sender.revert_backoff(quoted, now);
                 }
             }
         }

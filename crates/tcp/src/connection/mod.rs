@@ -4,15 +4,14 @@ mod control_segments;
 mod input;
 mod keep_alive;
 mod output;
-mod response_limit;
 mod time_wait;
 
 use crate::config::Config;
 use crate::event::Event;
+use crate::event::Unreachable;
 use crate::handshake::{
     FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate, Handshake, RTO_AFTER_LOST_SYN,
 };
-use crate::icmp::Unreachable;
 use crate::information::{Information, option_bits};
 use crate::receiver::{Receiver, UrgentRead};
 use crate::sender::congestion::plugged::ControlComplaints;
@@ -20,11 +19,10 @@ use crate::sender::{Part, Sender, Writing};
 use crate::state::{RecoveryState, State};
 use crate::timers::Timer;
 use crate::window_cache::{Advice, ConnectionId, Lesson, ResumptionPhase, Share, Unused};
-use control_segments::ControlSegments;
+use control_segments::{ControlSegments, ResponseLimit};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber, TrafficClass};
 use keep_alive::KeepAliveTimer;
-use response_limit::ResponseLimit;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -229,55 +227,6 @@ impl Connection {
         self.receiver.read_urgent(peek)
     }
 
-    /// Closes the sending direction: FIN follows what was written (RFC 9293 §3.10.4).
-    pub fn close(&mut self) {
-        match self.state {
-            State::Listen | State::SynSent => self.become_closed(),
-            State::SynReceived | State::Established => self.finish(State::FinWait1),
-            State::CloseWait => self.finish(State::LastAck),
-            _ => {}
-        }
-    }
-
-    fn finish(&mut self, state: State) {
-        if self.config.growth.shares {
-            self.push_event(Event::Closing);
-        }
-        self.sender.queue_fin();
-        // SYN-RECEIVED closes once its handshake is over.
-        let early = self.is_early();
-        self.handshake.fast_open_mut().close(early);
-        if self.state != State::SynReceived {
-            self.set_state(state);
-        }
-    }
-
-    /// Closes the sending direction, but keeps the socket (`shutdown`): that of an early connection
-    /// only once its handshake is over (Linux `tcp_shutdown`).
-    pub fn shut_down(&mut self) {
-        if self.is_early() {
-            self.handshake.fast_open_mut().shut_down();
-        } else {
-            self.close();
-        }
-    }
-
-    /// The application lets go of the connection (`close`, RFC 1122 §4.2.2.13, RFC 2525 §2.17): written data still
-    /// goes out, but a reset answers new data, and ends the connection if received data was not read.
-    pub fn release(&mut self, now: Instant) {
-        if self.receiver.unread() > 0 {
-            self.abort_with_reset();
-            return;
-        }
-        self.is_orphan = true;
-        self.sender.set_orphan();
-        self.receiver.shut();
-        self.close();
-        if self.state == State::FinWait2 {
-            self.await_fin_as_orphan(now);
-        }
-    }
-
     /// The application reads no more (`shutdown(SHUT_RD)`).
     pub fn shut_receiving(&mut self) {
         self.receiver.shut();
@@ -286,80 +235,6 @@ impl Connection {
     /// Whether reading gives the end of the stream for good.
     pub fn is_receiving_shut(&self) -> bool {
         self.receiver.is_shut()
-    }
-
-    /// Gives the connection up at once; a reset informs the peer (RFC 9293 §3.10.5).
-    pub fn abort(&mut self) {
-        let resets = match self.state {
-            State::Closed | State::Listen | State::SynSent | State::TimeWait => false,
-            // Both ends have sent FIN; Linux resets only if data is outstanding or waits.
-            State::Closing | State::LastAck => self.sender.has_data(),
-            _ => true,
-        };
-        if resets {
-            self.abort_with_reset();
-        } else {
-            self.become_closed();
-        }
-    }
-
-    /// Gives the connection up with a reset (`tcp_send_active_reset`).
-    fn abort_with_reset(&mut self) {
-        if self.state.is_synchronised() || self.state == State::SynReceived {
-            self.control_segments.reset_own(self.sender.acceptable_sequence());
-        }
-        self.become_closed();
-    }
-
-    /// A segment came that nobody will read: the connection ends (`tcp_reset`).
-    #[cold]
-    fn reset_by(&mut self, segment: &Segment) {
-        self.control_segments.reset(segment);
-        self.become_closed();
-        self.push_event(Event::Reset);
-    }
-
-    /// The peer has reset the connection.
-    fn be_reset(&mut self) {
-        self.push_event(Event::Reset);
-        self.become_closed();
-    }
-
-    /// An orphan waits for the peer's FIN, but not for ever.
-    #[cold]
-    fn await_fin_as_orphan(&mut self, now: Instant) {
-        match self.config.receiving.finish_timeout {
-            Some(wait) => {
-                self.stop_timers();
-                self.time_wait.set(now, wait);
-            }
-            None => self.abort_with_reset(),
-        }
-    }
-
-    fn enter_time_wait(&mut self, now: Instant) {
-        self.set_state(State::TimeWait);
-        self.stop_timers();
-        self.time_wait.set(now, self.config.time_wait);
-    }
-
-    fn stop_timers(&mut self) {
-        self.sender.stop_timers();
-        self.receiver.stop_timers();
-        self.keep_alive.stop();
-        self.time_wait.stop();
-    }
-
-    /// Forgets everything but events and a reset still to be sent.
-    fn become_closed(&mut self) {
-        self.share_receiver_view();
-        self.sender.end_control();
-        self.adopt_control_requests();
-        self.set_state(State::Closed);
-        self.stop_timers();
-        self.control_segments.set_syn(false);
-        self.receiver.close();
-        self.sender.close();
     }
 
     /// Whether a SYN may begin a new connection in the place of this one: beyond the old one's

@@ -1,15 +1,15 @@
-//! The next segment, most urgent first; its header; and deadlines (RFC 9293 §3.10.8).
+//! The next segment, most urgent first; deadlines (RFC 9293 §3.10.8); ICMP errors; closing.
 
 use super::Connection;
 use super::control_segments::ControlSegment;
 use super::keep_alive::KeepAliveAction;
-use crate::event::Event;
+use crate::event::{Event, IcmpError, Unreachable};
 use crate::handshake::negotiation::{Negotiated, syn_options};
 use crate::sender::congestion::plugged::AskedAcknowledgment;
 use crate::sender::{Expired, Outgoing};
 use crate::state::State;
 use crate::timers::Clock;
-use crate::timestamp::timestamp_at;
+use crate::timers::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Options, Segment, SequenceNumber};
 
@@ -358,5 +358,182 @@ impl Connection {
                 self.push_event(Event::TimedOut);
             }
         }
+    }
+
+    /// Processes an ICMP error about a segment of this connection that began at `quoted`. Drain
+    /// [`poll_segment`](Self::poll_segment) and [`poll_event`](Self::poll_event) afterwards.
+    ///
+    /// Source: Linux `tcp_v4_err`, `tcp_v4_mtu_reduced`; RFC 1122 §4.2.3.9, RFC 5927 §4 (only errors
+    /// about outstanding segments are accepted).
+    #[cold]
+    pub fn on_icmp_error(&mut self, now: Instant, quoted: SequenceNumber, error: IcmpError) {
+        let outstanding = quoted.is_at_or_after(self.sender.oldest_unacked())
+            && quoted.is_at_or_before(self.sender.next());
+        if !outstanding || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
+            return;
+        }
+        self.share_receiver_view();
+        match error {
+            IcmpError::TooLarge { mtu } => self.sender.on_packet_too_big(mtu, now),
+            IcmpError::Unreachable(reason) => self.on_unreachable(reason, quoted, now),
+        }
+        self.adopt_control_requests();
+        self.check_invariants();
+    }
+
+    /// Before the connection is open an error ends the attempt; afterwards it is noted, and
+    /// transmission goes on (RFC 1122 §4.2.3.9).
+    fn on_unreachable(&mut self, reason: Unreachable, quoted: SequenceNumber, now: Instant) {
+        let no_route = matches!(reason, Unreachable::Network | Unreachable::Host);
+        let is_early = self.is_early();
+        match self.state {
+            // One that is in use early and has been accepted is treated as open (Linux `tcp_v4_err`).
+            State::SynReceived if is_early && self.handshake.fast_open().is_accepted() => {
+                self.sender.set_soft_error(reason);
+            }
+            State::SynReceived if !is_early => {
+                if no_route {
+                    self.become_closed();
+                    self.push_event(Event::Closed);
+                }
+            }
+            State::SynSent | State::SynReceived => {
+                self.become_closed();
+                self.push_event(Event::Unreachable(reason));
+            }
+            _ => {
+                if self.config.path.tells_complaints {
+                    self.push_event(Event::Unreachable(reason));
+                } else {
+                    self.sender.set_soft_error(reason);
+                }
+                if no_route {
+                    self.sender.revert_backoff(quoted, now);
+                }
+            }
+        }
+    }
+
+    /// Closes the sending direction: FIN follows what was written (RFC 9293 §3.10.4).
+    pub fn close(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => self.become_closed(),
+            State::SynReceived | State::Established => self.finish(State::FinWait1),
+            State::CloseWait => self.finish(State::LastAck),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, state: State) {
+        if self.config.growth.shares {
+            self.push_event(Event::Closing);
+        }
+        self.sender.queue_fin();
+        // SYN-RECEIVED closes once its handshake is over.
+        let early = self.is_early();
+        self.handshake.fast_open_mut().close(early);
+        if self.state != State::SynReceived {
+            self.set_state(state);
+        }
+    }
+
+    /// Closes the sending direction, but keeps the socket (`shutdown`): that of an early connection
+    /// only once its handshake is over (Linux `tcp_shutdown`).
+    pub fn shut_down(&mut self) {
+        if self.is_early() {
+            self.handshake.fast_open_mut().shut_down();
+        } else {
+            self.close();
+        }
+    }
+
+    /// The application lets go of the connection (`close`, RFC 1122 §4.2.2.13, RFC 2525 §2.17): written data still
+    /// goes out, but a reset answers new data, and ends the connection if received data was not read.
+    pub fn release(&mut self, now: Instant) {
+        if self.receiver.unread() > 0 {
+            self.abort_with_reset();
+            return;
+        }
+        self.is_orphan = true;
+        self.sender.set_orphan();
+        self.receiver.shut();
+        self.close();
+        if self.state == State::FinWait2 {
+            self.await_fin_as_orphan(now);
+        }
+    }
+
+    /// Gives the connection up at once; a reset informs the peer (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        let resets = match self.state {
+            State::Closed | State::Listen | State::SynSent | State::TimeWait => false,
+            // Both ends have sent FIN; Linux resets only if data is outstanding or waits.
+            State::Closing | State::LastAck => self.sender.has_data(),
+            _ => true,
+        };
+        if resets {
+            self.abort_with_reset();
+        } else {
+            self.become_closed();
+        }
+    }
+
+    /// Gives the connection up with a reset (`tcp_send_active_reset`).
+    fn abort_with_reset(&mut self) {
+        if self.state.is_synchronised() || self.state == State::SynReceived {
+            self.control_segments.reset_own(self.sender.acceptable_sequence());
+        }
+        self.become_closed();
+    }
+
+    /// A segment came that nobody will read: the connection ends (`tcp_reset`).
+    #[cold]
+    pub(super) fn reset_by(&mut self, segment: &Segment) {
+        self.control_segments.reset(segment);
+        self.become_closed();
+        self.push_event(Event::Reset);
+    }
+
+    /// The peer has reset the connection.
+    pub(super) fn be_reset(&mut self) {
+        self.push_event(Event::Reset);
+        self.become_closed();
+    }
+
+    /// An orphan waits for the peer's FIN, but not for ever.
+    #[cold]
+    pub(super) fn await_fin_as_orphan(&mut self, now: Instant) {
+        match self.config.receiving.finish_timeout {
+            Some(wait) => {
+                self.stop_timers();
+                self.time_wait.set(now, wait);
+            }
+            None => self.abort_with_reset(),
+        }
+    }
+
+    pub(super) fn enter_time_wait(&mut self, now: Instant) {
+        self.set_state(State::TimeWait);
+        self.stop_timers();
+        self.time_wait.set(now, self.config.time_wait);
+    }
+
+    fn stop_timers(&mut self) {
+        self.sender.stop_timers();
+        self.receiver.stop_timers();
+        self.keep_alive.stop();
+        self.time_wait.stop();
+    }
+
+    /// Forgets everything but events and a reset still to be sent.
+    pub(super) fn become_closed(&mut self) {
+        self.share_receiver_view();
+        self.sender.end_control();
+        self.adopt_control_requests();
+        self.set_state(State::Closed);
+        self.stop_timers();
+        self.control_segments.set_syn(false);
+        self.receiver.close();
+        self.sender.close();
     }
 }

@@ -3,15 +3,13 @@
 //! Source: RFC 9293 §3.5; Linux 6.18 `tcp_rcv_synsent_state_process`, `tcp_check_req`,
 //! `syn_ack_recalc`.
 
-mod cookie;
 pub(crate) mod fast_open;
 pub(crate) mod negotiation;
 
-pub use cookie::CookieKey;
-pub use fast_open::{FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
+pub use fast_open::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
 
 use crate::config::Config;
-use crate::timestamp::timestamp_at;
+use crate::timers::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, Timestamps};
 use fast_open::FastOpenState;

@@ -14,7 +14,7 @@
 //! 40 ms.
 
 use super::Receiver;
-use super::segment_size::SizeClass;
+use super::tuning::SizeClass;
 use crate::config::{AckDelay, Config};
 use crate::state::State;
 use fairwind_units::{Instant, Span};

@@ -5,7 +5,7 @@
 
 use super::Receiver;
 use super::buffer::Packet;
-use super::segment_size::SizeClass;
+use super::tuning::SizeClass;
 use crate::state::State;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};

@@ -8,8 +8,7 @@
 //! | `ack_policy` | when an acknowledgment goes out |
 //! | `window` | the offered window |
 //! | `buffer` | memory of received packets |
-//! | `tuning` | receive-buffer autotuning |
-//! | `segment_size` | the peer's segment size |
+//! | `tuning` | receive-buffer autotuning; the peer's segment size |
 //! | `urgent` | the urgent byte |
 
 mod acceptance;
@@ -17,13 +16,12 @@ mod ack_policy;
 mod buffer;
 mod data;
 mod reassembly;
-mod segment_size;
 mod tuning;
 mod urgent;
 mod window;
 
 pub(crate) use data::{FinArrival, Placement};
-pub(crate) use segment_size::first_segment_size;
+pub(crate) use tuning::first_segment_size;
 pub use urgent::UrgentRead;
 
 use crate::config::{Config, LEAST_BUFFER};
@@ -37,9 +35,8 @@ use buffer::ReceiveBuffer;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, SackBlocks, Segment, SequenceNumber, Timestamps};
 use reassembly::Reassembly;
-use segment_size::SegmentSize;
 use std::sync::Arc;
-use tuning::Tuning;
+use tuning::{SegmentSize, Tuning};
 use urgent::UrgentByte;
 use window::FirstWindow;
 

@@ -7,7 +7,7 @@ use crate::sender::queue::Acknowledged;
 use crate::sender::scoreboard::SackUpdate;
 use crate::sender::statistics::SenderLimit;
 use crate::sender::{AckEvent, AckFlags};
-use crate::timestamp::timestamp_at;
+use crate::timers::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
 
@@ -45,23 +45,12 @@ impl Sender {
         self.send.on_heard(now);
         self.persist.on_answer();
         self.soft_error = None;
-        if self.is_repeated_ack(segment) {
+        if self.is_window_update_at_most(segment) {
             self.update_window(segment);
             false
         } else {
             self.on_new_ack(segment, now)
         }
-    }
-
-    /// Whether an acknowledgment can tell of nothing but the peer's window, as those do that come
-    /// with the data of a peer to whom nothing is sent.
-    #[inline]
-    fn is_repeated_ack(&self, segment: &Segment) -> bool {
-        segment.acknowledgment == self.send.oldest_unacked()
-            && self.queue.is_empty()
-            && !self.written.has_any()
-            && segment.options.sack.is_empty()
-            && !self.tail_probe.is_outstanding()
     }
 
     #[inline]
@@ -197,7 +186,7 @@ impl Sender {
         if delivery.delivered_at_sending() != 0 {
             ack.set_delivered_at_sending(delivery.delivered_at_sending());
         }
-        if self.has_extras {
+        if !self.fast_path.is_plain() {
             let latest_delivered = delivery.latest_delivered();
             self.note_latest_delivered(latest_delivered);
             self.on_bundles_acked(ack.oldest_before(), acknowledgment);

@@ -173,7 +173,7 @@ impl Sender {
         if self.in_flight() == 0 {
             self.begin_sending(now);
         }
-        if self.has_extras { self.note_rate_at_sending(now) } else { Marks::default() }
+        if self.fast_path.is_plain() { Marks::default() } else { self.note_rate_at_sending(now) }
     }
 
     /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
@@ -293,7 +293,7 @@ impl Sender {
     /// The application writes: if nothing kept what it wrote before from going, it is the limit.
     #[inline]
     pub(crate) fn note_application_limit(&mut self) {
-        if self.has_extras
+        if !self.fast_path.is_plain()
             && self.samples_delivery_rate()
             && self.written.unsent() < u64::from(self.segment_bytes)
             && self.in_flight() < self.window.segments()

@@ -7,6 +7,8 @@
 //! | `queue`, `scoreboard` | outstanding segments; which of them have arrived |
 //! | `loss` | loss detection and recovery |
 //! | `congestion` | congestion window and its algorithms |
+//! | `opening` | the handshake, as far as it concerns the sender |
+//! | `fast_path` | fast paths and their conditions |
 //! | `transmit`, `retransmit` | new data; lost segments |
 //! | `write`, `written`, `buffer` | data that the application writes; room for it |
 //! | `tso`, `framing`, `redundancy` | segments sent together; small windows; redundant bundling |
@@ -19,16 +21,15 @@
 
 mod ack;
 mod ack_event;
-mod buffer;
 pub(crate) mod congestion;
 mod delivery_rate;
+mod fast_path;
 mod framing;
-mod least_rtt;
 pub(crate) mod loss;
 mod mtu_probe;
+mod opening;
 mod pacing;
 mod path;
-mod peer_window;
 mod persist;
 pub(crate) mod queue;
 mod redundancy;
@@ -39,11 +40,9 @@ mod space;
 mod statistics;
 mod transmit;
 mod tso;
-mod urgent;
 mod user_timeout;
 mod window_advice;
 mod write;
-mod written;
 
 pub(crate) use ack_event::{AckEvent, AckFlags};
 pub use write::{Part, Writing};
@@ -51,17 +50,16 @@ pub use write::{Part, Writing};
 use crate::config::{Config, Nagle};
 use crate::ecn::EcnSender;
 use crate::event::Event;
+use crate::event::Unreachable;
 use crate::handshake::negotiation::Negotiated;
-use crate::icmp::Unreachable;
-use crate::information::Information;
 use crate::state::{RecoveryState, State};
-use buffer::SendBuffer;
+use congestion::control::Usage;
 use congestion::inflight_limit::InflightLimit;
-use congestion::usage::Usage;
 use congestion::{Congestion, Reduction, Window};
 use delivery_rate::DeliveryRate;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+use fast_path::FastPath;
 use framing::Framing;
 use loss::{
     DuplicateAcks, FRto, LostRetransmits, Rack, Recovery, Reordering, Rto, TailProbe, Undo,
@@ -69,21 +67,19 @@ use loss::{
 use mtu_probe::MtuSearch;
 use pacing::Pacer;
 use path::Path;
-use peer_window::PeerWindow;
 use persist::Persist;
 use queue::SendQueue;
 use redundancy::Bundles;
 use retransmit::Retransmissions;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
-use space::SendSpace;
+use space::{PeerWindow, SendSpace, UrgentPointer};
 use statistics::{Deliveries, SenderStats};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use transmit::{NagleState, Piggyback, TransmitBudget};
-use urgent::UrgentPointer;
 use window_advice::Inherited;
-use written::Written;
+use write::{SendBuffer, Written};
 
 /// A segment with data that is to go out, without the fields of the receiving half.
 #[derive(Debug, Clone, Copy)]
@@ -138,8 +134,7 @@ pub(crate) struct Sender {
     state: State,
     /// The application has let go of the connection.
     is_orphan: bool,
-    /// A mechanism that few connections have follows each segment and acknowledgment.
-    has_extras: bool,
+    fast_path: FastPath,
     send: SendSpace,
     peer_window: PeerWindow,
     nagle: NagleState,
@@ -190,7 +185,7 @@ impl Sender {
         Self {
             state,
             is_orphan: false,
-            has_extras: config.has_extras() || congestion.wants_samples(),
+            fast_path: FastPath::new(config.has_extras() || congestion.wants_samples()),
             send: SendSpace::new(initial),
             peer_window: PeerWindow::default(),
             nagle: NagleState::new(initial),
@@ -236,16 +231,6 @@ impl Sender {
         }
     }
 
-    /// Determines anew whether a mechanism that few connections have follows each segment and
-    /// acknowledgment.
-    fn update_extras(&mut self) {
-        self.has_extras = self.config.has_extras()
-            || self.congestion.wants_samples()
-            || self.inherited.is_resuming()
-            || self.pacer.has_first_flight()
-            || self.pacer.is_rate_set();
-    }
-
     /// Follows the state of the connection.
     pub(crate) fn set_connection_state(&mut self, state: State) {
         self.state = state;
@@ -283,12 +268,6 @@ impl Sender {
     #[inline]
     pub(crate) fn next(&self) -> SequenceNumber {
         self.send.next()
-    }
-
-    /// Whether a number acknowledges our SYN.
-    pub(crate) fn acknowledges_syn(&self, acknowledgment: SequenceNumber) -> bool {
-        acknowledgment.is_after(self.send.initial())
-            && acknowledgment.is_at_or_before(self.send.next())
     }
 
     /// Whether an old acknowledgment number lies within the largest window, so that the segment may have
@@ -492,34 +471,6 @@ impl Sender {
         self.soft_error.take()
     }
 
-    /// The peer's SYN is known.
-    pub(crate) fn learn_peer(&mut self, syn: &Segment, negotiated: Negotiated) {
-        self.negotiated = negotiated;
-        // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.peer_window.begin(u32::from(syn.window));
-        self.path.learn(&self.config, syn);
-        self.sync_segment_size();
-    }
-
-    /// SYN, or SYN-ACK, goes out: repeated or not; `counts` if it counts as a segment.
-    pub(crate) fn on_syn_transmitted(&mut self, repeated: bool, counts: bool, now: Instant) {
-        if repeated {
-            self.stats.on_retransmission();
-        }
-        if counts {
-            self.stats.on_segment(0);
-        }
-        self.send.on_syn_sent();
-        if !self.rto.is_armed() {
-            self.rto.arm(now, self.rto.timeout());
-        }
-    }
-
-    /// The SYN-ACK that answers a crossing SYN is no repetition of our SYN.
-    pub(crate) fn forget_syn_retransmission(&mut self) {
-        self.stats.forget_retransmission();
-    }
-
     /// Whether ECN was negotiated.
     #[inline]
     pub(crate) fn is_ecn_negotiated(&self) -> bool {
@@ -541,159 +492,9 @@ impl Sender {
         self.ecn.mark_requested_ack(segment);
     }
 
-    /// The ECN bits of our SYN, or SYN-ACK, after `repetitions` earlier ones.
-    pub(crate) fn syn_ecn_flags(&mut self, answers: bool, repetitions: u32) -> Flags {
-        if answers {
-            self.ecn.syn_ack_flags()
-        } else {
-            self.ecn.syn_flags(&self.config.ecn, repetitions)
-        }
-    }
-
-    /// The code point of a SYN with these control bits.
-    pub(crate) fn syn_code_point(&self, flags: Flags) -> Ecn {
-        self.ecn.syn_code_point(flags)
-    }
-
     /// The code point of the last segment.
     pub(crate) fn last_code_point(&self) -> Ecn {
         self.ecn.last_code_point()
-    }
-
-    /// ECN bits of the SYN of a peer that opens.
-    pub(crate) fn on_syn_ecn(&mut self, syn: &Segment) {
-        self.ecn.on_syn(&self.config.ecn, syn);
-    }
-
-    /// ECN bits of the answer to our SYN.
-    pub(crate) fn on_syn_ack_ecn(&mut self, answer: &Segment) {
-        self.ecn.on_syn_ack(answer);
-    }
-
-    /// ECN bits of a SYN that crosses ours.
-    pub(crate) fn on_crossing_syn_ecn(&mut self, syn: &Segment) {
-        self.ecn.on_crossing_syn(syn);
-    }
-
-    /// The peer's SYN has opened the connection early (RFC 7413).
-    pub(crate) fn open_early(&mut self, now: Instant) {
-        self.begin_idle_time(now);
-        self.take_pending_advice();
-    }
-
-    /// Nothing could be sent before: the window goes stale from now on (Linux `tcp_finish_connect`,
-    /// `tcp_create_openreq_child`, `tcp_rcv_state_process`).
-    fn begin_idle_time(&mut self, now: Instant) {
-        self.send.on_data_sent(now);
-    }
-
-    /// Our SYN is acknowledged: takes the round-trip sample `rtt`, or that of the timestamp `echo` if SYN
-    /// was repeated, and sets the retransmission timer.
-    pub(crate) fn on_handshake(
-        &mut self,
-        rtt: Option<Span>,
-        echo: Option<u32>,
-        syn_sent_at: Instant,
-        is_passive: bool,
-        now: Instant,
-    ) {
-        self.stats.on_control_acked(u32::from(!is_passive));
-        self.send.on_syn_acked();
-        self.sample_handshake(rtt, echo, syn_sent_at, now);
-        if self.queue.is_empty() {
-            self.rto.stop();
-        } else {
-            self.rto.arm(now, self.rto.timeout());
-        }
-    }
-
-    fn sample_handshake(
-        &mut self,
-        rtt: Option<Span>,
-        echo: Option<u32>,
-        syn_sent_at: Instant,
-        now: Instant,
-    ) {
-        let Some(sample) = rtt.or_else(|| Self::rtt_by_timestamp(echo, now)) else {
-            self.rto.set_timeout(crate::handshake::RTO_AFTER_LOST_SYN);
-            return;
-        };
-        self.sample_rtt(sample);
-        self.rtt.note_least(&self.config, sample, now);
-        if rtt.is_some() && self.state == State::SynSent && self.negotiated.has_sack() {
-            self.rack.on_handshake(syn_sent_at, sample);
-        }
-        self.rto.restart(self.rtt.timeout(&self.config));
-    }
-
-    /// The handshake is over: sets the initial window. `spurious` if a repetition of SYN was needless.
-    pub(crate) fn set_initial_window(&mut self, spurious: bool) {
-        self.window.bound_initial(&self.config, self.segment_bytes);
-        self.reset_window_for_lost_syn(spurious);
-        self.hold_loss_of_syn();
-        self.take_pending_advice();
-    }
-
-    /// A SYN that had to be repeated may have been lost to congestion: begin with one segment
-    /// (RFC 5681 §3.1; Linux forgives the first repetition), unless the repetition was spurious.
-    fn reset_window_for_lost_syn(&mut self, spurious: bool) {
-        let needless = self.config.loss.undo && spurious;
-        if self.rto.expired() > self.config.lost_syns_forgiven && !needless {
-            self.window.set_segments(1);
-        }
-    }
-
-    /// A SYN that was repeated is repaired by now, but without SACK that is not believed before more is
-    /// acknowledged (Linux `tcp_try_undo_recovery`).
-    fn hold_loss_of_syn(&mut self) {
-        if self.state == State::SynSent
-            && self.rto.expired() > 0
-            && !self.negotiated.has_sack()
-            && self.config.loss.undo
-        {
-            self.enter(RecoveryState::Loss);
-            self.recovery.set_end(self.send.oldest_unacked());
-        }
-    }
-
-    /// The window of an early connection fell with its repeated SYN-ACK: in vain, if the first one is
-    /// acknowledged (Linux `tcp_rcv_synrecv_state_fastopen`).
-    pub(crate) fn undo_early_loss(&mut self, segment: &Segment, now: Instant) {
-        if self.recovery.state() == RecoveryState::Loss && self.queue.is_empty() {
-            let ack = self.start_ack(segment, now);
-            self.try_undo_recovery(&ack);
-        }
-    }
-
-    /// The connection is open: `crossed` if both ends opened at once.
-    pub(crate) fn begin_transfer(&mut self, is_passive: bool, crossed: bool, now: Instant) {
-        // Linux `tcp_init_transfer`: the window counts as unused from now on.
-        self.usage.on_progress(now);
-        self.begin_idle_time(now);
-        // Where both ends open at once, Linux counts the SYN and the handshake.
-        self.deliveries.begin(1 + u32::from(crossed));
-        if is_passive {
-            self.update_pacing_rate();
-        } else {
-            self.set_opening_rate();
-        }
-        self.begin_control(now);
-        self.rto.on_progress();
-    }
-
-    /// SYN and its data were one packet.
-    pub(crate) fn count_syn_and_data_once(&mut self) {
-        self.deliveries.begin(self.deliveries.segments().min(1));
-    }
-
-    /// The data of our SYN is outstanding by itself: if it has to be repeated, that is without SYN.
-    pub(crate) fn queue_syn_data(&mut self, bytes: u32, now: Instant) {
-        let mut marks = queue::Marks::default();
-        marks.set(queue::Marks::PUSH);
-        let sequence = self.send.initial() + 1;
-        self.queue.push(sequence, bytes, self.deliveries.segments(), marks, now);
-        self.send.on_new_data_sent(self.send.initial() + 1 + bytes, now);
-        self.ecn.on_syn_data(self.send.next());
     }
 
     /// Adopts changed settings.
@@ -709,7 +510,7 @@ impl Sender {
             }
         }
         self.reordering.reconfigure(&config);
-        self.update_extras();
+        self.update_fast_path();
         self.update_framing();
         self.window.recount(&config);
         if let Congestion::Plugged(plugged) = &mut self.congestion {
@@ -753,65 +554,6 @@ impl Sender {
     /// Bytes written and not sent that lie in the buffer begun last.
     pub(crate) fn last_buffer_bytes(&self) -> u32 {
         self.written.last_bytes()
-    }
-
-    /// Whether our SYN or FIN was acknowledged.
-    pub(crate) fn has_acked_control(&self) -> bool {
-        self.stats.acknowledged_controls() > 0
-    }
-
-    /// The threshold in segments after the loss of our SYN, if it had to be repeated.
-    pub(crate) fn lost_syn_window(&self) -> Option<u32> {
-        (self.rto.expired() > 0).then(|| {
-            let (base, window) = (self.config.reduction_base, self.window.segments());
-            Congestion::new(&self.config).ssthresh(&self.window, base, window)
-        })
-    }
-
-    /// Fills in what `TCP_INFO` reports of the sending half.
-    pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
-        let pacing = &self.config.sending.pacing;
-        information.path_mtu_bytes = Some(self.path.mtu());
-        information.send_window_shift = Some(self.negotiated.send_shift());
-        information.send_mss_bytes = self.segment_bytes;
-        information.since_data_sent = Some(now.saturating_since(self.send.last_sent()));
-        information.since_ack_received = Some(now.saturating_since(self.send.last_heard()));
-        information.pacing_rate_bytes_per_second = Some(self.pacer.rate());
-        information.greatest_pacing_rate_bytes_per_second =
-            Some(pacing.greatest_bytes_per_second.unwrap_or(u64::MAX));
-        information.acknowledged_bytes =
-            Some(self.send.acknowledged_bytes() + u64::from(self.stats.acknowledged_controls()));
-        information.unsent_bytes = self.written.unsent();
-        information.send_window_bytes = self.peer_window.bytes();
-        self.stats.inform(information, now);
-        self.inform_of_losses(information);
-    }
-
-    fn inform_of_losses(&self, information: &mut Information) {
-        information.recovery = self.recovery.state();
-        information.consecutive_timeouts = Some(self.rto.expired());
-        information.unanswered_probes = Some(self.persist.unanswered());
-        information.backoff = Some(self.rto.doublings().max(self.persist.probes()));
-        information.unacked_segments = Some(self.queue.outstanding());
-        information.sacked_segments = Some(self.left_network());
-        information.lost_segments = Some(self.queue.lost());
-        information.retransmitted_segments = Some(self.queue.retransmitted());
-        information.smoothed_rtt = self.smoothed_rtt();
-        information.rtt_variation =
-            self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule));
-        information.slow_start_threshold = self.slow_start_threshold();
-        information.congestion_window = self.window.segments();
-        information.reordering_segments = Some(self.reordering.threshold());
-        information.least_rtt = self.least_rtt();
-        information.delivered_segments = Some(self.deliveries.segments());
-        information.delivered_marked_segments = Some(self.deliveries.marked());
-        if self.samples_delivery_rate() {
-            information.delivery_rate_is_application_limited =
-                Some(self.delivery_rate.is_application_limited());
-            information.delivery_rate_bytes_per_second =
-                Some(self.delivery_rate.bytes_per_second(self.segment_bytes));
-        }
-        information.reordering_events = Some(self.reordering.events());
     }
 
     /// Whether counters agree with what they count, and a timer runs while data is outstanding; for

@@ -102,7 +102,7 @@ impl Sender {
     /// in slow start, 1.2 windows near its end and afterwards.
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self) {
-        if self.has_extras
+        if !self.fast_path.is_plain()
             && self.pacer.is_rate_set
             && (self.has_cong_control() || self.is_jumping())
         {
@@ -153,7 +153,7 @@ impl Sender {
     pub(crate) fn pace_first_flight(&mut self) {
         // A SYN-ACK that is still to be sent is not of the flight.
         self.pacer.first_flight = Some(self.send.next().later(self.send.initial() + 1));
-        self.has_extras = true;
+        self.fast_path.leave();
         self.update_pacing_rate();
     }
 
@@ -163,7 +163,7 @@ impl Sender {
         let first = self.pacer.first_flight;
         if first.is_some_and(|first| self.send.oldest_unacked().is_after(first)) {
             self.pacer.first_flight = None;
-            self.update_extras();
+            self.update_fast_path();
         }
     }
 
@@ -177,7 +177,7 @@ impl Sender {
     /// Whether the next bundle has to wait; then a timer is set.
     #[inline]
     pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
-        self.has_extras && self.set_pacing_timer(now)
+        !self.fast_path.is_plain() && self.set_pacing_timer(now)
     }
 
     #[cold]
@@ -192,7 +192,7 @@ impl Sender {
     /// A bundle of `bytes` in segments of `full` bytes is about to go.
     #[inline]
     pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
-        if self.has_extras && self.paces() {
+        if !self.fast_path.is_plain() && self.paces() {
             self.reckon_pace(bytes, bytes.div_ceil(full), now);
         }
     }

@@ -5,8 +5,8 @@
 
 use super::retransmit::Transmission;
 use crate::config::{Config, MtuDiscovery, SillyWindow};
+use crate::event::Unreachable;
 use crate::handshake::negotiation::DEFAULT_MSS;
-use crate::icmp::Unreachable;
 use crate::sender::Sender;
 use crate::state::RecoveryState;
 use fairwind_units::Instant;

@@ -8,7 +8,7 @@ use crate::sender::queue::{Marks, Purpose};
 use crate::sender::transmit::NagleOverride;
 use crate::sender::{Outgoing, Sender};
 use crate::state::RecoveryState;
-use crate::timestamp::timestamp_at;
+use crate::timers::timestamp_at;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
@@ -204,7 +204,7 @@ impl Sender {
     /// So many segments from `index` on are about to go again.
     #[inline]
     fn note_repair_pace(&mut self, count: u32, index: u64, now: Instant) {
-        if self.has_extras && self.paces() {
+        if !self.fast_path.is_plain() && self.paces() {
             let end = (index + u64::from(count)).min(self.queue.end_index());
             let bytes = (index..end).map(|index| self.queue.get(index).length()).sum();
             self.note_pace(bytes, self.full_payload(), now);
@@ -246,7 +246,7 @@ impl Sender {
 
     fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Outgoing {
         let marks = self.note_sending(now);
-        if self.has_extras {
+        if !self.fast_path.is_plain() {
             self.queue.remark_limited(index, marks);
         }
         let moment = self.queue.next_moment(now);

@@ -1,7 +1,14 @@
 //! Send sequence space (RFC 9293 §3.3.1).
+//!
+//! The peer's window (SND.WND).
+//!
+//! Source: RFC 9293 §3.8.6, RFC 7323 §2.
+//!
+//! Urgent data on the sending side (RFC 9293 §3.8.5; Linux `tcp_transmit_skb`).
 
+use crate::sender::Sender;
 use fairwind_units::Instant;
-use fairwind_wire::SequenceNumber;
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 /// Send sequence space, and when the sender was active.
 #[derive(Debug)]
@@ -145,5 +152,159 @@ impl SendSpace {
         } else {
             self.acknowledged_bytes + u64::from(sequence.distance_from(reference))
         }
+    }
+}
+
+/// The window that the peer offers (SND.WND).
+#[derive(Debug, Default)]
+pub(crate) struct PeerWindow {
+    /// In bytes.
+    bytes: u32,
+    /// Largest window ever offered.
+    largest: u32,
+    /// Sequence number of the segment that set the window (SND.WL1).
+    set_by: SequenceNumber,
+}
+
+impl PeerWindow {
+    /// The window of the peer's SYN.
+    pub(crate) fn begin(&mut self, bytes: u32) {
+        self.bytes = bytes;
+        self.largest = 0;
+    }
+
+    /// In bytes.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Largest window ever offered.
+    #[inline]
+    pub(crate) fn largest(&self) -> u32 {
+        self.largest
+    }
+
+    /// The peer has offered a larger window than before.
+    pub(crate) fn set_largest(&mut self, largest: u32) {
+        self.largest = largest;
+    }
+
+    /// Whether the window of a segment, which acknowledges something new if `advances`, is newer than the
+    /// one known (RFC 9293 §3.10.7.4, Linux `tcp_may_update_window`).
+    #[inline]
+    fn is_newer(&self, sequence: SequenceNumber, window: u32, advances: bool) -> bool {
+        advances
+            || self.set_by.is_before(sequence)
+            || self.set_by == sequence && (window > self.bytes || window == 0)
+    }
+}
+
+impl Sender {
+    /// The window of a segment after the handshake, in bytes.
+    #[inline]
+    pub(crate) fn scaled_window(&self, segment: &Segment) -> u32 {
+        u32::from(segment.window) << self.negotiated.send_shift()
+    }
+
+    pub(crate) fn update_send_window(&mut self, segment: &Segment, window: u32) {
+        self.peer_window.bytes = window;
+        if window > self.peer_window.largest {
+            self.on_larger_window(window);
+        }
+        self.peer_window.set_by = segment.sequence;
+    }
+
+    /// Takes the window of a segment that acknowledges more, was sent later than the one that set the
+    /// window last, or at the same time and offers more or nothing at all (RFC 9293 §3.10.7.4, Linux
+    /// `tcp_may_update_window`). Returns whether it did: then the segment is no duplicate.
+    #[inline]
+    pub(crate) fn update_window(&mut self, segment: &Segment) -> bool {
+        let window = self.scaled_window(segment);
+        let advances = segment.acknowledgment.is_after(self.send.oldest_unacked());
+        let newer = self.peer_window.is_newer(segment.sequence, window, advances);
+        if newer {
+            self.update_send_window(segment, window);
+        }
+        newer
+    }
+
+    /// Bytes that the peer's window still has room for.
+    #[inline]
+    pub(crate) fn usable_window(&self) -> u32 {
+        self.peer_window.bytes.saturating_sub(self.send.outstanding())
+    }
+
+    /// The least that is worth sending into a small window (RFC 9293 §3.8.6.2.1): a full segment,
+    /// or half of the largest window seen, or all there is.
+    #[inline]
+    pub(crate) fn worthwhile_bytes(&self) -> u32 {
+        let full = self.segment_bytes.min((self.peer_window.largest() / 2).max(1));
+        u32::try_from(self.written.unsent()).map_or(full, |unsent| full.min(unsent.max(1)))
+    }
+}
+
+/// Furthest that an urgent pointer reaches.
+const REACH: u32 = 0xffff;
+
+/// The urgent pointer (SND.UP).
+#[derive(Debug, Default)]
+pub(crate) struct UrgentPointer {
+    /// Number after the last byte of urgent data, until that is acknowledged.
+    end: Option<SequenceNumber>,
+}
+
+impl UrgentPointer {
+    /// Whether urgent data waits or is outstanding.
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Urgent data ends at this number.
+    pub(crate) fn set(&mut self, end: SequenceNumber) {
+        self.end = Some(end);
+    }
+
+    /// Urgent data that has been acknowledged is no longer urgent.
+    #[cold]
+    pub(crate) fn forget_acked(&mut self, oldest_unacked: SequenceNumber) {
+        if self.end.is_some_and(|end| end.is_at_or_before(oldest_unacked)) {
+            self.end = None;
+        }
+    }
+}
+
+impl Sender {
+    /// Whether urgent data waits or is outstanding.
+    #[inline]
+    pub(crate) fn has_urgent_data(&self) -> bool {
+        self.urgent.is_set()
+    }
+
+    /// Sets the urgent pointer of a segment that lies before the end of the urgent data: to the
+    /// number after its last byte, or as far as it reaches.
+    #[cold]
+    pub(crate) fn mark_urgent(&self, segment: &mut Segment) {
+        let Some(end) = self.urgent.end else { return };
+        if !segment.sequence.is_before(end) {
+            return;
+        }
+        segment.urgent = match u16::try_from(end.distance_from(segment.sequence)) {
+            Ok(distance) => distance,
+            Err(_) if (segment.sequence + REACH).is_after(self.send.next()) => u16::MAX,
+            Err(_) => return,
+        };
+        segment.flags |= Flags::URG;
+    }
+
+    /// Number after the last byte written.
+    pub(crate) fn end_of_written(&self) -> SequenceNumber {
+        let first = if self.send.next() == self.send.initial() {
+            self.send.next() + 1
+        } else {
+            self.send.next()
+        };
+        first + u32::try_from(self.written.unsent() & u64::from(u32::MAX)).unwrap_or(0)
     }
 }

@@ -220,4 +220,50 @@ impl Sender {
             self.stats.become_occupied(SenderLimit::Busy, now);
         }
     }
+
+    /// Fills in what `TCP_INFO` reports of the sending half.
+    pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
+        let pacing = &self.config.sending.pacing;
+        information.path_mtu_bytes = Some(self.path.mtu());
+        information.send_window_shift = Some(self.negotiated.send_shift());
+        information.send_mss_bytes = self.segment_bytes;
+        information.since_data_sent = Some(now.saturating_since(self.send.last_sent()));
+        information.since_ack_received = Some(now.saturating_since(self.send.last_heard()));
+        information.pacing_rate_bytes_per_second = Some(self.pacer.rate());
+        information.greatest_pacing_rate_bytes_per_second =
+            Some(pacing.greatest_bytes_per_second.unwrap_or(u64::MAX));
+        information.acknowledged_bytes =
+            Some(self.send.acknowledged_bytes() + u64::from(self.stats.acknowledged_controls()));
+        information.unsent_bytes = self.written.unsent();
+        information.send_window_bytes = self.peer_window.bytes();
+        self.stats.inform(information, now);
+        self.inform_of_losses(information);
+    }
+
+    fn inform_of_losses(&self, information: &mut Information) {
+        information.recovery = self.recovery.state();
+        information.consecutive_timeouts = Some(self.rto.expired());
+        information.unanswered_probes = Some(self.persist.unanswered());
+        information.backoff = Some(self.rto.doublings().max(self.persist.probes()));
+        information.unacked_segments = Some(self.queue.outstanding());
+        information.sacked_segments = Some(self.left_network());
+        information.lost_segments = Some(self.queue.lost());
+        information.retransmitted_segments = Some(self.queue.retransmitted());
+        information.smoothed_rtt = self.smoothed_rtt();
+        information.rtt_variation =
+            self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule));
+        information.slow_start_threshold = self.slow_start_threshold();
+        information.congestion_window = self.window.segments();
+        information.reordering_segments = Some(self.reordering.threshold());
+        information.least_rtt = self.least_rtt();
+        information.delivered_segments = Some(self.deliveries.segments());
+        information.delivered_marked_segments = Some(self.deliveries.marked());
+        if self.samples_delivery_rate() {
+            information.delivery_rate_is_application_limited =
+                Some(self.delivery_rate.is_application_limited());
+            information.delivery_rate_bytes_per_second =
+                Some(self.delivery_rate.bytes_per_second(self.segment_bytes));
+        }
+        information.reordering_events = Some(self.reordering.events());
+    }
 }

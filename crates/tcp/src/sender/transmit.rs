@@ -123,7 +123,7 @@ impl TransmitBudget {
 
     /// Nothing has been sent or decided on.
     #[inline]
-    fn is_yet_to_begin(&self) -> bool {
+    pub(super) fn is_yet_to_begin(&self) -> bool {
         self.bundle_left == 0
             && !(self.sent || self.resumes || self.probes_with_data)
             && self.nagle_override != NagleOverride::Probe
@@ -233,15 +233,7 @@ impl Sender {
     /// whether it did.
     #[inline]
     pub(crate) fn skip_if_window_is_full(&mut self, now: Instant) -> bool {
-        let is_held = self.budget.is_yet_to_begin()
-            && !self.has_extras
-            && self.in_flight() >= self.window.segments()
-            && self.in_flight_for_new_data() >= self.window.segments()
-            && self.mtu_search.is_none()
-            && self.state.may_send()
-            && self.stats.is_just_busy()
-            && !self.queue.is_empty()
-            && !self.send_buffer.wants_room();
+        let is_held = self.is_held_by_full_window();
         if is_held {
             self.usage.note_limit(self.queue.outstanding(), self.send.next(), now);
             self.budget = TransmitBudget::default();
@@ -302,8 +294,11 @@ impl Sender {
                 }
             }
         }
-        let window =
-            if self.has_extras { self.unusual_window(now)? } else { self.window.segments() };
+        let window = if self.fast_path.is_plain() {
+            self.window.segments()
+        } else {
+            self.unusual_window(now)?
+        };
         let single =
             matches!(self.budget.nagle_override, NagleOverride::PushOne | NagleOverride::Probe);
         if self.budget.nagle_override == NagleOverride::Wait || single && self.budget.sent {
@@ -455,10 +450,10 @@ impl Sender {
         if bytes < self.full_payload() {
             self.nagle.small_end = self.send.next();
         }
-        let outgoing = if self.has_extras {
-            self.with_old_data()
-        } else {
+        let outgoing = if self.fast_path.is_plain() {
             Outgoing::new(sequence, bytes, marks.flags())
+        } else {
+            self.with_old_data()
         };
         if self.budget.bundle_left == 0 && self.budget.bundle_pushed {
             outgoing.pushed()

@@ -2,10 +2,25 @@
 //!
 //! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `sk_stream_memory_free`,
 //! `__sk_stream_is_writeable`, `tcp_mark_urg`.
+//!
+//! Buffers of written data that was not sent yet.
+//!
+//! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `tcp_mark_push`, `forced_push`, `tcp_grow_skb`.
+//! The bytes themselves stay with the driver; a buffer is their number, and what stands at its
+//! end. Sending takes bytes from the first buffer, writing fills the last one.
+//! Cost: constant per segment; per write, proportional to the buffers that it begins.
+//!
+//! What room there is for what the application writes.
+//!
+//! Source: Linux `sk_stream_memory_free`, `tcp_stream_memory_free`, `__sk_stream_is_writeable`,
+//! `tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`.
 
 use crate::config::SendBufferRule;
 use crate::sender::Sender;
+use crate::sender::statistics::SenderLimit;
 use crate::sender::transmit::NagleOverride;
+use fairwind_units::Instant;
+use std::collections::VecDeque;
 
 /// How something is written: the flags of `send`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -171,5 +186,340 @@ impl Sender {
         self.written.begin();
         self.nagle.on_new_buffer();
         self.budget.note_resume(self.queue.is_empty());
+    }
+}
+
+/// One buffer of written bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Buffer {
+    bytes: u32,
+    /// PSH stands at its end.
+    pushed: bool,
+    /// A record ends here: nothing is appended (`MSG_EOR`).
+    sealed: bool,
+}
+
+/// Buffers not sent yet, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    buffers: VecDeque<Buffer>,
+    /// Bytes not sent yet.
+    unsent: u64,
+    /// FIN is to follow them.
+    fin: bool,
+    /// Bytes written since the connection began.
+    end: u64,
+    /// `end` as it was when PSH was set last.
+    pushed_to: u64,
+}
+
+impl Written {
+    /// Bytes not sent yet.
+    #[inline]
+    pub(crate) fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Whether bytes or FIN wait.
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
+        self.unsent > 0 || self.fin
+    }
+
+    /// FIN is to follow.
+    pub(crate) fn queue_fin(&mut self) {
+        self.fin = true;
+    }
+
+    /// Whether FIN is to follow.
+    #[inline]
+    pub(crate) fn is_fin_waiting(&self) -> bool {
+        self.fin
+    }
+
+    /// Takes FIN, if it comes next.
+    #[inline]
+    pub(crate) fn take_fin(&mut self) -> bool {
+        let taken = self.fin && self.unsent == 0;
+        self.fin &= !taken;
+        taken
+    }
+
+    /// Buffers not sent yet.
+    #[inline]
+    pub(crate) fn buffers(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// Bytes of the first buffer.
+    #[inline]
+    pub(crate) fn first_bytes(&self) -> u32 {
+        self.buffers.front().map_or(0, |first| first.bytes)
+    }
+
+    /// Bytes of the last buffer.
+    pub(crate) fn last_bytes(&self) -> u32 {
+        self.buffers.back().map_or(0, |last| last.bytes)
+    }
+
+    /// Whether the first buffer is the last.
+    #[inline]
+    pub(crate) fn is_first_last(&self) -> bool {
+        self.buffers.len() <= 1
+    }
+
+    /// Whether the first buffer ends a record.
+    #[inline]
+    pub(crate) fn is_first_sealed(&self) -> bool {
+        self.buffers.front().is_some_and(|first| first.sealed)
+    }
+
+    /// Room of the last buffer for more bytes, if all hold up to `goal`.
+    #[inline]
+    pub(crate) fn room(&self, goal: u32) -> u32 {
+        match self.buffers.back() {
+            Some(last) if !last.sealed => goal.saturating_sub(last.bytes),
+            _ => 0,
+        }
+    }
+
+    /// Begins a buffer.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.buffers.push_back(Buffer::default());
+    }
+
+    /// Appends bytes to the last buffer; the first ones of a write take its PSH away.
+    #[inline]
+    pub(crate) fn append(&mut self, bytes: u32, begins_write: bool) {
+        self.end += u64::from(bytes);
+        self.unsent += u64::from(bytes);
+        if let Some(last) = self.buffers.back_mut() {
+            last.bytes += bytes;
+            last.pushed &= !begins_write;
+        }
+    }
+
+    /// Appends a whole write to the last buffer, with PSH at its end, if all buffers hold up to `goal`
+    /// and it has room: says whether it had.
+    #[inline]
+    pub(crate) fn append_write(&mut self, bytes: u64, goal: u32) -> bool {
+        let Some(last) = self.buffers.back_mut() else { return false };
+        let filled = u64::from(last.bytes) + bytes;
+        match u32::try_from(filled) {
+            Ok(filled) if filled <= goal && !last.sealed => last.bytes = filled,
+            _ => return false,
+        }
+        last.pushed = true;
+        self.end += bytes;
+        self.unsent += bytes;
+        self.pushed_to = self.end;
+        true
+    }
+
+    /// Whether half of the largest window was written since PSH was set.
+    #[inline]
+    pub(crate) fn is_push_overdue(&self, largest_window: u32) -> bool {
+        self.end > self.pushed_to + u64::from(largest_window >> 1)
+    }
+
+    /// Puts PSH at the end of what is written.
+    #[inline]
+    pub(crate) fn push(&mut self) {
+        if let Some(last) = self.buffers.back_mut() {
+            last.pushed = true;
+            self.pushed_to = self.end;
+        }
+    }
+
+    /// Ends a record here.
+    pub(crate) fn seal(&mut self) {
+        if let Some(last) = self.buffers.back_mut() {
+            last.sealed = true;
+        }
+    }
+
+    /// Fills the first buffer from the second, up to `bytes`, unless a record ends between them.
+    #[inline]
+    pub(crate) fn fill_first(&mut self, bytes: u32) {
+        if self.buffers.len() < 2 || self.buffers[0].bytes >= bytes || self.buffers[0].sealed {
+            return;
+        }
+        let moved = (bytes - self.buffers[0].bytes).min(self.buffers[1].bytes);
+        self.buffers[0].bytes += moved;
+        self.buffers[1].bytes -= moved;
+        if self.buffers[1].bytes == 0 {
+            let next = self.buffers[1];
+            self.buffers.remove(1);
+            self.buffers[0].pushed |= next.pushed;
+            self.buffers[0].sealed = next.sealed;
+        }
+    }
+
+    /// Joins buffers until the first holds `bytes` bytes; says whether it does.
+    pub(crate) fn join_first(&mut self, bytes: u32) -> bool {
+        while self.first_bytes() < bytes && self.buffers.len() > 1 && !self.is_first_sealed() {
+            self.fill_first(bytes);
+        }
+        self.first_bytes() >= bytes
+    }
+
+    /// Takes bytes of the first buffer to send them; says whether PSH stands at their end.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: u32) -> bool {
+        let Some(first) = self.buffers.front_mut() else { return false };
+        debug_assert!(bytes <= first.bytes, "a segment of one buffer");
+        first.bytes -= bytes;
+        self.unsent -= u64::from(bytes);
+        if first.bytes > 0 {
+            return false;
+        }
+        let pushed = first.pushed;
+        self.buffers.pop_front();
+        pushed
+    }
+
+    /// Puts PSH after the first `bytes` bytes, which leave as a segment of their own.
+    pub(crate) fn split_first_pushed(&mut self, bytes: u32) {
+        let Some(first) = self.buffers.front_mut() else { return };
+        first.pushed = true;
+        let rest = first.bytes.saturating_sub(bytes);
+        let sealed = first.sealed;
+        if rest > 0 {
+            first.bytes = bytes;
+            first.sealed = false;
+            self.buffers.insert(1, Buffer { bytes: rest, pushed: true, sealed });
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.buffers.clear();
+        self.unsent = 0;
+        self.fin = false;
+    }
+
+    /// Whether the count of bytes is that of the buffers; for debug builds.
+    pub(crate) fn is_consistent(&self) -> bool {
+        self.unsent == self.buffers.iter().map(|buffer| u64::from(buffer.bytes)).sum::<u64>()
+    }
+}
+
+/// Memory that Linux reckons for a segment beside its payload: headers and the buffer's tail, and
+/// the buffer's description.
+const HEADER_BYTES: u32 = 256 + 320;
+const DESCRIPTION_BYTES: u32 = 256;
+/// Segments of the window that the buffer is grown for, at least.
+const LEAST_SEGMENTS: u32 = 10;
+/// Windows that the buffer holds.
+const WINDOWS: u32 = 2;
+
+/// Automatic growth of the send buffer, and whether the application waits for room.
+#[derive(Debug, Default)]
+pub(crate) struct SendBuffer {
+    /// The application has found the send buffer full.
+    wants_room: bool,
+    /// Size to which the send buffer has grown by itself; 0 where it has not.
+    grown: u32,
+}
+
+impl SendBuffer {
+    /// The application has found the send buffer full.
+    pub(crate) fn want_room(&mut self) {
+        self.wants_room = true;
+    }
+
+    /// Whether the application waits for room.
+    #[inline]
+    pub(crate) fn wants_room(&self) -> bool {
+        self.wants_room
+    }
+
+    /// The application has set the size.
+    pub(crate) fn reset(&mut self) {
+        self.grown = 0;
+    }
+}
+
+impl Sender {
+    /// Whether another buffer may be begun (Linux
+    /// `sk_stream_memory_free`, `tcp_stream_memory_free`).
+    #[inline]
+    pub(crate) fn has_memory(&self) -> bool {
+        let unsent = self.written.unsent();
+        let below_mark =
+            self.config.sending.unsent_low_water.is_none_or(|mark| unsent < u64::from(mark));
+        let fits = match self.config.sending.buffer_rule {
+            SendBufferRule::Payload => true,
+            SendBufferRule::Memory { .. } => self.send_memory() < u64::from(self.send_buffer()),
+        };
+        below_mark && fits
+    }
+
+    /// Memory that what is written and not acknowledged takes, in bytes (Linux `sk_wmem_queued`).
+    #[inline]
+    pub(crate) fn send_memory(&self) -> u64 {
+        let outstanding = u64::from(self.send.outstanding());
+        let payload = self.written.unsent() + outstanding;
+        match self.config.sending.buffer_rule {
+            SendBufferRule::Payload => payload,
+            SendBufferRule::Memory { overhead_bytes, .. } => {
+                let buffers = self.written.buffers() as u64 + u64::from(self.queue.bundles());
+                payload + buffers * u64::from(overhead_bytes)
+            }
+        }
+    }
+
+    /// Size of the send buffer in bytes (`SO_SNDBUF` as the system tells it).
+    #[inline]
+    pub(crate) fn send_buffer(&self) -> u32 {
+        self.config.send_buffer.max(self.send_buffer.grown)
+    }
+
+    /// Room in the send buffer in bytes.
+    #[inline]
+    pub(crate) fn send_room(&self) -> u64 {
+        u64::from(self.send_buffer()).saturating_sub(self.send_memory())
+    }
+
+    /// Whether the application is told that it may write: a third of the buffer is free, and less
+    /// than half the low-water mark is not sent (Linux `__sk_stream_is_writeable`).
+    pub(crate) fn is_writable(&self) -> bool {
+        let used = self.send_memory();
+        let roomy = u64::from(self.send_buffer()).saturating_sub(used) >= used / 2;
+        let mark = self.config.sending.unsent_low_water;
+        roomy && mark.is_none_or(|mark| self.written.unsent() * 2 < u64::from(mark))
+    }
+
+    /// Lets the buffer grow with the congestion window, unless the application has set its size.
+    pub(crate) fn grow_send_buffer(&mut self) {
+        let SendBufferRule::Memory { greatest: Some(greatest), .. } =
+            self.config.sending.buffer_rule
+        else {
+            return;
+        };
+        let payload = self.path.greatest_segment().max(self.segment_bytes);
+        let segment = (payload + HEADER_BYTES).next_power_of_two() + DESCRIPTION_BYTES;
+        let segments =
+            LEAST_SEGMENTS.max(self.window.segments()).max(self.config.duplicate_threshold + 1);
+        let wanted = segment.saturating_mul(segments).saturating_mul(WINDOWS);
+        if self.send_buffer() < wanted {
+            self.send_buffer.grown = wanted.min(greatest);
+        }
+    }
+
+    /// The application waits for room, and something was acknowledged or sent: a buffer that is
+    /// smaller than the window allows grows (Linux `tcp_new_space`).
+    #[cold]
+    pub(crate) fn look_for_room(&mut self, limited: bool, now: Instant) {
+        if self.in_flight() < self.window.segments() {
+            self.grow_send_buffer();
+        }
+        self.send_buffer.wants_room = !self.is_writable();
+        if !self.send_buffer.wants_room {
+            self.end_limit(SenderLimit::BufferLimited, now);
+        } else if !limited && self.written.unsent() == 0 && !self.queue.is_empty() {
+            self.stats.begin(SenderLimit::BufferLimited, now);
+        }
     }
 }

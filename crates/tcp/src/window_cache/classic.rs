@@ -11,8 +11,8 @@
 //! Parameters: [`ClassicConfig`], [`Sharing::lifetime`](super::Sharing::lifetime),
 //! [`Sharing::entries`](super::Sharing::entries).
 
+use super::cache::{Advice, Lesson, Unused};
 use super::entries::{Entries, WhenFull};
-use super::lesson::{Advice, Lesson, Unused};
 use super::{ClassicConfig, Moment, Opening, Policy, Remembered, Sharing, Trust};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
@@ -105,4 +105,195 @@ impl Policy for Classic {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use crate::window_cache::testing::{Host, lesson, peer};
+    use crate::window_cache::{
+        ClassicConfig, Moment, Opener, Openings, PolicyConfig, Remembered, Sharing, Unused,
+    };
+    use fairwind_units::{Ratio, Span};
+
+    fn report() -> Sharing {
+        with(ClassicConfig::REPORT)
+    }
+
+    fn with(classic: ClassicConfig) -> Sharing {
+        let usual = Sharing::usual(PolicyConfig::Classic(classic));
+        Sharing { lifetime: Span::from_secs(60), entries: 3, ..usual }
+    }
+
+    #[test]
+    fn the_largest_window_among_consecutive_connections_stays() {
+        let mut host = Host::new(&report());
+        assert_eq!(host.incoming(0, 1).window, None);
+        for (second, window) in [(1, 8), (2, 32), (3, 5)] {
+            host.closes(second, 1, lesson(window));
+        }
+        assert_eq!(host.incoming(4, 1).window, Some(32));
+        assert_eq!(host.incoming(4, 2).window, None, "nothing is known of another peer");
+    }
+
+    #[test]
+    fn only_incoming_connections_are_served_unless_all_are() {
+        let mut host = Host::new(&report());
+        host.closes(1, 1, lesson(32));
+        assert_eq!(host.outgoing(2, 1).window, None);
+        let mut host = Host::new(&Sharing { openings: Openings::All, ..report() });
+        host.closes(1, 1, lesson(32));
+        assert_eq!(host.outgoing(2, 1).window, Some(32));
+    }
+
+    #[test]
+    fn a_host_tells_why_it_does_not_tell_what_it_remembers() {
+        let mut host = Host::new(&report());
+        let why =
+            |host: &mut Host, second, number, opener| host.asks(second, number, 1, opener).err();
+        assert_eq!(why(&mut host, 0, 1, Opener::Peer), Some(Unused::Unknown));
+        host.closes(1, 1, lesson(32));
+        assert_eq!(why(&mut host, 2, 1, Opener::Peer), None);
+        assert_eq!(why(&mut host, 2, 2, Opener::Peer), Some(Unused::Unknown));
+        assert_eq!(why(&mut host, 2, 1, Opener::Host), Some(Unused::NotServed));
+        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::Outdated));
+        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::Unknown), "it is deleted");
+        host.cache().stop();
+        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::NotServed));
+    }
+
+    /// A smaller window does not make the largest one younger.
+    #[test]
+    fn an_entry_is_deleted_when_it_is_looked_up_past_its_lifetime() {
+        let mut host = Host::new(&report());
+        host.closes(1, 1, lesson(32));
+        host.closes(50, 1, lesson(5));
+        assert_eq!(
+            host.incoming(61, 1).window,
+            Some(32),
+            "sixty seconds are not past the lifetime"
+        );
+        assert_eq!(host.cache().len(), 1);
+        assert_eq!(host.incoming(62, 1).window, None);
+        assert_eq!(host.cache().len(), 0);
+    }
+
+    #[test]
+    fn a_window_as_large_makes_the_entry_younger() {
+        let mut host = Host::new(&report());
+        host.closes(1, 1, lesson(32));
+        host.closes(50, 1, lesson(32));
+        assert_eq!(host.incoming(110, 1).window, Some(32));
+    }
+
+    #[test]
+    fn outdated_entries_are_collected_when_the_list_is_full() {
+        let mut host = Host::new(&report());
+        for (second, number) in [(1, 1), (2, 2), (50, 3)] {
+            host.closes(second, number, lesson(10));
+        }
+        assert_eq!(host.cache().len(), 3);
+        host.closes(70, 4, lesson(10));
+        let peers: Vec<_> = host.list(70).iter().map(|entry| entry.peer).collect();
+        assert_eq!(peers, [peer(3), peer(4)], "the first two were 69 and 68 s old");
+    }
+
+    #[test]
+    fn a_list_full_of_what_is_not_outdated_takes_no_further_peer() {
+        let mut host = Host::new(&report());
+        for number in 1..=5 {
+            host.closes(1, number, lesson(10));
+        }
+        let peers: Vec<_> = host.list(1).iter().map(|entry| entry.peer).collect();
+        assert_eq!(peers, [peer(1), peer(2), peer(3)]);
+        host.closes(2, 2, lesson(20));
+        assert_eq!(host.incoming(3, 2).window, Some(20), "who is in the list is kept up to date");
+    }
+
+    #[test]
+    fn the_list_shows_address_window_and_age() {
+        let mut host = Host::new(&report());
+        host.closes(2, 2, lesson(20));
+        host.closes(1, 1, lesson(10));
+        let line = |number, window, age| Remembered {
+            peer: peer(number),
+            window,
+            age: Span::from_secs(age),
+        };
+        assert_eq!(host.list(12), [line(1, 10, 11), line(2, 20, 10)]);
+    }
+
+    #[test]
+    fn capture_is_started_and_stopped_and_stopping_frees_the_list() {
+        let mut host = Host::new(&report());
+        host.closes(1, 1, lesson(32));
+        host.cache().stop();
+        assert!(host.cache().is_empty());
+        host.closes(2, 1, lesson(32));
+        assert_eq!(host.incoming(3, 1).window, None);
+        host.cache().start();
+        assert_eq!(host.incoming(4, 1).window, None);
+        host.closes(5, 1, lesson(16));
+        assert_eq!(host.incoming(6, 1).window, Some(16));
+    }
+
+    /// A quarter of 32 - 8 is 6.
+    #[test]
+    fn forgetfulness_pulls_the_window_down_by_its_share_of_the_difference() {
+        let quarter = Ratio::from_parts_per_billion(250_000_000);
+        let mut host =
+            Host::new(&with(ClassicConfig { forgetfulness: quarter, ..ClassicConfig::REPORT }));
+        host.closes(1, 1, lesson(32));
+        host.closes(2, 1, lesson(8));
+        assert_eq!(host.incoming(3, 1).window, Some(26));
+        let mut host =
+            Host::new(&with(ClassicConfig { forgetfulness: Ratio::ONE, ..ClassicConfig::REPORT }));
+        host.closes(1, 1, lesson(32));
+        host.closes(2, 1, lesson(8));
+        assert_eq!(host.incoming(3, 1).window, Some(8), "the last one is what is remembered");
+    }
+
+    #[test]
+    fn what_a_connection_begins_with_is_bounded() {
+        let bounded = ClassicConfig { largest_window: Some(20), ..ClassicConfig::REPORT };
+        let mut host = Host::new(&with(bounded));
+        host.closes(1, 1, lesson(32));
+        assert_eq!(host.incoming(2, 1).window, Some(20));
+    }
+
+    #[test]
+    fn samples_count_before_the_end() {
+        let mut host = Host::new(&report());
+        host.learns(1, 1, lesson(40), Moment::Sampled);
+        host.closes(2, 1, lesson(12));
+        assert_eq!(host.incoming(3, 1).window, Some(40));
+    }
+
+    #[test]
+    fn the_end_does_not_count_where_windows_are_collected_at_close() {
+        let mut host = Host::new(&report());
+        host.learns(1, 1, lesson(40), Moment::Ended);
+        assert_eq!(host.incoming(2, 1).window, None);
+    }
+
+    /// Half of 32 is 16; after a connection that lost packets 16 is remembered, and 8 begun with.
+    #[test]
+    fn the_safe_form_halves_what_it_trusts_and_what_a_loss_has_shown_to_be_too_much() {
+        let mut host = Host::new(&with(ClassicConfig::SAFE));
+        host.closes(1, 1, lesson(32));
+        assert_eq!(
+            (host.incoming(2, 1).window, host.incoming(2, 1).least_window),
+            (None, Some(16))
+        );
+        let lossy = crate::Lesson { retransmissions: 1, ..lesson(20) };
+        host.closes(3, 1, lossy);
+        assert_eq!(host.list(3)[0].window, 16);
+        assert_eq!(host.incoming(4, 1).least_window, Some(8));
+        host.closes(5, 2, lossy);
+        assert_eq!(host.list(5)[1].window, 10, "nothing was known of this peer");
+    }
+
+    #[test]
+    fn the_report_does_not_care_about_losses() {
+        let mut host = Host::new(&report());
+        host.closes(1, 1, lesson(32));
+        host.closes(2, 1, crate::Lesson { retransmissions: 9, ..lesson(20) });
+        assert_eq!(host.incoming(3, 1).window, Some(32));
+    }
+}

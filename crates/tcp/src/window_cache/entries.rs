@@ -1,6 +1,6 @@
 //! A bounded list of peers, the oldest of which are found without looking at the others.
 
-use super::lesson::Unused;
+use super::cache::Unused;
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -8,8 +8,8 @@
 //! Differs: times are in nanoseconds, not in milliseconds or microseconds; metrics that `ip route` or
 //! `ip tcp_metrics` lock are not to be had, nor what is kept for Fast Open.
 
+use super::cache::{Advice, Lesson, TimeoutSeed, Unused};
 use super::entries::{Entries, WhenFull};
-use super::lesson::{Advice, Lesson, TimeoutSeed, Unused};
 use super::{MetricsConfig, Moment, Opening, Policy, Remembered, Sharing};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
@@ -17,11 +17,11 @@ use std::net::IpAddr;
 /// Metrics of a destination; 0 for what is not known, as in the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Metric {
-    pub(super) rtt: Span,
-    pub(super) rtt_variation: Span,
-    pub(super) threshold: u32,
-    pub(super) window: u32,
-    pub(super) reordering: u32,
+    rtt: Span,
+    rtt_variation: Span,
+    threshold: u32,
+    window: u32,
+    reordering: u32,
 }
 
 /// The metrics of a host.
@@ -130,4 +130,136 @@ impl Policy for Metrics {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::Metric;
+    use crate::Lesson;
+    use crate::window_cache::testing::{Host, lesson};
+    use crate::window_cache::{MetricsConfig, PolicyConfig, Sharing, TimeoutSeed};
+    use fairwind_units::Span;
+
+    fn host(threshold: bool) -> Host {
+        Host::new(&Sharing::usual(PolicyConfig::Metrics(MetricsConfig { threshold })))
+    }
+
+    const fn ms(millis: u64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "as advice has it")]
+    fn first_timeout(rtt: Span) -> Option<TimeoutSeed> {
+        Some(TimeoutSeed::FirstTimeout { rtt })
+    }
+
+    #[test]
+    fn the_window_is_kept_and_no_connection_begins_with_it() {
+        let mut host = host(false);
+        host.ends(1, 1, lesson(40));
+        assert_eq!(host.list(1)[0].window, 20, "the mean with nothing, as the kernel has it");
+        let advice = host.incoming(2, 1);
+        assert_eq!(
+            (advice.window, advice.least_window, advice.slow_start_threshold),
+            (None, None, None)
+        );
+    }
+
+    /// 100 ms; then 200 ms at once; then 200 - (200 - 120) / 8 = 190 ms.
+    #[test]
+    fn a_longer_round_trip_counts_at_once_and_a_shorter_one_by_an_eighth() {
+        let mut host = host(false);
+        for (smoothed, expected) in [(100, 100), (200, 200), (120, 190)] {
+            host.ends(1, 1, Lesson { smoothed_rtt: Some(ms(smoothed)), ..lesson(10) });
+            assert_eq!(host.incoming(2, 1).timeout, first_timeout(ms(expected)));
+        }
+    }
+
+    /// First the deviation is the whole round trip, which has moved from nothing. Then, with 100 ms again and 20 ms
+    /// of deviation, 100 - (100 - 20) / 4 = 80 ms.
+    #[test]
+    fn the_variation_falls_by_a_quarter_and_is_at_least_what_the_round_trip_has_moved() {
+        let mut metric = Metric::default();
+        metric.learn_round_trip(ms(100), ms(20));
+        assert_eq!(metric.rtt_variation, ms(100));
+        metric.learn_round_trip(ms(100), ms(20));
+        assert_eq!(metric.rtt_variation, ms(80));
+        metric.learn_round_trip(ms(300), ms(20));
+        assert_eq!(metric.rtt_variation, ms(200));
+    }
+
+    #[test]
+    fn a_connection_that_is_backed_off_takes_the_round_trip_away() {
+        let mut host = host(false);
+        host.ends(1, 1, lesson(10));
+        host.ends(2, 1, Lesson { is_backed_off: true, ..lesson(10) });
+        assert_eq!(host.incoming(3, 1).timeout, None);
+        assert_eq!(host.cache().len(), 1);
+    }
+
+    /// Slow start that did not end raises a known threshold to half of its window; congestion avoidance sets the
+    /// greater of half the window and its own; whatever is neither raises a known one to its own.
+    #[test]
+    fn the_threshold_is_saved_only_where_it_is_asked_for() {
+        let slow_start = |window| Lesson { slow_start_threshold: None, ..lesson(window) };
+        let at =
+            |threshold, window| Lesson { slow_start_threshold: Some(threshold), ..lesson(window) };
+        let mut host = host(true);
+        let mut after = |lesson| {
+            host.ends(1, 1, lesson);
+            host.incoming(2, 1).slow_start_threshold
+        };
+        assert_eq!(after(slow_start(64)), None, "there is none to be raised");
+        assert_eq!(after(at(10, 30)), Some(15));
+        assert_eq!(after(at(20, 30)), Some(20));
+        assert_eq!(after(slow_start(64)), Some(32));
+        assert_eq!(after(slow_start(20)), Some(32));
+        assert_eq!(after(at(40, 30)), Some(40));
+        let mut host = self::host(false);
+        host.ends(1, 1, at(10, 30));
+        assert_eq!(host.incoming(2, 1).slow_start_threshold, None);
+    }
+
+    /// Slow start is over once the window is the threshold: half of the window or the threshold, whichever is more. What
+    /// is neither would set none where none is known.
+    #[test]
+    fn at_the_threshold_slow_start_is_over() {
+        let mut host = host(true);
+        host.ends(1, 1, Lesson { slow_start_threshold: Some(30), ..lesson(30) });
+        assert_eq!(host.incoming(2, 1).slow_start_threshold, Some(30));
+    }
+
+    /// Slow start keeps the larger window, avoidance the mean, anything else the mean with the threshold.
+    #[test]
+    fn the_window_follows_the_phase_in_which_the_connection_ended() {
+        let mut metric = Metric { window: 20, ..Metric::default() };
+        let in_slow_start = |window| Lesson { slow_start_threshold: None, ..lesson(window) };
+        metric.learn_window(&in_slow_start(10), false);
+        assert_eq!(metric.window, 20);
+        metric.learn_window(&in_slow_start(50), false);
+        assert_eq!(metric.window, 50);
+        metric.learn_window(&lesson(30), false);
+        assert_eq!(metric.window, 40);
+        metric.learn_window(
+            &Lesson { is_open: false, slow_start_threshold: Some(10), ..lesson(30) },
+            false,
+        );
+        assert_eq!(metric.window, 25);
+    }
+
+    #[test]
+    fn reordering_is_learned_where_a_connection_ended_in_disorder() {
+        let mut host = host(false);
+        host.ends(1, 1, Lesson { reordering: 9, ..lesson(30) });
+        assert_eq!(host.incoming(2, 1).reordering, None, "congestion avoidance without disorder");
+        host.ends(3, 1, Lesson { reordering: 9, is_open: false, ..lesson(30) });
+        assert_eq!(host.incoming(4, 1).reordering, Some(9));
+        host.ends(5, 1, Lesson { reordering: 5, is_open: false, ..lesson(30) });
+        assert_eq!(host.incoming(6, 1).reordering, Some(9), "the greatest stays");
+    }
+
+    #[test]
+    fn metrics_are_believed_for_an_hour() {
+        let mut host = host(false);
+        host.ends(1, 1, lesson(10));
+        assert!(host.incoming(3601, 1).timeout.is_some());
+        assert!(host.incoming(3602, 1).timeout.is_none());
+    }
+}

@@ -7,7 +7,7 @@ use fairwind_units::{Instant, Span};
 use std::net::{IpAddr, Ipv4Addr};
 
 pub(super) struct Host {
-    pub(super) cache: WindowCache,
+    cache: WindowCache,
 }
 
 pub(super) fn peer(number: u8) -> IpAddr {
@@ -35,6 +35,10 @@ pub(super) fn lesson(window: u32) -> Lesson {
 }
 
 impl Host {
+    pub(super) fn cache(&mut self) -> &mut WindowCache {
+        &mut self.cache
+    }
+
     pub(super) fn new(settings: &Sharing) -> Self {
         Self { cache: WindowCache::new(settings) }
     }

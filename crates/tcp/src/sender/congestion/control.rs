@@ -1,14 +1,20 @@
 //! Congestion control on an acknowledgment (Linux `tcp_cong_control`).
 //!
 //! Source: RFC 5681 §3.1; Linux `tcp_cong_control`, `tcp_may_raise_cwnd`, `tcp_cong_avoid`.
+//!
+//! Whether the congestion window is what limits the sender, and what happens where it is not.
+//!
+//! Source: Linux `tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_application_limited`,
+//! `tcp_cwnd_restart`; RFC 5681 §4.1, RFC 2861.
 
-use super::AckSample;
-use crate::config::AckCounting;
+use crate::config::{AckCounting, Config, IdleRestart};
 use crate::sender::ack::RoundTrip;
-use crate::sender::queue::Acknowledged;
+use crate::sender::congestion::{AckSample, Window};
+use crate::sender::queue::{Acknowledged, SendQueue};
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::RecoveryState;
 use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
 
 impl Sender {
     /// Lets the window fall, or grow where it was the limit (RFC 5681 §3.1; Linux
@@ -25,10 +31,10 @@ impl Sender {
             AckCounting::Segments => ack.delivered(),
             AckCounting::PerAck | AckCounting::SegmentsInSlowStart => acknowledged.segments(),
         };
-        if self.has_extras {
-            self.control_closely(segments, round_trip, lost_before, ack);
-        } else {
+        if self.fast_path.is_plain() {
             self.change_window(segments, lost_before, ack);
+        } else {
+            self.control_closely(segments, round_trip, lost_before, ack);
         }
     }
 
@@ -117,4 +123,144 @@ impl Sender {
             ack.has(AckFlags::ACKNOWLEDGED)
         }
     }
+}
+
+/// How far the window was used in the last round trip.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    limited: bool,
+    most_outstanding: u32,
+    round_end: SequenceNumber,
+    /// Most segments outstanding since `stamp`, while the window was not the limit.
+    used: u32,
+    stamp: Instant,
+}
+
+impl Usage {
+    pub(crate) fn new(next: SequenceNumber) -> Self {
+        Self { limited: false, most_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
+    }
+
+    /// The window stood in the way when something was to be sent last.
+    pub(crate) fn is_held_by_window(&self) -> bool {
+        self.limited
+    }
+
+    /// Most segments outstanding in the last round trip.
+    pub(crate) fn most_outstanding(&self) -> u32 {
+        self.most_outstanding
+    }
+
+    /// A loss has reduced the window: what was used before says nothing any more.
+    pub(crate) fn on_reduction(&mut self, now: Instant) {
+        self.used = 0;
+        self.stamp = now;
+    }
+
+    /// An acknowledgment came that may let the window grow (Linux `tcp_cong_avoid`).
+    #[inline]
+    pub(crate) fn on_progress(&mut self, now: Instant) {
+        self.stamp = now;
+    }
+
+    /// Whether the window may grow on an acknowledgment.
+    #[inline]
+    pub(crate) fn is_limited(&self, window: &Window) -> bool {
+        self.limited || (window.is_in_slow_start() && window.segments < 2 * self.most_outstanding)
+    }
+
+    /// Notes after sending, or being unable to, that the window stood in the way: so it is in use.
+    #[inline]
+    pub(crate) fn note_limit(&mut self, outstanding: u32, next: SequenceNumber, now: Instant) {
+        self.limited = true;
+        self.most_outstanding = outstanding;
+        self.round_end = next;
+        self.used = 0;
+        self.stamp = now;
+    }
+
+    /// Notes after sending that the window did not stand in the way.
+    #[inline]
+    pub(crate) fn note(
+        &mut self,
+        outstanding: u32,
+        oldest_unacked: SequenceNumber,
+        next: SequenceNumber,
+    ) {
+        let new_round = !oldest_unacked.is_before(self.round_end);
+        if new_round || (!self.limited && outstanding > self.most_outstanding) {
+            self.limited = false;
+            self.most_outstanding = outstanding;
+            self.round_end = next;
+        }
+    }
+
+    /// Pulls a window that was not used for a whole time-out towards what was used.
+    #[inline]
+    pub(crate) fn validate(
+        &mut self,
+        config: &Config,
+        window: &mut Window,
+        queue: &SendQueue,
+        open: bool,
+        timeout: Span,
+        now: Instant,
+    ) {
+        if self.is_limited(window) {
+            self.used = 0;
+            self.stamp = now;
+            return;
+        }
+        self.used = self.used.max(queue.outstanding());
+        if config.idle_restart != IdleRestart::Halving || now.saturating_since(self.stamp) < timeout
+        {
+            return;
+        }
+        if open {
+            let used = self.used.max(config.initial_window);
+            if used < window.segments {
+                window.slow_start_threshold = three_quarters(window);
+                window.segments = u32::midpoint(window.segments, used);
+            }
+            self.used = 0;
+        }
+        self.stamp = now;
+    }
+
+    /// Restarts the window after `idle` without anything in flight.
+    pub(crate) fn restart(
+        &mut self,
+        config: &Config,
+        window: &mut Window,
+        idle: Span,
+        timeout: Span,
+        now: Instant,
+    ) {
+        if idle <= timeout {
+            return;
+        }
+        match config.idle_restart {
+            IdleRestart::Off => {}
+            IdleRestart::InitialWindow => {
+                window.segments = window.segments.min(window.initial);
+            }
+            IdleRestart::Halving => {
+                let floor = config.initial_window.min(window.segments);
+                window.slow_start_threshold = three_quarters(window);
+                let mut left = idle.saturating_sub(timeout);
+                while !left.is_zero() && window.segments > floor {
+                    window.segments >>= 1;
+                    left = left.saturating_sub(timeout);
+                }
+                window.segments = window.segments.max(floor);
+                self.used = 0;
+                self.stamp = now;
+            }
+        }
+    }
+}
+
+/// A threshold that remembers most of a window given up for lack of use (RFC 2861 §3).
+fn three_quarters(window: &Window) -> u32 {
+    window.slow_start_threshold.max((window.segments >> 1) + (window.segments >> 2))
 }

@@ -19,8 +19,8 @@
 //!
 //! Cost per ACK: a few multiplications, and a cube root once per loss.
 
-use super::hystart::{HyStart, Observation};
-use super::{AckSample, Window, scaled};
+use super::hystart::HyStart;
+use super::{AckSample, Observation, Window, scaled};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 

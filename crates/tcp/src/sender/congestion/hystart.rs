@@ -14,6 +14,7 @@
 //!
 //! Cost per ACK in slow start: a few comparisons.
 
+use super::Observation;
 use fairwind_wire::SequenceNumber;
 
 const LEAST_WINDOW: u32 = 16;
@@ -47,19 +48,6 @@ impl Default for HyStart {
     fn default() -> Self {
         Self { round: Round::beginning(0, SequenceNumber::new(0)), found: false }
     }
-}
-
-/// What an acknowledgment told.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Observation {
-    pub(super) now: u64,
-    pub(super) oldest_unacked: SequenceNumber,
-    pub(super) next: SequenceNumber,
-    pub(super) delay: u64,
-    pub(super) least: u64,
-    pub(super) window: u32,
-    /// Segments leave at a rate, so that they arrive over up to a whole round trip.
-    pub(super) is_paced: bool,
 }
 
 impl HyStart {

@@ -4,24 +4,26 @@
 //! slow-start threshold when a loss is found (`ssthresh`), told of every acknowledgment that may
 //! let the window grow (`cong_avoid`), and of a few occasions (`on_idle_end`, `on_timeout`).
 //! *When* that happens is recovery's business, not the algorithm's.
+//!
+//! Reno: slow start, additive increase, halving.
+//!
+//! Source: RFC 5681 §3.1, equations 2 to 4. Parameters: none.
+//! Cost per ACK: a few additions.
 
 pub(crate) mod bbr;
 mod bic;
-mod control;
+pub(crate) mod control;
 mod cubic;
 mod hystart;
 pub(crate) mod inflight_limit;
 pub(crate) mod plugged;
-mod reduction;
-mod reno;
+mod prr;
 pub(crate) mod resumption;
-pub(crate) mod usage;
 
 pub(crate) use bic::Bic;
 pub(crate) use cubic::Cubic;
 pub(crate) use plugged::Plugged;
-pub(crate) use reduction::Reduction;
-pub(crate) use reno::Reno;
+pub(crate) use prr::Reduction;
 
 use crate::config::{AckCounting, Config, CongestionAlgorithm, ReductionBase};
 use cubic::Rules;
@@ -292,4 +294,33 @@ impl Congestion {
 /// A fraction of a window, rounded down.
 fn scaled(segments: u32, numerator: u64, denominator: u64) -> u32 {
     u32::try_from(u64::from(segments) * numerator / denominator).unwrap_or(u32::MAX)
+}
+
+/// Standard TCP congestion control, which has no state beyond the window.
+#[derive(Debug)]
+pub(crate) struct Reno;
+
+impl Reno {
+    /// Half of `reduced`, at least two segments (RFC 5681 equation 4).
+    pub(crate) fn ssthresh(reduced: u32) -> u32 {
+        (reduced / 2).max(2)
+    }
+
+    #[inline]
+    pub(crate) fn avoid_congestion(window: &mut Window, acknowledged: u32) {
+        window.additive_increase(window.segments, acknowledged);
+    }
+}
+
+/// What an acknowledgment told.
+#[derive(Debug, Clone, Copy)]
+struct Observation {
+    now: u64,
+    oldest_unacked: SequenceNumber,
+    next: SequenceNumber,
+    delay: u64,
+    least: u64,
+    window: u32,
+    /// Segments leave at a rate, so that they arrive over up to a whole round trip.
+    is_paced: bool,
 }

@@ -178,7 +178,7 @@ impl Sender {
             jumped_at: Instant::ZERO,
             unvalidated: (next, next),
         }));
-        self.has_extras = true;
+        self.fast_path.leave();
         self.tell_phase(ResumptionPhase::Reconnaissance);
     }
 
@@ -209,7 +209,7 @@ impl Sender {
             self.tell_phase(phase);
         }
         if matches!(resume.phase, ResumptionPhase::Normal(_)) {
-            self.update_extras();
+            self.update_fast_path();
         } else {
             self.inherited.set_resume(resume);
         }
@@ -225,7 +225,7 @@ impl Sender {
             self.clear_undo();
         }
         self.end_jump_pace();
-        self.update_extras();
+        self.update_fast_path();
         self.tell_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
     }
 

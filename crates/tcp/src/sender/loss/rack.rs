@@ -8,8 +8,8 @@
 
 use crate::sender::queue::{Marks, SendQueue, Sent};
 use crate::sender::scoreboard::Scoreboard;
-use crate::timestamp::is_earlier;
-use crate::timestamp::timestamp_at;
+use crate::timers::is_earlier;
+use crate::timers::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;

@@ -75,7 +75,7 @@ impl Sender {
             self.scoreboard.add(&mut self.queue, block, end, update, &mut delivery);
         }
         let delivered_at_sending = delivery.delivered_at_sending();
-        if self.has_extras {
+        if !self.fast_path.is_plain() {
             let latest_delivered = delivery.latest_delivered();
             self.note_latest_delivered(latest_delivered);
         }

@@ -11,8 +11,8 @@ use crate::sender::queue::Marks;
 use crate::sender::retransmit::Transmission;
 use crate::sender::{AckEvent, AckFlags};
 use crate::state::RecoveryState;
+use crate::timers::timestamp_at;
 use crate::timers::{Clock, Timer};
-use crate::timestamp::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
@@ -275,7 +275,7 @@ impl Sender {
         let is_new = !self.recovery.is_repairing();
         let repeats = self.rto.expired() > 1;
         self.mark_lost_after_timeout(now);
-        if self.has_extras {
+        if !self.fast_path.is_plain() {
             self.report_lost();
         }
         // Once per window: a time-out in the midst of another repair reduces nothing more, unless it

@@ -6,7 +6,7 @@
 use crate::sender::AckEvent;
 use crate::sender::Sender;
 use crate::state::RecoveryState;
-use crate::timestamp::is_earlier;
+use crate::timers::is_earlier;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 

@@ -14,16 +14,25 @@
 //! | `v1::policer` | noticing that somebody limits the rate in the long run |
 //! | `v1::aggregation` | acknowledgments that come in heaps |
 //! | `v3` | BBR as the working group has it, which heeds losses |
+//!
+//! What all versions compute with: bandwidths and gains in whole numbers, and what the host does.
+//!
+//! Source: Linux 6.18 `tcp_bbr.c` (`bbr_rate_bytes_per_sec`, `bbr_bdp`, `bbr_tso_segs_goal`).
+//!
+//! The greatest value of the last so many rounds.
+//!
+//! Source: Kathleen Nichols' windowed filter, as in Linux `lib/win_minmax.c`: the three best values of ever younger
+//! parts of the window are kept, so that the next best is at hand when the best becomes too old.
 
-mod arithmetic;
-mod filter;
 mod v1;
 mod v3;
 
 pub use v1::Bbr1;
 pub use v3::Bbr3;
 
-use super::plugged::{CongestionControl, ControlFactory, PluggedAlgorithm};
+use crate::sender::congestion::plugged::{
+    CongestionControl, ControlFactory, PluggedAlgorithm, RateSample, TcpSock,
+};
 use std::sync::Arc;
 
 /// Makes instances of one version.
@@ -51,4 +60,160 @@ pub fn bbr1() -> PluggedAlgorithm {
 /// Version 3 (draft-ietf-ccwg-bbr-06).
 pub fn bbr3() -> PluggedAlgorithm {
     PluggedAlgorithm(Arc::new(Version { name: "bbr3", create: || Box::new(Bbr3::new()) }))
+}
+
+/// Bandwidths are in segments per microsecond, times this.
+pub(super) const BANDWIDTH_UNIT: u64 = 1 << 24;
+/// Gains are in 256ths.
+pub(super) const UNIT: u64 = 256;
+/// Linux' number of the state of recovery, and of that after a time-out.
+pub(super) const RECOVERY: u8 = 3;
+pub(super) const LOSS: u8 = 4;
+/// Below this many bits per second a bundle is one segment.
+const LEAST_BUNDLING_RATE: u64 = 1_200_000;
+/// The largest buffer of the host less the headers in it, in bytes.
+const LARGEST_BUNDLE: u64 = 65_536 - 1 - 320;
+/// Segments of a bundle as far as BBR reckons with them.
+const MOST_BUNDLED: u64 = 0x7f;
+
+/// The bandwidth that a sample tells, where it tells one.
+pub(super) fn sampled_bandwidth(sample: &RateSample) -> Option<u64> {
+    let delivered = u64::try_from(sample.delivered).ok()?;
+    let micros = u64::try_from(sample.interval_micros).ok().filter(|&micros| micros > 0)?;
+    Some(delivered * BANDWIDTH_UNIT / micros)
+}
+
+/// Bytes per second of so many per cent of a bandwidth, times a gain.
+pub(super) fn bytes_per_second(sender: &TcpSock, bandwidth: u64, gain: u64, percent: u64) -> u64 {
+    let rate = bandwidth * u64::from(sender.segment_bytes) * gain / UNIT;
+    let rate =
+        u128::from(rate) * u128::from(1_000_000 / 100 * percent) / u128::from(BANDWIDTH_UNIT);
+    u64::try_from(rate).unwrap_or(u64::MAX).min(sender.control.pacing.greatest_rate)
+}
+
+/// Segments that a bandwidth, times a gain, has under way in so many microseconds, rounded up.
+pub(super) fn product(bandwidth: u64, micros: u64, gain: u64) -> u32 {
+    let product = u128::from(bandwidth) * u128::from(micros) * u128::from(gain);
+    let segments = (product >> 8).div_ceil(u128::from(BANDWIDTH_UNIT));
+    u32::try_from(segments).unwrap_or(u32::MAX)
+}
+
+/// Whole segments that a bandwidth delivers in so many microseconds.
+pub(super) fn delivered_in(bandwidth: u64, micros: u64) -> u32 {
+    let segments = bandwidth.saturating_mul(micros) / BANDWIDTH_UNIT;
+    u32::try_from(segments).unwrap_or(u32::MAX)
+}
+
+/// Segments that the host joins at the rate (`bbr_tso_segs_goal`).
+pub(super) fn bundle_goal(sender: &TcpSock) -> u32 {
+    let pacing = &sender.control.pacing;
+    let bytes = (pacing.rate >> pacing.shift).min(LARGEST_BUNDLE);
+    let least = if pacing.rate < LEAST_BUNDLING_RATE >> 3 { 1 } else { 2 };
+    let segments = bytes / u64::from(sender.segment_bytes.max(1));
+    u32::try_from(segments.max(least).min(MOST_BUNDLED)).unwrap_or(u32::MAX)
+}
+
+/// Whether a count that wraps around lies before another.
+pub(super) fn is_before(first: u32, second: u32) -> bool {
+    first.wrapping_sub(second) > u32::MAX / 2
+}
+
+/// Microseconds from one instant to a later one, at least none.
+pub(super) fn elapsed(later: u64, earlier: u64) -> u64 {
+    later.saturating_sub(earlier)
+}
+
+/// Numbers that follow from the connection alone, so that equal seeds give equal runs (xorshift).
+#[derive(Debug)]
+pub(super) struct Chance(u64);
+
+impl Chance {
+    pub(super) fn of(sender: &TcpSock) -> Self {
+        // Never 0, of which nothing else would follow.
+        Self((u64::from(sender.oldest_unacked) << 32 | sender.now_micros & 0xffff_ffff) | 1)
+    }
+
+    /// One of the numbers below `bound`, which is not 0.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        let mut bits = self.0;
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        self.0 = bits;
+        (bits >> 11) % bound
+    }
+}
+
+impl Default for Chance {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Value {
+    value: u64,
+    at: u32,
+}
+
+/// The filter: best, second and third best.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GreatestOfLate([Value; 3]);
+
+impl GreatestOfLate {
+    pub(super) fn get(&self) -> u64 {
+        self.0[0].value
+    }
+
+    /// Takes the value of round `at`; none that is more than `window` rounds older is remembered.
+    pub(super) fn note(&mut self, value: u64, at: u32, window: u32) {
+        let new = Value { value, at };
+        let best = &mut self.0;
+        if value >= best[0].value || at.wrapping_sub(best[2].at) > window {
+            *best = [new; 3];
+            return;
+        }
+        if value >= best[1].value {
+            best[1] = new;
+            best[2] = new;
+        } else if value >= best[2].value {
+            best[2] = new;
+        }
+        self.age(new, window);
+    }
+
+    fn age(&mut self, new: Value, window: u32) {
+        let best = &mut self.0;
+        let age = new.at.wrapping_sub(best[0].at);
+        if age > window {
+            *best = [best[1], best[2], new];
+            if new.at.wrapping_sub(best[0].at) > window {
+                *best = [best[1], best[2], new];
+            }
+        } else if best[1].at == best[0].at && age > window / 4 {
+            best[1] = new;
+            best[2] = new;
+        } else if best[2].at == best[1].at && age > window / 2 {
+            best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod filter_tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_is_forgotten_after_the_window_and_the_next_best_steps_in() {
+        let mut filter = GreatestOfLate::default();
+        filter.note(100, 0, 10);
+        for round in 1..=10 {
+            filter.note(50 - u64::from(round), round, 10);
+            assert_eq!(filter.get(), 100, "round {round}");
+        }
+        filter.note(10, 11, 10);
+        assert_eq!(filter.get(), 47, "the greatest of the second quarter on");
+        filter.note(60, 12, 10);
+        assert_eq!(filter.get(), 60);
+    }
 }

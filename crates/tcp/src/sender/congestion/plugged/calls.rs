@@ -3,8 +3,8 @@
 //! Source: Linux `tcp_init_congestion_control`, `tcp_cong_control`, `tcp_in_ack_event`, `tcp_set_ca_state`,
 //! `tcp_ca_event`, `tcp_undo_cwnd_reduction`.
 
-use super::samples::{AckReport, LostSegment, RateSample};
 use super::tcp_sock::TcpSock;
+use super::tcp_sock::{AckReport, LostSegment, RateSample};
 use super::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AskedAcknowledgment, CongestionControl,
     ControlComplaints, FLAG_ECHO, Hooks, WindowEvent,
@@ -161,7 +161,7 @@ impl Sender {
         }
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
-        if self.has_extras {
+        if !self.fast_path.is_plain() {
             self.delivery_rate.show(sender);
         }
     }
@@ -197,7 +197,7 @@ impl Sender {
         self.window.segments = sender.window;
         self.window.credit = sender.credit;
         self.window.slow_start_threshold = sender.threshold.min(INFINITE_SSTHRESH);
-        let paces = self.has_extras
+        let paces = !self.fast_path.is_plain()
             || sender.control.pacing.rate != self.pacer.rate()
             || sender.control.pacing.status != 0;
         if paces || plugged.shown != (sender.ecn_flags, sender.control.pending) {
@@ -208,7 +208,9 @@ impl Sender {
     fn adopt_what_is_rarely_written(&mut self) {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &*plugged.sender;
-        self.has_extras |= sender.control.pacing.status != 0;
+        if sender.control.pacing.status != 0 {
+            self.fast_path.leave();
+        }
         let pacing = &sender.control.pacing;
         if pacing.status != 0 && pacing.rate != self.pacer.rate() {
             let is_standstill = is_standstill(pacing.rate, self.segment_bytes);
@@ -340,7 +342,7 @@ impl Sender {
     /// An acknowledgment begins to be processed.
     #[inline]
     pub(crate) fn begin_plugged_ack(&mut self, segment: &Segment) {
-        let flight = if self.has_extras { self.in_flight() } else { 0 };
+        let flight = if self.fast_path.is_plain() { 0 } else { self.in_flight() };
         let is_stamped = self.negotiated.has_timestamps();
         if let Congestion::Plugged(plugged) = &mut self.congestion {
             plugged.is_shown = false;
@@ -381,7 +383,7 @@ impl Sender {
     /// Whether nothing comes of an acknowledgment but growth, so that an algorithm may be told of both at
     /// once.
     fn only_grows(&self, ack: &AckEvent) -> bool {
-        !self.has_extras
+        self.fast_path.is_plain()
             && !self.tail_probe.is_outstanding()
             && !self.is_dubious(ack.flags())
             && !self.recovery.is_reducing()

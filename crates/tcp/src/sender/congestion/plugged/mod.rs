@@ -17,11 +17,12 @@
 //! | `calls` | the occasions: fields in, call, fields out |
 
 mod calls;
-mod samples;
 mod tcp_sock;
 
-pub use samples::{AckReport, AskedAcknowledgment, AtSending, LostSegment, RateSample};
-pub use tcp_sock::{InetConnectionSock, PRIVATE_WORDS, Pacing as SockPacing, TcpSock};
+pub use tcp_sock::{
+    AckReport, AskedAcknowledgment, AtSending, InetConnectionSock, LostSegment, PRIVATE_WORDS,
+    Pacing as SockPacing, RateSample, TcpSock,
+};
 
 use crate::config::AckCounting;
 use crate::receiver::ReceiverView;

@@ -18,21 +18,30 @@
 //! | margin of the rate | 1 | % |
 //!
 //! Cost per ACK: some twenty multiplications and five divisions.
+//!
+//! Acknowledgments that come in heaps: room for what a heap holds beyond what the bandwidth explains.
+//!
+//! Source: Linux `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
+//!
+//! The cycle of gains, and how it is come to: the end of start-up, and draining.
+//!
+//! Source: Linux 6.18 `bbr_is_next_cycle_phase`, `bbr_reset_probe_bw_mode`, `bbr_check_full_bw_reached`,
+//! `bbr_check_drain`.
+//!
+//! The least round trip, and sending next to nothing for a while to look for it.
+//!
+//! Source: Linux 6.18 `bbr_update_min_rtt`, `bbr_check_probe_rtt_done`.
 
-mod aggregation;
 mod control;
-mod cycle;
-mod least_rtt;
-mod policer;
 
-use super::arithmetic::{Chance, LOSS, UNIT, is_before, sampled_bandwidth};
-use super::filter::GreatestOfLate;
 use crate::sender::congestion::INFINITE_SSTHRESH;
+use crate::sender::congestion::bbr::GreatestOfLate;
+use crate::sender::congestion::bbr::{Chance, LOSS, UNIT, is_before, sampled_bandwidth};
+use crate::sender::congestion::bbr::{delivered_in, elapsed};
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, RateSample, TcpSock, WindowEvent,
 };
-use aggregation::Aggregation;
-use policer::Policer;
+use control::Policer;
 
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
@@ -250,5 +259,188 @@ impl CongestionControl for Bbr1 {
         self.full_rounds = 0;
         self.policer.forget(sender);
         sender.window
+    }
+}
+
+/// The greatest heap of so many rounds counts, twice over.
+const ROUNDS: u8 = 5;
+/// After so many segments counting begins anew.
+const MOST_COUNTED: u32 = 1 << 20;
+/// A heap is no larger than what comes in this time.
+const MOST_MICROS: u64 = 100_000;
+
+/// What has come since the heap began, and the greatest heaps of this window of rounds and the one before.
+#[derive(Debug, Default)]
+pub(super) struct Aggregation {
+    began: u64,
+    counted: u32,
+    greatest: [u32; 2],
+    place: usize,
+    rounds: u8,
+}
+
+impl Aggregation {
+    /// Counting begins.
+    pub(super) fn begin(&mut self, now: u64) {
+        self.began = now;
+        self.counted = 0;
+    }
+
+    /// Follows an acknowledgment.
+    pub(super) fn update(
+        &mut self,
+        sender: &TcpSock,
+        sample: &RateSample,
+        bandwidth: u64,
+        round_started: bool,
+    ) {
+        let newly = sample.newly_delivered;
+        if newly == 0 || sample.delivered < 0 || sample.interval_micros <= 0 {
+            return;
+        }
+        if round_started {
+            self.follow_round();
+        }
+        let micros = elapsed(sender.delivered_at_micros, self.began);
+        let mut expected = delivered_in(bandwidth, micros);
+        if self.counted <= expected || self.counted + newly >= MOST_COUNTED {
+            self.begin(sender.delivered_at_micros);
+            expected = 0;
+        }
+        self.counted = (self.counted + newly).min(MOST_COUNTED - 1);
+        let heap = self.counted.saturating_sub(expected).min(sender.window);
+        let greatest = &mut self.greatest[self.place];
+        *greatest = (*greatest).max(heap);
+    }
+
+    fn follow_round(&mut self) {
+        self.rounds += 1;
+        if self.rounds >= ROUNDS {
+            self.rounds = 0;
+            self.place ^= 1;
+            self.greatest[self.place] = 0;
+        }
+    }
+
+    /// Segments that the window has room for because of heaps.
+    pub(super) fn room(&self, bandwidth: u64, is_full: bool) -> u32 {
+        if !is_full {
+            return 0;
+        }
+        let most = delivered_in(bandwidth, MOST_MICROS);
+        self.greatest[0].max(self.greatest[1]).min(most)
+    }
+}
+
+impl Bbr1 {
+    /// `bbr_is_next_cycle_phase`.
+    pub(super) fn is_phase_over(&self, sender: &TcpSock, sample: &RateSample) -> bool {
+        let is_long = elapsed(sender.delivered_at_micros, self.phase_began) > self.least_rtt;
+        if self.pacing_gain == UNIT {
+            return is_long;
+        }
+        let flight = self.flight_when_leaving(sender, sample.flight_before);
+        let bandwidth = self.bandwidth.get();
+        if self.pacing_gain > UNIT {
+            is_long
+                && (sample.losses > 0
+                    || flight >= self.flight_for(sender, bandwidth, self.pacing_gain))
+        } else {
+            is_long || flight <= self.flight_for(sender, bandwidth, UNIT)
+        }
+    }
+
+    pub(super) fn advance_phase(&mut self, sender: &TcpSock) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_began = sender.delivered_at_micros;
+    }
+
+    /// `bbr_reset_probe_bw_mode`.
+    pub(super) fn begin_cycle(&mut self, sender: &TcpSock) {
+        self.mode = Mode::ProbeBandwidth;
+        let back = usize::try_from(self.chance.below(BEGINNINGS)).unwrap_or(0);
+        self.phase = CYCLE.len() - 1 - back;
+        self.advance_phase(sender);
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    pub(super) fn look_whether_full(&mut self, sample: &RateSample) {
+        if self.is_full || !self.round_started || sample.is_application_limited {
+            return;
+        }
+        let bandwidth = self.bandwidth.get();
+        if bandwidth >= self.full_bandwidth * FULL_GROWTH / UNIT {
+            self.full_bandwidth = bandwidth;
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.is_full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    /// `bbr_check_drain`.
+    pub(super) fn look_whether_drained(&mut self, sender: &mut TcpSock) {
+        let one = self.flight_for(sender, self.bandwidth.get(), UNIT);
+        if self.mode == Mode::Startup && self.is_full {
+            self.mode = Mode::Drain;
+            sender.threshold = one;
+        }
+        if self.mode == Mode::Drain && self.flight_when_leaving(sender, sender.in_flight()) <= one {
+            self.begin_cycle(sender);
+        }
+    }
+}
+
+impl Bbr1 {
+    /// `bbr_update_min_rtt`.
+    pub(super) fn update_least_rtt(&mut self, sender: &mut TcpSock, sample: &RateSample) {
+        let now = sender.now_micros;
+        let is_old = now > self.least_rtt_at + LEAST_RTT_MICROS;
+        if let Ok(rtt) = u64::try_from(sample.rtt_micros)
+            && (rtt < self.least_rtt || is_old && !sample.is_delayed)
+        {
+            self.least_rtt = rtt;
+            self.least_rtt_at = now;
+        }
+        if is_old && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_window(sender);
+            self.probe_rtt_done_at = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(sender);
+        }
+        if sample.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    pub(super) fn probe_rtt(&mut self, sender: &mut TcpSock) {
+        let flight = sender.in_flight();
+        sender.application_limited = sender.delivered.wrapping_add(flight).max(1);
+        if self.probe_rtt_done_at.is_some() {
+            self.probe_rtt_round_done |= self.round_started;
+            if self.probe_rtt_round_done {
+                self.look_whether_rtt_probed(sender);
+            }
+        } else if flight <= LEAST_WINDOW {
+            self.probe_rtt_done_at = Some(sender.now_micros + PROBE_RTT_MICROS);
+            self.probe_rtt_round_done = false;
+            self.round_ends_at = sender.delivered;
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done`.
+    pub(super) fn look_whether_rtt_probed(&mut self, sender: &mut TcpSock) {
+        if self.probe_rtt_done_at.is_none_or(|done| sender.now_micros <= done) {
+            return;
+        }
+        self.least_rtt_at = sender.now_micros;
+        sender.window = sender.window.max(self.window_before);
+        if self.is_full {
+            self.begin_cycle(sender);
+        } else {
+            self.mode = Mode::Startup;
+        }
     }
 }

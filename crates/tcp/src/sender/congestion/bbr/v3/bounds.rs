@@ -3,35 +3,12 @@
 //!
 //! Source: draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11.
 
-use crate::sender::congestion::bbr::arithmetic::is_before;
+use super::{Bounds, Latest};
+use crate::sender::congestion::bbr::is_before;
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
 /// Of a hundred in flight, so many may be lost.
 const LOSS_PERCENT: u64 = 2;
-
-/// A bound; none where there is none.
-type Bound<T> = Option<T>;
-
-/// The bounds of the present cycle, and what is in flight at most in the long run.
-#[derive(Debug, Default)]
-pub(super) struct Bounds {
-    pub(super) bandwidth: Bound<u64>,
-    pub(super) flight: Bound<u32>,
-    pub(super) long_term: Bound<u32>,
-}
-
-/// What was delivered in the last round of data, and whether something was lost in it.
-#[derive(Debug, Default)]
-pub(super) struct Latest {
-    bandwidth: u64,
-    flight: u32,
-    round_ends_at: u32,
-    pub(super) round_began: bool,
-    pub(super) has_loss: bool,
-    /// Runs of segments lost in this round, and where the last one ended.
-    pub(super) gaps: u32,
-    gap_end: Option<u32>,
-}
 
 /// Seven tenths, to which a bound falls at most in a round.
 pub(super) fn reduced(value: u64) -> u64 {
@@ -126,7 +103,7 @@ impl Bounds {
     }
 
     /// The long-term bound less what is left to others: 15 %, a segment at least (`InflightWithHeadroom`).
-    pub(super) fn with_headroom(&self, least: u32) -> Bound<u32> {
+    pub(super) fn with_headroom(&self, least: u32) -> Option<u32> {
         self.long_term.map(|bound| {
             let room = u64::from(bound) * 15 / 100;
             let room = u32::try_from(room).unwrap_or(u32::MAX).max(1);
@@ -137,7 +114,7 @@ impl Bounds {
     /// Bounds that were needless are wider again (`HandleSpuriousLossDetection`).
     pub(super) fn widen(&mut self, before: &Self) {
         // None is wider than any.
-        fn wider<T: Ord>(one: Bound<T>, other: Bound<T>) -> Bound<T> {
+        fn wider<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
             one.zip(other).map(|(one, other)| one.max(other))
         }
         self.bandwidth = wider(self.bandwidth, before.bandwidth);

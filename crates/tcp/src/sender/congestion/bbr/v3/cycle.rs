@@ -1,10 +1,14 @@
 //! The cycle of probing for bandwidth: down, cruising, refilling, up.
 //!
 //! Source: draft-ietf-ccwg-bbr-06 §5.3.3.
+//!
+//! The least round trip, and sending less for a while to look for it.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 §5.3.4, §5.5.7.
 
-use super::bounds::{flight_before, is_too_much};
-use super::{Bbr3, LEAST_WINDOW, State};
-use crate::sender::congestion::bbr::arithmetic::{UNIT, elapsed};
+use crate::sender::congestion::bbr::v3::bounds::{flight_before, is_too_much};
+use crate::sender::congestion::bbr::v3::{Bbr3, LEAST_WINDOW, LeastRtt, Probing, State};
+use crate::sender::congestion::bbr::{UNIT, elapsed};
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
 /// Probing waits so long at least, and up to so much longer, in microseconds.
@@ -29,23 +33,6 @@ pub(super) enum Feedback {
     Coming,
     /// What probing did that is over.
     Stopping,
-}
-
-/// Where probing stands.
-#[derive(Debug, Default)]
-pub(super) struct Probing {
-    pub(super) feedback: Feedback,
-    cycle_began: u64,
-    wait: u64,
-    rounds_since_up: u32,
-    up_rounds: u32,
-    up_acknowledged: u32,
-    /// Acknowledged segments for one more of the long-term bound; none while it does not grow.
-    per_segment: Option<u32>,
-    /// Samples are from probing, and have had no consequence yet.
-    pub(super) is_sample: bool,
-    was_too_high: bool,
-    was_cautious: bool,
 }
 
 impl Probing {
@@ -244,5 +231,92 @@ impl Bbr3 {
         let growth = 1_u32 << self.probing.up_rounds;
         self.probing.up_rounds = (self.probing.up_rounds + 1).min(MOST_DOUBLINGS);
         self.probing.per_segment = Some((sender.window / growth).max(1));
+    }
+}
+
+/// The least round trip is that of so long, and is looked for so often, for so long; in microseconds.
+const REMEMBERED_MICROS: u64 = 10_000_000;
+const LOOKING_EVERY_MICROS: u64 = 5_000_000;
+const LOOKING_MICROS: u64 = 200_000;
+/// While it is, half a bandwidth-delay product is in flight.
+const LOOKING_GAIN: u64 = UNIT / 2;
+
+impl LeastRtt {
+    pub(super) fn begin(&mut self, least: Option<u64>, now: u64) {
+        *self = Self { least, seen_at: now, of_late: least, of_late_at: now, ..Self::default() };
+    }
+
+    /// `UpdateMinRTT`.
+    fn follow(&mut self, now: u64, sample: &RateSample) {
+        self.is_due = now > self.of_late_at + LOOKING_EVERY_MICROS;
+        if let Ok(rtt) = u64::try_from(sample.rtt_micros)
+            && (self.is_due || self.of_late.is_none_or(|least| rtt < least))
+        {
+            self.of_late = Some(rtt);
+            self.of_late_at = now;
+        }
+        let is_old = now > self.seen_at + REMEMBERED_MICROS;
+        let Some(of_late) = self.of_late else { return };
+        if is_old || self.least.is_none_or(|least| of_late < least) {
+            self.least = Some(of_late);
+            self.seen_at = self.of_late_at;
+        }
+    }
+}
+
+impl Bbr3 {
+    /// `UpdateMinRTT`, `CheckProbeRTT`.
+    pub(super) fn follow_rtt(&mut self, sender: &mut TcpSock, sample: &RateSample) {
+        self.rtt.follow(sender.now_micros, sample);
+        if self.state != State::ProbeRtt && self.rtt.is_due && !self.idle_restart {
+            self.save_window(sender);
+            self.state = State::ProbeRtt;
+            self.rtt.done_at = None;
+            self.probing.feedback = Feedback::Stopping;
+            self.rounds.begin(sender);
+        }
+        if self.state == State::ProbeRtt {
+            self.look_for_rtt(sender);
+        }
+        if sample.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// `HandleProbeRTT`.
+    fn look_for_rtt(&mut self, sender: &mut TcpSock) {
+        let flight = sender.in_flight();
+        sender.application_limited = sender.delivered.wrapping_add(flight).max(1);
+        if self.rtt.done_at.is_some() {
+            self.rtt.has_lasted_a_round |= self.rounds.has_begun;
+            if self.rtt.has_lasted_a_round {
+                self.look_whether_rtt_known(sender);
+            }
+        } else if flight <= self.looking_window() {
+            self.rtt.done_at = Some(sender.now_micros + LOOKING_MICROS);
+            self.rtt.has_lasted_a_round = false;
+            self.rounds.begin(sender);
+        }
+    }
+
+    /// `ProbeRTTCwnd`.
+    pub(super) fn looking_window(&self) -> u32 {
+        self.product(LOOKING_GAIN).max(LEAST_WINDOW)
+    }
+
+    /// `CheckProbeRTTDone`, `ExitProbeRTT`: back to cruising, or to start-up where it was interrupted.
+    pub(super) fn look_whether_rtt_known(&mut self, sender: &mut TcpSock) {
+        if self.rtt.done_at.is_none_or(|done| sender.now_micros <= done) {
+            return;
+        }
+        self.rtt.of_late_at = sender.now_micros;
+        sender.window = sender.window.max(self.window_before);
+        self.bounds.forget_cycle();
+        if self.pipe.was_ever_full {
+            self.go_down(sender);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
     }
 }

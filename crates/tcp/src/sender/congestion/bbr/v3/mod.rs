@@ -31,24 +31,23 @@
 //! | `cycle` | down, cruising, refilling, up |
 //! | `least_rtt` | the least round trip |
 //! | `control` | the rate and the window |
+//!
+//! What is known of the path in the long run: rounds and the greatest bandwidth of late, and acknowledgments that
+//! come in heaps.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 §5.5.1 to §5.5.6, §5.5.9.
 
 mod bounds;
 mod control;
 mod cycle;
-mod least_rtt;
-mod path;
-mod startup;
 
-use super::arithmetic::{Chance, LOSS, UNIT, sampled_bandwidth};
 use crate::sender::congestion::INFINITE_SSTHRESH;
+use crate::sender::congestion::bbr::{Chance, LOSS, UNIT, sampled_bandwidth};
+use crate::sender::congestion::bbr::{GreatestOfLate, delivered_in, elapsed, is_before};
 use crate::sender::congestion::plugged::{
     AtSending, CongestionControl, Hooks, LostSegment, RateSample, TcpSock, WindowEvent,
 };
-use bounds::{Bounds, Latest};
-use cycle::Probing;
-use least_rtt::LeastRtt;
-use path::{GreatestBandwidth, Heaps, Rounds};
-use startup::FullPipe;
+use cycle::Feedback;
 
 /// Segments below which no window is aimed at.
 const LEAST_WINDOW: u32 = 4;
@@ -260,4 +259,163 @@ impl CongestionControl for Bbr3 {
         }
         sender.window.max(self.window_before)
     }
+}
+
+/// The greatest heap of so many rounds counts once start-up is over, and before.
+const HEAP_ROUNDS: u32 = 10;
+const HEAP_ROUNDS_AT_FIRST: u32 = 1;
+
+/// Rounds, by data: one ends with the acknowledgment of something sent after it began.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    count: u32,
+    ends_at: u32,
+    has_begun: bool,
+}
+
+impl Rounds {
+    /// The present round ends with what is sent from now on.
+    pub(super) fn begin(&mut self, sender: &TcpSock) {
+        self.ends_at = sender.delivered;
+    }
+
+    /// Follows a sample; returns whether a round has begun with it.
+    pub(super) fn follow(&mut self, sender: &TcpSock, sample: &RateSample) -> bool {
+        self.has_begun = !is_before(sample.delivered_before, self.ends_at);
+        if self.has_begun {
+            self.begin(sender);
+            self.count = self.count.wrapping_add(1);
+        }
+        self.has_begun
+    }
+}
+
+/// The greatest bandwidth of this cycle of probing and the one before.
+#[derive(Debug, Default)]
+pub(super) struct GreatestBandwidth {
+    before: u64,
+    now: u64,
+}
+
+impl GreatestBandwidth {
+    pub(super) fn get(&self) -> u64 {
+        self.before.max(self.now)
+    }
+
+    /// What the application limited counts only where it is the greatest.
+    pub(super) fn note(&mut self, bandwidth: u64, is_application_limited: bool) {
+        if bandwidth >= self.get() || !is_application_limited {
+            self.now = self.now.max(bandwidth);
+        }
+    }
+
+    /// The cycle is over.
+    pub(super) fn advance(&mut self) {
+        self.before = std::mem::take(&mut self.now);
+    }
+}
+
+/// What has come since a heap of acknowledgments began beyond what the bandwidth explains.
+#[derive(Debug, Default)]
+pub(super) struct Heaps {
+    began: u64,
+    counted: u32,
+    greatest: GreatestOfLate,
+}
+
+impl Heaps {
+    /// Counting begins.
+    pub(super) fn begin(&mut self, now: u64) {
+        self.began = now;
+        self.counted = 0;
+    }
+
+    /// Follows an acknowledgment in round `round`.
+    pub(super) fn follow(
+        &mut self,
+        sender: &TcpSock,
+        newly_delivered: u32,
+        bandwidth: u64,
+        round: u32,
+        was_ever_full: bool,
+    ) {
+        let now = sender.now_micros;
+        let mut expected = delivered_in(bandwidth, elapsed(now, self.began));
+        if self.counted <= expected {
+            self.begin(now);
+            expected = 0;
+        }
+        self.counted = self.counted.saturating_add(newly_delivered);
+        let heap = self.counted.saturating_sub(expected).min(sender.window);
+        let rounds = if was_ever_full { HEAP_ROUNDS } else { HEAP_ROUNDS_AT_FIRST };
+        self.greatest.note(u64::from(heap), round, rounds);
+    }
+
+    /// Segments that the window has room for because of heaps.
+    pub(super) fn room(&self) -> u32 {
+        u32::try_from(self.greatest.get()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Whether sending faster still brings more.
+#[derive(Debug, Default)]
+struct FullPipe {
+    bandwidth: u64,
+    rounds: u8,
+    /// It does not, since looking began.
+    is_full: bool,
+    /// It did not once.
+    was_ever_full: bool,
+}
+
+/// Where probing stands.
+#[derive(Debug, Default)]
+struct Probing {
+    feedback: Feedback,
+    cycle_began: u64,
+    wait: u64,
+    rounds_since_up: u32,
+    up_rounds: u32,
+    up_acknowledged: u32,
+    /// Acknowledged segments for one more of the long-term bound; none while it does not grow.
+    per_segment: Option<u32>,
+    /// Samples are from probing, and have had no consequence yet.
+    is_sample: bool,
+    was_too_high: bool,
+    was_cautious: bool,
+}
+
+/// Least round trips and when they were seen, in microseconds.
+#[derive(Debug, Default)]
+struct LeastRtt {
+    /// The one that counts; none before there is a sample.
+    least: Option<u64>,
+    seen_at: u64,
+    /// The one by which looking is due.
+    of_late: Option<u64>,
+    of_late_at: u64,
+    is_due: bool,
+    done_at: Option<u64>,
+    has_lasted_a_round: bool,
+}
+
+/// The bounds of the present cycle, and what is in flight at most in the long run.
+#[derive(Debug, Default)]
+struct Bounds {
+    bandwidth: Option<u64>,
+    flight: Option<u32>,
+    long_term: Option<u32>,
+}
+
+/// What was delivered in the last round of data, and whether something was lost in it.
+#[derive(Debug, Default)]
+struct Latest {
+    bandwidth: u64,
+    flight: u32,
+    round_ends_at: u32,
+    round_began: bool,
+    has_loss: bool,
+    /// Runs of segments lost in this round, and where the last one ended.
+    gaps: u32,
+    gap_end: Option<u32>,
 }

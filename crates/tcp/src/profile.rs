@@ -93,11 +93,12 @@
 //!   profiles count the congestion window in segments, where the RFCs count bytes; for full-sized segments that
 //!   is the same.
 
-mod freebsd;
-mod linux;
-mod standards;
-
-use crate::config::{Config, CongestionAlgorithm, Nagle, TimerRule};
+use crate::config::{
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
+    IdleRestart, LossRecovery, Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule,
+    Sending, TimerRule, WindowReduction,
+};
+use fairwind_units::Span;
 
 /// A named behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -167,12 +168,12 @@ impl Profile {
     /// The profile's switches and constants.
     pub fn config(self) -> Config {
         match self {
-            Self::Rfc => standards::rfc(),
-            Self::Linux2_6 => linux::linux_2_6(),
-            Self::Linux3_16 => linux::linux_3_16(),
-            Self::Linux6_18 => linux::linux_6_18(),
-            Self::FreeBsd5_4 => freebsd::freebsd_5_4(),
-            Self::FreeBsd14 => freebsd::freebsd_14(),
+            Self::Rfc => rfc(),
+            Self::Linux2_6 => linux_2_6(),
+            Self::Linux3_16 => linux_3_16(),
+            Self::Linux6_18 => linux_6_18(),
+            Self::FreeBsd5_4 => freebsd_5_4(),
+            Self::FreeBsd14 => freebsd_14(),
         }
     }
 
@@ -181,7 +182,7 @@ impl Profile {
     /// their own yet.
     pub fn system_config(self) -> Config {
         match self {
-            Self::Linux6_18 => linux::with_system_buffers(self.config()),
+            Self::Linux6_18 => with_system_buffers(self.config()),
             _ => self.config(),
         }
     }
@@ -190,7 +191,7 @@ impl Profile {
     /// conversations whose ticks stand somewhere else.
     pub fn timers(self) -> TimerRule {
         match self {
-            Self::Linux6_18 => linux::WHEEL,
+            Self::Linux6_18 => WHEEL,
             _ => TimerRule::Exact,
         }
     }
@@ -206,5 +207,176 @@ impl Profile {
     /// Small segments that wait in this profile unless an application asks for no delay.
     pub fn nagle(self) -> Nagle {
         self.config().nagle
+    }
+}
+
+/// Linux 2.6.6 to 2.6.20.
+fn linux_2_6() -> Config {
+    Config {
+        ack_counting: AckCounting::PerAck,
+        growth: Growth::rfc(),
+        sending: Sending::linux_2_6(),
+        congestion: CongestionAlgorithm::Bic,
+        initial_window: 3,
+        initial_rto: Span::from_secs(3),
+        syn_retries: 5,
+        lost_syns_forgiven: 0,
+        ecn: EcnConfig::off(),
+        fast_open: FastOpenConfig::off(),
+        loss: LossRecovery::linux_2_6(),
+        receiving: Receiving::linux_2_6(),
+        ..linux_3_16()
+    }
+}
+
+/// Linux 3.16 (August 2014).
+fn linux_3_16() -> Config {
+    Config {
+        ack_counting: AckCounting::SegmentsInSlowStart,
+        sending: Sending::linux_3_16(),
+        syn_linear_retries: 0,
+        receive_buffer: OLD_RECEIVE_MEMORY_BYTES / 2,
+        receiving: Receiving::linux_3_16(),
+        loss: LossRecovery::linux_3_16(),
+        ..linux_6_18()
+    }
+}
+
+/// Linux 6.18.
+fn linux_6_18() -> Config {
+    Config {
+        loss: LossRecovery::linux_6_18(),
+        collapse_retransmissions: true,
+        growth: Growth::linux(),
+        patience: Patience::linux(),
+        sending: Sending::linux_6_18(),
+        nagle: Nagle::Minshall,
+        ack_delay: AckDelay::Adaptive { quick_segments: 16 },
+        ack_counting: AckCounting::Segments,
+        reduction_base: ReductionBase::Window,
+        idle_restart: IdleRestart::Halving,
+        congestion: CongestionAlgorithm::CubicLinux,
+        initial_window: 10,
+        initial_window_in_bytes: false,
+        rtt_rule: RttRule::Linux,
+        minimum_rto: Span::from_millis(200),
+        syn_retries: 6,
+        syn_linear_retries: 4,
+        lost_syns_forgiven: 1,
+        time_wait: Span::from_secs(60),
+        fast_open: FastOpenConfig::from_bits(1),
+        receive_buffer: RECEIVE_MEMORY_BYTES / 2,
+        receiving: Receiving::linux_6_18(),
+        ..rfc()
+    }
+}
+
+/// What the receive buffer of a socket begins with (second number of `tcp_rmem`), in bytes of memory.
+const RECEIVE_MEMORY_BYTES: u32 = 131_072;
+/// The same before Linux 4.20.
+const OLD_RECEIVE_MEMORY_BYTES: u32 = 87_380;
+/// What it grows to in a system as it comes (third number of `tcp_rmem`), in bytes of memory.
+const GREATEST_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
+
+/// Time between ticks of the clock of timers (`CONFIG_HZ` = 250, which most distributions choose).
+const TICK: Span = Span::from_millis(4);
+
+/// Timers since Linux 4.8.
+pub(super) const WHEEL: TimerRule = TimerRule::Wheel { tick: TICK };
+
+/// Linux 6.18 with the limits of a system as it comes.
+fn with_system_buffers(mut config: Config) -> Config {
+    config.receiving.greatest_buffer = GREATEST_RECEIVE_MEMORY_BYTES;
+    config
+}
+
+/// Added to every time-out, for hosts that delay their acknowledgments (`tcp_rexmit_slop`).
+const TIMEOUT_SLOP: Span = Span::from_millis(200);
+
+/// FreeBSD 5.4 (May 2005).
+fn freebsd_5_4() -> Config {
+    Config {
+        ack_delay: AckDelay::EverySecond { limit: Span::from_millis(100) },
+        ack_counting: AckCounting::PerAck,
+        reduction_base: ReductionBase::Window,
+        idle_restart: IdleRestart::InitialWindow,
+        initial_window: 1,
+        rtt_rule: RttRule::Slop(TIMEOUT_SLOP),
+        initial_rto: Span::from_secs(3),
+        minimum_rto: Span::from_millis(30),
+        maximum_rto: Span::from_secs(64),
+        // As many as are sent before an attempt is given up after 75 s.
+        syn_retries: 4,
+        syn_linear_retries: 4,
+        retransmission_limit: 12,
+        time_wait: Span::from_secs(60),
+        ecn: EcnConfig::off(),
+        growth: Growth { inflight_limit: true, ..Growth::rfc() },
+        receiving: Receiving::freebsd_5_4(),
+        ..rfc()
+    }
+}
+
+/// FreeBSD 14 (November 2023).
+fn freebsd_14() -> Config {
+    Config {
+        ack_delay: AckDelay::EverySecond { limit: Span::from_millis(40) },
+        ack_counting: AckCounting::Segments,
+        congestion: CongestionAlgorithm::Cubic9438,
+        initial_window: 10,
+        initial_rto: Span::from_secs(1),
+        ecn: EcnConfig::when_asked(),
+        growth: Growth::rfc(),
+        receiving: Receiving::freebsd_14(),
+        syn_retries: 6,
+        loss: LossRecovery { reduction: WindowReduction::Proportional, ..LossRecovery::rfc() },
+        ..freebsd_5_4()
+    }
+}
+
+/// Buffers that never limit a path of 250 Mbit/s and 324 ms: they are not what is studied by default.
+pub(super) const AMPLE_BUFFER_BYTES: u32 = 64 << 20;
+
+/// Nothing that is not in a standards-track RFC.
+fn rfc() -> Config {
+    Config {
+        mss: 1460,
+        sack: true,
+        timestamps: true,
+        window_scaling: true,
+        limited_transmit: true,
+        modified_fast_retransmit: false,
+        linear_timeouts: false,
+        loss: LossRecovery::rfc(),
+        collapse_retransmissions: false,
+        growth: Growth::rfc(),
+        patience: Patience::rfc(),
+        sending: Sending::rfc(),
+        path: PathConfig::rfc(),
+        nagle: Nagle::Classic,
+        ack_delay: AckDelay::EverySecond { limit: Span::from_millis(200) },
+        ack_counting: AckCounting::PerAck,
+        reduction_base: ReductionBase::Flight,
+        idle_restart: IdleRestart::InitialWindow,
+        congestion: CongestionAlgorithm::Reno,
+        initial_window: 3,
+        initial_window_in_bytes: true,
+        initial_ssthresh: None,
+        rtt_rule: RttRule::Rfc6298,
+        timers: TimerRule::Exact,
+        initial_rto: Span::from_secs(1),
+        minimum_rto: Span::from_secs(1),
+        maximum_rto: Span::from_secs(120),
+        duplicate_threshold: 3,
+        syn_retries: 7,
+        syn_linear_retries: 0,
+        lost_syns_forgiven: 0,
+        retransmission_limit: 15,
+        time_wait: Span::from_secs(240),
+        receive_buffer: AMPLE_BUFFER_BYTES,
+        receiving: Receiving::rfc(),
+        send_buffer: AMPLE_BUFFER_BYTES,
+        ecn: EcnConfig::when_asked(),
+        fast_open: FastOpenConfig::off(),
     }
 }
