@@ -36,6 +36,7 @@ impl KeepAliveTimer {
     }
 
     /// Stops the timer.
+    #[inline]
     pub(super) fn stop(&mut self) {
         self.timer.stop();
     }

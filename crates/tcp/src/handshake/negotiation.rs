@@ -81,11 +81,13 @@ impl Negotiated {
     }
 
     /// Sets the shift of the windows offered to the peer.
+    #[inline]
     pub(crate) fn set_receive_shift(&mut self, shift: u8) {
         self.receive_shift = shift;
     }
 
     /// Payload bytes of a full-sized segment by the peer's MSS.
+    #[inline]
     pub(crate) fn segment_bytes(self) -> u32 {
         self.segment_bytes
     }

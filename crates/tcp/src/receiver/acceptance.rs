@@ -148,6 +148,7 @@ impl Receiver {
     }
 
     /// Whether the segment's timestamp is older than the latest one; a reset is never old.
+    #[inline]
     pub(crate) fn is_older(&self, segment: &Segment) -> bool {
         self.timestamp_age(segment).is_some()
     }

@@ -122,6 +122,7 @@ impl AckPolicy {
     }
 
     /// Notes the end of a write, as one that asks for quick acknowledgments does.
+    #[inline]
     pub(crate) fn note_end_of_write(&mut self) {
         self.small = self.small.max(1);
     }
@@ -226,6 +227,7 @@ impl AckPolicy {
     }
 
     /// When data was received last.
+    #[inline]
     pub(crate) fn last_received(&self) -> Instant {
         self.last_received
     }
@@ -287,6 +289,7 @@ impl AckPolicy {
     }
 
     /// No acknowledgment goes out.
+    #[inline]
     pub(crate) fn clear_due(&mut self) {
         self.now = false;
     }
@@ -310,6 +313,7 @@ impl AckPolicy {
     }
 
     /// Sets whether the scheduled acknowledgment does not wait.
+    #[inline]
     pub(crate) fn set_at_once(&mut self, at_once: bool) {
         self.at_once = at_once;
     }
@@ -346,6 +350,7 @@ impl AckPolicy {
     }
 
     /// Takes the connection for one that answers, or for one that listens.
+    #[inline]
     pub(crate) fn set_interactive(&mut self, interactive: bool, config: &Config) {
         self.answers = if interactive { config.receiving.interactive_threshold } else { 0 };
     }
@@ -361,6 +366,7 @@ impl AckPolicy {
     }
 
     /// The present delay (`ato`).
+    #[inline]
     pub(crate) fn delay(&self) -> Span {
         self.delay
     }

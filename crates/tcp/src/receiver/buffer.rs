@@ -55,11 +55,13 @@ impl ReceiveBuffer {
     }
 
     /// Most bytes of memory (`sk_rcvbuf`).
+    #[inline]
     pub(crate) fn limit(&self) -> u32 {
         self.limit
     }
 
     /// Sets the most bytes of memory.
+    #[inline]
     pub(crate) fn set_limit(&mut self, limit: u32) {
         self.limit = limit;
     }
@@ -85,6 +87,7 @@ impl ReceiveBuffer {
     }
 
     /// Whether no memory is in use.
+    #[inline]
     pub(crate) fn is_unused(&self) -> bool {
         self.allocated == 0
     }
@@ -97,6 +100,7 @@ impl ReceiveBuffer {
     }
 
     /// The memory that so large a window needs (`tcp_space_from_win`).
+    #[inline]
     pub(crate) fn memory_for(&self, window: u64) -> u32 {
         u32::try_from((window << 8) / u64::from(self.ratio)).unwrap_or(u32::MAX)
     }
@@ -341,6 +345,7 @@ impl Packet {
     }
 
     /// Bytes of memory (`truesize`).
+    #[inline]
     pub(crate) fn memory(self) -> u32 {
         self.memory
     }

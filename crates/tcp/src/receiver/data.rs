@@ -242,6 +242,7 @@ impl Receiver {
 
     /// Whether compressed acknowledgments must go out before the segment is inserted, because they
     /// report other data.
+    #[inline]
     pub(crate) fn must_ack_before(&mut self, arrival: &OutOfOrder) -> bool {
         self.ack_policy.has_merged() && self.reassembly.is_unexpected(arrival.block)
     }

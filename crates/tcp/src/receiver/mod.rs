@@ -112,36 +112,43 @@ pub(crate) struct ReceiverView {
 
 impl ReceiverView {
     /// Next number expected (RCV.NXT).
+    #[inline]
     pub(crate) fn next(self) -> SequenceNumber {
         self.next
     }
 
     /// Whether an ECT packet with data has arrived.
+    #[inline]
     pub(crate) fn has_seen_capable(self) -> bool {
         self.has_seen_capable
     }
 
     /// Whether acknowledgments echo a CE mark.
+    #[inline]
     pub(crate) fn is_echo_due(self) -> bool {
         self.is_echo_due
     }
 
     /// Sets whether acknowledgments echo a CE mark.
+    #[inline]
     pub(crate) fn set_echo_due(&mut self, due: bool) {
         self.is_echo_due = due;
     }
 
     /// Whether the acknowledgment goes out now.
+    #[inline]
     pub(crate) fn is_ack_now(self) -> bool {
         self.ack_pending & ACK_NOW != 0
     }
 
     /// Sets whether the acknowledgment goes out now.
+    #[inline]
     pub(crate) fn set_ack_now(&mut self, now: bool) {
         self.ack_pending = self.ack_pending & !ACK_NOW | if now { ACK_NOW } else { 0 };
     }
 
     /// Linux' bits of `icsk_ack.pending`.
+    #[inline]
     pub(crate) fn ack_pending(self) -> u8 {
         self.ack_pending
     }
@@ -186,11 +193,13 @@ impl Receiver {
     }
 
     /// The peer's initial sequence number (IRS).
+    #[inline]
     pub(crate) fn initial(&self) -> SequenceNumber {
         self.space.initial
     }
 
     /// Payload bytes received in order and not read.
+    #[inline]
     pub(crate) fn unread(&self) -> u32 {
         self.space.unread
     }
@@ -202,11 +211,13 @@ impl Receiver {
     }
 
     /// Whether the application reads no more, or the peer has sent FIN.
+    #[inline]
     pub(crate) fn is_shut(&self) -> bool {
         self.space.is_shut
     }
 
     /// The application reads no more.
+    #[inline]
     pub(crate) fn shut(&mut self) {
         self.space.is_shut = true;
     }
@@ -225,6 +236,7 @@ impl Receiver {
     }
 
     /// Whether everything up to the peer's FIN was received.
+    #[inline]
     fn has_taken_fin(&self) -> bool {
         self.space.fin.is_some_and(|fin| fin.is_before(self.space.next))
     }
@@ -242,17 +254,20 @@ impl Receiver {
     }
 
     /// The scheduled acknowledgment does not wait (`ICSK_ACK_NOW`).
+    #[inline]
     pub(crate) fn ack_at_once(&mut self) {
         self.ack_policy.set_at_once(true);
     }
 
     /// The acknowledgment of FIN waits for the application's own FIN, which is likely to follow, where
     /// the policy is Linux'.
+    #[inline]
     pub(crate) fn delay_ack_of_fin(&mut self) {
         self.ack_policy.delay_ack_of_fin(&self.config);
     }
 
     /// When data was received last.
+    #[inline]
     pub(crate) fn last_received(&self) -> Instant {
         self.ack_policy.last_received()
     }
@@ -278,6 +293,7 @@ impl Receiver {
     }
 
     /// A timestamp option whether negotiated or not, for SYNs.
+    #[inline]
     pub(crate) fn timestamp_echo(&self, value: u32) -> Timestamps {
         Timestamps { value, echo: self.space.recent_timestamp }
     }
@@ -375,6 +391,7 @@ impl Receiver {
     }
 
     /// Stops the timer of the delayed acknowledgment.
+    #[inline]
     pub(crate) fn stop_timers(&mut self) {
         self.delayed_ack.stop();
     }
@@ -417,16 +434,19 @@ impl Receiver {
     }
 
     /// Whether acknowledgments wait for answers to carry them.
+    #[inline]
     pub(crate) fn is_interactive(&self) -> bool {
         self.ack_policy.is_interactive(&self.config)
     }
 
     /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
+    #[inline]
     pub(crate) fn memory(&self) -> u32 {
         self.buffer.limit()
     }
 
     /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
+    #[inline]
     pub(crate) fn window_clamp(&self) -> u32 {
         self.buffer.clamp()
     }

@@ -44,11 +44,13 @@ pub(crate) struct Advance {
 
 impl Insertion {
     /// The first part of it that was there already.
+    #[inline]
     pub(crate) fn duplicate(&self) -> Option<SackBlock> {
         self.duplicate
     }
 
     /// All of it was there: nothing is kept.
+    #[inline]
     pub(crate) fn is_covered(&self) -> bool {
         self.covered
     }
@@ -56,16 +58,19 @@ impl Insertion {
 
 impl Advance {
     /// How far everything has arrived without a hole.
+    #[inline]
     pub(crate) fn reach(&self) -> SequenceNumber {
         self.reach
     }
 
     /// Bytes of memory of the packets in question.
+    #[inline]
     pub(crate) fn memory(&self) -> u32 {
         self.memory
     }
 
     /// What the segment that filled the hole repeated.
+    #[inline]
     pub(crate) fn duplicate(&self) -> Option<SackBlock> {
         self.duplicate
     }
@@ -79,6 +84,7 @@ impl Reassembly {
     }
 
     /// The number after the last one that has arrived.
+    #[inline]
     pub(crate) fn end(&self) -> Option<SequenceNumber> {
         self.ranges.back().map(|range| range.right)
     }
@@ -215,6 +221,7 @@ impl Reassembly {
     }
 
     /// The furthest number that is being reported.
+    #[inline]
     pub(crate) fn furthest_reported(&self) -> Option<SequenceNumber> {
         self.recent.iter().map(|block| block.right).reduce(SequenceNumber::later)
     }

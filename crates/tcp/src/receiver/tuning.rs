@@ -73,11 +73,13 @@ impl Tuning {
     }
 
     /// Bytes read in the best round trip so far.
+    #[inline]
     pub(crate) fn space(&self) -> u32 {
         self.space
     }
 
     /// The window shrank: no more than it is read in a round trip.
+    #[inline]
     pub(crate) fn bound_space(&mut self, clamp: u32) {
         self.space = self.space.min(clamp);
     }
@@ -197,6 +199,7 @@ impl SegmentSize {
     }
 
     /// Starts anew once the peer's SYN is known.
+    #[inline]
     pub(crate) fn begin(&mut self, largest: u32, window: u32) {
         *self = Self { estimate: first_segment_size(largest, window), last: 0 };
     }

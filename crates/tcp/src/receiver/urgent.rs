@@ -59,6 +59,7 @@ impl Receiver {
         (distance < self.space.unread).then_some(distance)
     }
 
+    #[inline]
     fn is_urgent_in_line(&self) -> bool {
         self.config.receiving.urgent_in_line
     }
@@ -81,6 +82,7 @@ impl Receiver {
     }
 
     /// Whether the urgent byte is what comes next (`SIOCATMARK`).
+    #[inline]
     pub(crate) fn is_at_mark(&self) -> bool {
         self.space.urgent.is_some_and(|urgent| urgent.at == self.next_read())
     }

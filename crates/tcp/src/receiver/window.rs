@@ -22,11 +22,13 @@ pub(crate) struct FirstWindow {
 
 impl FirstWindow {
     /// In bytes.
+    #[inline]
     pub(crate) fn bytes(self) -> u32 {
         self.bytes
     }
 
     /// Largest window from now on.
+    #[inline]
     pub(crate) fn clamp(self) -> u32 {
         self.clamp
     }
@@ -153,11 +155,13 @@ impl Receiver {
     }
 
     /// The window of our SYN in bytes.
+    #[inline]
     pub(crate) fn first_window_bytes(&self) -> u32 {
         self.first_window.bytes
     }
 
     /// The shift of windows to come.
+    #[inline]
     pub(crate) fn window_shift(&self) -> u8 {
         self.first_window.shift
     }
@@ -261,6 +265,7 @@ impl Receiver {
         u16::try_from(window >> shift).unwrap_or(u16::MAX)
     }
 
+    #[inline]
     fn may_shrink(&self) -> bool {
         self.config.receiving.shrinks && self.negotiated.receive_shift() > 0
     }

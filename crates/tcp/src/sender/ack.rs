@@ -32,6 +32,7 @@ impl RoundTrip {
     }
 
     /// Whether it may have been acknowledged late.
+    #[inline]
     pub(super) fn is_delayed(&self) -> bool {
         self.is_delayed
     }

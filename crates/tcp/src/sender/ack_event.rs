@@ -53,10 +53,12 @@ impl AckFlags {
         }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, others: Self) {
         self.0 &= !others.0;
     }
 
+    #[inline]
     pub(crate) const fn and(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
@@ -137,6 +139,7 @@ impl AckEvent {
     }
 
     /// Removes facts.
+    #[inline]
     pub(super) fn remove(&mut self, flags: AckFlags) {
         self.flags.remove(flags);
     }

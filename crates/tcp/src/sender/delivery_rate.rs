@@ -70,6 +70,7 @@ impl DeliveryRate {
 
     /// Whether the latest sample was limited by the application, and not by the path; before there
     /// is one, it is taken to be.
+    #[inline]
     pub(crate) fn is_application_limited(&self) -> bool {
         self.sample.is_none_or(|sample| sample.limited)
     }
@@ -91,6 +92,7 @@ impl DeliveryRate {
     }
 
     /// A congestion control says until what is delivered samples are limited by the application.
+    #[inline]
     pub(crate) fn limit_until(&mut self, delivered: u32) {
         self.limited_until = (delivered != 0).then_some(delivered);
     }
@@ -113,6 +115,7 @@ impl DeliveryRate {
     }
 
     /// The same of the segment of the last sample, once.
+    #[inline]
     pub(crate) fn take_at_sending(&mut self) -> Option<AtSending> {
         self.at_sending.take()
     }
@@ -163,6 +166,7 @@ impl DeliveryRate {
 
 impl Sender {
     /// Whether anybody asks for the rate.
+    #[inline]
     pub(crate) fn samples_delivery_rate(&self) -> bool {
         self.config.sending.delivery_rate || self.congestion.wants_samples()
     }

@@ -30,6 +30,7 @@ impl FastPath {
     }
 
     /// An optional mechanism takes part from now on.
+    #[inline]
     pub(super) fn leave(&mut self) {
         self.has_optional = true;
     }

@@ -232,16 +232,19 @@ impl Sender {
     }
 
     /// Follows the state of the connection.
+    #[inline]
     pub(crate) fn set_connection_state(&mut self, state: State) {
         self.state = state;
     }
 
     /// The application has let go of the connection.
+    #[inline]
     pub(crate) fn set_orphan(&mut self) {
         self.is_orphan = true;
     }
 
     /// Moves what has happened to the end of `events`.
+    #[inline]
     pub(crate) fn move_events(&mut self, events: &mut VecDeque<Event>) {
         events.append(&mut self.events);
     }
@@ -284,6 +287,7 @@ impl Sender {
     }
 
     /// Time-outs since the last progress.
+    #[inline]
     pub(crate) fn timeouts(&self) -> u32 {
         self.rto.expired()
     }
@@ -295,6 +299,7 @@ impl Sender {
     }
 
     /// Least round-trip sample.
+    #[inline]
     pub(crate) fn least_rtt(&self) -> Option<Span> {
         self.rtt.minimum()
     }
@@ -306,11 +311,13 @@ impl Sender {
     }
 
     /// Slow-start threshold in segments, once one was set.
+    #[inline]
     pub(crate) fn slow_start_threshold(&self) -> Option<u32> {
         (!self.window.is_in_initial_slow_start()).then_some(self.window.threshold())
     }
 
     /// The state of loss recovery.
+    #[inline]
     pub(crate) fn recovery_state(&self) -> RecoveryState {
         self.recovery.state()
     }
@@ -322,6 +329,7 @@ impl Sender {
     }
 
     /// The options that both ends agreed on.
+    #[inline]
     pub(crate) fn negotiated(&self) -> &Negotiated {
         &self.negotiated
     }
@@ -333,16 +341,19 @@ impl Sender {
     }
 
     /// Whether FIN is to follow what was written.
+    #[inline]
     pub(crate) fn is_fin_waiting(&self) -> bool {
         self.written.is_fin_waiting()
     }
 
     /// Whether data is outstanding or waits.
+    #[inline]
     pub(crate) fn has_data(&self) -> bool {
         !self.queue.is_empty() || self.written.unsent() > 0
     }
 
     /// Whether data is outstanding.
+    #[inline]
     pub(crate) fn has_outstanding(&self) -> bool {
         !self.queue.is_empty()
     }
@@ -354,26 +365,31 @@ impl Sender {
     }
 
     /// Whether everything is acknowledged, FIN included where closed.
+    #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && !self.written.has_any()
     }
 
     /// FIN is to follow what was written.
+    #[inline]
     pub(crate) fn queue_fin(&mut self) {
         self.written.queue_fin();
     }
 
     /// When the peer acknowledged last, new data or not.
+    #[inline]
     pub(crate) fn last_heard(&self) -> Instant {
         self.send.last_heard()
     }
 
     /// Probes since the peer was heard of last.
+    #[inline]
     pub(crate) fn unanswered_probes(&self) -> u32 {
         self.persist.unanswered()
     }
 
     /// A silent peer is to be probed.
+    #[inline]
     pub(crate) fn request_window_probe(&mut self) {
         self.persist.request_probe();
     }
@@ -457,16 +473,19 @@ impl Sender {
     }
 
     /// The last ICMP error since data was acknowledged.
+    #[inline]
     pub(crate) fn soft_error(&self) -> Option<Unreachable> {
         self.soft_error
     }
 
     /// Notes an ICMP error that does not end the connection.
+    #[inline]
     pub(crate) fn set_soft_error(&mut self, error: Unreachable) {
         self.soft_error = Some(error);
     }
 
     /// Takes the last ICMP error.
+    #[inline]
     pub(crate) fn take_soft_error(&mut self) -> Option<Unreachable> {
         self.soft_error.take()
     }
@@ -478,21 +497,25 @@ impl Sender {
     }
 
     /// Whether the congestion control needs ECN.
+    #[inline]
     pub(crate) fn needs_ecn(&self) -> bool {
         self.ecn.is_needed()
     }
 
     /// Sets the code point and CWR of a segment.
+    #[inline]
     pub(crate) fn mark_ecn(&mut self, segment: &mut Segment) {
         self.ecn.mark(segment);
     }
 
     /// Sets the code point of an acknowledgment that the congestion control requests.
+    #[inline]
     pub(crate) fn mark_requested_ack(&mut self, segment: &mut Segment) {
         self.ecn.mark_requested_ack(segment);
     }
 
     /// The code point of the last segment.
+    #[inline]
     pub(crate) fn last_code_point(&self) -> Ecn {
         self.ecn.last_code_point()
     }
@@ -536,11 +559,13 @@ impl Sender {
     }
 
     /// Stream offset of a sequence number, less than 2^31 from the oldest unacknowledged one.
+    #[inline]
     pub(crate) fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
         self.send.stream_offset(sequence)
     }
 
     /// Payload bytes that the peer has acknowledged.
+    #[inline]
     pub(crate) fn acknowledged_bytes(&self) -> u64 {
         self.send.acknowledged_bytes()
     }
@@ -552,6 +577,7 @@ impl Sender {
     }
 
     /// Bytes written and not sent that lie in the buffer begun last.
+    #[inline]
     pub(crate) fn last_buffer_bytes(&self) -> u32 {
         self.written.last_bytes()
     }

@@ -33,11 +33,13 @@ struct Probe {
 
 impl MtuSearch {
     /// Packets of this size are known to arrive, in bytes.
+    #[inline]
     pub(crate) fn known_mtu(&self) -> u32 {
         self.low
     }
 
     /// Whether a larger segment is outstanding.
+    #[inline]
     pub(crate) fn is_under_way(&self) -> bool {
         self.probe.is_some()
     }

@@ -43,6 +43,7 @@ impl Sender {
     }
 
     /// The SYN-ACK that answers a crossing SYN is no repetition of our SYN.
+    #[inline]
     pub(crate) fn forget_syn_retransmission(&mut self) {
         self.stats.forget_retransmission();
     }
@@ -57,21 +58,25 @@ impl Sender {
     }
 
     /// The code point of a SYN with these control bits.
+    #[inline]
     pub(crate) fn syn_code_point(&self, flags: Flags) -> Ecn {
         self.ecn.syn_code_point(flags)
     }
 
     /// ECN bits of the SYN of a peer that opens.
+    #[inline]
     pub(crate) fn on_syn_ecn(&mut self, syn: &Segment) {
         self.ecn.on_syn(&self.config.ecn, syn);
     }
 
     /// ECN bits of the answer to our SYN.
+    #[inline]
     pub(crate) fn on_syn_ack_ecn(&mut self, answer: &Segment) {
         self.ecn.on_syn_ack(answer);
     }
 
     /// ECN bits of a SYN that crosses ours.
+    #[inline]
     pub(crate) fn on_crossing_syn_ecn(&mut self, syn: &Segment) {
         self.ecn.on_crossing_syn(syn);
     }
@@ -84,6 +89,7 @@ impl Sender {
 
     /// Nothing could be sent before: the window goes stale from now on (Linux `tcp_finish_connect`,
     /// `tcp_create_openreq_child`, `tcp_rcv_state_process`).
+    #[inline]
     fn begin_idle_time(&mut self, now: Instant) {
         self.send.on_data_sent(now);
     }
@@ -183,6 +189,7 @@ impl Sender {
     }
 
     /// SYN and its data were one packet.
+    #[inline]
     pub(crate) fn count_syn_and_data_once(&mut self) {
         self.deliveries.begin(self.deliveries.segments().min(1));
     }
@@ -206,6 +213,7 @@ impl Sender {
     }
 
     /// Whether our SYN or FIN was acknowledged.
+    #[inline]
     pub(crate) fn has_acked_control(&self) -> bool {
         self.stats.acknowledged_controls() > 0
     }

@@ -62,21 +62,25 @@ impl Pacer {
     }
 
     /// Stops the timer.
+    #[inline]
     pub(crate) fn stop_timer(&mut self) {
         self.timer.stop();
     }
 
     /// When what was sent is through.
+    #[inline]
     pub(crate) fn through_at(&self) -> Instant {
         self.through_at
     }
 
     /// Whether a congestion control from outside, or a jump, sends at a rate of its own.
+    #[inline]
     pub(crate) fn is_rate_set(&self) -> bool {
         self.is_rate_set
     }
 
     /// Whether the first flight is under way and waits for its turn.
+    #[inline]
     pub(crate) fn has_first_flight(&self) -> bool {
         self.first_flight.is_some()
     }

@@ -46,11 +46,13 @@ impl Path {
     }
 
     /// Largest packet that the path is believed to carry in bytes.
+    #[inline]
     pub(crate) fn mtu(&self) -> u32 {
         self.mtu
     }
 
     /// The peer's and the application's bound on segments in bytes, options included.
+    #[inline]
     pub(crate) fn greatest_segment(&self) -> u32 {
         self.greatest_segment
     }
@@ -79,6 +81,7 @@ impl Sender {
     }
 
     /// Bytes of both headers without options.
+    #[inline]
     pub(crate) fn header_bytes(&self) -> u32 {
         self.config.path.ip_header_bytes + TCP_HEADER_BYTES
     }

@@ -48,6 +48,7 @@ impl Persist {
     }
 
     /// Stops the timer.
+    #[inline]
     pub(crate) fn stop(&mut self) {
         self.timer.stop();
     }
@@ -65,6 +66,7 @@ impl Persist {
     }
 
     /// The probe goes out, or is not needed.
+    #[inline]
     pub(crate) fn take_probe(&mut self) {
         self.probe_due = false;
     }
@@ -76,11 +78,13 @@ impl Persist {
     }
 
     /// Probes since the peer was heard of last.
+    #[inline]
     pub(crate) fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
     /// Probes of a closed window since it closed.
+    #[inline]
     pub(crate) fn probes(&self) -> u32 {
         self.probes
     }

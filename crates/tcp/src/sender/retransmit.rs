@@ -58,16 +58,19 @@ impl Retransmissions {
     }
 
     /// What is due.
+    #[inline]
     pub(crate) fn due(&self) -> Transmission {
         self.due
     }
 
     /// Sets what is due.
+    #[inline]
     pub(crate) fn set_due(&mut self, due: Transmission) {
         self.due = due;
     }
 
     /// The oldest segment goes out whatever is in flight.
+    #[inline]
     pub(crate) fn force(&mut self) {
         self.forced = true;
     }
@@ -86,6 +89,7 @@ impl Retransmissions {
     }
 
     /// Outstanding segments were cut: indices have changed.
+    #[inline]
     pub(crate) fn on_cut(&mut self, first_index: u64) {
         self.unproven_from = first_index;
     }
@@ -103,6 +107,7 @@ impl Retransmissions {
         (self.burst_left, self.burst) = (0, 0);
     }
 
+    #[inline]
     fn begin_burst(&mut self, count: u32) {
         (self.burst_left, self.burst) = (count, count);
     }

@@ -44,11 +44,13 @@ impl SackUpdate {
     }
 
     /// Notes whether a D-SACK covers the tail loss probe.
+    #[inline]
     pub(crate) fn note_probe(&mut self, is_probe: bool) {
         self.probe_repeated = is_probe;
     }
 
     /// A plausible D-SACK covers so many segments.
+    #[inline]
     pub(crate) fn count_dsack(&mut self, segments: u32) {
         self.repeated += segments;
     }
@@ -60,11 +62,13 @@ impl SackUpdate {
     }
 
     /// Lowest segment that arrived after one that was sent later.
+    #[inline]
     pub(crate) fn reordered_from(&self) -> Option<SequenceNumber> {
         self.reordered_from
     }
 
     /// Segments that this ACK says have arrived, one way or another.
+    #[inline]
     pub(crate) fn delivered(&self) -> u32 {
         self.newly_sacked + self.repeated
     }
@@ -231,6 +235,7 @@ impl Scoreboard {
     }
 
     /// Absolute index of the highest segment known to have arrived, if any is.
+    #[inline]
     pub(crate) fn highest(&self, queue: &SendQueue) -> Option<u64> {
         self.ranges.back().map(|range| queue.index_of(range.left.later(range.right - 1)))
     }

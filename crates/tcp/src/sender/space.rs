@@ -68,11 +68,13 @@ impl SendSpace {
     }
 
     /// Payload bytes acknowledged since the beginning.
+    #[inline]
     pub(crate) fn acknowledged_bytes(&self) -> u64 {
         self.acknowledged_bytes
     }
 
     /// When the peer acknowledged last, new data or not.
+    #[inline]
     pub(crate) fn last_heard(&self) -> Instant {
         self.last_heard
     }
@@ -90,11 +92,13 @@ impl SendSpace {
     }
 
     /// SYN goes out.
+    #[inline]
     pub(crate) fn on_syn_sent(&mut self) {
         self.next = self.next.later(self.initial + 1);
     }
 
     /// Our SYN is acknowledged.
+    #[inline]
     pub(crate) fn on_syn_acked(&mut self) {
         self.oldest_unacked = self.initial + 1;
     }
@@ -139,6 +143,7 @@ impl SendSpace {
     }
 
     /// The connection is closed: nothing is outstanding.
+    #[inline]
     pub(crate) fn close(&mut self) {
         self.next = self.oldest_unacked;
     }
@@ -186,6 +191,7 @@ impl PeerWindow {
     }
 
     /// The peer has offered a larger window than before.
+    #[inline]
     pub(crate) fn set_largest(&mut self, largest: u32) {
         self.largest = largest;
     }
@@ -262,6 +268,7 @@ impl UrgentPointer {
     }
 
     /// Urgent data ends at this number.
+    #[inline]
     pub(crate) fn set(&mut self, end: SequenceNumber) {
         self.end = Some(end);
     }

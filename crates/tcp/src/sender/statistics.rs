@@ -31,6 +31,7 @@ pub(crate) struct Deliveries {
 
 impl Deliveries {
     /// Begins with so many segments.
+    #[inline]
     pub(crate) fn begin(&mut self, segments: u32) {
         self.segments = segments;
     }
@@ -51,6 +52,7 @@ impl Deliveries {
     }
 
     /// Of these, those acknowledged with an ECN echo.
+    #[inline]
     pub(crate) fn marked(&self) -> u32 {
         self.marked
     }
@@ -82,31 +84,37 @@ pub(crate) struct SenderStats {
 
 impl SenderStats {
     /// Counts a retransmission.
+    #[inline]
     pub(crate) fn on_retransmission(&mut self) {
         self.retransmissions = self.retransmissions.wrapping_add(1);
     }
 
     /// A SYN was no retransmission.
+    #[inline]
     pub(crate) fn forget_retransmission(&mut self) {
         self.retransmissions = self.retransmissions.wrapping_sub(1);
     }
 
     /// Retransmissions since the beginning, SYN included.
+    #[inline]
     pub(crate) fn retransmissions(&self) -> u32 {
         self.retransmissions
     }
 
     /// Counts payload bytes that are sent again.
+    #[inline]
     pub(crate) fn on_repeated_bytes(&mut self, bytes: u32) {
         self.repeated_bytes += u64::from(bytes);
     }
 
     /// Counts segments that arrived twice.
+    #[inline]
     pub(crate) fn on_dsack(&mut self, segments: u32) {
         self.dsacks = self.dsacks.wrapping_add(segments);
     }
 
     /// Whether more segments were reported twice than were sent again: such reports are implausible.
+    #[inline]
     pub(crate) fn has_more_dsacks_than_retransmissions(&self) -> bool {
         self.dsacks > self.retransmissions
     }
@@ -118,11 +126,13 @@ impl SenderStats {
     }
 
     /// SYN and FIN that were acknowledged; SYN only of the end that began.
+    #[inline]
     pub(crate) fn acknowledged_controls(&self) -> u32 {
         self.acknowledged_controls
     }
 
     /// Segments sent.
+    #[inline]
     pub(crate) fn segments(&self) -> u32 {
         self.segments
     }
@@ -170,20 +180,24 @@ impl SenderStats {
         self.since = Some(now);
     }
 
+    #[inline]
     fn elapsed(&self, now: Instant) -> Span {
         self.since.map_or(Span::ZERO, |since| now.saturating_since(since))
     }
 
+    #[inline]
     fn total(&self, limit: SenderLimit, counted: Span, now: Instant) -> Span {
         if self.limit == limit { counted + self.elapsed(now) } else { counted }
     }
 
     /// Time limited by the peer's window.
+    #[inline]
     pub(crate) fn peer_limited(&self, now: Instant) -> Span {
         self.total(SenderLimit::PeerLimited, self.peer_limited, now)
     }
 
     /// Time limited by the send buffer.
+    #[inline]
     pub(crate) fn buffer_limited(&self, now: Instant) -> Span {
         self.total(SenderLimit::BufferLimited, self.buffer_limited, now)
     }

@@ -71,11 +71,13 @@ impl TransmitBudget {
     }
 
     /// New data waits for another occasion.
+    #[inline]
     pub(super) fn hold(&mut self) {
         self.nagle_override = NagleOverride::Wait;
     }
 
     /// A probe's time is over: as much as fits goes, however small.
+    #[inline]
     pub(super) fn probe_with_data(&mut self) {
         self.probes_with_data = true;
     }
@@ -99,16 +101,19 @@ impl TransmitBudget {
     }
 
     /// Whether what is sent is due to a window probe's time.
+    #[inline]
     pub(super) fn is_woken(&self) -> bool {
         self.woken
     }
 
     /// Whether a tail loss probe is being sent.
+    #[inline]
     pub(super) fn is_tail_probe(&self) -> bool {
         self.nagle_override == NagleOverride::Probe
     }
 
     /// Whether a bundle is under way.
+    #[inline]
     pub(super) fn has_bundle(&self) -> bool {
         self.bundle_left > 0
     }
@@ -145,11 +150,13 @@ impl NagleState {
     }
 
     /// What waits for want of size may go.
+    #[inline]
     pub(super) fn push_once(&mut self) {
         self.pushes_once = true;
     }
 
     /// A new buffer is begun.
+    #[inline]
     pub(super) fn on_new_buffer(&mut self) {
         self.pushes_once = false;
     }
@@ -173,6 +180,7 @@ impl Piggyback {
     }
 
     /// Whether something waits out of order at the receiving half.
+    #[inline]
     pub(super) fn has_hole(&self) -> bool {
         self.has_hole
     }

@@ -60,6 +60,7 @@ impl Sender {
                 >= self.time_of_retransmissions(self.config.patience.suspicion_limit)
     }
 
+    #[inline]
     fn since_first_repetition(&self, now: Instant) -> Span {
         self.rto.since_first_expiry(now)
     }

@@ -21,6 +21,7 @@ pub(super) struct Inherited {
 
 impl Inherited {
     /// Whether a saved window is resumed.
+    #[inline]
     pub(super) fn is_resuming(&self) -> bool {
         self.resume.is_some()
     }
@@ -32,11 +33,13 @@ impl Inherited {
     }
 
     /// Takes the resumption under way.
+    #[inline]
     pub(super) fn take_resume(&mut self) -> Option<Box<Resume>> {
         self.resume.take()
     }
 
     /// Sets the resumption under way.
+    #[inline]
     pub(super) fn set_resume(&mut self, resume: Box<Resume>) {
         self.resume = Some(resume);
     }
@@ -117,6 +120,7 @@ impl Sender {
 
     /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
     /// before the handshake is over.
+    #[inline]
     pub(crate) fn why_unused(&self) -> Option<Unused> {
         self.inherited.unused
     }
@@ -141,6 +145,7 @@ impl Sender {
     }
 
     /// Whether the connection was advised a window to begin with.
+    #[inline]
     pub(crate) fn has_advised_window(&self) -> bool {
         self.inherited.advice.as_deref().is_some_and(|advice| advice.window.is_some())
     }
@@ -170,6 +175,7 @@ impl Sender {
     }
 
     /// The phase of a careful resumption, while there is one.
+    #[inline]
     pub(crate) fn resumption_phase(&self) -> Option<ResumptionPhase> {
         self.inherited.resume().map(Resume::phase)
     }

@@ -130,6 +130,7 @@ impl Sender {
         bytes.min(u64::from(room))
     }
 
+    #[inline]
     fn extend(&mut self, bytes: u64, begins_write: bool) {
         self.written.append(u32::try_from(bytes).unwrap_or(u32::MAX), begins_write);
     }
@@ -227,6 +228,7 @@ impl Written {
     }
 
     /// FIN is to follow.
+    #[inline]
     pub(crate) fn queue_fin(&mut self) {
         self.fin = true;
     }
@@ -258,6 +260,7 @@ impl Written {
     }
 
     /// Bytes of the last buffer.
+    #[inline]
     pub(crate) fn last_bytes(&self) -> u32 {
         self.buffers.back().map_or(0, |last| last.bytes)
     }
@@ -400,6 +403,7 @@ impl Written {
     }
 
     /// Whether the count of bytes is that of the buffers; for debug builds.
+    #[inline]
     pub(crate) fn is_consistent(&self) -> bool {
         self.unsent == self.buffers.iter().map(|buffer| u64::from(buffer.bytes)).sum::<u64>()
     }
@@ -425,6 +429,7 @@ pub(crate) struct SendBuffer {
 
 impl SendBuffer {
     /// The application has found the send buffer full.
+    #[inline]
     pub(crate) fn want_room(&mut self) {
         self.wants_room = true;
     }
@@ -436,6 +441,7 @@ impl SendBuffer {
     }
 
     /// The application has set the size.
+    #[inline]
     pub(crate) fn reset(&mut self) {
         self.grown = 0;
     }

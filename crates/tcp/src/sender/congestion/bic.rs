@@ -72,6 +72,7 @@ impl Bic {
     }
 
     /// A time-out begins anew.
+    #[inline]
     pub(crate) fn on_timeout(&mut self) {
         *self = Self::new();
     }

@@ -142,11 +142,13 @@ impl Usage {
     }
 
     /// The window stood in the way when something was to be sent last.
+    #[inline]
     pub(crate) fn is_held_by_window(&self) -> bool {
         self.limited
     }
 
     /// Most segments outstanding in the last round trip.
+    #[inline]
     pub(crate) fn most_outstanding(&self) -> u32 {
         self.most_outstanding
     }

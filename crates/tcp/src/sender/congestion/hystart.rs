@@ -58,6 +58,7 @@ impl HyStart {
     }
 
     /// A round trip begins, which ends with what is sent so far (Linux `bictcp_hystart_reset`).
+    #[inline]
     pub(super) fn begin_round(&mut self, now: u64, next: SequenceNumber) {
         self.round = Round::beginning(now, next);
     }

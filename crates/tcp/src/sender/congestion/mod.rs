@@ -80,11 +80,13 @@ impl Window {
     }
 
     /// Sets the slow-start threshold.
+    #[inline]
     pub(crate) fn set_threshold(&mut self, threshold: u32) {
         self.slow_start_threshold = threshold;
     }
 
     /// The window to begin with, and again after idleness.
+    #[inline]
     pub(crate) fn initial(&self) -> u32 {
         self.initial
     }
@@ -99,6 +101,7 @@ impl Window {
     }
 
     /// Follows a changed rule of counting.
+    #[inline]
     pub(crate) fn recount(&mut self, config: &Config) {
         self.counting = config.ack_counting;
     }
@@ -115,6 +118,7 @@ impl Window {
     }
 
     /// Forgets acknowledged segments not yet turned into growth.
+    #[inline]
     pub(crate) fn drop_credit(&mut self) {
         self.credit = 0;
     }
@@ -210,6 +214,7 @@ impl Congestion {
     }
 
     /// Whether it lives by marks of congestion (Linux `tcp_ca_needs_ecn`).
+    #[inline]
     pub(crate) fn needs_marks(&self) -> bool {
         matches!(self, Self::Plugged(plugged) if plugged.needs_marks())
     }
@@ -254,6 +259,7 @@ impl Congestion {
     }
 
     /// Whether the algorithm lives by samples of the delivery rate.
+    #[inline]
     pub(crate) fn wants_samples(&self) -> bool {
         matches!(self, Self::Plugged(plugged) if plugged.wants_samples())
     }

@@ -31,11 +31,13 @@ impl Reduction {
     }
 
     /// Notes the window that a time-out reduces.
+    #[inline]
     pub(crate) fn note_window(&mut self, window: u32) {
         self.window_before = window;
     }
 
     /// The window before the reduction.
+    #[inline]
     pub(crate) fn window_before(&self) -> u32 {
         self.window_before
     }

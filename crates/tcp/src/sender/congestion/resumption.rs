@@ -128,11 +128,13 @@ pub(crate) struct Resume {
 }
 
 impl Resume {
+    #[inline]
     pub(crate) fn phase(&self) -> ResumptionPhase {
         self.phase
     }
 
     /// Whether the window is more than is known to fit.
+    #[inline]
     pub(crate) fn is_unvalidated(&self) -> bool {
         !matches!(self.phase, ResumptionPhase::Reconnaissance | ResumptionPhase::Normal(_))
     }
@@ -161,6 +163,7 @@ impl Resume {
     }
 
     /// The window of the way back (RFC 9959 §3.5).
+    #[inline]
     fn retreat_window(&self) -> u32 {
         (self.carried / 2).max(1)
     }
@@ -182,6 +185,7 @@ impl Sender {
         self.tell_phase(ResumptionPhase::Reconnaissance);
     }
 
+    #[inline]
     fn tell_phase(&mut self, phase: ResumptionPhase) {
         self.events.push_back(Event::Resumption(phase));
     }
@@ -229,6 +233,7 @@ impl Sender {
         self.tell_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
     }
 
+    #[inline]
     fn is_congested(&self) -> bool {
         !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder)
     }

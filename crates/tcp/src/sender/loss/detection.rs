@@ -36,6 +36,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn has_evidence(&self) -> bool {
         self.left_network() > 0
     }
@@ -154,6 +155,7 @@ impl Sender {
 
     /// The window falls without regard to what is in flight, so that the first retransmission might
     /// find no room.
+    #[inline]
     pub(super) fn reduces_at_once(&self) -> bool {
         !self.reduces_in_proportion()
     }

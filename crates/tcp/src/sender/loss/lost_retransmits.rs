@@ -42,11 +42,13 @@ impl LostRetransmits {
     }
 
     /// A lost segment has been sent again.
+    #[inline]
     fn push(&mut self, retransmission: Retransmission) {
         self.under_way.push_back(retransmission);
     }
 
     /// Another recovery begins.
+    #[inline]
     pub(crate) fn clear(&mut self) {
         self.under_way.clear();
     }

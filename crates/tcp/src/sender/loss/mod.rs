@@ -84,11 +84,13 @@ impl Recovery {
     }
 
     /// Whether the receiver has dropped data that it had reported.
+    #[inline]
     pub(crate) fn has_reneged(&self) -> bool {
         self.reneged
     }
 
     /// Notes whether the receiver has dropped data that it had reported.
+    #[inline]
     pub(crate) fn set_reneged(&mut self, reneged: bool) {
         self.reneged = reneged;
     }
@@ -132,6 +134,7 @@ impl Sender {
     }
 
     /// Whether a segment that is outstanding was sent again (Linux `tcp_any_retrans_done`).
+    #[inline]
     pub(crate) fn is_any_retransmitted(&self) -> bool {
         self.queue.retransmitted() > 0 || self.queue.front().is_some_and(Sent::is_retransmitted)
     }

@@ -106,16 +106,19 @@ impl Rack {
     }
 
     /// Whether something has arrived since losses were looked for; from now on nothing has.
+    #[inline]
     pub(crate) fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }
 
     /// Losses are to be looked for although nothing has arrived.
+    #[inline]
     pub(crate) fn look_again(&mut self) {
         self.advanced = true;
     }
 
     /// A needless retransmission was reported (D-SACK).
+    #[inline]
     pub(crate) fn note_dsack(&mut self) {
         self.repeated = true;
     }
@@ -149,6 +152,7 @@ impl Rack {
     }
 
     /// Notes that the segment at `sequence` has been sent again.
+    #[inline]
     pub(crate) fn on_retransmitted(&mut self, sequence: SequenceNumber, now: Instant) {
         self.retransmitted_order.push_back(RetransmittedSegment { sequence, at: now });
     }
@@ -172,6 +176,7 @@ impl Rack {
     }
 
     /// How long late segments are waited for, beyond a round trip.
+    #[inline]
     pub(crate) fn reordering_window(&self, least_rtt: Span, smoothed: Span) -> Span {
         (least_rtt / 4 * u64::from(self.steps)).min(smoothed)
     }
@@ -324,21 +329,25 @@ pub(crate) struct LatestDelivered {
 
 impl LatestDelivered {
     /// Segments delivered before it was sent.
+    #[inline]
     pub(crate) fn delivered_before(&self) -> u32 {
         self.delivered_before
     }
 
     /// When it was sent.
+    #[inline]
     pub(crate) fn sent_at(&self) -> Instant {
         self.sent_at
     }
 
     /// The number after it.
+    #[inline]
     pub(crate) fn end(&self) -> SequenceNumber {
         self.end
     }
 
     /// Its marks.
+    #[inline]
     pub(crate) fn marks(&self) -> Marks {
         self.marks
     }

@@ -22,6 +22,7 @@ impl Reordering {
     }
 
     /// Follows changed settings.
+    #[inline]
     pub(crate) fn reconfigure(&mut self, config: &Config) {
         self.detection = config.loss.reordering;
     }
@@ -33,16 +34,19 @@ impl Reordering {
     }
 
     /// Sets the threshold to what an earlier connection has found.
+    #[inline]
     pub(crate) fn set_threshold(&mut self, threshold: u32) {
         self.threshold = threshold;
     }
 
     /// So many duplicates, and still a time-out: reordering was overestimated.
+    #[inline]
     pub(crate) fn lower_to(&mut self, threshold: u32) {
         self.threshold = self.threshold.min(threshold);
     }
 
     /// How often reordering was seen.
+    #[inline]
     pub(crate) fn events(&self) -> u32 {
         self.events
     }
@@ -84,11 +88,13 @@ impl DuplicateAcks {
     }
 
     /// New data was acknowledged, or a time-out ran out: none counts any more.
+    #[inline]
     pub(crate) fn reset(&mut self) {
         self.count = 0;
     }
 
     /// Two segments were merged.
+    #[inline]
     pub(crate) fn on_collapsed(&mut self) {
         self.count = self.count.saturating_sub(1);
     }

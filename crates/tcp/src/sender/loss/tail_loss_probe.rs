@@ -37,6 +37,7 @@ impl TailProbe {
     }
 
     /// Sets whether it is to be sent.
+    #[inline]
     pub(crate) fn set_due(&mut self, due: bool) {
         self.due = due;
     }
@@ -48,21 +49,25 @@ impl TailProbe {
     }
 
     /// Whether it is outstanding and was a retransmission.
+    #[inline]
     pub(crate) fn is_retransmission_outstanding(&self) -> bool {
         self.end.is_some() && self.retransmitted
     }
 
     /// Whether it ends at this number.
+    #[inline]
     pub(crate) fn ends_at(&self, end: SequenceNumber) -> bool {
         self.end == Some(end)
     }
 
     /// It is no longer outstanding.
+    #[inline]
     pub(crate) fn clear(&mut self) {
         self.end = None;
     }
 
     /// It has been sent, as a retransmission or as new data.
+    #[inline]
     fn on_sent(&mut self, end: SequenceNumber, retransmitted: bool) {
         *self = Self { end: Some(end), retransmitted, due: false };
     }
@@ -159,6 +164,7 @@ impl Sender {
         true
     }
 
+    #[inline]
     fn may_send_more(&self) -> bool {
         self.window.segments() > self.in_flight() && self.written.unsent() > 0
     }

@@ -13,6 +13,7 @@ const LINEAR_RETRIES: u32 = 6;
 impl Sender {
     /// Whether the stream is thin: fewer than four segments outstanding, and a loss has ended the
     /// initial slow start.
+    #[inline]
     pub(crate) fn is_thin(&self) -> bool {
         self.queue.outstanding() < THIN_BELOW && !self.window.is_in_initial_slow_start()
     }

@@ -65,6 +65,7 @@ impl Rto {
     }
 
     /// Sets the time-out, back-off included or not.
+    #[inline]
     pub(crate) fn set_timeout(&mut self, timeout: Span) {
         self.timeout = timeout;
     }
@@ -95,11 +96,13 @@ impl Rto {
     }
 
     /// How often the time-out is doubled at present.
+    #[inline]
     pub(crate) fn doublings(&self) -> u32 {
         self.doublings
     }
 
     /// How long ago the first time-out ran out.
+    #[inline]
     pub(crate) fn since_first_expiry(&self, now: Instant) -> Span {
         now.saturating_since(self.since)
     }
@@ -144,6 +147,7 @@ impl Rto {
     }
 
     /// Sets the timer if it is not due before.
+    #[inline]
     pub(crate) fn hasten(&mut self, now: Instant, wait: Span) {
         self.timer.hasten(now, wait);
     }
@@ -164,16 +168,19 @@ pub(crate) struct FRto {
 
 impl FRto {
     /// A time-out has run out.
+    #[inline]
     fn begin(&mut self, active: bool) {
         self.is_active = active;
     }
 
     /// The time-out was not spurious, or nobody knows.
+    #[inline]
     pub(crate) fn stop(&mut self) {
         self.is_active = false;
     }
 
     /// Whether it is undecided if the time-out was spurious.
+    #[inline]
     fn is_active(&self) -> bool {
         self.is_active
     }
@@ -187,6 +194,7 @@ impl Sender {
     }
 
     /// Whether the retransmission timer is set for the RTO.
+    #[inline]
     pub(crate) fn is_rto_pending(&self) -> bool {
         self.rto.pending() == Pending::Retransmission
     }
@@ -204,6 +212,7 @@ impl Sender {
     }
 
     /// Counts a time-out; returns how many came in a row.
+    #[inline]
     pub(crate) fn count_timeout(&mut self, now: Instant) -> u32 {
         self.rto.count(now)
     }
@@ -228,6 +237,7 @@ impl Sender {
     }
 
     /// Doubles the time-out (RFC 6298 §5.5).
+    #[inline]
     pub(crate) fn back_off(&mut self) {
         self.rto.back_off(self.config.maximum_rto);
     }
@@ -239,6 +249,7 @@ impl Sender {
     }
 
     /// Sets the retransmission timer.
+    #[inline]
     pub(crate) fn set_retransmission_timer(&mut self, now: Instant, wait: Span) {
         self.rto.arm(now, wait);
     }

@@ -40,6 +40,7 @@ impl Undo {
     }
 
     /// Oldest unacknowledged number when the reduction began, if it can be undone.
+    #[inline]
     pub(crate) fn from(&self) -> Option<SequenceNumber> {
         self.from
     }
@@ -51,16 +52,19 @@ impl Undo {
     }
 
     /// There is nothing to undo.
+    #[inline]
     pub(crate) fn disarm(&mut self) {
         self.from = None;
     }
 
     /// The reduction must stand.
+    #[inline]
     pub(crate) fn forbid(&mut self) {
         self.threshold = 0;
     }
 
     /// The reduction may be undone; the threshold comes back to this one.
+    #[inline]
     pub(crate) fn allow(&mut self, threshold: u32) {
         self.threshold = threshold;
     }
@@ -72,21 +76,25 @@ impl Undo {
     }
 
     /// Notes the reading of the timestamp clock at the first retransmission.
+    #[inline]
     pub(crate) fn note_stamp(&mut self, stamp: u32) {
         self.first_stamp.get_or_insert(stamp);
     }
 
     /// The first retransmission of an earlier recovery does not matter any more.
+    #[inline]
     pub(crate) fn forget_first_stamp(&mut self) {
         self.first_stamp = None;
     }
 
     /// The threshold to come back to; 0 where the reduction must stand.
+    #[inline]
     pub(crate) fn threshold(&self) -> u32 {
         self.threshold
     }
 
     /// Every retransmission arrived in vain.
+    #[inline]
     fn is_explained(&self) -> bool {
         self.unexplained == Some(0)
     }
@@ -101,6 +109,7 @@ impl Sender {
     }
 
     /// What comes is no congestion: there is nothing to take back.
+    #[inline]
     pub(crate) fn clear_undo(&mut self) {
         self.undo.clear();
     }

@@ -78,6 +78,7 @@ impl SendQueue {
     }
 
     /// Somebody wants to know of every segment that is marked lost.
+    #[inline]
     pub(crate) fn note_marked_lost(&mut self) {
         self.marked_lost.get_or_insert_default();
     }
@@ -149,6 +150,7 @@ impl SendQueue {
     }
 
     /// Whether one of these was ever sent again.
+    #[inline]
     pub(crate) fn is_any_retransmitted(&self, mut indices: Range<u64>) -> bool {
         indices.any(|at| self.get(at).is_retransmitted())
     }
@@ -208,6 +210,7 @@ impl SendQueue {
     }
 
     /// Looks for the next to retransmit from the oldest on.
+    #[inline]
     pub(crate) fn retransmit_from_front(&mut self) {
         self.retransmit_from = self.first;
     }

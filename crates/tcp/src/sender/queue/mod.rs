@@ -51,6 +51,7 @@ impl Marks {
     }
 
     /// Of these marks, those that are counted.
+    #[inline]
     pub(crate) const fn counted(self) -> u8 {
         self.0 & Self::COUNTED.0
     }
@@ -397,6 +398,7 @@ impl SendQueue {
     }
 
     /// The oldest outstanding segment.
+    #[inline]
     pub(crate) fn front(&self) -> Option<&Sent> {
         self.sent.front()
     }

@@ -164,16 +164,19 @@ pub trait CongestionControl: Debug + Send {
 
     /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
     /// present one where it is greater.
+    #[inline]
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         sender.window.max(sender.window_before)
     }
 
     /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has asked for, once.
+    #[inline]
     fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
         None
     }
 
     /// What the algorithm has to complain of, once: an exception in its code, say.
+    #[inline]
     fn take_complaint(&mut self) -> Option<String> {
         None
     }
@@ -193,6 +196,7 @@ pub trait ControlFactory: Debug + Send + Sync {
 pub struct PluggedAlgorithm(pub Arc<dyn ControlFactory>);
 
 impl PartialEq for PluggedAlgorithm {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.0.name() == other.0.name()
     }
@@ -273,11 +277,13 @@ impl Plugged {
     }
 
     /// Whether it lives by marks of congestion.
+    #[inline]
     pub(crate) fn needs_marks(&self) -> bool {
         self.hooks.contains(Hooks::NEEDS_ECN)
     }
 
     /// What its last occasion has asked to have acknowledged.
+    #[inline]
     pub(crate) fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
         self.control.take_asked()
     }
