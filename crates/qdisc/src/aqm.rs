@@ -63,12 +63,12 @@ impl Red {
             adaptive: false,
             child: None,
         };
-        red.complete();
+        red.fill_defaults();
         red
     }
 
     /// Fills in thresholds and burst where they are zero, as `tc` does.
-    pub fn complete(&mut self) {
+    pub fn fill_defaults(&mut self) {
         let of_limit = self.limit_bytes / 4;
         (self.min_bytes, self.max_bytes) = thresholds(self.min_bytes, self.max_bytes, of_limit);
         if self.burst_packets == 0 {
@@ -124,12 +124,12 @@ impl Choke {
             bandwidth,
             ecn: false,
         };
-        choke.complete();
+        choke.fill_defaults();
         choke
     }
 
     /// Fills in thresholds and burst where they are zero, as `tc` does.
-    pub fn complete(&mut self) {
+    pub fn fill_defaults(&mut self) {
         let packets = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let (min, max, of_limit) =
             (self.min_packets.into(), self.max_packets.into(), u64::from(self.limit_packets / 4));

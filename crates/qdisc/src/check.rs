@@ -1,20 +1,20 @@
-//! What is wrong with a tree of disciplines, and what is odd about it.
+//! Validation of a tree of disciplines.
+//!
+//! A finding names the key as scenarios and `tc` call it, below the tree.
 
-mod classes;
-mod early;
-mod fair;
-mod odd;
-
-use crate::Qdisc;
-use fairwind_units::{BitRate, Span};
+use crate::{
+    Cake, Choke, Codel, Drr, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc, Red,
+    Sfq, Tbf,
+};
+use fairwind_units::{BitRate, Ratio, Span};
 use std::fmt;
 
-/// Something wrong or odd, and where: the key as scenarios and `tc` call it, below the tree.
+/// An error or a warning about a tree of disciplines, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QdiscFinding {
     /// `bands[1].limit`; empty for the discipline itself.
     pub key: String,
-    /// The rule that is broken, or what is odd.
+    /// The rule that is broken, or what will surprise.
     pub rule: String,
 }
 
@@ -28,16 +28,11 @@ impl fmt::Display for QdiscFinding {
 }
 
 impl Qdisc {
-    /// Everything that is wrong; nothing where a discipline can be built of it.
+    /// All errors; empty if a discipline can be built from it.
     pub fn errors(&self) -> Vec<QdiscFinding> {
         let mut check = Check { key: String::new(), findings: Vec::new() };
         check.queue(self);
         check.findings
-    }
-
-    /// What can be built and will surprise, before a link of this rate with packets of up to `mtu_bytes`.
-    pub fn warnings(&self, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
-        odd::warnings(self, link, mtu_bytes)
     }
 }
 
@@ -99,6 +94,293 @@ impl Check {
             Qdisc::Prio(prio) => self.prio(prio),
             Qdisc::Tbf(tbf) => self.tbf(tbf),
             Qdisc::Htb(htb) => self.htb(htb),
+        }
+    }
+}
+
+/// Bands that the kernel's prio has (tc-prio(8)).
+const BANDS: std::ops::RangeInclusive<usize> = 2..=16;
+
+/// Levels below an htb that the kernel tells apart.
+const LEVELS: usize = 8;
+
+/// Code points (RFC 2474).
+const LARGEST_CODE_POINT: u8 = 63;
+
+impl Check {
+    fn prio(&mut self, prio: &Prio) {
+        let bands = prio.bands.len();
+        self.hold(BANDS.contains(&bands), "bands", "there are 2 to 16 bands");
+        let beyond = format!("there are {bands} bands, counted from 0");
+        for band in prio.priomap {
+            if usize::from(band) >= bands && BANDS.contains(&bands) {
+                self.hold(false, "priomap", &beyond);
+                break;
+            }
+        }
+        for (index, (filter, band)) in prio.filters.iter().enumerate() {
+            let key = format!("filters[{index}]");
+            self.hold(usize::from(*band) < bands, &format!("{key}.band"), &beyond);
+            self.filter(&format!("{key}.match"), filter);
+        }
+        for (index, band) in prio.bands.iter().enumerate() {
+            self.child(&format!("bands[{index}]"), band);
+        }
+    }
+
+    fn drr(&mut self, drr: &Drr) {
+        self.hold(!drr.classes.is_empty(), "classes", "without a class everything is dropped");
+        for (index, class) in drr.classes.iter().enumerate() {
+            let key = format!("classes[{index}]");
+            let quantum = format!("{key}.quantum");
+            self.hold(
+                class.quantum_bytes > 0,
+                &quantum,
+                "in its turn a class sends one byte or more",
+            );
+            self.filters(&key, &class.filters);
+            self.child(&format!("{key}.child"), &class.child);
+        }
+        let for_the_rest = |class: &&crate::DrrClass| class.filters.is_empty();
+        let is_one = drr.classes.iter().filter(for_the_rest).count() <= 1;
+        self.hold(
+            is_one,
+            "classes",
+            "only one class takes what no other takes; give the others filters",
+        );
+    }
+
+    fn tbf(&mut self, tbf: &Tbf) {
+        self.rate("rate", tbf.rate);
+        self.hold(tbf.burst_bytes > 0, "burst", "without a burst no packet ever leaves");
+        self.limit(tbf.limit_bytes);
+        if let Some(peak) = tbf.peak_rate {
+            let rule = format!(
+                "the peakrate {peak} is not above the rate {}: raise it, or leave it out",
+                tbf.rate
+            );
+            self.hold(peak > tbf.rate, "peakrate", &rule);
+        }
+        self.hold(tbf.mtu_bytes != Some(0), "mtu", "a packet has one byte or more");
+        if let Some(child) = &tbf.child {
+            self.child("child", child);
+        }
+    }
+
+    fn htb(&mut self, htb: &Htb) {
+        self.hold(!htb.classes.is_empty(), "classes", "an htb without a class shapes nothing");
+        self.hold(htb.rate_to_quantum > 0, "r2q", "rates are divided by it: 1 or more");
+        let is_parent = |index: usize| htb.classes.iter().any(|class| class.parent == Some(index));
+        for (index, class) in htb.classes.iter().enumerate() {
+            self.htb_class(htb, index, class, is_parent(index));
+        }
+        if let Some(index) = htb.default_class {
+            let exists = index < htb.classes.len();
+            self.hold(
+                exists,
+                "default",
+                "there is no such class: name one of those that there are",
+            );
+            let is_leaf = !exists || !is_parent(index);
+            let rule = "the default class has classes below it, and packets wait only in one that has none: name one of those";
+            self.hold(is_leaf, "default", rule);
+        }
+    }
+
+    fn htb_class(&mut self, htb: &Htb, index: usize, class: &HtbClass, is_parent: bool) {
+        let key = |name: &str| format!("classes[{index}].{name}");
+        self.rate(&key("rate"), class.rate);
+        let rule = format!(
+            "the ceil {} is below the rate {}: raise it, or leave it out",
+            class.ceil, class.rate
+        );
+        self.hold(class.ceil >= class.rate, &key("ceil"), &rule);
+        self.hold(class.priority <= 7, &key("prio"), "it is 7 at most");
+        self.hold(
+            class.quantum_bytes > 0,
+            &key("quantum"),
+            "in its turn a class sends one byte or more",
+        );
+        self.hold(class.burst_bytes > 0, &key("burst"), "without a burst no packet ever leaves");
+        self.hold(
+            class.ceil_burst_bytes > 0,
+            &key("cburst"),
+            "without a burst no packet ever leaves",
+        );
+        let comes_later = class.parent.is_some_and(|parent| parent >= index);
+        self.hold(!comes_later, &key("parent"), "parents come before their children");
+        if !comes_later {
+            let next = |parent: &usize| htb.classes.get(*parent).and_then(|class| class.parent);
+            let above = std::iter::successors(class.parent, next);
+            self.hold(
+                above.take(LEVELS).count() < LEVELS,
+                &key("parent"),
+                "there are at most 8 levels",
+            );
+        }
+        if is_parent {
+            let inner = "a class with classes below holds no packets";
+            self.hold(class.child.is_none(), &key("child"), inner);
+            self.hold(class.filters.is_empty(), &key("filters"), inner);
+        } else {
+            let leaf = "a class without classes below holds packets, and needs a queue for them";
+            self.hold(class.child.is_some(), &key("child"), leaf);
+        }
+        self.filters(&format!("classes[{index}]"), &class.filters);
+        if let Some(child) = &class.child {
+            self.child(&key("child"), child);
+        }
+    }
+
+    fn filters(&mut self, key: &str, filters: &[Filter]) {
+        for (index, filter) in filters.iter().enumerate() {
+            self.filter(&format!("{key}.filters[{index}]"), filter);
+        }
+    }
+
+    fn filter(&mut self, key: &str, filter: &Filter) {
+        let is_point = filter.dscp.is_none_or(|point| point <= LARGEST_CODE_POINT);
+        self.hold(is_point, &format!("{key}.dscp"), "code points are 0 to 63");
+    }
+}
+
+/// The largest weight of a proportional or integral part that `tc` takes.
+const LARGEST_WEIGHT: u32 = 32;
+
+impl Check {
+    fn red(&mut self, red: &Red) {
+        self.limit(red.limit_bytes);
+        self.thresholds(red.min_bytes, red.max_bytes, red.limit_bytes);
+        self.average(red.average_packet_bytes, red.burst_packets, red.probability);
+        self.rate("bandwidth", red.bandwidth);
+        if let Some(child) = &red.child {
+            self.child("child", child);
+        }
+    }
+
+    fn choke(&mut self, choke: &Choke) {
+        let limit = choke.limit_packets.into();
+        self.limit(limit);
+        self.thresholds(choke.min_packets.into(), choke.max_packets.into(), limit);
+        self.average(choke.average_packet_bytes, choke.burst_packets, choke.probability);
+        self.rate("bandwidth", choke.bandwidth);
+    }
+
+    fn thresholds(&mut self, min: u64, max: u64, limit: u64) {
+        self.hold(
+            min > 0,
+            "min",
+            "it is more than nothing: the limit is too small for what follows from it",
+        );
+        let rule = format!("min {min} is not below max {max}: swap them, or raise max");
+        self.hold(min < max, "min", &rule);
+        let rule = format!(
+            "max {max} is above the limit {limit}, so that it is never reached: raise the limit"
+        );
+        self.hold(max <= limit, "max", &rule);
+    }
+
+    fn average(&mut self, packet: u32, burst: u32, probability: Ratio) {
+        self.hold(packet > 0, "avpkt", "a packet has one byte or more");
+        self.hold(burst > 0, "burst", "one packet or more may come at once");
+        self.probability("probability", probability);
+        let never = "with a probability of zero nothing is ever dropped or marked early";
+        self.hold(probability > Ratio::ZERO, "probability", never);
+    }
+
+    fn probability(&mut self, key: &str, share: Ratio) {
+        self.hold(share <= Ratio::ONE, key, "no probability is above 100 %");
+    }
+
+    fn codel(&mut self, codel: &Codel) {
+        self.limit(codel.limit_packets.into());
+        self.time("interval", codel.interval);
+    }
+
+    fn pie(&mut self, pie: &Pie) {
+        self.limit(pie.limit_packets.into());
+        self.controller(pie.alpha, pie.beta);
+        self.time("target", pie.target);
+        self.time("tupdate", pie.update);
+    }
+
+    fn controller(&mut self, alpha: u32, beta: u32) {
+        for (key, weight) in [("alpha", alpha), ("beta", beta)] {
+            self.hold(weight <= LARGEST_WEIGHT, key, "it is 32 at most");
+        }
+    }
+
+    fn dualpi2(&mut self, dualpi2: &Dualpi2) {
+        self.limit(dualpi2.limit_packets.into());
+        self.time("target", dualpi2.target);
+        self.time("tupdate", dualpi2.update);
+        self.hold(
+            dualpi2.coupling > 0,
+            "coupling_factor",
+            "without coupling the queues are no pair: 1 or more",
+        );
+        let whole = "the classic queue is sure of less than all of the service";
+        self.hold(dualpi2.classic_protection < Ratio::ONE, "classic_protection", whole);
+    }
+}
+
+/// Buckets that the kernel has at most.
+const MOST_FLOWS: u32 = 65_536;
+
+impl Check {
+    fn sfq(&mut self, sfq: &Sfq) {
+        self.limit(sfq.limit_packets.into());
+        self.hold(
+            sfq.limit_packets != 1,
+            "limit",
+            "a single packet is shared by nobody: 2 or more",
+        );
+        self.quantum(sfq.quantum_bytes);
+        let is_possible = sfq.divisor.is_power_of_two() && sfq.divisor <= MOST_FLOWS;
+        self.hold(is_possible, "divisor", "it is a power of two up to 65536");
+        self.flows(sfq.flows);
+        self.hold(sfq.depth_packets > 0, "depth", "of a flow one packet or more may wait");
+    }
+
+    fn flows(&mut self, flows: u32) {
+        self.hold((1..=MOST_FLOWS).contains(&flows), "flows", "it is between 1 and 65536");
+    }
+
+    fn memory(&mut self, key: &str, bytes: u64) {
+        self.hold(bytes > 0, key, "a queue holds one byte or more");
+    }
+
+    fn fq_codel(&mut self, fair: &FqCodel) {
+        self.limit(fair.limit_packets.into());
+        self.flows(fair.flows);
+        self.quantum(fair.quantum_bytes);
+        self.time("interval", fair.interval);
+        self.memory("memory_limit", fair.memory_limit_bytes);
+        self.hold(
+            fair.drop_batch_packets > 0,
+            "drop_batch",
+            "one packet or more is dropped at once",
+        );
+    }
+
+    fn fq_pie(&mut self, fair: &FqPie) {
+        self.limit(fair.limit_packets.into());
+        self.flows(fair.flows);
+        self.quantum(fair.quantum_bytes);
+        self.controller(fair.alpha, fair.beta);
+        self.time("target", fair.target);
+        self.time("tupdate", fair.update);
+        self.memory("memory_limit", fair.memory_limit_bytes);
+        self.hold(fair.ecn_probability_percent <= 100, "ecn_prob", "it is 100 at most");
+    }
+
+    fn cake(&mut self, cake: &Cake) {
+        if let Some(bandwidth) = cake.bandwidth {
+            self.rate("bandwidth", bandwidth);
+        }
+        self.time("rtt", cake.rtt);
+        if let Some(bytes) = cake.memory_limit_bytes {
+            self.memory("memlimit", bytes);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Queue disciplines as descriptions: which there are, and their parameters with the names and defaults of `tc`.
+//! Descriptions of queue disciplines and links, with the names and defaults of `tc`.
 //!
-//! One definition for everybody who speaks of them: a scenario resolves to a [`Qdisc`], the network builds a
-//! discipline from it, and the testbed tells the kernel. It decides nothing about any packet.
+//! One description for all users: a scenario resolves to a [`Qdisc`], the network builds a discipline from it, and the
+//! testbed prints it as commands for the kernel. This crate handles no packets.
 //!
 //! Disciplines nest as they do in `tc`: a shaper or a scheduler holds others for its classes.
 //!
@@ -13,11 +13,10 @@
 //! # Ok::<(), fairwind_units::UnitError>(())
 //! ```
 //!
-//! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
-//! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a
-//! link does to packets besides taking time), `trace` (rates as recorded), `recorded` (losses and
-//! delays as recorded), `check` (what is wrong with a tree), `correlated` (how often what is
-//! correlated happens), `demand` (capacity that is assigned as it is asked for), [`tc`] (the syntax of `tc`).
+//! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (fair queueing), `shape` (shapers,
+//! classful schedulers and filters), `check` and `warnings` (of a tree), `impair` (netem's impairments), `correlated` (the
+//! share that correlated draws hit), `recordings` (recorded rates, losses and delays), `demand` (capacity assigned on
+//! demand), [`tc`] (the syntax of `tc`).
 
 mod aqm;
 mod check;
@@ -26,11 +25,10 @@ mod demand;
 mod fair;
 mod impair;
 mod qdisc;
-mod recorded;
-mod select;
+mod recordings;
 mod shape;
 pub mod tc;
-mod trace;
+mod warnings;
 
 pub use aqm::{Choke, Codel, DEFAULT_BANDWIDTH, Dualpi2, Pie, Red};
 pub use check::QdiscFinding;
@@ -40,8 +38,8 @@ pub use impair::{
     Chance, DelayStep, ImpairmentError, ImpairmentWarning, Impairments, Jitter, JitterDistribution,
     Loss, Reorder, Slot,
 };
-pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
-pub use recorded::{LineError, parse_delay_table, parse_losses};
-pub use select::Filter;
-pub use shape::{Htb, HtbClass, Prio, Tbf};
-pub use trace::{OPPORTUNITY_BYTES, RateStep, RateTrace};
+pub use qdisc::{DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
+pub use recordings::{
+    LineError, OPPORTUNITY_BYTES, RateStep, RateTrace, parse_delay_table, parse_losses,
+};
+pub use shape::{Filter, Htb, HtbClass, Prio, Tbf};

@@ -12,6 +12,10 @@ pub const DEFAULT_PACKETS: u32 = 1000;
 /// Bytes of the largest Ethernet frame, which is what `tc` takes for a quantum.
 pub const ETHERNET_FRAME: u32 = 1514;
 
+/// Bytes that may wait in a bfifo by default: [`DEFAULT_PACKETS`] of the largest frame.
+// Widening; `u64::from` is not yet possible in a constant.
+pub const DEFAULT_BYTES: u64 = DEFAULT_PACKETS as u64 * ETHERNET_FRAME as u64;
+
 /// A queue discipline with its parameters. Limits count what waits, not the packet that is being serialised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]

@@ -1,9 +1,8 @@
 //! From what was written to a tree.
 
 use super::draft::{Body, ClassBody, ClassDraft, DisciplineDraft, Draft, Handle, HtbBody};
-use super::error::TcError;
-use super::script::{has_classes, only_class};
 use super::words::Place;
+use super::words::TcError;
 use crate::{DEFAULT_PACKETS, Drr, DrrClass, ETHERNET_FRAME, Filter, Htb, HtbClass, Prio, Qdisc};
 
 /// A tree deeper than anybody builds, so that recursion has a bound.
@@ -206,4 +205,14 @@ impl Tree<'_> {
         filters.sort_by_key(|filter| filter.priority);
         filters.into_iter().map(|filter| filter.filter.clone()).collect()
     }
+}
+
+/// Whether a body is of a discipline whose classes have this kind.
+fn has_classes(body: &Body, class: ClassBody) -> bool {
+    matches!((body, class), (Body::Htb(_), ClassBody::Htb(_)) | (Body::Drr, ClassBody::Drr { .. }))
+}
+
+/// The number of the class that a discipline without classes of its own has.
+fn only_class(major: u32) -> Handle {
+    Handle { major, minor: 1 }
 }

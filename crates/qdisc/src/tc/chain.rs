@@ -1,10 +1,12 @@
 //! The short form: one line, in which `/` leads to what is held.
 
-use super::draft::{Body, ClassBody, ClassDraft, DisciplineDraft, Draft, Handle};
-use super::error::TcError;
-use super::filter::{FilterDraft, handle, matches};
+use super::disciplines;
+use super::draft::{
+    Body, ClassBody, ClassDraft, DisciplineDraft, Draft, FilterDraft, Handle, read_handle,
+    read_matches,
+};
+use super::words::TcError;
 use super::words::{Place, Word, Words, split};
-use super::{options, shaping};
 use fairwind_units::BitRate;
 
 /// Reads a chain.
@@ -53,10 +55,10 @@ impl Chain {
     }
 
     fn discipline(&mut self, words: &mut Words<'_>) -> Result<(), TcError> {
-        let kind = options::kind(words)?;
+        let kind = disciplines::kind(words)?;
         let place = words.last;
         let parent = self.take_room(place, kind)?;
-        let (body, class) = shaping::body(kind, words, self.bandwidth)?;
+        let (body, class) = disciplines::body(kind, words, self.bandwidth)?;
         let major = self.draft.next_major();
         let first = Handle { major, minor: 1 };
         let mut body = body;
@@ -113,12 +115,11 @@ impl Chain {
         let Some((innermost, _)) = self.classful() else {
             return Err(begin.error("a class belongs to an htb or a drr, and none comes before it"));
         };
-        let handle = handle(words, Some(innermost))?;
+        let handle = read_handle(words, Some(innermost))?;
         let place = words.last;
         let kind = self.kind_of(handle, place)?;
         let parent = if words.take("parent") {
-            Some(super::filter::handle(words, Some(handle.major))?)
-                .filter(|parent| parent.minor != 0)
+            Some(read_handle(words, Some(handle.major))?).filter(|parent| parent.minor != 0)
         } else {
             None
         };
@@ -126,10 +127,10 @@ impl Chain {
             words.next();
         }
         let (mut options, conditions) = words.split_at("match");
-        let body = shaping::class_body(kind, &mut options)?;
+        let body = disciplines::class_body(kind, &mut options)?;
         self.draft.classes.push(ClassDraft { handle, parent, body, place });
         if let Some(mut conditions) = conditions {
-            let filter = matches(&mut conditions)?;
+            let filter = read_matches(&mut conditions)?;
             if let Some(word) = conditions.next() {
                 return Err(
                     conditions.wrong(format!("\"{word}\" is not expected behind what is matched"))
@@ -153,14 +154,14 @@ impl Chain {
 
     fn filter(&mut self, words: &mut Words<'_>) -> Result<(), TcError> {
         let place = words.last;
-        let filter = matches(words)?;
+        let filter = read_matches(words)?;
         if !(words.take("flowid") || words.take("classid")) {
             return Err(
                 words.wrong("behind what a filter matches comes flowid and a class: flowid 1:10")
             );
         }
         let major = self.draft.disciplines.first().map(|discipline| discipline.major);
-        let target = handle(words, major)?;
+        let target = read_handle(words, major)?;
         self.draft.filters.push(FilterDraft { target, filter, priority: 0, place });
         Ok(())
     }

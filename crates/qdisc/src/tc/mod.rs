@@ -23,27 +23,24 @@
 //! bare number in microseconds. A few words are ours, since `tc` has no such thing: `unlimited`, `gentle` of red,
 //! `granularity` of tbf and htb, `match group NAME`.
 //!
-//! Modules: `words` (a text as words with their places), `number` (units), `options` and `shaping` (the parameters of
-//! each discipline), `draft` (what stands where), `chain` and `script` (the two forms), `filter`, `assemble` (a tree of
-//! a draft), `netem`, `print`.
+//! Modules: `words` (a text as words and numbers), `parameters` (of classless disciplines, for reading and printing),
+//! `disciplines` (what follows a discipline's name), `draft` (what stands where), `chain` and `script` (the two forms),
+//! `assemble` (from a draft to a tree), `netem`, `print`.
 
 mod assemble;
 mod chain;
+mod disciplines;
 mod draft;
-mod error;
-mod filter;
 mod netem;
-mod number;
-mod options;
+mod parameters;
 mod print;
 mod script;
-mod shaping;
 mod words;
 
-pub use error::TcError;
+pub use disciplines::supported_alternative;
 pub use netem::{Netem, parse_netem};
-pub use options::supported_alternative;
 pub use print::commands;
+pub use words::TcError;
 
 use crate::Qdisc;
 use fairwind_units::BitRate;

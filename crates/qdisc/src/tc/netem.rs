@@ -1,8 +1,8 @@
 //! netem, which is a discipline to `tc` and what a link does to us (tc-netem(8)).
 
-use super::error::{TcError, advice};
 use super::script::split_commands;
 use super::words::{Place, Word, Words};
+use super::words::{TcError, advice};
 use crate::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
 use fairwind_units::{Ratio, Span};
 

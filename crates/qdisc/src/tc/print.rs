@@ -1,14 +1,10 @@
-//! A tree as the commands that build it.
+//! Printing a tree of disciplines as the commands that build it.
 
-use super::draft::Handle;
-use super::filter;
-use super::number::{print_rate, print_share, print_time};
-use super::options::{ISOLATION, TINS};
-use crate::{
-    Cake, Choke, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc, Red, Sfq, Tbf,
-};
-use fairwind_units::{BitRate, Ratio};
-use std::fmt::Write as _;
+use super::draft::{Handle, print_filter};
+use super::parameters;
+use super::words::{print_rate, print_time};
+use crate::{Filter, Htb, HtbClass, Prio, Qdisc, Red, Tbf};
+use fairwind_units::Span;
 
 /// The commands that give `device` this queue, one by one, as [`parse`](super::parse) reads them. What `tc` has no word
 /// for is told by a word of ours, so a kernel refuses it.
@@ -96,7 +92,7 @@ impl Printer<'_> {
     }
 
     fn filter(&mut self, target: Handle, filter: &Filter, priority: u32) {
-        let matches = filter::print(filter);
+        let matches = print_filter(filter);
         let kind = if matches.is_empty() { "matchall" } else { "u32" };
         let (device, major) = (self.device, target.major);
         self.lines.push(format!(
@@ -131,202 +127,51 @@ fn class_parameters(class: &HtbClass) -> String {
     )
 }
 
-/// Words and numbers, each behind a blank.
-#[derive(Default)]
-struct Text(String);
-
-impl Text {
-    fn key(mut self, key: &str, value: impl std::fmt::Display) -> Self {
-        let _ = write!(self.0, " {key} {value}");
-        self
-    }
-
-    fn some(self, key: &str, value: Option<impl std::fmt::Display>) -> Self {
-        match value {
-            Some(value) => self.key(key, value),
-            None => self,
-        }
-    }
-
-    fn word(mut self, word: &str) -> Self {
-        let _ = write!(self.0, " {word}");
-        self
-    }
-
-    fn flag(self, word: &str, is_set: bool) -> Self {
-        if is_set { self.word(word) } else { self }
-    }
-
-    fn either(self, is_first: bool, first: &str, second: &str) -> Self {
-        self.word(if is_first { first } else { second })
-    }
-}
-
 fn parameters(queue: &Qdisc, major: u32) -> String {
-    let text = Text::default();
     match queue {
-        Qdisc::Unlimited {} | Qdisc::Drr(_) => text,
-        Qdisc::Pfifo { limit_packets } => text.key("limit", limit_packets),
-        Qdisc::Bfifo { limit_bytes } => text.key("limit", limit_bytes),
-        Qdisc::Red(red) => print_red(text, red),
-        Qdisc::Choke(choke) => print_choke(text, choke),
-        Qdisc::Codel(codel) => text
-            .key("limit", codel.limit_packets)
-            .key("target", print_time(codel.target))
-            .key("interval", print_time(codel.interval))
-            .either(codel.ecn, "ecn", "noecn")
-            .some("ce_threshold", codel.ce_threshold.map(print_time)),
-        Qdisc::Pie(pie) => print_pie(text, pie),
-        Qdisc::Dualpi2(dualpi2) => print_dualpi2(text, dualpi2),
-        Qdisc::Sfq(sfq) => print_sfq(text, sfq),
-        Qdisc::FqCodel(fair) => print_fq_codel(text, fair),
-        Qdisc::FqPie(fair) => print_fq_pie(text, fair),
-        Qdisc::Cake(cake) => print_cake(text, cake),
+        Qdisc::Unlimited {} | Qdisc::Drr(_) => String::new(),
+        Qdisc::Pfifo { limit_packets } => format!(" limit {limit_packets}"),
+        Qdisc::Bfifo { limit_bytes } => format!(" limit {limit_bytes}"),
+        Qdisc::Red(red) => parameters::print(parameters::RED, red),
+        Qdisc::Choke(choke) => parameters::print(parameters::CHOKE, choke),
+        Qdisc::Codel(codel) => parameters::print(parameters::CODEL, codel),
+        Qdisc::Pie(pie) => parameters::print(parameters::PIE, pie),
+        Qdisc::Dualpi2(dualpi2) => parameters::print(parameters::DUALPI2, dualpi2),
+        Qdisc::Sfq(sfq) => parameters::print(parameters::SFQ, sfq),
+        Qdisc::FqCodel(fq) => parameters::print(parameters::FQ_CODEL, fq),
+        Qdisc::FqPie(fq) => parameters::print(parameters::FQ_PIE, fq),
+        Qdisc::Cake(cake) => parameters::print_cake(cake),
         Qdisc::Prio(prio) => {
             let map: Vec<String> = prio.priomap.iter().map(u8::to_string).collect();
-            text.key("bands", prio.bands.len()).key("priomap", map.join(" "))
+            format!(" bands {} priomap {}", prio.bands.len(), map.join(" "))
         }
-        Qdisc::Tbf(tbf) => text
-            .key("rate", print_rate(tbf.rate))
-            .key("burst", tbf.burst_bytes)
-            .key("limit", tbf.limit_bytes)
-            .some("peakrate", tbf.peak_rate.map(print_rate))
-            .some("mtu", tbf.mtu_bytes)
-            .some("granularity", Some(tbf.granularity).filter(|g| !g.is_zero()).map(print_time)),
+        Qdisc::Tbf(tbf) => {
+            let (rate, burst, limit) = (print_rate(tbf.rate), tbf.burst_bytes, tbf.limit_bytes);
+            let peak = tbf.peak_rate.map(|rate| format!(" peakrate {}", print_rate(rate)));
+            let mtu = tbf.mtu_bytes.map(|bytes| format!(" mtu {bytes}"));
+            let (peak, mtu) = (peak.unwrap_or_default(), mtu.unwrap_or_default());
+            format!(
+                " rate {rate} burst {burst} limit {limit}{peak}{mtu}{}",
+                granularity(tbf.granularity)
+            )
+        }
         Qdisc::Htb(htb) => {
             let default =
                 htb.default_class.and_then(|index| handles(htb, major).get(index).copied());
-            text.some("default", default.map(|handle| format!("{:x}", handle.minor)))
-                .key("r2q", htb.rate_to_quantum)
-                .key("direct_qlen", htb.direct_packets)
-                .some("granularity", Some(htb.granularity).filter(|g| !g.is_zero()).map(print_time))
+            let default = default.map(|handle| format!(" default {:x}", handle.minor));
+            let (r2q, direct) = (htb.rate_to_quantum, htb.direct_packets);
+            format!(
+                "{} r2q {r2q} direct_qlen {direct}{}",
+                default.unwrap_or_default(),
+                granularity(htb.granularity)
+            )
         }
     }
-    .0
 }
 
-fn print_red(text: Text, red: &Red) -> Text {
-    let sizes = [red.limit_bytes, red.min_bytes, red.max_bytes];
-    let packets = [red.average_packet_bytes, red.burst_packets];
-    print_average(text, sizes, packets, red.probability, red.bandwidth)
-        .flag("ecn", red.ecn)
-        .flag("harddrop", red.hard_drop)
-        .flag("gentle", red.gentle)
-        .flag("adaptive", red.adaptive)
-}
-
-fn print_choke(text: Text, choke: &Choke) -> Text {
-    let sizes = [choke.limit_packets, choke.min_packets, choke.max_packets].map(u64::from);
-    let packets = [choke.average_packet_bytes, choke.burst_packets];
-    print_average(text, sizes, packets, choke.probability, choke.bandwidth).flag("ecn", choke.ecn)
-}
-
-/// What disciplines have that go by an average of the backlog: limit and thresholds, the packets that it is reckoned
-/// with, and how it acts.
-fn print_average(
-    text: Text,
-    [limit, min, max]: [u64; 3],
-    [average_packet, burst]: [u32; 2],
-    probability: Ratio,
-    bandwidth: BitRate,
-) -> Text {
-    text.key("limit", limit)
-        .key("min", min)
-        .key("max", max)
-        .key("avpkt", average_packet)
-        .key("burst", burst)
-        .key("probability", print_share(probability))
-        .key("bandwidth", print_rate(bandwidth))
-}
-
-fn print_pie(text: Text, pie: &Pie) -> Text {
-    text.key("limit", pie.limit_packets)
-        .key("target", print_time(pie.target))
-        .key("tupdate", print_time(pie.update))
-        .key("alpha", pie.alpha)
-        .key("beta", pie.beta)
-        .either(pie.ecn, "ecn", "noecn")
-        .either(pie.bytemode, "bytemode", "nobytemode")
-        .either(pie.departure_rate, "dq_rate_estimator", "no_dq_rate_estimator")
-}
-
-fn print_dualpi2(text: Text, dualpi2: &Dualpi2) -> Text {
-    let per_cent =
-        format!("{}%", print_hundredfold(dualpi2.classic_protection.as_parts_per_billion()));
-    text.key("limit", dualpi2.limit_packets)
-        .key("target", print_time(dualpi2.target))
-        .key("tupdate", print_time(dualpi2.update))
-        .key("alpha", print_share(dualpi2.alpha))
-        .key("beta", print_share(dualpi2.beta))
-        .key("step_thresh", print_time(dualpi2.step_threshold))
-        .key("coupling_factor", dualpi2.coupling)
-        .key("classic_protection", per_cent)
-        .either(dualpi2.drop_on_dequeue, "drop_dequeue", "drop_enqueue")
-        .either(dualpi2.drop_on_overload, "drop_on_overload", "overflow")
-        .either(dualpi2.only_ect1, "l4s_ect", "any_ect")
-}
-
-/// Parts per billion in per cent.
-fn print_hundredfold(parts: u64) -> String {
-    let text = format!("{}.{:07}", parts / 10_000_000, parts % 10_000_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn print_sfq(text: Text, sfq: &Sfq) -> Text {
-    text.key("limit", sfq.limit_packets)
-        .key("quantum", sfq.quantum_bytes)
-        .key("divisor", sfq.divisor)
-        .key("flows", sfq.flows)
-        .key("depth", sfq.depth_packets)
-        .some("perturb", Some(sfq.perturb).filter(|time| !time.is_zero()).map(print_seconds))
-        .flag("headdrop", sfq.head_drop)
-}
-
-/// A bare number of seconds, which is all that `tc` takes here, or else a time.
-fn print_seconds(time: fairwind_units::Span) -> String {
-    print_time(time)
-        .strip_suffix('s')
-        .filter(|digits| digits.parse::<u32>().is_ok())
-        .map_or_else(|| print_time(time), str::to_owned)
-}
-
-fn print_fq_codel(text: Text, fair: &FqCodel) -> Text {
-    text.key("limit", fair.limit_packets)
-        .key("flows", fair.flows)
-        .key("quantum", fair.quantum_bytes)
-        .key("target", print_time(fair.target))
-        .key("interval", print_time(fair.interval))
-        .either(fair.ecn, "ecn", "noecn")
-        .some("ce_threshold", fair.ce_threshold.map(print_time))
-        .key("memory_limit", fair.memory_limit_bytes)
-        .key("drop_batch", fair.drop_batch_packets)
-}
-
-fn print_fq_pie(text: Text, fair: &FqPie) -> Text {
-    text.key("limit", fair.limit_packets)
-        .key("flows", fair.flows)
-        .key("target", print_time(fair.target))
-        .key("tupdate", print_time(fair.update))
-        .key("alpha", fair.alpha)
-        .key("beta", fair.beta)
-        .key("quantum", fair.quantum_bytes)
-        .key("memory_limit", fair.memory_limit_bytes)
-        .key("ecn_prob", fair.ecn_probability_percent)
-        .either(fair.ecn, "ecn", "noecn")
-        .either(fair.bytemode, "bytemode", "nobytemode")
-        .either(fair.departure_rate, "dq_rate_estimator", "no_dq_rate_estimator")
-}
-
-fn print_cake(text: Text, cake: &Cake) -> Text {
-    let tins = TINS.iter().find(|(_, tins)| *tins == cake.tins).map_or("", |(word, _)| *word);
-    let isolation = ISOLATION.iter().find(|(_, isolation)| *isolation == cake.isolation);
-    let text = match cake.bandwidth {
-        Some(bandwidth) => text.key("bandwidth", print_rate(bandwidth)),
-        None => text.word("unlimited"),
-    };
-    text.word(tins)
-        .word(isolation.map_or("", |(word, _)| *word))
-        .key("rtt", print_time(cake.rtt))
-        .key("overhead", cake.overhead_bytes)
-        .some("memlimit", cake.memory_limit_bytes)
+fn granularity(granularity: Span) -> String {
+    if granularity.is_zero() {
+        return String::new();
+    }
+    format!(" granularity {}", print_time(granularity))
 }

@@ -1,10 +1,11 @@
 //! The long form: commands as one would type them.
 
-use super::draft::{Body, ClassBody, ClassDraft, DisciplineDraft, Draft, Handle};
-use super::error::TcError;
-use super::filter::{FilterDraft, flower, handle, matches};
+use super::disciplines;
+use super::draft::{
+    ClassDraft, DisciplineDraft, Draft, FilterDraft, read_flower, read_handle, read_matches,
+};
+use super::words::TcError;
 use super::words::{Place, Word, Words, split};
-use super::{options, shaping};
 use fairwind_units::BitRate;
 
 /// Whether a text consists of commands: the first that is no remark has an object and a verb.
@@ -113,22 +114,22 @@ fn read_discipline(
         if words.take("root") {
             is_placed = true;
         } else if words.take("parent") {
-            parent = Some(handle(words, None)?);
+            parent = Some(read_handle(words, None)?);
             is_placed = true;
         } else if words.take("handle") {
-            major = Some(handle(words, None)?.major);
+            major = Some(read_handle(words, None)?.major);
         } else if words.take("dev") {
             words.value("the name of a device")?;
         } else {
             break;
         }
     }
-    let kind = options::kind(words)?;
+    let kind = disciplines::kind(words)?;
     let place = words.last;
     if !is_placed {
         return Err(place.error("before the discipline comes root, or parent and a class"));
     }
-    let (body, class) = shaping::body(kind, words, bandwidth)?;
+    let (body, class) = disciplines::body(kind, words, bandwidth)?;
     if class.is_some() {
         return Err(place.error("in commands the rate of an htb is that of a class: tc class add"));
     }
@@ -145,9 +146,9 @@ fn read_class(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
     let (mut parent, mut number) = (None, None);
     loop {
         if words.take("parent") {
-            parent = Some(handle(words, None)?);
+            parent = Some(read_handle(words, None)?);
         } else if words.take("classid") {
-            number = Some((handle(words, None)?, words.last));
+            number = Some((read_handle(words, None)?, words.last));
         } else if words.take("dev") {
             words.value("the name of a device")?;
         } else {
@@ -166,7 +167,7 @@ fn read_class(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
         "drr" => "drr",
         _ => return Err(words.wrong(format!("\"{kind}\" has no such classes; known are htb, drr"))),
     };
-    let body = shaping::class_body(kind, words)?;
+    let body = disciplines::class_body(kind, words)?;
     let parent = Some(parent).filter(|parent| parent.minor != 0);
     draft.classes.push(ClassDraft { handle: number, parent, body, place });
     Ok(())
@@ -177,7 +178,7 @@ fn read_filter(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> 
     let mut priority = 0;
     loop {
         if words.take("parent") {
-            handle(words, None)?;
+            read_handle(words, None)?;
         } else if words.take("protocol") {
             words.value("a protocol")?;
         } else if words.take("prio") || words.take("pref") {
@@ -189,10 +190,10 @@ fn read_filter(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> 
         }
     }
     let filter = if words.take("flower") {
-        flower(words)?
+        read_flower(words)?
     } else {
         let _ = words.take("u32") || words.take("matchall") || words.take("basic");
-        matches(words)?
+        read_matches(words)?
     };
     if !(words.take("flowid") || words.take("classid")) {
         let what = words.next().unwrap_or_default();
@@ -200,17 +201,7 @@ fn read_filter(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> 
             words.wrong(format!("\"{what}\": behind what a filter matches comes flowid 1:10"))
         );
     }
-    let target = handle(words, None)?;
+    let target = read_handle(words, None)?;
     draft.filters.push(FilterDraft { target, filter, priority, place });
     Ok(())
-}
-
-/// Whether a body is of a discipline whose classes have this kind.
-pub(super) fn has_classes(body: &Body, class: ClassBody) -> bool {
-    matches!((body, class), (Body::Htb(_), ClassBody::Htb(_)) | (Body::Drr, ClassBody::Drr { .. }))
-}
-
-/// The number of the class that a discipline without classes of its own has.
-pub(super) fn only_class(major: u32) -> Handle {
-    Handle { major, minor: 1 }
 }

@@ -1,6 +1,6 @@
 //! Disciplines that drop or mark before they are full.
 
-use super::resolve::Resolver;
+use super::resolve::{Resolver, parameters, set};
 use crate::QueueLimit;
 use fairwind_qdisc::{Choke, Codel, Dualpi2, Pie, Qdisc, Red};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
@@ -58,7 +58,7 @@ impl RedInput {
         };
         set(&mut red.average_packet_bytes, self.avpkt.map(|size| resolver.size("avpkt", size)));
         set(&mut red.probability, self.probability);
-        red.complete();
+        red.fill_defaults();
         red.child = self.child.as_ref().map(|child| Box::new(resolver.child("child", child)));
         Qdisc::Red(red)
     }
@@ -99,128 +99,77 @@ impl ChokeInput {
         };
         set(&mut choke.average_packet_bytes, self.avpkt.map(|size| resolver.size("avpkt", size)));
         set(&mut choke.probability, self.probability);
-        choke.complete();
+        choke.fill_defaults();
         Qdisc::Choke(choke)
     }
 }
 
-/// Parameters of `codel` (tc-codel(8)).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CodelInput {
-    /// How much may wait, in packets; 1000 packets unless said.
-    pub limit: Option<QueueLimit>,
-    /// Waiting time that is tolerated for long; 5 ms unless said.
-    pub target: Option<Span>,
-    /// How long it may be exceeded, about the longest round trip; 100 ms unless said.
-    pub interval: Option<Span>,
-    /// Whether packets that can be marked are marked instead of dropped; false unless said.
-    pub ecn: Option<bool>,
-    /// Waiting time above which every packet that can be marked is marked; none unless said.
-    pub ce_threshold: Option<Span>,
-}
-
-impl CodelInput {
-    pub(super) fn resolve(&self, resolver: &mut Resolver<'_>) -> Qdisc {
-        let mut codel = Codel { ce_threshold: self.ce_threshold, ..Codel::default() };
-        set(&mut codel.limit_packets, self.limit.map(|limit| resolver.packets("limit", limit)));
-        set(&mut codel.target, self.target);
-        set(&mut codel.interval, self.interval);
-        set(&mut codel.ecn, self.ecn);
-        Qdisc::Codel(codel)
+parameters! {
+    /// Parameters of `codel` (tc-codel(8)).
+    CodelInput => Codel {
+        /// How much may wait, in packets; 1000 packets unless said.
+        limit: QueueLimit => limit_packets,
+        /// Waiting time that is tolerated for long; 5 ms unless said.
+        target: Span => target,
+        /// How long it may be exceeded, about the longest round trip; 100 ms unless said.
+        interval: Span => interval,
+        /// Whether packets that can be marked are marked instead of dropped; false unless said.
+        ecn: bool => ecn,
+        /// Waiting time above which every packet that can be marked is marked; none unless said.
+        ce_threshold: Span => ce_threshold,
     }
 }
 
-/// Parameters of `pie` (tc-pie(8)).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PieInput {
-    /// How much may wait, in packets; 1000 packets unless said.
-    pub limit: Option<QueueLimit>,
-    /// Waiting time that is aimed at; 15 ms unless said.
-    pub target: Option<Span>,
-    /// Time from one reckoning of the probability to the next; 15 ms unless said.
-    pub tupdate: Option<Span>,
-    /// Weight of the distance from the target, in sixteenths per second; 2 unless said.
-    #[schemars(range(max = 32))]
-    pub alpha: Option<u32>,
-    /// Weight of the change since the last reckoning, in sixteenths per second; 20 unless said.
-    #[schemars(range(max = 32))]
-    pub beta: Option<u32>,
-    /// Whether packets that can be marked are marked instead of dropped, while that happens to less than a tenth; false
-    /// unless said.
-    pub ecn: Option<bool>,
-    /// Whether the probability is scaled with the size of the packet; false unless said.
-    pub bytemode: Option<bool>,
-    /// Whether the waiting time is estimated from the departure rate instead of from time stamps; false unless said.
-    pub dq_rate_estimator: Option<bool>,
-}
-
-impl PieInput {
-    pub(super) fn resolve(&self, resolver: &mut Resolver<'_>) -> Qdisc {
-        let mut pie = Pie::default();
-        set(&mut pie.limit_packets, self.limit.map(|limit| resolver.packets("limit", limit)));
-        set(&mut pie.target, self.target);
-        set(&mut pie.update, self.tupdate);
-        set(&mut pie.alpha, self.alpha);
-        set(&mut pie.beta, self.beta);
-        set(&mut pie.ecn, self.ecn);
-        set(&mut pie.bytemode, self.bytemode);
-        set(&mut pie.departure_rate, self.dq_rate_estimator);
-        Qdisc::Pie(pie)
+parameters! {
+    /// Parameters of `pie` (tc-pie(8)).
+    PieInput => Pie {
+        /// How much may wait, in packets; 1000 packets unless said.
+        limit: QueueLimit => limit_packets,
+        /// Waiting time that is aimed at; 15 ms unless said.
+        target: Span => target,
+        /// Time from one reckoning of the probability to the next; 15 ms unless said.
+        tupdate: Span => update,
+        /// Weight of the distance from the target, in sixteenths per second; 2 unless said.
+        #[schemars(range(max = 32))]
+        alpha: u32 => alpha,
+        /// Weight of the change since the last reckoning, in sixteenths per second; 20 unless said.
+        #[schemars(range(max = 32))]
+        beta: u32 => beta,
+        /// Whether packets that can be marked are marked instead of dropped, while that happens to less than a tenth; false
+        /// unless said.
+        ecn: bool => ecn,
+        /// Whether the probability is scaled with the size of the packet; false unless said.
+        bytemode: bool => bytemode,
+        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; false unless said.
+        dq_rate_estimator: bool => departure_rate,
     }
 }
 
-/// Parameters of `dualpi2` (tc-dualpi2(8)).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dualpi2Input {
-    /// How much may wait in both queues together, in packets; 10 000 packets unless said.
-    pub limit: Option<QueueLimit>,
-    /// Waiting time of the classic queue that is aimed at; 15 ms unless said.
-    pub target: Option<Span>,
-    /// Time from one reckoning of the probability to the next; 16 ms unless said.
-    pub tupdate: Option<Span>,
-    /// Weight of the distance from the target, per second; 16 % unless said.
-    pub alpha: Option<Ratio>,
-    /// Weight of the change since the last reckoning, per second; 320 % unless said.
-    pub beta: Option<Ratio>,
-    /// Waiting time from which on every packet of the low-latency queue is marked; 1 ms unless said.
-    pub step_thresh: Option<Span>,
-    /// The base probability times this marks packets of the low-latency queue; 2 unless said.
-    pub coupling_factor: Option<u32>,
-    /// Share of the service that the classic queue is sure of; 10 % unless said.
-    pub classic_protection: Option<Ratio>,
-    /// Whether packets are dropped when they leave instead of when they come; true unless said.
-    pub drop_dequeue: Option<bool>,
-    /// Whether packets that could be marked are dropped when overloaded; true unless said.
-    pub drop_on_overload: Option<bool>,
-    /// Whether only packets with ECT(1) or CE belong into the low-latency queue, else all that can be marked; true
-    /// unless said.
-    pub l4s_ect: Option<bool>,
-}
-
-impl Dualpi2Input {
-    pub(super) fn resolve(&self, resolver: &mut Resolver<'_>) -> Qdisc {
-        let mut dualpi2 = Dualpi2::default();
-        set(&mut dualpi2.limit_packets, self.limit.map(|limit| resolver.packets("limit", limit)));
-        set(&mut dualpi2.target, self.target);
-        set(&mut dualpi2.update, self.tupdate);
-        set(&mut dualpi2.alpha, self.alpha);
-        set(&mut dualpi2.beta, self.beta);
-        set(&mut dualpi2.step_threshold, self.step_thresh);
-        set(&mut dualpi2.coupling, self.coupling_factor);
-        set(&mut dualpi2.classic_protection, self.classic_protection);
-        set(&mut dualpi2.drop_on_dequeue, self.drop_dequeue);
-        set(&mut dualpi2.drop_on_overload, self.drop_on_overload);
-        set(&mut dualpi2.only_ect1, self.l4s_ect);
-        Qdisc::Dualpi2(dualpi2)
-    }
-}
-
-/// Puts what was said in the place of what is usual.
-pub(super) fn set<T>(usual: &mut T, said: Option<T>) {
-    if let Some(said) = said {
-        *usual = said;
+parameters! {
+    /// Parameters of `dualpi2` (tc-dualpi2(8)).
+    Dualpi2Input => Dualpi2 {
+        /// How much may wait in both queues together, in packets; 10 000 packets unless said.
+        limit: QueueLimit => limit_packets,
+        /// Waiting time of the classic queue that is aimed at; 15 ms unless said.
+        target: Span => target,
+        /// Time from one reckoning of the probability to the next; 16 ms unless said.
+        tupdate: Span => update,
+        /// Weight of the distance from the target, per second; 16 % unless said.
+        alpha: Ratio => alpha,
+        /// Weight of the change since the last reckoning, per second; 320 % unless said.
+        beta: Ratio => beta,
+        /// Waiting time from which on every packet of the low-latency queue is marked; 1 ms unless said.
+        step_thresh: Span => step_threshold,
+        /// The base probability times this marks packets of the low-latency queue; 2 unless said.
+        coupling_factor: u32 => coupling,
+        /// Share of the service that the classic queue is sure of; 10 % unless said.
+        classic_protection: Ratio => classic_protection,
+        /// Whether packets are dropped when they leave instead of when they come; true unless said.
+        drop_dequeue: bool => drop_on_dequeue,
+        /// Whether packets that could be marked are dropped when overloaded; true unless said.
+        drop_on_overload: bool => drop_on_overload,
+        /// Whether only packets with ECT(1) or CE belong into the low-latency queue, else all that can be marked; true
+        /// unless said.
+        l4s_ect: bool => only_ect1,
     }
 }

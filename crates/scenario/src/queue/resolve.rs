@@ -3,14 +3,10 @@
 use super::{QueueInput, QueueTable};
 use crate::QueueLimit;
 use crate::error::nearest;
-use fairwind_qdisc::{DEFAULT_BANDWIDTH, DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
-use fairwind_units::{BitRate, ByteCount, Span};
-
-/// Bytes that a bfifo holds unless said: `tc` takes the length of the device's queue.
-// Widening; `u64::from` is not yet possible in a constant.
-pub(super) const USUAL_BYTES: u64 = 1_514_000;
-
-const _: () = assert!(DEFAULT_PACKETS == 1000 && ETHERNET_FRAME == 1514);
+use fairwind_qdisc::{
+    CakeIsolation, CakeTins, DEFAULT_BANDWIDTH, DEFAULT_BYTES, DEFAULT_PACKETS, Qdisc,
+};
+use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
 /// What a queue's limits are resolved with.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +63,7 @@ impl Resolver<'_> {
                 // Less than one packet would let nothing wait at all.
                 let least = self.scale.mtu.get();
                 let bytes = limit.map(|limit| self.bytes("limit", limit).max(least));
-                Qdisc::Bfifo { limit_bytes: bytes.unwrap_or(USUAL_BYTES) }
+                Qdisc::Bfifo { limit_bytes: bytes.unwrap_or(DEFAULT_BYTES) }
             }
             QueueTable::Red(input) => input.resolve(self),
             QueueTable::Choke(input) => input.resolve(self),
@@ -178,5 +174,91 @@ impl Resolver<'_> {
 
     fn key_of(&self, key: &str) -> String {
         format!("{}.{key}", self.key)
+    }
+}
+
+/// A value of a scenario that sets the field of a description: directly, or resolved as a limit or a size.
+pub(super) trait Setting<T> {
+    /// The value of the field; errors are noted under `key`.
+    fn resolve(self, key: &str, resolver: &mut Resolver<'_>) -> T;
+}
+
+impl Setting<u32> for QueueLimit {
+    fn resolve(self, key: &str, resolver: &mut Resolver<'_>) -> u32 {
+        resolver.packets(key, self)
+    }
+}
+
+impl Setting<u32> for ByteCount {
+    fn resolve(self, key: &str, resolver: &mut Resolver<'_>) -> u32 {
+        resolver.size(key, self)
+    }
+}
+
+impl Setting<i32> for ByteCount {
+    fn resolve(self, key: &str, resolver: &mut Resolver<'_>) -> i32 {
+        i32::try_from(resolver.size(key, self)).unwrap_or(i32::MAX)
+    }
+}
+
+impl Setting<u64> for ByteCount {
+    fn resolve(self, _: &str, _: &mut Resolver<'_>) -> u64 {
+        self.get()
+    }
+}
+
+impl<S: Setting<T>, T> Setting<Option<T>> for S {
+    fn resolve(self, key: &str, resolver: &mut Resolver<'_>) -> Option<T> {
+        Some(self.resolve(key, resolver))
+    }
+}
+
+macro_rules! plain_settings {
+    ($($value:ty),*) => {
+        $(impl Setting<$value> for $value {
+            fn resolve(self, _: &str, _: &mut Resolver<'_>) -> $value {
+                self
+            }
+        })*
+    };
+}
+
+plain_settings!(u32, bool, Span, Ratio, BitRate, CakeTins, CakeIsolation);
+
+/// Defines the parameters of a discipline as a scenario writes them, each with the field of the description that it
+/// sets instead of the default.
+macro_rules! parameters {
+    (
+        $(#[$about:meta])*
+        $input:ident => $discipline:ident {
+            $($(#[$about_key:meta])* $key:ident: $value:ty => $field:ident,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $input {
+            $($(#[$about_key])* pub $key: Option<$value>,)*
+        }
+
+        impl $input {
+            pub(super) fn resolve(&self, resolver: &mut Resolver<'_>) -> Qdisc {
+                let mut discipline = $discipline::default();
+                $(if let Some(value) = self.$key {
+                    let key = stringify!($key);
+                    discipline.$field = $crate::queue::resolve::Setting::resolve(value, key, resolver);
+                })*
+                Qdisc::$discipline(discipline)
+            }
+        }
+    };
+}
+
+pub(super) use parameters;
+
+/// Overrides the default where a value is given.
+pub(super) fn set<T>(default: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *default = given;
     }
 }

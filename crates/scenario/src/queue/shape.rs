@@ -1,8 +1,7 @@
 //! Shapers, and schedulers with classes.
 
 use super::QueueInput;
-use super::aqm::set;
-use super::resolve::Resolver;
+use super::resolve::{Resolver, set};
 use crate::QueueLimit;
 use fairwind_qdisc::{Filter, Htb, HtbClass, Prio, Qdisc, Tbf};
 use fairwind_units::{BitRate, ByteCount, Span};

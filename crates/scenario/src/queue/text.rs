@@ -22,7 +22,7 @@ type Usual = (&'static str, fn() -> Qdisc);
 /// Disciplines that need no parameters.
 const BY_NAME: [Usual; 11] = [
     ("pfifo", || Qdisc::Pfifo { limit_packets: fairwind_qdisc::DEFAULT_PACKETS }),
-    ("bfifo", || Qdisc::Bfifo { limit_bytes: super::resolve::USUAL_BYTES }),
+    ("bfifo", || Qdisc::Bfifo { limit_bytes: fairwind_qdisc::DEFAULT_BYTES }),
     ("codel", || Qdisc::Codel(fairwind_qdisc::Codel::default())),
     ("pie", || Qdisc::Pie(fairwind_qdisc::Pie::default())),
     ("dualpi2", || Qdisc::Dualpi2(fairwind_qdisc::Dualpi2::default())),

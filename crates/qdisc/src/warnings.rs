@@ -1,25 +1,26 @@
-//! What can be built and will surprise.
+//! Warnings about a tree of disciplines that can be built but will surprise.
 
-use super::QdiscFinding;
-use crate::{Codel, Htb, HtbClass, Qdisc, Red, Tbf};
+use crate::{Codel, Htb, HtbClass, Qdisc, QdiscFinding, Red, Tbf};
 use fairwind_units::{BitRate, ByteCount, Span};
 
-/// What stands behind the queue, as far as it is known.
-struct Odd {
+/// Warnings while they are collected.
+struct Warnings {
     mtu: ByteCount,
     findings: Vec<QdiscFinding>,
 }
 
-/// Everything odd about a tree.
-pub(super) fn warnings(queue: &Qdisc, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
-    let mut odd = Odd { mtu: ByteCount::new(mtu_bytes), findings: Vec::new() };
-    odd.queue("", queue, link);
-    odd.findings
+impl Qdisc {
+    /// Warnings: what can be built but will surprise before a link of this rate, with packets of up to `mtu_bytes`.
+    pub fn warnings(&self, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
+        let mut warnings = Warnings { mtu: ByteCount::new(mtu_bytes), findings: Vec::new() };
+        warnings.queue("", self, link);
+        warnings.findings
+    }
 }
 
-impl Odd {
-    fn note(&mut self, is_odd: bool, key: String, rule: impl FnOnce() -> String) {
-        if is_odd {
+impl Warnings {
+    fn note(&mut self, is_surprising: bool, key: String, rule: impl FnOnce() -> String) {
+        if is_surprising {
             self.findings.push(QdiscFinding { key, rule: rule() });
         }
     }

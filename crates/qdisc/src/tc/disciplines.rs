@@ -1,11 +1,66 @@
-//! The parameters of disciplines with classes, and of their classes.
+//! Disciplines and classes as `tc` names them, with their parameters.
 
 use super::draft::{Body, ClassBody, HtbBody, HtbClassBody};
-use super::error::TcError;
-use super::options;
-use super::words::Words;
-use crate::{DEFAULT_PACKETS, Prio, Tbf};
+use super::parameters;
+use super::words::{TcError, Words, advice};
+use crate::{
+    Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS, Dualpi2, FqCodel, FqPie, Pie, Prio, Qdisc, Red,
+    Sfq, Tbf,
+};
 use fairwind_units::{BitRate, Span};
+
+/// What `tc` knows, and `unlimited`, which is ours.
+pub(super) const KINDS: [&str; 16] = [
+    "pfifo",
+    "bfifo",
+    "red",
+    "choke",
+    "codel",
+    "pie",
+    "dualpi2",
+    "sfq",
+    "fq_codel",
+    "fq_pie",
+    "cake",
+    "drr",
+    "prio",
+    "tbf",
+    "htb",
+    "unlimited",
+];
+
+/// The name as it stands in [`KINDS`].
+pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
+    let word = words.value("a queue discipline")?;
+    if word == "netem" {
+        let rule =
+            "netem is what a link does, and no queue: write it as impairments of the path or link";
+        return Err(words.wrong(rule));
+    }
+    if let Some(rule) = supported_alternative(word) {
+        return Err(words.wrong(rule));
+    }
+    KINDS.into_iter().find(|kind| *kind == word).ok_or_else(|| {
+        words.wrong(format!("\"{word}\" is no queue discipline; {}", advice(word, &KINDS)))
+    })
+}
+
+/// What to take instead of a discipline that `tc` has and this has not.
+pub fn supported_alternative(name: &str) -> Option<String> {
+    let (nearest, why) = match name {
+        "fq" => ("fq_codel", "which keeps flows apart as well; a sender's pacing is its tcp's"),
+        "pfifo_fast" => ("prio", "which has the same three bands and priomap"),
+        "mq" | "mqprio" | "multiq" => ("the discipline below it", "since links have one queue"),
+        "noqueue" => ("unlimited", "which drops nothing"),
+        "ingress" | "clsact" => {
+            ("a queue of the link", "since packets are not held where they arrive")
+        }
+        "hfsc" | "cbq" => ("htb", "which shapes and lends, too"),
+        "sfb" | "gred" | "hhf" => ("red or fq_codel", "which drop early, too"),
+        _ => return None,
+    };
+    Some(format!("{name} is not here; nearest is {nearest}, {why}"))
+}
 
 /// What stands behind the name of a discipline. An htb may have the parameters of one class beside its own: the class
 /// that takes everything.
@@ -14,7 +69,7 @@ pub(super) fn body(
     words: &mut Words<'_>,
     bandwidth: BitRate,
 ) -> Result<(Body, Option<HtbClassBody>), TcError> {
-    if let Some(queue) = options::classless(kind, words, bandwidth)? {
+    if let Some(queue) = classless(kind, words, bandwidth)? {
         return Ok((Body::Classless(queue), None));
     }
     match kind {
@@ -23,6 +78,72 @@ pub(super) fn body(
         "drr" => words.option(&[]).map(|_| (Body::Drr, None)),
         _ => htb(words),
     }
+}
+
+/// A discipline without classes; `None` if `kind` has classes.
+fn classless(
+    kind: &'static str,
+    words: &mut Words<'_>,
+    bandwidth: BitRate,
+) -> Result<Option<Qdisc>, TcError> {
+    words.subject = kind;
+    Ok(Some(match kind {
+        "unlimited" => {
+            words.option(&[])?;
+            Qdisc::Unlimited {}
+        }
+        "pfifo" => {
+            Qdisc::Pfifo { limit_packets: limit(words, Words::count)?.unwrap_or(DEFAULT_PACKETS) }
+        }
+        "bfifo" => {
+            Qdisc::Bfifo { limit_bytes: limit(words, Words::bytes)?.unwrap_or(DEFAULT_BYTES) }
+        }
+        "red" => Qdisc::Red(red(words, bandwidth)?),
+        "choke" => Qdisc::Choke(choke(words, bandwidth)?),
+        "codel" => Qdisc::Codel(parameters::read(parameters::CODEL, Codel::default(), words)?),
+        "pie" => Qdisc::Pie(parameters::read(parameters::PIE, Pie::default(), words)?),
+        "dualpi2" => {
+            Qdisc::Dualpi2(parameters::read(parameters::DUALPI2, Dualpi2::default(), words)?)
+        }
+        "sfq" => Qdisc::Sfq(parameters::read(parameters::SFQ, Sfq::default(), words)?),
+        "fq_codel" => {
+            Qdisc::FqCodel(parameters::read(parameters::FQ_CODEL, FqCodel::default(), words)?)
+        }
+        "fq_pie" => Qdisc::FqPie(parameters::read(parameters::FQ_PIE, FqPie::default(), words)?),
+        "cake" => Qdisc::Cake(parameters::read_cake(words)?),
+        _ => return Ok(None),
+    }))
+}
+
+fn limit<'t, T>(
+    words: &mut Words<'t>,
+    read: impl Fn(&mut Words<'t>) -> Result<T, TcError>,
+) -> Result<Option<T>, TcError> {
+    let mut limit = None;
+    while words.option(&["limit"])?.is_some() {
+        limit = Some(read(words)?);
+    }
+    Ok(limit)
+}
+
+fn red(words: &mut Words<'_>, bandwidth: BitRate) -> Result<Red, TcError> {
+    let begin = words.last;
+    let mut red = parameters::read(parameters::RED, Red::with_limit(0, bandwidth), words)?;
+    if red.limit_bytes == 0 {
+        return Err(begin.error("red needs a limit in bytes: limit 60kb"));
+    }
+    red.fill_defaults();
+    Ok(red)
+}
+
+fn choke(words: &mut Words<'_>, bandwidth: BitRate) -> Result<Choke, TcError> {
+    let begin = words.last;
+    let mut choke = parameters::read(parameters::CHOKE, Choke::with_limit(0, bandwidth), words)?;
+    if choke.limit_packets == 0 {
+        return Err(begin.error("choke needs a limit in packets: limit 60"));
+    }
+    choke.fill_defaults();
+    Ok(choke)
 }
 
 fn tbf(words: &mut Words<'_>) -> Result<Tbf, TcError> {
