@@ -1,38 +1,36 @@
-//! What is due next: a binary heap with at most two entries per link.
+//! Event queue: a binary heap with at most two events per link, and one per packet on an impaired wire.
 
 use crate::LinkId;
 use fairwind_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a link has to do.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKind {
-    /// Take the next packet from the queue.
+    /// The next packet leaves the queue.
     Departure,
-    /// Hand the first packet under way to the node at the other end.
+    /// The first packet in flight reaches the other end.
     Delivery,
 }
 
-/// One thing due: by instant, then by the number of the packet's acceptance.
+/// An event of a link. Events are ordered by instant, then by the number of the packet's acceptance.
 ///
-/// One wide number, because it then travels in registers and compares without a branch. A struct of
-/// three fields is written field by field and copied as a whole right afterwards, for which a
-/// processor has to wait longer than for all else that the agenda costs.
+/// One wide number travels in registers and compares without a branch. A struct of three fields would be stored field
+/// by field and loaded as a whole right afterwards; that stall costs more than the rest of the queue.
 ///
-/// From the top: 64 bits of instant, 44 of insertion (20 days of ten million packets a second), 19
-/// of link, 1 of work.
+/// From the top: 64 bits of instant, 44 of insertion (20 days of ten million packets a second), 19 of link, 1 of kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
-/// More links than this cannot be told apart on the agenda.
+/// Greatest number of links, from the bits of an event.
 pub(crate) const MAX_LINKS: usize = 1 << LINK_BITS;
 
 const LINK_BITS: u32 = 19;
 const INSERTION_BITS: u32 = 44;
 
 impl Event {
-    /// Nothing.
+    /// No event.
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
     /// The next packet leaves the queue of `link`.

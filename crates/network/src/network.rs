@@ -1,4 +1,4 @@
-//! The whole network at work: links, routes and the agenda behind a few calls.
+//! The network: links, routes and the event queue behind a few calls.
 //!
 //! Cost per packet and hop: see the example `hop_cost`.
 
@@ -11,10 +11,10 @@ use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, SlotCounte
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
-/// Hosts, routers and links between them, with the packets inside.
+/// Hosts, routers and links, with the packets in transit.
 ///
-/// Time only goes forwards: an instant earlier than one that was reached counts as the latter. What
-/// is due at [`Instant::MAX`] or beyond is never done.
+/// Time only goes forward: an instant earlier than the one reached counts as the latter. Events at [`Instant::MAX`]
+/// never happen.
 pub struct Network<P> {
     topology: Topology,
     routes: Routes,
@@ -22,10 +22,10 @@ pub struct Network<P> {
     carriers: Vec<SharedCarrier>,
     pool: PacketPool<P>,
     events: EventQueue,
-    /// Deliveries that were due before somebody asked.
+    /// Deliveries that wait to be polled.
     ready: VecDeque<DeliveryRef>,
     now: Instant,
-    /// Number of the last acceptance at a link.
+    /// Number of packets that links have accepted; orders deliveries at equal instants.
     insertions: u64,
     injected: Volume,
     unroutable: Volume,
@@ -53,13 +53,13 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Puts `packet` in at `node`, after doing everything due up to `now`.
+    /// Injects `packet` at `node`, after all events due up to `now`.
     ///
     /// A packet for `node` itself is delivered at once. Afterwards [`Network::next_event`] may be
     /// earlier than before.
     ///
     /// # Panics
-    /// Where the network has no such node.
+    /// If the network has no such node.
     #[inline]
     pub fn inject<O: Observer<P>>(
         &mut self,
@@ -113,9 +113,9 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// When there is something to do next: a delivery that waits to be polled, or work inside.
+    /// When the next event is due, or a delivery that waits to be polled.
     ///
-    /// None while the network is empty. Not every event ends in a delivery.
+    /// `None` while the network is empty. Not every event ends in a delivery.
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
         match self.ready.front() {
@@ -124,8 +124,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Does everything due up to `now` and reports it; deliveries wait for
-    /// [`Network::poll_delivery`].
+    /// Performs and reports all events due up to `now`; deliveries wait for [`Network::poll_delivery`].
     pub fn advance_to<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         self.perform_until(now, observer);
         let mut context = LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
@@ -141,19 +140,18 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// The next delivery that is due by the instant advanced to; drain after
-    /// [`Network::advance_to`], [`Network::inject`] and [`Network::commit`].
+    /// The next delivery due by the instant reached. Drain it after [`Network::advance_to`], [`Network::inject`] and
+    /// [`Network::commit`].
     #[inline]
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         let arrived = self.ready.pop_front()?;
         Some(self.deliver(&arrived))
     }
 
-    /// Works up to the first delivery due at or before `until` and gives it; none where there is
-    /// none, with everything due by then done.
+    /// Performs events up to the first delivery due by `until` and returns it; `None` if there is none.
     ///
-    /// This is the way for a caller that owns the clock: nothing is buffered on the way. What
-    /// queues do in between is reported late (see [`Observer`]) until [`Network::advance_to`].
+    /// For callers that own the clock: nothing is buffered. Observers may hear late about what queues did in between
+    /// (see [`Observer`]), until [`Network::advance_to`].
     #[inline]
     pub fn next_delivery<O: Observer<P>>(
         &mut self,
@@ -199,7 +197,7 @@ impl<P: Packet> Network<P> {
         self.pool.release(delivery.packet);
     }
 
-    /// Does everything due up to `now`, which becomes the instant reached.
+    /// Performs all events due up to `now`, which becomes the instant reached.
     #[inline]
     fn perform_until<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         if self.events.first().is_by(now) {
@@ -221,7 +219,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Does `due`, the first entry of the agenda; gives what reached its destination by it.
+    /// Performs `due`, the first event; returns the packet that reached its destination.
     #[inline]
     fn perform<O: Observer<P>>(&mut self, due: Event, observer: &mut O) -> Option<PacketRef> {
         let at = due.at();
@@ -260,8 +258,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Sends a packet on from `node`, up to a link that takes time or to its destination; whether
-    /// it is there.
+    /// Forwards a packet from `node` to a link that takes time, or to its destination; returns whether it arrived.
     #[inline]
     fn forward<O: Observer<P>>(
         &mut self,
@@ -279,8 +276,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Lets a packet pass links without effect, up to a link that takes time or to its destination; whether it is
-    /// there.
+    /// Forwards a packet over transparent links, to a link that takes time or to its destination; returns whether it
+    /// arrived.
     #[inline]
     fn pass<O: Observer<P>>(
         &mut self,
@@ -300,7 +297,7 @@ impl<P: Packet> Network<P> {
         false
     }
 
-    /// Puts a packet on a link that leads from `node`; whether it is at its destination by that.
+    /// Forwards a packet onto `link`, which leads from `node`; returns whether it arrived at its destination.
     #[inline]
     fn enter<O: Observer<P>>(
         &mut self,
@@ -325,7 +322,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Looks for the way from `node` to `destination`, for those who come later.
+    /// Finds the transparent links from `node` towards `destination`, and remembers them.
     #[cold]
     fn find_passage(&mut self, node: NodeId, destination: NodeId) -> usize {
         let (mut links, mut onward, mut reached) = (Vec::new(), None, node);
@@ -378,7 +375,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Takes out a packet that has reached its destination.
+    /// Removes a packet that has reached its destination.
     #[inline]
     fn deliver(&mut self, delivery: &DeliveryRef) -> Delivery<P> {
         let DeliveryRef { at, packet } = *delivery;
@@ -409,7 +406,7 @@ impl<P: Packet> Network<P> {
 }
 
 impl<P: Packet> Network<P> {
-    /// Links from `from` to `to`, in order; empty where both are one, none where no path exists.
+    /// Links from `from` to `to`, in order; empty if both are the same node, `None` if there is no path.
     pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let nodes = self.topology.names.len();
         let mut path = Vec::new();
@@ -425,17 +422,17 @@ impl<P: Packet> Network<P> {
         Some(path)
     }
 
-    /// What was injected so far.
+    /// Packets injected so far.
     pub fn injected(&self) -> Volume {
         self.injected
     }
 
-    /// What was injected, but could not reach its destination.
+    /// Packets injected for which there was no route.
     pub fn unroutable(&self) -> Volume {
         self.unroutable
     }
 
-    /// What is inside: on links, or delivered and not yet polled.
+    /// Packets in transit: on links, or delivered and not yet polled.
     pub fn in_transit(&self) -> Volume {
         let mut inside = Volume::default();
         for counters in self.links.iter().filter_map(Link::counters) {
@@ -447,10 +444,10 @@ impl<P: Packet> Network<P> {
         inside
     }
 
-    /// What happened on `link` so far; complete after [`Network::advance_to`].
+    /// Counters of `link`; complete after [`Network::advance_to`].
     ///
     /// # Panics
-    /// Where the network has no such link, as all questions about one link or node.
+    /// If the network has no such link, as do all methods about one link or node.
     pub fn link_counters(&self, link: LinkId) -> LinkCounters {
         self.links[link.index()].counters().unwrap_or_else(|| {
             let passed = self.routes.passed(link);
@@ -458,8 +455,8 @@ impl<P: Packet> Network<P> {
         })
     }
 
-    /// Slots that `link` has had so far, and those in which it sent something; none where it is on no carrier. Complete
-    /// after [`Network::advance_to`].
+    /// Slots assigned to `link` so far, and those it used; `None` if it is on no carrier. Complete after
+    /// [`Network::advance_to`].
     pub fn slot_counters(&self, link: LinkId) -> Option<SlotCounters> {
         match &self.links[link.index()].kind {
             LinkKind::Slotted(link) => Some(self.carriers[link.carrier].counters(link.terminal())),
@@ -467,12 +464,12 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// How `link` was described.
+    /// Description of `link`.
     pub fn link_spec(&self, link: LinkId) -> &LinkSpec {
         &self.topology.links[link.index()].spec
     }
 
-    /// The nodes between which `link` leads: from, to.
+    /// The nodes at the ends of `link`: from, to.
     pub fn link_ends(&self, link: LinkId) -> (NodeId, NodeId) {
         let link = &self.topology.links[link.index()];
         (link.from, link.to)

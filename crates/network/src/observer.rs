@@ -1,14 +1,14 @@
-//! What the network reports while it works.
+//! Observers of the network.
 
 use crate::{CapacityRequest, LinkId, NodeId, SlotAssignment};
 use fairwind_units::{Instant, Span};
 
-/// What waits in a queue; the packet that is being serialised does not count.
+/// Length of a queue, without the packet that is being serialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
     /// Waiting packets.
     pub packets: u32,
-    /// Their IP lengths together, in bytes.
+    /// Sum of their IP lengths, in bytes.
     pub bytes: u64,
 }
 
@@ -42,24 +42,25 @@ impl Backlog {
     }
 }
 
-/// Why a packet was dropped.
+/// Reason of a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// It found no room in the queue, or had to make room for another.
+    /// The queue was full; the packet found no room, or had to make room for another.
     QueueFull,
-    /// The queue discipline gave notice of congestion (RFC 7567) while there was room.
+    /// Early drop by the queue discipline (AQM, RFC 7567).
     Early,
     /// The link lost it after it had been serialised.
     LinkLoss,
 }
 
-/// Receives the facts of every queue; an empty method costs nothing, but for
-/// [`on_transparent_link`](Self::on_transparent_link) where [`OBSERVES_TRANSPARENT_LINKS`](Self::OBSERVES_TRANSPARENT_LINKS).
+/// Receives the events of every queue. An empty method costs nothing, except
+/// [`on_transparent_link`](Self::on_transparent_link) with
+/// [`OBSERVES_TRANSPARENT_LINKS`](Self::OBSERVES_TRANSPARENT_LINKS).
 ///
-/// The facts of one link come in the order of their instants. A fact is reported when the link next
-/// has something to do, so facts of *different* links may be out of order; every one carries the
-/// instant at which it was due. [`crate::Network::advance_to`] reports all that is due.
+/// The events of one link come in the order of their instants. An event may be reported later, when the link next
+/// works, so events of *different* links may be out of order; each carries the instant at which it was due.
+/// [`crate::Network::advance_to`] reports all that are due.
 #[expect(unused_variables, reason = "the names document the arguments of empty defaults")]
 pub trait Observer<P> {
     /// Whether [`on_transparent_link`](Self::on_transparent_link) is called. Each call costs a lookup per transparent link.
@@ -92,22 +93,20 @@ pub trait Observer<P> {
     #[inline]
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
-    /// `link` made a second `packet` at `at`, which may be delivered, lost or damaged as any other.
+    /// `link` duplicated a packet at `at`; the copy `packet` may be delivered, lost or corrupted like any other.
     #[inline]
     fn on_duplicate(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
-    /// `packet` was damaged on `link` at `at`; it goes on, to no avail.
+    /// `packet` was corrupted on `link` at `at`; it travels on.
     #[inline]
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
-    /// A packet of `wire_bytes` reached the end of `link` at `at` before one that was sent earlier.
+    /// A packet of `wire_bytes` reached the end of `link` at `at` before one sent earlier.
     #[inline]
     fn on_reorder(&mut self, at: Instant, link: LinkId, wire_bytes: u32) {}
 
-    /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
-    /// packet itself counts in `backlog` only where it was waiting and had to make room. It had
-    /// `waited` so long in the queue; `None` where the queue did not let it in, or where it was lost
-    /// behind it.
+    /// `link` dropped `packet` at `at` with `backlog` in the queue. The packet itself counts in `backlog` only if it
+    /// was in the queue. `waited` is its time in the queue; `None` if it was not accepted, or lost behind the queue.
     #[inline]
     fn on_drop(
         &mut self,
@@ -120,25 +119,25 @@ pub trait Observer<P> {
     ) {
     }
 
-    /// The terminal that `link` belongs to asked for capacity at `at`; not told where it asked for nothing.
+    /// The terminal of `link` requested capacity at `at`; empty requests are not reported.
     #[inline]
     fn on_request(&mut self, at: Instant, link: LinkId, ask: &CapacityRequest) {}
 
-    /// Frames of which `link` has slots began at `at`, the first of them; told for every frame, or for several at once
-    /// that are all the same.
+    /// Frames with these slots for `link` began at `at`, the first of them; reported per frame, or once for several
+    /// equal frames.
     #[inline]
     fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &SlotAssignment) {}
 
-    /// `link` sent so many bytes, with what it adds to packets, in its slot that began at `at`.
+    /// `link` sent so many bytes, with its overhead, in its slot that began at `at`.
     #[inline]
     fn on_slot(&mut self, at: Instant, link: LinkId, sent_bytes: u32) {}
 
-    /// `packet` was at `node` at `at`, from where nothing leads to its destination; it is gone.
+    /// `packet` was discarded at `node` at `at`: there is no route to its destination.
     #[inline]
     fn on_unroutable(&mut self, at: Instant, node: NodeId, packet: &P) {}
 }
 
-/// The observer that looks away.
+/// Observes nothing.
 impl<P> Observer<P> for () {
     const OBSERVES_TRANSPARENT_LINKS: bool = false;
 }

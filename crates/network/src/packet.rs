@@ -1,23 +1,22 @@
-//! What the network asks of a packet, and the dense ids of nodes and links.
+//! Packets as the network sees them, and the ids of nodes, links and carriers.
 
-/// What travels: moved by value, never looked into beyond these two questions.
+/// A packet that travels through the network: all that the network reads of it or changes in it.
 pub trait Packet {
     /// Length of the IP packet in bytes. Constant while the packet is inside the network.
     fn wire_bytes(&self) -> u32;
 
-    /// Node that the packet is for. Constant while the packet is inside the network.
+    /// Destination node. Constant while the packet is inside the network.
     fn destination(&self) -> NodeId;
 
-    /// What classifiers and hashes look at; one flow for all unless a packet knows better.
+    /// Header fields for classifiers and flow hashes; by default all packets are one flow.
     fn header(&self) -> Header {
         Header::default()
     }
 
-    /// Writes down that congestion was experienced (CE, RFC 3168 §5). Asked only of packets whose header says that
-    /// they can be marked.
+    /// Sets CE (congestion experienced, RFC 3168 §5). Called only if the header is ECN capable.
     fn mark(&mut self) {}
 
-    /// The same packet again, for a link that duplicates; `None` where a packet cannot be.
+    /// A copy, for links that duplicate packets; `None` if there can be none.
     fn duplicate(&self) -> Option<Self>
     where
         Self: Sized,
@@ -25,28 +24,28 @@ pub trait Packet {
         None
     }
 
-    /// Something in it becomes wrong on a link; `draw` may choose what.
+    /// Corrupts the packet on a link; the random `draw` may choose how.
     fn corrupt(&mut self, draw: u32) {
         let _ = draw;
     }
 }
 
-/// What queue disciplines look at to tell packets apart.
+/// Header fields that queue disciplines read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Header {
     /// Number of the connection.
     pub connection: u32,
-    /// Whether it goes the other way: from the host that was called to the one that called.
+    /// Whether it travels from the passive to the active opener.
     pub is_backward: bool,
-    /// Number of the host that sends it.
+    /// Number of the sending host.
     pub source: u32,
-    /// Port that it comes from; 0 where there are none.
+    /// Source port; 0 without ports.
     pub source_port: u16,
-    /// Port that it goes to; 0 where there are none.
+    /// Destination port; 0 without ports.
     pub destination_port: u16,
     /// Code point and ECN field (RFC 2474, RFC 3168), as the byte of the IP header.
     pub traffic_class: u8,
-    /// Number of the protocol above IP.
+    /// IP protocol number.
     pub protocol: u8,
 }
 
@@ -54,18 +53,18 @@ impl Header {
     /// Congestion experienced.
     const CE: u8 = 0b11;
 
-    /// Whether it can be marked: ECT(0), ECT(1), or CE already (RFC 3168 §5).
+    /// Whether it is ECN capable: ECT(0), ECT(1), or CE already (RFC 3168 §5).
     #[inline]
     pub fn is_ecn_capable(&self) -> bool {
         self.traffic_class & Self::CE != 0
     }
 
-    /// Whether it is of the same flow in the same direction.
+    /// Whether both belong to the same flow in the same direction.
     pub(crate) fn is_flow_of(&self, other: &Self) -> bool {
         self.connection == other.connection && self.is_backward == other.is_backward
     }
 
-    /// The field as it is once congestion was experienced.
+    /// Sets CE.
     #[inline]
     pub(crate) fn mark(&mut self) {
         self.traffic_class |= Self::CE;
@@ -88,7 +87,7 @@ impl CarrierId {
     /// As an index into tables of carriers.
     #[inline]
     pub fn index(self) -> usize {
-        // Widening on every machine that this runs on.
+        // Widening on every supported machine.
         self.0 as usize
     }
 }
@@ -105,7 +104,7 @@ impl NodeId {
     /// As an index into tables of nodes.
     #[inline]
     pub fn index(self) -> usize {
-        // Widening on every machine that this runs on.
+        // Widening on every supported machine.
         self.0 as usize
     }
 }
@@ -122,7 +121,7 @@ impl LinkId {
     /// As an index into tables of links.
     #[inline]
     pub fn index(self) -> usize {
-        // Widening on every machine that this runs on.
+        // Widening on every supported machine.
         self.0 as usize
     }
 }

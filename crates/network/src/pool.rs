@@ -1,16 +1,16 @@
-//! Where packets are while they are inside: put down once, and passed on as a small packet.
+//! Packet pool: packets in transit stay in a slot and are passed on as a small [`PacketRef`].
 //!
-//! A packet of a hundred bytes would be copied four times per hop, which costs more than all else
-//! that a hop does. For the same reason whoever sends often writes a packet where it will lie, and
-//! reads those that have arrived where they lie.
+//! A packet of a hundred bytes would be copied four times per hop, which costs more than the rest of the hop. For the
+//! same reason senders may write a packet in its slot ([`PacketPool::reserve`]) and receivers read it there. The `slab`
+//! crate has no such reservation: its slots forget the old packet, whose memory senders reuse.
 
 use crate::{NodeId, Packet};
 use fairwind_units::Instant;
 
-/// What links need to know of a packet, and where it lies.
+/// What links need to know about a packet, and its slot in the pool.
 ///
-/// One number and a destination, because they travel in two registers: a struct of three fields is written field by
-/// field and copied in other pieces right afterwards, for which a processor waits.
+/// Two numbers, which travel in two registers. A struct of three fields would be stored field by field and loaded in
+/// other pieces right afterwards, which stalls the processor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PacketRef {
     /// From the top: 32 bits of IP length, 32 of slot.
@@ -18,11 +18,11 @@ pub(crate) struct PacketRef {
     destination: NodeId,
 }
 
-/// A packet as it is reported at an instant.
+/// A packet as reported to an observer.
 pub(crate) struct PacketEvent<'a, P> {
     pub(crate) at: Instant,
     pub(crate) bytes: u32,
-    /// Always there; optional so that looking it up for nobody costs nothing.
+    /// Always `Some`; optional so that the lookup costs nothing if no observer uses it.
     pub(crate) packet: Option<&'a P>,
 }
 
@@ -42,7 +42,7 @@ impl PacketRef {
         self.destination
     }
 
-    /// Number of the slot, an index on every machine that this runs on.
+    /// Number of the slot.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
     fn number(self) -> u32 {
@@ -59,7 +59,7 @@ impl PacketRef {
 /// A packet that has reached its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<P> {
-    /// When it did.
+    /// When it arrived.
     pub at: Instant,
     /// The destination.
     pub node: NodeId,
@@ -67,9 +67,8 @@ pub struct Delivery<P> {
     pub packet: P,
 }
 
-/// A packet that has reached its destination and still lies in the network: to be looked at by
-/// [`Network::arrived`](crate::Network::arrived), and taken away by
-/// [`Network::release`](crate::Network::release).
+/// A packet that has reached its destination and still lies in its slot: read it with
+/// [`Network::packet`](crate::Network::packet), then call [`Network::release`](crate::Network::release).
 #[derive(Debug)]
 #[must_use = "it lies there until it is cleared away"]
 pub struct DeliveryRef {
@@ -78,16 +77,16 @@ pub struct DeliveryRef {
 }
 
 impl DeliveryRef {
-    /// When it did.
+    /// When it arrived.
     #[inline]
     pub fn at(&self) -> Instant {
         self.at
     }
 }
 
-/// All packets inside.
+/// The packets in transit.
 pub(crate) struct PacketPool<P> {
-    /// Those that are vacant may still have the packet that lay there last.
+    /// Vacant slots may still hold an old packet.
     slots: Vec<Option<P>>,
     vacant: Vec<u32>,
 }
@@ -103,7 +102,7 @@ impl<P: Packet> PacketPool<P> {
         self.commit()
     }
 
-    /// What lies where the next packet will: something old, or nothing.
+    /// The slot of the next packet, which may hold an old one.
     #[inline]
     pub(crate) fn reserve(&mut self) -> &mut Option<P> {
         let slot = match self.vacant.last() {
@@ -121,7 +120,7 @@ impl<P: Packet> PacketPool<P> {
         slot
     }
 
-    /// What was written to the [`reserve`](Self::reserve) is inside from now on.
+    /// Puts the packet written to the [reserved](Self::reserve) slot in transit.
     #[inline]
     pub(crate) fn commit(&mut self) -> PacketRef {
         let slot = self.vacant.pop().expect("a packet was written to a vacant slot");
@@ -135,7 +134,7 @@ impl<P: Packet> PacketPool<P> {
         self.slots[packet.slot()].take().expect("a packet reference has its packet")
     }
 
-    /// A packet is inside no more; it lies there until another one does.
+    /// Makes the slot vacant; the packet stays there until it is overwritten.
     #[inline]
     pub(crate) fn release(&mut self, packet: PacketRef) {
         self.vacant.push(packet.number());
@@ -153,25 +152,25 @@ impl<P: Packet> PacketPool<P> {
         PacketEvent { at, bytes: packet.bytes(), packet: contents }
     }
 
-    /// Puts a second one of a packet down; `None` where it cannot be duplicated.
+    /// Inserts a copy of a packet; `None` if it cannot be duplicated.
     pub(crate) fn duplicate(&mut self, packet: PacketRef) -> Option<PacketRef> {
         let original = self.slots.get(packet.slot()).and_then(Option::as_ref)?;
         let copy = original.duplicate()?;
         Some(self.insert(copy))
     }
 
-    /// The packet itself, to be written on.
+    /// The packet, to be changed.
     pub(crate) fn get_mut(&mut self, packet: PacketRef) -> Option<&mut P> {
         self.slots.get_mut(packet.slot()).and_then(Option::as_mut)
     }
 
-    /// Packets that lie here.
+    /// Packets in transit.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.vacant.len()
     }
 
-    /// The most packets that ever lay here at once.
+    /// Greatest number of packets that were ever in transit at once.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.slots.len()

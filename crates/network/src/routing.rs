@@ -1,10 +1,10 @@
 //! Static routes: the next link from every node to every destination.
 //!
-//! The shortest path by propagation delay, then by number of links; where several are equal, each
-//! node takes its link of lowest id. Hosts do not forward.
+//! The shortest path by propagation delay, then by number of links; among equal ones the link of lowest id. Hosts do
+//! not forward.
 //!
-//! Links without effect are not gone one by one: what leads over some of them is looked up once, and
-//! its packets are counted together. Most nodes are joined to others by such links.
+//! Transparent links are not crossed one by one: a path over them is looked up once, and its packets are counted
+//! together. Most hosts are joined to routers by such links.
 
 use crate::link::Volume;
 use crate::topology::{LinkDescription, NodeKind};
@@ -18,32 +18,32 @@ type Length = (u64, u32);
 /// No link leads there.
 const NONE: LinkId = LinkId(u32::MAX);
 
-/// What is not the id of a link, but the index of a passage. Links are fewer.
+/// Marks the index of a transparent path instead of a link id. Link ids are smaller.
 const PASSAGE: u32 = 1 << 31;
 
-/// How a packet goes on from a node that is not its destination.
+/// Where a node sends a packet next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextHop {
-    /// Onto this link; onto no link, by its id, where nothing leads there.
+    /// Onto this link; [`NONE`] if there is no route.
     Link(LinkId),
-    /// By the passage of this index.
+    /// Over the transparent path of this index.
     TransparentPath(usize),
 }
 
-/// A way over links without effect, from a node towards a destination.
+/// A path over transparent links, from a node towards a destination.
 pub(crate) struct TransparentPath {
     /// The links, in order.
     pub(crate) links: Box<[LinkId]>,
-    /// The link with effect that follows; none where the way ends at the destination.
+    /// The link with effect that follows; `None` if the path ends at the destination.
     pub(crate) onward: Option<LinkId>,
-    /// What went this way.
+    /// Packets that took this path.
     pub(crate) passed: Volume,
 }
 
 /// The next link per node and destination.
 pub(crate) struct Routes {
     nodes: usize,
-    /// Row per node, column per destination: a link or, once somebody went there, a passage.
+    /// Row per node, column per destination: a link or, after the first packet, a transparent path.
     next: Vec<LinkId>,
     passages: Vec<TransparentPath>,
 }
@@ -60,10 +60,10 @@ impl Routes {
         routes
     }
 
-    /// How `node` sends what is for `destination`.
+    /// The next hop from `node` to `destination`.
     ///
     /// # Panics
-    /// Where a node is unknown.
+    /// If a node is unknown.
     #[inline]
     pub(crate) fn step(&self, node: NodeId, destination: NodeId) -> NextHop {
         let next = self.next[self.place(node, destination)];
@@ -74,11 +74,10 @@ impl Routes {
         }
     }
 
-    /// The link on which `node` sends what is for `destination`; the id of no link where nothing
-    /// leads there.
+    /// The link from `node` towards `destination`; [`NONE`] if there is no route.
     ///
     /// # Panics
-    /// Where a node is unknown.
+    /// If a node is unknown.
     pub(crate) fn next_link(&self, node: NodeId, destination: NodeId) -> LinkId {
         match self.step(node, destination) {
             NextHop::Link(link) => link,
@@ -86,7 +85,7 @@ impl Routes {
         }
     }
 
-    /// From now on `node` sends what is for `destination` over `links`, which have no effect, and then `onward`.
+    /// Routes packets from `node` to `destination` over `links`, which are transparent, and then `onward`.
     pub(crate) fn add_passage(
         &mut self,
         (node, destination): (NodeId, NodeId),
@@ -108,7 +107,7 @@ impl Routes {
         &mut self.passages[index]
     }
 
-    /// What went over `link`, which has no effect.
+    /// Packets that crossed the transparent `link`.
     pub(crate) fn passed(&self, link: LinkId) -> Volume {
         let mut passed = Volume::default();
         for passage in self.passages.iter().filter(|passage| passage.links.contains(&link)) {
@@ -136,7 +135,7 @@ impl Routes {
                 continue;
             };
             let slot = &mut self.next[from * self.nodes + destination];
-            // Links come by id, so the first that is as short as can be is the one of lowest id.
+            // Links come by id, so the first shortest one has the lowest id.
             if from != destination && *slot == NONE && lengths[from] == Some(longer(rest, link)) {
                 *slot = LinkId::from_index(index);
             }
@@ -153,7 +152,7 @@ fn links_by_end(nodes: usize, links: &[LinkDescription]) -> Vec<Vec<usize>> {
     arriving
 }
 
-/// Whether a packet for `destination` may come to `node`.
+/// Whether `node` accepts packets for `destination`: it is the destination, or a router.
 fn forwards(node: usize, destination: usize, kinds: &[NodeKind]) -> bool {
     node == destination || kinds[node] == NodeKind::Router
 }

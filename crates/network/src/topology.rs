@@ -1,4 +1,4 @@
-//! The description that a network is built from.
+//! Topology: the description that a network is built from.
 
 use crate::event_queue::MAX_LINKS;
 use crate::{CarrierId, FlowGroups, LinkId, NodeId};
@@ -27,31 +27,31 @@ pub(crate) struct LinkDescription {
 /// One direction of a link. The default is a wire without any effect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSpec {
-    /// Rate of serialisation; `None` takes no time, so that nothing ever waits.
+    /// Rate of serialisation; with `None` it takes no time, and nothing ever waits.
     pub rate: Option<BitRate>,
-    /// Instead of the rate: when packets may leave, as recorded.
+    /// Recorded rate, instead of `rate`.
     pub rate_trace: Option<RateTrace>,
-    /// Instead of the rate: slots of a carrier, which are shared with other links.
+    /// Slots of a carrier shared with other links, instead of `rate`.
     pub carrier_access: Option<CarrierAccess>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue in front of the link.
     pub queue: Qdisc,
-    /// Probability that a serialised packet is lost, each on its own.
+    /// Probability that a serialised packet is lost, independently of others.
     pub loss: Ratio,
-    /// What it does to packets besides taking time.
+    /// Impairments behind the transmitter.
     pub impairments: Impairments,
     /// Bytes that the link layer adds to every IP packet when it is serialised. Queue limits and
     /// backlogs do not count them.
     pub overhead_bytes: u32,
 }
 
-/// Where a link has its slots from.
+/// Access of a link to the slots of a carrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CarrierAccess {
-    /// Of this carrier ([`crate::Topology::add_carrier`]).
+    /// The carrier ([`crate::Topology::add_carrier`]).
     pub carrier: CarrierId,
-    /// What it may have of it, and how it asks.
+    /// The share it may have, and how it requests it.
     pub terminal: Terminal,
 }
 
@@ -65,7 +65,7 @@ pub struct Topology {
     pub(crate) groups: FlowGroups,
 }
 
-/// Why a topology is not a network.
+/// Why no network can be built from a topology.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
@@ -99,7 +99,7 @@ pub enum TopologyError {
         /// The node's name.
         name: String,
     },
-    /// Nothing would ever leave.
+    /// A rate of zero.
     #[error(
         "link {name} has rate 0, so nothing would leave it; leave the rate out for an unlimited link"
     )]
@@ -107,36 +107,36 @@ pub enum TopologyError {
         /// The link's name.
         name: String,
     },
-    /// A tree of disciplines that contradicts itself, or through which nothing passes.
+    /// An invalid queue discipline.
     #[error("the queue of link {name}: {finding}")]
     Queue {
         /// The link's name.
         name: String,
-        /// The first thing that is wrong with it.
+        /// The first error.
         finding: QdiscFinding,
     },
-    /// Impairments that there cannot be.
+    /// Invalid impairments.
     #[error("the impairments of link {name}: {error}")]
     Impairments {
         /// The link's name.
         name: String,
-        /// The first thing that is wrong with them.
+        /// The first error.
         error: ImpairmentError,
     },
-    /// A recorded rate at which nothing would ever leave.
+    /// An invalid rate trace.
     #[error("the recorded rate of link {name}: {rule}")]
     RateTrace {
         /// The link's name.
         name: String,
-        /// What holds of every such record.
+        /// The rule it breaks.
         rule: &'static str,
     },
-    /// A carrier that there cannot be, or more promised than it has.
+    /// An invalid carrier, or more guaranteed slots than it has.
     #[error("carrier {carrier}: {error}", carrier = carrier.0)]
     Carrier {
         /// The carrier.
         carrier: CarrierId,
-        /// The first thing that is wrong with it.
+        /// The first error.
         error: CarrierError,
     },
     /// Slots of a carrier that this topology does not have.
@@ -149,7 +149,7 @@ pub enum TopologyError {
         /// How many carriers there are.
         carriers: usize,
     },
-    /// Two ways of saying when packets leave.
+    /// A link with both slots and a rate.
     #[error(
         "link {name} has slots of a carrier and a rate of its own; leave the rate out, its slots are its rate"
     )]
@@ -168,7 +168,7 @@ pub enum TopologyError {
 }
 
 impl Topology {
-    /// Nothing yet.
+    /// An empty topology.
     pub fn new() -> Self {
         Self::default()
     }
@@ -190,14 +190,15 @@ impl Topology {
         node
     }
 
-    /// Adds a link in one direction; whether it makes sense is checked when the network is built.
+    /// Adds a link in one direction; it is checked when the network is built.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, spec: LinkSpec) -> LinkId {
         let link = LinkId::from_index(self.links.len());
         self.links.push(LinkDescription { from, to, spec });
         link
     }
 
-    /// Adds a carrier, of which links can have slots ([`LinkSpec::assigned`]); checked when the network is built.
+    /// Adds a carrier whose slots links can share ([`LinkSpec::carrier_access`]); it is checked when the network is
+    /// built.
     ///
     /// # Panics
     /// From the carrier number 2^32 on.
@@ -207,12 +208,12 @@ impl Topology {
         CarrierId(id)
     }
 
-    /// Lets filters of queue disciplines ask for a group of flows by its name: those with these numbers of connections.
+    /// Names a group of flows for the filters of queue disciplines: those with these connection numbers.
     pub fn add_flow_group(&mut self, name: impl Into<String>, connections: Range<u32>) {
         self.groups.name(name, connections);
     }
 
-    /// The links that have slots of a carrier, in order, with what they may have.
+    /// The terminals of a carrier, in the order of their links.
     pub(crate) fn terminals_of(&self, carrier: CarrierId) -> Vec<(LinkId, Terminal)> {
         let links = (0..).map(LinkId).zip(&self.links);
         links

@@ -19,55 +19,55 @@ use request::{Policy, RequestContext};
 use scheduler::{SlotScheduler, SlotSet, SlotShare};
 use std::collections::VecDeque;
 
-/// The slots of a terminal in each of some frames, by why it has them.
+/// The slots of a terminal per frame, by category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotAssignment {
-    /// So many frames one after another, each with these slots.
+    /// Number of consecutive frames with these slots.
     pub frames: u64,
-    /// How long a frame lasts.
+    /// Duration of a frame.
     pub frame: Span,
-    /// What a slot carries.
+    /// Bytes per slot.
     pub slot_bytes: u32,
-    /// Its own, always (CRA).
+    /// Guaranteed (CRA).
     pub guaranteed: u32,
-    /// For a rate it asked for (RBDC).
+    /// For a requested rate (RBDC).
     pub by_rate: u32,
-    /// For a volume it asked for (VBDC, AVBDC).
+    /// For a requested volume (VBDC, AVBDC).
     pub by_volume: u32,
-    /// Which nobody asked for (FCA).
+    /// Free, not requested (FCA).
     pub free: u32,
 }
 
 impl SlotAssignment {
-    /// Slots of one frame.
+    /// Slots per frame.
     pub fn slots(&self) -> u32 {
         self.guaranteed + self.by_rate + self.by_volume + self.free
     }
 }
 
-/// Slots of a terminal so far.
+/// Counters of a terminal's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SlotCounters {
-    /// In frames that have begun.
+    /// Slots in frames that have begun.
     pub assigned: u64,
-    /// In which something was sent.
+    /// Slots in which it sent.
     pub used: u64,
 }
 
-/// A carrier at work.
+/// A carrier and its terminals.
 pub(crate) struct SharedCarrier {
     spec: Carrier,
     terminals: Vec<TerminalState>,
     scheduler: SlotScheduler,
-    /// Under way to the scheduler: when they come, of whom, what.
+    /// Requests on their way to the scheduler: when they arrive, of which terminal.
     asked: VecDeque<(Instant, usize, CapacityRequest)>,
-    /// Under way to the terminals: when they come, and whose the slots are.
+    /// Plans on their way to the terminals: when they arrive.
     plans: VecDeque<(Instant, Vec<SlotShare>)>,
-    /// That holds from the next frame on.
+    /// The plan from the next frame on.
     plan_in_force: Vec<SlotShare>,
     next_request: Instant,
     next_plan: Instant,
-    /// When the frame began that runs, if one does, and when the next one will.
+    /// Start of the current frame, if any, and of the next one.
     frame: Instant,
     next_frame: Instant,
 }
@@ -88,7 +88,7 @@ impl SharedCarrier {
             asked: VecDeque::new(),
             plans: VecDeque::new(),
             plan_in_force: specs.iter().map(guaranteed).collect(),
-            // Nothing was measured before the beginning.
+            // Nothing was measured before the start.
             next_request: Instant::ZERO + spec.request_period,
             next_plan: Instant::ZERO,
             frame: Instant::ZERO,
@@ -96,7 +96,7 @@ impl SharedCarrier {
         }
     }
 
-    /// What a slot carries in bytes.
+    /// Bytes per slot.
     pub(crate) fn slot_bytes(&self) -> u32 {
         self.spec.slot_bytes()
     }
@@ -105,17 +105,17 @@ impl SharedCarrier {
         self.terminals[terminal].counters
     }
 
-    /// Bytes come to a terminal at an instant that was caught up with.
+    /// Bytes arrive at a terminal; the carrier is up to date at this instant.
     pub(crate) fn arrive(&mut self, terminal: usize, at: Instant, bytes: u64) {
         self.terminals[terminal].arrive(at, bytes);
     }
 
-    /// Bytes of a terminal are sent in a slot.
+    /// A terminal sends bytes in a slot.
     pub(crate) fn depart(&mut self, terminal: usize, bytes: u64) {
         self.terminals[terminal].depart(bytes);
     }
 
-    /// Bytes of a terminal are gone without having been sent.
+    /// A terminal's bytes were dropped.
     pub(crate) fn forget(&mut self, terminal: usize, bytes: u64) {
         self.terminals[terminal].forget(bytes);
     }
@@ -124,14 +124,14 @@ impl SharedCarrier {
         self.terminals[terminal].counters.used += 1;
     }
 
-    /// The end of the slot of `terminal` that begins at `at`; none where none does.
+    /// End of the slot of `terminal` that begins at `at`; `None` if none does.
     pub(crate) fn slot_at(&self, terminal: usize, at: Instant) -> Option<Instant> {
         let slot = self.first_slot_from(at);
         let is_own = self.terminals[terminal].slots.next_from(slot) == Some(slot);
         (is_own && self.slot_start(slot) == at).then(|| self.slot_start(slot + 1))
     }
 
-    /// When a slot of `terminal` begins after `at`, or the next frame.
+    /// When the next slot of `terminal` after `at`, or the next frame, begins.
     pub(crate) fn next_look(&self, terminal: usize, at: Instant) -> Instant {
         let slot = self.first_slot_from(at + Span::from_nanos(1));
         match self.terminals[terminal].slots.next_from(slot) {
@@ -140,7 +140,7 @@ impl SharedCarrier {
         }
     }
 
-    /// The first slot of the frame that runs that begins at `at` or later.
+    /// The first slot of the current frame that begins at `at` or later.
     fn first_slot_from(&self, at: Instant) -> u32 {
         let nanos = u128::from(at.saturating_since(self.frame).as_nanos());
         let slot = (nanos * u128::from(self.spec.slots))
@@ -148,15 +148,14 @@ impl SharedCarrier {
         u32::try_from(slot).unwrap_or(u32::MAX)
     }
 
-    /// When a slot of the frame that runs begins.
+    /// Start of a slot of the current frame.
     fn slot_start(&self, slot: u32) -> Instant {
         let nanos = u128::from(self.spec.frame.as_nanos()) * u128::from(slot)
             / u128::from(self.spec.slots.max(1));
         self.frame + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Does all that is due up to `now`, in the order in which it is due; what is due at one instant in the order in
-    /// which it follows from one another.
+    /// Performs everything due up to `now`: in order of time, and at one instant in order of cause and effect.
     pub(crate) fn catch_up<P, O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         loop {
             let asked = self.asked.front().map_or(Instant::MAX, |(at, ..)| *at);
@@ -187,7 +186,7 @@ impl SharedCarrier {
         for (index, terminal) in self.terminals.iter_mut().enumerate() {
             let ask = terminal.ask(at);
             if ask != CapacityRequest::default() {
-                // Whether those for nothing are made at all depends on who looks.
+                // Whether empty requests are made depends on how often the carrier is brought up to date.
                 if !ask.is_for_nothing() {
                     observer.on_request(at, terminal.link, &ask);
                 }
@@ -208,7 +207,7 @@ impl SharedCarrier {
         self.plans.push_back((at + self.spec.signalling_delay, plan));
     }
 
-    /// Begins the next frame, and so many together that are all the same.
+    /// Begins the next frames, `frames` of them with the same slots.
     fn begin_frames<P, O: Observer<P>>(&mut self, frames: u64, observer: &mut O) {
         let begin = self.next_frame;
         self.place();
@@ -229,7 +228,7 @@ impl SharedCarrier {
         self.frame = begin + self.spec.frame.saturating_mul(frames - 1);
     }
 
-    /// Says which slots of the next frame are whose, where that is not as before.
+    /// Places the slots of the next frame, if they differ from the current one.
     fn place(&mut self) {
         let unchanged = |(terminal, share): (&TerminalState, &SlotShare)| {
             terminal.share.slots() == share.slots()
@@ -244,7 +243,7 @@ impl SharedCarrier {
         }
     }
 
-    /// Whether every frame will be as the next one for as long as nothing comes.
+    /// Whether every frame equals the next one until a packet arrives.
     fn is_at_rest(&self, at: Instant) -> bool {
         let is_plain =
             |plan: &Vec<SlotShare>| plan.iter().all(|share| share.slots() == share.guaranteed);
@@ -255,7 +254,7 @@ impl SharedCarrier {
             && self.plans.iter().all(|(_, plan)| is_plain(plan))
     }
 
-    /// Passes all frames up to `now` at once.
+    /// Skips all frames up to `now` at once.
     fn rest_until<P, O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         let periods =
             |from: Instant, period: Span| match now.as_nanos().checked_sub(from.as_nanos()) {
@@ -269,21 +268,21 @@ impl SharedCarrier {
         let plans = periods(self.next_plan, self.spec.allocation_period);
         self.next_plan += self.spec.allocation_period.saturating_mul(plans);
         self.scheduler.skip(plans);
-        // They ask for nothing and assign what is assigned anyway.
+        // Pending requests are empty, and pending plans equal the current one.
         self.asked.retain(|(at, ..)| *at > now);
         self.plans.retain(|(at, _)| *at > now);
     }
 }
 
-/// One terminal at work.
+/// State of a terminal.
 struct TerminalState {
     link: LinkId,
     policy: Policy,
-    /// Bytes that came, and that left, since the last request.
+    /// Bytes that arrived since the last request.
     arrived: u64,
     /// Bytes that wait or are being sent.
     backlog: u64,
-    /// Its slots of the frame that runs.
+    /// Its slots of the current frame.
     slots: SlotSet,
     share: SlotShare,
     counters: SlotCounters,
@@ -308,32 +307,32 @@ impl TerminalState {
         self.backlog += bytes;
     }
 
-    /// Bytes that do not wait any more because they were sent.
+    /// Bytes were sent.
     fn depart(&mut self, bytes: u64) {
         self.policy.depart(bytes);
         self.backlog = self.backlog.saturating_sub(bytes);
     }
 
-    /// Bytes that do not wait any more because they were dropped.
+    /// Bytes were dropped.
     fn forget(&mut self, bytes: u64) {
         self.backlog = self.backlog.saturating_sub(bytes);
     }
 
-    /// Asks for capacity, and begins to measure anew.
+    /// Requests capacity and restarts the measurement.
     fn ask(&mut self, at: Instant) -> CapacityRequest {
         let view = RequestContext { at, arrived: self.arrived, backlog: self.backlog };
         self.arrived = 0;
         self.policy.ask(&view)
     }
 
-    /// A frame begins in which so many slots are its own.
+    /// Frames with this share of slots begin.
     fn begin_frame(&mut self, share: SlotShare, frames: u64) {
         self.policy.begin_frame(share.slots(), share.by_volume);
         self.share = share;
         self.counters.assigned += u64::from(share.slots()) * frames;
     }
 
-    /// Whether it would ask for nothing for as long as nothing comes.
+    /// Whether it requests nothing until a packet arrives.
     fn is_at_rest(&self) -> bool {
         self.arrived == 0 && self.backlog == 0 && self.policy.is_at_rest()
     }

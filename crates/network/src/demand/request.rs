@@ -10,21 +10,21 @@ use fairwind_qdisc::{Carrier, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use std::collections::VecDeque;
 
-/// What a terminal asks for.
+/// A terminal's request for capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CapacityRequest {
-    /// A rate, in the place of the last one; with what is guaranteed.
+    /// A rate that includes the guaranteed slots; it replaces the last one.
     pub rate: Option<BitRate>,
     /// A volume.
     pub volume: Option<VolumeRequest>,
 }
 
-/// A volume that is asked for.
+/// A requested volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeRequest {
     /// Bytes.
     pub bytes: u64,
-    /// Whether it replaces what was asked for and not assigned, or is added to it.
+    /// Whether it replaces earlier requests that were not yet assigned, or adds to them.
     pub replaces: bool,
 }
 
@@ -35,10 +35,10 @@ impl CapacityRequest {
     }
 }
 
-/// What a terminal knows when it asks.
+/// What a terminal knows when it makes a request.
 pub(super) struct RequestContext {
     pub(super) at: Instant,
-    /// Bytes that came since it asked last.
+    /// Bytes that arrived since the last request.
     pub(super) arrived: u64,
     /// Bytes that wait or are being sent.
     pub(super) backlog: u64,
@@ -60,7 +60,7 @@ enum PolicyState {
     Forecast(Box<Forecast>),
 }
 
-/// Since when a connection starts, as far as a queue can tell.
+/// Detects the start of a connection from the arrivals at the queue.
 struct StartDetector {
     multiplier: Ratio,
     lasts: Span,
@@ -151,7 +151,7 @@ impl Policy {
     }
 }
 
-/// The rate at which `bytes` came within `period`, some times over.
+/// A request for the rate at which `bytes` arrived within `period`, multiplied.
 fn measured(bytes: u64, multiplier: Ratio, period: Span) -> CapacityRequest {
     let nanobits =
         u128::from(bytes) * 8_000_000_000 * u128::from(multiplier.as_parts_per_billion());
@@ -176,17 +176,17 @@ impl StartDetector {
     }
 }
 
-/// Slow start doubles; more than that is a burst, which does not go on.
+/// Slow start doubles; faster growth is a burst, which does not last.
 const MOST_GROWTH: u64 = 2;
 
-/// What came and left in one frame, in bytes.
+/// Arrivals and departures of one frame, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct FrameVolume {
     arrived: u64,
     departed: u64,
 }
 
-/// How packets followed each other, frame by frame.
+/// The forecast of a terminal's queue from its arrivals and departures per frame.
 pub(super) struct Forecast {
     slot_bytes: u64,
     slot_bits_per_second: u64,
@@ -196,11 +196,11 @@ pub(super) struct Forecast {
     period: usize,
     most_slots: u64,
     guaranteed: u64,
-    /// The frames before this one, the last one last, and this one.
+    /// Earlier frames, the last one at the back, and the current one.
     past: VecDeque<FrameVolume>,
     now: FrameVolume,
     slots: u64,
-    /// Slots asked for, by how many frames from now they are expected.
+    /// Requested slots, by the number of frames until they are expected.
     expected: VecDeque<(usize, u64)>,
 }
 
@@ -274,12 +274,13 @@ impl Forecast {
         let slots = needed.div_ceil(self.slot_bytes * frames);
         let slots = slots.clamp(self.guaranteed, self.most_slots.max(self.guaranteed));
         self.expected.push_back((self.delay, slots));
-        // What is its own needs no asking.
+        // Guaranteed slots need no request.
         let asked = if slots == self.guaranteed { 0 } else { slots };
         BitRate::from_bits_per_second(asked * self.slot_bits_per_second)
     }
 
-    /// How many times over what left came back in the last round trip, between one and two: above and below a line.
+    /// Ratio of the arrivals of the last round trip to the departures of the one before, between one and two, as a
+    /// fraction.
     fn growth(&self) -> (u64, u64) {
         let (before, last) =
             (self.past.iter().take(self.round_trip), self.past.iter().skip(self.round_trip));
@@ -291,7 +292,7 @@ impl Forecast {
         (arrived.clamp(departed, departed * MOST_GROWTH), departed)
     }
 
-    /// Slots that are expected in a frame to come.
+    /// Slots expected in a future frame.
     fn slots_in(&self, frame: usize) -> u64 {
         let expected = self.expected.iter().rev().find(|(frames, _)| *frames <= frame);
         expected.map_or(self.slots, |(_, slots)| *slots)
@@ -305,7 +306,7 @@ impl Forecast {
     }
 }
 
-/// Frames that are looked back or ahead at most.
+/// Greatest number of frames to look back or ahead.
 const LONGEST: usize = 4096;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use fairwind_qdisc::{Carrier, Placement, Terminal};
 use fairwind_units::Instant;
 use std::ops::Range;
 
-/// The slots of one terminal in every frame of a plan, by why it has them.
+/// The slots of one terminal in every frame of a plan, by category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SlotShare {
     pub(super) guaranteed: u32,
@@ -22,17 +22,17 @@ impl SlotShare {
     }
 }
 
-/// What the scheduler knows of a terminal.
+/// State of a terminal in the scheduler.
 #[derive(Debug)]
 struct TerminalAccount {
     guaranteed: u32,
-    /// The most that it may have beside what is guaranteed.
+    /// Greatest number of slots beyond the guaranteed ones.
     room: u32,
     takes_free: bool,
     /// Slots requested by rate beyond those guaranteed, and until when.
     by_rate: u32,
     rate_until: Instant,
-    /// Bytes asked for and not yet assigned.
+    /// Bytes requested and not yet assigned.
     volume: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct SlotScheduler {
     carrier: Carrier,
     slot_bytes: u64,
     accounts: Vec<TerminalAccount>,
-    /// Who is first where slots cannot be shared equally; goes round.
+    /// The terminal that gets the first odd slot; it rotates.
     first: usize,
 }
 
@@ -63,7 +63,7 @@ impl SlotScheduler {
         Self { carrier, slot_bytes: u64::from(carrier.slot_bytes()), accounts, first: 0 }
     }
 
-    /// Takes what terminal `index` asks for.
+    /// Notes a request of terminal `index`.
     pub(super) fn hear(&mut self, at: Instant, index: usize, ask: &CapacityRequest) {
         let account = &mut self.accounts[index];
         if let Some(rate) = ask.rate {
@@ -76,16 +76,16 @@ impl SlotScheduler {
         }
     }
 
-    /// Whether every plan from now on is what is guaranteed and what nobody asked for.
+    /// Whether every plan from now on has guaranteed slots only.
     pub(super) fn is_at_rest(&self, at: Instant) -> bool {
         let rests = |account: &TerminalAccount| {
             account.volume == 0 && (account.by_rate == 0 || account.rate_until <= at)
         };
-        // Free slots that cannot be shared equally go round.
+        // Free slots that cannot be shared equally rotate.
         self.accounts.iter().all(rests) && self.accounts.iter().all(|account| !account.takes_free)
     }
 
-    /// Whose the slots are of every frame until the next plan.
+    /// Plans the slots of every frame until the next plan.
     pub(super) fn plan(&mut self, at: Instant) -> Vec<SlotShare> {
         let mut shares: Vec<SlotShare> = self
             .accounts
@@ -126,15 +126,15 @@ impl SlotScheduler {
         shares
     }
 
-    /// Leaves out so many plans, which change nothing but whose turn it is.
+    /// Skips so many plans, which only rotate the odd slots.
     pub(super) fn skip(&mut self, plans: u64) {
         let count = self.accounts.len().max(1);
         let turns = usize::try_from(plans % u64::try_from(count).unwrap_or(1)).unwrap_or(0);
         self.first = (self.first + turns) % count;
     }
 
-    /// How many frames a plan of `at` holds for: those that begin once it has been heard and before the next one has.
-    /// None, now and then, where plans are more frequent than frames.
+    /// Number of frames that a plan made at `at` holds for: those that begin between its arrival and that of the next
+    /// plan. It may be zero if plans are more frequent than frames.
     fn frames_of_plan(&self, at: Instant) -> u64 {
         let heard = at + self.carrier.signalling_delay;
         self.frames_before(heard + self.carrier.allocation_period) - self.frames_before(heard)
@@ -163,8 +163,7 @@ impl SlotScheduler {
         }
     }
 
-    /// Gives of `free` slots to everybody what is wanted, or else the same to all who want more than that; what is
-    /// then left of it goes round, one each.
+    /// Shares `free` slots: each terminal gets what it wants, or an equal share if that is less; odd slots rotate.
     fn share(&self, mut free: u32, mut wanted: Vec<u32>) -> Vec<u32> {
         let mut granted = vec![0; wanted.len()];
         loop {
@@ -199,7 +198,7 @@ impl SlotScheduler {
 pub(super) enum SlotSet {
     /// One after another.
     Together(Range<u32>),
-    /// Somewhere, in ascending order.
+    /// At these positions, ascending.
     Spread(Vec<u32>),
 }
 
@@ -219,7 +218,7 @@ impl SlotSet {
     }
 }
 
-/// The slots of each terminal in a frame of `slots`, where each has so many.
+/// Places the slots of each terminal in a frame of `slots`.
 pub(super) fn places(placement: Placement, slots: u32, shares: &[u32]) -> Vec<SlotSet> {
     match placement {
         Placement::Together => together(shares),
@@ -237,8 +236,8 @@ fn together(shares: &[u32]) -> Vec<SlotSet> {
     shares.iter().map(&mut next).collect()
 }
 
-/// Each terminal, those with most slots first, gets the middle slots of equal parts of the frame, or the next ones that are
-/// free.
+/// Each terminal, those with most slots first, gets the middle slots of equal parts of the frame, or the next free
+/// ones.
 fn spread(slots: u32, shares: &[u32]) -> Vec<SlotSet> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_by_key(|&terminal| std::cmp::Reverse(shares[terminal]));
@@ -256,9 +255,9 @@ fn spread(slots: u32, shares: &[u32]) -> Vec<SlotSet> {
     places
 }
 
-/// The slots of a frame that are nobody's yet.
+/// The free slots of a frame.
 struct FreeSlots {
-    /// Of each slot one that is no later than the next free one, itself while it is free.
+    /// For each slot a lower bound of the next free one: itself while it is free.
     next: Vec<usize>,
 }
 
@@ -267,7 +266,7 @@ impl FreeSlots {
         Self { next: (0..=usize::try_from(slots).unwrap_or(0)).collect() }
     }
 
-    /// Takes the first free slot from `wanted` on, from the beginning again behind the last.
+    /// Takes the first free slot from `wanted` on, wrapping around.
     fn take(&mut self, wanted: u32) -> Option<u32> {
         let end = self.next.len() - 1;
         let mut slot = self.find(usize::try_from(wanted).unwrap_or(end).min(end));
@@ -281,7 +280,7 @@ impl FreeSlots {
         u32::try_from(slot).ok()
     }
 
-    /// The first free slot from `slot` on; the end where there is none. What it passes is passed faster next time.
+    /// The first free slot from `slot` on, or the end; shortens the path for the next search.
     fn find(&mut self, slot: usize) -> usize {
         let mut found = slot;
         while self.next[found] != found {

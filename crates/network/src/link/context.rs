@@ -6,31 +6,31 @@ use crate::{Backlog, DropReason, LinkId, Observer};
 use fairwind_units::{Instant, Span};
 use std::ops::Sub;
 
-/// A packet as it comes to a link.
+/// A packet that arrives at a link.
 pub(crate) struct Arrival {
     pub(crate) at: Instant,
     pub(crate) insertion: u64,
     pub(crate) packet: PacketRef,
 }
 
-/// What a link reaches for while it works.
+/// What links work on: packets, events, and the observer.
 pub(crate) struct LinkContext<'a, P, O> {
     pub(crate) pool: &'a mut PacketPool<P>,
     pub(crate) events: &'a mut EventQueue,
     pub(crate) observer: &'a mut O,
 }
 
-/// A number of packets with their IP bytes.
+/// A number of packets and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
     /// Packets.
     pub packets: u64,
-    /// Their IP lengths together, in bytes.
+    /// Sum of their IP lengths, in bytes.
     pub bytes: u64,
 }
 
 impl Volume {
-    /// One packet more.
+    /// Adds one packet.
     #[inline]
     pub(crate) fn add_packet(&mut self, wire_bytes: u32) {
         self.packets += 1;
@@ -51,30 +51,30 @@ impl Sub for Volume {
     }
 }
 
-/// What happened on a link so far. `offered` + `duplicated` = `delivered` + `dropped_by_queue` + `lost_by_link` +
-/// what is [inside](LinkCounters::inside).
+/// Counters of a link: `offered` + `duplicated` = `delivered` + `dropped_by_queue` + `lost_by_link` +
+/// [`inside`](LinkCounters::inside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkCounters {
-    /// Arrived at the link, whatever became of it.
+    /// Arrived at the link.
     pub offered: Volume,
     /// Handed to the node at the other end.
     pub delivered: Volume,
-    /// Dropped by the queue, for want of room or early.
+    /// Dropped by the queue, full or early.
     pub dropped_by_queue: Volume,
-    /// Marked by the queue instead.
+    /// Marked by the queue.
     pub marked: Volume,
     /// Lost after serialisation ([`DropReason::LinkLoss`]).
     pub lost_by_link: Volume,
-    /// Made by the link, beside those that were offered.
+    /// Copies made by the link.
     pub duplicated: Volume,
-    /// Damaged by the link; they are delivered like others.
+    /// Corrupted by the link; they are delivered like others.
     pub corrupted: Volume,
-    /// Delivered before others that were sent earlier.
+    /// Delivered before packets sent earlier.
     pub reordered: Volume,
 }
 
 impl LinkCounters {
-    /// What waits, is being serialised or is on its way.
+    /// Packets that wait, are being serialised or are in flight.
     pub fn inside(&self) -> Volume {
         let mut all = self.offered;
         all.add_volume(self.duplicated);
@@ -82,7 +82,8 @@ impl LinkCounters {
     }
 }
 
-/// The counters of one link together with its name towards the observer.
+/// Counts and reports the events of one link, so that both agree. Transparent links have none; routing counts their
+/// packets.
 pub(crate) struct LinkReporter {
     pub(crate) link: LinkId,
     pub(crate) counters: LinkCounters,
@@ -106,7 +107,7 @@ impl LinkReporter {
         }
     }
 
-    /// A packet that is served as it arrives.
+    /// A packet that bypasses the idle queue.
     #[inline]
     pub(crate) fn through<P, O: Observer<P>>(
         &mut self,
@@ -136,7 +137,7 @@ impl LinkReporter {
         self.counters.delivered.add_packet(wire_bytes);
     }
 
-    /// An arrival that the queue did not take.
+    /// An arrival that the queue refused.
     pub(crate) fn refused<P, O: Observer<P>>(
         &mut self,
         arrival: &PacketEvent<'_, P>,
@@ -148,7 +149,7 @@ impl LinkReporter {
         self.dropped(arrival, backlog, reason, None, observer);
     }
 
-    /// A packet that had been accepted before; `None` of those that do not wait any more.
+    /// A drop; `waited` is `None` if the packet was not in the queue.
     pub(crate) fn dropped<P, O: Observer<P>>(
         &mut self,
         victim: &PacketEvent<'_, P>,
@@ -168,7 +169,7 @@ impl LinkReporter {
         }
     }
 
-    /// A second packet that the link has made.
+    /// A copy made by the link.
     pub(crate) fn duplicated<P, O: Observer<P>>(
         &mut self,
         copy: &PacketEvent<'_, P>,
@@ -180,7 +181,7 @@ impl LinkReporter {
         }
     }
 
-    /// A packet that was damaged.
+    /// A corrupted packet.
     pub(crate) fn corrupted<P, O: Observer<P>>(
         &mut self,
         packet: &PacketEvent<'_, P>,
@@ -192,7 +193,7 @@ impl LinkReporter {
         }
     }
 
-    /// A packet that was delivered before one that was sent earlier.
+    /// A packet delivered before one sent earlier.
     pub(crate) fn overtaken<P, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -203,7 +204,7 @@ impl LinkReporter {
         observer.on_reorder(at, self.link, wire_bytes);
     }
 
-    /// A packet that was marked.
+    /// A marked packet.
     pub(crate) fn marked<P, O: Observer<P>>(
         &mut self,
         packet: &PacketEvent<'_, P>,

@@ -12,16 +12,16 @@ use rand::RngExt as _;
 use rand_pcg::Pcg32;
 use std::sync::OnceLock;
 
-/// When packets reach the other end.
+/// When packets reach the other end: base delay, jitter, steps, reordering and slots.
 pub(super) struct DelayProcess {
     base: Span,
-    /// What of it packets that overtake wait for as well: all but netem's own.
+    /// The part of `base` that reordered packets wait for, too: all but netem's own delay.
     least: Span,
     jitter: Option<(Deviate, CorrelatedRandom)>,
     steps: Option<StepProcess>,
     keeps_order: bool,
     reorder: Option<(Reorder, CorrelatedChance)>,
-    /// Packets since one overtook.
+    /// Packets since the last reordered one.
     since_overtaking: u32,
     slot: Option<SlotProcess>,
     latest: Instant,
@@ -73,12 +73,12 @@ impl DelayProcess {
         (arrival, false)
     }
 
-    /// Whether nothing that is sent at `at` gets through.
+    /// Whether an outage loses all packets sent at `at`.
     pub(super) fn is_out(&self, at: Instant) -> bool {
         self.steps.as_ref().is_some_and(|steps| steps.at(at).is_some_and(|step| step.outage))
     }
 
-    /// Whether the next packet does not wait for netem: of those whose turn it is by the gap, the drawn share.
+    /// Whether the next packet skips netem's delay: the drawn share of those that the gap admits.
     fn overtakes(&mut self) -> bool {
         let Some((reorder, event)) = &mut self.reorder else { return false };
         self.since_overtaking += 1;
@@ -89,7 +89,7 @@ impl DelayProcess {
         true
     }
 
-    /// The link's delay and what it varies by, never below zero.
+    /// The base delay with jitter, at least zero.
     fn delay(&mut self) -> Span {
         let Some((deviate, draws)) = &mut self.jitter else { return self.base };
         let nanos = i128::from(self.base.as_nanos()) + deviate.nanos(draws.draw());
@@ -97,9 +97,9 @@ impl DelayProcess {
     }
 }
 
-/// Delays one after another.
+/// Delay steps.
 struct StepProcess {
-    /// Each step, and its end in nanoseconds from the beginning.
+    /// Steps, each with its end in nanoseconds from the start.
     steps: Vec<(u64, DelayStep)>,
     period: u64,
 }
@@ -117,7 +117,7 @@ impl StepProcess {
         (period > 0).then_some(Self { steps, period })
     }
 
-    /// The step in which something is sent at `at`.
+    /// The step at instant `at`.
     fn at(&self, at: Instant) -> Option<&DelayStep> {
         let within = at.as_nanos() % self.period;
         let place = self.steps.partition_point(|(end, _)| *end <= within);
@@ -125,11 +125,11 @@ impl StepProcess {
     }
 }
 
-/// Slots: what comes until one begins is delivered then, as far as it holds so much.
+/// netem's slots: packets are delivered together when a slot begins, as many as it holds.
 struct SlotProcess {
     slot: Slot,
     generator: Pcg32,
-    /// Begin of the last slot that was used.
+    /// Start of the last slot used.
     begin: Instant,
     packets_left: u32,
     bytes_left: u64,
@@ -150,10 +150,10 @@ impl SlotProcess {
     fn next(&mut self, arrival: Instant, bytes: u32) -> Instant {
         let bytes = u64::from(bytes);
         if self.begin < arrival || self.packets_left == 0 || self.bytes_left < bytes {
-            // As in netem, a slot begins so long after what it begins with, not at fixed instants.
+            // As in netem, a slot begins some time after its first packet, not at fixed instants.
             self.begin = self.begin.max(arrival) + self.wait();
             self.packets_left = self.slot.packets.unwrap_or(u32::MAX).max(1);
-            // A slot that is smaller than a packet takes one.
+            // A slot smaller than a packet takes one packet.
             self.bytes_left = self.slot.bytes.unwrap_or(u64::MAX).max(bytes);
         }
         self.packets_left -= 1;
@@ -168,16 +168,16 @@ impl SlotProcess {
     }
 }
 
-/// What counts as one deviation in a table.
+/// Table value of one standard deviation.
 const TABLE_SCALE: i128 = 8192;
-/// Entries of our own tables.
+/// Entries of the built-in tables.
 const ENTRIES: u32 = 4096;
-/// No entry of a table is further from the mean, in deviations: what 16 bits hold.
+/// Greatest distance of a table entry from the mean in deviations: what 16 bits hold.
 const FURTHEST: f64 = 4.0;
-/// Shape of the Pareto distribution: the least whole number with a variance.
+/// Shape of the Pareto distribution: the least whole number with a finite variance.
 const SHAPE: f64 = 3.0;
 
-/// A distribution of deviations.
+/// Distribution of jitter around the mean.
 pub(super) struct Deviate {
     deviation_nanos: i128,
     /// Quantiles at equal distances; none for the uniform distribution.
@@ -209,7 +209,7 @@ impl Deviate {
     }
 }
 
-/// The tables that have a name, made once.
+/// The named tables, computed once.
 struct Tables {
     normal: Vec<i32>,
     pareto: Vec<i32>,
@@ -223,13 +223,13 @@ impl Tables {
     }
 
     fn make() -> Self {
-        // Quantiles in the middles of equal shares.
+        // Quantiles at the middle of equal shares.
         let shares = (0..ENTRIES).map(|entry| (f64::from(entry) + 0.5) / f64::from(ENTRIES));
         let (normal, pareto): (Vec<f64>, Vec<f64>) =
             shares.map(|share| (normal(share), pareto(share))).unzip();
         let pairs = normal.iter().zip(&pareto);
         let mixed: Vec<f64> = pairs.map(|(normal, pareto)| 0.25 * normal + 0.75 * pareto).collect();
-        // A common factor gives the mix the deviation of one.
+        // A common factor normalises the deviation of the mixture.
         let squares: f64 = mixed.iter().map(|value| value * value).sum();
         let deviation = (squares / f64::from(ENTRIES)).sqrt();
         let entries =

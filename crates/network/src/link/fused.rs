@@ -1,10 +1,10 @@
-//! The FIFO link with queue, transmitter and wire fused into one ring.
+//! The fused link, a fast path: FIFO queue, transmitter and wire in one ring.
 //!
-//! First in, first out means that a packet's departure is known when it arrives. So one ring holds
-//! what waits and what is under way, only its head is on the agenda, and a hop costs one event.
-//! What the queue does in between is reported when the link is next looked at.
+//! In a FIFO queue a packet's departure is known when it arrives. So one ring holds both waiting packets and packets in
+//! flight, only its head is in the event queue, and a hop costs one event. Queue events are reported when the link next
+//! works.
 //!
-//! Cost per packet: one acceptance, one delivery, one entry on the agenda.
+//! Cost per packet: one acceptance, one delivery, one event.
 
 use super::context::{Arrival, LinkContext, LinkCounters, LinkReporter};
 use super::loss::BernoulliLoss;
@@ -24,12 +24,12 @@ struct InFlight {
     delivery: Event,
     enqueued: Instant,
     service_start: Instant,
-    /// When its service ends, to no avail; [`Instant::MAX`] where the link does not lose it.
+    /// When its service ends and it is lost; [`Instant::MAX`] if it is not lost.
     lost: Instant,
     packet: PacketRef,
 }
 
-/// What happens to a packet between the queue and the other end.
+/// Transmitter, propagation delay and loss of a link.
 pub(super) struct Channel {
     transmitter: Transmitter,
     delay: Span,
@@ -48,13 +48,12 @@ impl Channel {
 
 /// A link with a FIFO queue.
 pub(crate) struct FusedLink {
-    /// In order of acceptance, which is that of service and of delivery.
+    /// In order of acceptance, service and delivery.
     ring: VecDeque<InFlight>,
     /// Packets at the head of the ring that have left the queue.
     first_waiting: usize,
     waiting_bytes: u64,
-    /// When the packet in service will be found lost, or [`Instant::MAX`]; it is the one before the
-    /// first waiting.
+    /// When the packet in service will be lost, or [`Instant::MAX`]; it is the one before the first waiting packet.
     loss_due: Instant,
     /// Nothing changes in the queue before this.
     next_change: Instant,
@@ -81,7 +80,7 @@ impl FusedLink {
         &self.reporter.counters
     }
 
-    /// Takes a packet, or drops it where the queue is full.
+    /// Accepts a packet, or drops it if the queue is full.
     #[inline]
     pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
@@ -125,8 +124,7 @@ impl FusedLink {
         drop(pool.remove(packet));
     }
 
-    /// Hands over the head of the ring, whose delivery is the first on the agenda; none where the
-    /// link had lost it.
+    /// Delivers the head of the ring, whose event is the first; `None` if the link lost it.
     #[inline]
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
@@ -149,7 +147,7 @@ impl FusedLink {
         Some(packet)
     }
 
-    /// Reports what the queue did up to `at`.
+    /// Reports queue events up to `at`.
     #[inline]
     pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
@@ -205,7 +203,7 @@ impl FusedLink {
         self.loss_due = Instant::MAX;
     }
 
-    /// Decides all that will happen to an accepted packet.
+    /// Computes service and delivery of an accepted packet.
     #[expect(
         clippy::inline_always,
         reason = "with two observers there are two callers, each per packet"
@@ -224,7 +222,7 @@ impl FusedLink {
         }
     }
 
-    /// The packet that comes to the end of the ring passes the queue, as the link is idle.
+    /// Notes that the packet to be appended bypasses the idle queue.
     #[inline]
     fn serve_at_once(&mut self, carried: &InFlight) {
         self.first_waiting += 1;

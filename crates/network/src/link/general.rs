@@ -16,14 +16,14 @@ use crate::{Backlog, DropReason, Header, Observer, Packet};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
-/// A queue and the wire behind it; what is in between is the link's.
+/// A queue and the wire behind it; each link has its own transmitter in between.
 pub(super) struct LinkCore {
     queue: Box<dyn QueueDiscipline>,
     wire: Wire,
     loss: BernoulliLoss,
-    /// Packets in service, or copies of them, that will be found lost at its end, and when that is.
+    /// Packets that will be lost when their service ends, and when that is.
     losses_due: VecDeque<(Instant, PacketRef)>,
-    /// Kept for its memory.
+    /// Reused to avoid allocation.
     effects: QueueActions,
     pub(super) reporter: LinkReporter,
 }
@@ -45,13 +45,13 @@ impl LinkCore {
         }
     }
 
-    /// What waits.
+    /// Length of the queue.
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
 
-    /// Takes a packet, or drops it where the discipline refuses it; whether it was taken.
+    /// Enqueues a packet, or drops it if the discipline refuses it; returns whether it was enqueued.
     #[inline]
     pub(super) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
@@ -74,7 +74,7 @@ impl LinkCore {
         true
     }
 
-    /// Asks the discipline for a packet, where something waits.
+    /// Dequeues a packet if any waits.
     #[inline]
     pub(super) fn next<P: Packet, O: Observer<P>>(
         &mut self,
@@ -94,7 +94,7 @@ impl LinkCore {
         next
     }
 
-    /// Puts a packet on the wire whose service ends at `end`, or finds it lost then.
+    /// Sends a packet whose service ends at `end`, or schedules its loss for then.
     #[inline]
     pub(super) fn send<P: Packet, O: Observer<P>>(
         &mut self,
@@ -120,7 +120,7 @@ impl LinkCore {
         self.wire.send(leaving, self.reporter.link, context.events);
     }
 
-    /// Makes a second one of a packet that leaves, which is lost, damaged and delayed by draws of its own.
+    /// Sends a copy of a packet, which is lost, corrupted and delayed independently.
     #[inline(never)]
     fn send_copy<P: Packet, O: Observer<P>>(
         &mut self,
@@ -155,7 +155,7 @@ impl LinkCore {
         self.reporter.corrupted(&context.pool.event(at, packet), context.observer);
     }
 
-    /// Hands over the packet whose delivery is the first on the agenda.
+    /// Delivers the packet whose event is the first.
     pub(super) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -198,7 +198,7 @@ impl LinkCore {
         drop(context.pool.remove(lost));
     }
 
-    /// Marks and drops what the discipline has chosen, when `backlog` was waiting, the victims included.
+    /// Carries out the discipline's marks and drops; `backlog` includes the dropped packets.
     #[inline]
     fn report_effects<P: Packet, O: Observer<P>>(
         &mut self,
@@ -250,12 +250,12 @@ pub(crate) struct GeneralLink {
     core: LinkCore,
     /// The transmitter is busy until then.
     free: Instant,
-    /// The discipline lets nothing leave before this.
+    /// The discipline releases nothing before this.
     not_before: Instant,
-    /// The earliest departure on the agenda; [`Instant::MAX`] for none.
+    /// The earliest departure event; [`Instant::MAX`] for none.
     departure: Instant,
     transmitter: Transmitter,
-    /// In the place of the transmitter, where the rate was recorded.
+    /// Used instead of the transmitter if the rate was recorded.
     trace: Option<TraceTransmitter>,
 }
 
@@ -279,7 +279,7 @@ impl GeneralLink {
         &self.core.reporter.counters
     }
 
-    /// Takes a packet, or drops it where the discipline refuses it.
+    /// Enqueues a packet, or drops it if the discipline refuses it.
     pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
         arrival: &Arrival,
@@ -292,13 +292,13 @@ impl GeneralLink {
             self.core.report_losses_until(at, context);
         }
         if self.core.accept(arrival, context) {
-            // What has come may leave earlier than what the discipline was waiting for.
+            // The new packet may leave earlier than the one that the discipline waits for.
             self.not_before = at;
             self.settle(at, context);
         }
     }
 
-    /// Starts every service that is due, when the agenda's first entry is this link's departure.
+    /// Starts every service that is due; the first event is this link's departure.
     pub(crate) fn depart<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -311,7 +311,7 @@ impl GeneralLink {
         self.settle(at, context);
     }
 
-    /// Hands over the packet whose delivery is the first on the agenda.
+    /// Delivers the packet whose event is the first.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -320,8 +320,8 @@ impl GeneralLink {
         self.core.deliver(at, context)
     }
 
-    /// Starts every service due at `at`, reports losses up to then, and keeps the next departure on
-    /// the agenda, which is why none is ever overdue.
+    /// Starts every service due at `at`, reports losses up to then, and schedules the next departure, so none is ever
+    /// overdue.
     pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -352,7 +352,7 @@ impl GeneralLink {
         }
     }
 
-    /// When the link may ask for a packet.
+    /// When the link may dequeue the next packet.
     #[inline]
     fn ready_at(&self) -> Instant {
         self.free.max(self.not_before)

@@ -9,15 +9,14 @@ use fairwind_units::Ratio;
 use rand::Rng as _;
 use rand_pcg::Pcg32;
 
-/// Independent loss of each packet with one probability (Bernoulli), one draw per packet in the
-/// order of serialisation.
+/// Independent loss of each packet (Bernoulli), one draw per packet in the order of serialisation.
 pub(crate) struct BernoulliLoss {
     probability: Ratio,
     generator: Pcg32,
 }
 
 impl BernoulliLoss {
-    /// Draws from a stream of its own for each `link` of a network with `seed`.
+    /// Uses an independent random stream for each `link` of a network with `seed`.
     pub(crate) fn new(probability: Ratio, seed: u64, link: LinkId) -> Self {
         let stream = u64::from(link.0);
         Self { probability, generator: Pcg32::new(derive_seed(seed, stream), stream) }
@@ -29,14 +28,14 @@ impl BernoulliLoss {
     }
 }
 
-/// A draw that has something of the last one in it (netem's `get_crandom`): `(1 - c) x + c last`.
+/// Correlated random numbers (netem's `get_crandom`): `(1 - c) x + c last`.
 pub(super) struct CorrelatedRandom {
     generator: Pcg32,
     correlation: u64,
     last: u64,
 }
 
-/// A whole, as the draws count.
+/// Upper bound of a draw.
 const WHOLE: u64 = 1 << 32;
 
 impl CorrelatedRandom {
@@ -59,7 +58,7 @@ impl CorrelatedRandom {
     }
 }
 
-/// Something that happens to a share of the packets.
+/// An event that hits a share of the packets, with correlation.
 pub(super) struct CorrelatedChance {
     probability: Ratio,
     draws: CorrelatedRandom,
@@ -78,7 +77,7 @@ impl CorrelatedChance {
     }
 }
 
-/// Which packets are lost.
+/// Loss process.
 pub(super) enum LossProcess {
     Random(CorrelatedChance),
     Gemodel {
@@ -92,7 +91,7 @@ pub(super) enum LossProcess {
         lost: Vec<bool>,
         next: usize,
     },
-    /// Numbers of packets that are still to be lost, the next one last, and how many packets there have been.
+    /// Numbers of packets still to be lost, the next one last, and the number of packets so far.
     Packets {
         left: Vec<u64>,
         passed: u64,

@@ -15,14 +15,14 @@ use fairwind_units::Instant;
 
 /// A link of a terminal.
 pub(crate) struct SlottedLink {
-    /// Which carrier it is on, and which of its terminals it is.
+    /// Index of its carrier, and of its terminal there.
     pub(crate) carrier: usize,
     terminal: usize,
     core: LinkCore,
     overhead_bytes: u32,
-    /// The packet whose first bytes are sent, when that began, and how many are left.
+    /// The packet in service, when its service began, and its bytes left.
     in_service: Option<(QueuedPacket, Instant, u64)>,
-    /// When it looks for its next slot, on the agenda; [`Instant::MAX`] for never.
+    /// When its next departure event is due; [`Instant::MAX`] for none.
     next_slot: Instant,
 }
 
@@ -40,12 +40,12 @@ impl SlottedLink {
         &self.core.reporter.counters
     }
 
-    /// Its number among the terminals of its carrier.
+    /// Its terminal's number on the carrier.
     pub(crate) fn terminal(&self) -> usize {
         self.terminal
     }
 
-    /// Takes a packet, or drops it where the discipline refuses it.
+    /// Enqueues a packet, or drops it if the discipline refuses it.
     pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
         arrival: &Arrival,
@@ -53,7 +53,7 @@ impl SlottedLink {
         context: &mut LinkContext<'_, P, O>,
     ) {
         let at = arrival.at;
-        // What was due before, or at this very instant, does not see the packet.
+        // Events due before or at this instant do not see the packet.
         self.settle(at, carrier, context);
         let before = self.core.backlog();
         carrier.arrive(self.terminal, at, self.volume(before.with(arrival.packet.bytes()), before));
@@ -73,7 +73,7 @@ impl SlottedLink {
         self.settle(at, carrier, context);
     }
 
-    /// Hands over the packet whose delivery is the first on the agenda.
+    /// Delivers the packet whose event is the first.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -82,7 +82,7 @@ impl SlottedLink {
         self.core.deliver(at, context)
     }
 
-    /// Does what is due at `at`: the carrier's plans, losses, and a slot that begins.
+    /// Brings the carrier up to date, reports losses, and sends in a slot that begins at `at`.
     pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -101,7 +101,7 @@ impl SlottedLink {
         self.schedule_next_slot(at, carrier, context);
     }
 
-    /// Sends what a slot carries.
+    /// Sends packets in a slot.
     fn use_slot<P: Packet, O: Observer<P>>(
         &mut self,
         start: Instant,
@@ -133,7 +133,7 @@ impl SlottedLink {
         }
     }
 
-    /// Takes the next packet from the queue, with the bytes that are to be sent of it.
+    /// Dequeues the next packet, with its bytes on the carrier.
     fn begin<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -151,7 +151,7 @@ impl SlottedLink {
         Some((waiting, at, bytes))
     }
 
-    /// Tells the carrier what does not wait any more of `expected`, though nobody sent it.
+    /// Reports to the carrier the bytes that were dropped from the `expected` backlog.
     fn report_drops(&self, expected: Backlog, carrier: &mut SharedCarrier) {
         let left = self.core.backlog();
         if left != expected {
@@ -159,7 +159,7 @@ impl SlottedLink {
         }
     }
 
-    /// Bytes on the carrier of what is in `more` and not in `less`.
+    /// Bytes on the carrier by which `more` exceeds `less`.
     fn volume(&self, more: Backlog, less: Backlog) -> u64 {
         let gone = more.minus(less);
         gone.bytes + u64::from(gone.packets) * u64::from(self.overhead_bytes)

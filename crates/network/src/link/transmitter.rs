@@ -5,19 +5,18 @@
 use fairwind_qdisc::{OPPORTUNITY_BYTES, RateStep, RateTrace};
 use fairwind_units::{BitRate, ByteCount, Instant};
 
-/// Serialises packets one after another at a rate, or in no time without one.
+/// Serialises packets at a rate, or in no time without one.
 ///
-/// A fraction of a nanosecond that a packet leaves over is carried to the next one for as long as
-/// the transmitter stays busy, so `n` packets back to back take `n * size * 8 / rate` rounded down
-/// once, not `n` times.
+/// Fractions of a nanosecond are carried from packet to packet while the transmitter is busy, so `n` packets back to
+/// back take `n * size * 8 / rate`, rounded down once, not `n` times.
 pub(crate) struct Transmitter {
     rate: Option<BitRate>,
     overhead_bytes: u32,
     busy_until: Instant,
     /// In units of `1 / rate` nanoseconds, less than one nanosecond.
     remainder: u64,
-    /// A division costs as much as the rest of an acceptance, and sizes repeat: the last large
-    /// packet's time, and the last small one's, as data and acknowledgments often share a link.
+    /// Service times of the last large and the last small packet. A division costs as much as the rest of an
+    /// acceptance, and sizes repeat; data and acknowledgments often share a link.
     repeated: [ServiceTime; 2],
 }
 
@@ -50,7 +49,7 @@ impl Transmitter {
         }
     }
 
-    /// Takes a packet of `wire_bytes` that is ready at `at`, to be served after all taken before.
+    /// Serves a packet of `wire_bytes` that is ready at `at`, after all earlier ones.
     #[inline]
     pub(crate) fn transmit(&mut self, at: Instant, wire_bytes: u32) -> Service {
         // With a remainder the true end of the last service lies after `busy_until`, so an arrival
@@ -117,7 +116,7 @@ impl TraceTransmitter {
         Self { trace, overhead_bytes, busy_until: Instant::ZERO }
     }
 
-    /// Takes a packet of `wire_bytes` that is ready at `at`, to be served after all taken before.
+    /// Serves a packet of `wire_bytes` that is ready at `at`, after all earlier ones.
     pub(super) fn transmit(&mut self, at: Instant, wire_bytes: u32) -> Service {
         let start = self.busy_until.max(at);
         let bytes = u64::from(wire_bytes) + u64::from(self.overhead_bytes);
@@ -135,7 +134,7 @@ struct Opportunities {
     /// Nanoseconds from the beginning of the trace.
     instants: Vec<u64>,
     period: u64,
-    /// How often the trace was gone through, and the place in it.
+    /// Completed rounds of the trace, and the position in it.
     rounds: u64,
     next: usize,
     /// Bytes that may still leave at the opportunity at `next`.
@@ -163,7 +162,7 @@ impl Opportunities {
         }
     }
 
-    /// Passes all that went by before `start`, whole rounds at once.
+    /// Skips opportunities before `start`, whole rounds at once.
     fn seek(&mut self, start: u64) {
         let round = start / self.period;
         if round > self.rounds + 1 {
@@ -174,7 +173,7 @@ impl Opportunities {
         }
     }
 
-    /// When the last of `bytes` leaves that are ready at `start`.
+    /// When the last of `bytes` leaves, if they are ready at `start`.
     fn carry(&mut self, start: Instant, mut bytes: u64) -> Instant {
         self.seek(start.as_nanos());
         loop {
@@ -192,14 +191,14 @@ impl Opportunities {
     }
 }
 
-/// Rates one after another.
+/// A sequence of rates.
 struct Steps {
     /// End of each step, in nanoseconds from the beginning of the trace, and rate in bits per second.
     rates: Vec<(u64, u64)>,
     period: u64,
     /// Billionths of a bit that the whole trace carries.
     work: u128,
-    /// Part of a nanosecond that the last packet left over, in billionths of a bit.
+    /// Unused part of the last nanosecond, in billionths of a bit.
     spare: u128,
     last_end: Instant,
 }
@@ -215,14 +214,14 @@ impl Steps {
         Self { rates, period: period.max(1), work, spare: 0, last_end: Instant::ZERO }
     }
 
-    /// When the last of `bytes` leaves whose first is sent at `start`.
+    /// When the last of `bytes` leaves, if the first is sent at `start`.
     fn carry(&mut self, start: Instant, bytes: u64) -> Instant {
         let spare = if start == self.last_end { self.spare } else { 0 };
         let work = u128::from(bytes) * 8_000_000_000;
         self.spare = spare.saturating_sub(work);
         let mut left = work.saturating_sub(spare);
         let mut at = start.as_nanos();
-        // Whole rounds of the trace at once, then step by step; never all of it, for a round may end in silence.
+        // Whole rounds of the trace at once, then step by step; never all of them, as a round may end with rate zero.
         let rounds = left.saturating_sub(1) / self.work.max(1);
         let rounds = u64::try_from(rounds).unwrap_or(u64::MAX);
         at = at.saturating_add(rounds.saturating_mul(self.period));

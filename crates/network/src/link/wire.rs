@@ -29,11 +29,11 @@ pub(super) struct DepartedPacket {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ArrivedPacket {
     pub(super) packet: PacketRef,
-    /// Whether one that was sent before it is still under way.
+    /// Whether a packet sent before it is still in flight.
     pub(super) has_overtaken: bool,
 }
 
-/// A packet under way, with its place in the order of sending.
+/// A packet in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InFlight {
     delivery: Event,
@@ -42,24 +42,24 @@ pub(super) struct InFlight {
 
 /// The wire of a link.
 pub(super) enum Wire {
-    /// All take the same time: the first sent is the first to arrive, and only it is on the agenda.
+    /// All take the same time: the first sent is the first to arrive, and only it is in the event queue.
     InOrder { delay: Span, under_way: VecDeque<InFlight> },
-    /// Every packet on its own; all are on the agenda.
+    /// Each packet has its own delay; all are in the event queue.
     Impaired(Box<Impaired>),
 }
 
-/// A wire on which packets may be lost, doubled, damaged, delayed and overtaken.
+/// A wire that may lose, duplicate, corrupt, delay and reorder packets.
 pub(super) struct Impaired {
     impairer: ImpairmentModel,
     generator: Pcg32,
     /// By delivery, then in the order of sending.
     under_way: BTreeMap<(Event, u64), PacketRef>,
-    /// The numbers of those under way.
+    /// Numbers of the packets in flight.
     numbers: BTreeSet<u64>,
     sent: u64,
 }
 
-/// What happens to a packet on a wire without impairments.
+/// Fate of a packet on a wire without impairments.
 const UNIMPAIRED: Fate = Fate { copies: 1, is_corrupted: false };
 
 impl Wire {
@@ -76,7 +76,7 @@ impl Wire {
         }))
     }
 
-    /// What happens to the next packet, which leaves the transmitter at `at`.
+    /// Fate of the next packet, which leaves the transmitter at `at`.
     #[inline]
     pub(super) fn fate(&mut self, at: Instant) -> Fate {
         match self {
@@ -85,7 +85,7 @@ impl Wire {
         }
     }
 
-    /// What happens to the copy of a packet.
+    /// Fate of the copy of a packet.
     pub(super) fn fate_of_copy(&mut self) -> Fate {
         match self {
             Self::InOrder { .. } => UNIMPAIRED,
@@ -93,7 +93,7 @@ impl Wire {
         }
     }
 
-    /// A random number for whatever is to be damaged.
+    /// A random number that chooses what is corrupted.
     pub(super) fn draw(&mut self) -> u32 {
         match self {
             Self::InOrder { .. } => 0,
@@ -101,7 +101,7 @@ impl Wire {
         }
     }
 
-    /// Sends a packet on its way.
+    /// Sends a packet.
     #[inline]
     pub(super) fn send(&mut self, leaving: DepartedPacket, link: LinkId, events: &mut EventQueue) {
         let DepartedPacket { at, packet, insertion } = leaving;
@@ -117,7 +117,7 @@ impl Wire {
         }
     }
 
-    /// Takes the packet whose delivery is the first on the agenda, and that off it.
+    /// Removes the packet whose delivery is the first event, and that event.
     #[inline]
     pub(super) fn deliver(&mut self, events: &mut EventQueue) -> ArrivedPacket {
         let expected = "a delivery on the events has its packet";
@@ -157,15 +157,15 @@ impl Impaired {
     }
 }
 
-/// What becomes of a packet.
+/// Fate of a packet on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fate {
-    /// How many of it go on: none where it is lost, two where it is duplicated.
+    /// Copies that go on: none if it is lost, two if it is duplicated.
     pub(super) copies: u8,
     pub(super) is_corrupted: bool,
 }
 
-/// All impairments of a link at work.
+/// The impairments of a link.
 pub(super) struct ImpairmentModel {
     loss: Option<LossProcess>,
     duplicate: Option<CorrelatedChance>,
@@ -189,7 +189,7 @@ impl ImpairmentModel {
         }
     }
 
-    /// Decides on the next packet, which leaves the transmitter at `at`.
+    /// Draws the fate of the next packet, which leaves the transmitter at `at`.
     #[inline(never)]
     pub(super) fn fate(&mut self, at: Instant) -> Fate {
         let is_twice = self.duplicate.as_mut().is_some_and(CorrelatedChance::happens);
@@ -197,7 +197,7 @@ impl ImpairmentModel {
         if self.delay.is_out(at) { Fate { copies: 0, is_corrupted: false } } else { fate }
     }
 
-    /// Decides on the copy of a packet: netem has it pass everything anew, but for duplication.
+    /// Draws the fate of a copy: as in netem, it passes everything again except duplication.
     pub(super) fn fate_of_copy(&mut self) -> Fate {
         self.fate_of(1)
     }
@@ -211,7 +211,7 @@ impl ImpairmentModel {
         Fate { copies, is_corrupted }
     }
 
-    /// When a packet of `bytes` that leaves the transmitter at `at` reaches the other end, and whether it overtakes.
+    /// When a packet of `bytes` that leaves the transmitter at `at` arrives, and whether it is reordered.
     pub(super) fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
         self.delay.arrival(at, bytes)
     }

@@ -138,7 +138,7 @@ pub(super) type BuildChild<'a> = dyn Fn(&Qdisc, u64) -> Box<dyn QueueDiscipline>
 /// A flow's or queue's number as an index.
 #[inline]
 pub(super) fn index(number: u32) -> usize {
-    // Widening on every machine that this runs on.
+    // Widening on every supported machine.
     number as usize
 }
 

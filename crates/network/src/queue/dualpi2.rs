@@ -31,7 +31,7 @@ pub(super) struct Dualpi2 {
     generator: Pcg32,
 }
 
-/// What becomes of a packet.
+/// Fate of a packet on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Leaves,
