@@ -5,17 +5,18 @@
 //! retransmission timer with data outstanding, a fast retransmit every entry into recovery. A sample
 //! at an acknowledgment is the state that this acknowledgment *finds*, so it is what the one before has
 //! left behind.
+//!
+//! What an endpoint did, as the program in `bpf/endpoints.bpf.c` tells it.
 
-use super::endpoint_event::{ConnectionKey, EndpointEvent};
+use super::events::{RawEvent, ReorderBuffer};
 use super::loader::{Object, Programs};
-use super::reorder_buffer::ReorderBuffer;
 use super::{BpfError, check_kernel_types};
 use fairwind_assembly::Sink;
 use fairwind_linux as linux;
-use fairwind_measure::{FlowId, Observation};
-use fairwind_units::Instant;
+use fairwind_measure::{CongestionState, FlowId, Observation};
+use fairwind_units::{Instant, Span};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 /// A connection that is watched, at the host that sends its data.
@@ -142,4 +143,145 @@ fn ends(connection: &Connection) -> ConnectionKey {
 
 fn since(origin: Instant, at: Instant) -> Instant {
     Instant::ZERO + at.saturating_since(origin)
+}
+
+const STATE_CHANGES: u8 = 1;
+const RETRANSMITS: u8 = 2;
+const ACKNOWLEDGED: u8 = 3;
+
+/// `TCP_SYN_SENT`: the handshake, which has a time-out of its own name.
+const SYN_SENT: u8 = 2;
+/// `TCP_CA_Recovery`.
+const RECOVERY: u8 = 3;
+/// `TCP_CA_Loss`.
+const LOSS: u8 = 4;
+/// `TCP_INFINITE_SSTHRESH`.
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// Which connection of which namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ConnectionKey {
+    pub(super) namespace: u32,
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EndpointEvent {
+    pub(super) at: Instant,
+    pub(super) ends: ConnectionKey,
+    kind: u8,
+    tcp_state: u8,
+    state: u8,
+    next_state: u8,
+    window: u32,
+    threshold: u32,
+    smoothed_rtt_eighths: u32,
+    flight: u32,
+}
+
+impl EndpointEvent {
+    pub(super) fn read(record: RawEvent<'_>) -> Self {
+        let family = record.u16(16);
+        let end = |address, port| SocketAddr::new(address_at(record, family, address), port);
+        Self {
+            at: Instant::from_nanos(record.u64(0)),
+            ends: ConnectionKey {
+                namespace: record.u32(8),
+                local: end(24, record.u16(18)),
+                remote: end(40, record.u16(20)),
+            },
+            kind: record.u8(12),
+            tcp_state: record.u8(13),
+            state: record.u8(14),
+            next_state: record.u8(15),
+            window: record.u32(60),
+            threshold: record.u32(64),
+            smoothed_rtt_eighths: record.u32(68),
+            flight: record.u32(72),
+        }
+    }
+
+    /// What it is to the measures, if it is anything.
+    pub(super) fn observation(&self, flow: FlowId) -> Option<Observation<'static>> {
+        match self.kind {
+            // A SYN's time-out goes through the state of loss as well.
+            STATE_CHANGES if self.tcp_state == SYN_SENT => None,
+            STATE_CHANGES if self.next_state == LOSS => Some(Observation::Timeout { flow }),
+            STATE_CHANGES if self.next_state == RECOVERY && self.state != RECOVERY => {
+                Some(Observation::FastRetransmit { flow })
+            }
+            RETRANSMITS if self.tcp_state == SYN_SENT => Some(Observation::SynRetry { flow }),
+            ACKNOWLEDGED => Some(Observation::Endpoint {
+                flow,
+                cwnd_packets: self.window,
+                ssthresh_packets: Some(self.threshold).filter(|packets| *packets < NO_THRESHOLD),
+                smoothed_rtt: self.smoothed_rtt(),
+                flight_packets: self.flight,
+                state: congestion_state(self.state),
+            }),
+            _ => None,
+        }
+    }
+
+    fn smoothed_rtt(&self) -> Option<Span> {
+        let eighths = u64::from(self.smoothed_rtt_eighths);
+        (eighths > 0).then(|| Span::from_nanos(eighths * 125))
+    }
+}
+
+fn address_at(record: RawEvent<'_>, family: u16, offset: usize) -> IpAddr {
+    let bytes = record.bytes(offset, 16);
+    if i32::from(family) == libc::AF_INET {
+        let octets: [u8; 4] = bytes.first_chunk().copied().unwrap_or_default();
+        return IpAddr::V4(Ipv4Addr::from(octets));
+    }
+    let octets: [u8; 16] = bytes.first_chunk().copied().unwrap_or_default();
+    IpAddr::V6(Ipv6Addr::from(octets))
+}
+
+/// `enum tcp_ca_state`.
+fn congestion_state(number: u8) -> CongestionState {
+    match number {
+        1 => CongestionState::Disorder,
+        2 => CongestionState::WindowReduced,
+        RECOVERY => CongestionState::Recovery,
+        LOSS => CongestionState::Loss,
+        _ => CongestionState::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EndpointEvent, LOSS, RECOVERY, RawEvent, STATE_CHANGES, SYN_SENT};
+    use fairwind_measure::{FlowId, Observation};
+
+    const ESTABLISHED: u8 = 1;
+
+    fn change(tcp_state: u8, from: u8, to: u8) -> Option<Observation<'static>> {
+        let mut bytes = [0; 80];
+        bytes[12..16].copy_from_slice(&[STATE_CHANGES, tcp_state, from, to]);
+        EndpointEvent::read(RawEvent(&bytes)).observation(FlowId(0))
+    }
+
+    #[test]
+    fn recovery_is_entered_once() {
+        let entry = change(ESTABLISHED, 1, RECOVERY);
+        assert!(matches!(entry, Some(Observation::FastRetransmit { .. })));
+        assert!(change(ESTABLISHED, RECOVERY, RECOVERY).is_none());
+    }
+
+    #[test]
+    fn every_time_out_counts_also_one_that_follows_another() {
+        for from in [0, LOSS] {
+            let entry = change(ESTABLISHED, from, LOSS);
+            assert!(matches!(entry, Some(Observation::Timeout { .. })));
+        }
+    }
+
+    #[test]
+    fn a_lost_syn_is_no_time_out_of_data() {
+        assert!(change(SYN_SENT, 0, LOSS).is_none());
+    }
 }

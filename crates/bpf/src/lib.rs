@@ -17,9 +17,9 @@
     reason = "the variants of the error types say when they occur"
 )]
 
-mod endpoint_event;
 mod endpoints;
 mod error;
+mod events;
 #[cfg(feature = "ebpf")]
 pub mod libbpf_log;
 #[cfg(feature = "ebpf")]
@@ -28,15 +28,13 @@ mod loader;
 #[path = "no_loader.rs"]
 mod loader;
 mod packets;
-mod raw_event;
-mod reorder_buffer;
 #[cfg(test)]
 mod tests;
 
 pub use endpoints::{Connection, EndpointEvents, EndpointWatch};
 pub use error::BpfError;
+pub use events::RawEvent;
 pub use packets::{PacketEvent, PacketEventKind, PacketWatch, WatchedEvents, WatchedInterface};
-pub use raw_event::RawEvent;
 
 use std::path::Path;
 

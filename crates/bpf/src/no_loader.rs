@@ -1,7 +1,7 @@
 //! In place of the loader, where the programs were not compiled.
 
 use super::BpfError;
-use super::raw_event::RawEvent;
+use super::events::RawEvent;
 use std::convert::Infallible;
 use std::time::Duration;
 

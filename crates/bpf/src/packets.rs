@@ -1,9 +1,9 @@
 //! Packets on a path of the kernel's own parts: at the hosts' borders, and at queues, by the programs
 //! in `bpf/packets.bpf.c`.
 
+use super::events::RawEvent;
+use super::events::ReorderBuffer;
 use super::loader::{Object, Programs};
-use super::raw_event::RawEvent;
-use super::reorder_buffer::ReorderBuffer;
 use super::{BpfError, check_kernel_types};
 use fairwind_linux as linux;
 use fairwind_units::Instant;

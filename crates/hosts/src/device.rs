@@ -1,4 +1,4 @@
-//! A host's TUN device: its only way to the others.
+//! Device, addresses, routes and kernel parameters of a host.
 //!
 //! Without offloads the device takes packets of at most its MTU: what TCP hands down in bundles
 //! (GSO) is cut just above the device, so the router sees the packets that a wire would carry. The
@@ -11,11 +11,15 @@
 //! whatever the machine's default is, and its own ring, from which the router reads, has room
 //! for every burst that thousands of connections may send at once. Pacing, where a
 //! congestion control asks for it, is done by TCP's own timers.
+//!
+//! Kernel parameters of a host's namespace: as out of the box, quiet, and then as planned.
 
-use super::protocol::{HostPlan, VethPlan};
+use super::protocol::{HostPlan, Sysctl, VethPlan};
 use fairwind_linux as linux;
+use fairwind_linux::{NAMESPACE_DEFAULTS, parameter_path};
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
@@ -130,4 +134,44 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// What makes experiments repeatable: nothing is said that no application asked for (neighbour and
+/// router discovery of IPv6).
+const QUIET: &[(&str, &str)] = &[
+    ("net.ipv6.conf.default.accept_ra", "0"),
+    ("net.ipv6.conf.default.accept_dad", "0"),
+    ("net.ipv6.conf.default.router_solicitations", "0"),
+    ("net.ipv6.conf.default.addr_gen_mode", "1"),
+];
+
+/// What lets thousands of connections arrive at once. A user namespace does not show the first,
+/// whose default is 4096.
+const WELCOMING: &[(&str, &str)] = &[
+    ("net.core.somaxconn", "65535"),
+    ("net.ipv4.tcp_max_syn_backlog", "65536"),
+    ("net.ipv4.tcp_syncookies", "0"),
+];
+
+/// Sets what every host has, before its device exists. What this kernel does not have is left.
+pub(super) fn set_default_sysctls() {
+    for (name, value) in NAMESPACE_DEFAULTS.iter().chain(QUIET).chain(WELCOMING) {
+        // What matters is planned, and `set` complains about it.
+        let _ = fs::write(parameter_path(name), value);
+    }
+}
+
+/// Sets what the plan says.
+pub(super) fn set_sysctls(planned: &[Sysctl]) -> Result<(), String> {
+    for Sysctl { name, value } in planned {
+        fs::write(parameter_path(name), value).map_err(|error| {
+            let why = match error.kind() {
+                ErrorKind::NotFound => "this kernel has no such parameter".to_owned(),
+                ErrorKind::InvalidInput => "this kernel does not take the value".to_owned(),
+                _ => error.to_string(),
+            };
+            format!("set {name} = {value}: {why}")
+        })?;
+    }
+    Ok(())
 }

@@ -21,7 +21,6 @@
 
 mod datagram;
 mod device;
-mod parameters;
 mod process;
 mod protocol;
 mod serve;

@@ -1,8 +1,8 @@
 //! The host's side of its process: from the first message to the last.
 
+use super::device;
 use super::protocol::{Failure, Framed, FromHost, HostPlan, PROTOCOL_VERSION, ToHost};
 use super::worker::Prepared;
-use super::{device, parameters};
 use fairwind_linux as linux;
 use fairwind_units::Instant;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -138,9 +138,9 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
              limit (ulimit -Hn), or run as root"
         ));
     }
-    parameters::set_usual();
+    device::set_default_sysctls();
     let device = device::make(&plan)?;
-    parameters::set(&plan.sysctls)?;
+    device::set_sysctls(&plan.sysctls)?;
     let prepared = Prepared::new(plan)?;
     let mut ready = Vec::new();
     FromHost::Ready.append_to(&mut ready);

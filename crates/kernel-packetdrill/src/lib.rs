@@ -5,24 +5,15 @@
     reason = "the variants of the error types say when they occur"
 )]
 
-mod addresses;
 mod application;
 mod calls;
-mod control;
-mod information;
-mod messages;
 mod names;
 pub mod namespace;
 mod options;
-mod packets;
-pub mod path;
 mod system;
-mod transfer;
-mod values;
-mod watch;
 
+use crate::namespace::Path;
 use crate::namespace::in_namespace;
-use crate::path::Path;
 use fairwind_linux::KernelError;
 use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
 use std::path::PathBuf;

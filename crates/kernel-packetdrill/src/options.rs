@@ -1,11 +1,18 @@
-//! Socket options.
+//! Socket options, `ioctl`, `fcntl` and `TCP_INFO` of a script.
+//!
+//! `recvmsg`, and the control messages that it hands back.
+//!
+//! What the kernel tells of a connection: `struct tcp_info`, field by field (include/uapi/linux/tcp.h).
 
 use super::application::Made;
-use super::calls::Prepared;
+use super::calls::{Prepared, vector_of};
+use super::names::{Arguments, expect_number, field, int, members, needed_field, number};
 use super::system::Descriptors;
-use super::values::{Arguments, expect_number, int, needed_field, number};
+use Width::{Bits, U8, U16, U32, U64};
 use fairwind_linux as linux;
+use fairwind_linux::Message;
 use fairwind_packetdrill::{Expression, Step, Stop};
+use fairwind_units::Span;
 
 pub(super) fn set(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
     let descriptor = open.live(given.get(0)?)?;
@@ -14,7 +21,7 @@ pub(super) fn set(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
     // A length that is written is meant, also a wrong one; longer ones than the value are not.
     let length = match given.0.arguments.get(4) {
         None | Some(Expression::Any) => value.len(),
-        Some(length) => super::values::bytes(length)?.min(value.len()),
+        Some(length) => super::names::bytes(length)?.min(value.len()),
     };
     Ok(Prepared::new(move || {
         Made::now(linux::set_option(descriptor, level, name, &value[..length]))
@@ -43,7 +50,7 @@ fn record(value: &Expression) -> Step<Vec<u8>> {
     let pair = |first, second| -> Step<(i64, i64)> {
         Ok((number(needed_field(value, first)?)?, number(needed_field(value, second)?)?))
     };
-    let names = |name| super::values::field(value, name).is_some();
+    let names = |name| super::names::field(value, name).is_some();
     if names("onoff") {
         let (on, seconds) = pair("onoff", "linger")?;
         return Ok(ints(&[on, seconds]));
@@ -92,7 +99,7 @@ fn judge(what: &str, expected: &Expression, seen: &[u8]) -> Step<()> {
             }
             Err(Stop::failed(format!("{what}: expected \"{text}\", seen \"{seen}\"")))
         }
-        Expression::Record(_) if super::values::field(expected, "onoff").is_some() => {
+        Expression::Record(_) if super::names::field(expected, "onoff").is_some() => {
             expect_number("onoff", needed_field(expected, "onoff")?, number(0))?;
             expect_number("linger", needed_field(expected, "linger")?, number(4))
         }
@@ -101,4 +108,207 @@ fn judge(what: &str, expected: &Expression, seen: &[u8]) -> Step<()> {
         }
         other => expect_number(what, other, number(0)),
     }
+}
+
+/// How stamps of the wall clock are read: from when the script began, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stamps {
+    pub(super) origin: u64,
+    pub(super) tolerance: Span,
+}
+
+impl Stamps {
+    /// Judges `{scm_sec=..., scm_nsec=...}` beside a `struct timespec`, of which that of software is
+    /// the first of a `struct scm_timestamping`.
+    fn judge(self, expected: &Expression, content: &[u8]) -> Step<()> {
+        let word = |place: usize| {
+            let bytes = content.get(place..place + 8).and_then(|bytes| bytes.first_chunk());
+            bytes.map_or(0, |bytes| i64::from_ne_bytes(*bytes))
+        };
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        let origin = i64::try_from(self.origin).unwrap_or(i64::MAX);
+        let seen = nanoseconds(word(0), word(8)).saturating_sub(origin);
+        let seconds = number(needed_field(expected, "scm_sec")?)?;
+        let wanted = nanoseconds(seconds, number(needed_field(expected, "scm_nsec")?)?);
+        if wanted.abs_diff(seen) <= self.tolerance.as_nanos() {
+            return Ok(());
+        }
+        Err(Stop::failed(format!("the stamp: expected {wanted} ns, seen {seen} ns")))
+    }
+}
+
+/// `recvmsg`
+pub(super) fn receive_message(
+    given: Arguments<'_>,
+    open: &Descriptors,
+    stamps: Stamps,
+) -> Step<Prepared> {
+    let descriptor = open.live(given.get(0)?)?;
+    let expected = given.get(1)?.clone();
+    let flags = given.int_or(2, 0)?;
+    let mut message = Message { transfer: vector_of(&expected)?, ..Message::default() };
+    Ok(Prepared::new(move || {
+        let raw = linux::receive_message(descriptor, &mut message, flags);
+        let made = Made::now(raw);
+        if raw.value < 0 { made } else { made.checked(judge_message(&expected, &message, stamps)) }
+    }))
+}
+
+/// Flags and control messages where they are written.
+fn judge_message(expected: &Expression, seen: &Message, stamps: Stamps) -> Step<()> {
+    if let Some(flags) = field(expected, "msg_flags") {
+        // What the caller asks for with MSG_CMSG_CLOEXEC comes back; nobody writes it.
+        let flags_seen = seen.flags & !libc::MSG_CMSG_CLOEXEC;
+        expect_number("msg_flags", flags, i64::from(flags_seen))?;
+    }
+    let parts = match field(expected, "msg_control") {
+        None | Some(Expression::Any) => return Ok(()),
+        Some(list) => members(list)?,
+    };
+    if parts.len() != seen.control.len() {
+        return Err(Stop::failed(format!(
+            "control messages: expected {}, seen {}",
+            parts.len(),
+            seen.control.len()
+        )));
+    }
+    parts.iter().zip(&seen.control).try_for_each(|(part, (level, kind, content))| {
+        let written = |name| field(part, name).unwrap_or(&Expression::Any);
+        expect_number("cmsg_level", written("cmsg_level"), i64::from(*level))?;
+        expect_number("cmsg_type", written("cmsg_type"), i64::from(*kind))?;
+        expect_content(written("cmsg_data"), content, stamps)
+    })
+}
+
+/// The content of a control message: a number, a time, or an extended error.
+fn expect_content(expected: &Expression, content: &[u8], stamps: Stamps) -> Step<()> {
+    let word = |place: usize| {
+        let bytes = content.get(place..place + 4).and_then(|bytes| bytes.first_chunk());
+        bytes.map_or(-1, |bytes| i64::from(i32::from_ne_bytes(*bytes)))
+    };
+    let byte = |place: usize| content.get(place).map_or(-1, |byte| i64::from(*byte));
+    let Expression::Record(fields) = expected else {
+        return expect_number("cmsg_data", expected, word(0));
+    };
+    if field(expected, "scm_sec").is_some() {
+        return stamps.judge(expected, content);
+    }
+    // struct sock_extended_err
+    fields.iter().try_for_each(|one| {
+        let name = one.name.as_deref().unwrap_or_default();
+        let seen = match name {
+            "ee_errno" => word(0),
+            "ee_origin" => byte(4),
+            "ee_type" => byte(5),
+            "ee_code" => byte(6),
+            "ee_info" => word(8),
+            "ee_data" => word(12),
+            other => {
+                return Err(Stop::unsupported(format!("the field {other} is not known here")));
+            }
+        };
+        expect_number(name, &one.value, seen)
+    })
+}
+
+/// How long a field is, in bits where it shares a byte.
+#[derive(Clone, Copy)]
+enum Width {
+    U8,
+    U16,
+    U32,
+    U64,
+    /// The bits of one byte from the first, so many of them.
+    Bits(u32, u32),
+}
+
+const FIELDS: &[(&str, usize, Width)] = &[
+    ("tcpi_state", 0, U8),
+    ("tcpi_ca_state", 1, U8),
+    ("tcpi_retransmits", 2, U8),
+    ("tcpi_probes", 3, U8),
+    ("tcpi_backoff", 4, U8),
+    ("tcpi_options", 5, U8),
+    ("tcpi_snd_wscale", 6, Bits(0, 4)),
+    ("tcpi_rcv_wscale", 6, Bits(4, 4)),
+    ("tcpi_delivery_rate_app_limited", 7, Bits(0, 1)),
+    ("tcpi_fastopen_client_fail", 7, Bits(1, 2)),
+    ("tcpi_rto", 8, U32),
+    ("tcpi_ato", 12, U32),
+    ("tcpi_snd_mss", 16, U32),
+    ("tcpi_rcv_mss", 20, U32),
+    ("tcpi_unacked", 24, U32),
+    ("tcpi_sacked", 28, U32),
+    ("tcpi_lost", 32, U32),
+    ("tcpi_retrans", 36, U32),
+    ("tcpi_fackets", 40, U32),
+    ("tcpi_last_data_sent", 44, U32),
+    ("tcpi_last_ack_sent", 48, U32),
+    ("tcpi_last_data_recv", 52, U32),
+    ("tcpi_last_ack_recv", 56, U32),
+    ("tcpi_pmtu", 60, U32),
+    ("tcpi_rcv_ssthresh", 64, U32),
+    ("tcpi_rtt", 68, U32),
+    ("tcpi_rttvar", 72, U32),
+    ("tcpi_snd_ssthresh", 76, U32),
+    ("tcpi_snd_cwnd", 80, U32),
+    ("tcpi_advmss", 84, U32),
+    ("tcpi_reordering", 88, U32),
+    ("tcpi_rcv_rtt", 92, U32),
+    ("tcpi_rcv_space", 96, U32),
+    ("tcpi_total_retrans", 100, U32),
+    ("tcpi_pacing_rate", 104, U64),
+    ("tcpi_max_pacing_rate", 112, U64),
+    ("tcpi_bytes_acked", 120, U64),
+    ("tcpi_bytes_received", 128, U64),
+    ("tcpi_segs_out", 136, U32),
+    ("tcpi_segs_in", 140, U32),
+    ("tcpi_notsent_bytes", 144, U32),
+    ("tcpi_min_rtt", 148, U32),
+    ("tcpi_data_segs_in", 152, U32),
+    ("tcpi_data_segs_out", 156, U32),
+    ("tcpi_delivery_rate", 160, U64),
+    ("tcpi_busy_time", 168, U64),
+    ("tcpi_rwnd_limited", 176, U64),
+    ("tcpi_sndbuf_limited", 184, U64),
+    ("tcpi_delivered", 192, U32),
+    ("tcpi_delivered_ce", 196, U32),
+    ("tcpi_bytes_sent", 200, U64),
+    ("tcpi_bytes_retrans", 208, U64),
+    ("tcpi_dsack_dups", 216, U32),
+    ("tcpi_reord_seen", 220, U32),
+    ("tcpi_rcv_ooopack", 224, U32),
+    ("tcpi_snd_wnd", 228, U32),
+    ("tcpi_rcv_wnd", 232, U32),
+    ("tcpi_rehash", 236, U32),
+    ("tcpi_total_rto", 240, U16),
+    ("tcpi_total_rto_recoveries", 242, U16),
+    ("tcpi_total_rto_time", 244, U32),
+    ("tcpi_received_ce", 248, U32),
+    ("tcpi_delivered_e1_bytes", 252, U32),
+    ("tcpi_delivered_e0_bytes", 256, U32),
+    ("tcpi_delivered_ce_bytes", 260, U32),
+    ("tcpi_received_e1_bytes", 264, U32),
+    ("tcpi_received_e0_bytes", 268, U32),
+    ("tcpi_received_ce_bytes", 272, U32),
+    ("tcpi_accecn_fail_mode", 276, U16),
+    ("tcpi_accecn_opt_seen", 278, U16),
+];
+
+/// The fields that the kernel has filled in.
+pub(super) fn fields(structure: &[u8]) -> Vec<(&'static str, i64)> {
+    let known = FIELDS.iter();
+    known.filter_map(|&(name, at, width)| Some((name, read(structure, at, width)?))).collect()
+}
+
+fn read(structure: &[u8], at: usize, width: Width) -> Option<i64> {
+    let rest = structure.get(at..)?;
+    Some(match width {
+        U8 => i64::from(*rest.first()?),
+        U16 => i64::from(u16::from_ne_bytes(*rest.first_chunk()?)),
+        U32 => i64::from(u32::from_ne_bytes(*rest.first_chunk()?)),
+        U64 => i64::try_from(u64::from_ne_bytes(*rest.first_chunk()?)).unwrap_or(i64::MAX),
+        Bits(first, count) => i64::from(*rest.first()?) >> first & ((1 << count) - 1),
+    })
 }

@@ -2,12 +2,12 @@
 
 use super::application::{Application, Made};
 use super::calls::{Effect, prepare};
-use super::control::Stamps;
-use super::packets::{Ports, from_bytes, to_bytes};
-use super::values::number;
-use super::{KernelOptions, information, messages, names};
+use super::names::number;
+use super::namespace::{Ports, from_bytes, to_bytes};
+use super::options::Stamps;
+use super::{KernelOptions, calls, names, options};
 use crate::namespace::Namespace;
-use crate::path::Path;
+use crate::namespace::Path;
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
 use fairwind_packetdrill::{
@@ -259,7 +259,7 @@ impl System for Kernel {
 
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
         let ports = self.connections[connection];
-        self.write(&messages::to_bytes(message, self.path.inward(), ports)?)
+        self.write(&calls::to_bytes(message, self.path.inward(), ports)?)
     }
 
     fn call(&mut self, call: &Call) -> Step<Progress> {
@@ -321,7 +321,7 @@ impl System for Kernel {
         if raw.value < 0 {
             return Err(Stop::failed(format!("TCP_INFO: {}", names::error_name(raw.errno))));
         }
-        Ok(information::fields(&structure[..length]))
+        Ok(options::fields(&structure[..length]))
     }
 }
 

@@ -30,17 +30,13 @@
 )]
 
 mod commands;
-mod differences;
 mod error;
 mod layout;
-mod namespace;
 mod observer;
-mod packet_count;
 mod path;
-mod queues;
 mod requirements;
 
-pub use differences::differences;
 pub use error::KernelRouterError;
 pub use observer::{PathObserver, PathObserverParts};
 pub use path::{KernelPath, KernelPlan};
+pub use requirements::differences;

@@ -1,20 +1,20 @@
 //! The network of an experiment, made of the kernel's parts.
+//!
+//! Namespaces of ours, which live as long as somebody holds their descriptors.
 
-use super::KernelRouterError;
-use super::commands;
 use super::layout::{Cable, CableEnd, Discipline, Layout, Place};
-use super::namespace::Namespace;
-use super::packet_count;
-use super::requirements;
+use super::{KernelRouterError, commands, observer, requirements};
 use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
 use fairwind_hosts::VethPlan;
-use fairwind_linux::RunName;
-use fairwind_linux::shell_checked as shell;
-use fairwind_linux::{self as linux, KernelError};
+use fairwind_linux as linux;
+use fairwind_linux::{KernelError, RunName, shell_checked as shell};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
 use fairwind_units::ByteCount;
+use std::fs::File;
 use std::net::IpAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 /// What a device is, to whoever watches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,12 +172,69 @@ fn packets_of(device: &str) -> Result<u64, KernelError> {
     let failed = |reason| KernelError::Command { command: format!("read {COUNTERS}"), reason };
     let text = std::fs::read_to_string(COUNTERS).map_err(|error| failed(error.to_string()))?;
     let gone = || failed(format!("{device} is not there; the process of its host may have ended"));
-    packet_count::packets_of(&text, device).ok_or_else(gone)
+    observer::packets_of(&text, device).ok_or_else(gone)
 }
 
 fn index_of(device: &str) -> Result<u32, KernelError> {
     linux::interface_index(device).ok_or_else(|| KernelError::Command {
         command: format!("look for the device {device}"),
         reason: "it is gone; the process of its host may have ended".to_owned(),
+    })
+}
+
+/// A network namespace.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    descriptor: OwnedFd,
+    /// By which `ip netns exec` finds it.
+    _name: Option<linux::NamespaceName>,
+    /// Its inode, by which the kernel's programs know it.
+    pub(super) inode: u32,
+}
+
+impl Namespace {
+    /// Makes one of this name, and runs `text` in it.
+    pub(super) fn make(name: &str, text: &str) -> Result<Self, KernelError> {
+        in_a_thread(|| {
+            linux::enter_new_network()?;
+            let unnamed = |reason| KernelError::Command {
+                command: format!("ip netns attach {name}"),
+                reason,
+            };
+            let given = linux::NamespaceName::give(name).map_err(unnamed)?;
+            linux::shell_checked(text)?;
+            let failed = |error: std::io::Error| KernelError::Command {
+                command: "open /proc/thread-self/ns/net".to_owned(),
+                reason: error.to_string(),
+            };
+            let file = File::open("/proc/thread-self/ns/net").map_err(failed)?;
+            let inode = file.metadata().map_err(failed)?.ino();
+            let inode = u32::try_from(inode).unwrap_or(0);
+            Ok(Self { descriptor: file.into(), _name: given, inode })
+        })
+    }
+
+    /// Where other processes find it.
+    pub(super) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd())
+    }
+
+    /// Lets something happen in it.
+    pub(super) fn inside<T: Send>(
+        &self,
+        happening: impl FnOnce() -> Result<T, KernelError> + Send,
+    ) -> Result<T, KernelError> {
+        in_a_thread(|| {
+            linux::enter_network(&self.descriptor)?;
+            happening()
+        })
+    }
+}
+
+/// A thread's namespace changes for good, so it is one for the purpose.
+fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(happening);
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

@@ -1,7 +1,7 @@
 //! The ends of all groups become hosts, which must agree, and sockets.
 
 use super::endpoint::{Endpoint, Side};
-use super::{Kernel, UnsupportedSetting, UnsupportedSettings, defaults, keys};
+use super::{Kernel, UnsupportedSetting, UnsupportedSettings, kernel, keys};
 use fairwind_hosts::{SocketSettings, Sysctl};
 use fairwind_scenario::{Experiment, FlowGroup, Transport};
 use fairwind_windows::WindowOptions;
@@ -166,7 +166,7 @@ impl Kind {
 }
 
 fn told(end: &mut Endpoint<'_>) -> Told {
-    let mut sysctls = defaults::sysctls(end.kernel);
+    let mut sysctls = kernel::default_sysctls(end.kernel);
     sysctls.append(&mut end.sysctls);
     let route = std::mem::take(&mut end.route);
     let device = std::mem::take(&mut end.device);

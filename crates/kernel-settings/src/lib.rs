@@ -37,14 +37,12 @@
 )]
 
 pub mod controls;
-mod defaults;
 mod endpoint;
 mod hosts;
 mod kernel;
 mod keys;
-mod unsupported;
 
+pub use endpoint::{UnsupportedSetting, UnsupportedSettings};
 pub use hosts::{GroupSettings, HostSettings, Note, Settings, of};
 pub use kernel::Kernel;
 pub use keys::{Key, keys};
-pub use unsupported::{UnsupportedSetting, UnsupportedSettings};

@@ -5,47 +5,35 @@
 
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
-mod device;
-mod ending;
 mod error;
-mod ethernet;
-mod facts;
-mod lock;
 mod namespace;
-mod passing;
+mod poll;
 mod process;
-mod readiness;
 mod reaper;
 mod run_name;
-mod session;
 mod socket;
 mod stale;
-mod stream;
 mod thread;
+mod tun;
 
-pub use device::{open_packet_socket, open_tun, sniff};
-pub use ending::{end_process, unmount};
 pub use error::KernelError;
-pub use ethernet::{enter_network, interface_index, switch_offloads_off};
-pub use facts::{FileSystem, clock_resolution, file_system, known_tcp_options, tick};
-pub use lock::{Lock, lock_file};
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,
     shell_checked,
 };
-pub use passing::{receive_with_descriptor, send_with_descriptor};
+pub use poll::{Poll, Ready};
 pub use process::{
-    die_with_parent, leave_network, leave_user_and_network, most_files, raise_file_limit,
-    user_and_group, wake_in_time,
-};
-pub use readiness::{Poll, Ready};
-pub use reaper::Reaper;
-pub use run_name::{RunName, RunNameError};
-pub use session::{
     End, await_child, become_user, begin_process_namespace, bind_file, device_name,
     enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
     mount_proc, mount_programs, send_descriptor, wait_for_end, watch_process,
 };
+pub use process::{
+    die_with_parent, leave_network, leave_user_and_network, most_files, raise_file_limit,
+    user_and_group, wake_in_time,
+};
+pub use process::{end_process, unmount};
+pub use reaper::Reaper;
+pub use run_name::{RunName, RunNameError};
 pub use socket::name_of;
 pub use socket::{
     Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,
@@ -53,13 +41,18 @@ pub use socket::{
     receive, receive_message, send, send_message, set_option, shutdown, socket, splice,
     transmit_file,
 };
+pub use socket::{accept_connection, discard, reset_at_close, socket_address, tcp_socket};
 pub use socket::{read_plain, write_plain};
+pub use socket::{receive_with_descriptor, send_with_descriptor};
 pub use stale::{CleanupPaths, StaleKind, StaleResource, find_stale, remove_stale};
-pub use stream::{accept_connection, discard, reset_at_close, socket_address, tcp_socket};
+pub use thread::{FileSystem, clock_resolution, file_system, known_tcp_options, tick};
+pub use thread::{Lock, lock_file};
 pub use thread::{
     enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
     wait_readable,
 };
+pub use tun::{enter_network, interface_index, switch_offloads_off};
+pub use tun::{open_packet_socket, open_tun, sniff};
 
 use std::os::fd::{FromRawFd, OwnedFd};
 

@@ -1,5 +1,14 @@
-//! The calls that scripts make, with whatever numbers they give: a wrong one is for the kernel to
+//! Socket calls: raw ones with the numbers of a script, and owned sockets of connections.
 //! refuse.
+//!
+//! Sockets of connections, owned.
+//!
+//! Bytes over a Unix socket, with a descriptor that goes along.
+
+use super::{checked, owned};
+use crate::KernelError;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 /// What a call returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,4 +356,104 @@ pub fn local_port(descriptor: i32) -> Option<u16> {
         unsafe { libc::getsockname(descriptor, (&raw mut address).cast(), &raw mut length) };
     // The port stands at the same place in addresses of both versions.
     (result == 0).then(|| u16::from_be(address.sin6_port))
+}
+
+/// The bytes of a `struct sockaddr_in` or `sockaddr_in6`.
+pub fn socket_address(address: SocketAddr) -> Vec<u8> {
+    let port = address.port().to_be_bytes();
+    let family = |number: i32| u16::try_from(number).unwrap_or(0).to_ne_bytes();
+    let mut bytes = Vec::with_capacity(28);
+    match address.ip() {
+        IpAddr::V4(ip) => {
+            bytes.extend_from_slice(&family(libc::AF_INET));
+            bytes.extend_from_slice(&port);
+            bytes.extend_from_slice(&ip.octets());
+            bytes.extend_from_slice(&[0; 8]);
+        }
+        IpAddr::V6(ip) => {
+            bytes.extend_from_slice(&family(libc::AF_INET6));
+            bytes.extend_from_slice(&port);
+            bytes.extend_from_slice(&[0; 4]);
+            bytes.extend_from_slice(&ip.octets());
+            bytes.extend_from_slice(&[0; 4]);
+        }
+    }
+    bytes
+}
+
+/// A TCP socket of the address's version that never waits.
+pub fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, KernelError> {
+    let domain = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let raw = socket(domain, kind, libc::IPPROTO_TCP);
+    owned("open a socket", i32::try_from(raw.value).unwrap_or(-1))
+}
+
+/// The next connection that waits at a listening socket.
+pub fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, KernelError> {
+    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    let raw = accept(listener.as_fd().as_raw_fd(), flags);
+    match raw.errno {
+        0 => owned("accept a connection", i32::try_from(raw.value).unwrap_or(-1)).map(Some),
+        // A connection that was given up before it was accepted is nobody's concern.
+        libc::EAGAIN | libc::EINTR | libc::ECONNABORTED => Ok(None),
+        _ => checked("accept a connection", raw.value).map(|_| None),
+    }
+}
+
+/// Lets the end of a connection be told by a reset when its socket is closed (socket(7), `SO_LINGER` with no time).
+pub fn reset_at_close(stream: impl AsFd) {
+    let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
+    set_option(stream.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);
+}
+
+/// Reads at most `bytes` bytes without looking at them.
+pub fn discard(stream: impl AsFd, bytes: usize) -> Raw {
+    let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+    // SAFETY: with `MSG_TRUNC` a TCP socket writes nothing to the buffer, which may be nowhere.
+    let read =
+        unsafe { libc::recv(stream.as_fd().as_raw_fd(), std::ptr::null_mut(), bytes, flags) };
+    Raw::of(i64::try_from(read).unwrap_or(-1))
+}
+
+/// Sends all of `bytes`, which a socket's buffer takes at once, and the descriptor.
+pub fn send_with_descriptor(
+    socket: impl AsFd,
+    bytes: &[u8],
+    descriptor: impl AsFd,
+) -> Result<(), KernelError> {
+    let number = descriptor.as_fd().as_raw_fd().to_ne_bytes().to_vec();
+    let mut message = Message {
+        transfer: Transfer { buffers: vec![Buffer::Bytes(bytes.to_vec())] },
+        control: vec![(libc::SOL_SOCKET, libc::SCM_RIGHTS, number)],
+        ..Message::default()
+    };
+    let raw = send_message(socket.as_fd().as_raw_fd(), &mut message, libc::MSG_NOSIGNAL);
+    checked("pass a descriptor on", raw.value).map(|_| ())
+}
+
+/// Receives what there is, at most `buffer`, and a descriptor that came along; 0 bytes at the end.
+pub fn receive_with_descriptor(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+) -> std::io::Result<(usize, Option<OwnedFd>)> {
+    let mut message = Message {
+        transfer: Transfer { buffers: vec![Buffer::Bytes(vec![0; buffer.len()])] },
+        ..Message::default()
+    };
+    let flags = libc::MSG_CMSG_CLOEXEC;
+    let raw = receive_message(socket.as_fd().as_raw_fd(), &mut message, flags);
+    let Ok(bytes) = usize::try_from(raw.value) else {
+        return Err(std::io::Error::from_raw_os_error(raw.errno));
+    };
+    if let Some(Buffer::Bytes(received)) = message.transfer.buffers.first() {
+        buffer[..bytes].copy_from_slice(&received[..bytes]);
+    }
+    let passed = message.control.into_iter().find_map(|(level, kind, content)| {
+        let number = i32::from_ne_bytes(content.try_into().ok()?);
+        // SAFETY: the kernel has just made the descriptor for this process; nobody else knows it.
+        ((level, kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS))
+            .then(|| unsafe { OwnedFd::from_raw_fd(number) })
+    });
+    Ok((bytes, passed))
 }

@@ -1,17 +1,20 @@
-//! Whose packet this is, and where it goes.
+//! Classification: the flow and the destination of a packet.
+//!
+//! Which flow a datagram belongs to: by its addresses and ports, as they are planned.
 
-use super::datagrams::DatagramTable;
 use fairwind_assembly::{
     DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
     connection_of_ports, is_pure_ack,
 };
-use fairwind_measure::{ConnectionFlows, Direction};
+use fairwind_hosts::number_of;
+use fairwind_measure::{ConnectionFlows, Direction, FlowId};
 use fairwind_network::NodeId;
 use fairwind_recorder::{MeasuredPacket, ObservationWriter};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use fairwind_wire::{Segment, TrafficClass};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,5 +243,240 @@ fn destination_of(packet: &[u8]) -> Option<IpAddr> {
         4 => packet.get(16..20)?.first_chunk::<4>().map(|&octets| IpAddr::from(octets)),
         6 => packet.get(24..40)?.first_chunk::<16>().map(|&octets| IpAddr::from(octets)),
         _ => None,
+    }
+}
+
+/// Protocol number of UDP.
+const UDP: u8 = 17;
+/// Bytes of its header (RFC 768).
+const UDP_HEADER_BYTES: u16 = 8;
+/// Bytes of an IPv6 header.
+const IPV6_HEADER_BYTES: usize = 40;
+/// Bits of an IPv4 header by which a packet is only a part of one: more follow, or it is not the first.
+const IS_FRAGMENT: u16 = 0x3fff;
+
+/// Addresses, and the ports of sender and receiver.
+type AddressesAndPorts = (Addresses, u16, u16);
+
+/// The streams of datagrams of an experiment.
+pub(super) struct DatagramTable {
+    streams: HashMap<AddressesAndPorts, Stream>,
+    /// The numbers that their next datagrams should have, by the streams' places.
+    expected: Vec<u64>,
+    /// Datagrams that should have come before others, and have not.
+    missing: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    place: usize,
+    flow: FlowId,
+    sender: NodeId,
+    receiver: NodeId,
+}
+
+/// A datagram of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FoundDatagram {
+    pub(super) measured: MeasuredPacket,
+    /// Length of its IP packet.
+    pub(super) packet_bytes: u32,
+    /// The hosts that it comes from and is for.
+    pub(super) hosts: (NodeId, NodeId),
+    /// The place of its stream.
+    place: usize,
+    /// Its number there, if it says so.
+    number: Option<u64>,
+}
+
+impl DatagramTable {
+    pub(super) fn new(plans: &[DatagramPlan]) -> Self {
+        let stream = |(place, plan): (usize, &DatagramPlan)| {
+            let ends = (plan.addresses, plan.sender_port, plan.receiver_port);
+            let (sender, receiver) = (plan.sender_node, plan.receiver_node);
+            (ends, Stream { place, flow: plan.flow, sender, receiver })
+        };
+        let streams = plans.iter().enumerate().map(stream).collect();
+        Self { streams, expected: vec![0; plans.len()], missing: 0 }
+    }
+
+    /// The datagram has come from its host, whose device hands them over in their order.
+    pub(super) fn note(&mut self, found: &FoundDatagram) {
+        if let (Some(number), Some(expected)) = (found.number, self.expected.get_mut(found.place)) {
+            self.missing += number.saturating_sub(*expected);
+            *expected = (*expected).max(number.saturating_add(1));
+        }
+    }
+
+    /// Datagrams that hosts have sent before others that came, and that have not come themselves.
+    pub(super) const fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// What an IP packet is, as far as its headers are there; `None` of what is no datagram of a flow.
+    pub(super) fn find(&self, packet: &[u8]) -> Option<FoundDatagram> {
+        if self.streams.is_empty() {
+            return None;
+        }
+        let ip = read_ip(packet)?;
+        let [s0, s1, d0, d1, l0, l1] = *ip.above.first_chunk::<6>()?;
+        let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+        let stream = self.streams.get(&(ip.addresses, ports.0, ports.1))?;
+        let length = u16::from_be_bytes([l0, l1]);
+        let segment = Segment {
+            source_port: ports.0,
+            destination_port: ports.1,
+            traffic_class: TrafficClass::new(ip.class),
+            payload_bytes: length.saturating_sub(UDP_HEADER_BYTES).into(),
+            ..Segment::default()
+        };
+        let (flow, direction) = (stream.flow, Direction::Forward);
+        Some(FoundDatagram {
+            measured: MeasuredPacket { flow, direction, segment, is_datagram: true },
+            packet_bytes: ip.packet_bytes,
+            hosts: (stream.sender, stream.receiver),
+            place: stream.place,
+            number: ip.above.get(UDP_HEADER_BYTES.into()..).and_then(number_of),
+        })
+    }
+}
+
+/// The IP header of a whole packet of UDP.
+struct Ip<'a> {
+    addresses: Addresses,
+    class: u8,
+    packet_bytes: u32,
+    above: &'a [u8],
+}
+
+fn read_ip(packet: &[u8]) -> Option<Ip<'_>> {
+    match packet.first()? >> 4 {
+        4 => read_v4(packet),
+        6 => read_v6(packet),
+        _ => None,
+    }
+}
+
+fn read_v4(packet: &[u8]) -> Option<Ip<'_>> {
+    let (header, _) = packet.split_first_chunk::<20>()?;
+    let field = |place: usize| u16::from_be_bytes([header[place], header[place + 1]]);
+    let address = |place: usize| {
+        let [a, b, c, d] = [header[place], header[place + 1], header[place + 2], header[place + 3]];
+        Ipv4Addr::new(a, b, c, d)
+    };
+    let is_whole = field(6) & IS_FRAGMENT == 0;
+    (header[9] == UDP && is_whole).then_some(())?;
+    Some(Ip {
+        addresses: Addresses::V4 { source: address(12), destination: address(16) },
+        class: header[1],
+        packet_bytes: field(2).into(),
+        above: packet.get(usize::from(header[0] & 0xf) * 4..)?,
+    })
+}
+
+/// Extension headers are not followed: hosts send none.
+fn read_v6(packet: &[u8]) -> Option<Ip<'_>> {
+    let (header, above) = packet.split_first_chunk::<IPV6_HEADER_BYTES>()?;
+    (header[6] == UDP).then_some(())?;
+    let source = Ipv6Addr::from(*header[8..].first_chunk::<16>()?);
+    let destination = Ipv6Addr::from(*header[24..].first_chunk::<16>()?);
+    Some(Ip {
+        addresses: Addresses::V6 { source, destination },
+        class: (header[0] & 0xf) << 4 | header[1] >> 4,
+        packet_bytes: u32::from(u16::from_be_bytes([header[4], header[5]])) + 40,
+        above,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_scenario::Document;
+
+    /// The stream of one group that sends datagrams over this version of IP.
+    fn plans(ip_version: u8) -> Vec<DatagramPlan> {
+        let text = format!(
+            "name = \"call\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"10 ms\"\n\
+             queue = {{ limit = \"9 packets\" }}\nip_version = {ip_version}\n\
+             [[flows]]\nname = \"greedy\"\nworkload = {{ kind = \"greedy\" }}\n\
+             [[flows]]\nname = \"call\"\ncount = 2\n\
+             workload = {{ kind = \"constant\", rate = \"64 kbit/s\", packet = \"200 B\" }}\n"
+        );
+        let document = Document::parse("call.toml", &text).expect("it is valid");
+        let experiment = document.experiment(&document.grid().expect("a grid")[0]).expect("whole");
+        let assembly =
+            fairwind_assembly::Assembly::<crate::RoutedPacket>::new(&experiment, 1, |_| true);
+        assembly.expect("it is consistent").datagrams
+    }
+
+    /// A datagram of 100 bytes, by hand.
+    fn packet(plan: &DatagramPlan) -> Vec<u8> {
+        let mut packet = match plan.addresses {
+            Addresses::V4 { source, destination } => {
+                let head = [0x45, 0x03, 0, 128, 0, 7, 0x40, 0, 64, UDP, 0, 0];
+                [&head[..], &source.octets(), &destination.octets()].concat()
+            }
+            Addresses::V6 { source, destination } => {
+                let head = [0x60, 0x30, 0, 0, 0, 108, UDP, 64];
+                [&head[..], &source.octets(), &destination.octets()].concat()
+            }
+        };
+        packet.extend_from_slice(&plan.sender_port.to_be_bytes());
+        packet.extend_from_slice(&plan.receiver_port.to_be_bytes());
+        packet.extend_from_slice(&[0, 108, 0, 0]);
+        packet.extend_from_slice(&[0; 100]);
+        packet
+    }
+
+    #[test]
+    fn a_datagram_is_its_streams_whatever_the_version_and_however_much_of_it_is_told() {
+        for (ip_version, packet_bytes) in [(4, 128), (6, 148)] {
+            let plans = plans(ip_version);
+            let planned = DatagramTable::new(&plans);
+            for plan in &plans {
+                let packet = packet(plan);
+                for seen in [&packet[..], &packet[..60]] {
+                    let found = planned.find(seen).expect("it is a flow's");
+                    assert_eq!(found.measured.flow, plan.flow);
+                    assert_eq!(found.hosts, (plan.sender_node, plan.receiver_node));
+                    let segment = found.measured.segment;
+                    assert_eq!((segment.payload_bytes, found.packet_bytes), (100, packet_bytes));
+                    assert_eq!(segment.traffic_class, TrafficClass::new(3));
+                }
+            }
+        }
+    }
+
+    /// Numbers stand behind the instant of the write: the ninth to the sixteenth byte.
+    #[test]
+    fn datagrams_that_never_came_out_of_their_host_are_known_by_the_numbers_of_those_behind_them() {
+        let plans = plans(4);
+        let mut planned = DatagramTable::new(&plans);
+        for (plan, number, missing) in
+            [(0, 0_u64, 0), (0, 1, 0), (0, 4, 2), (1, 3, 5), (0, 5, 5), (1, 4, 5)]
+        {
+            let mut packet = packet(&plans[plan]);
+            packet[36..44].copy_from_slice(&number.to_ne_bytes());
+            let found = planned.find(&packet).expect("it is a flow's");
+            planned.note(&found);
+            assert_eq!(planned.missing(), missing, "number {number} of stream {plan}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_datagram_of_a_stream_is_none() {
+        let plans = plans(4);
+        let planned = DatagramTable::new(&plans);
+        let with = |place: usize, value: u8| {
+            let mut packet = packet(&plans[0]);
+            packet[place] = value;
+            planned.find(&packet)
+        };
+        assert_ne!(with(0, 0x45), None);
+        // Another protocol, a part of a packet, a port of nobody's, and no packet at all.
+        for (place, value) in [(9, 6), (6, 0x20), (7, 1), (23, 0xff), (0, 0x15)] {
+            assert_eq!(with(place, value), None, "{place}");
+        }
+        assert_eq!(planned.find(b"E"), None);
     }
 }

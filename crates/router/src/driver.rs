@@ -1,10 +1,10 @@
 //! The loop that drives a network in real time.
 
+use super::buffers::flip_bit;
 use super::buffers::{BufferId, Buffers};
 use super::classifier::{Classification, Classifier};
-use super::corruption::flip_bit;
-use super::header::header_of;
 use super::packet::RoutedPacket;
+use super::packet::header_of;
 use super::tap::RouterTap;
 use fairwind_assembly::{Damage, DelayQueue, QueueMap};
 use fairwind_linux::KernelError;

@@ -29,10 +29,7 @@
 
 mod buffers;
 mod classifier;
-mod corruption;
-mod datagrams;
 mod driver;
-mod header;
 mod packet;
 mod tap;
 #[cfg(test)]

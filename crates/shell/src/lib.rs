@@ -25,18 +25,15 @@
 //! | `commands` | commands of the system |
 //! | `session` | the whole, from the shell's side |
 
-mod addresses;
 mod commands;
 mod connections;
 mod error;
 mod host_network;
 mod inside;
-mod masquerade;
 mod outside;
 mod path;
 mod protocol;
 mod session;
-mod supervisor;
 
 pub use error::ShellError;
 pub use protocol::User;
@@ -81,7 +78,7 @@ pub fn serve(arguments: &[String]) -> Option<i32> {
     let role = [Role::Supervisor, Role::Inside].into_iter().find(|one| one.name() == role)?;
     let socket = linux::inherited_socket(descriptor.parse().ok()?).ok()?;
     Some(match role {
-        Role::Supervisor => supervisor::keep(socket),
+        Role::Supervisor => inside::keep(socket),
         Role::Inside => inside::live(socket),
     })
 }

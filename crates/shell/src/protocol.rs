@@ -9,8 +9,8 @@
 //!
 //! In the place of any answer there may be [`Answer::Failed`].
 
-use super::addresses::Ends;
 use super::commands::problem;
+use super::host_network::Ends;
 use fairwind_linux::KernelError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

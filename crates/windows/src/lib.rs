@@ -27,7 +27,6 @@
 mod error;
 #[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are put there"))]
 mod group;
-mod names;
 #[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are told and read"))]
 mod options;
 #[cfg(feature = "ebpf")]
@@ -35,14 +34,14 @@ mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_program.rs"]
 mod program;
-#[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are told and read"))]
-mod record;
+#[cfg_attr(
+    not(feature = "ebpf"),
+    allow(dead_code, reason = "only programs are told and read")
+)]
 #[cfg(feature = "ebpf")]
-mod rights;
-
 pub use error::WindowsError;
 pub use options::{Beginning, Collection, Trust, WindowOptions};
-pub use record::{RememberedWindow, WindowCounts};
+pub use options::{RememberedWindow, WindowCounts};
 
 use fairwind_bpf::BpfError;
 use fairwind_linux as linux;
@@ -69,9 +68,9 @@ pub struct Remembered {
 pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsError> {
     options.check()?;
     let group = ready(path)?;
-    names::make_room()?;
+    group::make_room()?;
     alone(&group)?;
-    let name = names::name_of(&group);
+    let name = group::name_of(&group);
     let already = || WindowsError::AlreadyStarted { path: group.path.clone() };
     let is_taken = name.exists();
     if Program::named(&name)?.is_some() {
@@ -145,7 +144,7 @@ pub fn orphaned() -> Vec<PathBuf> {
     if obstacle().is_some() {
         return Vec::new();
     }
-    let all = names::names().into_iter();
+    let all = group::names().into_iter();
     all.filter(|name| matches!(Program::named(name), Ok(None))).collect()
 }
 
@@ -173,7 +172,7 @@ fn existing(path: &Path) -> Result<ControlGroup, WindowsError> {
 }
 
 fn named(group: &ControlGroup) -> Result<(Program, PathBuf), WindowsError> {
-    let name = names::name_of(group);
+    let name = group::name_of(group);
     match Program::named(&name)? {
         Some(program) => Ok((program, name)),
         None => Err(WindowsError::NotStarted { path: group.path.clone() }),

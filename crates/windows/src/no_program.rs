@@ -1,7 +1,7 @@
 //! In place of the program, where none was compiled.
 
 use super::group::ControlGroup;
-use super::record::{Entry, WindowCounts};
+use super::options::{Entry, WindowCounts};
 use super::{WindowOptions, WindowsError};
 use fairwind_bpf::BpfError;
 use std::convert::Infallible;

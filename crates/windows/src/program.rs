@@ -1,8 +1,8 @@
 //! The program at a control group, with and without a name, and its maps.
 
-use super::group::ControlGroup;
-use super::record::{Entry, WindowCounts};
-use super::{WindowOptions, WindowsError, rights};
+use super::group::{self, ControlGroup};
+use super::options::{Entry, WindowCounts};
+use super::{WindowOptions, WindowsError};
 use fairwind_bpf::libbpf_log;
 use libbpf_rs::query::{
     LinkInfo, LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions, ProgramInfo,
@@ -138,7 +138,7 @@ fn group_of(about: &LinkInfo) -> Option<u64> {
 
 fn refused(attempt: String, error: &libbpf_rs::Error) -> WindowsError {
     let words = libbpf_log::describe(error);
-    if error.kind() == ErrorKind::PermissionDenied && !rights::may_load() {
+    if error.kind() == ErrorKind::PermissionDenied && !group::may_load() {
         return WindowsError::NotCapable { attempt, words };
     }
     WindowsError::Refused { attempt, words }

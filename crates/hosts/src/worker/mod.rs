@@ -16,11 +16,8 @@
 
 mod datagrams;
 mod events;
-mod lateness;
 mod payload;
 mod reader;
-mod relays;
-mod sampling;
 mod sender;
 mod tcp_info;
 mod timers;
@@ -28,18 +25,18 @@ mod timers;
 use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
 use super::serve::ParentSocket;
 use datagrams::{DatagramReaders, DatagramSender};
+use events::Lateness;
 use events::{Clock, EventSender};
 use fairwind_linux::{self as linux, Poll, Raw, Ready};
 use fairwind_units::{Instant, Span};
-use lateness::Lateness;
 use payload::Payload;
 use reader::Readers;
-use relays::Relays;
-use sampling::SamplingSchedule;
+use reader::Relays;
 use sender::Sender;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use timers::SamplingSchedule;
 use timers::TimerQueue;
 
 /// Descriptors that are served between two looks at the clock.

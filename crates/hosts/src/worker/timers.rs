@@ -1,8 +1,11 @@
-//! Which sender has something to do next by the clock.
+//! Deadlines of senders, and their sampling at equal intervals.
+//!
+//! Looking at all senders at equal intervals, a few at a time.
 
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// One deadline for each of many.
 #[derive(Debug)]
@@ -50,6 +53,48 @@ impl TimerQueue {
     }
 }
 
+/// Sampling at multiples of an interval, each time of all senders.
+#[derive(Debug)]
+pub(super) struct SamplingSchedule {
+    interval: Option<Span>,
+    places: usize,
+    /// When the round that goes on, or the next one, began or begins.
+    begins: Instant,
+    /// The first place that it has not been to.
+    place: usize,
+}
+
+impl SamplingSchedule {
+    /// The first round begins one interval after the origin; without an interval there is none.
+    pub(super) fn new(interval: Option<Span>, places: usize) -> Self {
+        let interval = interval.filter(|interval| !interval.is_zero() && places > 0);
+        let begins = interval.map_or(Instant::MAX, |interval| Instant::ZERO + interval);
+        Self { interval, places, begins, place: 0 }
+    }
+
+    /// When there are places to look at.
+    pub(super) fn next(&self) -> Instant {
+        self.begins
+    }
+
+    /// Senders to sample now, at most `most`. Missed rounds are not made up for.
+    pub(super) fn due(&mut self, now: Instant, most: usize) -> Range<usize> {
+        let Some(interval) = self.interval else { return 0..0 };
+        if now < self.begins {
+            return 0..0;
+        }
+        let first = self.place;
+        let end = (first + most).min(self.places);
+        self.place = end;
+        if end == self.places {
+            self.place = 0;
+            let passed = now.as_nanos() / interval.as_nanos();
+            self.begins = Instant::ZERO + interval.saturating_mul(passed + 1);
+        }
+        first..end
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +114,20 @@ mod tests {
         assert_eq!(timers.due(at(10)), Some(0));
         assert_eq!(timers.due(at(10)), None);
         assert_eq!(timers.next(), Instant::MAX);
+    }
+
+    #[test]
+    fn a_round_goes_to_every_place_and_the_next_begins_on_time() {
+        let at = Instant::from_millis;
+        let mut sampling = SamplingSchedule::new(Some(Span::from_millis(10)), 5);
+        assert_eq!(sampling.due(at(9), 3), 0..0);
+        assert_eq!(sampling.next(), at(10));
+        assert_eq!(sampling.due(at(10), 3), 0..3);
+        assert_eq!(sampling.next(), at(10), "the round goes on");
+        assert_eq!(sampling.due(at(11), 3), 3..5);
+        assert_eq!(sampling.next(), at(20));
+        assert_eq!(sampling.due(at(47), 9), 0..5);
+        assert_eq!(sampling.next(), at(50));
+        assert_eq!(SamplingSchedule::new(None, 5).next(), Instant::MAX);
     }
 }

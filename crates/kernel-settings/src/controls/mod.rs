@@ -18,15 +18,14 @@ mod loader;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_loader.rs"]
 mod loader;
-mod references;
 mod registry;
 
 pub use error::ControlError;
 pub use loadable::Missing;
 pub use loadable::{ControlObject, Loadable};
 pub use loader::loaded;
-pub use references::{LoadedForRun, orphaned, remove_orphaned};
 pub use registry::incompatibility;
+pub use registry::{LoadedForRun, orphaned, remove_orphaned};
 
 use fairwind_bpf::BpfError;
 use fairwind_linux as linux;

@@ -1,11 +1,9 @@
 //! One rule for each key of a scenario's `tcp` table: what the kernel is told, and what it cannot
 //! have. The page of the reference is made from this table, so what stands here is what is done.
 
-mod buffers;
 mod constants;
 mod mechanisms;
 mod recovery;
-mod sharing;
 
 use super::endpoint::Endpoint;
 use serde::Serialize;
@@ -26,8 +24,13 @@ pub struct Key {
 
 /// All keys, in the order of the scenario's reference.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let tables: [&[Key]; 5] =
-        [mechanisms::KEYS, recovery::KEYS, constants::KEYS, buffers::KEYS, sharing::KEYS];
+    let tables: [&[Key]; 5] = [
+        mechanisms::KEYS,
+        recovery::KEYS,
+        constants::KEYS,
+        constants::BUFFER_KEYS,
+        mechanisms::SHARING_KEYS,
+    ];
     tables.into_iter().flatten()
 }
 

@@ -13,16 +13,14 @@
 //! | `driver` | the loop: device, path, host, deadlines |
 //! | `http` | a tiny server and client |
 
-mod bytes;
 mod driver;
 mod host;
 mod http;
-mod path;
 
+pub use driver::Impairments;
 pub use driver::{Ends, IpFamily, LiveOptions, converse};
 pub use host::{Application, ConnectionId, LiveHost, Stream};
 pub use http::{HttpClient, HttpServer, body};
-pub use path::Impairments;
 
 use fairwind_linux::KernelError;
 

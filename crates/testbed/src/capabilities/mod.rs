@@ -10,9 +10,7 @@
 //! | `queues` | queue disciplines and address translation |
 //! | `clocks` | clock, timers, processors |
 
-mod clocks;
-mod programs;
-mod queues;
+mod machine;
 mod rights;
 
 use serde::Serialize;
@@ -61,7 +59,8 @@ impl Capability {
 
 /// Looks at everything; this takes about a second.
 pub fn probe() -> Vec<Capability> {
-    [rights::probe(), clocks::probe(), queues::probe(), programs::probe()].concat()
+    [rights::probe(), machine::probe_clocks(), machine::probe_queues(), machine::probe_programs()]
+        .concat()
 }
 
 /// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.

@@ -20,14 +20,12 @@
 //! | `error` | what can go wrong |
 
 mod check;
-mod endpoint_watch;
 mod error;
 mod forwarding;
-mod host_table;
 mod plans;
+mod programs;
 mod run;
 mod running;
-mod window_programs;
 
 pub use check::{CheckReport, check};
 pub use error::RunError;

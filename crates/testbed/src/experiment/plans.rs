@@ -1,13 +1,16 @@
 //! What each host of an experiment is told.
+//!
+//! How it went at the hosts, as a table.
 
 use fairwind_assembly::{DatagramPlan, FlowPlan, NextConnection};
 use fairwind_hosts::{
-    HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams, OutgoingPlan,
-    PROTOCOL_VERSION, PayloadCheck, ReplyPlan, Sampling,
+    HostPlan, HostStatistics, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams,
+    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, ReplyPlan, Sampling,
 };
 use fairwind_kernel_settings::{HostSettings, Settings};
 use fairwind_linux as linux;
 use fairwind_linux::RunName;
+use fairwind_measure::{HostLateness, Table};
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
@@ -165,4 +168,21 @@ fn add_address(plan: &mut HostPlan, address: IpAddr) {
     if !plan.addresses.contains(&address) {
         plan.addresses.push(address);
     }
+}
+
+/// One row for each host, by name.
+pub(super) fn hosts_table(hosts: &[(String, HostStatistics)]) -> Table {
+    let rows: Vec<HostLateness> = hosts
+        .iter()
+        .map(|(name, statistics)| HostLateness {
+            host: name.clone(),
+            timed_writes: statistics.timed_writes,
+            mean: statistics.mean_lateness,
+            p99: statistics.p99_lateness,
+            maximum: statistics.greatest_lateness,
+            unexpected_connections: statistics.unexpected_connections,
+            broken_connections: statistics.broken_while_reading,
+        })
+        .collect();
+    fairwind_measure::hosts_table(&rows)
 }

@@ -1,10 +1,9 @@
 //! Everything from the first check to the tables.
 
-use super::endpoint_watch::{self, KernelWatch};
 use super::forwarding::Forwarding;
 use super::plans::{self, PlannedHost};
+use super::programs::{self, KernelWatch};
 use super::running::{Hosts, Running};
-use super::window_programs;
 use super::{RunError, no_thread};
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
@@ -87,7 +86,7 @@ impl KernelRun {
         command: HostCommand,
         controls: &[ControlObject],
     ) -> Result<Self, RunError> {
-        endpoint_watch::check(experiment)?;
+        programs::check(experiment)?;
         let kernel = Kernel::running_with(controls);
         let settings = settings::of(experiment, &kernel)?;
         let mut assembly = Assembly::new(experiment, seed, has_timestamps)?;
@@ -148,11 +147,11 @@ impl KernelRun {
         // It goes last, however this ends: what hosts leave is there until they are gone.
         let _guardian = Reaper::start(run)?;
         let _loaded = LoadedForRun::load(&self.controls)?;
-        let is_watched = endpoint_watch::is_available();
+        let is_watched = programs::is_available();
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
         }
-        let memories = window_programs::begin(run, &mut self.hosts)?;
+        let memories = programs::begin(run, &mut self.hosts)?;
         let laid = self.forwarding.lay(run, &mut self.hosts)?;
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {
@@ -190,8 +189,8 @@ impl KernelRun {
         let hosts = Hosts::new(hosts, journals)?;
         let running = Running { hosts, watch, router, router_control, recorder, control };
         let mut outcome = running.run(self.duration)?;
-        let remembered = window_programs::remembered(&memories);
-        outcome.remarks.extend(window_programs::tell(&mut outcome.tables, remembered));
+        let remembered = programs::remembered(&memories);
+        outcome.remarks.extend(programs::tell(&mut outcome.tables, remembered));
         Ok(outcome)
     }
 }

@@ -1,8 +1,8 @@
 //! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
 
-use super::endpoint_watch::KernelWatch;
 use super::forwarding::ForwardingThread;
-use super::host_table::hosts_table;
+use super::plans::hosts_table;
+use super::programs::KernelWatch;
 use super::{Outcome, RunError};
 use fairwind_assembly::Control;
 use fairwind_hosts::{FromHost, HostProcess, HostStatistics};

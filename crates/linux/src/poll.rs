@@ -1,7 +1,6 @@
-//! Waiting for many descriptors with the finest timer that the kernel has, without allocating.
+//! `epoll` with timeouts in nanoseconds, without allocation.
 
-use super::socket;
-use super::{checked, owned};
+use super::{checked, owned, socket};
 use crate::KernelError;
 use fairwind_units::Span;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
