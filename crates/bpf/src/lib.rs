@@ -1,16 +1,15 @@
-//! What the kernel itself tells, by eBPF programs at its tracepoints.
+//! BPF programs at the kernel's tracepoints, and their events.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `loader` | a compiled program on its tracepoints, and the ring that its events come through |
-//! | `libbpf_log` | messages of libbpf about a refusal |
-//! | `record` | the fields of an event |
-//! | `reorder_buffer` | events of several processors in one order |
-//! | `endpoints` | entries into recovery and loss, SYNs sent again, the window at every acknowledgment |
-//! | `packets` | packets on a path of the kernel's own parts, at borders and at queues |
+//! | `loader` | a compiled program at its tracepoints, and its ring buffer |
+//! | `libbpf_log` | messages of libbpf, which hold the reason of a refusal |
+//! | `events` | the fields of an event, and the order of events of several processors |
+//! | `endpoints` | entries into recovery and loss, retransmitted SYNs, the window at every acknowledgment |
+//! | `packets` | packets at interfaces and queues of the kernel's own network |
 //!
-//! The programs themselves are C, in `bpf/`. They are compiled where the feature `ebpf` is on; without
-//! it everything here is still there, and says that it was not built.
+//! The programs are C, in `bpf/`. They are compiled with the feature `ebpf`; without it, every call returns
+//! [`BpfError::NotBuilt`].
 
 #![allow(
     clippy::missing_errors_doc,

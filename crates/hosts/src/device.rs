@@ -14,7 +14,7 @@
 //!
 //! Kernel parameters of a host's namespace: as out of the box, quiet, and then as planned.
 
-use super::protocol::{HostPlan, Sysctl, VethPlan};
+use super::plan::{HostPlan, Sysctl, VethPlan};
 use fairwind_linux as linux;
 use fairwind_linux::{NAMESPACE_DEFAULTS, parameter_path};
 use std::fmt::Write as _;

@@ -1,26 +1,25 @@
-//! The hosts of an experiment on the kernel: one process each, in a network namespace of its own.
+//! Hosts of an experiment on the kernel: one process each, in its own network namespace.
 //!
-//! The parent starts a host by executing a [`HostCommand`] and holds it as a [`HostProcess`]. The
-//! two speak over a Unix socket, the host's standard input: the parent sends a [`HostPlan`], the
-//! host makes its namespace, its TUN device and its sockets and hands the TUN device over; at "go"
-//! its applications begin, and what they see comes back as [`HostEvent`]s.
+//! The parent executes a [`HostCommand`] and holds the process as a [`HostProcess`]. Both speak over a Unix socket, the
+//! host's standard input. The parent sends a [`HostPlan`]; the host creates its namespace, its TUN device and its sockets
+//! and passes the device on. At [`ToHost::Start`] its applications begin, and the host sends [`HostEvent`]s.
 //!
-//! A host ends with its parent, whatever ends that, and its namespace with it.
+//! A host and its namespace end with its parent, however that ends.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `protocol` | what parent and host say to each other |
-//! | `process` | the parent's side: starting, speaking, ending |
-//! | `serve` | the host's side: from the first message to the last |
-//! | `namespace` | a network namespace, as root or not, and its name |
-//! | `parameters` | kernel parameters: as out of the box, then as planned |
-//! | `datagram` | what hosts write into datagrams, so that readers know them |
-//! | `device` | the TUN device, or the end of a veth; addresses and routes |
-//! | `sockets` | sockets as planned, and whether they are |
-//! | `worker` | the loop that drives applications and sockets, and tells what happens |
+//! | `plan` | addresses, sysctls, sockets and applications of a host |
+//! | `protocol` | messages between parent and host |
+//! | `process` | the parent's side: start, send, receive, end |
+//! | `serve` | the host's side: set-up, and the end |
+//! | `device` | TUN device or veth, addresses, routes, kernel parameters |
+//! | `sockets` | sockets with the options of the plan |
+//! | `datagram` | the time stamp and the number in a datagram's payload |
+//! | `worker` | the loop that drives applications and sockets |
 
 mod datagram;
 mod device;
+mod plan;
 mod process;
 mod protocol;
 mod serve;
@@ -28,12 +27,14 @@ mod sockets;
 mod worker;
 
 pub use datagram::number_of;
+pub use plan::{
+    HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams, OutgoingPlan,
+    PayloadCheck, ReplyPlan, Sampling, SocketOption, SocketSettings, Sysctl, VethPlan,
+};
 pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
-    EndpointState, EventBatch, EventKind, Failure, FromHost, HostEvent, HostPlan, HostStatistics,
-    IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams, OutgoingPlan,
-    PROTOCOL_VERSION, PayloadCheck, ReplyPlan, Sampling, SenderStatistics, SocketOption,
-    SocketSettings, Start, Sysctl, ToHost, VethPlan,
+    EndpointState, EventBatch, EventKind, Failure, FromHost, HostEvent, HostStatistics,
+    PROTOCOL_VERSION, SenderStatistics, Start, ToHost,
 };
 pub use serve::files_for;
 pub use serve::serve;

@@ -1,6 +1,7 @@
 //! The parent's side of a host process: starting it, speaking with it, ending it.
 
-use super::protocol::{Framed, FromHost, HostPlan, Start, ToHost};
+use super::plan::HostPlan;
+use super::protocol::{FromHost, Start, ToHost, append_frame, take_frame};
 use fairwind_linux::{self as linux, KernelError};
 use fairwind_units::{Instant, Span};
 use std::ffi::OsString;
@@ -146,7 +147,7 @@ impl HostProcess {
     /// [`FromHost::Done`].
     pub fn receive(&mut self) -> Result<Option<FromHost>, KernelError> {
         loop {
-            let taken = FromHost::take(&self.pending[self.taken..]);
+            let taken = take_frame::<FromHost>(&self.pending[self.taken..]);
             match taken.map_err(|reason| self.failed(&reason))? {
                 Some((FromHost::Failed(failure), _)) => return Err(self.failed(&failure.reason)),
                 Some((message, length)) => {
@@ -183,7 +184,7 @@ impl HostProcess {
 
     fn say(&mut self, message: &ToHost) -> Result<(), KernelError> {
         let mut bytes = Vec::new();
-        message.append_to(&mut bytes);
+        append_frame(&message, &mut bytes);
         let written = self
             .socket
             .set_nonblocking(false)

@@ -1,69 +1,24 @@
 //! The host's side of its process: from the first message to the last.
 
 use super::device;
-use super::protocol::{Failure, Framed, FromHost, HostPlan, PROTOCOL_VERSION, ToHost};
+use super::plan::HostPlan;
+use super::protocol::{Failure, FromHost, PROTOCOL_VERSION, ParentSocket, ToHost, append_frame};
 use super::worker::Prepared;
 use fairwind_linux as linux;
 use fairwind_units::Instant;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What is read at once.
-const CHUNK: usize = 1 << 16;
 /// Descriptors that a host needs beyond those of its connections.
 const FURTHER_FILES: u64 = 64;
 
 /// Files that a host with so many connections has open.
 pub fn files_for(connections: u64) -> u64 {
     connections.saturating_add(FURTHER_FILES)
-}
-
-/// What the parent says, message by message.
-#[derive(Debug)]
-pub(super) struct ParentSocket {
-    socket: Arc<UnixStream>,
-    pending: Vec<u8>,
-}
-
-impl ParentSocket {
-    fn new(socket: Arc<UnixStream>) -> Self {
-        Self { socket, pending: Vec::new() }
-    }
-
-    /// What is watched for the parent's messages.
-    pub(super) fn socket(&self) -> &UnixStream {
-        &self.socket
-    }
-
-    /// The next message; `None` where the socket does not block and nothing has come. The end of the
-    /// parent is an error.
-    pub(super) fn receive(&mut self) -> Result<Option<ToHost>, String> {
-        loop {
-            if let Some((message, length)) = ToHost::take(&self.pending)? {
-                self.pending.drain(..length);
-                return Ok(Some(message));
-            }
-            let kept = self.pending.len();
-            self.pending.resize(kept + CHUNK, 0);
-            let read = (&*self.socket).read(&mut self.pending[kept..]);
-            self.pending.truncate(kept + read.as_ref().copied().unwrap_or(0));
-            match read {
-                Ok(0) => return Err("the parent has ended".to_owned()),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-                Err(error) => return Err(format!("listen to the parent: {error}")),
-            }
-        }
-    }
-
-    fn expect(&mut self) -> Result<ToHost, String> {
-        self.receive()?.ok_or_else(|| "the parent says nothing".to_owned())
-    }
 }
 
 /// Makes this process a host of an experiment. Its standard input is the socket to the parent; it
@@ -78,7 +33,7 @@ pub fn serve() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             let mut bytes = Vec::new();
-            FromHost::Failed(Failure { reason }).append_to(&mut bytes);
+            append_frame(&FromHost::Failed(Failure { reason }), &mut bytes);
             // Where nobody listens any more, nobody misses it either.
             let _ = socket.set_nonblocking(false);
             let _ = (&*socket).write_all(&bytes);
@@ -143,7 +98,7 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
     device::set_sysctls(&plan.sysctls)?;
     let prepared = Prepared::new(plan)?;
     let mut ready = Vec::new();
-    FromHost::Ready.append_to(&mut ready);
+    append_frame(&FromHost::Ready, &mut ready);
     linux::send_with_descriptor(socket, &ready, &device).map_err(|error| error.to_string())?;
     Ok(prepared)
 }

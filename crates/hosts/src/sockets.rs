@@ -1,6 +1,6 @@
 //! Sockets as planned: made, told what the plan says, and asked whether they heard.
 
-use super::protocol::{SocketOption, SocketSettings};
+use super::plan::{SocketOption, SocketSettings};
 use fairwind_linux as linux;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};

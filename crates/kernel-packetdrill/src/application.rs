@@ -5,41 +5,13 @@
 //!
 //! Waiting for several descriptors: `poll` and `epoll`.
 
-use super::calls::Prepared;
+use super::call::{Descriptors, Job, Made, Prepared};
 use super::names::{Arguments, expect_number, field, int, members, needed_field, number};
-use super::system::Descriptors;
 use fairwind_linux as linux;
-use fairwind_linux::Raw;
 use fairwind_packetdrill::{Expression, Step, Stop};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Span;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-
-/// A call that is ready to be made, and the check of what it hands back besides its value.
-pub(super) type Job = Box<dyn FnOnce() -> Made + Send>;
-
-/// A call that has returned.
-#[derive(Debug)]
-pub(super) struct Made {
-    pub(super) raw: Raw,
-    pub(super) at: Instant,
-    /// What it handed back is as expected.
-    pub(super) handed_back: Step<()>,
-    /// Descriptors that it made besides its value, with the script's numbers.
-    pub(super) descriptors: Vec<(i64, i32)>,
-}
-
-impl Made {
-    /// A call that has returned just now and hands nothing back.
-    pub(super) fn now(raw: Raw) -> Self {
-        Self { raw, at: linux::monotonic(), handed_back: Ok(()), descriptors: Vec::new() }
-    }
-
-    /// The same with what came of a check.
-    pub(super) fn checked(self, handed_back: Step<()>) -> Self {
-        Self { handed_back, ..self }
-    }
-}
 
 /// A call that does not return within this time waits.
 const PATIENCE: Span = Span::from_millis(100);

@@ -4,12 +4,10 @@
 //!
 //! ICMP messages as bytes.
 
-use super::application::{Job, Made};
+use super::call::{Descriptors, Effect, Made, Prepared, Stamps, buffers, vector_of};
 use super::names::{Arguments, buffer, bytes, expect_number, field, int, members};
 use super::namespace::{HOP_LIMIT, Ports};
 use super::namespace::{Side, socket_address_of};
-use super::options::Stamps;
-use super::system::Descriptors;
 use super::{application, options};
 use crate::namespace::{IpVersion, Path};
 use fairwind_linux as linux;
@@ -17,38 +15,6 @@ use fairwind_linux::{Buffer, Message, Transfer};
 use fairwind_packetdrill::{Call, Expression, Icmp, Step, Stop};
 use fairwind_wire::bytes::{Addresses, IcmpMessage, IpHeader, Payload, emit_icmp, emit_prefix};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
-
-/// What the runner has to know of a call beside its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    None,
-    /// It returns a descriptor.
-    Opens,
-    /// A descriptor of a connection.
-    Accepts,
-    /// It begins a connection on this descriptor.
-    Connects(i64),
-    /// This descriptor listens from now on.
-    Listens(i64),
-    /// This one is gone.
-    Closes(i64),
-}
-
-/// A call that is ready to be made.
-pub(super) struct Prepared {
-    pub(super) job: Job,
-    pub(super) effect: Effect,
-}
-
-impl Prepared {
-    pub(super) fn new(job: impl FnOnce() -> Made + Send + 'static) -> Self {
-        Self { job: Box::new(job), effect: Effect::None }
-    }
-
-    pub(super) fn with(self, effect: Effect) -> Self {
-        Self { effect, ..self }
-    }
-}
 
 /// Understands a call.
 pub(super) fn prepare(
@@ -258,17 +224,6 @@ fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared>
     Ok(prepared)
 }
 
-/// The buffers of `[{..., 100}, {..., 200}]`.
-fn buffers(vector: &Expression) -> Step<Transfer> {
-    let one = |written: &Expression| match written {
-        Expression::Record(fields) if fields.len() == 2 => {
-            Ok(buffer(&fields[0].value, bytes(&fields[1].value)?))
-        }
-        _ => Err(Stop::failed(format!("`{written}` is no buffer {{..., bytes}}"))),
-    };
-    Ok(Transfer { buffers: members(vector)?.iter().map(one).collect::<Step<_>>()? })
-}
-
 /// A vector of buffers is a message that is nothing but them.
 fn vectors(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
     let descriptor = open.live(given.get(0)?)?;
@@ -282,13 +237,6 @@ fn vectors(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
             linux::receive_message(descriptor, &mut message, 0)
         })
     }))
-}
-
-pub(super) fn vector_of(message: &Expression) -> Step<Transfer> {
-    match field(message, "msg_iov") {
-        None | Some(Expression::Any) => Ok(Transfer::default()),
-        Some(vector) => buffers(vector),
-    }
 }
 
 fn send_message(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {

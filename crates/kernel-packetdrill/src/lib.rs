@@ -1,4 +1,18 @@
-//! The running kernel as the system under test.
+//! Packetdrill scripts on the running kernel.
+//!
+//! [`run_script`] follows a script with the kernel in the place of our endpoint, with the same reader and the same judge:
+//! calls are system calls, commands are run by the shell, packets are bytes on a TUN device, and time is the machine's.
+//! Each run has its own network namespace, which ends with it. Scripts need root (`CAP_NET_ADMIN` and `/dev/net/tun`).
+//!
+//! | module | concern |
+//! |---|---|
+//! | `namespace` | the network namespace of a script: device, addresses, routes, packets |
+//! | `system` | the kernel as a [`System`](fairwind_packetdrill::System) |
+//! | `calls` | system calls |
+//! | `call` | a call that is ready to be made, and its result |
+//! | `options` | socket options, control messages and `TCP_INFO` |
+//! | `application` | the thread that makes the calls, and calls that wait |
+//! | `names` | numbers of the kernel by name |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -6,6 +20,7 @@
 )]
 
 mod application;
+mod call;
 mod calls;
 mod names;
 pub mod namespace;

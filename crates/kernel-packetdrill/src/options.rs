@@ -4,15 +4,12 @@
 //!
 //! What the kernel tells of a connection: `struct tcp_info`, field by field (include/uapi/linux/tcp.h).
 
-use super::application::Made;
-use super::calls::{Prepared, vector_of};
+use super::call::{Descriptors, Made, Prepared, Stamps, vector_of};
 use super::names::{Arguments, expect_number, field, int, members, needed_field, number};
-use super::system::Descriptors;
 use Width::{Bits, U8, U16, U32, U64};
 use fairwind_linux as linux;
 use fairwind_linux::Message;
 use fairwind_packetdrill::{Expression, Step, Stop};
-use fairwind_units::Span;
 
 pub(super) fn set(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
     let descriptor = open.live(given.get(0)?)?;
@@ -108,13 +105,6 @@ fn judge(what: &str, expected: &Expression, seen: &[u8]) -> Step<()> {
         }
         other => expect_number(what, other, number(0)),
     }
-}
-
-/// How stamps of the wall clock are read: from when the script began, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stamps {
-    pub(super) origin: u64,
-    pub(super) tolerance: Span,
 }
 
 impl Stamps {

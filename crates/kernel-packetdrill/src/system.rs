@@ -1,10 +1,9 @@
 //! The kernel as a [`System`]: real time, real packets, real calls.
 
-use super::application::{Application, Made};
-use super::calls::{Effect, prepare};
-use super::names::number;
+use super::application::Application;
+use super::call::{Descriptors, Effect, Made, Stamps};
+use super::calls::prepare;
 use super::namespace::{Ports, from_bytes, to_bytes};
-use super::options::Stamps;
 use super::{KernelOptions, calls, names, options};
 use crate::namespace::Namespace;
 use crate::namespace::Path;
@@ -16,7 +15,7 @@ use fairwind_packetdrill::{
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,17 +28,6 @@ const LATE_TICKS: u64 = 2;
 const GLANCE: Span = Span::from_micros(500);
 /// How long nobody looks at most whether the run is to stop.
 const STOP_GLANCE: Span = Span::from_millis(100);
-
-/// Descriptors, by the script's numbers.
-#[derive(Debug, Default)]
-pub(super) struct Descriptors(BTreeMap<i64, i32>);
-
-impl Descriptors {
-    /// The kernel's number; one that a script has never opened is none of the kernel's either.
-    pub(super) fn live(&self, expression: &Expression) -> Step<i32> {
-        Ok(self.0.get(&number(expression)?).copied().unwrap_or(-1))
-    }
-}
 
 /// The running kernel in a namespace of this thread's own.
 #[derive(Debug)]

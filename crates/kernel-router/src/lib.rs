@@ -1,28 +1,23 @@
-//! An experiment's network made of the kernel's own parts, as the thesis' testbed was: routers in
-//! namespaces, htb with any tree of pfifo, bfifo, tbf and htb for rates and queues, netem for delays and losses.
+//! A network of the kernel's own parts: routers in namespaces, htb, tbf, pfifo and bfifo for rates and queues, netem for
+//! delay and loss.
 //!
-//! It serves where our own router is to be held against the kernel's: same hosts, same observations,
-//! same tables. What happens to packets is told by eBPF programs at the tracepoints of devices
-//! and queues.
+//! It is the reference for our own router: same hosts, same observations, same tables. BPF programs at the tracepoints of
+//! devices and queues report the packets.
 //!
-//! What differs from our links, and cannot be had otherwise:
+//! Differences from our links:
 //!
-//! - a packet leaves htb's queue when its rate allows and is at the other end at once, where our link
-//!   hands it over when it has been sent: a packet is earlier by its own serialisation time;
-//! - after a pause htb lets a bucket of packets pass at once, which has to hold one full packet, and more at
-//!   high rates, lest the rate be missed when the kernel's timer is late (see `commands`).
+//! - A packet leaves htb's queue when its rate allows and arrives at once. Our link delivers it when its last bit has been
+//!   sent, so packets arrive earlier here by their serialisation time.
+//! - After a pause htb lets a burst pass. It holds at least one full packet, and more at high rates, because the rate
+//!   would be missed if the kernel's timer is late (see `commands`).
 //!
 //! | module | concern |
 //! |---|---|
-//! | `layout` | which namespaces, cables and disciplines a network becomes |
-//! | `commands` | what `ip` and `tc` are told |
-//! | `queues` | the queue of a scenario, as commands |
-//! | `parts` | whether the kernel has what is needed |
-//! | `middle` | namespaces of ours |
-//! | `path` | all of it at work |
-//! | `remarks` | what differs from our own links, in the numbers of an experiment |
-//! | `driver` | what packets do, told to the record |
-//! | `tally` | how many packets were not told of |
+//! | `layout` | namespaces, veth pairs and disciplines of a network |
+//! | `requirements` | features that the kernel must have, and differences from our router |
+//! | `commands` | commands of `ip` and `tc` |
+//! | `path` | the network at work, in its namespaces |
+//! | `observer` | observations of packets, and counts of missed ones |
 
 #![allow(
     clippy::missing_errors_doc,

@@ -278,21 +278,9 @@ impl PacketCount {
     }
 }
 
-/// Packets that a device has received and sent, as `/proc/net/dev` tells; `None` where it does not.
-pub(super) fn packets_of(text: &str, device: &str) -> Option<u64> {
-    let counts = text.lines().find_map(|line| {
-        let (name, counts) = line.split_once(':')?;
-        (name.trim() == device).then_some(counts)
-    })?;
-    let mut counts = counts.split_whitespace().map(str::parse::<u64>);
-    let received = counts.nth(1)?.ok()?;
-    let sent = counts.nth(7)?.ok()?;
-    Some(received + sent)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{PacketCount, packets_of};
+    use super::PacketCount;
     use fairwind_units::Instant;
 
     #[test]
@@ -316,15 +304,5 @@ mod tests {
         tally.on_packet(Instant::from_millis(1));
         tally.end_with(0, Instant::from_millis(2));
         assert_eq!(tally.missing(), 0);
-    }
-
-    #[test]
-    fn a_devices_packets_are_those_that_it_received_and_sent() {
-        let text = "Inter-|   Receive  |  Transmit\n face |bytes    packets errs\n\
-                    cable1: 135074    1999    0    0    0     0  0  0  506465    3349  0 0 0 0 0 0\n\
-                    cable10:     1       2    0    0    0     0  0  0       3       4  0 0 0 0 0 0\n";
-        assert_eq!(packets_of(text, "cable1"), Some(1999 + 3349));
-        assert_eq!(packets_of(text, "cable10"), Some(6));
-        assert_eq!(packets_of(text, "veth"), None);
     }
 }

@@ -3,7 +3,7 @@
 //! Namespaces of ours, which live as long as somebody holds their descriptors.
 
 use super::layout::{Cable, CableEnd, Discipline, Layout, Place};
-use super::{KernelRouterError, commands, observer, requirements};
+use super::{KernelRouterError, commands, requirements};
 use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
 use fairwind_hosts::VethPlan;
 use fairwind_linux as linux;
@@ -172,7 +172,7 @@ fn packets_of(device: &str) -> Result<u64, KernelError> {
     let failed = |reason| KernelError::Command { command: format!("read {COUNTERS}"), reason };
     let text = std::fs::read_to_string(COUNTERS).map_err(|error| failed(error.to_string()))?;
     let gone = || failed(format!("{device} is not there; the process of its host may have ended"));
-    observer::packets_of(&text, device).ok_or_else(gone)
+    packets_in(&text, device).ok_or_else(gone)
 }
 
 fn index_of(device: &str) -> Result<u32, KernelError> {
@@ -237,4 +237,31 @@ fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
         let thread = scope.spawn(happening);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Packets that a device has received and sent, as `/proc/net/dev` tells; `None` where it does not.
+fn packets_in(text: &str, device: &str) -> Option<u64> {
+    let counts = text.lines().find_map(|line| {
+        let (name, counts) = line.split_once(':')?;
+        (name.trim() == device).then_some(counts)
+    })?;
+    let mut counts = counts.split_whitespace().map(str::parse::<u64>);
+    let received = counts.nth(1)?.ok()?;
+    let sent = counts.nth(7)?.ok()?;
+    Some(received + sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::packets_in;
+
+    #[test]
+    fn a_devices_packets_are_those_that_it_received_and_sent() {
+        let text = "Inter-|   Receive  |  Transmit\n face |bytes    packets errs\n\
+                    cable1: 135074    1999    0    0    0     0  0  0  506465    3349  0 0 0 0 0 0\n\
+                    cable10:     1       2    0    0    0     0  0  0       3       4  0 0 0 0 0 0\n";
+        assert_eq!(packets_in(text, "cable1"), Some(1999 + 3349));
+        assert_eq!(packets_in(text, "cable10"), Some(6));
+        assert_eq!(packets_in(text, "veth"), None);
+    }
 }

@@ -3,12 +3,11 @@
 //! What a kernel cannot have, and what comes nearest.
 
 use super::Kernel;
-use super::hosts::Note;
 use fairwind_hosts::SocketOption;
 use fairwind_scenario::{FlowGroup, TcpSettings, Workload};
 use fairwind_units::Span;
 use fairwind_windows::WindowOptions;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -30,6 +29,15 @@ pub(crate) const GREATEST_TIMEOUT: i32 = 44;
 /// The options at the level of TCP that settings use.
 pub(crate) const OPTIONS: [i32; 6] =
     [NO_DELAY, GREATEST_SEGMENT, SYN_COUNT, LINEAR_TIMEOUTS, THIN_DUPLICATES, GREATEST_TIMEOUT];
+
+/// A small difference between what a scenario says and what the kernel does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Where in the scenario.
+    pub key: String,
+    /// What differs.
+    pub text: String,
+}
 
 /// Which end of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

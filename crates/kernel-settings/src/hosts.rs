@@ -1,6 +1,6 @@
 //! The ends of all groups become hosts, which must agree, and sockets.
 
-use super::endpoint::{Endpoint, Side};
+use super::endpoint::{Endpoint, Note, Side};
 use super::{Kernel, UnsupportedSetting, UnsupportedSettings, kernel, keys};
 use fairwind_hosts::{SocketSettings, Sysctl};
 use fairwind_scenario::{Experiment, FlowGroup, Transport};
@@ -41,15 +41,6 @@ pub struct GroupSettings {
     pub sender: SocketSettings,
     /// Those that listen; what they accept inherits it.
     pub receiver: SocketSettings,
-}
-
-/// A small difference between what a scenario says and what the kernel does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// Where in the scenario.
-    pub key: String,
-    /// What differs.
-    pub text: String,
 }
 
 /// The answering end has the settings of the asking end unless it has its own; unsupported ones are reported of the asking end.

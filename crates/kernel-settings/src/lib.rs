@@ -1,5 +1,5 @@
-//! What a scenario's `tcp` tables ask of the running kernel: sysctls, route attributes and device
-//! attributes of hosts, options of sockets; or why this kernel cannot have it.
+//! A scenario's `tcp` tables as settings of the running kernel: sysctls, route attributes, device attributes and socket
+//! options, or the reason why this kernel does not support them.
 //!
 //! ```
 //! use fairwind_kernel_settings::{self as settings, Kernel};
@@ -18,18 +18,16 @@
 //! # Ok::<(), fairwind_scenario::ScenarioErrors>(())
 //! ```
 //!
-//! Everything is decided before anything runs, and everything that cannot be had is told at once.
-//! Where a socket option does, it is preferred: several groups may then share a host. What only a
-//! host can be told must be the same for all groups that share the host.
+//! Everything is decided before a run, and all unsupported settings are reported at once. A socket option is preferred to
+//! a setting of the host, so that several groups can share a host. Settings of a host must be equal for all its groups.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `kernel` | what the running kernel is and has |
-//! | `keys` | one rule for each key: the table that the reference is made from |
-//! | `end` | one end of a group: what its rules have asked for and refused |
+//! | `kernel` | version, options and default sysctls of the running kernel |
+//! | `keys` | one rule for each key: the table of the reference page |
+//! | `endpoint` | settings of one end of a group, and unsupported ones |
 //! | `hosts` | the ends of all groups become hosts, which must agree |
-//! | `usual` | sysctls as the kernel has them out of the box, whatever the machine's are |
-//! | `refusal` | what cannot be had, and what comes nearest |
+//! | `controls` | congestion controls in C, loaded into the kernel |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -42,7 +40,8 @@ mod hosts;
 mod kernel;
 mod keys;
 
+pub use endpoint::Note;
 pub use endpoint::{UnsupportedSetting, UnsupportedSettings};
-pub use hosts::{GroupSettings, HostSettings, Note, Settings, of};
+pub use hosts::{GroupSettings, HostSettings, Settings, of};
 pub use kernel::Kernel;
 pub use keys::{Key, keys};

@@ -21,7 +21,7 @@ pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,
     shell_checked,
 };
-pub use poll::{Poll, Ready};
+pub use poll::{Clock, MonotonicClock, Poll, Ready};
 pub use process::{
     End, await_child, become_user, begin_process_namespace, bind_file, device_name,
     enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,

@@ -2,8 +2,33 @@
 
 use super::{checked, owned, socket};
 use crate::KernelError;
-use fairwind_units::Span;
+use fairwind_units::{Instant, Span};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// A clock, and the wait for descriptors by it. Whoever keeps real time takes it as an argument.
+pub trait Clock: Send {
+    /// Monotonic time.
+    fn now(&self) -> Instant;
+
+    /// Waits until descriptors are ready, at most for `limit`; returns how many are.
+    fn wait(&self, poll: &mut Poll, limit: Span) -> usize;
+}
+
+/// `CLOCK_MONOTONIC` of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MonotonicClock;
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now(&self) -> Instant {
+        super::monotonic()
+    }
+
+    #[inline]
+    fn wait(&self, poll: &mut Poll, limit: Span) -> usize {
+        poll.wait(limit)
+    }
+}
 
 /// Many descriptors to wait for.
 #[derive(Debug)]

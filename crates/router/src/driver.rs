@@ -8,7 +8,7 @@ use super::packet::header_of;
 use super::tap::RouterTap;
 use fairwind_assembly::{Damage, DelayQueue, QueueMap};
 use fairwind_linux::KernelError;
-use fairwind_linux::{self as linux, Poll};
+use fairwind_linux::{self as linux, Clock, Poll};
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
 use fairwind_recorder::{ObservationPoint, ObservationWriter};
@@ -102,12 +102,6 @@ impl RouterControl {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Time since the origin.
-    #[inline]
-    fn now(&self) -> Instant {
-        self.time_of(linux::monotonic())
-    }
-
     /// What the machine's monotonic clock shows, as time since the origin; before the origin is zero.
     #[inline]
     pub fn time_of(&self, clock: Instant) -> Instant {
@@ -149,7 +143,7 @@ pub enum RouterError {
 }
 
 /// A network between hosts' devices.
-pub struct Router<S> {
+pub struct Router<S, C> {
     network: Network<RoutedPacket>,
     queues: QueueMap,
     ports: Vec<Port>,
@@ -165,11 +159,16 @@ pub struct Router<S> {
     lateness: Lateness,
     poll: Poll,
     control: RouterControl,
+    clock: C,
 }
 
-impl<S: Classifier> Router<S> {
+impl<S: Classifier, C: Clock> Router<S, C> {
     /// A router of these parts, with which nothing has happened yet.
-    pub fn new(parts: RouterParts<S>, control: RouterControl) -> Result<Self, RouterError> {
+    pub fn new(
+        parts: RouterParts<S>,
+        control: RouterControl,
+        clock: C,
+    ) -> Result<Self, RouterError> {
         let poll = Poll::new(parts.ports.len().max(1))?;
         let mut port_of_node = vec![None; parts.network.node_ids().count()];
         for (place, port) in parts.ports.iter().enumerate() {
@@ -191,6 +190,7 @@ impl<S: Classifier> Router<S> {
             lateness: Lateness::new(parts.lateness_bound),
             poll,
             control,
+            clock,
         })
     }
 
@@ -217,11 +217,17 @@ impl<S: Classifier> Router<S> {
         Ok(())
     }
 
+    /// Time since the origin.
+    #[inline]
+    fn now(&self) -> Instant {
+        self.control.time_of(self.clock.now())
+    }
+
     /// Sleeps until there is something to do; how many devices have something to read.
     fn wait(&mut self) -> usize {
-        let now = self.control.now();
+        let now = self.now();
         let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
-        self.poll.wait(due.saturating_since(now).min(POLL_INTERVAL))
+        self.clock.wait(&mut self.poll, due.saturating_since(now).min(POLL_INTERVAL))
     }
 
     /// Takes what a host has sent, and hands over meanwhile what is due.
@@ -238,7 +244,7 @@ impl<S: Classifier> Router<S> {
                 return Err(gone(port, read.errno));
             };
             packets += 1;
-            self.inject(self.control.now(), place, length);
+            self.inject(self.now(), place, length);
             self.deliver_due()?;
         }
         if packets > 0 {
@@ -318,7 +324,7 @@ impl<S: Classifier> Router<S> {
 
     /// Does everything that is due by now, and tells when that is.
     fn advance(&mut self) -> Instant {
-        let now = self.control.now();
+        let now = self.now();
         self.release_held(now);
         let mut tap = RouterTap {
             observations: &mut self.observations,
@@ -344,7 +350,7 @@ impl<S: Classifier> Router<S> {
         let bytes = &self.buffers.bytes(buffer)[..length_of(packet)];
         if let Some(place) = self.port_of_node[delivery.node.index()] {
             let port = &self.ports[place];
-            let now = self.control.now();
+            let now = self.now();
             self.lateness.on_delivery(now.saturating_since(delivery.at));
             // What is damaged was told of as lost: its host refuses it.
             if let Some(measured) = packet.measured.as_ref().filter(|_| packet.damage.is_none()) {

@@ -1,26 +1,21 @@
-//! The network in between in real time: packets out of the hosts' TUN devices, through a
-//! [`Network`](fairwind_network::Network), and into the devices of the hosts that they are for.
+//! The network between hosts in real time: packets from the hosts' TUN devices pass a
+//! [`Network`](fairwind_network::Network) and are written to the devices of their destinations.
 //!
-//! One thread owns the network. It sleeps until a host has sent something or the network has
-//! something due, whichever comes first, by the finest timer that the kernel has; it injects each
-//! packet at the instant at which it was read, and advances the network to the clock. By the
-//! network's late-poll law a late look changes when a
-//! packet is handed over and nothing else: how late that was is recorded for every packet.
+//! One thread owns the network. It sleeps until a host has sent a packet or the network has an event due, with the
+//! kernel's finest timer. It injects each packet at the instant of the read, and advances the network to the clock. By the
+//! late-poll law a late wake-up delays the hand-over of a packet and changes nothing else; the router records that delay
+//! for every packet. The clock is an argument ([`Clock`](fairwind_linux::Clock)).
 //!
-//! Cost per packet: a read and a write of the device, one copy each (the kernel's), a parse of its
-//! headers, and the network's own work; nothing is allocated once there are as many buffers as
-//! packets are inside at most.
+//! Cost per packet: one read and one write of a device, with the kernel's copies, a parse of the headers, and the work of
+//! the network. Nothing is allocated once there are as many buffers as packets are in the network at most.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `buffers` | where packets' bytes lie |
-//! | `packet` | what travels through the network |
-//! | `damage` | what a link that damages does to a packet's bytes |
-//! | `header` | what queue disciplines see of it |
-//! | `datagrams` | which flow a datagram belongs to |
-//! | `classifier` | whose packet it is, and where it goes |
-//! | `tap` | what the network reports |
 //! | `driver` | the loop |
+//! | `buffers` | bytes of packets, and bit errors in them |
+//! | `packet` | a packet in the network, and what queue disciplines see of it |
+//! | `classifier` | the flow and the destination of a packet |
+//! | `tap` | observations of the network |
 
 #![allow(
     clippy::missing_errors_doc,

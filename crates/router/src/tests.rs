@@ -84,6 +84,7 @@ impl Bench {
                 lateness_bound: Span::from_micros(200),
             },
             control.clone(),
+            linux::MonotonicClock,
         )
         .unwrap();
         let router = std::thread::spawn(move || router.run());
@@ -319,7 +320,8 @@ fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
         mtu: 1500,
         lateness_bound: Span::from_micros(200),
     };
-    let error = Router::new(parts, RouterControl::new()).unwrap().run().unwrap_err();
+    let error =
+        Router::new(parts, RouterControl::new(), linux::MonotonicClock).unwrap().run().unwrap_err();
     assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
     recorder.finish().unwrap();
 }

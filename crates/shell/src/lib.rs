@@ -1,29 +1,25 @@
 //! A real program behind an emulated path.
 //!
-//! The program runs in namespaces of its own whose only way out is a TUN device. Our network joins
-//! it in real time with a second TUN device, in the namespace that the shell was started in. Shells
-//! within shells compose their paths, and all addresses are reachable without translation.
+//! The program runs in its own namespaces, whose only device is a TUN device. Our network joins it in real time with a
+//! second TUN device, in the namespace where the shell was started. Nested shells compose their paths, and all addresses
+//! are reachable without translation.
 //!
-//! Three processes take part, so that nothing is left behind however one of them ends: the *shell*
-//! carries the packets; the *inside* is the first process of the program's namespaces, which end with
-//! it; the *supervisor* between them ends the inside when the shell has ended. What was set up outside
-//! ends with the shell's device, or is undone by its [`Reaper`](fairwind_linux::Reaper). The
-//! shell starts the supervisor by executing a [`HostCommand`](fairwind_hosts::HostCommand) with two more
-//! arguments; the program so started calls [`serve`] with them.
+//! Three processes take part, so that nothing is left behind however one of them ends. The *shell* forwards the packets.
+//! The *inside* is the first process of the program's namespaces, which end with it. The *supervisor* between them ends the
+//! inside when the shell has ended. What was set up outside ends with the shell's device, or is undone by its
+//! [`Reaper`](fairwind_linux::Reaper). The shell starts the supervisor by executing a
+//! [`HostCommand`](fairwind_hosts::HostCommand) with two more arguments; that program calls [`serve`] with them.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `addresses` | which addresses a shell takes |
-//! | `surroundings` | what is used already where the shell is started |
-//! | `outside` | the device outside, and the way beyond the machine |
-//! | `masquerade` | translation of addresses |
-//! | `protocol` | what the processes say to each other |
-//! | `supervisor` | the process that ends the inside |
-//! | `inside` | the process that starts the program |
-//! | `carrier` | the network between the two devices, and its measures |
-//! | `connections` | whose packet it is |
+//! | `session` | a shell from its start to its end |
+//! | `host_network` | networks of the namespace where a shell is started, and the addresses that it takes |
+//! | `outside` | the device outside, the way beyond the machine, and address translation |
+//! | `inside` | the process that starts the program, and the supervisor that ends it |
+//! | `protocol` | messages between these processes |
+//! | `path` | the network between the two devices, and its measures |
+//! | `connections` | connection tracking |
 //! | `commands` | commands of the system |
-//! | `session` | the whole, from the shell's side |
 
 mod commands;
 mod connections;
@@ -36,8 +32,9 @@ mod protocol;
 mod session;
 
 pub use error::ShellError;
+pub use path::ShellPlan;
 pub use protocol::User;
-pub use session::{Outcome, ShellAddresses, ShellPlan, run};
+pub use session::{Outcome, ShellAddresses, run};
 
 use fairwind_linux as linux;
 

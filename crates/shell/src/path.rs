@@ -3,21 +3,37 @@
 use super::ShellError;
 use super::commands::problem;
 use super::connections::{ConnectionTracker, GROUPS};
-use super::session::ShellPlan;
+use super::protocol::User;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters};
 use fairwind_capture::Section;
-use fairwind_linux as linux;
+use fairwind_linux::{self as linux, MonotonicClock};
 use fairwind_measure::{Lateness, Settings, Tables};
 use fairwind_network::NodeId;
 use fairwind_recorder::{Recorder, RecorderParts};
 use fairwind_router::{
     Port, RoutedPacket, Router, RouterControl, RouterError, RouterParts, lateness_bound,
 };
-use fairwind_scenario::RouterKind;
+use fairwind_scenario::{Experiment, RouterKind};
 use fairwind_units::Instant;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
+
+/// A program and the path that it is put behind.
+#[derive(Debug, Clone)]
+pub struct ShellPlan {
+    /// The network. The program stands where the first group of flows sends from, and the outside
+    /// where it sends to.
+    pub experiment: Experiment,
+    /// What chance begins with.
+    pub seed: u64,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// Whom the program runs as; the caller where nobody is named.
+    pub user: Option<User>,
+    /// Whether the program's flows are measured, and captured where the experiment says so.
+    pub is_measured: bool,
+}
 
 /// The two devices.
 pub(super) struct Ports {
@@ -91,7 +107,7 @@ impl Path {
             mtu: usize::try_from(plan.experiment.network.mtu.get()).unwrap_or(usize::MAX),
             lateness_bound: lateness_bound(&plan.experiment),
         };
-        let router = Router::new(parts, control.clone())?;
+        let router = Router::new(parts, control.clone(), MonotonicClock)?;
         let origin = linux::monotonic();
         control.begin(origin);
         let thread = std::thread::Builder::new()

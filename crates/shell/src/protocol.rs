@@ -78,7 +78,7 @@ pub(super) enum Answer {
 /// Says one thing.
 pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), KernelError> {
     let lost = |error: std::io::Error| problem(format!("speak with the inside: {error}"));
-    let text = serde_json::to_vec(what).map_err(|error| problem(error.to_string()))?;
+    let text = postcard::to_allocvec(what).map_err(|error| problem(error.to_string()))?;
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
     socket.write_all(&length.to_le_bytes()).map_err(lost)?;
     socket.write_all(&text).map_err(lost)
@@ -95,6 +95,6 @@ pub(super) fn hear<T: DeserializeOwned>(socket: &mut UnixStream) -> Result<Optio
     if socket.read_exact(&mut text).is_err() {
         return Ok(None);
     }
-    let heard = serde_json::from_slice(&text);
+    let heard = postcard::from_bytes(&text);
     heard.map(Some).map_err(|error| problem(format!("not what was expected: {error}")))
 }

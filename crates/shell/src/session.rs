@@ -5,33 +5,16 @@ use super::ShellError;
 use super::commands::problem;
 use super::host_network::HostNetwork;
 use super::outside::{Outside, Uplink};
-use super::path::{Path, Ports};
-use super::protocol::{self, Answer, Inside, Link, Start, User};
+use super::path::{Path, Ports, ShellPlan};
+use super::protocol::{self, Answer, Inside, Link, Start};
 use fairwind_assembly::CaptureFiles;
 use fairwind_hosts::HostCommand;
 use fairwind_linux::{self as linux, KernelError};
 use fairwind_linux::{Reaper, RunName};
 use fairwind_measure::{Lateness, Tables};
-use fairwind_scenario::Experiment;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
-
-/// A program and the path that it is put behind.
-#[derive(Debug, Clone)]
-pub struct ShellPlan {
-    /// The network. The program stands where the first group of flows sends from, and the outside
-    /// where it sends to.
-    pub experiment: Experiment,
-    /// What chance begins with.
-    pub seed: u64,
-    /// The program and its arguments.
-    pub program: Vec<String>,
-    /// Whom the program runs as; the caller where nobody is named.
-    pub user: Option<User>,
-    /// Whether the program's flows are measured, and captured where the experiment says so.
-    pub is_measured: bool,
-}
 
 /// What a person has to know to use a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]

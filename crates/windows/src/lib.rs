@@ -1,22 +1,19 @@
-//! Remembered windows on the running kernel, without changing it: a program at a control group of version 2 writes down
-//! the congestion windows of ended connections by the peer's address, and new ones begin with them.
+//! Congestion windows remembered on the running kernel: a BPF program at a control group of version 2 stores the windows
+//! of ended connections by the peer's address, and new connections begin with them.
 //!
 //! O. Hartmann and A. Bestavros, Aggregating Congestion Information Over Sequences of TCP Connections, BU-CS 1998-001;
-//! its successors are RFC 9040 and Careful Resume, from which [`Trust::Safe`] has its bounds. Any program in the
-//! group has it, if its sockets were made in there; programs outside are not touched.
+//! its successors are RFC 9040 and Careful Resume, from which [`Trust::Safe`] has its bounds. It serves all
+//! sockets that were created in the group, and no others.
 //!
-//! What [`start`] puts into the kernel stays there when the process ends, by one file in the file system of eBPF. That
-//! file comes last: a start that is killed has either done everything or leaves nothing. [`WindowsOfRun`] has no such
-//! file and ends with its process, however that ends.
+//! A program of [`start`] stays in the kernel after the process has ended, pinned by one file in the BPF file system. The
+//! file is created last, so a killed start has done everything or leaves nothing. [`WindowsOfRun`] is not pinned and
+//! ends with its process.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `options` | what is chosen at the start |
-//! | `group` | a control group of version 2 |
-//! | `names` | the files by which programs stay |
+//! | `options` | options of the program, and its entries |
+//! | `group` | control groups, names of programs, and rights |
 //! | `program` | the program at a control group, and its maps |
-//! | `record` | windows and counts as the program writes them |
-//! | `rights` | whether this process may put programs into the kernel |
 //! | `error` | why windows cannot be remembered |
 
 #![allow(

@@ -2,7 +2,8 @@
 
 use super::HostContext;
 use crate::datagram::{number_of, stamp, written_at};
-use crate::protocol::{EventKind, IncomingDatagrams, OutgoingDatagrams};
+use crate::plan::{IncomingDatagrams, OutgoingDatagrams};
+use crate::protocol::EventKind;
 use crate::sockets;
 use fairwind_units::Instant;
 use fairwind_workload::Datagrams;

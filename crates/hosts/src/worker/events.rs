@@ -2,7 +2,7 @@
 //!
 //! How late applications wrote that were due at an instant.
 
-use crate::protocol::{EventBatch, EventKind, Framed, FromHost, HostEvent, HostStatistics};
+use crate::protocol::{EventBatch, EventKind, FromHost, HostEvent, HostStatistics, append_frame};
 use fairwind_linux as linux;
 use fairwind_units::{Instant, Span};
 use hdrhistogram::Histogram;
@@ -87,7 +87,7 @@ impl EventSender {
         self.next_flush = watermark + HEARTBEAT;
         let batch = EventBatch { watermark, events: std::mem::take(&mut self.events) };
         let message = FromHost::Events(batch);
-        message.append_to(&mut self.unsent);
+        append_frame(&message, &mut self.unsent);
         // The room of the events serves again.
         if let FromHost::Events(mut batch) = message {
             batch.events.clear();
@@ -112,7 +112,7 @@ impl EventSender {
     /// Sends everything, with a last message, and waits until the socket has taken it.
     pub(super) fn finish(mut self, last: &FromHost) -> std::io::Result<()> {
         self.flush();
-        last.append_to(&mut self.unsent);
+        append_frame(&last, &mut self.unsent);
         self.send_all()
     }
 
@@ -160,7 +160,7 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Failure;
+    use crate::protocol::{Failure, take_frame};
     use std::io::Read as _;
 
     #[test]
@@ -179,12 +179,12 @@ mod tests {
         events.give_up();
         let failure = FromHost::Failed(Failure { reason: "no more files".to_owned() });
         let mut last = Vec::new();
-        failure.append_to(&mut last);
+        append_frame(&failure, &mut last);
         (&*host).write_all(&last).expect("somebody reads");
         drop(host);
         let heard = reading.join().expect("no panic").expect("bytes");
         let (mut rest, mut messages) = (heard.as_slice(), Vec::new());
-        while let Some((message, length)) = FromHost::take(rest).expect("whole frames") {
+        while let Some((message, length)) = take_frame::<FromHost>(rest).expect("whole frames") {
             rest = &rest[length..];
             messages.push(message);
         }

@@ -1,18 +1,14 @@
-//! The loop of a host process: sockets that are ready, applications that are due, samples, and what
-//! the parent says.
+//! The event loop of a host process: ready sockets, due applications, samples, and messages of the parent.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `sender` | connections that the host writes on: those that it opens, and those whose requests it answers |
-//! | `reader` | connections that come, and those that it only reads from |
-//! | `relays` | what comes on one connection goes on by another |
+//! | `sender` | connections that the host writes on: it opened them, or it answers requests on them |
+//! | `reader` | accepted connections that the host only reads, and relays |
 //! | `datagrams` | streams of datagrams, sent and received |
-//! | `timers` | deadlines of senders |
-//! | `watch` | what the kernel tells of a sender |
-//! | `sampling` | when to look at all senders |
-//! | `events` | the clock of the run, and events on their way to the parent |
+//! | `timers` | deadlines of senders, and the times of samples |
+//! | `tcp_info` | `TCP_INFO` of a sender, and the losses that it shows |
+//! | `events` | events on their way to the parent, the clock, and the lateness of writes |
 //! | `payload` | the bytes of streams |
-//! | `lateness` | how late applications wrote |
 
 mod datagrams;
 mod events;
@@ -22,8 +18,9 @@ mod sender;
 mod tcp_info;
 mod timers;
 
-use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
-use super::serve::ParentSocket;
+use super::plan::{HostPlan, Sampling};
+use super::protocol::ParentSocket;
+use super::protocol::{FromHost, HostStatistics, ToHost};
 use datagrams::{DatagramReaders, DatagramSender};
 use events::Lateness;
 use events::{Clock, EventSender};

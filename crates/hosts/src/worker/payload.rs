@@ -1,6 +1,6 @@
 //! The bytes of streams: zeros, or a pattern that tells its place.
 
-use crate::protocol::PayloadCheck;
+use crate::plan::PayloadCheck;
 
 /// The pattern repeats after so many bytes: a prime, so that nothing that is lost, doubled or moved
 /// by a round number of bytes fits by chance.

@@ -4,7 +4,8 @@
 //! Connections whose data goes on by others: what comes is read as far as the relay has room, and written on.
 
 use super::{HostContext, READ_BYTES, Worker, token};
-use crate::protocol::{EventKind, HostPlan, IncomingPlan};
+use crate::plan::{HostPlan, IncomingPlan};
+use crate::protocol::EventKind;
 use crate::sockets;
 use fairwind_linux as linux;
 use fairwind_linux::Poll;

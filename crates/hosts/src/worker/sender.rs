@@ -7,7 +7,8 @@
 
 use super::tcp_info::{LossDetector, TcpInfo};
 use super::{HostContext, READ_BYTES};
-use crate::protocol::{EventKind, IncomingPlan, NextOutgoing, OutgoingPlan};
+use crate::plan::{IncomingPlan, NextOutgoing, OutgoingPlan};
+use crate::protocol::EventKind;
 use crate::sockets;
 use fairwind_linux::{self as linux, Ready};
 use fairwind_units::Instant;

@@ -1,15 +1,14 @@
 //! Congestion controls in C in the running kernel: loaded, listed, removed.
 //!
-//! What is loaded stays when the process ends, until it is removed or the machine starts anew; what runs have loaded
-//! is removed by the last of them that has it. Loading is root's business, and that of a build with the feature `ebpf`.
+//! A loaded control stays after the process has ended, until it is removed or the machine restarts. A control that was
+//! loaded for runs is removed by the last run that uses it. Loading needs root and a build with the feature `ebpf`.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `loader` | objects into the kernel and out of it |
-//! | `loadable` | what could be loaded, by the names that scenarios have |
-//! | `claims` | which runs have what was loaded for runs |
-//! | `notes` | which program has which name in the kernel |
-//! | `error` | why the kernel does not take one |
+//! | `loadable` | controls that a scenario could have, by name |
+//! | `registry` | which object is loaded under which name, and which runs use it |
+//! | `error` | why the kernel refuses one |
 
 mod error;
 mod loadable;

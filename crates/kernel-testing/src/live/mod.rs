@@ -1,16 +1,13 @@
 //! A live conversation: our endpoint on a TUN device, the running kernel at its other end.
 //!
-//! [`converse`] makes a network namespace, puts a host that speaks with our endpoint behind its TUN
-//! device, and lets a program (anything real: `curl`, a kernel socket) talk to it from inside the
-//! namespace, in both directions, while the network elements of `fairwind-network` lose, delay,
-//! reorder and duplicate packets in between. What the endpoint counts, [`Stream`] keeps as bytes.
+//! [`converse`] creates a network namespace, puts a host with our endpoint behind its TUN device, and lets a program
+//! (`curl`, a kernel socket) talk to it from inside the namespace, in both directions. The network elements of
+//! `fairwind-network` lose, delay, reorder and duplicate packets in between. [`Stream`] keeps the bytes.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `bytes` | the bytes of a stream by their offset, sent and received |
-//! | `host` | connections by their ports, packets in and out, resets for nobody |
-//! | `path` | what happens to packets on the way |
-//! | `driver` | the loop: device, path, host, deadlines |
+//! | `host` | connections by their ports, their bytes, packets in and out, resets |
+//! | `driver` | the loop, and the path with impairments |
 //! | `http` | a tiny server and client |
 
 mod driver;

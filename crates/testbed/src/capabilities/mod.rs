@@ -1,14 +1,12 @@
 //! What this machine has for experiments on the kernel, what is missing, and how to get it.
 //!
-//! Nothing is believed that can be tried: namespaces are made, queue disciplines set up and timers
-//! waited for, in places that vanish with the trial.
+//! Whatever can be tried is tried: it creates namespaces, sets up queue disciplines and waits for timers, in namespaces
+//! that end with the trial.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `rights` | root or user namespaces, TUN, control groups, files |
-//! | `programs` | what the kernel lets eBPF programs do |
-//! | `queues` | queue disciplines and address translation |
-//! | `clocks` | clock, timers, processors |
+//! | `machine` | queue disciplines, address translation, clocks, processors, BPF programs |
 
 mod machine;
 mod rights;

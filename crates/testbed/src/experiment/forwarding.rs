@@ -4,7 +4,7 @@
 use super::RunError;
 use super::plans::PlannedHost;
 use fairwind_kernel_router::{KernelPath, KernelPlan, PathObserver, PathObserverParts};
-use fairwind_linux::RunName;
+use fairwind_linux::{MonotonicClock, RunName};
 use fairwind_measure::Lateness;
 use fairwind_router::{FlowTable, Router, RouterControl, RouterParts};
 use fairwind_scenario::{Experiment, RouterKind};
@@ -80,7 +80,7 @@ impl ReadyForwarding {
     ) -> Result<ForwardingThread, RunError> {
         match self {
             Self::User => {
-                let router = Router::new(parts, control)?;
+                let router = Router::new(parts, control, MonotonicClock)?;
                 spawn("fairwind-router", move || router.run().map_err(Into::into))
             }
             Self::Kernel { path, overhead_bytes, addresses } => {

@@ -1,23 +1,21 @@
-//! An experiment on the running kernel: hosts in processes of their own, the network between them in
-//! this one, and what both saw in tables.
+//! An experiment on the running kernel: hosts in processes of their own, the network between them in this process.
 //!
-//! | thread or process | does |
+//! | thread or process | work |
 //! |---|---|
-//! | a process for each host | sockets and applications, in a network namespace of its own |
+//! | a process for each host | sockets and applications, in its network namespace |
 //! | the router's thread | the network in real time, between the hosts' TUN devices |
-//! | the record's thread | observations in order, measures, captures |
-//! | the caller's thread | starts all of them, hears the hosts, ends them |
+//! | the recorder's thread | observations in order, measures, captures |
+//! | the caller's thread | starts all of them, receives the hosts' messages, ends them |
 //!
 //! | module | concern |
 //! |---|---|
-//! | `check` | what this machine makes of an experiment, told before anything runs |
-//! | `plans` | what each host is told |
-//! | `run` | everything from the first check until hosts and threads are there |
-//! | `running` | from "go" to the tables |
-//! | `punctuality` | how it went at the hosts, as a table |
-//! | `watch` | what the kernel itself tells of its endpoints |
-//! | `forwarding` | who carries the packets: our router, or the kernel's own parts |
-//! | `error` | what can go wrong |
+//! | `check` | whether this machine supports an experiment, before anything runs |
+//! | `plans` | plans of the hosts, and their table of results |
+//! | `run` | from the first check until hosts and threads exist |
+//! | `running` | from the start to the tables |
+//! | `programs` | BPF programs of a run |
+//! | `forwarding` | our router, or the kernel's own |
+//! | `error` | why a run fails |
 
 mod check;
 mod error;

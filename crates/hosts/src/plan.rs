@@ -6,13 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// The version of the protocol: parent and host come from the same build, and say so.
-pub const PROTOCOL_VERSION: u32 = 4;
-
 /// Everything that a host is and does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HostPlan {
-    /// [`PROTOCOL_VERSION`] of whoever wrote the plan.
+    /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION) of whoever wrote the plan.
     pub version: u32,
     /// The host's name in the experiment.
     pub name: String,
@@ -20,7 +17,6 @@ pub struct HostPlan {
     /// `fairwind-RUN-HOST`. A name that exists already is an error.
     pub namespace: Option<String>,
     /// The control group of version 2 that the process is to enter, where it remembers windows.
-    #[serde(default)]
     pub control_group: Option<PathBuf>,
     /// The host's own addresses.
     pub addresses: Vec<IpAddr>,
@@ -31,20 +27,16 @@ pub struct HostPlan {
     /// Words appended to the default route, such as `initcwnd 3`.
     pub route_attributes: Vec<String>,
     /// Words for its TUN device, such as `gso_max_segs 1`.
-    #[serde(default)]
     pub device_attributes: Vec<String>,
     /// The veth to a router of the kernel's own parts, in place of a TUN device.
-    #[serde(default)]
     pub veth: Option<VethPlan>,
     /// Connections that this host opens.
     pub outgoing: Vec<OutgoingPlan>,
     /// Connections that this host answers.
     pub incoming: Vec<IncomingPlan>,
     /// Streams of datagrams that this host sends.
-    #[serde(default)]
     pub outgoing_datagrams: Vec<OutgoingDatagrams>,
     /// Streams of datagrams that this host receives.
-    #[serde(default)]
     pub incoming_datagrams: Vec<IncomingDatagrams>,
     /// How senders are watched.
     pub sampling: Sampling,
@@ -92,18 +84,14 @@ pub struct OutgoingPlan {
     /// When the application stops writing and closes; [`Instant::MAX`] for never.
     pub stop: Instant,
     /// The flow of the data that the other side writes; `None` where it writes nothing.
-    #[serde(default)]
     pub reads: Option<u32>,
     /// The flow that comes to this host and whose data is written; `None`: data of its own. Such a connection is opened
     /// when that one has come.
-    #[serde(default)]
     pub relays: Option<u32>,
     /// Further flows that carry what is written here: what is written is told of them, too. Of a relay's own writes
     /// nothing is told.
-    #[serde(default)]
     pub carried_by: Vec<u32>,
     /// The connection of this host whose turn it is when this one is over.
-    #[serde(default)]
     pub next: Option<NextOutgoing>,
 }
 
@@ -130,7 +118,6 @@ pub struct IncomingPlan {
     /// What the listening socket is told, and its connections inherit; equal for equal `local`.
     pub socket: SocketSettings,
     /// What this host writes on the connection; `None`: nothing.
-    #[serde(default)]
     pub answer: Option<ReplyPlan>,
 }
 
