@@ -3,9 +3,9 @@ r"""Table of the page, by round trip.
     python -m fairwind_studies.congestion_control_evaluation.in_short \
         DIR BANDWIDTH QUEUE [ROUND TRIPS]
 
-Such as "250 Mbit/s", "20 % bdp" and "42 162 324". A line for each measure, a column for each
-congestion control, in it a number for each round trip: means over seeds, of ratios of rates
-geometric ones. Parts that were not run are left out.
+Such as "250 Mbit/s", "20 % bdp" and "42 162 324". It prints a line for each measure and round trip,
+and a column for each congestion control: means over seeds, geometric ones for ratios of rates. Parts
+that were not run are left out.
 """
 
 import sys
@@ -92,7 +92,7 @@ def main(folder: str, bandwidth: str, limit: str, chosen: str = "") -> None:
     """Print the table of one bandwidth and queue, of all round trips or some."""
     results = fairwind.open(folder)
     names = controls(shares(results))
-    print(f"| {bandwidth}, queue {limit} | round trips / ms |", " | ".join(names), "|")
+    print(f"| {bandwidth}, queue {limit} | round trip / ms |", " | ".join(names), "|")
     print("|---|---|" + "---:|" * len(names))
     for line in lines(results):
         if line.frame is None:
@@ -106,15 +106,16 @@ def main(folder: str, bandwidth: str, limit: str, chosen: str = "") -> None:
         trips = [
             trip for trip in own[RTT].unique().sort() if not chosen or str(trip) in chosen.split()
         ]
-        told = (" / ".join(_told(own, line, name, trip) for trip in trips) for name in names)
-        print(f"| {line.title} | {' / '.join(map(str, trips))} |", " | ".join(told), "|")
+        for trip in trips:
+            numbers = (_mean_of(own, line, name, trip) for name in names)
+            print(f"| {line.title} | {trip} |", " | ".join(numbers), "|")
 
 
 def _suffers(harmed: pl.DataFrame | None, name: str) -> pl.DataFrame | None:
     return None if harmed is None else harmed.filter(pl.col("suffers") == name)
 
 
-def _told(own: pl.DataFrame, line: Line, control: str, trip: int) -> str:
+def _mean_of(own: pl.DataFrame, line: Line, control: str, trip: int) -> str:
     runs = own.filter((pl.col(CONTROL) == control) & (pl.col(RTT) == trip))
     values = runs[line.measure].drop_nulls().to_numpy()
     return format(line.mean(values), line.form) if values.size else "-"

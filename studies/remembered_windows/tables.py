@@ -48,17 +48,21 @@ def forgetting(later: Results) -> str:
     """Give the packets that the second and further transfers lose, by memory and path."""
     done = after_the_change(later)
     paths = done.select(*WORSE_AXES).unique(maintain_order=True)
-    head = ["memory", *(f"{limit}, {after}" for limit, after in paths.iter_rows())]
+    head = ["memory", "transfer", *(f"{limit}, {after}" for limit, after in paths.iter_rows())]
     rows = []
-    for memory in done[MEMORY].unique(maintain_order=True):
+    by = [MEMORY, "number"]
+    for (memory, number), own in done.sort("number").group_by(by, maintain_order=True):
         cells = [
-            done.filter(
-                pl.col(MEMORY) == memory, pl.col(LIMIT) == limit, pl.col(AFTER) == after
-            ).sort("number")
+            f"{own.row(by_predicate=_path(limit, after), named=True)[LOST]:.0f}"
             for limit, after in paths.iter_rows()
         ]
-        rows.append([memory, *(" / ".join(map("{:.0f}".format, cell[LOST])) for cell in cells)])
+        rows.append([str(memory), str(number), *cells])
+    rows.sort(key=lambda row: done[MEMORY].to_list().index(row[0]))
     return table(head, rows)
+
+
+def _path(limit: str, after: str) -> pl.Expr:
+    return (pl.col(LIMIT) == limit) & (pl.col(AFTER) == after)
 
 
 def crowds(crowd: Results, hosts: Results) -> str:
@@ -89,18 +93,15 @@ def pays(map_: Results) -> str:
     volumes = found[VOLUME].unique().sort()
     rows = []
     rates, trips = (found[axis].unique(maintain_order=True) for axis in (AFTER, RTT))
-    for after, rtt in itertools.product(rates, trips):
+    for after, rtt, memory in itertools.product(rates, trips, (CLASSIC, CAREFUL)):
         here = found.filter(pl.col(AFTER) == after, pl.col(RTT) == rtt)
-        pairs = [
-            " / ".join(
-                f"{here.row(by_predicate=_cell(volume, memory), named=True)['speed_up']:.2f}"
-                for memory in (CLASSIC, CAREFUL)
-            )
+        speed_ups = [
+            f"{here.row(by_predicate=_cell(volume, memory), named=True)['speed_up']:.2f}"
             for volume in volumes
         ]
-        rows.append([str(after), in_words(RTT, rtt), *pairs])
+        rows.append([str(after), in_words(RTT, rtt), memory, *speed_ups])
     sizes = (in_words(VOLUME, volume) for volume in volumes)
-    return table(["rate since", "round trip", *sizes], rows)
+    return table(["rate since", "round trip", "memory", *sizes], rows)
 
 
 def _cell(volume: float, memory: str) -> pl.Expr:
