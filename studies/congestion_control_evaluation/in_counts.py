@@ -25,11 +25,9 @@ def main(folder: str) -> None:
     names = controls(alike)
     _head("identical flows", names)
     for measure in ("fairness", "efficiency"):
-        means = [_by(alike, name, BANDWIDTH, pl.col(measure).mean(), ".2f") for name in names]
-        print(f"| mean {measure} at {_levels(alike, BANDWIDTH)} |", " | ".join(means), "|")
+        _rows(f"mean {measure}", alike, names, BANDWIDTH, pl.col(measure).mean(), ".2f")
     for side in ("worse", "better"):
-        counts = [_by(compared[FAIRNESS], name, BANDWIDTH, _count(side), "d") for name in names]
-        print(f"| cells {side} at {_levels(alike, BANDWIDTH)} |", " | ".join(counts), "|")
+        _rows(f"cells {side}", compared[FAIRNESS], names, BANDWIDTH, _count(side), "d")
     for fault, found in compared.items():
         _fault(fault, found, names)
 
@@ -39,10 +37,14 @@ def _fault(fault: Fault, found: pl.DataFrame, names: list[str]) -> None:
     _head(f"{fault.name}, than {fault.than}", names)
     column = LIMIT if LIMIT in found.columns else BANDWIDTH
     for side in ("worse", "better"):
-        counts = [_by(found, name, column, _count(side), "d") for name in names]
-        print(f"| {side} at {_levels(found, column)} |", " | ".join(counts), "|")
-    totals = [_total(found.filter(pl.col(CONTROL) == name)) for name in names]
-    print("| worse / better / all |", " | ".join(totals), "|")
+        _rows(side, found, names, column, _count(side), "d")
+    for label, number in (
+        ("worse in all", _count("worse")),
+        ("better in all", _count("better")),
+        ("cells", pl.len()),
+    ):
+        totals = [_number(found, name, number, "d") for name in names]
+        print(f"| {label} |", " | ".join(totals), "|")
     worst = [_worst(fault, found.filter(pl.col(CONTROL) == name)) for name in names]
     print("| worst |", " | ".join(worst), "|")
 
@@ -52,25 +54,23 @@ def _head(title: str, names: list[str]) -> None:
     print("|---|" + "---:|" * len(names))
 
 
-def _levels(frame: pl.DataFrame, column: str) -> str:
-    return " / ".join(str(it) for it in frame[column].unique(maintain_order=True))
-
-
 def _count(side: str) -> pl.Expr:
     return pl.col(f"is_{side}").sum()
 
 
-def _by(frame: pl.DataFrame, control: str, column: str, number: pl.Expr, form: str) -> str:
-    """Tell a number of a congestion control for each level of an axis."""
+def _rows(
+    label: str, frame: pl.DataFrame, names: list[str], column: str, number: pl.Expr, form: str
+) -> None:
+    """Print a number of every congestion control, a row for each level of an axis."""
+    for level in frame[column].unique(maintain_order=True):
+        own = frame.filter(pl.col(column) == level)
+        numbers = [_number(own, name, number, form) for name in names]
+        print(f"| {label} at {level} |", " | ".join(numbers), "|")
+
+
+def _number(frame: pl.DataFrame, control: str, number: pl.Expr, form: str) -> str:
     own = frame.filter(pl.col(CONTROL) == control)
-    found = own.group_by(column, maintain_order=True).agg(number.alias("number"))
-    return " / ".join(format(value, form) for value in found["number"]) or "-"
-
-
-def _total(own: pl.DataFrame) -> str:
-    if own.is_empty():
-        return "-"
-    return f"{own['is_worse'].sum()} / {own['is_better'].sum()} / {own.height}"
+    return format(own.select(number).item(), form) if own.height else "-"
 
 
 def _worst(fault: Fault, own: pl.DataFrame) -> str:

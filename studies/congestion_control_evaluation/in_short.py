@@ -3,9 +3,9 @@ r"""Table of the page, by round trip.
     python -m fairwind_studies.congestion_control_evaluation.in_short \
         DIR BANDWIDTH QUEUE [ROUND TRIPS]
 
-Such as "250 Mbit/s", "20 % bdp" and "42 162 324". It prints a line for each measure and round trip,
-and a column for each congestion control: means over seeds, geometric ones for ratios of rates. Parts
-that were not run are left out.
+Such as "250 Mbit/s", "20 % bdp" and "42 162 324". It prints a line per measure and round trip,
+and a column for each congestion control: means over seeds, geometric ones for ratios of rates.
+Parts that were not run are left out.
 """
 
 import sys
