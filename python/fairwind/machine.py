@@ -1,4 +1,4 @@
-"""What the machine has for experiments on the kernel, and what runs have left on it."""
+"""Facilities of the machine for experiments on the kernel, and leftovers of runs."""
 
 from __future__ import annotations
 

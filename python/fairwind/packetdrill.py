@@ -22,7 +22,7 @@ class UnreadableScriptError(FairwindError):
 
 
 class Verdict(StrEnum):
-    """What became of a script."""
+    """Verdict on a script."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class ScriptOutcome:
-    """How one script ended.
+    """Result of one script.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ScriptOutcome:
     dialogue: str
 
     def __str__(self) -> str:
-        """Tell it in one line."""
+        """Format the result as one line."""
         place = f"{self.script}:{self.line}" if self.line else f"{self.script}"
         what = f": {self.message}" if self.message else ""
         return f"{self.verdict:<11}  {place}{what}"
@@ -61,7 +61,7 @@ class ScriptOutcome:
 
 @dataclass(frozen=True)
 class FollowSettings:
-    """How scripts are followed.
+    """Settings for running scripts.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class FollowSettings:
         ``sim`` (our endpoint, in virtual time) or ``kernel`` (the running one, in real time; needs
         root).
     profile : str
-        The behaviour of our endpoint.
+        Profile of Fairwind's endpoint.
     lenient_echo : bool
         Take any ``TSecr``.
     definitions : mapping of str to str
@@ -86,7 +86,7 @@ class FollowSettings:
 
 
 def kernel_problem() -> str | None:
-    """Tell why scripts cannot be run on the kernel; None where they can."""
+    """Return why scripts cannot run on the kernel; None if they can."""
     return _core.kernel_problem()
 
 

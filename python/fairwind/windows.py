@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class WindowOptions:
-    """What is chosen at the start.
+    """Options of the window cache.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class RememberedWindow:
 
 @dataclass(frozen=True)
 class WindowCounts:
-    """How often what has happened since the start.
+    """Event counters since the start.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class WindowCounts:
 
 @dataclass(frozen=True)
 class Remembered:
-    """What is remembered in a control group.
+    """Cached windows of a control group.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ def stop(group: Path) -> None:
 
 
 def show(group: Path) -> Remembered:
-    """Tell what is remembered in a control group."""
+    """Read the cached windows of a control group."""
     found = json.loads(_told(lambda: _core.show_windows(str(group))))
     return Remembered(
         WindowOptions(**found["options"]),

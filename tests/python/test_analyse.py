@@ -189,8 +189,8 @@ def test_captures_of_two_clocks_and_translated_addresses_tell_the_same_losses(se
     document = json.loads(out)
     (clock,) = document["tables"]["clocks"]
     assert clock["drift_parts_per_million"] == pytest.approx(50, abs=0.5)
-    assert "Two clocks: the receiver's is 1.59999" in error
-    assert "s behind the sender's; its drift of +50 parts in a million is taken off" in error
+    assert "The captures have different clocks: the receiver's is 1.59999" in error
+    assert "s behind the sender's; its drift of +50 parts per million is removed" in error
     assert clock["offset_s"] == pytest.approx(-1.6, abs=0.001)
     assert clock["is_symmetric"]
     together = package.analyse(sender, receiver).groups

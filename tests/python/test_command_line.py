@@ -64,7 +64,7 @@ def test_the_same_run_again_is_taken_from_the_folder(scenario, tmp_path):
     first = fairwind("run", scenario, cwd=tmp_path)
     second = fairwind("run", scenario, cwd=tmp_path)
     assert first[1] == second[1]
-    assert "4 of them from before" in second[2]
+    assert "4 of them resumed" in second[2]
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.startswith("two-and-two-")
 
@@ -169,12 +169,12 @@ def test_check_says_how_many_cells_there_are_and_prints_the_one_that_is_asked_fo
     scenario, tmp_path
 ):
     _, out, _ = fairwind("check", scenario, cwd=tmp_path)
-    assert "cell 0 (of 0 to 1; another by --cell), resolved:" in out
+    assert "cell 0 (of 0 to 1; choose by --cell), resolved:" in out
     _, out, _ = fairwind("check", scenario, "--cell", "1", cwd=tmp_path)
     assert '"count": 2' in out
     code, _, error = fairwind("check", scenario, "--cell", "2", cwd=tmp_path)
     assert code != 0
-    assert "there is no cell 2: the last one is 1" in " ".join(error.split())
+    assert "no cell 2: the last one is 1" in " ".join(error.split())
 
 
 def test_check_as_json_is_the_whole_plan(scenario, tmp_path):

@@ -599,7 +599,7 @@ def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
     status, _, error = fairwind("run", file, "--on", "kernel", "--out", "run", cwd=tmp_path)
     need_programs(error)
     assert status == 0, error
-    told = re.search(r"window of (\d) flows? of group greedy was of no segments at the end", error)
+    told = re.search(r"window of (\d) flows? of group greedy was 0 at the end", error)
     assert told, error
     windows = package.open(tmp_path / "run").senders["cwnd_packets"]
     assert int(told[1]) == (windows == 0).sum() > 0

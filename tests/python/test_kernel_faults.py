@@ -95,7 +95,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
     subprocess.run(["mount", "-o", "remount,size=60m", str(disk)], check=True)
     code, _, error = fairwind(*command, cwd=tmp_path)
     assert code == 0, error
-    assert f"8 runs, {len(finished)} of them from before" in error
+    assert f"8 runs, {len(finished)} of them resumed" in error
     after = cells(disk / "run")
     assert len(after) == 8
     assert {name: after[name] for name in finished} == finished
@@ -115,7 +115,7 @@ def test_what_was_finished_when_a_run_is_killed_is_there_when_it_goes_on(scenari
     assert 2 <= len(finished) < 8
     code, _, error = fairwind("run", scenario, "--on", "kernel", "--out", "run", cwd=tmp_path)
     assert code == 0, error
-    assert f"{len(finished)} of them from before" in error
+    assert f"{len(finished)} of them resumed" in error
     assert {name: cells(folder)[name] for name in finished} == finished
     assert package.open(folder).groups["replicate"].unique().len() == 8
 

@@ -90,7 +90,7 @@ def test_a_truncated_table_is_told_and_mended_by_running_again(earlier):
         assert "run the same scenario again" in error
     code, _, error = fairwind("run", "two.toml", "--out", "run", cwd=earlier.parent)
     assert code == 0, error
-    assert "4 of them from before" in error
+    assert "4 of them resumed" in error
     assert table.read_bytes() == whole
 
 
@@ -107,7 +107,7 @@ def test_a_lost_simulation_is_run_again(earlier):
     shutil.rmtree(earlier / "cells" / "0001-0000")
     code, _, error = fairwind("run", "two.toml", "--out", "run", cwd=earlier.parent)
     assert code == 0, error
-    assert "3 of them from before" in error
+    assert "3 of them resumed" in error
     after = {name: file for name, file in content(earlier).items() if name.suffix in TABLES}
     assert after == before
 

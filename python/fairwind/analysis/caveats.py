@@ -1,4 +1,4 @@
-"""What a reader of an analysis must know before believing a number, drawn from its tables."""
+"""Warnings about an analysis, from its tables."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ CONNECTIONS = "connections"
 
 
 def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Give what is to be minded of the tables in a folder, the gravest first.
+    """Give warnings about the tables in a folder, the gravest first.
 
     Parameters
     ----------
     folder : Path
     facts : sequence of dict
-        What the core tells beside tables, of each pair of inputs.
+        Notes of the core on each pair of inputs.
     """
     file = folder / f"{CONNECTIONS}.parquet"
     if not file.exists():
@@ -38,7 +38,7 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
 
 
 def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Tell how the clocks of two captures went, where there were two."""
+    """Warn of different clocks of two captures."""
     file = folder / "clocks.parquet"
     if not file.exists():
         return []
@@ -50,41 +50,42 @@ def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
         if row["clock"] == "shared" or row["offset_s"] is None:
             continue
         drift = row["drift_parts_per_million"]
-        drifts = "no drift can be measured"
+        drifts = "its drift is unknown"
         if drift is not None and row["is_compensated"]:
-            drifts = f"its drift of {drift:+.3g} parts in a million is taken off"
+            drifts = f"its drift of {drift:+.3g} parts per million is removed"
         told.append(
-            f"Two clocks: the receiver's is {_apart(row['offset_s'])}; {drifts}. {_meant_by(row)}"
+            f"The captures have different clocks: the receiver's is {_apart(row['offset_s'])}; "
+            f"{drifts}. {_accuracy_of_delays(row)}"
         )
     return told
 
 
 STRANGERS = (
-    "No packet is in both captures, so nothing is known of what one side sent and the other got. "
-    "Perhaps they are not of the same time or path; if something between them translates "
-    "addresses, --nat names them; a proxy makes connections of its own."
+    "No packet is in both captures, so one-way losses and delays are unknown. Check that both are "
+    "of the same time and path; with address translation between them, use --nat. A proxy opens "
+    "its own connections."
 )
 
 
-def _meant_by(row: Mapping[str, Any]) -> str:
-    """Say what delays by two clocks are worth."""
+def _accuracy_of_delays(row: Mapping[str, Any]) -> str:
+    """Warn of the accuracy of delays between two clocks."""
     if not row["is_symmetric"]:
         return (
-            "Packets of one direction only are in both captures, so their smallest delay counts "
-            "as none; the variation of delays needs no such assumption."
+            "Only packets of one direction are in both captures, so their smallest delay is taken "
+            "as 0. The variation of delays does not depend on this."
         )
     return (
-        "Delays are right but for a constant, as if both ways took the same time; their variation "
-        "needs no such assumption."
+        "Delays have a constant error, because both directions are assumed to be equal. The "
+        "variation of delays does not depend on this."
     )
 
 
 def _apart(offset_s: float) -> str:
-    """Say how far a clock is from another one, to the microsecond."""
+    """Format the offset between two clocks, to the microsecond."""
     side = "ahead of" if offset_s > 0 else "behind"
     size = abs(offset_s)
     if size < 1e-6:
-        return "at the sender's time"
+        return "equal to the sender's"
     if size < 1:
         return f"{size * 1000:.3f} ms {side} the sender's"
     return f"{size:,.6f} s {side} the sender's"
@@ -108,42 +109,42 @@ def _no_packets(facts: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _empty_groups(folder: Path) -> str | None:
-    """Tell of groups whose rules fit no flow: a misspelt port measures nothing."""
+    """Warn of groups with a rule that matches no flow."""
     flows = pl.scan_parquet(folder / "groups.parquet").group_by("group").agg(pl.col("flows").sum())
     empty = flows.filter(pl.col("flows").eq(0) & pl.col("group").ne(OTHER)).select("group")
     names = sorted(empty.collect()["group"])
     if not names:
         return None
     return (
-        f"No flow of data is in {' or '.join(names)}: the rule fits none, or an earlier one has "
-        "taken them. --limit 1000 lists the connections with their addresses and ports."
+        f"No flow of data is in {' or '.join(names)}: its rule, or an earlier one, is wrong. "
+        "--limit 1000 lists the connections with their addresses and ports."
     )
 
 
 def _not_drawn(facts: Sequence[Mapping[str, Any]]) -> str | None:
-    """Tell of flows that were chosen to be drawn and are not."""
+    """Warn of chosen flows that are not drawn."""
     many = sum(fact.get("connections_not_drawn") or 0 for fact in facts)
     if not many:
         return None
     return (
-        f"{many} connections that --draw chose are not drawn, as there were too many at once: "
-        "choose fewer by a narrower filter."
+        f"{many} connections of --draw are not drawn, because there are too many; "
+        "use a narrower filter."
     )
 
 
 def _beyond_windows(facts: Sequence[Mapping[str, Any]]) -> str | None:
-    """Tell of windows that were too many to be kept."""
+    """Warn of windows that were too many to keep."""
     many = sum(fact.get("packets_beyond_windows") or 0 for fact in facts)
     if not many:
         return None
     return (
-        f"Windows are too short for so long a capture: losses and queueing over time lack {many} "
-        "packets. Choose longer ones with --interval."
+        f"The windows are too short for the capture: losses and queueing over time lack {many} "
+        "packets. Set longer windows with --interval."
     )
 
 
 def _offload(connections: pl.LazyFrame, total: int) -> str | None:
-    """Packets larger than the receiver takes were not what was on the wire."""
+    """Warn of packets larger than the MSS, which were not on the wire."""
     ways = (("opener", "answerer"), ("answerer", "opener"))
     excess = [
         pl.when(pl.col(f"{sender}_largest_payload_bytes") > pl.col(f"{other}_mss_bytes")).then(
@@ -157,9 +158,9 @@ def _offload(connections: pl.LazyFrame, total: int) -> str | None:
     if not many:
         return None
     return (
-        f"Offload: on {_of(many, total)} packets are larger than the segments that the other side "
-        f"takes, up to {most} B of payload: the network card cuts or joins them (TSO, GSO, GRO). "
-        "Counts of packets are too low where the capture was taken; bytes and ranges are right."
+        f"Offload: on {_of(many, total)} packets exceed the MSS of the other side, up to {most} B "
+        "of payload: the network card splits or joins them (TSO, GSO, GRO). Packet counts at this "
+        "point are too low; bytes and ranges are right."
     )
 
 
@@ -170,8 +171,8 @@ def _one_direction(connections: pl.LazyFrame, total: int) -> str | None:
     if not many:
         return None
     return (
-        f"One direction is missing of {_of(many, total)}: without acknowledgments nothing is known "
-        "of latencies, round trips and why packets were sent again."
+        f"One direction is missing of {_of(many, total)}: without acknowledgments latencies, "
+        "round trips and the causes of retransmissions are unknown."
     )
 
 
@@ -180,8 +181,8 @@ def _midway(connections: pl.LazyFrame, total: int) -> str | None:
     if not many:
         return None
     return (
-        f"The beginning is missing of {_of(many, total)}: who opened them is guessed (the lower "
-        "port answers), and window scale and options are not known."
+        f"The handshake is missing of {_of(many, total)}: the opener is guessed (the lower port "
+        "answers); window scale and options are unknown."
     )
 
 
@@ -192,8 +193,8 @@ def _vantage(connections: pl.LazyFrame, total: int) -> str | None:
     if not many:
         return None
     return (
-        f"The capture was taken on the way of {_of(many, total)}, far from both ends: times and "
-        "losses are those behind the place of the capture. --vantage says whose side it is near."
+        f"The capture is from the middle of the path of {_of(many, total)}: times and losses are "
+        "those behind it. Set the side with --vantage."
     )
 
 

@@ -60,12 +60,12 @@ class CoreAnalysis:
 
     @property
     def bytes_read(self) -> int:
-        """How much of the files has been read."""
+        """Share of the files that has been read."""
         return self._core.bytes_read
 
     @property
     def packets(self) -> int:
-        """How many packets have been read."""
+        """Number of packets that have been read."""
         return self._core.packets
 
     def take_rows(self, least: int) -> dict[str, pl.DataFrame]:

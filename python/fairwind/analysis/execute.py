@@ -21,12 +21,12 @@ from fairwind.results import Results
 from fairwind.run.merge import with_leading_columns
 
 WAIT_SECONDS = 0.05
-"""How long nothing is done when a capture that is being written has nothing more yet."""
+"""Pause between reads of a capture that is being written."""
 
 
 @dataclass
 class AnalysisState:
-    """How far an analysis has come.
+    """Progress of an analysis.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ Watch = Callable[[AnalysisState], None]
 
 @dataclass
 class _Told:
-    """What the core tells beside tables, of all pairs of inputs."""
+    """Notes of the core on all pairs of inputs."""
 
     facts: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -128,7 +128,7 @@ def analyse_source(
 
 
 def _is_drawn_later(source: Source, settings: AnalysisSettings) -> bool:
-    """Tell whether captures are read a second time, and refuse where that cannot be."""
+    """Return whether captures are read a second time; refuse input that cannot be."""
     if settings.draw is None or settings.draw.largest == 0:
         return False
     if any(STANDARD_INPUT in taps.sender + taps.receiver for taps in source.taps):
@@ -205,7 +205,7 @@ class _Pair:
 
 
 def _is_empty(groups: pl.DataFrame) -> bool:
-    """Tell whether nothing of groups was seen, at no point."""
+    """Return whether no group was seen at any point."""
     counted = ("flows", "packets_sent", "packets_received")
     return not any(groups[name].sum() for name in counted)
 

@@ -27,7 +27,7 @@ PARTS = f"{TEMPORARY}parts"
 
 @dataclass
 class Keep:
-    """What is kept of an analysis that is under way."""
+    """Folder of an analysis in progress."""
 
     rows: Rows
     manifest: Manifest
@@ -108,7 +108,7 @@ def _make_room(out: Path, manifest: Manifest, *, force: bool) -> None:
 
 
 def _is_same_analysis(earlier: Manifest, manifest: Manifest) -> bool:
-    """Tell whether the same captures were analysed there, if differently."""
+    """Return whether the folder has an analysis of the same captures."""
     if earlier.captured is None or manifest.captured is None:
         return False
     return earlier.captured.inputs == manifest.captured.inputs
@@ -122,7 +122,7 @@ def _what(earlier: Manifest) -> str:
 
 @contextmanager
 def storage_errors(out: Path) -> Iterator[None]:
-    """Say of errors of storage what they mean here.
+    """Translate errors of storage.
 
     Raises
     ------

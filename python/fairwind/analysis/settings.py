@@ -1,4 +1,4 @@
-"""How captures are analysed, and the words in which a person says it."""
+"""Settings of an analysis, and their parsing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class When:
 
 @dataclass(frozen=True)
 class Draw:
-    """Which connections are drawn: those of a filter, or of names, or the largest.
+    """Connections to draw: by filter, by name, or the largest.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """How captures are analysed.
+    """Settings of an analysis.
 
     Attributes
     ----------

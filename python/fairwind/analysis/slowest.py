@@ -25,7 +25,7 @@ ENDS = {
     "receiver": "until acknowledged, near the receiver",
     "both": "until in order at the receiver",
 }
-"""What ended a wait, by where it was seen."""
+"""Events that end a delay, by point of capture."""
 
 UNTIL = "waited"
 

@@ -1,4 +1,4 @@
-"""What is read: capture files, folders of rotated ones, the standard input, or runs of ours."""
+"""Input of an analysis: capture files, folders of rotated files, standard input, or runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RECEIVER_FILE = "receiver.pcapng"
 
 @dataclass(frozen=True)
 class Taps:
-    """What was captured of one cell and replicate, at one point or two.
+    """Captures of one cell and replicate, at one point or two.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Source:
-    """What is analysed.
+    """Input of an analysis.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def _source_of_run(path: str) -> Source:
 
 
 def _is_of_shell(plan: Plan) -> bool:
-    """Tell whether a run was a program behind a path, whose connections nobody planned."""
+    """Return whether a run was a program behind a path, with unplanned connections."""
     flows = plan.cells[0].experiment.get("flows", ())
     return plan.name == "shell" and [flow["name"] for flow in flows] == [*BEHIND_PATH]
 
@@ -280,7 +280,7 @@ def _groups_of(flows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...
 def _as_behind_path(
     program: Program, experiment: dict[str, Any], settings: AnalysisSettings
 ) -> AnalysisSettings:
-    """Tell apart what a program sent and what it got, for as long as it was there.
+    """Separate the sent and received traffic of a program during its lifetime.
 
     The duration that the scenario of a shell names is one that nobody waits for.
     """

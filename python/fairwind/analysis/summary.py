@@ -1,4 +1,4 @@
-"""What a person wants to know first of a capture: a few numbers of each group and connection."""
+"""Summary of a capture: main measures of each group and connection."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ALWAYS = (
 
 @dataclass(frozen=True)
 class Table:
-    """Where numbers of groups or connections stand.
+    """Tables with the measures of groups or connections.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ TITLES: Mapping[str, str] = {
     "refused": "refused",
     "half_open": "half open",
 }
-"""What is shown as far as it is known, in this order, and what it is called."""
+"""Measures of the summary, in order, with their titles."""
 
 BRIEF = (
     "packets_sent",
@@ -131,7 +131,7 @@ BRIEF = (
     "ack_latency_max_s",
     WHILE_OPEN,
 )
-"""What is shown of connections, one a row, where there is little room."""
+"""Measures of connections in the narrow table."""
 
 
 def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None) -> pl.DataFrame:

@@ -48,7 +48,7 @@ MOST_WAITS = 100_000
 
 
 class VantageName(StrEnum):
-    """Whose side a single capture was taken at."""
+    """Side at which a single capture was taken."""
 
     AUTO = "auto"
     SENDER = "sender"
@@ -69,24 +69,22 @@ Sender = Annotated[
     str,
     typer.Argument(
         metavar="SENDER",
-        help="A capture taken at the side that sends the data: a file (pcap or pcapng, plain, gzip "
-        "or zstd), a folder of rotated files, - for the standard input; or the folder of a run, "
-        "whose captures are analysed as it was measured.",
+        help="Capture at the side that sends the data: a file (pcap or pcapng, plain, gzip "
+        "or zstd), a folder of rotated files, - for standard input, or the folder of a "
+        "run with captures.",
     ),
 ]
 Receiver = Annotated[
     str | None,
-    typer.Argument(metavar="[RECEIVER]", help="A capture of the same time at the other side."),
+    typer.Argument(metavar="[RECEIVER]", help="Capture of the same traffic at the other side."),
 ]
 Also = Annotated[
     list[str] | None,
-    typer.Option("--also", metavar="FILE", help="Goes on where SENDER ends; repeatable."),
+    typer.Option("--also", metavar="FILE", help="Continuation of SENDER; repeatable."),
 ]
 AlsoReceiver = Annotated[
     list[str] | None,
-    typer.Option(
-        "--also-receiver", metavar="FILE", help="Goes on where RECEIVER ends; repeatable."
-    ),
+    typer.Option("--also-receiver", metavar="FILE", help="Continuation of RECEIVER; repeatable."),
 ]
 Filter = Annotated[
     str | None,
@@ -103,7 +101,7 @@ Groups = Annotated[
         "--group",
         "-g",
         metavar="NAME=EXPRESSION",
-        help="A group of connections, like 'thin=dst port 5000'; the first that fits; repeatable.",
+        help="Group of connections, like 'thin=dst port 5000'. The first match counts. Repeatable.",
     ),
 ]
 Intervals = Annotated[
@@ -112,7 +110,7 @@ Intervals = Annotated[
         "--interval",
         "-t",
         metavar="TIME",
-        help="Windows of series over time, like 100ms; repeatable; 1s if not given.",
+        help="Window of time series, like 100ms; repeatable. Default: 1s.",
     ),
 ]
 Percentiles = Annotated[
@@ -121,7 +119,7 @@ Percentiles = Annotated[
         "--percentiles",
         "-i",
         metavar="LIST",
-        help="Of latencies and other distributions; 1,25,50,75,90,95,99,99.9 if not given.",
+        help="Percentiles of distributions. Default: 1,25,50,75,90,95,99,99.9.",
     ),
 ]
 From = Annotated[
@@ -129,83 +127,89 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="WHEN",
-        help="Nothing earlier counts: a time since the first packet (90s), a date with time, or "
-        "@SECONDS since 1970.",
+        help="Ignore everything before: time since the first packet (90s), date with time, "
+        "or @SECONDS since 1970.",
     ),
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="WHEN", help="Nothing later counts.")]
+To = Annotated[
+    str | None, typer.Option("--to", metavar="WHEN", help="Ignore everything after; as --from.")
+]
 ConnectionFrom = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Of each connection nothing counts before it is so old."),
+    typer.Option(metavar="TIME", help="Ignore the first TIME of each connection."),
 ]
 ConnectionTo = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Of each connection nothing counts once it is so old."),
+    typer.Option(metavar="TIME", help="Ignore each connection after TIME."),
 ]
 DrawOption = Annotated[
     str | None,
     typer.Option(
         "--draw",
         metavar="EXPRESSION|NUMBER",
-        help="Keep the points of these connections, or of so many with most payload, for the "
-        "pictures of fairwind report; needs --out.",
+        help="Keep the points of these connections, or of the NUMBER largest, for figures of "
+        "`fairwind report`; needs --out.",
     ),
 ]
 PerFlow = Annotated[
-    bool, typer.Option("--per-flow", help="Series over time for every connection, too.")
+    bool, typer.Option("--per-flow", help="Write time series of every connection, too.")
 ]
 IdleTimeout = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Silence ends a connection after this time; never without."),
+    typer.Option(metavar="TIME", help="End a connection after this idle time. Default: never."),
 ]
 VantageOption = Annotated[
     VantageName,
     typer.Option(
         "--vantage",
-        help="Whose side a single capture was taken at; found out by handshakes if not given.",
+        help="Side of a single capture. Default: inferred from handshakes.",
     ),
 ]
 Nat = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A[:PORT]=B[:PORT]",
-        help="A is in the sender's capture what B is in the receiver's; repeatable.",
+        help="Address A of the sender's capture is B in the receiver's; repeatable.",
     ),
 ]
 ClockOption = Annotated[
     ClockName,
-    typer.Option("--clock", help="Did one clock stamp both captures? auto: our own were, if ours."),
+    typer.Option(
+        "--clock",
+        help="Clocks of the two captures: same, free (independent), or auto (same for "
+        "Fairwind's own).",
+    ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "-o", metavar="DIR", help="Write the tables into a folder, as those of a run are."
-    ),
+    typer.Option("--out", "-o", metavar="DIR", help="Write the tables into a folder, like a run."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Discard another run in the folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Delete another run in the folder.")]
 TableNames = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
         metavar="NAME",
-        help="Print this table and not the summary; repeatable; with --format json also 'all'.",
+        help="Print this table instead of the summary; repeatable. With --format json also 'all'.",
     ),
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
 Follow = Annotated[
     bool,
-    typer.Option("--follow", help="Wait for more at the end and show it live, until Ctrl-C."),
+    typer.Option("--follow", help="Wait for more packets and update the output until Ctrl-C."),
 ]
 Xplot = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write what is drawn as time-sequence graphs for xplot."),
+    typer.Option(
+        metavar="DIR", help="Write the points of --draw as time-sequence graphs for xplot."
+    ),
 ]
 Sort = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Largest first, by this column of what is printed."),
+    typer.Option(metavar="COLUMN", help="Sort rows by this column, largest first."),
 ]
 Limit = Annotated[
-    int | None, typer.Option(min=0, metavar="ROWS", help="Rows shown; 10 connections if not given.")
+    int | None, typer.Option(min=0, metavar="ROWS", help="Rows to print. Default: 10 connections.")
 ]
 
 
@@ -215,14 +219,14 @@ Slowest = Annotated[
         min=0,
         max=MOST_WAITS,
         metavar="ROWS",
-        help="How many of the segments are shown that were waited for longest, and why they were.",
+        help="Number of slowest segments to print, with the cause of their delay.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What is printed of an analysis."""
+    """Output options of an analysis."""
 
     tables: tuple[str, ...]
     output: OutputFormat
@@ -261,7 +265,7 @@ def analyse(
     limit: Limit = None,
     slowest: Slowest = WAITS_SHOWN,
 ) -> None:
-    """Analyse captures: what they tell of TCP, per connection and per group.
+    """Analyse the TCP connections of captures, per connection and per group.
 
     With a second capture, of the other side, losses and delays are seen and not estimated.
     What was wrong with a capture is told on standard error; all that can be read is analysed.
@@ -389,12 +393,12 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
 
 
 def _tell_end(results: Results, out: Path | None, xplot: Path | None) -> None:
-    """Tell what was odd, where tables and drawings are, and whether all was read."""
+    """Print warnings, the places of tables and drawings, and whether all was read."""
     _write_xplot(results, xplot)
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     for caveat in captured.caveats:
-        _say(f"mind: {caveat}")
+        _say(f"warning: {caveat}")
     for note in captured.notes:
         _say(f"note: {note}")
     if out is not None:

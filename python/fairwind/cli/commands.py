@@ -64,9 +64,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="A laboratory for TCP. Data goes to standard output, everything else to standard error. "
-    "Exit codes: 0 all well, 1 some simulations or scripts failed, 2 wrong usage or input, "
-    "130 interrupted.",
+    help="A laboratory for TCP. Data goes to standard output, everything else to "
+    "standard error. Exit codes: 0 success, 1 some simulations or scripts failed, 2 "
+    "wrong usage or input, 130 interrupted.",
 )
 
 app.add_typer(congestion, name="congestion")
@@ -75,33 +75,31 @@ app.add_typer(windows, name="windows")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
-On = Annotated[str, typer.Option(help="Where to run: sim (virtual time) or kernel.")]
-Seed = Annotated[int | None, typer.Option(help="Replaces the scenario's seed.")]
+On = Annotated[str, typer.Option(help="Engine: sim (virtual time) or kernel.")]
+Seed = Annotated[int | None, typer.Option(help="Use this seed instead of the scenario's.")]
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="The run's folder; runs/NAME-FINGERPRINT if not given."),
+    typer.Option(metavar="DIR", help="Folder of the run. Default: runs/NAME-FINGERPRINT."),
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Simulations at once; if not given, all processors, but 1 on the kernel, where each "
-        "run wants the machine for itself.",
+        help="Simulations at once. Default: one per processor; 1 on the kernel, where runs "
+        "disturb each other.",
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Discard another scenario's run in the folder.")
+    bool, typer.Option("--force", help="Delete the folder's run of another scenario.")
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
 
 
-Cell = Annotated[
-    int, typer.Option("--cell", min=0, help="Print this cell of the grid, counted from 0.")
-]
+Cell = Annotated[int, typer.Option("--cell", min=0, help="Cell of the grid to print, from 0.")]
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     sys.exit(exit_code_of(lambda: app(prog_name="fairwind")))
 
 
@@ -115,10 +113,10 @@ def _version(value: bool) -> None:  # noqa: FBT001 - the signature is typer's
 def fairwind(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options that stand before the command."""
+    """Accept the options before the command."""
 
 
 @app.command()
@@ -133,7 +131,7 @@ def run(
     force: Force = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Run a scenario: its whole grid and all repetitions; goes on where it was interrupted."""
+    """Run a scenario, all cells and replicates; resume an interrupted run."""
     chosen = _with_settings(load(scenario), settings, seed)
     results = _execute(chosen, engine_named(on), RunSettings(jobs, out, force))
     _print_summary(results, output)
@@ -149,13 +147,13 @@ def check(
     cell: Cell = 0,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Validate a scenario, and print the resolved experiment and the size of its grid."""
+    """Validate a scenario; print the resolved experiment and the size of its grid."""
     engine = engine_named(on)
     plan = _checked(_with_settings(load(scenario), settings, None))
     admit(plan, engine)
     if engine.is_real_time:
         for remark in remarks(plan, engine):
-            _tell(f"remark: {remark}")
+            _log(f"remark: {remark}")
     match output:
         case OutputFormat.JSON:
             print_json(plan.document)
@@ -165,7 +163,7 @@ def check(
             sys.stdout.write(_described(plan, cell, one_of(engine)))
     if engine.is_real_time:
         duration = duration_in_words(plan_seconds(plan))
-        _tell(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
+        _log(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
 
 
 @app.command()
@@ -183,20 +181,20 @@ def columns(*, output: Format = OutputFormat.TABLE) -> None:
 
 @app.command()
 def applications(*, output: Format = OutputFormat.TABLE) -> None:
-    """List the recorded applications that a workload may be a profile of, with their numbers."""
+    """List the recorded applications that workloads can use, with their statistics."""
     print_frame(recorded_streams(), output)
 
 
 @app.command(cls=StudyCommand)
 def study(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A study; all are listed without it.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a study; without it, list all.")
     ] = None,
     *,
     on: On = "sim",
     form: Annotated[
         str | None,
-        typer.Option(help="A form of the study: full (default; on the kernel: kernel), ..."),
+        typer.Option(help="Form of the study. Default: full; on the kernel: kernel."),
     ] = None,
     reduced: Annotated[bool, typer.Option("--reduced", help="Short for --form reduced.")] = False,
     settings: Settings = None,
@@ -205,7 +203,7 @@ def study(
     force: Force = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Repeat a published experiment: run it, judge its claims, write the report."""
+    """Run a study, judge its claims, and write its report."""
     if name is None:
         print_frame(_studies(), output)
         return
@@ -222,32 +220,32 @@ def study(
         for (part, scenario), meant in zip(further.items(), others, strict=True)
         if meant is not None
     }
-    # What is wrong with the last part is told before the first has taken its time.
+    # Check all parts before the first one runs.
     for scenario in parts.values():
         scenario.check()
     results = _execute(leading, engine, RunSettings(jobs, out, force, chosen.name))
     for part, scenario in parts.items():
-        _tell(f"part {part}:")
+        _log(f"part {part}:")
         _execute(scenario, engine, RunSettings(jobs, part_folder(results.folder, part), force))
     for part in (part for part in further if part not in parts):
-        _tell(f"part {part}: left out, for it has nothing of what is chosen")
+        _log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output)
-    _tell_report(write_report(results, chosen.figures(results), claims))
+    _print_report(write_report(results, chosen.figures(results), claims))
     _exit_by_failures(results)
 
 
 @app.command()
 def show(folder: Folder, *, output: Format = OutputFormat.TABLE) -> None:
-    """Print the table of a finished run again, and what is to be minded."""
+    """Print the summary and warnings of a finished run."""
     results = open_results(folder)
     _print_summary(results, output)
-    _tell_what_to_mind(results, told=())
+    _print_warnings(results, printed=())
 
 
 @app.command()
 def report(folder: Folder) -> None:
-    """Write one self-contained page and the figures of a run into its folder."""
+    """Write a self-contained page and the figures of a run into its folder."""
     results = open_results(folder)
     if results.manifest.study is None:
         with shown_drawing(Console(stderr=True)) as watch:
@@ -258,27 +256,27 @@ def report(folder: Folder) -> None:
         _print_verdicts(_verdicts(claims))
         with shown_drawing(Console(stderr=True)) as watch:
             written = write_report(results, figures, claims, watch)
-    _tell_report(written)
+    _print_report(written)
 
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="DIR_A", help="The run to compare with.")],
-    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="The run that is compared.")],
+    first: Annotated[Path, typer.Argument(metavar="DIR_A", help="Folder of the reference run.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="Folder of the compared run.")],
     *,
     measures: Annotated[
         list[str] | None,
         typer.Option(
-            "--measure", help="A column of the tables of groups, queues or fairness; repeatable."
+            "--measure", help="Column of the tables groups, queues or fairness; repeatable."
         ),
     ] = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Tell how a second run differs from a first, with 95 % intervals; also across engines."""
+    """Compare two runs, also of different engines, with 95 % intervals."""
     a, b = open_results(first), open_results(second)
     differences = compare_results(a, b, measures)
     for line in head(a, b):
-        _tell(line)
+        _log(line)
     if output is OutputFormat.TABLE:
         sys.stdout.write(aligned(*readable_differences(differences)))
     else:
@@ -288,18 +286,14 @@ def compare(
 @app.command()
 def doctor(
     *,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="Remove what runs that live no more have left.")
-    ] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove leftovers of dead runs.")] = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Tell what this machine has, what is missing and how to get it.
+    """Check what this machine has, what is missing, and how to get it.
 
-    The exit code is 1 if a main job does not work: simulating, running on the kernel, reporting.
-    With --clean it removes what dead
-    runs have left (names of namespaces, processes in them, control groups, folders, tables of
-    nftables) and programs of control groups that are gone, tells what that was, and never touches
-    a living run.
+    The exit code is 1 if simulating, running on the kernel, or reporting does not work. --clean
+    removes and lists leftovers of dead runs: network namespaces with their processes, control
+    groups, folders, nftables tables, and programs of deleted control groups.
     """
     if clean:
         removed = remove_leftovers()
@@ -327,7 +321,7 @@ def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | N
 def _checked(scenario: Scenario) -> Plan:
     plan = scenario.check()
     for warning in plan.warnings:
-        _tell(f"warning: {warning}")
+        _log(f"warning: {warning}")
     return plan
 
 
@@ -338,43 +332,43 @@ def _execute(scenario: Scenario, engine: Engine, settings: RunSettings) -> Resul
 
         def remember(state: RunState) -> None:
             if not states:
-                _tell_expected(state)
+                _print_expected_time(state)
             states[:] = [state]
             tell(state)
 
         results = run_plan(plan, engine, settings, remember)
     resumed = states[-1].resumed if states else 0
-    again = f", {resumed} of them from before" if resumed else ""
+    again = f", {resumed} of them resumed" if resumed else ""
     done = _counted(plan.runs - len(results.failures), one_of(engine))
-    _tell(f"{done}{again}; tables: {results.folder}")
+    _log(f"{done}{again}; tables: {results.folder}")
     if captures := results.captures:
-        _tell(f"captures: {_counted(len(captures), 'file')}, the first: {captures[0]}")
-    _tell_what_to_mind(results, told=plan.warnings)
+        _log(f"captures: {_counted(len(captures), 'file')}, the first: {captures[0]}")
+    _print_warnings(results, printed=plan.warnings)
     return results
 
 
-def _tell_expected(state: RunState) -> None:
-    """Say before a run in real time how long it takes, and what several at once mean."""
+def _print_expected_time(state: RunState) -> None:
+    """Print the expected duration of a run in real time."""
     missing = state.total - state.resumed
     if state.expected_s is None or not missing:
         return
     duration = duration_in_words(state.expected_s)
     jobs = "one at a time" if state.jobs == 1 else f"{state.jobs} at a time"
-    _tell(f"{_counted(missing, 'run')} in real time, {jobs}: about {duration}")
+    _log(f"{_counted(missing, 'run')} in real time, {jobs}: about {duration}")
     if state.jobs > 1:
-        _tell(
-            "several runs at once share the processors: fit for low rates, as long as their "
-            "lateness stays within its bound"
+        _log(
+            "warning: runs at the same time share the processors; this suits low rates only, as "
+            "long as the lateness stays within its bound"
         )
 
 
-def _tell_what_to_mind(results: Results, told: Sequence[str]) -> None:
-    """Print the warnings that have not been told yet, and how punctual a run in real time was."""
+def _print_warnings(results: Results, printed: Sequence[str]) -> None:
+    """Print further warnings, and the lateness of a run in real time."""
     if lateness := lateness_in_words(results):
-        _tell(lateness)
+        _log(lateness)
     for warning in warnings(results):
-        if warning not in told:
-            _tell(f"warning: {warning}")
+        if warning not in printed:
+            _log(f"warning: {warning}")
 
 
 def _print_summary(results: Results, output: OutputFormat) -> None:
@@ -423,8 +417,8 @@ def _cells(plan: Plan) -> pl.DataFrame:
 def _described(plan: Plan, cell: int, each: str) -> str:
     last = len(plan.cells) - 1
     if cell > last:
-        raise typer.BadParameter(f"there is no cell {cell}: the last one is {last}")
-    others = f" (of 0 to {last}; another by --cell)" if last else ""
+        raise typer.BadParameter(f"no cell {cell}: the last one is {last}")
+    others = f" (of 0 to {last}; choose by --cell)" if last else ""
     axes = aligned(
         ["axis", "column", "settings"],
         [(axis.name, axis.column, ", ".join(axis.labels)) for axis in plan.axes],
@@ -451,12 +445,12 @@ def _studies() -> pl.DataFrame:
     )
 
 
-def _tell_report(written: Report) -> None:
-    _tell(f"page: {written.page}")
+def _print_report(written: Report) -> None:
+    _log(f"page: {written.page}")
     for path in written.figures:
         if path.suffix == ".png":
-            _tell(f"figure: {path}")
+            _log(f"figure: {path}")
 
 
-def _tell(line: str) -> None:
+def _log(line: str) -> None:
     sys.stderr.write(f"{line}\n")

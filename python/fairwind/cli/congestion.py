@@ -34,22 +34,22 @@ ENDPOINTS = {
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    help="Congestion controls in C: which there are, compiling one's own, the running kernel's.",
+    help="List, compile and load congestion controls in C.",
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="As scenarios have it.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name in scenarios.")]
 
 
 @app.command("list")
 def list_(
     *,
     output: Annotated[
-        OutputFormat, typer.Option("--format", help="How to print data.")
+        OutputFormat, typer.Option("--format", help="Output format.")
     ] = OutputFormat.TABLE,
 ) -> None:
-    """Print what ``congestion = "..."`` may be, and which of them the running kernel has now.
+    """List congestion controls, and those that the running kernel has loaded.
 
-    In the column `loaded` nothing stands where no kernel could have it, or there is no Linux.
+    The column `loaded` is empty for controls that no kernel can have, and without Linux.
     """
     has = available()
 
@@ -84,20 +84,20 @@ def build(
     *,
     name: Annotated[
         str | None,
-        typer.Option(help="What scenarios call it; the file's name without .c if not given."),
+        typer.Option(help="Name in scenarios. Default: the file name without .c."),
     ] = None,
     no_object: Annotated[
-        bool, typer.Option("--no-object", help="For the simulator alone: needs no clang.")
+        bool, typer.Option("--no-object", help="Compile for the simulator only; needs no clang.")
     ] = False,
     take_name: Annotated[
         bool,
         typer.Option(
             "--take-name",
-            help="Even if its `.name` is one that Linux or this repository has for another one.",
+            help="Allow a `.name` that Linux or Fairwind has for another control.",
         ),
     ] = False,
 ) -> None:
-    """Compile a C source for the simulator and for kernels, and make it known to scenarios."""
+    """Compile a C source for the simulator and for kernels, and register it for scenarios."""
     own, warned = build_control(source, name, with_object=not no_object, takes_name=take_name)
     for text in warned:
         sys.stderr.write(f"{text}\n")
@@ -120,10 +120,10 @@ def show(name: Name) -> None:
 @app.command("load")
 def load_(
     what: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.c", help="One that is known, or a C source.")
+        str, typer.Argument(metavar="NAME|FILE.c", help="Name of a known control, or a C source.")
     ],
 ) -> None:
-    """Load a congestion control into the running kernel, until `unload`; needs root."""
+    """Load a congestion control into the running kernel; needs root."""
     kernel_name = load(what)
     sys.stderr.write("programs choose it by TCP_CONGESTION, all by default by\n")
     sys.stderr.write(f"  sysctl net.ipv4.tcp_congestion_control={kernel_name}\n")
@@ -133,7 +133,7 @@ def load_(
 @app.command("unload")
 def unload_(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="As scenarios have it, or the kernel's name.")
+        str, typer.Argument(metavar="NAME", help="Name in scenarios or in the kernel.")
     ],
 ) -> None:
     """Remove a congestion control that was loaded from the running kernel; needs root."""

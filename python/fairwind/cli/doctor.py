@@ -1,4 +1,4 @@
-"""What this machine has, what is missing, and what dead runs have left on it."""
+"""Diagnosis of this machine, and leftovers of dead runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def diagnosis() -> list[Capability]:
 
 
 def works(found: Sequence[Capability]) -> bool:
-    """Tell whether the main jobs work: simulating, running on the kernel, reporting."""
+    """Return whether simulating, running on the kernel and reporting work."""
     return all(one.state != "needed" for one in found)
 
 
@@ -57,7 +57,7 @@ def as_frame(found: Sequence[Capability]) -> pl.DataFrame:
 
 
 def removals(removed: Sequence[Leftover]) -> list[str]:
-    """Say what was removed, and what could not be."""
+    """List what was removed, and what could not be."""
     if not removed:
         return ["nothing is left of any run that lives no more"]
     return [

@@ -1,4 +1,4 @@
-"""What is shown while figures are drawn: a bar, where there is a terminal."""
+"""Progress bar of drawing figures, on a terminal."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from fairwind.errors import FairwindError, RunInterrupted
 
 
 class ExitCode(IntEnum):
-    """What the command line tells its caller."""
+    """Exit codes of the command line."""
 
     OK = 0
     FAILED_CELLS = 1

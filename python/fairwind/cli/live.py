@@ -1,4 +1,4 @@
-"""What is shown while a capture is read: a bar, or with --follow a table that changes."""
+"""Live output while a capture is read: a bar, or with --follow a changing table."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _cell(value: object) -> str:
 
 @dataclass
 class _Lines:
-    """How far it is, as a line of text now and then."""
+    """Progress as a line of text now and then."""
 
     console: Console
     last: float = field(default_factory=time.monotonic)

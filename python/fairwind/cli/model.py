@@ -36,7 +36,7 @@ from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_second
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    help="Closed-form models, next to which runs are held.",
+    help="Closed-form models to compare runs with.",
 )
 
 DEFAULT = DemandAssignedLink()
@@ -95,42 +95,38 @@ Frame = Annotated[str, typer.Option(help="Length of a frame of slots.")]
 Slots = Annotated[int, typer.Option(help="Slots in a frame.")]
 SlotRate = Annotated[str, typer.Option(help="Rate of one slot in every frame.")]
 RequestPeriod = Annotated[
-    str, typer.Option(help="Between a terminal's requests; only the sum of periods matters here.")
+    str, typer.Option(help="Period of a terminal's requests; only the sum of both periods matters.")
 ]
-AllocationPeriod = Annotated[str, typer.Option(help="Between the master's plans.")]
-Terminals = Annotated[int, typer.Option(help="Terminals that are logged on.")]
+AllocationPeriod = Annotated[str, typer.Option(help="Period of the master's plans.")]
+Terminals = Annotated[int, typer.Option(help="Number of terminals.")]
 Guaranteed = Annotated[
-    str, typer.Option(help="What each terminal has without asking; checked, not modelled.")
+    str, typer.Option(help="Guaranteed rate of each terminal; checked, not modelled.")
 ]
-Available = Annotated[str, typer.Option(help="The most that one terminal gets.")]
-Segment = Annotated[str, typer.Option(help="A full packet with its headers.")]
+Available = Annotated[str, typer.Option(help="Largest rate of one terminal.")]
+Segment = Annotated[str, typer.Option(help="Size of a full packet with headers.")]
 InitialWindows = Annotated[
-    list[float], typer.Option("--initial-window", help="Segments; repeatable.")
+    list[float], typer.Option("--initial-window", help="In segments; repeatable.")
 ]
 Multipliers = Annotated[
     list[float],
     typer.Option("--multiplier", help="Capacity requested over rate measured (k); repeatable."),
 ]
-Volumes = Annotated[list[float], typer.Option("--volume", help="Segments; repeatable.")]
-Within = Annotated[str, typer.Option(help="The time of the table of what is carried.")]
+Volumes = Annotated[list[float], typer.Option("--volume", help="In segments; repeatable.")]
+Within = Annotated[str, typer.Option(help="Time span of the table `carried`.")]
 Tables = Annotated[
     list[Table] | None,
-    typer.Option(
-        "--table", help="Print this table alone; repeatable. As CSV it is completion if not given."
-    ),
+    typer.Option("--table", help="Print only this table; repeatable. Default for CSV: completion."),
 ]
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw curves: .svg, .png, .pdf or .html.")
 ]
-Drawn = Annotated[
-    Law, typer.Option("--law", help="Which solution the picture's transfer times are of.")
-]
-Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+Drawn = Annotated[Law, typer.Option("--law", help="Solution for the transfer times of the figure.")]
+Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
 
 
 @app.callback()
 def model() -> None:
-    """Closed-form models, next to which runs are held."""
+    """Closed-form models to compare runs with."""
 
 
 @app.command()
@@ -155,10 +151,10 @@ def dama(
     law: Drawn = Law.EXACT,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Tell how TCP starts up over capacity that is assigned on demand.
+    """Print how TCP starts up over capacity that is assigned on demand.
 
-    Growth, equivalent round trip, how much to request, completion times and volumes. By default of
-    the platform of Gotta, Potorti and Secchi (IWSSC 2006), whose periods are inferred.
+    Growth, equivalent round trip, best request, completion times and volumes. The defaults are the
+    platform of Gotta, Potorti and Secchi (IWSSC 2006), with inferred periods.
     """
     _check(multipliers, picture)
     with _told_warnings(), _told_by_options():
@@ -190,7 +186,7 @@ def dama(
 
 @dataclass(frozen=True)
 class Cases:
-    """What is asked of the model: every combination of these."""
+    """Parameters of the model; every combination is computed."""
 
     link: DemandAssignedLink
     initial_windows: Sequence[float]
@@ -270,7 +266,7 @@ def _check(multipliers: Sequence[float], picture: Path | None) -> None:
 
 @contextmanager
 def _told_by_options() -> Iterator[None]:
-    """Tell what is wrong with a parameter by the option that sets it."""
+    """Translate errors of a parameter into the option that sets it."""
     try:
         yield
     except ModelError as error:
@@ -316,7 +312,7 @@ def _headers(name: Table, frame: pl.DataFrame) -> list[str]:
 
 @contextmanager
 def _told_warnings() -> Iterator[None]:
-    """Tell what the model warns of, once each, on standard error."""
+    """Print warnings of the model once each, on standard error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
         yield

@@ -17,28 +17,28 @@ from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_second
 
 __all__ = ["app", "sharing"]
 
-Segments = Annotated[list[float], typer.Option("--segments", help="Of a transfer; repeatable.")]
+Segments = Annotated[
+    list[float], typer.Option("--segments", help="Segments of a transfer; repeatable.")
+]
 Remembered = Annotated[
-    list[float], typer.Option("--remembered", help="Window in segments; repeatable.")
+    list[float], typer.Option("--remembered", help="Remembered window in segments; repeatable.")
 ]
-Initial = Annotated[float, typer.Option(help="Window otherwise, in segments.")]
+Initial = Annotated[float, typer.Option(help="Initial window without memory, in segments.")]
 Rtt = Annotated[str, typer.Option(help="Round trip without queues.")]
-Rate = Annotated[
-    str | None, typer.Option(help="Rate of the path; sending takes no time if not given.")
-]
-Segment = Annotated[str, typer.Option(help="A full packet with its headers.")]
+Rate = Annotated[str | None, typer.Option(help="Rate of the path. Default: unlimited.")]
+Segment = Annotated[str, typer.Option(help="Size of a full packet with headers.")]
 Offered = Annotated[
     float | None,
-    typer.Option(help="Segments that receivers offer until something has come; all if not given."),
+    typer.Option(help="Initial receive window in segments. Default: unlimited."),
 ]
 Opening = Annotated[
     str | None,
     typer.Option(
-        help="Time from the call to its answer where only acknowledgments are held back; the round "
-        "trip if not given."
+        help="Time to open a connection where only acknowledgments are delayed. Default: the "
+        "round trip."
     ),
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
 
 
 @app.command()
@@ -54,10 +54,10 @@ def sharing(
     opening: Opening = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Tell how much faster transfers are that begin with a remembered window.
+    """Print the speed-up of transfers that begin with a remembered window.
 
-    Times are from the call to the last byte's being read, over an idle path on which nothing is
-    lost and every segment is acknowledged at once.
+    Times end when the last byte is read. The path is idle, loses nothing, and every segment is
+    acknowledged at once.
     """
     rtt_s = _read_positive("--rtt", rtt, parse_seconds)
     bits = 8 * _read_positive("--segment", segment, parse_bytes)

@@ -12,7 +12,7 @@ import polars as pl
 
 
 class OutputFormat(StrEnum):
-    """How data is printed."""
+    """Output format."""
 
     TABLE = "table"
     JSON = "json"

@@ -31,30 +31,32 @@ def packetdrill(
         list[str],
         typer.Argument(
             metavar="SCRIPT...",
-            help="Script files; of a folder, all *.pkt below it. `--NAME=VALUE` among them "
-            "counts as if it stood in every script.",
+            help="Script files, or folders with *.pkt files. `--NAME=VALUE` among them applies "
+            "to every script.",
         ),
     ],
     *,
     on: Annotated[
-        str, typer.Option(help="Who is under test: sim (our endpoint) or kernel (needs root).")
+        str,
+        typer.Option(help="System under test: sim (Fairwind's endpoint) or kernel (needs root)."),
     ] = "sim",
     profile: Annotated[
         str | None,
-        typer.Option(help=f"The behaviour of our endpoint; {DEFAULT_PROFILE} if not given."),
+        typer.Option(help=f"Profile of Fairwind's endpoint. Default: {DEFAULT_PROFILE}."),
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print the dialogue up to a failing line.")
+        bool,
+        typer.Option("--verbose", "-v", help="Print all packets and calls up to a failing line."),
     ] = False,
     definitions: Annotated[
         list[str] | None,
         typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a name; repeatable."),
     ] = None,
     lenient_echo: Annotated[
-        bool, typer.Option("--lenient-echo", help="Take any echoed timestamp (TSecr).")
+        bool, typer.Option("--lenient-echo", help="Accept any echoed timestamp (TSecr).")
     ] = False,
 ) -> None:
-    """Run packetdrill scripts, and tell in a line for each whether it holds."""
+    """Run packetdrill scripts; print one line with the result of each."""
     if on == "kernel" and profile is not None:
         raise FairwindError(
             "--profile is for our endpoint; the kernel behaves as it is", "leave one of the two out"

@@ -16,7 +16,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a key of the scenario; a table is merged into the one there. Repeatable.",
+        help="Set a key of the scenario; a table is merged with the existing one. Repeatable.",
     ),
 ]
 """The option that commands have, whose texts `settings_of` reads."""

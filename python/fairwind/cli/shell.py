@@ -27,7 +27,7 @@ from fairwind.shell import (
 )
 
 CONTEXT = {"allow_interspersed_args": False}
-"""What stands behind the program's name is the program's."""
+"""Arguments after the program's name belong to the program."""
 
 NETWORK = ("path", "topology")
 """The tables of a scenario that describe its network."""
@@ -36,51 +36,53 @@ Program = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[-- PROGRAM [ARGUMENT...]]",
-        help="What runs behind the path; your shell if nothing is named.",
+        help="Program behind the path. Default: your shell.",
         show_default=False,
     ),
 ]
 Rate = Annotated[
-    str | None, typer.Option(help="Rate in both directions, like 5mbit; unlimited if not given.")
+    str | None, typer.Option(help="Rate in both directions, like 5mbit. Default: unlimited.")
 ]
 RoundTrip = Annotated[str | None, typer.Option(help="Round-trip time without queues, like 100ms.")]
 Queue = Annotated[
     str | None,
     typer.Option(
         metavar="[DISCIPLINE] LIMIT",
-        help="Queue before the rate, like '64 kB', 'bfifo 2 bdp', fq_codel or 'tc: red limit 60k'; "
-        "one bandwidth-delay product if not given.",
+        help="Queue of the bottleneck, like '64 kB', 'bfifo 2 bdp', fq_codel or 'tc: red "
+        "limit 60k'. Default: one bandwidth-delay product.",
     ),
 ]
 Loss = Annotated[str | None, typer.Option(help="Share of packets lost at random, like 1%.")]
-Mtu = Annotated[str | None, typer.Option(help="Largest IP packet; 1500 B if not given.")]
-ReverseRate = Annotated[str | None, typer.Option(help="Another rate to the program.")]
+Mtu = Annotated[str | None, typer.Option(help="Largest IP packet. Default: 1500 B.")]
+ReverseRate = Annotated[str | None, typer.Option(help="Rate towards the program, if different.")]
 ReverseQueue = Annotated[
-    str | None, typer.Option(metavar="[DISCIPLINE] LIMIT", help="Another queue to the program.")
+    str | None,
+    typer.Option(metavar="[DISCIPLINE] LIMIT", help="Queue towards the program, if different."),
 ]
-ReverseLoss = Annotated[str | None, typer.Option(help="Another loss to the program.")]
+ReverseLoss = Annotated[str | None, typer.Option(help="Loss towards the program, if different.")]
 ScenarioFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Take the path of a scenario instead: the program in the place of the first group's "
-        "sender, the outside in that of its receiver.",
+        help="Use the path of a scenario: the program replaces the sender of the first "
+        "group, the outside its receiver.",
     ),
 ]
 Report = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Measure the program's flows into a new folder, as of a run; `fairwind report` makes "
-        "a page of it.",
+        help="Measure the program's flows into a new folder, for `fairwind report`.",
     ),
 ]
 Capture = Annotated[
     bool,
-    typer.Option("--capture", help="With --report: captures at the program (sender) and outside."),
+    typer.Option("--capture", help="With --report: capture at the program (sender) and outside."),
 ]
-Seed = Annotated[int, typer.Option(help="What random losses are drawn from.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not tell where the program is.")]
+Seed = Annotated[int, typer.Option(help="Seed of random losses.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Do not print the description of the path.")
+]
 
 
 def shell(
@@ -101,10 +103,10 @@ def shell(
     seed: Seed = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Run a program behind an emulated path (needs root); its exit code becomes ours.
+    """Run a program behind an emulated path (needs root) and exit with its exit code.
 
-    The program lives in a network namespace of its own, and everything it sends and receives
-    passes the path. It finds the machine outside at the address in $FAIRWIND_OUTSIDE.
+    The program runs in a network namespace, and all its packets pass the path. The machine outside
+    has the address in $FAIRWIND_OUTSIDE.
     """
     path = PathOptions(rate, rtt, queue, loss, mtu, reverse_rate, reverse_queue, reverse_loss)
     if capture and report is None:

@@ -1,4 +1,4 @@
-"""What ``study NAME --help`` tells of one study: its forms, their parts, and what may be chosen."""
+"""Help of one study: its forms, their parts, and the axes to choose from."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fairwind.scenario import Plan
 from fairwind.studies import Study, study_named, study_names
 
 _MOST_LETTERS = 60
-"""A longer list of an axis's settings is told by its first, its last, and how many there are."""
+"""A longer list of settings is shortened to its ends and its length."""
 
 
 class StudyCommand(TyperCommand):
-    """The command ``study``, whose help has a study's own part where one is named."""
+    """The command ``study``, with the help of the named study."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (Typer has two of that name)
-        """Look for the name of a study before the help, which asks for nothing else, is told."""
+        """Find the name of a study before the help is printed."""
         named = next((word for word in args if word in study_names()), None)
         if named is not None and "--help" in args:
             parts = described(study_named(named))
@@ -33,19 +33,19 @@ _HOW_TO_CHOOSE = [
 
 
 def described(study: Study) -> list[list[str]]:
-    """Tell of a study what a person chooses from.
+    """Describe the choices of a study.
 
     Returns
     -------
     list of list of str
         Lines by paragraph: the study, then each form with its parts and their axes.
     """
-    told = [[f"{study.name}: {study.title}", f"Source: {study.source}"]]
-    return [*told, *_forms(study), _HOW_TO_CHOOSE]
+    head = [[f"{study.name}: {study.title}", f"Source: {study.source}"]]
+    return [*head, *_forms(study), _HOW_TO_CHOOSE]
 
 
 def _forms(study: Study) -> list[list[str]]:
-    """Tell of the first form all axes, of the others how much there is of each part."""
+    """Describe all axes of the first form, and the size of each part of the others."""
     plans = {form: _plans(study, form) for form in study.forms}
     parts = {form: _sizes(plans[form]) for form in plans}
     first = next(iter(plans))
@@ -62,7 +62,7 @@ def _plans(study: Study, form: str) -> dict[str, Plan]:
 def _head(study: Study, form: str, plans: Mapping[str, Plan]) -> str:
     runs = sum(plan.runs for plan in plans.values())
     stands_for = [ours for ours, theirs in study.kernel_forms.items() if theirs == form]
-    words = f" (what --on kernel takes for {', '.join(stands_for)})" if stands_for else ""
+    words = f" (used by --on kernel for {', '.join(stands_for)})" if stands_for else ""
     return f"--form {form}: {_runs(runs)}{words}"
 
 

@@ -20,8 +20,8 @@ USUAL = WindowOptions()
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    help="Congestion windows that the running kernel remembers by the peer's address, for the "
-    "programs of a control group; needs root.",
+    help="Let the running kernel cache congestion windows by peer address, for a control "
+    "group; needs root.",
 )
 
 Group = Annotated[
@@ -34,20 +34,18 @@ Group = Annotated[
 def start_(
     group: Group,
     *,
-    lifetime: Annotated[
-        str, typer.Option(help="Age at which a window is used no more.")
-    ] = "10 min",
+    lifetime: Annotated[str, typer.Option(help="Age at which a cached window expires.")] = "10 min",
     entries: Annotated[
         int,
-        typer.Option(min=0, max=10_000_000, help="Peers that are remembered at most."),
+        typer.Option(min=0, max=10_000_000, help="Largest number of cached peers."),
     ] = USUAL.entries,
     largest_window: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=2**31,
-            help="Packets that a connection begins with at most.  [default: 100, and without limit "
-            "if --exact]",
+            help="Largest initial window from the cache, in packets.  [default: 100; with "
+            "--exact no limit]",
             show_default=False,
         ),
     ] = None,
@@ -55,26 +53,24 @@ def start_(
         bool,
         typer.Option(
             "--exact",
-            help="Begin with the largest window that is remembered, which only age lowers, as in "
-            "the report; otherwise with half of it, and losses halve it.",
+            help="Use the largest cached window, as in BUCS-1998-001. Default: use half of it, "
+            "and halve it on loss.",
         ),
     ] = False,
     outgoing: Annotated[
         bool,
-        typer.Option(
-            "--outgoing", help="Also where the connection is opened here, not only by the peer."
-        ),
+        typer.Option("--outgoing", help="Also for connections opened here, not only by the peer."),
     ] = False,
     at_close: Annotated[
         bool,
         typer.Option(
             "--at-close",
-            help="Take a window when the application closes the connection, as in the report, even "
-            "if much is still to be sent; otherwise when all is acknowledged.",
+            help="Cache the window when the application closes the connection, as in "
+            "BUCS-1998-001. Default: when all data is acknowledged.",
         ),
     ] = False,
 ) -> None:
-    """Begin: new connections begin with windows of ended ones. It goes on until `stop`."""
+    """Start: new connections use the windows of ended ones, until `stop`."""
     largest = (
         largest_window if exact or largest_window is not None else USUAL.largest_window_packets
     )
@@ -83,16 +79,18 @@ def start_(
     name = start(group, options)
     if _is_root(group):
         sys.stderr.write(
-            f"warning: {group} is the root of all control groups: this concerns every program on "
-            "this machine; mkdir makes a group below it for the programs that are meant\n"
+            f"warning: {group} is the root of all control groups: this affects every program on "
+            "this machine; create a group below it with mkdir for the programs to affect\n"
         )
-    sys.stderr.write("it concerns connections whose sockets are made in the group from now on\n")
+    sys.stderr.write(
+        "affected: connections with sockets that are created in the group from now on\n"
+    )
     sys.stdout.write(f"{name}\n")
 
 
 @app.command("stop")
 def stop_(group: Group) -> None:
-    """End it, and forget the windows."""
+    """Stop, and delete the cached windows."""
     stop(group)
 
 
@@ -102,13 +100,12 @@ def show_(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
     output: Annotated[
-        OutputFormat, typer.Option("--format", help="How to print data.")
+        OutputFormat, typer.Option("--format", help="Output format.")
     ] = OutputFormat.TABLE,
 ) -> None:
-    """Print the remembered windows with their ages, the youngest first.
+    """Print the cached windows with their ages, youngest first.
 
-    JSON also has the options and how often what has happened, which otherwise goes to standard
-    error.
+    JSON also has the options and the event counters, which otherwise go to standard error.
     """
     found = show(group)
     if as_json or output is OutputFormat.JSON:
@@ -121,12 +118,12 @@ def show_(
 
 @app.command("clear")
 def clear_(group: Group) -> None:
-    """Forget the windows, and go on."""
+    """Delete the cached windows and continue."""
     sys.stderr.write(f"forgot {clear(group)}\n")
 
 
 def _is_root(group: Path) -> bool:
-    """Tell whether it is the group above all others: only that has no type."""
+    """Return whether it is the root group, the only one without a type."""
     return not (group / "cgroup.type").exists()
 
 

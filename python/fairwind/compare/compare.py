@@ -98,7 +98,7 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
 
 
 def are_paired(a: Results, b: Results) -> bool:
-    """Tell whether replicates of the same seed belong together: in virtual time only."""
+    """Return whether replicates of the same seed are pairs: in virtual time only."""
     return not (a.manifest.is_real_time or b.manifest.is_real_time)
 
 
@@ -119,7 +119,7 @@ def unknown_measures(a: Results, b: Results) -> list[str]:
 
 
 def is_known(frame: pl.DataFrame, name: str) -> bool:
-    """Tell whether a table has a column with any value in it."""
+    """Return whether a table has a column with any value."""
     return name in frame.columns and frame[name].null_count() < frame.height
 
 

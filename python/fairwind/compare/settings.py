@@ -1,4 +1,4 @@
-"""What was different in two runs from the beginning: engines, versions, keys of the scenario."""
+"""Differences of two runs in their settings: engines, versions, keys of the scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ABSENT = "not set"
 
 
 def head(a: Results, b: Results) -> list[str]:
-    """Say in lines what is compared, how, and which keys of the scenario differ."""
+    """Describe a comparison in lines: the runs, the method, and different scenario keys."""
     return [
         f"A: {a.folder}: {_made_by(a.manifest)}",
         f"B: {b.folder}: {_made_by(b.manifest)}",
@@ -39,7 +39,7 @@ def _settings(a: Manifest, b: Manifest) -> list[str]:
 
 
 def _left_out(a: Results, b: Results) -> list[str]:
-    """Say which main measures one of them cannot know, as a capture of one side alone."""
+    """Name the main measures that one run does not have, as a capture of one side."""
     names = unknown_measures(a, b)
     if not names:
         return []

@@ -34,7 +34,7 @@ class BuiltIn:
 
     @property
     def description(self) -> str:
-        """What the source says first about itself."""
+        """First comment of the source."""
         return first_words(self.source)
 
 

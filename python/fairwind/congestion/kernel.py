@@ -86,7 +86,7 @@ def unload(name: str) -> str:
 
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-"""Where a kernel names those that sockets may be given now."""
+"""File that lists the kernel's available congestion controls."""
 
 
 def available() -> set[str] | None:

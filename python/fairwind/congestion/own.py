@@ -65,12 +65,12 @@ class Own:
 
     @property
     def library(self) -> Path:
-        """What the simulator loads."""
+        """Library for the simulator."""
         return self.folder / LIBRARY
 
     @property
     def object_bytes(self) -> bytes:
-        """What a kernel loads; empty if it was not compiled for one."""
+        """Object for the kernel; empty if not compiled for one."""
         file = self.folder / OBJECT
         return file.read_bytes() if file.exists() else b""
 

@@ -1,4 +1,4 @@
-"""Which congestion controls an experiment uses, and where they come from."""
+"""Congestion controls of an experiment, and their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can execute one experiment with one seed: the compiled core, behind a small protocol.
+"""Engines, which execute one experiment with one seed: the compiled core behind a protocol.
 
 Only this package calls `fairwind._core` for experiments. Everything that runs, stores or compares
 them speaks to the `Engine` protocol, so it serves every engine alike.

@@ -21,11 +21,11 @@ except ImportError as missing:  # pragma: no cover - only in a broken installati
 from fairwind.errors import FairwindError
 
 STUB = Path(__file__).parent.parent / "_core.pyi"
-"""What the Python part believes the compiled one to offer."""
+"""Version of the interface that the Python package expects of the core."""
 
 
 def misfit(built: str | None, stub: Path = STUB) -> str | None:
-    """Say what is wrong where the compiled part is of another state than the Python around it.
+    """Describe how the compiled core differs from what the Python package expects.
 
     Parameters
     ----------

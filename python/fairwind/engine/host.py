@@ -1,4 +1,4 @@
-"""How the processes of a run's hosts are started: this interpreter, with the core and nothing else.
+"""Start of host processes: this interpreter, with only the core.
 
 A host process needs one function of the compiled core. Importing the package would load its
 libraries a dozen times over, so the interpreter is started bare and the core loaded by its path.

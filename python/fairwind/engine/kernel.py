@@ -26,7 +26,7 @@ FACTS = {
     "largest_send_buffer_bytes": "/proc/sys/net/core/wmem_max",
     "largest_receive_buffer_bytes": "/proc/sys/net/core/rmem_max",
 }
-"""What holds for the whole machine, so that no run sets it, and can have an influence."""
+"""Settings of the whole machine that may influence results; no run changes them."""
 
 
 class Kernel:
@@ -34,7 +34,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """What the manifest calls this engine."""
+        """Name in the manifest."""
         return "kernel"
 
     @property
@@ -43,33 +43,33 @@ class Kernel:
         return True
 
     def versions(self) -> dict[str, str]:
-        """Tell the core's version and the kernel's release and build."""
+        """Return the core's version and the kernel's release and build."""
         return core_versions() | {"kernel": platform.release(), "kernel_build": platform.version()}
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        """Tell digests of the congestion controls' sources."""
+        """Return digests of the congestion controls' sources."""
         return control_versions(experiments)
 
     def facts(self) -> dict[str, str]:
-        """Tell what of the machine has an influence, and how busy it was at the beginning."""
+        """Return the machine's settings with influence, and its load at the beginning."""
         found = {name: text for name, file in FACTS.items() if (text := _first_line(file))}
         return found | {"load": f"{os.getloadavg()[0]:.2f}"}
 
     def columns(self) -> list[dict[str, str]]:
-        """Tell what the columns of its tables mean."""
+        """Return the meaning of the columns of its tables."""
         return table_columns()
 
     def obstacle(self) -> str | None:
-        """Tell what this machine lacks for any run at all."""
+        """Return what this machine lacks for any run."""
         return _core.kernel_obstacle()
 
     def refusals(self, experiment_json: str) -> list[Refusal]:
-        """Tell what the running kernel cannot be told."""
+        """Return settings that the running kernel does not have."""
         refused = [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
         return [*refused, *_parameters(experiment_json)]
 
     def remarks(self, experiment_json: str) -> list[str]:
-        """Tell what the running kernel takes a little differently, such as times in its ticks."""
+        """Return settings that the running kernel applies approximately, such as times."""
         return [f"{row['key']}: {row['text']}" for row in _checked(experiment_json)["remarks"]]
 
     def new_progress(self) -> CellProgress:

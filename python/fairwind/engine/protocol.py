@@ -1,4 +1,4 @@
-"""What an engine is, for those who run experiments."""
+"""Protocol of engines, which execute experiments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 
 class CellProgress(Protocol):
-    """How far one simulation has come; may be read from any thread."""
+    """Progress of one simulation; readable from any thread."""
 
     @property
     def fraction(self) -> float:
@@ -44,7 +44,7 @@ class Refusal:
     alternative: str
 
     def __str__(self) -> str:
-        """Say where it is asked for, why it cannot be had, and what comes near."""
+        """Format the key, the reason, and the nearest alternative."""
         nearest = f"; nearest: {self.alternative}" if self.alternative else ""
         return f"{self.key} = {self.value}: {self.mechanism}{nearest}"
 
@@ -54,32 +54,32 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What the manifest calls this engine."""
+        """Name in the manifest."""
 
     @property
     def is_real_time(self) -> bool:
         """Whether an experiment takes as long as it says, and wants the machine for itself."""
 
     def versions(self) -> dict[str, str]:
-        """Tell the versions that decide results, for the manifest and its fingerprint."""
+        """Return the versions that decide results, for the manifest and its fingerprint."""
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        """Tell digests of the sources of the congestion controls that resolved experiments use."""
+        """Return digests of the congestion control sources that resolved experiments use."""
 
     def facts(self) -> dict[str, str]:
-        """Tell what else of the machine a reader wants to know; not in the fingerprint."""
+        """Return facts about the machine, which are not part of the fingerprint."""
 
     def columns(self) -> list[dict[str, str]]:
-        """Tell what the columns of its tables mean."""
+        """Return the meaning of the columns of its tables."""
 
     def obstacle(self) -> str | None:
-        """Tell why nothing at all can be run here, and what to do about it; None if it can."""
+        """Return why nothing can run here and what to do about it; None if it can."""
 
     def refusals(self, experiment_json: str) -> list[Refusal]:
-        """Tell what an experiment asks for and this engine cannot do; empty if it can run."""
+        """Return settings of an experiment that this engine cannot apply; empty if it can run."""
 
     def remarks(self, experiment_json: str) -> list[str]:
-        """Tell what it does a little differently from what an experiment says."""
+        """Return settings that this engine applies approximately."""
 
     def new_progress(self) -> CellProgress:
         """Make the object through which one execution is watched and cancelled."""

@@ -35,7 +35,7 @@ class Simulation:
 
     @property
     def name(self) -> str:
-        """What the manifest calls this engine."""
+        """Name in the manifest."""
         return "simulation"
 
     @property
@@ -44,11 +44,11 @@ class Simulation:
         return False
 
     def versions(self) -> dict[str, str]:
-        """Tell the core's version and a digest of its compiled file."""
+        """Return the core's version and a digest of its compiled file."""
         return dict(core_versions())
 
     def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-        """Tell digests of the congestion controls' sources."""
+        """Return digests of the congestion controls' sources."""
         return control_versions(experiments, self._classes)
 
     def facts(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Simulation:
         return {}
 
     def columns(self) -> list[dict[str, str]]:
-        """Tell what the columns of its tables mean."""
+        """Return the meaning of the columns of its tables."""
         return table_columns()
 
     def obstacle(self) -> str | None:
@@ -64,7 +64,7 @@ class Simulation:
         return None
 
     def refusals(self, experiment_json: str) -> list[Refusal]:
-        """Whatever a scenario may say can be simulated."""
+        """Return nothing: every valid scenario can be simulated."""
         return []
 
     def remarks(self, experiment_json: str) -> list[str]:
@@ -109,7 +109,7 @@ class Simulation:
 
 
 def _class_error(fault: Exception) -> ControlClassError:
-    """Tell an exception of a class as Python would, with the lines that led to it."""
+    """Format an exception of a user's class with its traceback."""
     cause = fault.__cause__ or fault
     told = "".join(traceback.format_exception(cause)).rstrip()
     return ControlClassError(f"{fault}\n{told}")

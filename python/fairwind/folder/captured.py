@@ -1,4 +1,4 @@
-"""What was read, in the folder of a capture that was analysed."""
+"""Record of the input in the folder of an analysis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CaptureInput:
 
 @dataclass(frozen=True)
 class Captured:
-    """What was read, how, and what was odd about it.
+    """Input of an analysis: files, settings, and defects.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ SMALL = "tables.arrows"
 """The file of all others: a stream with the name of each table, and the stream that it is."""
 
 STREAM, PARQUET = ".arrows", ".parquet"
-"""How names of files with one table end; earlier versions wrote one for each, of either kind."""
+"""Suffixes of files with one table, which earlier versions wrote."""
 
 
 class DamagedFileError(FairwindError):
@@ -97,7 +97,7 @@ KEPT_BYTES = 1 << 17
 
 
 class CellTables:
-    """What a simulation's folder holds.
+    """Tables of a simulation's folder.
 
     Parameters
     ----------

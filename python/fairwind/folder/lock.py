@@ -15,7 +15,7 @@ LOCK = ".lock"
 """The file that a run holds; it stays behind empty, since removing it would open a gap."""
 
 WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What file systems answer that have no locks; there the person has to take care."""
+"""Errors of file systems without locks."""
 
 
 @contextmanager

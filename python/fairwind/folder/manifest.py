@@ -1,4 +1,4 @@
-"""What a run's folder says about itself: `manifest.json`, and what failed: `failures.json`."""
+"""Manifest of a run's folder, `manifest.json`, and its failures, `failures.json`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REAL_TIME_ENGINE = "kernel"
 """The name of the engine whose runs take place in real time."""
 
 CAPTURE_ENGINE = "capture"
-"""What stands in the place of an engine where captures were analysed."""
+"""Engine name of analysed captures."""
 
 MANIFEST = "manifest.json"
 FAILURES = "failures.json"
@@ -143,7 +143,7 @@ class Failure:
     message: str
 
     def __str__(self) -> str:
-        """Say which one failed and why, with what is needed to repeat it."""
+        """Format a failure with its reason and how to repeat it."""
         where = ", ".join(f"{name} = {label}" for name, label in self.settings.items())
         place = f" ({where})" if where else ""
         return f"cell {self.cell}{place}, seed {self.seed}: {self.message}"

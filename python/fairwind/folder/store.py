@@ -18,7 +18,7 @@ PARTS = "parts"
 """Folder, inside the folder of a study's run, that holds the runs of its further parts."""
 
 TEMPORARY = ".tmp-"
-"""How names of things begin that are not finished yet."""
+"""Prefix of the names of unfinished files."""
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -50,12 +50,12 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def cell_folder(out: Path, cell: int, replicate: int) -> Path:
-    """Where the tables and captures of one cell and replicate are."""
+    """Return the folder of one cell and replicate."""
     return out / CELLS / f"{cell:04}-{replicate:04}"
 
 
 def part_folder(out: Path, name: str) -> Path:
-    """Where the run of a further part of a study is."""
+    """Return the folder of a further part of a study."""
     return out / PARTS / name
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with the parameters of a model, and how they are checked."""
+"""Checks of model parameters, and their errors."""
 
 from __future__ import annotations
 

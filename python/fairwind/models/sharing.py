@@ -1,4 +1,4 @@
-"""How long transfers take whose connections begin with a remembered window, in closed form.
+"""Completion times of transfers from a remembered window, in closed form.
 
 A transfer of n segments over an idle path: a round trip to open, then windows of w, 2w, 4w ...
 segments, each a round trip after the one before began, until all is carried. Nothing is lost and

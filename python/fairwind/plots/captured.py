@@ -1,4 +1,4 @@
-"""What captures tell of groups: losses and queues over time, distributions of what was inferred."""
+"""Charts of captures by group: losses and queues over time, distributions of inferred measures."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3])
 
 @dataclass(frozen=True)
 class Curves:
-    """What is drawn into one pair of axes.
+    """Curves and points of one pair of axes.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ STRONG_SHARE = 0.7
 
 @dataclass(frozen=True)
 class Heat:
-    """What is drawn as maps beside and below one another.
+    """Data and titles of a grid of heat maps.
 
     Attributes
     ----------

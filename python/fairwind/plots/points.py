@@ -73,7 +73,7 @@ def _fair_limit(sizes: list[int], most: int) -> int:
 
 
 def brought_together(traces: pl.DataFrame) -> str:
-    """Say how many points a drawing shows of how many there were; nothing if it shows all."""
+    """Describe how many of the points a chart shows; empty if it shows all."""
     total = int(traces["points"].sum())
     if total <= traces.height:
         return ""

@@ -1,4 +1,4 @@
-"""What queues dropped, of whom, and how losses came together."""
+"""Charts of queue drops, by group and by run of losses."""
 
 from __future__ import annotations
 

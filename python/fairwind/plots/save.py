@@ -26,7 +26,7 @@ LARGE_ROWS = 20_000
 """Charts of fewer rows together are drawn here: processes for them take a second to begin."""
 
 FORMATS = (".svg", ".png", ".pdf")
-"""How the names of a figure's files end."""
+"""File name endings of a figure."""
 
 
 def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class has its own type

@@ -94,7 +94,7 @@ def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
 
 
 def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
-    """Tell whether one axis would leave some panels flat: their greatest values are far apart."""
+    """Return whether one axis would flatten some panels, because their maxima are far apart."""
     if panels is None:
         return False
     found = frame.group_by(panels).agg(pl.col(value).abs().max())[value]

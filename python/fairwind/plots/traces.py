@@ -1,4 +1,4 @@
-"""What passed of one flow, packet by packet: time and sequence, and what lies beneath."""
+"""Time-sequence graphs of one flow, and the series below them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DASH = "M-1.6,0L1.6,0"
 
 @dataclass(frozen=True)
 class Sign:
-    """How points of one kind are drawn, and what the legend calls them.
+    """Style and legend of the points of one kind.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ LABELS: dict[str, tuple[str, int, int, Literal["left", "right"]]] = {
     "fin": ("FIN", -5, -4, "right"),
     "reset": ("RST", -5, -15, "right"),
 }
-"""What is written where a connection begins and ends: text, shifts in points, side."""
+"""Labels of the beginning and end of a connection: text, shifts in points, side."""
 
 
 def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:

@@ -32,7 +32,7 @@ LETTERS = dict.fromkeys(AGAIN, "R") | {
     "sack": "S",
     "duplicate_sack": "D",
 }
-"""What is written beside points of a kind."""
+"""Labels of points, by kind."""
 
 STEPS = {"acknowledged": "green", "window_edge": "yellow"}
 """Series that are lines, and their colours."""

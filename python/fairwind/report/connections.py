@@ -24,7 +24,7 @@ ORDERS = {
     "ack_latency_max_s": "the longest ACK latency",
     None: "most payload",
 }
-"""What connections are sorted by, as far as it is known, and which come first then."""
+"""Sort keys of connections, and their directions."""
 
 FIRST = tuple(
     f"{kind}_latency_{which}_s" for kind in ("delivery", "ack") for which in ("p50", "p99", "max")
@@ -41,7 +41,7 @@ Rows = tuple[list[str], list[list[object]]]
 
 @dataclass(frozen=True)
 class Connections:
-    """What the page shows of connections.
+    """Table of connections on the page.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How long the runs of a folder lasted, in words."""
+"""Durations of the runs of a folder, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENDED_EARLY_S = 1.0
 
 
 def duration_in_words(results: Results) -> str:
-    """Tell the duration that the scenario asks for, or how long runs lasted that ended before it.
+    """Format the duration of the scenario, or those of runs that ended before it.
 
     A program behind a path ends when it likes: its scenario only says how long it may last at most.
 

@@ -1,4 +1,4 @@
-"""How many panels a figure has, and of which cells."""
+"""Panels of a figure, and their cells."""
 
 from __future__ import annotations
 

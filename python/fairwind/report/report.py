@@ -18,7 +18,7 @@ from fairwind.results import Claim, Results
 
 @dataclass(frozen=True)
 class Report:
-    """What was written.
+    """Files of a report.
 
     Attributes
     ----------

@@ -124,7 +124,7 @@ def _arriving(results: Results) -> set[tuple[int, int, str]]:
 
 
 def _where(results: Results, cell: int, replicate: int) -> str:
-    """Say of which cell and replicate a flow is, if there are several."""
+    """Name the cell and replicate of a flow, if there are several."""
     plan = results.manifest.plan
     if plan.runs == 1:
         return ""

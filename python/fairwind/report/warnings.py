@@ -1,4 +1,4 @@
-"""What a reader must know before believing a number."""
+"""Warnings about a run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _failures(results: Results) -> list[str]:
 
 
 def _control_complaints(results: Results) -> list[str]:
-    """Tell what congestion controls did that they should not, once for each group and complaint."""
+    """Warn of faults of congestion controls, once for each group and fault."""
     complaints = results.control_complaints
     if complaints is None:
         return []
@@ -66,22 +66,22 @@ def _control_complaints(results: Results) -> list[str]:
     return [
         f"Congestion control {row['congestion']} of group {row['group']}: {row['complaint']}"
         + (f" ({row['times']} times)" if row["times"] is not None else "")
-        + f"; in {row['connections']} connections of {row['runs']} runs. What these flows did says "
-        "little about the algorithm that was meant."
+        + f"; in {row['connections']} connections of {row['runs']} runs. The results say little "
+        "about the intended algorithm."
         for row in found
     ]
 
 
 def _empty_windows(results: Results) -> list[str]:
-    """Tell of flows on the kernel whose congestion control left them no window."""
+    """Warn of flows on the kernel with a congestion control that left them no window."""
     senders = results.senders
     if senders is None or "cwnd_packets" not in senders.columns:  # of an earlier version
         return []
     empty = senders.filter((pl.col("busy_s") > 0) & (pl.col("cwnd_packets") == 0))
     return [
         f"The congestion window of {row['flows']} flow{'s' if row['flows'] > 1 else ''} of group "
-        f"{row['group']} was of no segments at the end, which only a congestion control can have "
-        "set: nothing but probes leaves."
+        f"{row['group']} was 0 at the end. Only a congestion control can set this; the flow sends "
+        "nothing but probes."
         for row in empty.group_by("group", maintain_order=True).len("flows").iter_rows(named=True)
     ]
 
@@ -97,9 +97,9 @@ def _late(results: Results) -> list[str]:
     )
     more = f", and {late.height - MOST_LATE} more" if late.height > MOST_LATE else ""
     return [
-        f"Late: in {late.height} of {results.lateness.height} runs the router was behind by more "
-        f"than its bound in one of a hundred deliveries ({named}{more}). What these runs tell of "
-        "delay is not trustworthy; repeat them with --jobs 1 on a machine that does nothing else."
+        f"Late: in {late.height} of {results.lateness.height} runs the router exceeded its bound "
+        f"in one of a hundred deliveries ({named}{more}). Delays of these runs are not "
+        "trustworthy; repeat them with --jobs 1 on an idle machine."
     ]
 
 
@@ -116,12 +116,11 @@ def _missed(results: Results) -> list[str]:
         return []
     worst = missed.row(0, named=True)
     return [
-        f"Missed: in {missed.height} of {results.lateness.height} runs the kernel did not tell of "
-        f"all that happened; the most are {worst['events_missed']} events or more, in cell "
-        f"{worst['cell']}, seed {worst['seed']}, of {worst['packets_taken']} packets seen. Packets "
-        "sent and received, counts of queues, time-outs and recoveries are too low by as much, "
-        "sums that should agree do not, and captures have holes; what applications wrote and read "
-        "is whole."
+        f"Missed: in {missed.height} of {results.lateness.height} runs the kernel lost trace "
+        f"events; the most are {worst['events_missed']} events or more, in cell "
+        f"{worst['cell']}, seed {worst['seed']}, of {worst['packets_taken']} packets seen. Counts "
+        "of packets, queues, time-outs and recoveries are too low, sums do not agree, and captures "
+        "have holes; reads and writes of applications are complete."
     ]
 
 
@@ -131,10 +130,10 @@ def _unsent(results: Results) -> list[str]:
         return []
     worst = unsent.row(0, named=True)
     return [
-        f"Unsent: in {unsent.height} of {results.lateness.height} runs hosts had no room in their "
-        f"own devices for datagrams, at the most {worst['datagrams_missing']} or more in cell "
-        f"{worst['cell']}, seed {worst['seed']}. They are neither sent nor lost in the tables: "
-        "more was asked for than this machine carries."
+        f"Unsent: in {unsent.height} of {results.lateness.height} runs the devices of hosts were "
+        f"full, for {worst['datagrams_missing']} datagrams or more in cell "
+        f"{worst['cell']}, seed {worst['seed']}. The tables count them neither as sent nor as "
+        "lost: this machine cannot carry the load."
     ]
 
 
@@ -145,14 +144,14 @@ def _late_hosts(results: Results) -> list[str]:
     worst = late.row(0, named=True)
     return [
         f"Late applications: at {late.height} of {results.hosts.height} hosts one of a hundred "
-        f"timed writes came more than 1 ms late, at the worst {worst['late_write_p99_s'] * 1e3:.1f}"
+        f"timed writes was more than 1 ms late, at worst {worst['late_write_p99_s'] * 1e3:.1f}"
         f" ms (host {worst['host']}, cell {worst['cell']}, seed {worst['seed']}). Reads and "
-        "acknowledgments were late as well then; repeat these runs on a quiet machine."
+        "acknowledgments were late, too; repeat these runs on an idle machine."
     ]
 
 
 def _captured(results: Results) -> list[str]:
-    """Tell what was odd about captures, and what they cannot tell."""
+    """Warn of defects of captures, and of measures that they do not have."""
     captured = results.manifest.captured
     if captured is None:
         return []
@@ -167,9 +166,7 @@ def _replicates(results: Results) -> list[str]:
     if results.manifest.is_foreign:
         return []
     if replicates == 1:
-        return [
-            "One run per cell: nothing can be said about the spread, so there are no intervals."
-        ]
+        return ["One run per cell: there are no intervals; set sweep.repeat for several."]
     if replicates < FEW_REPLICATES:
         return [f"Only {replicates} runs per cell: intervals are very wide."]
     return []
@@ -183,8 +180,8 @@ def _replicates_without_difference(results: Results) -> list[str]:
     if same == groups.height or same > groups.select("cell", "group").unique().height:
         return []
     return [
-        "All runs of a cell gave the same results: the seed decides nothing in this scenario, so "
-        "intervals have no width and tell nothing. Random starts (start_spread, start_pattern = "
+        "All runs of a cell have the same results: the seed has no effect in this scenario, so "
+        "intervals have no width. Random starts (start_spread, start_pattern = "
         '"random") make runs differ.'
     ]
 
@@ -197,6 +194,6 @@ def _never_established(results: Results) -> list[str]:
     if not never:
         return []
     return [
-        f"{never} of {flows.height} flows never established a connection; they count as flows "
-        "without goodput, and have no latency."
+        f"{never} of {flows.height} flows never established a connection; they count with a "
+        "goodput of 0 and have no latency."
     ]

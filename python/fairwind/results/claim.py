@@ -9,7 +9,7 @@ import polars as pl
 
 
 class Verdict(StrEnum):
-    """What our results say about a claim."""
+    """Verdict of results on a claim."""
 
     BORNE_OUT = "borne out"
     BORNE_OUT_IN_PART = "borne out in part"

@@ -17,11 +17,11 @@ REASONS = {
     "application": "a greedy application had nothing to send for more than {share:.0%} of the time",
     "slow start": "a greedy flow never lost anything and never left slow start",
 }
-"""What kept a flow from exercising its congestion control, in words."""
+"""Reasons why congestion control did not limit a flow, in words."""
 
 
 def limits_in_words(results: Results) -> list[str]:
-    """Tell of every group whether something other than its congestion control limited it."""
+    """Find groups that something other than congestion control limited."""
     limited = limited_senders(results)
     if limited.is_empty():
         return []
@@ -85,7 +85,7 @@ def _with_established_time(results: Results, senders: pl.DataFrame) -> pl.DataFr
 
 
 def _greedy(results: Results) -> pl.DataFrame:
-    """Tell of the groups of every cell whether they write as fast as they can, and without end."""
+    """Classify the groups of every cell: greedy, and without end."""
     rows = [
         (cell.index, group["name"], is_greedy, is_greedy and not is_of_a_volume(group["workload"]))
         for cell in results.manifest.plan.cells

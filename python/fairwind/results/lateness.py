@@ -1,4 +1,4 @@
-"""How punctual the router of a run in real time was: an experiment is worth no more than that."""
+"""Lateness of the router and the hosts of a run in real time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STALL_S = 0.01
 
 
 def has_lateness(results: Results) -> bool:
-    """Tell whether a run took place in real time and says how punctual it was."""
+    """Return whether a run has measures of lateness."""
     return results.has_table(TABLE) and bool(results.table(TABLE).width)
 
 
@@ -99,7 +99,7 @@ def _router_in_words(row: dict[str, Any]) -> list[object]:
 
 
 def lateness_in_words(results: Results) -> str | None:
-    """Tell how punctual a run was; None if it took place in virtual time, or nothing was timed."""
+    """Describe the lateness of a run; None in virtual time, or if nothing was timed."""
     if not has_lateness(results):
         return None
     told = (_router_lateness_in_words(results), _late_writes_in_words(results))
@@ -122,7 +122,7 @@ def _router_lateness_in_words(results: Results) -> str:
 
 
 def _stalls_in_words(rows: pl.DataFrame) -> str:
-    """Tell in how many runs the machine stood still for a while; nothing where it never did."""
+    """Count the runs in which the machine stood still; empty if there are none."""
     stalled = rows.filter(pl.col("lateness_max_s") > STALL_S)
     if stalled.is_empty():
         return ""

@@ -54,7 +54,7 @@ class Results:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What the folder says about itself."""
+        """Manifest of the folder."""
         return read_manifest(self.folder)
 
     @cached_property
@@ -144,28 +144,28 @@ class Results:
 
     @cached_property
     def lateness(self) -> pl.DataFrame:
-        """How punctual the router was, one row per run; only of runs in real time."""
+        """Lateness of the router, one row per run; only of runs in real time."""
         return self.table("lateness")
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
-        """How punctual the applications were, one row per host; only of runs in real time."""
+        """Lateness of the applications, one row per host; only of runs in real time."""
         return self.table("hosts")
 
     @cached_property
     def control_complaints(self) -> pl.DataFrame | None:
-        """What congestion controls did that they should not; None if they did nothing of it."""
+        """Faults of congestion controls; None if there are none."""
         name = "control_complaints"
         return self.table(name) if self.has_table(name) else None
 
     @cached_property
     def resumptions(self) -> pl.DataFrame | None:
-        """What connections began with of remembered windows; None if nobody remembers any."""
+        """Cached windows that connections began with; None without a cache."""
         return self.table("resumptions") if self.has_table("resumptions") else None
 
     @cached_property
     def remembered(self) -> pl.DataFrame | None:
-        """What hosts remembered of windows in the end; None if nobody remembered any."""
+        """Windows in the caches at the end; None without a cache."""
         return self.table("remembered") if self.has_table("remembered") else None
 
     def part(self, name: str) -> Results | None:
@@ -175,7 +175,7 @@ class Results:
 
     @cached_property
     def senders(self) -> pl.DataFrame | None:
-        """What kept data senders from sending; None of runs that do not tell."""
+        """Limits of data senders; None of runs without this table."""
         return self.table("senders") if self.has_table("senders") else None
 
     @property
@@ -187,11 +187,11 @@ class Results:
         return sorted((self.folder / CELLS).glob("[0-9]*/*.pcapng"))
 
     def capture_folder(self, cell: int, replicate: int = 0) -> Path:
-        """Where the captures of one cell and replicate are, if the scenario asked for any."""
+        """Folder of the captures of one cell and replicate, if the scenario asks for any."""
         return cell_folder(self.folder, cell, replicate)
 
     def has_table(self, name: str) -> bool:
-        """Tell whether the run has a table of this name."""
+        """Return whether the run has a table of this name."""
         return self._file(name).exists()
 
     def table(self, name: str) -> pl.DataFrame:

@@ -15,7 +15,7 @@ OPENING, JUMPED = "opening", "unvalidated"
 
 
 def never_resumed_in_words(results: Results) -> list[str]:
-    """Tell that no connection of the whole run jumped, where some were to, and why not."""
+    """Explain why no connection of the run jumped, if some were to."""
     if not _is_meant(results):
         return []
     found = _phases(results)

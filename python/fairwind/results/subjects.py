@@ -1,4 +1,4 @@
-"""What a run measures: groups, transfers, queues, fairness; and what is looked at first."""
+"""Subjects of a run's measures: groups, transfers, queues, fairness; and their main measures."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _noticed(queues: pl.DataFrame) -> pl.DataFrame:
 
 
 def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:
-    """Say in one column among whom: all flows, the flows of a group, or the groups."""
+    """Name the members of a fairness index: all flows, the flows of a group, or the groups."""
     if has_answers(results):
         fairness = fairness.filter(pl.col("scope") == "group")
     in_turn = pl.col("name").is_in(one_after_the_other(results))

@@ -1,4 +1,4 @@
-"""How long transfers took: flows of a volume, which end when all of it is read."""
+"""Times of transfers: flows of a volume, which end when all of it is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairwind.quantities import parse_seconds
 from fairwind.results.results import Results
 
 ANSWERS = "-responses"
-"""How the group ends that carries what is sent upon a group's calls."""
+"""Suffix of the group that carries the answers to another group's calls."""
 
 ANSWERED_KINDS = ("transfers", "request-response", "web")
 """Workloads of two groups each: those who ask, and what they are answered."""
@@ -68,12 +68,12 @@ def _workloads(experiment: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str
 
 
 def is_of_a_volume(workload: Mapping[str, Any]) -> bool:
-    """Tell whether a stream writes as fast as it can until a volume is written."""
+    """Return whether a stream writes a volume as fast as it can."""
     return workload["kind"] == "greedy" and workload.get("volume") is not None
 
 
 def has_answers(results: Results) -> bool:
-    """Tell whether some group's calls are answered, so that not all groups do the same."""
+    """Return whether some group's calls are answered."""
     return any(
         workload["kind"] in ANSWERED_KINDS
         for cell in results.manifest.plan.cells

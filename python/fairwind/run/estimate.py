@@ -1,4 +1,4 @@
-"""How long a run in real time takes, told before it begins."""
+"""Expected duration of a run in real time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan_seconds(plan: Plan, jobs: int = 1) -> float:
 
 
 def duration_in_words(seconds: float) -> str:
-    """Tell a length of time as roughly as an estimate deserves."""
+    """Format a rounded duration."""
     minutes = seconds / 60
     if minutes < 2:
         return f"{seconds:.0f} s"

@@ -24,7 +24,7 @@ from fairwind.run.prepare import default_folder, make_folder, prepare
 from fairwind.scenario.plan import Cell, Plan
 
 POLL_SECONDS = 0.2
-"""How often progress is told and an interruption is noticed."""
+"""Period of progress reports and of checks for an interruption."""
 
 AHEAD = 4
 """So many are queued for each simulation under way: to wait for thousands costs seconds."""
@@ -32,7 +32,7 @@ AHEAD = 4
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How a plan is run; nothing of it has an influence on the results.
+    """Settings of a run that do not influence results.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class RunState:
-    """How far a run has come.
+    """Progress of a run.
 
     Attributes
     ----------
@@ -122,11 +122,11 @@ class _Execution:
 
     @property
     def resumed(self) -> int:
-        """How many simulations were there already."""
+        """Number of simulations that were complete before."""
         return self.plan.runs - len(self.missing)
 
     def state(self) -> RunState:
-        """Tell how far the run has come."""
+        """Report the progress of the run."""
         to_do = len(self.missing)
         done = self.stored + len(self.failures)
         parts = sum(work.progress.fraction for work in self.pending.values())

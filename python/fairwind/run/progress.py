@@ -1,4 +1,4 @@
-"""What is shown while a run is under way: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from fairwind.run.execute import RunState
 
 LINE_SECONDS = 15.0
-"""How long at least lies between two lines where there is no terminal."""
+"""Shortest time between two lines without a terminal."""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ WHAT = {
     "losses": "the recorded losses",
     "delays": "the table of delays",
 }
-"""What a file is called in an error, by what it is to hold."""
+"""Names of file kinds in errors."""
 
 FORM = {
     "writes": "give the name of a capture, or of a text file with lines such as 0.035,1200",
@@ -21,7 +21,7 @@ FORM = {
     "losses": "give the name of a text file with 1 for each lost packet and 0 for each other",
     "delays": "give the name of a file such as netem's .dist: numbers with blanks between them",
 }
-"""What such a file should be, by what it is to hold."""
+"""Hints on the expected format, by file kind."""
 
 
 CAPTURES = (
@@ -33,7 +33,7 @@ CAPTURES = (
     b"\x1f\x8b",
     b"\x28\xb5\x2f\xfd",
 )
-"""How captures begin: pcapng, pcap in both byte orders and resolutions, gzip, zstd."""
+"""Magic numbers of captures: pcapng, pcap in both byte orders and resolutions, gzip, zstd."""
 
 
 def text_of(folder: Path, named: NamedFile) -> str:
@@ -56,7 +56,7 @@ def text_of(folder: Path, named: NamedFile) -> str:
 
 
 def is_capture(file: Path) -> bool:
-    """Tell whether a file begins as captures do; a file that cannot be read does not."""
+    """Return whether a file begins with the magic number of a capture; False if unreadable."""
     try:
         with file.open("rb") as opened:
             return opened.read(4).startswith(CAPTURES)

@@ -143,7 +143,7 @@ class Plan:
 
     @property
     def replicates(self) -> int:
-        """How often each cell takes place: once for each seed, and once without seeds."""
+        """Replicates of each cell: one per seed, one without seeds."""
         return len(self.seeds) or 1
 
     def seed_of(self, replicate: int) -> int | None:
@@ -152,7 +152,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """How many simulations the plan asks for: cells times replicates."""
+        """Number of simulations: cells times replicates."""
         return len(self.cells) * self.replicates
 
 

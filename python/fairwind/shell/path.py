@@ -99,7 +99,7 @@ def path_scenario(options: PathOptions, *, capture: bool = False) -> str:
 
 
 def problems(error: ScenarioError, options: PathOptions) -> list[str]:
-    """Say what is wrong with a path's scenario by the options that it was written from.
+    """Translate errors of a path's scenario into the options that it was made from.
 
     Who gave options has never seen the scenario. What both directions have in common is told once.
     """

@@ -25,7 +25,7 @@ OTHER = "other"
 
 @dataclass
 class Keep:
-    """What a folder keeps of a program.
+    """Record of a program in a run's folder.
 
     Attributes
     ----------

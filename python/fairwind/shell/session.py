@@ -19,12 +19,12 @@ from fairwind.scenario.plan import Plan
 from fairwind.shell.report import new_report
 
 FOR_THE_PROGRAM = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal sends to everybody in its foreground, and only the program should heed."""
+"""Signals of the terminal that only the program handles."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a program behind a path is.
+    """Location of a program behind a path.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class User:
-    """Whom a program runs as."""
+    """User of a program."""
 
     name: str
     user: int
@@ -73,7 +73,7 @@ class ShellSettings:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended.
+    """Exit status of a program.
 
     Attributes
     ----------

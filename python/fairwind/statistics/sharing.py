@@ -1,4 +1,4 @@
-"""How flows share a path: the measures by which congestion controls are compared.
+"""Measures of how flows share a path, to compare congestion controls.
 
 Always against a baseline, and never one score for all (Leith, "An experimental evaluation of
 congestion control", and Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007).

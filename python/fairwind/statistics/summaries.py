@@ -57,7 +57,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def prediction_half_width(values: ArrayLike, level: float = 0.95) -> float:
-    """Tell how far from the mean one further sample may lie (Student's t prediction interval).
+    """Half width of the prediction interval of one further sample (Student's t).
 
     Parameters
     ----------

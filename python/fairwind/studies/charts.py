@@ -13,7 +13,7 @@ PER_CENT = 100.0
 KILO = 1e-3
 
 SEEDS = "Points: mean over seeds; bars: 95 % interval of it."
-"""What points and bars are, for captions."""
+"""Meaning of points and bars, for captions."""
 
 
 def estimates(results: Results, measure: str, scale: float = 1.0) -> pl.DataFrame:

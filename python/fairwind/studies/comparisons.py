@@ -228,7 +228,7 @@ def between_groups(
 
 @dataclass(frozen=True)
 class Contrast:
-    """What is compared with what.
+    """Two sides of a comparison.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
 
 
 def is_unharmed() -> pl.Expr:
-    """Tell of rows with ``less_is_worse`` that no harm beyond the margin is possible."""
+    """Select rows, with ``less_is_worse``, whose interval excludes harm beyond the margin."""
     # A single replicate has no interval; polars takes NaN for greater than every number.
     loss = pl.col("relative_low_ratio").fill_nan(None) > -MARGIN_RATIO
     gain = pl.col("relative_high_ratio").fill_nan(None) < MARGIN_RATIO
@@ -310,7 +310,7 @@ def is_unharmed() -> pl.Expr:
 
 
 def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
-    """Tell all differences, contrast by contrast.
+    """Format all differences, by contrast.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Panels:
-    """How the panels of a study are told apart.
+    """Columns that identify a panel of a study.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class Panels:
         return ", ".join(filter(None, [others, f"N = {row[self.count]}"]))
 
     def sides(self, own: pl.DataFrame, sides: Mapping[str, pl.Expr]) -> str:
-        """Say of each side where it holds, such as ``below it for N <= 8, above it for N = 16``."""
+        """Name the panels of each side, such as ``below it for N <= 8, above it for N = 16``."""
         return self._each(own, lambda part: self._sides_of(part, sides))
 
     def extremes(self, own: pl.DataFrame, sides: Mapping[str, tuple[pl.Expr, bool]]) -> str:
-        """Say where a measure changes, and where the most.
+        """Name the panels in which a measure changes, and the largest change.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Panels:
         return self._each(own, lambda part: self._extremes_of(part, sides))
 
     def _each(self, own: pl.DataFrame, tell: Callable[[pl.DataFrame], str]) -> str:
-        """Tell something of all circumstances, once where it is the same in several."""
+        """Describe all settings of the other axes; equal descriptions are merged."""
         alike: dict[str, list[str]] = {}
         for circumstance, part in self._parts(own):
             alike.setdefault(tell(part), []).append(circumstance)
@@ -197,7 +197,7 @@ def _stretch(first: int, last: int, every: Sequence[int]) -> str:
 
 
 HOLDS, HOLDS_NOT, IS_OPEN = "it holds", "it fails", "it is undecided"
-"""How the parts of most sentences begin."""
+"""Openings of the parts of a sentence."""
 
 
 def where_it_holds(
@@ -207,7 +207,7 @@ def where_it_holds(
     by: str | None = VARIANT,
     preposition: str = "for",
 ) -> str:
-    """Say of each case for whom and where it is so, each place once.
+    """Name the rows and panels of each case, each panel once.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def where_it_holds(
 def how_each_changes(
     details: pl.DataFrame, measures: Mapping[str, str], falls: pl.Expr, rises: pl.Expr
 ) -> str:
-    """Say of each contrast which measures fall, which rise, and which do neither.
+    """Name the measures that fall, rise, or do neither, by contrast.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the groups of a resolved experiment offer, and what its bottleneck carries."""
+"""Offered rates of the groups of a resolved experiment, and the capacity of its bottleneck."""
 
 from __future__ import annotations
 

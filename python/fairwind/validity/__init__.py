@@ -1,4 +1,4 @@
-"""How far the simulator and the running kernel agree: the same scenarios in both, and a page of it.
+"""Agreement of simulator and running kernel: the same scenarios in both, and a page.
 
 Map: `tolerance` what counts as agreement, `agreement` the rows with their verdicts, `measure` runs
 what is missing, `page` writes the page. The scenarios and the remarks on rows that stay apart are

@@ -130,7 +130,7 @@ def punctual_jobs(plan: Plan) -> int:
 
 
 def _is_current(folder: Path, plan: Plan, versions: dict[str, str] | None) -> bool:
-    """Tell whether a folder holds all of a plan, made by these versions if any are given."""
+    """Return whether a folder has all runs of a plan, made by these versions if given."""
     if not (folder / MANIFEST).exists():
         return False
     manifest = read_manifest(folder)

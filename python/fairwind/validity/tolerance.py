@@ -1,4 +1,4 @@
-"""What counts as agreement of simulator and kernel, measure by measure."""
+"""Tolerances for agreement of simulator and kernel, by measure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How a difference relates to its tolerance."""
+    """Relation of a difference to its tolerance."""
 
     WITHIN = "within"
     UNDECIDED = "undecided"
@@ -17,7 +17,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How large a difference may be.
+    """Largest difference that counts as agreement.
 
     Attributes
     ----------
@@ -83,4 +83,4 @@ TOLERANCES: dict[str, Tolerance | None] = {
     "drops_packets": None,
     "jain_index": None,
 }
-"""What is compared, in the order of the page; None is shown without a verdict."""
+"""Compared measures, in the order of the page; None has no verdict."""

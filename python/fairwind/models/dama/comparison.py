@@ -1,4 +1,4 @@
-"""What a measured transfer is compared with: capacity held ready, and the best of plain requests.
+"""Bounds for a measured transfer: constant capacity, and the best of plain requests.
 
 The source compares three curves of transfer time against volume: the *actual* one, which is
 measured; the *maximum over demand assignment*; and *constant allocation*. It does not define the

@@ -1,4 +1,4 @@
-"""How fast a window grows where capacity follows demand, and which round trip would do the same.
+"""Growth of a window where capacity follows demand, and the equivalent round trip.
 
 Growth is told as the exponent per feedback delay, ``s T`` of ``w ~ exp(s t)``. It depends on the
 loop gain ``k rho`` alone (see `start_up` for the equation and its assumptions).

@@ -20,7 +20,7 @@ from fairwind.models.errors import Floats, ModelError, not_negative
 
 
 class Law(StrEnum):
-    """How the equation of the start-up is solved.
+    """Solution of the start-up equation.
 
     ``slide``
         As the source has it: the approximation of second order, its dominant root, and a volume

@@ -111,7 +111,7 @@ class DemandAssignedLink:
 
     @property
     def slot_bytes(self) -> float:
-        """What one slot carries, bytes."""
+        """Capacity of one slot, bytes."""
         return self.slot_bits_per_second * self.frame_s / 8
 
     @property

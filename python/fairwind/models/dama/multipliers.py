@@ -1,4 +1,4 @@
-"""How much more than the measured rate to request, by different notions of enough.
+"""Multipliers of the measured rate to request, by several criteria.
 
 Each takes the delay ratio rho and answers the least multiplier k with which the wait for capacity
 is made up for, in one sense. The source recommends 4.8; of these, with the platform's inferred
@@ -17,7 +17,7 @@ from fairwind.models.dama.growth import OMEGA, approximate_roots
 from fairwind.models.errors import Floats, ModelError, positive
 
 SOURCE_MULTIPLIER = 4.8
-"""What the source recommends, without the formula that it comes from."""
+"""Multiplier that the source recommends without a formula."""
 
 
 def as_without_wait(delay_ratio: ArrayLike) -> Floats:

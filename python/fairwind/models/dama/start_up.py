@@ -1,4 +1,4 @@
-"""What the model of a start-up takes: one connection over capacity that follows its own rate.
+"""Parameters of a start-up: one connection over capacity that follows its own rate.
 
 The equation is that of a window which grows by what is acknowledged, where acknowledgments come at
 the rate that was assigned one feedback delay ago, and the assigned rate is a multiple of the rate

@@ -25,7 +25,7 @@ from fairwind.models.errors import Floats
 
 
 def link_table(link: DemandAssignedLink) -> pl.DataFrame:
-    """Tell what follows from a link's numbers: columns ``quantity``, ``value``, ``meaning``."""
+    """Derive quantities of a link: columns ``quantity``, ``value``, ``meaning``."""
     rows = [
         ("rtt_s", link.rtt_s, "round trip without waiting for capacity (tau)"),
         ("allocation_delay_s", link.allocation_delay_s, "wait for capacity (Da), in the mean"),
@@ -39,7 +39,7 @@ def link_table(link: DemandAssignedLink) -> pl.DataFrame:
 
 
 def growth_table(link: DemandAssignedLink, multipliers: Sequence[float]) -> pl.DataFrame:
-    """Tell how fast windows grow: one row for each multiplier.
+    """Tabulate the growth of windows: one row for each multiplier.
 
     Exponents are per feedback delay. ``error_ratio`` is the approximation's, ``rtt`` columns are
     equivalent round trips, ``packet_exponent`` is what packets that are counted give.
@@ -67,7 +67,7 @@ def growth_table(link: DemandAssignedLink, multipliers: Sequence[float]) -> pl.D
 def multiplier_table(
     link: DemandAssignedLink, initial_windows: Sequence[float], volumes: Sequence[float]
 ) -> pl.DataFrame:
-    """Tell how much to request: columns ``criterion``, ``multiplier``, ``meaning``.
+    """Tabulate how much to request: columns ``criterion``, ``multiplier``, ``meaning``.
 
     A multiplier is missing where none is enough.
     """
@@ -94,7 +94,7 @@ def completion_table(
     multipliers: Sequence[float],
     volumes: Sequence[float],
 ) -> pl.DataFrame:
-    """Tell completion times: one row for each initial window, multiplier and volume.
+    """Tabulate completion times: one row for each initial window, multiplier and volume.
 
     ``constant_allocation_s`` is exact, the columns after it are named after laws (see `Law`). The
     last two count packets (see `packets`), until the last acknowledgment; they are missing where
@@ -134,7 +134,7 @@ def carried_table(
     multipliers: Sequence[float],
     within_s: float,
 ) -> pl.DataFrame:
-    """Tell what is carried within a time, and when the link is full.
+    """Tabulate the volume carried within a time, and when the link is full.
 
     One row for each initial window and multiplier.
     """
