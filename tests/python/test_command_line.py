@@ -251,7 +251,7 @@ def test_the_help_of_a_study_tells_its_forms_parts_and_axes(tmp_path):
     assert "  --form beyond: 8958 runs" in told
     assert "    part rtt-unfairness: 2100 runs, 5 of each cell" in told
     assert "      sweep.bandwidth: 10 Mbit/s, 100 Mbit/s, 250 Mbit/s" in told
-    assert "  --form kernel: 444 runs (what --on kernel takes for full)" in told
+    assert "  --form kernel: 444 runs (used by --on kernel for full)" in told
     of_none = fairwind("study", "--help", cwd=tmp_path)
     assert "--form full:" not in of_none[1]
 
