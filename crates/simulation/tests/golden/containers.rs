@@ -11,6 +11,7 @@ pub(crate) struct Container {
     ahead: (u64, u64),
     /// How many thousandths of the file are kept.
     kept: usize,
+    packets: Packets,
     /// An address, and what stands in the file for it.
     pub(crate) translation: Option<(Ipv4Addr, Ipv4Addr)>,
 }
@@ -25,18 +26,45 @@ enum Format {
     NanosOfEthernet,
 }
 
+/// Which packets are in the file.
+#[derive(Clone, Copy)]
+enum Packets {
+    All,
+    /// All of them, and all of them again later, from the same ports.
+    Twice,
+    /// The clock steps ahead by more than a day, and back.
+    Stepping,
+    /// Some are missing, alone and in a row.
+    Thinned,
+    /// Some stand in another order, with their times.
+    Swapped,
+    /// Some have the flag RST, others URG.
+    Reset,
+}
+
 pub(crate) const AS_WRITTEN: Container = Container {
     name: "pcapng",
     format: Format::AsWritten,
     ahead: (0, 0),
     kept: 1000,
+    packets: Packets::All,
     translation: None,
 };
 
-pub(crate) const OTHERS: [Container; 6] = [
+pub(crate) const OTHERS: [Container; 11] = [
     Container { name: "pcap", format: Format::Micros, ..AS_WRITTEN },
     Container { name: "ethernet", format: Format::NanosOfEthernet, ..AS_WRITTEN },
     Container { name: "cut", kept: 613, ..AS_WRITTEN },
+    Container { name: "twice", format: Format::Micros, packets: Packets::Twice, ..AS_WRITTEN },
+    Container {
+        name: "stepping",
+        format: Format::Micros,
+        packets: Packets::Stepping,
+        ..AS_WRITTEN
+    },
+    Container { name: "thinned", format: Format::Micros, packets: Packets::Thinned, ..AS_WRITTEN },
+    Container { name: "swapped", format: Format::Micros, packets: Packets::Swapped, ..AS_WRITTEN },
+    Container { name: "reset", format: Format::Micros, packets: Packets::Reset, ..AS_WRITTEN },
     Container { name: "ahead", format: Format::Micros, ahead: (1_234_567_890, 0), ..AS_WRITTEN },
     Container {
         name: "drifting",
@@ -56,14 +84,73 @@ pub(crate) const OTHERS: [Container; 6] = [
 pub(crate) fn packed(capture: &[u8], container: &Container) -> Vec<u8> {
     let mut file = match container.format {
         Format::AsWritten => capture.to_vec(),
-        format => repacked(capture, container, format == Format::Micros),
+        format => repacked(packets(capture, container), format == Format::Micros),
     };
     file.truncate(file.len() * container.kept / 1000);
     file
 }
 
+/// A packet as it is captured.
+#[derive(Clone)]
+struct Captured {
+    nanos: u64,
+    original_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+/// The packets of a capture, altered as the container wants it.
+fn packets(capture: &[u8], container: &Container) -> Vec<Captured> {
+    let bytes = Box::new(std::io::Cursor::new(capture.to_vec()));
+    let input = Input::Source { name: "capture".to_owned(), bytes };
+    let mut reader = CaptureReader::open(vec![input], EndOfFile::Final).expect("a capture");
+    let mut packets = Vec::new();
+    while let Next::Frame(frame) = reader.next() {
+        let nanos = frame.at.as_nanos();
+        packets.push(Captured {
+            nanos: nanos + container.ahead.0 + nanos / 1_000_000 * container.ahead.1,
+            original_bytes: frame.original_bytes as usize,
+            bytes: translated(frame.bytes, container),
+        });
+    }
+    alter(&mut packets, container.packets);
+    packets
+}
+
+fn alter(packets: &mut Vec<Captured>, alteration: Packets) {
+    match alteration {
+        Packets::All => {}
+        Packets::Twice => {
+            let later = packets.last().map_or(0, |last| last.nanos) + 3_000_000_000;
+            let again = packets.clone().into_iter();
+            packets.extend(again.map(|it| Captured { nanos: it.nanos + later, ..it }));
+        }
+        Packets::Stepping => {
+            let half = packets.len() / 2;
+            packets[half..].iter_mut().for_each(|it| it.nanos += 90_000_000_000_000);
+            packets[half * 3 / 2..].iter_mut().for_each(|it| it.nanos -= 89_990_000_000_000);
+        }
+        Packets::Thinned => {
+            let mut number = 0;
+            packets.retain(|_| {
+                number += 1;
+                number % 13 != 0 && number % 101 > 4
+            });
+        }
+        Packets::Swapped => packets.chunks_exact_mut(7).for_each(|chunk| chunk.swap(2, 4)),
+        Packets::Reset => {
+            let tcp_flags = 33;
+            for packet in packets.iter_mut().skip(400).step_by(97) {
+                packet.bytes[tcp_flags] |= 0x04;
+            }
+            for packet in packets.iter_mut().skip(300).step_by(89) {
+                packet.bytes[tcp_flags] |= 0x20;
+            }
+        }
+    }
+}
+
 /// A pcap file: with microseconds and IP packets, or with nanoseconds, Ethernet headers and the other byte order.
-fn repacked(capture: &[u8], container: &Container, is_micros: bool) -> Vec<u8> {
+fn repacked(packets: Vec<Captured>, is_micros: bool) -> Vec<u8> {
     let word = |number: u32| if is_micros { number.to_le_bytes() } else { number.to_be_bytes() };
     let (magic, link, second) =
         if is_micros { (0xa1b2_c3d4, 101, 1000) } else { (0xa1b2_3c4d, 1, 1) };
@@ -74,21 +161,16 @@ fn repacked(capture: &[u8], container: &Container, is_micros: bool) -> Vec<u8> {
     for number in [0, 0, 65_535, link] {
         file.extend(word(number));
     }
-    let bytes = Box::new(std::io::Cursor::new(capture.to_vec()));
-    let input = Input::Source { name: "capture".to_owned(), bytes };
-    let mut reader = CaptureReader::open(vec![input], EndOfFile::Final).expect("a capture");
-    while let Next::Frame(frame) = reader.next() {
-        let header: &[u8] = if is_micros { &[] } else { ethernet(frame.bytes) };
-        let at = frame.at.as_nanos();
-        let at = at + container.ahead.0 + at / 1_000_000 * container.ahead.1;
-        let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
-        let kept = header.len() + frame.bytes.len();
-        let original = header.len() + frame.original_bytes as usize;
+    for packet in packets {
+        let header: &[u8] = if is_micros { &[] } else { ethernet(&packet.bytes) };
+        let (seconds, nanos) = (packet.nanos / 1_000_000_000, packet.nanos % 1_000_000_000);
+        let kept = header.len() + packet.bytes.len();
+        let original = header.len() + packet.original_bytes;
         for number in [seconds, nanos / second, kept as u64, original as u64] {
             file.extend(word(u32::try_from(number).expect("a short capture")));
         }
         file.extend(header);
-        file.extend(translated(frame.bytes, container));
+        file.extend(packet.bytes);
     }
     file
 }
