@@ -182,6 +182,13 @@ def test_one_run_has_no_interval_in_its_words(tmp_path):
     assert "Student" not in text
 
 
+@needs_a_browser
+def test_one_run_leaves_no_console_message(tmp_path):
+    results = run_plan(plan((1,), replicates=1), ScriptedEngine(), RunSettings(1, tmp_path / "run"))
+    _, messages = browse(write_report(results).page, tmp_path / "profile")
+    assert messages == []
+
+
 def test_headers_of_captured_panels_are_no_wider_than_the_panel():
     names = ["10.20.30.40:50000 to 10.20.30.41:443", "10.20.30.40:50001 to 10.20.30.41:443"]
     windows = pl.DataFrame(

@@ -60,9 +60,11 @@ def estimates_by_setting(
             *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
         ],
     )
-    intervals = base.mark_rule(strokeWidth=2).encode(y="low:Q", y2="high:Q")
+    layers = [points]
+    if frame["low"].null_count() < frame.height:  # one run alone has no interval
+        layers.insert(0, base.mark_rule(strokeWidth=2).encode(y="low:Q", y2="high:Q"))
     width = _width(order)
-    chart = alt.layer(intervals, points).properties(width=width, height=240)
+    chart = alt.layer(*layers).properties(width=width, height=240)
     if panels is not None:
         values = frame[panels].unique(maintain_order=True).to_list()
         chart = chart.facet(
