@@ -13,14 +13,14 @@ use fairwind_units::Instant;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Names of groups, each with the numbers of its connections.
+/// Groups of flows by name: ranges of connection numbers.
 #[derive(Debug, Clone, Default)]
 pub struct FlowGroups {
     named: Vec<(String, Range<u32>)>,
 }
 
 impl FlowGroups {
-    /// Adds a group: `connections` are its, and nobody else's.
+    /// Adds a group with these connections, which belong to no other group.
     pub fn name(&mut self, name: impl Into<String>, connections: Range<u32>) {
         self.named.push((name.into(), connections));
     }
@@ -31,7 +31,7 @@ impl FlowGroups {
     }
 }
 
-/// A [`Filter`] whose group is known.
+/// A [`Filter`] with its group resolved.
 #[derive(Debug, Clone)]
 struct ResolvedFilter {
     connections: Option<Range<u32>>,
@@ -43,7 +43,7 @@ struct ResolvedFilter {
 
 impl ResolvedFilter {
     fn new(filter: &Filter, groups: &FlowGroups) -> Self {
-        // A group that nobody knows takes nothing.
+        // An unknown group matches nothing.
         let nothing = 0..0;
         let connections = filter.group.as_ref();
         Self {
@@ -65,14 +65,14 @@ impl ResolvedFilter {
     }
 }
 
-/// Filters of several classes; the first that takes a packet decides.
+/// The filters of all classes; the first that matches decides.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Classifier {
     tests: Vec<(ResolvedFilter, usize)>,
 }
 
 impl Classifier {
-    /// Of `filters`, each with the class that it sends packets to.
+    /// Makes a classifier of `filters`, each with its class.
     pub(crate) fn new<'f>(
         filters: impl IntoIterator<Item = (&'f Filter, usize)>,
         groups: &FlowGroups,
@@ -85,13 +85,13 @@ impl Classifier {
         }
     }
 
-    /// The class of a packet; `None` where no filter takes it.
+    /// The class of a packet; `None` if no filter matches.
     pub(crate) fn class_of(&self, header: &Header) -> Option<usize> {
         self.tests.iter().find(|(test, _)| test.takes(header)).map(|(_, class)| *class)
     }
 }
 
-/// Priority of the four services that the kernel tells apart: ordinary, bulk, interactive, interactive bulk.
+/// Priority of the kernel's four services: ordinary, bulk, interactive, interactive bulk.
 const PRIORITIES: [usize; 4] = [0, 2, 6, 4];
 
 /// Strict priority.
@@ -165,13 +165,13 @@ struct Class {
     is_active: bool,
 }
 
-/// Classes in turn.
+/// Deficit round robin over classes.
 pub(super) struct Drr {
     classes: Vec<Class>,
-    /// Classes with something to send, the one whose turn it is first.
+    /// Active classes, the one whose turn it is first.
     active: VecDeque<usize>,
     classifier: Classifier,
-    /// The class of packets that no filter takes.
+    /// The class of packets that no filter matches.
     others: Option<usize>,
     /// Of all classes.
     backlog: Backlog,
@@ -202,7 +202,7 @@ impl Drr {
         }
     }
 
-    /// The class that `place` is goes to the end of the row, with a turn's bytes.
+    /// Moves the class at `place` to the end of the row, with a quantum more.
     fn end_turn(&mut self, place: usize) {
         self.active.pop_front();
         self.active.push_back(place);
@@ -240,7 +240,7 @@ impl QueueDiscipline for Drr {
 
     fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult {
         let mut answer = DequeueResult::Empty;
-        // Classes that shape are passed over, each once.
+        // Classes that shape are skipped, each once.
         let mut passed_over = 0;
         while passed_over < self.active.len() {
             let place = self.active[0];
@@ -253,7 +253,7 @@ impl QueueDiscipline for Drr {
                     let bytes = u64::from(waiting.bytes());
                     if bytes > class.deficit_bytes {
                         self.end_turn(place);
-                        // Whoever was passed over has to be looked past again, until the bytes suffice.
+                        // Skipped classes are skipped again until the deficit suffices.
                         passed_over = 0;
                         continue;
                     }

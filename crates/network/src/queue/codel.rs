@@ -7,12 +7,12 @@ use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
 
-/// With no more bytes than this waiting there is no standing queue: the largest packet (RFC 8289 §4.2).
+/// With at most these bytes there is no standing queue: the largest packet (RFC 8289 §4.2).
 const LARGEST_PACKET: u64 = 1514;
-/// A new time of dropping that begins within so many intervals goes on with the rate of the last (RFC 8289 §5.5).
+/// A dropping state entered within so many intervals resumes the last drop rate (RFC 8289 §5.5).
 const RECENT_INTERVALS: u64 = 16;
 
-/// What the controller was told.
+/// Settings of the controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodelSettings {
     pub(crate) target: Span,
@@ -28,30 +28,30 @@ impl From<&fairwind_qdisc::Codel> for CodelSettings {
     }
 }
 
-/// A first-in, first-out queue that a controller takes packets from.
+/// A FIFO queue that a controller dequeues from.
 pub(crate) trait PacketSource {
-    /// The oldest packet.
+    /// Removes the oldest packet.
     fn pop(&mut self) -> Option<QueuedPacket>;
 
-    /// Bytes that wait.
+    /// Bytes in the queue.
     fn bytes(&self) -> u64;
 }
 
-/// The controller of one queue: that of a link, or that of one flow.
+/// CoDel's state for one queue: that of a link, or that of one flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CodelController {
-    /// When the waiting time will have been above the target for an interval; `None` while it is not above.
+    /// When the sojourn time will have been above the target for an interval; `None` while it is below.
     first_above: Option<Instant>,
-    /// When the next packet is to be dropped, or was.
+    /// When the next packet is, or was, to be dropped.
     drop_next: Instant,
-    /// Drops since dropping began, from where the last time ended.
+    /// Drops in the current dropping state.
     count: u32,
-    /// With what it began.
+    /// The count with which it was entered.
     last_count: u32,
     is_dropping: bool,
 }
 
-/// A packet off the queue, whether it may be dropped, and whether it was marked instead.
+/// A dequeued packet, whether it may be dropped, and whether it was marked instead.
 #[derive(Clone, Copy)]
 struct Candidate {
     waiting: Option<QueuedPacket>,
@@ -60,7 +60,7 @@ struct Candidate {
 }
 
 impl CodelController {
-    /// The next packet that leaves; those before it that are to be dropped go to `actions`.
+    /// The next packet to send; drops before it go to `actions`.
     pub(crate) fn dequeue(
         &mut self,
         now: Instant,
@@ -82,12 +82,13 @@ impl CodelController {
         Some(waiting)
     }
 
-    /// A packet was dropped for want of room: what remains has been answered for more often (Linux `fq_codel_drop`).
+    /// Counts a packet dropped because the queue was full (Linux `fq_codel_drop`).
     pub(crate) fn count_drop(&mut self) {
         self.count = self.count.saturating_add(1);
     }
 
-    /// `dodequeue` of RFC 8289 §5.6: whether the waiting time has been above the target for an interval.
+    /// `dodequeue` of RFC 8289 §5.6: takes a packet, which may be dropped if the sojourn time was above the target for
+    /// an interval.
     fn take(
         &mut self,
         now: Instant,
@@ -108,7 +109,7 @@ impl CodelController {
         Candidate { waiting: Some(waiting), may_drop, is_marked: false }
     }
 
-    /// While packets are being dropped: those whose instant has come.
+    /// In the dropping state: drops the packets that are due.
     fn go_on(
         &mut self,
         now: Instant,
@@ -133,7 +134,7 @@ impl CodelController {
         next
     }
 
-    /// Begins to drop, with about the rate that held the queue the last time where that is not long ago.
+    /// Enters the dropping state, at about the last drop rate if that was recent.
     fn begin(
         &mut self,
         now: Instant,
@@ -154,7 +155,7 @@ impl CodelController {
         next
     }
 
-    /// Drops the candidate and takes the next one.
+    /// Drops the packet and takes the next one.
     fn replace(
         &mut self,
         now: Instant,
@@ -171,7 +172,7 @@ impl CodelController {
 }
 
 impl Candidate {
-    /// Marks it where that is wanted and possible; whether it was.
+    /// Marks the packet if enabled and possible; returns whether it did.
     fn mark(&mut self, settings: &CodelSettings, actions: &mut QueueActions) -> bool {
         self.is_marked =
             settings.ecn && self.waiting.as_mut().is_some_and(|waiting| actions.mark(waiting));
@@ -196,7 +197,7 @@ impl PacketSource for PacketFifo {
     }
 }
 
-/// A queue with the controller.
+/// A FIFO queue with the controller.
 #[derive(Debug)]
 pub(super) struct Codel {
     limit_packets: u32,

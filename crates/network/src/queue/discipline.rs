@@ -9,15 +9,15 @@ use fairwind_qdisc::Qdisc;
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
-/// A packet in a queue, and since when.
+/// A packet in a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct QueuedPacket {
-    /// When it was offered to the queue.
+    /// When it arrived at the queue.
     pub enqueued: Instant,
-    /// What tells it from others.
+    /// Its header fields.
     pub header: Header,
     pub(crate) packet: PacketRef,
-    /// Number of its acceptance among all of the network; orders deliveries at equal instants.
+    /// Number of its acceptance in the whole network; orders deliveries at equal instants.
     pub(crate) insertion: u64,
 }
 
@@ -28,26 +28,26 @@ impl QueuedPacket {
         self.packet.bytes()
     }
 
-    /// How long it has been waiting at `now`.
+    /// Its sojourn time at `now`.
     #[inline]
     pub fn sojourn(&self, now: Instant) -> Span {
         now.saturating_since(self.enqueued)
     }
 
-    /// Whether it is for the same host as `other`.
+    /// Whether it has the same destination as `other`.
     #[inline]
     pub fn has_destination_of(&self, other: &Self) -> bool {
         self.packet.destination() == other.packet.destination()
     }
 
-    /// Number of the host that it is for.
+    /// Number of its destination host.
     #[inline]
     pub fn destination(&self) -> u32 {
         self.packet.destination().0
     }
 }
 
-/// What a discipline does to packets besides letting them wait and leave.
+/// Drops and marks that a discipline decides.
 #[derive(Debug, Default)]
 pub struct QueueActions {
     pub(crate) dropped: Vec<(QueuedPacket, DropReason)>,
@@ -55,13 +55,13 @@ pub struct QueueActions {
 }
 
 impl QueueActions {
-    /// Drops a packet that was accepted earlier.
+    /// Drops a packet that was enqueued earlier.
     #[inline]
     pub fn drop(&mut self, waiting: QueuedPacket, reason: DropReason) {
         self.dropped.push((waiting, reason));
     }
 
-    /// Marks a packet, where it can be marked (RFC 3168 §5); whether it is marked now.
+    /// Marks a packet if it is ECN capable (RFC 3168 §5); returns whether it did.
     #[inline]
     pub fn mark(&mut self, waiting: &mut QueuedPacket) -> bool {
         let is_capable = waiting.header.is_ecn_capable();
@@ -74,25 +74,25 @@ impl QueueActions {
 }
 
 impl QueueActions {
-    /// Tells of a packet whose header says already that it was marked.
+    /// Reports a packet whose header is marked already.
     pub(crate) fn note_mark(&mut self, waiting: QueuedPacket) {
         self.marked.push(waiting);
     }
 }
 
-/// What a discipline answers when a packet is asked for.
+/// Result of a dequeue.
 #[derive(Debug, Clone, Copy)]
 pub enum DequeueResult {
-    /// This one leaves.
+    /// This packet leaves.
     Packet(QueuedPacket),
-    /// None leaves before this instant, which is later than now, unless others arrive.
+    /// No packet leaves before this instant, which is later than now, unless others arrive.
     NotBefore(Instant),
-    /// Nothing waits.
+    /// The queue is empty.
     Empty,
 }
 
 impl DequeueResult {
-    /// The earlier of this, where it is no packet, and `instant`.
+    /// The earlier of `instant` and the instant of this result, if it has one.
     #[must_use]
     pub(crate) fn or_not_before(self, instant: Instant) -> Self {
         match self {
@@ -104,15 +104,16 @@ impl DequeueResult {
 
 /// Decides which packet leaves next and which is dropped.
 ///
-/// Every call comes with the instant it was due, in order. A packet is asked for when the link is ready and something
-/// waits: when the one before it was sent, when something arrives at an idle link, or at the instant that the
-/// discipline has named. Nobody calls it in between, so a discipline that changes with time catches up when called.
+/// Every call comes with the instant it was due, in order. The link dequeues when it is ready and something waits:
+/// after the previous packet was sent, when a packet arrives at an idle link, or at the instant that the discipline has
+/// returned. There are no calls in between, so a discipline that changes with time brings itself up to date when
+/// called.
 pub trait QueueDiscipline: Send {
-    /// Takes an arrival, or refuses it. Others that have to make room for it are dropped through `actions`; it may be
-    /// marked, and even dropped once it is in.
+    /// Enqueues an arrival, or refuses it. Packets that make room for it are dropped through `actions`; the arrival
+    /// itself may be marked, or dropped after it was enqueued.
     ///
     /// # Errors
-    /// The reason for which it is not let in; nothing has changed then but what the discipline remembers.
+    /// The reason of the refusal; the queue is unchanged then.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -120,15 +121,15 @@ pub trait QueueDiscipline: Send {
         actions: &mut QueueActions,
     ) -> Result<(), DropReason>;
 
-    /// The next packet to be serialised; those dropped on the way to it go to `actions`.
+    /// The next packet to be serialised; drops before it go to `actions`.
     fn dequeue(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult;
 
-    /// What would leave now, where that is certain without letting it leave; none where it has to be decided.
+    /// The packet that would leave now; `None` if that is decided only at dequeue.
     fn head(&self) -> Option<QueuedPacket> {
         None
     }
 
-    /// What is waiting.
+    /// Length of the queue.
     fn backlog(&self) -> Backlog;
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn packet_count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Packets that wait in a row.
+/// Packets in order of arrival, and their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct PacketFifo {
     waiting: VecDeque<QueuedPacket>,
@@ -162,20 +163,20 @@ impl PacketFifo {
         self.waiting.push_back(waiting);
     }
 
-    /// Takes the oldest one out.
+    /// Removes the oldest packet.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<QueuedPacket> {
         let first = self.waiting.pop_front();
         self.without(first)
     }
 
-    /// Takes the newest one out.
+    /// Removes the newest packet.
     pub(crate) fn pop_newest(&mut self) -> Option<QueuedPacket> {
         let last = self.waiting.pop_back();
         self.without(last)
     }
 
-    /// Takes the one at `place` out, counted from the oldest.
+    /// Removes the packet at `place`, counted from the oldest.
     pub(crate) fn remove(&mut self, place: usize) -> Option<QueuedPacket> {
         let removed = self.waiting.remove(place);
         self.without(removed)
@@ -187,13 +188,13 @@ impl PacketFifo {
         removed
     }
 
-    /// The next to leave.
+    /// The oldest packet.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<&QueuedPacket> {
         self.waiting.front()
     }
 
-    /// The one at `place`, counted from the oldest.
+    /// The packet at `place`, counted from the oldest.
     pub(crate) fn get(&self, place: usize) -> Option<&QueuedPacket> {
         self.waiting.get(place)
     }
@@ -218,17 +219,17 @@ impl PacketFifo {
         Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
     }
 
-    /// Takes all out.
+    /// Removes all packets.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = QueuedPacket> + '_ {
         self.bytes = 0;
         self.waiting.drain(..)
     }
 }
 
-/// A discipline below another one, which may hold its next packet ready.
+/// A child discipline whose next packet can be inspected before it leaves.
 pub(super) struct PeekableChild {
     child: Box<dyn QueueDiscipline>,
-    /// The next to leave, out of the child already.
+    /// The next packet, if it has left the child already.
     next: Option<QueuedPacket>,
 }
 
@@ -246,8 +247,8 @@ impl PeekableChild {
         self.child.enqueue(now, arrival, actions)
     }
 
-    /// What would leave; a packet stays until it is [taken](PeekableChild::take). It is taken out of the child only where the
-    /// child cannot tell otherwise, so that it counts in the limits of the others, as in the kernel.
+    /// The next packet, which stays until it is [taken](PeekableChild::take). It leaves the child early only if the
+    /// child cannot name it otherwise, so that it counts in the child's limit, as in the kernel.
     pub(super) fn peek(&mut self, now: Instant, actions: &mut QueueActions) -> DequeueResult {
         if let Some(waiting) = self.next {
             return DequeueResult::Packet(waiting);
@@ -262,7 +263,7 @@ impl PeekableChild {
         answer
     }
 
-    /// Lets the packet go that was looked at, at the same instant.
+    /// Dequeues the packet returned by [`peek`](PeekableChild::peek) at the same instant.
     pub(super) fn take(&mut self, now: Instant, actions: &mut QueueActions) {
         if self.next.take().is_none() {
             self.child.dequeue(now, actions);

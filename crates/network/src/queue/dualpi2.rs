@@ -14,19 +14,19 @@ use rand_pcg::Pcg32;
 
 /// A full packet.
 const FULL_BYTES: f64 = 1500.0;
-/// With less than this waiting behind a packet nothing is dropped or marked, as in Linux: two full packets.
+/// With fewer bytes than this in the queue nothing is dropped or marked, as in Linux: two full packets.
 const SPARED_BYTES: u64 = 2 * 1500;
 
-/// Both queues and what couples them.
+/// Both queues and the controller that couples them.
 pub(super) struct Dualpi2 {
     description: fairwind_qdisc::Dualpi2,
     low_latency: PacketFifo,
     classic: PacketFifo,
-    /// The probability whose square drops, and whose multiple marks in the low-latency queue.
+    /// Base probability: its square drops in the classic queue, its multiple marks in the low-latency queue.
     base: f64,
     delay_before: f64,
     ticks: PeriodicTimer,
-    /// Above zero where the classic queue has waited for its share of the service, in bytes.
+    /// Service credit of the classic queue in bytes: above zero, it goes first.
     credit: f64,
     generator: Pcg32,
 }
@@ -53,7 +53,8 @@ impl Dualpi2 {
         }
     }
 
-    /// Whether a packet belongs into the low-latency queue (RFC 9331 §5.1): with ECT(1) or CE, or all that can be marked.
+    /// Whether a packet belongs in the low-latency queue (RFC 9331 §5.1): with ECT(1) or CE, or all that are ECN
+    /// capable.
     fn is_low_latency(&self, header: &Header) -> bool {
         let is_ect1_or_ce = header.traffic_class & 0b01 != 0;
         is_ect1_or_ce || !self.description.only_ect1 && header.is_ecn_capable()
@@ -66,7 +67,7 @@ impl Dualpi2 {
             self.update(at);
             let is_empty = self.backlog().packets == 0;
             let is_at_rest = is_empty && before == (self.base, self.delay_before);
-            // What waits only waits longer, so once the end is reached that stays so.
+            // Sojourn times only grow without departures, so this stays true.
             let is_at_the_end = !is_empty
                 && self.base >= self.most()
                 && self.delay_before >= self.description.target.as_secs_f64();
@@ -75,8 +76,8 @@ impl Dualpi2 {
         self.ticks = ticks;
     }
 
-    /// The greatest base probability: where nothing is dropped on overload, what marks all of the low-latency queue, so
-    /// that both kinds keep their balance while the queue overflows.
+    /// The greatest base probability. Without drops on overload it is what marks all packets of the low-latency queue,
+    /// so that both queues keep their balance while they overflow.
     fn most(&self) -> f64 {
         if self.description.drop_on_overload {
             1.0
@@ -97,14 +98,13 @@ impl Dualpi2 {
         self.delay_before = delay;
     }
 
-    /// The probability with which the low-latency queue is marked for the classic one's sake.
+    /// The coupled probability of marks in the low-latency queue.
     fn coupled(&self) -> f64 {
         self.base * f64::from(self.description.coupling)
     }
 
-    /// What the coupled controllers make of a packet behind or before which `bytes` wait (RFC 9332 §A.1). On overload,
-    /// which is when the low-latency queue would be marked for certain, both queues drop alike, whoever could be marked
-    /// (§A.2).
+    /// The verdict on a packet with `bytes` in the queues (RFC 9332 §A.1). On overload, when every packet of the
+    /// low-latency queue would be marked, both queues drop alike, ECN capable or not (§A.2).
     fn judge(&mut self, is_low: bool, bytes: u64) -> Verdict {
         if bytes < SPARED_BYTES {
             return Verdict::Leaves;
@@ -124,7 +124,7 @@ impl Dualpi2 {
         probability > 0.0 && self.generator.random::<f64>() < probability
     }
 
-    /// Carries a verdict out; whether the packet goes on.
+    /// Carries out a verdict; returns whether the packet goes on.
     fn carry_out(verdict: Verdict, waiting: &mut QueuedPacket, actions: &mut QueueActions) -> bool {
         match verdict {
             Verdict::Leaves => true,
@@ -133,7 +133,7 @@ impl Dualpi2 {
         }
     }
 
-    /// Whether the low-latency queue is next: first as a rule, though the classic one is sure of its share.
+    /// Whether the low-latency queue is next: it goes first unless the classic queue has credit.
     fn low_latency_is_next(&self) -> bool {
         self.low_latency.backlog().packets > 0
             && (self.classic.backlog().packets == 0 || self.credit <= 0.0)
@@ -146,8 +146,7 @@ impl Dualpi2 {
         Some((line.pop()?, is_low))
     }
 
-    /// Keeps the classic queue's credit: a packet has left that the other queue, where it has any, has waited for. With
-    /// nothing left it begins anew.
+    /// Updates the classic queue's credit after a departure. It is reset when both queues are empty.
     fn charge(&mut self, bytes: u32, is_low: bool) {
         let share = self.description.classic_protection;
         let is_waiting = |line: &PacketFifo| line.backlog().packets > 0;
@@ -215,8 +214,7 @@ impl QueueDiscipline for Dualpi2 {
     }
 }
 
-/// The credit that both queues begin with, as in Linux: the low-latency queue is a full packet ahead where its share is
-/// the greater one.
+/// The initial credit, as in Linux: the low-latency queue is a full packet ahead if its share is the greater one.
 fn first_credit(share: Ratio) -> f64 {
     FULL_BYTES * (2.0 * share.as_f64() - 1.0)
 }
@@ -249,7 +247,7 @@ mod tests {
     fn in_overload_the_low_latency_queue_is_dropped_like_the_classic_one() {
         assert!((share_of(Verdict::Dropped, 0.6, true) - 0.36).abs() < 0.015);
         assert!((share_of(Verdict::Notified, 0.6, true) - 0.64).abs() < 0.015);
-        // The classic one drops what it marked before, for marks are not heard (RFC 9332 §A.2).
+        // The classic queue drops instead of marking, as marks have no effect on overload (RFC 9332 §A.2).
         assert!((share_of(Verdict::Dropped, 0.6, false) - 0.36).abs() < 0.015);
         assert!(share_of(Verdict::Notified, 0.6, false) < 1e-9);
     }
@@ -261,7 +259,7 @@ mod tests {
         queue.delay_before = -1.0;
         queue.update(Instant::from_millis(16));
         assert!((queue.base - 0.5).abs() < 1e-12, "half, for a coupling of two: {}", queue.base);
-        // A packet in four of the classic queue is told, and none is dropped that can be marked.
+        // One packet in four of the classic queue is marked, and no ECN capable packet is dropped.
         let verdicts =
             (0..20_000).filter(|_| queue.judge(false, SPARED_BYTES) == Verdict::Notified);
         assert!(verdicts.count().abs_diff(5000) < 300);

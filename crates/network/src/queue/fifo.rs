@@ -5,7 +5,7 @@ use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::Instant;
 
-/// When a first-in, first-out queue is full.
+/// Limit of a FIFO queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FifoLimit {
     packets: u32,
@@ -13,7 +13,7 @@ pub(crate) struct FifoLimit {
 }
 
 impl FifoLimit {
-    /// The limit of a queue that is first in, first out; none of any other.
+    /// The limit of a FIFO queue; `None` for any other discipline.
     pub(crate) fn of(queue: &Qdisc) -> Option<Self> {
         match *queue {
             Qdisc::Unlimited {} => Some(Self { packets: u32::MAX, bytes: u64::MAX }),
@@ -31,7 +31,7 @@ impl FifoLimit {
     }
 }
 
-/// First in, first out: pfifo, bfifo or unlimited.
+/// A FIFO queue: pfifo, bfifo or unlimited.
 #[derive(Debug)]
 pub struct Fifo {
     limit: FifoLimit,
@@ -39,7 +39,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// An empty queue with the limit of `queue`; `None` where that is not first in, first out.
+    /// An empty queue with the limit of `queue`; `None` if that is not FIFO.
     pub fn new(queue: &Qdisc) -> Option<Self> {
         let limit = FifoLimit::of(queue)?;
         Some(Self { limit, line: PacketFifo::default() })

@@ -15,7 +15,7 @@ use fairwind_units::Instant;
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 
-/// Whose turn it is, by the numbers of the flows.
+/// Deficit round robin over flow numbers, with lists of new and old flows.
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     quantum_bytes: i64,
@@ -37,21 +37,21 @@ impl RoundRobin {
         }
     }
 
-    /// A packet of `flow` waits; one that had none is new.
+    /// `flow` has a packet; if it was idle, it becomes a new flow.
     pub(super) fn join(&mut self, flow: u32) {
         if self.begins(flow) {
             self.new.push_back(flow);
         }
     }
 
-    /// A packet of `flow` waits; one that had none is served after all others.
+    /// `flow` has a packet; if it was idle, it is served after all others.
     pub(super) fn join_last(&mut self, flow: u32) {
         if self.begins(flow) {
             self.old.push_back(flow);
         }
     }
 
-    /// Whether `flow` had nothing before.
+    /// Activates `flow`; returns whether it was idle.
     fn begins(&mut self, flow: u32) -> bool {
         let place = index(flow);
         let begins = !self.is_active[place];
@@ -62,7 +62,7 @@ impl RoundRobin {
         begins
     }
 
-    /// `flow` has nothing any more, and no round to wait for.
+    /// `flow` is empty; it becomes idle at once.
     pub(super) fn retire(&mut self, flow: u32) {
         self.is_active[index(flow)] = false;
         if self.new.is_empty() && self.old.front() == Some(&flow) {
@@ -73,17 +73,17 @@ impl RoundRobin {
         self.old.retain(|other| *other != flow);
     }
 
-    /// All flows that take turns, in the order of these.
+    /// All active flows in order of turns.
     pub(super) fn flows(&self) -> impl Iterator<Item = u32> + '_ {
         self.new.iter().chain(&self.old).copied()
     }
 
-    /// How many take turns.
+    /// Number of active flows.
     pub(super) fn len(&self) -> usize {
         self.new.len() + self.old.len()
     }
 
-    /// The flow whose turn it is; `None` where none has anything.
+    /// The flow whose turn it is; `None` if all are idle.
     pub(super) fn turn(&mut self) -> Option<u32> {
         loop {
             let from_new = !self.new.is_empty();
@@ -98,12 +98,12 @@ impl RoundRobin {
         }
     }
 
-    /// `flow`, whose turn it is, sends `bytes`.
+    /// Charges `bytes` to `flow`, whose turn it is.
     pub(super) fn spend(&mut self, flow: u32, bytes: u32) {
         self.deficits[index(flow)] -= i64::from(bytes);
     }
 
-    /// `flow`, whose turn it is, has nothing: a new one waits a round before it may be new again (RFC 8290 §4.2).
+    /// `flow`, whose turn it is, is empty: a new flow first becomes an old one (RFC 8290 §4.2).
     pub(super) fn yield_turn(&mut self, flow: u32) {
         let from_new = !self.new.is_empty();
         self.leave_front(from_new);
@@ -143,7 +143,7 @@ pub(super) struct FqCodel {
     seed: u64,
 }
 
-/// A flow's packets, with the bytes of all flows.
+/// A flow's packets, and the backlog of all flows.
 struct FlowSource<'a> {
     line: &'a mut PacketFifo,
     total: &'a mut Backlog,

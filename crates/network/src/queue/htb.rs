@@ -23,7 +23,7 @@ use fairwind_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Classes in the order of their numbers, and whose turn it is.
+/// Classes in the order of their numbers, with a round-robin pointer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClassRow {
     members: Vec<usize>,
@@ -47,13 +47,13 @@ impl ClassRow {
         }
     }
 
-    /// Whose turn it is: the first from where the last turn ended, or else the first of all.
+    /// The class whose turn it is: the first from the pointer on, or else the first of all.
     pub(super) fn next(&self) -> Option<usize> {
         let at = self.members.partition_point(|place| *place < self.turn);
         self.members.get(at).or(self.members.first()).copied()
     }
 
-    /// The turn of `place` goes on, or is over.
+    /// Keeps the turn of `place`, or ends it.
     pub(super) fn serve(&mut self, place: usize, is_over: bool) {
         self.turn = place + usize::from(is_over);
     }
@@ -63,7 +63,7 @@ impl ClassRow {
 pub(super) const LEVELS: usize = 8;
 pub(super) const PRIORITIES: usize = 8;
 
-/// What a class may do.
+/// Mode of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     CanSend,
@@ -79,11 +79,11 @@ pub(super) struct Class {
     rate: TokenBucket,
     ceil: TokenBucket,
     mode: Mode,
-    /// When its mode changes next; [`Instant::MAX`] where nobody waits for that.
+    /// When its mode changes next; [`Instant::MAX`] if no change is scheduled.
     due: Instant,
-    /// Of a leaf with packets, its priority.
+    /// Priority of a leaf with packets.
     active: Option<usize>,
-    /// Children that would borrow, by priority; none of a leaf.
+    /// Children that borrow, by priority; empty for a leaf.
     feeds: Vec<ClassRow>,
 }
 
@@ -113,7 +113,7 @@ impl Class {
         self.rate.fill(now);
     }
 
-    /// What it may do, its buckets filled; a class may send while it is not in debt, however large the packet is.
+    /// Its mode after its buckets were filled. A class may send while it is not in debt, however large the packet is.
     fn mode(&self) -> Mode {
         match (self.ceil.is_in_debt(), self.rate.is_in_debt()) {
             (true, _) => Mode::CannotSend,
@@ -122,7 +122,7 @@ impl Class {
         }
     }
 
-    /// When it may do more, its buckets filled.
+    /// When its mode improves, after its buckets were filled.
     fn next_change(&self) -> Instant {
         match self.mode {
             Mode::CanSend => Instant::MAX,
@@ -137,7 +137,7 @@ impl Class {
     }
 }
 
-/// Who is served, and who lends to it.
+/// The leaf to serve, and the level of its lender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Selection {
     pub(super) leaf: usize,
@@ -145,13 +145,13 @@ pub(super) struct Selection {
     priority: usize,
 }
 
-/// The tree.
+/// The class tree.
 #[derive(Debug)]
 pub(super) struct Tree {
     classes: Vec<Class>,
     /// Classes that may send, by level and priority.
     rows: [[ClassRow; PRIORITIES]; LEVELS],
-    /// Changes to come; those that are not their class's `due` are out of date.
+    /// Scheduled mode changes; one that differs from its class's `due` is out of date.
     changes: BinaryHeap<Reverse<(Instant, usize)>>,
 }
 
@@ -160,7 +160,7 @@ impl Tree {
         Self { classes, rows: Default::default(), changes: BinaryHeap::new() }
     }
 
-    /// `leaf` has packets of `priority` from now on.
+    /// `leaf` becomes active with packets of `priority`.
     pub(super) fn activate(&mut self, now: Instant, leaf: usize, priority: usize) {
         self.update(now, leaf);
         self.classes[leaf].active = Some(priority);
@@ -168,7 +168,7 @@ impl Tree {
         self.await_change(leaf);
     }
 
-    /// `leaf` has none any more.
+    /// `leaf` becomes idle.
     pub(super) fn deactivate(&mut self, leaf: usize) {
         if let Some(priority) = self.classes[leaf].active.take() {
             self.unlink(leaf, priority);
@@ -179,7 +179,7 @@ impl Tree {
         self.classes[leaf].active.is_some()
     }
 
-    /// Makes the changes that are due by `now`.
+    /// Performs mode changes due by `now`.
     pub(super) fn advance(&mut self, now: Instant) {
         while let Some(&Reverse((at, place))) = self.changes.peek() {
             if at > now {
@@ -193,7 +193,7 @@ impl Tree {
         }
     }
 
-    /// The next instant at which somebody may do more; none where nobody waits for that.
+    /// The next mode change of a class with something to send.
     pub(super) fn next_change(&mut self) -> Option<Instant> {
         while let Some(&Reverse((at, place))) = self.changes.peek() {
             let class = &mut self.classes[place];
@@ -208,7 +208,7 @@ impl Tree {
         None
     }
 
-    /// The leaf that is served next: of those that need the nearest lender, with the lowest number of priority.
+    /// The leaf to serve next: nearest lender first, then lowest priority number.
     pub(super) fn choose(&self) -> Option<Selection> {
         for (level, rows) in self.rows.iter().enumerate() {
             for (priority, row) in rows.iter().enumerate() {
@@ -223,7 +223,7 @@ impl Tree {
         None
     }
 
-    /// The turn of the chosen goes on, or is over, in all rows that it was chosen from.
+    /// Keeps or ends the turn in all rows that the leaf was chosen from.
     pub(super) fn serve(&mut self, chosen: Selection, is_over: bool) {
         let Selection { leaf, level, priority } = chosen;
         let mut place = leaf;
@@ -235,7 +235,7 @@ impl Tree {
         self.rows[level][priority].serve(place, is_over);
     }
 
-    /// The chosen sends `bytes`: the lender pays, and everybody above.
+    /// Charges `bytes` to the lender and all its ancestors, and to the ceilings below.
     pub(super) fn charge(&mut self, now: Instant, chosen: Selection, bytes: u32) {
         let mut next = Some(chosen.leaf);
         while let Some(place) = next {
@@ -250,7 +250,7 @@ impl Tree {
         }
     }
 
-    /// Puts a class where it belongs by what it may do now.
+    /// Updates the mode of a class, and its rows if the mode changes.
     fn update(&mut self, now: Instant, place: usize) {
         let class = &mut self.classes[place];
         class.fill(now);
@@ -312,25 +312,25 @@ impl Tree {
     }
 }
 
-/// What holds the packets of a leaf.
+/// A leaf and its queue.
 struct Leaf {
     child: PeekableChild,
     priority: usize,
     quantum_bytes: i64,
-    /// Bytes that it may still send in its turn, on every level that it borrows from.
+    /// Deficit on every level that it borrows from, in bytes.
     deficits: [i64; LEVELS],
 }
 
-/// The tree at work.
+/// The discipline.
 pub(super) struct Htb {
     tree: Tree,
-    /// By class; none for those with children.
+    /// By class; `None` for those with children.
     leaves: Vec<Option<Leaf>>,
-    /// Leaves whose children let nothing leave before an instant.
+    /// Leaves whose queues release nothing before an instant.
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
     classifier: Classifier,
     default_class: Option<usize>,
-    /// Packets that pass unshaped.
+    /// Unclassified packets, which pass unshaped.
     direct: Fifo,
     /// Of all leaves.
     backlog: Backlog,
@@ -363,7 +363,7 @@ impl Htb {
         }
     }
 
-    /// Lets `deed` be done to the queue of the leaf at `place`, with all backlogs kept.
+    /// Calls `deed` with the queue of the leaf at `place`, and updates the backlog.
     fn at_leaf<R>(&mut self, place: usize, deed: impl FnOnce(&mut PeekableChild) -> R) -> R {
         let leaf = self.leaves[place].as_mut().expect("only leaves have queues");
         let before = leaf.child.backlog();
@@ -372,7 +372,7 @@ impl Htb {
         result
     }
 
-    /// Wakes leaves whose children may let something leave again.
+    /// Activates leaves whose queues may release packets again.
     fn wake(&mut self, now: Instant) {
         while let Some(&Reverse((at, place))) = self.resting.peek() {
             if at > now {
@@ -383,7 +383,7 @@ impl Htb {
         }
     }
 
-    /// The leaf at `place` may have something to send.
+    /// Activates the leaf at `place` if it has packets.
     fn activate(&mut self, now: Instant, place: usize) {
         let Some(leaf) = &self.leaves[place] else { return };
         if !self.tree.is_active(place) && leaf.child.backlog().packets > 0 {
@@ -391,7 +391,7 @@ impl Htb {
         }
     }
 
-    /// The packet that leaves now.
+    /// The packet that leaves now, if any may.
     fn next_packet(&mut self, now: Instant, actions: &mut QueueActions) -> Option<QueuedPacket> {
         while let Some(chosen) = self.tree.choose() {
             let place = chosen.leaf;
@@ -421,7 +421,7 @@ impl Htb {
         None
     }
 
-    /// When there may be a packet where there is none now.
+    /// When a packet may leave next.
     fn next_instant(&mut self) -> Option<Instant> {
         let rest = self.resting.peek().map(|Reverse((at, _))| *at);
         self.tree.next_change().into_iter().chain(rest).min()
@@ -429,7 +429,7 @@ impl Htb {
 }
 
 impl Leaf {
-    /// Notes that it sends `bytes`; whether its share of the round is used up.
+    /// Charges `bytes`; returns whether its turn ends.
     fn ends_turn(&mut self, level: usize, bytes: u32) -> bool {
         let deficit = &mut self.deficits[level];
         *deficit -= i64::from(bytes);

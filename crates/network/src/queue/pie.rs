@@ -13,16 +13,16 @@ use fairwind_units::{Instant, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
 
-/// Whether the next update may do something.
+/// Whether later updates may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimerProgress {
-    /// It may.
+    /// They may.
     GoesOn,
-    /// It and all later ones do what the last of them does alone, unless somebody calls before.
+    /// All later updates together equal the last one alone, until the queue changes.
     Settled,
 }
 
-/// When a controller is due.
+/// Periodic timer of a controller, brought up to date at each call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeriodicTimer {
     next: Instant,
@@ -30,14 +30,14 @@ pub(super) struct PeriodicTimer {
 }
 
 impl PeriodicTimer {
-    /// Due after every `every`, which is a nanosecond at least.
+    /// Due every `every`, at least a nanosecond.
     pub(super) fn new(every: Span) -> Self {
         let every = every.max(Span::from_nanos(1));
         Self { next: Instant::ZERO + every, every }
     }
 
-    /// Calls `update` with each instant that is due by `now`, in order; of those after which nothing goes on, with the
-    /// last one only, so that an hour is no more work than it takes to come to rest.
+    /// Calls `update` for each instant due by `now`, in order. Once the controller has settled, only the last instant
+    /// is updated, so an idle hour costs no more than reaching the steady state.
     pub(super) fn catch_up(
         &mut self,
         now: Instant,
@@ -59,21 +59,21 @@ impl PeriodicTimer {
     }
 }
 
-/// A burst of this length passes a queue that was at rest (RFC 8033 §4.3).
+/// Burst allowance (RFC 8033 §4.3).
 const MOST_BURST: Span = Span::from_millis(150);
-/// With less than two packets of this size nothing is dropped (RFC 8033 §4.1).
+/// Mean packet size; with less than two of them in the queue nothing is dropped (RFC 8033 §4.1).
 const TYPICAL_BYTES: u64 = 1500;
 /// Bytes over which a departure rate is measured (RFC 8033 §5.2).
 const RATE_BYTES: u64 = 1 << 14;
-/// A waiting time beyond which the probability rises fast (RFC 8033 §5.5).
+/// Queueing delay beyond which the probability rises fast (RFC 8033 §5.5).
 const FAR_TOO_LONG: Span = Span::from_millis(250);
 /// Greatest probability at which a packet is marked instead of dropped (RFC 8033 §5.1).
 const MOST_MARKED: f64 = 0.1;
-/// Sums of probabilities at which nobody, or everybody, is dropped (RFC 8033 §5.4).
+/// Accumulated probabilities below which no packet, or above which every packet, is dropped (RFC 8033 §5.4).
 const SPARED: f64 = 0.85;
 const CERTAIN: f64 = 8.5;
 
-/// What the controller was told.
+/// Settings of the controller.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PieSettings {
     target: f64,
@@ -114,23 +114,23 @@ impl PieSettings {
     }
 }
 
-/// A measurement of the departure rate under way.
+/// A measurement of the departure rate.
 #[derive(Debug, Clone, Copy)]
 struct Measurement {
     since: Instant,
     bytes: u64,
 }
 
-/// The controller of one queue.
+/// PIE's state for one queue.
 #[derive(Debug, Clone)]
 pub(super) struct PieController {
     probability: f64,
-    /// Waiting times in seconds: now, and when the controller last worked.
+    /// Queueing delay in seconds: current, and at the last update.
     delay: f64,
     delay_before: f64,
     burst_left: Span,
     ticks: PeriodicTimer,
-    /// Probabilities since the last drop.
+    /// Accumulated probability since the last drop.
     sum: f64,
     measurement: Option<Measurement>,
     /// Seconds that [`RATE_BYTES`] take to leave, smoothed.
@@ -138,7 +138,7 @@ pub(super) struct PieController {
 }
 
 impl PieController {
-    /// At rest; it works every `update` from the beginning on.
+    /// Initial state.
     pub(super) fn new(settings: &PieSettings) -> Self {
         Self {
             probability: 0.0,
@@ -152,7 +152,7 @@ impl PieController {
         }
     }
 
-    /// Does the updates that are due by `now`, `bytes` having waited since the last call.
+    /// Performs the updates due by `now`, with `bytes` in the queue since the last call.
     pub(super) fn catch_up(&mut self, now: Instant, bytes: u64, settings: &PieSettings) {
         let mut ticks = self.ticks;
         ticks.catch_up(now, |_| {
@@ -193,7 +193,7 @@ impl PieController {
         }
     }
 
-    /// Whether an arrival of `packet_bytes` is chosen for a notice, `bytes` waiting (RFC 8033 §4.1, §5.4).
+    /// Whether to drop or mark an arrival of `packet_bytes`, with `bytes` in the queue (RFC 8033 §4.1, §5.4).
     pub(super) fn chooses(
         &mut self,
         packet_bytes: u32,
@@ -224,12 +224,12 @@ impl PieController {
         is_chosen
     }
 
-    /// Whether a chosen packet may be marked instead.
+    /// Whether the packet may be marked instead.
     pub(super) fn may_mark(&self, settings: &PieSettings) -> bool {
         settings.most_marked.is_some_and(|most| self.probability <= most)
     }
 
-    /// A packet has left after waiting `sojourn`; `bytes` wait still.
+    /// A packet has left after `sojourn`; `bytes` remain.
     pub(super) fn on_departure(
         &mut self,
         now: Instant,
@@ -263,7 +263,7 @@ impl PieController {
     }
 }
 
-/// By how much the controller's steps are smaller while the probability is low (RFC 8033 §5.1, table).
+/// Divisor of the controller's steps at low probability (RFC 8033 §5.1, table).
 fn scale(probability: f64) -> f64 {
     match probability {
         p if p < 0.000_001 => 2048.0,
@@ -281,7 +281,7 @@ fn number(bytes: u64) -> f64 {
     bytes as f64
 }
 
-/// A queue with the controller.
+/// A FIFO queue with the controller.
 #[derive(Debug)]
 pub(super) struct Pie {
     limit_packets: u32,

@@ -20,48 +20,48 @@ use rand_pcg::Pcg32;
 /// Time between two adaptations of the probability.
 const ADAPTATION: Span = Span::from_millis(500);
 
-/// What RED was told, in whatever unit the backlog is counted in.
+/// Settings of RED, in the unit of the backlog.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AverageSettings {
     pub(super) least: f64,
     pub(super) greatest: f64,
     pub(super) probability: Ratio,
-    /// What a typical packet counts.
+    /// Size of a typical packet.
     pub(super) packet: f64,
-    /// Packets that may come at once.
+    /// Burst that the average tolerates, in packets.
     pub(super) burst_packets: u32,
-    /// How long a typical packet takes: the average's step while the link is idle.
+    /// Service time of a typical packet: the step of the average while the link is idle.
     pub(super) packet_time: Span,
     pub(super) is_gentle: bool,
     pub(super) is_adaptive: bool,
 }
 
-/// Time that the link takes for a typical packet.
+/// Service time of a typical packet.
 pub(super) fn packet_time(bandwidth: BitRate, packet_bytes: u32) -> Span {
     bandwidth.serialisation_time(ByteCount::new(packet_bytes.into()))
 }
 
-/// What the average says to an arrival.
+/// Decision on an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RedDecision {
-    /// All is well.
+    /// Accept it.
     Accept,
-    /// It is chosen for a notice of congestion.
+    /// Drop or mark it, chosen at random.
     Notify,
-    /// The average is above every bound.
+    /// Drop it: the average is above every threshold.
     Refuse,
 }
 
-/// The average and what was drawn by it.
+/// RED's average backlog and random decisions.
 #[derive(Debug)]
 pub(super) struct RedAverage {
     settings: AverageSettings,
-    /// The share of a new sample in the average.
+    /// Weight of a new sample.
     weight: f64,
     mean: f64,
-    /// Largest probability at present.
+    /// Current maximum probability.
     probability: f64,
-    /// Arrivals since the last notice; `None` while the average is below the first bound.
+    /// Arrivals since the last notice; `None` while the average is below the lower threshold.
     since_notice: Option<u32>,
     idle_since: Option<Instant>,
     ticks: PeriodicTimer,
@@ -86,7 +86,7 @@ impl RedAverage {
         self.mean
     }
 
-    /// Takes the backlog that an arrival finds into the average.
+    /// Updates the average with the backlog at an arrival.
     pub(super) fn observe(&mut self, now: Instant, backlog: f64) {
         if self.settings.is_adaptive {
             self.adapt(now);
@@ -99,7 +99,7 @@ impl RedAverage {
         }
     }
 
-    /// The average; while the queue is empty, as if a typical packet after the other had found it so.
+    /// The average. While the queue is empty it decays as if typical packets had found it empty.
     fn mean_at(&self, at: Instant) -> f64 {
         let Some(since) = self.idle_since else { return self.mean };
         let steps = at.saturating_since(since).as_secs_f64()
@@ -112,7 +112,7 @@ impl RedAverage {
         self.idle_since = Some(now);
     }
 
-    /// What becomes of an arrival, its backlog observed.
+    /// Decides on an arrival after its backlog was observed.
     pub(super) fn advise(&mut self) -> RedDecision {
         let AverageSettings { least, greatest, is_gentle, .. } = self.settings;
         if self.mean < least {
@@ -124,7 +124,7 @@ impl RedAverage {
             self.since_notice = Some(0);
             return RedDecision::Refuse;
         }
-        // The first arrival above the bound begins to count.
+        // The count starts with the first arrival above the threshold.
         let count = self.since_notice.map_or(0, |count| count + 1);
         if self.draw(count) {
             self.since_notice = Some(0);
@@ -134,8 +134,8 @@ impl RedAverage {
         RedDecision::Accept
     }
 
-    /// Whether an arrival is chosen, `count` others having come since the last one was: with `p / (1 - count p)`, which
-    /// makes the distances uniform (Floyd and Jacobson, section 7).
+    /// Whether an arrival is chosen after `count` others: with `p / (1 - count p)`, which makes distances uniform
+    /// (Floyd and Jacobson, section 7).
     fn draw(&mut self, count: u32) -> bool {
         let base = self.base_probability();
         let left = 1.0 - f64::from(count) * base;
@@ -143,7 +143,7 @@ impl RedAverage {
         self.generator.random::<f64>() < probability
     }
 
-    /// The probability before the distance from the last notice is looked at.
+    /// The probability without the correction for the distance from the last notice.
     fn base_probability(&self) -> f64 {
         let AverageSettings { least, greatest, .. } = self.settings;
         if self.mean < greatest {
@@ -153,7 +153,7 @@ impl RedAverage {
         }
     }
 
-    /// Moves the probability at all the half seconds that have passed.
+    /// Performs the adaptations that are due.
     fn adapt(&mut self, now: Instant) {
         let mut ticks = self.ticks;
         ticks.catch_up(now, |at| self.adapt_at(at));
@@ -169,15 +169,15 @@ impl RedAverage {
         } else if mean < low && self.probability >= 0.01 {
             self.probability *= 0.9;
         } else if self.idle_since.is_none() || mean < low {
-            // Nothing changes any more until the average does.
+            // Settled until the average changes.
             return TimerProgress::Settled;
         }
         TimerProgress::GoesOn
     }
 }
 
-/// The share of a new sample: the largest power of two that lets `burst` packets come at once to an empty queue without
-/// bringing the average above the first bound, which is `least` packets (tc-red(8)).
+/// Weight of a new sample: the largest power of two for which `burst` packets at once at an empty queue keep the
+/// average below the lower threshold of `least` packets (tc-red(8)).
 fn weight(burst: u32, least: f64) -> f64 {
     let burst = f64::from(burst.max(1));
     let excess = burst + 1.0 - least;
@@ -278,7 +278,7 @@ impl QueueDiscipline for Red {
     }
 }
 
-/// RED with a comparison before it.
+/// CHOKe: RED behind a comparison with a random packet.
 pub(super) struct Choke {
     limit_packets: u32,
     least_packets: f64,
@@ -310,7 +310,7 @@ impl Choke {
         }
     }
 
-    /// Drops a packet of the flow of `header` where a random look finds one.
+    /// Drops a random packet if it belongs to the flow of `header`; returns whether it did.
     fn strike(&mut self, header: &Header, actions: &mut QueueActions) -> bool {
         if self.average.value() <= self.least_packets || self.line.is_empty() {
             return false;

@@ -14,7 +14,7 @@ use fairwind_units::Instant;
 #[derive(Debug, Default)]
 struct Flow {
     line: PacketFifo,
-    /// When it last became longer or shorter, in changes of all.
+    /// Number of its last change of length.
     changed: u64,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Sfq {
     rounds: RoundRobin,
     backlog: Backlog,
     seed: u64,
-    /// How often flows were hashed anew.
+    /// Number of perturbations.
     perturbations: u64,
-    /// How often a line became longer or shorter.
+    /// Number of changes of length.
     changes: u64,
 }
 
@@ -46,7 +46,7 @@ impl Sfq {
         }
     }
 
-    /// Hashes all flows anew where it is time, packets in the order of their arrival.
+    /// Rehashes all flows if due, packets in order of arrival.
     fn perturb(&mut self, now: Instant) {
         let due = now.as_nanos().checked_div(self.description.perturb.as_nanos()).unwrap_or(0);
         if due == self.perturbations {
@@ -75,7 +75,7 @@ impl Sfq {
         self.note_change(place);
     }
 
-    /// A line has become longer or shorter.
+    /// Notes a change of length.
     fn note_change(&mut self, place: u32) {
         self.changes += 1;
         let flow = &mut self.flows[index(place)];
@@ -85,8 +85,8 @@ impl Sfq {
         }
     }
 
-    /// The longest line gives up a packet; of several, as in the kernel, the one that became so long or so short last,
-    /// or, where none has two, the one whose turn it is.
+    /// Drops a packet of the longest flow; among several, as in the kernel, the one that reached this length last, or,
+    /// if all have one packet, the one whose turn it is.
     fn make_room(&mut self, actions: &mut QueueActions) {
         let rank = |place: &u32| {
             let flow = &self.flows[index(*place)];
@@ -129,7 +129,7 @@ impl QueueDiscipline for Sfq {
         self.join(place, arrival);
         self.backlog = self.backlog.with(arrival.bytes());
         if is_deep {
-            // Only now, so that a line of one packet keeps its turn.
+            // Only now, so that a flow of one packet keeps its turn.
             self.drop_from(place, actions);
         }
         if self.backlog.packets > self.description.limit_packets {

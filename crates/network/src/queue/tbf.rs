@@ -10,9 +10,9 @@ use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Instant, Span};
 
-/// Billionths of a bit in a byte: what a rate in bits per second brings in eight billion nanoseconds.
+/// Billionths of a bit per byte.
 const PER_BYTE: i64 = 8_000_000_000;
-/// Tokens of the largest bucket, half a gigabyte: with as many in debt there is no overflow.
+/// Tokens of the largest bucket, half a gigabyte; an equal debt does not overflow.
 const MOST_TOKENS: i64 = i64::MAX / 2;
 
 /// A token bucket. Tokens are counted in billionths of a bit, so a rate times nanoseconds is a whole number of them.
@@ -20,16 +20,16 @@ const MOST_TOKENS: i64 = i64::MAX / 2;
 pub(crate) struct TokenBucket {
     bits_per_second: i64,
     capacity: i64,
-    /// Less than none where more was taken than there was.
+    /// Negative while in debt.
     tokens: i64,
-    /// Up to when tokens have come.
+    /// When it was last filled.
     filled: Instant,
-    /// Time between two looks of the shaper at its clock; zero for a clock that is exact.
+    /// Tick of the shaper's clock; zero for an exact clock.
     granularity: Span,
 }
 
 impl TokenBucket {
-    /// A full bucket of `bytes`, or of half a gigabyte where that is less.
+    /// A full bucket of `bytes`, at most half a gigabyte.
     pub(crate) fn new(rate: BitRate, bytes: u64, granularity: Span) -> Self {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         let capacity = bytes.saturating_mul(PER_BYTE).min(MOST_TOKENS);
@@ -37,12 +37,12 @@ impl TokenBucket {
         Self { bits_per_second, capacity, tokens: capacity, filled: Instant::ZERO, granularity }
     }
 
-    /// Whether it ever holds enough for `bytes`.
+    /// Whether it can hold enough for `bytes`.
     pub(crate) fn can_hold(&self, bytes: u32) -> bool {
         i64::from(bytes) <= self.capacity / PER_BYTE
     }
 
-    /// Lets the tokens come that are due by `now`.
+    /// Adds the tokens due by `now`.
     pub(crate) fn fill(&mut self, now: Instant) {
         let seen = self.tick_before(now);
         if seen <= self.filled {
@@ -54,21 +54,21 @@ impl TokenBucket {
         self.filled = seen;
     }
 
-    /// Whether more was taken than there was.
+    /// Whether it is in debt.
     pub(crate) fn is_in_debt(&self) -> bool {
         self.tokens < 0
     }
 
-    /// Whether there is enough for `bytes`, as of the last filling.
+    /// Whether it has enough for `bytes`, as of the last filling.
     pub(crate) fn has(&self, bytes: u32) -> bool {
-        // At most 2^32 times 2^33: it may exceed what any bucket holds.
+        // The product may exceed what any bucket holds.
         i64::from(bytes).checked_mul(PER_BYTE).is_some_and(|needed| self.tokens >= needed)
     }
 
-    /// When there is enough for `bytes`, reckoned from the last filling; not before that.
+    /// When it has enough for `bytes`, not before the last filling.
     ///
     /// # Panics
-    /// Where it never [holds](TokenBucket::can_hold) so many.
+    /// If it can never [hold](TokenBucket::can_hold) so many.
     pub(crate) fn ready_at(&self, bytes: u32) -> Instant {
         assert!(self.can_hold(bytes), "what never fits was refused");
         let missing = i64::from(bytes).saturating_mul(PER_BYTE).saturating_sub(self.tokens).max(0);
@@ -77,12 +77,12 @@ impl TokenBucket {
         self.tick_from(self.filled + wait)
     }
 
-    /// Takes the tokens of `bytes`, on credit where there are fewer.
+    /// Takes the tokens of `bytes`, going into debt if there are fewer.
     pub(crate) fn take(&mut self, bytes: u32) {
         self.tokens = self.tokens.saturating_sub(i64::from(bytes).saturating_mul(PER_BYTE));
     }
 
-    /// The last instant at or before `now` at which the shaper looked at its clock.
+    /// The last tick at or before `now`.
     fn tick_before(&self, now: Instant) -> Instant {
         match self.granularity.as_nanos() {
             0 => now,
@@ -90,7 +90,7 @@ impl TokenBucket {
         }
     }
 
-    /// The first instant at or after `instant` at which it does.
+    /// The first tick at or after `instant`.
     fn tick_from(&self, instant: Instant) -> Instant {
         match self.granularity.as_nanos() {
             0 => instant,
@@ -99,7 +99,7 @@ impl TokenBucket {
     }
 }
 
-/// Bytes of the bucket for the peak rate where none are given: a full packet of Ethernet.
+/// Default bucket of the peak rate in bytes: a full Ethernet packet.
 const PEAK_BYTES: u64 = 1500;
 
 /// A shaper.

@@ -22,7 +22,7 @@ const TOS4: u8 = 4;
 const VOICE_ADMIT: u8 = 44;
 const EXPEDITED: u8 = 46;
 
-/// A tin's share of the rate: up to it the tin goes before those with a lower number.
+/// A tin's threshold as a share of the rate: below it, the tin has priority over those with a lower number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TinShare {
     numerator: u64,
@@ -36,14 +36,14 @@ impl TinShare {
         Self { numerator, denominator }
     }
 
-    /// That share of `whole`.
+    /// This share of `whole`.
     pub(super) fn share_of(self, whole: u64) -> u64 {
         let share = u128::from(whole) * u128::from(self.numerator) / u128::from(self.denominator);
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 }
 
-/// The shares of all tins, best effort first; while the rates of several are not used up, the last goes first.
+/// The shares of all tins, best effort first; among several below their thresholds the last goes first.
 pub(super) fn shares(tins: CakeTins) -> Vec<TinShare> {
     match tins {
         CakeTins::Besteffort => vec![TinShare::ALL],
@@ -101,7 +101,7 @@ impl VirtualClock {
         self.next
     }
 
-    /// Something waits from `now` on where nothing did: what was not used is forfeited.
+    /// The queue becomes busy at `now`; unused time is forfeited.
     pub(super) fn begin(&mut self, now: Instant) {
         if self.next < now {
             self.next = now;
@@ -116,8 +116,7 @@ impl VirtualClock {
         self.remainder = remainder;
     }
 
-    /// As [`charge`](Clock::charge), for a rate that may be exceeded: what is sent beyond it is not held against later
-    /// packets.
+    /// As [`charge`](VirtualClock::charge), for a rate that may be exceeded without a debt for later packets.
     pub(super) fn charge_at_most(&mut self, now: Instant, bytes: u64) {
         if self.next < now {
             self.charge(bytes);
@@ -131,22 +130,22 @@ impl VirtualClock {
     }
 }
 
-/// The target is this part of the round trip.
+/// Targets per round trip.
 const TARGETS_PER_ROUND_TRIP: u64 = 20;
-/// Least memory, and packets of which no more may wait where no limit is given.
+/// Least memory in bytes, and greatest number of packets, by default.
 const LEAST_MEMORY: u64 = 4 << 20;
 const MOST_PACKETS: u64 = 10_240;
-/// Least bytes in a flow's turn.
+/// Least quantum of a flow in bytes.
 const LEAST_QUANTUM: u64 = 300;
-/// What the first tin may send in its turn where nothing is shaped.
+/// Quantum of the first tin in bytes without shaping.
 const TIN_QUANTUM: u64 = 1024;
 
-/// A tin with what it is sure of.
+/// A tin and its threshold.
 struct SharedTin {
     tin: Tin,
-    /// When it may leave next to stay within its share.
+    /// When its next packet stays below the threshold.
     clock: VirtualClock,
-    /// What it may send in its turn, and may still, where nothing is shaped.
+    /// Quantum and deficit without shaping.
     quantum: i64,
     deficit: i64,
 }
@@ -159,7 +158,7 @@ pub(super) struct Cake {
     overhead_bytes: i64,
     memory_limit_bytes: u64,
     tins: Vec<SharedTin>,
-    /// The tin whose turn it is where nothing is shaped.
+    /// The tin whose turn it is without shaping.
     current: usize,
     backlog: Backlog,
     generator: Pcg32,
@@ -183,7 +182,7 @@ impl Cake {
         }
     }
 
-    /// What tells the flow of a packet from others, by what is to be isolated.
+    /// The flow hash of a packet, by the mode of isolation.
     fn isolation_hash(&self, waiting: &QueuedPacket) -> u64 {
         let Header { source, .. } = waiting.header;
         let destination = waiting.destination();
@@ -204,7 +203,7 @@ impl Cake {
         u64::try_from(i64::from(packet_bytes) + self.overhead_bytes).unwrap_or(0)
     }
 
-    /// The tin that is next: the last of those that are within their shares, or else the one that was within it first.
+    /// The next tin: the last of those below their thresholds, or else the one that gets below its threshold first.
     fn scheduled_tin(&self, now: Instant) -> usize {
         let waiting = self.tins.iter().enumerate().filter(|(_, tin)| tin.tin.backlog().packets > 0);
         let keyed =
@@ -212,7 +211,7 @@ impl Cake {
         keyed.min().map_or(0, |(_, std::cmp::Reverse(place))| place)
     }
 
-    /// The tin whose turn it is where nothing is shaped: deficit round robin.
+    /// The next tin without shaping: deficit round robin.
     fn tin_in_turn(&mut self) -> usize {
         loop {
             let tin = &mut self.tins[self.current];
@@ -226,7 +225,7 @@ impl Cake {
         }
     }
 
-    /// The longest queue gives up a packet.
+    /// Drops a packet of the longest queue.
     fn make_room(&mut self, now: Instant, actions: &mut QueueActions) {
         let longest = |shared: &SharedTin| shared.tin.longest();
         let Some(shared) = self.tins.iter_mut().max_by_key(|shared| longest(shared)) else {
@@ -252,7 +251,7 @@ fn shared_tin(cake: &fairwind_qdisc::Cake, share: TinShare) -> SharedTin {
     SharedTin { tin: Tin::new(settings), clock, quantum, deficit: 0 }
 }
 
-/// Target and interval: no shorter than what a packet and a half, and three, take at the rate.
+/// Target and interval: at least the service time of one and a half, and of three packets.
 fn cobalt_settings(rtt: Span, rate: Option<BitRate>) -> CobaltSettings {
     let frame = ByteCount::new(ETHERNET_FRAME.into());
     let packet_time = rate.map_or(Span::ZERO, |rate| rate.serialisation_time(frame));
@@ -262,13 +261,13 @@ fn cobalt_settings(rtt: Span, rate: Option<BitRate>) -> CobaltSettings {
     CobaltSettings { target, interval, packet_time }
 }
 
-/// Bytes of a flow's turn: what the rate brings in about a quarter of a millisecond.
+/// Quantum of a flow: bytes at the rate in about a quarter of a millisecond.
 fn flow_quantum(rate: BitRate) -> u32 {
     let bytes = (rate.as_bits_per_second() / 8) >> 12;
     u32::try_from(bytes.clamp(LEAST_QUANTUM, ETHERNET_FRAME.into())).unwrap_or(ETHERNET_FRAME)
 }
 
-/// Four times what rate and round trip hold.
+/// Default memory limit: four bandwidth-delay products.
 fn memory_limit(cake: &fairwind_qdisc::Cake) -> u64 {
     let most = MOST_PACKETS * u64::from(ETHERNET_FRAME);
     let usual = cake.bandwidth.map_or(most, |rate| {
@@ -350,7 +349,7 @@ mod tests {
         assert_eq!(of(CakeTins::Diffserv4, &points), four);
         assert_eq!(of(CakeTins::Precedence, &points[..4]), [0, 0, 1, 1]);
         assert_eq!(of(CakeTins::Besteffort, &points), [0; 16]);
-        // What nobody has assigned is best effort, though it be above CS6 or CS7.
+        // Unassigned code points are best effort, even above CS6 or CS7.
         let unassigned = [49, 55, 57, 63, 41, 33];
         assert_eq!(of(CakeTins::Diffserv3, &unassigned), [0; 6]);
         assert_eq!(of(CakeTins::Diffserv4, &unassigned), [0; 6]);

@@ -22,10 +22,10 @@ use std::collections::VecDeque;
 
 /// Queues of a tin.
 pub(super) const QUEUES: u32 = 1024;
-/// Queues that a flow may have.
+/// Queues per set.
 const WAYS: u32 = 8;
 
-/// Whose each queue is.
+/// Set-associative table of flows: the hash of the flow in each queue.
 #[derive(Debug)]
 pub(super) struct FlowTable {
     tags: Vec<u64>,
@@ -36,8 +36,7 @@ impl FlowTable {
         Self { tags: vec![0; index(QUEUES)] }
     }
 
-    /// The queue of the flow with `hash`; it takes a vacant one of its set where it has none, and shares the one that
-    /// it is hashed to where there is none.
+    /// The queue of the flow with `hash`: its own, or else a vacant one of its set, or else the one it is hashed to.
     pub(super) fn place(&mut self, hash: u64, is_vacant: impl Fn(u32) -> bool) -> u32 {
         let home = scale_hash(hash, QUEUES);
         let first = home / WAYS * WAYS;
@@ -51,39 +50,39 @@ impl FlowTable {
     }
 }
 
-/// So many packets' time a packet may wait whatever the target is: with fewer there is no standing queue. Only shapers of
-/// incoming packets (`ingress`) multiply it by the number of flows.
+/// A packet may always wait for the service time of so many packets: with fewer there is no standing queue. Only
+/// shapers of incoming packets (`ingress`) multiply it by the number of flows.
 const SPARED_PACKETS: u64 = 4;
-/// By how much BLUE's probability rises when the queue is full, and falls while the flow has nothing, of 2^32.
+/// Increment of BLUE's probability when the queue is full, and decrement while the flow is idle, of 2^32.
 const RISE: u32 = 1 << 24;
 const FALL: u32 = 1 << 20;
 
-/// What it was told.
+/// Settings of COBALT.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CobaltSettings {
     pub(super) target: Span,
     pub(super) interval: Span,
-    /// Time of a full packet at the rate.
+    /// Service time of a full packet.
     pub(super) packet_time: Span,
 }
 
-/// The state of one flow.
+/// COBALT's state for one flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cobalt {
     count: u32,
-    /// When the next packet is to be dropped; where there is no count, until when the flow is remembered.
+    /// When the next packet is to be dropped; with a count of zero, until when the flow is remembered.
     drop_next: Instant,
     is_dropping: bool,
     /// BLUE's probability, of 2^32.
     probability: u32,
     /// When it last changed.
     changed: Instant,
-    /// Since when the flow has had nothing.
+    /// Since when the flow is idle.
     empty_since: Option<Instant>,
 }
 
 impl Cobalt {
-    /// The flow gave up a packet for want of room.
+    /// A packet of the flow was dropped because memory was full.
     pub(super) fn on_overflow(&mut self, now: Instant, settings: &CobaltSettings) {
         if now.saturating_since(self.changed) > settings.target {
             self.probability = self.probability.saturating_add(RISE);
@@ -94,13 +93,13 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The flow has nothing any more.
+    /// The flow becomes idle.
     pub(super) fn on_empty(&mut self, now: Instant) {
         self.is_dropping = false;
         self.empty_since = Some(now);
     }
 
-    /// Does what was due while the flow had nothing.
+    /// Performs what was due while the flow was idle.
     pub(super) fn catch_up(&mut self, now: Instant, settings: &CobaltSettings) {
         let Some(since) = self.empty_since else { return };
         self.take_back(now, settings);
@@ -114,18 +113,18 @@ impl Cobalt {
         }
     }
 
-    /// A packet has come.
+    /// A packet arrives.
     pub(super) fn on_arrival(&mut self, now: Instant, settings: &CobaltSettings) {
         self.catch_up(now, settings);
         self.empty_since = None;
     }
 
-    /// Whether nothing is to be remembered of an empty flow.
+    /// Whether an idle flow has no state left.
     pub(super) fn is_at_rest(&self, now: Instant) -> bool {
         self.count == 0 && self.probability == 0 && now >= self.drop_next
     }
 
-    /// Whether a packet that leaves is to be dropped instead; it may be marked in its place.
+    /// Whether to drop a packet at dequeue; it may be marked instead.
     pub(super) fn should_drop(
         &mut self,
         now: Instant,
@@ -153,7 +152,7 @@ impl Cobalt {
         } else if is_due {
             self.take_back(now, settings);
         }
-        // BLUE drops what could be marked, too: it is there for those that do not respond.
+        // BLUE drops ECN capable packets, too: it acts on flows that do not respond.
         is_dropped |= self.probability > 0 && generator.random::<u32>() < self.probability;
         if self.count == 0 {
             self.drop_next = now + settings.interval;
@@ -163,7 +162,7 @@ impl Cobalt {
         is_dropped
     }
 
-    /// Takes the count back by one for each drop that was due and not needed.
+    /// Decrements the count for each drop that was due and not needed.
     fn take_back(&mut self, now: Instant, settings: &CobaltSettings) {
         while self.count > 0 && now >= self.drop_next {
             self.count -= 1;
@@ -172,20 +171,20 @@ impl Cobalt {
     }
 }
 
-/// Parts of a byte that deficits are counted in, so that a quantum may be divided among many flows.
+/// Unit of deficits in a byte, so that a quantum can be divided among many flows.
 const PARTS: i64 = 1 << 16;
-/// Places in the tables of hosts; hosts whose numbers differ by a multiple of it count as one.
+/// Entries of the host tables; hosts whose numbers are equal modulo it count as one.
 const HOSTS: u32 = 1024;
 
-/// What a flow is to the scheduler.
+/// State of a flow in the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum FlowState {
-    /// In no list.
+    /// Idle, in no list.
     #[default]
     Idle,
     /// Served first.
     Sparse,
-    /// Used its quantum up without ever having a queue: in the round, though not busy.
+    /// Used up its quantum without a queue: in the round, but not busy.
     Resting,
     /// Has a queue.
     Busy,
@@ -203,7 +202,7 @@ struct Flow {
     destination: u32,
 }
 
-/// What a tin was told.
+/// Settings of a tin.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TinSettings {
     pub(super) cobalt: CobaltSettings,
@@ -211,7 +210,7 @@ pub(super) struct TinSettings {
     pub(super) isolation: CakeIsolation,
 }
 
-/// Who draws, and who is told.
+/// Random numbers and actions for a dequeue.
 pub(super) struct TinContext<'a> {
     pub(super) generator: &'a mut Pcg32,
     pub(super) actions: &'a mut QueueActions,
@@ -225,7 +224,7 @@ pub(super) struct Tin {
     flows: Vec<Flow>,
     sparse: VecDeque<u32>,
     round: VecDeque<u32>,
-    /// Busy flows of each host that sends, and of each that receives.
+    /// Busy flows per sending and per receiving host.
     sources: Vec<u32>,
     destinations: Vec<u32>,
     backlog: Backlog,
@@ -249,7 +248,7 @@ impl Tin {
         self.backlog
     }
 
-    /// Takes an arrival of the flow with `hash`.
+    /// Enqueues an arrival of the flow with `hash`.
     pub(super) fn enqueue(&mut self, now: Instant, hash: u64, arrival: QueuedPacket) {
         let (flows, cobalt) = (&mut self.flows, &self.settings.cobalt);
         let is_vacant = |way: u32| {
@@ -284,7 +283,7 @@ impl Tin {
         }
     }
 
-    /// The next packet; none only where nothing waits.
+    /// The next packet; `None` only if the tin is empty.
     pub(super) fn dequeue(
         &mut self,
         now: Instant,
@@ -299,23 +298,23 @@ impl Tin {
         }
     }
 
-    /// The flow that was served last has sent what costs `bytes`.
+    /// Charges `bytes` to the flow that was served last.
     pub(super) fn spend(&mut self, bytes: u64) {
-        // It is still in front: turns end when the next one is asked for.
+        // It is still at the front: turns end at the next dequeue.
         if let Some(place) = self.sparse.front().or(self.round.front()) {
             self.flows[index(*place)].deficit -=
                 i64::try_from(bytes).unwrap_or(i64::MAX / PARTS) * PARTS;
         }
     }
 
-    /// Bytes that wait in the longest queue, and which that is.
+    /// Bytes in the longest queue, and its number.
     pub(super) fn longest(&self) -> (u64, u32) {
         let active = self.sparse.iter().chain(&self.round);
         let lengths = active.map(|place| (self.flows[index(*place)].line.bytes(), *place));
         lengths.max().unwrap_or_default()
     }
 
-    /// The queue at `place` gives up its oldest packet for want of room.
+    /// Drops the oldest packet of the queue at `place` because memory is full.
     pub(super) fn give_up(&mut self, now: Instant, place: u32, actions: &mut QueueActions) {
         let flow = &mut self.flows[index(place)];
         let Some(victim) = flow.line.pop() else { return };
@@ -350,7 +349,7 @@ impl Tin {
         }
     }
 
-    /// The next packet of a flow, those before it dropped that COBALT chose; never the last one.
+    /// The next packet of a flow after COBALT's drops, which spare the last one.
     fn next_of(
         &mut self,
         place: u32,
@@ -376,7 +375,7 @@ impl Tin {
         }
     }
 
-    /// The flow in front has nothing.
+    /// The flow at the front is empty.
     fn retire(&mut self, place: u32, now: Instant) {
         self.leave_front();
         let flow = &mut self.flows[index(place)];
@@ -395,7 +394,7 @@ impl Tin {
         self.destinations[index(flow.destination)] += 1;
     }
 
-    /// What a flow may send in its turn: its host's quantum, divided by the busy flows of that host.
+    /// Quantum of a flow: the quantum of its host, divided by the host's busy flows.
     fn quantum(&self, place: u32) -> i64 {
         let flow = &self.flows[index(place)];
         let source = self.sources[index(flow.source)];
@@ -427,7 +426,7 @@ mod tests {
         assert_eq!(ways.place(3, |way| !taken.contains(&way)), taken[2]);
         let shared = ways.place(9, |way| !taken.contains(&way));
         assert_eq!(shared, 0);
-        // A queue that has become vacant serves the next one.
+        // A vacated queue serves the next flow.
         taken.retain(|way| *way != 5);
         assert_eq!(ways.place(10, |way| !taken.contains(&way)), 5);
     }
