@@ -40,7 +40,7 @@ IN_FULL = {
     "LT+mFR": "LT+mFR (both)",
     "today": "today's default (SACK, RACK, tail loss probe)",
 }
-"""What a variant is called in a sentence; one that is not here is called by its label."""
+"""Names of variants in sentences; others have their label."""
 
 VARIANT_COLOURS = {REFERENCE: "#4d4d4d"}
 
@@ -161,7 +161,7 @@ def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
 
 
 def compared_in_words(results: Results) -> str:
-    """Say how variants are compared with the reference."""
+    """Describe the comparison of variants with the reference."""
     if results.manifest.is_real_time:
         return f"Compared with {REFERENCE} as independent samples (Welch)"
     return f"Paired by seed against {REFERENCE}"

@@ -208,7 +208,8 @@ def survey(root: Path) -> list[list[Path]]:
     """List the circles of all crates and Python packages below ``root``."""
     sources = sorted({*root.glob("crates/*/src"), *root.glob("fuzz/src")})
     trees: list[dict[Name, Module]] = [rust_modules(source) for source in sources]
-    trees += [python_modules(init.parent) for init in sorted(root.glob("python/*/__init__.py"))]
+    packages = sorted({*root.glob("python/*/__init__.py"), *root.glob("studies/__init__.py")})
+    trees += [python_modules(init.parent) for init in packages]
     return [circle for tree in trees for circle in circles_in(edges_of(tree))]
 
 

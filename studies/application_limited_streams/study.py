@@ -151,7 +151,7 @@ def thin_below_share(results: Results) -> Claim:
 
 
 def _is_below_to_the_end(own: pl.DataFrame) -> bool:
-    """Tell whether there is an N from which on every interval lies below 1."""
+    """Return whether there is an N from which on every interval lies below 1."""
     largest = own.filter(pl.col(COUNT) == pl.col(COUNT).max())
     return bool((largest["high_ratio"] < 1).all())
 

@@ -14,7 +14,7 @@ from .measures import CONTROL, PLACE, STANDARD
 
 
 class Worse(Enum):
-    """Which way of a measure is the bad one."""
+    """Direction in which a measure is worse."""
 
     LESS = -1
     MORE = 1
@@ -153,7 +153,7 @@ def against_bound(frame: pl.DataFrame, fault: Fault, bound: str) -> pl.DataFrame
 
 
 def _sides(fault: Fault, difference: float, low: float, high: float) -> dict[str, bool]:
-    """Tell on which side a difference lies with its whole interval, beyond the margin."""
+    """Classify a difference beyond the margin by its whole interval."""
     bad = fault.worse.value
     beyond = abs(difference) > fault.margin
     return {

@@ -27,7 +27,7 @@ SHOWN = 0.005
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared in a part.
+    """Compared measures of a part.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Compared:
 
 
 def with_ratio(results: Results) -> pl.DataFrame:
-    """Add to what both flows get their ratio, in powers of ten."""
+    """Add the ratio of both flows' goodput, in powers of ten."""
     ratio = pl.col("friendliness").clip(1 / STARVED_RATIO, STARVED_RATIO)
     return shares(results).with_columns(ratio.log10().alias("ratio_decades"))
 
@@ -76,7 +76,7 @@ PARTS = {
 
 
 def main(simulated: str, kernel: str) -> None:
-    """Print a table for each part, and how many differences an interval tells from none."""
+    """Print a table for each part, and the number of significant differences."""
     runs = [fairwind.open(folder) for folder in (simulated, kernel)]
     for name, compared in PARTS.items():
         found = [run if name == "symmetric" else run.part(name) for run in runs]

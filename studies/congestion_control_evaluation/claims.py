@@ -1,4 +1,4 @@
-"""Verdicts on what the source says of congestion controls."""
+"""Verdicts on the source's claims about congestion controls."""
 
 from __future__ import annotations
 
@@ -139,10 +139,10 @@ ACCUSED = {
     CONVERGENCE: ("scalable", "highspeed", "bic"),
     EVENNESS: ("scalable", "highspeed", "bic"),
 }
-"""Whom the source finds faulty of what."""
+"""Congestion controls with a fault, according to the source."""
 
 ACQUITTED = "htcp"
-"""Whom it finds faulty of none of these."""
+"""Congestion control without any of these faults, according to the source."""
 
 RECOVERY_ROUND_TRIPS = 11_000
 """Of standard TCP, as the source says."""
@@ -155,7 +155,7 @@ LONG_ROUND_TRIPS, SHORT_ROUND_TRIPS = 1000, 100
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge what the source says of fairness, round trips, convergence and recovery."""
+    """Judge the source's claims on fairness, round trips, convergence and recovery."""
     compared = comparisons(results)
     judged = [
         _has_fault(control, fault, compared.get(fault))
@@ -172,7 +172,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def comparisons(results: Results) -> dict[Fault, pl.DataFrame]:
-    """Compare all congestion controls with standard TCP, for every fault whose part was run."""
+    """Compare all congestion controls with standard TCP, by fault, as far as parts were run."""
     alike = shares(results)
     apart = part_of(results, "rtt-unfairness", shares)
     decades = None if apart is None else with_decades(apart)
@@ -195,7 +195,7 @@ def comparisons(results: Results) -> dict[Fault, pl.DataFrame]:
 
 
 def with_decades(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the advantage of the shorter round trip and what bounds it, both in powers of ten."""
+    """Add the advantage of the shorter round trip and its bound, both in powers of ten."""
     apart = frame.filter(pl.col(RTT) != FIXED_RTT_MS)
     bounds = [abs(math.log10(rtt_unfairness_bound(rtt, FIXED_RTT_MS))) for rtt in apart[RTT]]
     return apart.with_columns(
@@ -386,7 +386,7 @@ def _told(own: pl.DataFrame, fault: Fault) -> str:
 
 
 def _standard_itself(compared: pl.DataFrame | None, fault: Fault) -> str:
-    """Say in how many cells standard TCP is beyond a bound itself; nothing where it is the bar."""
+    """Count the cells in which standard TCP exceeds the bound; empty if it is the baseline."""
     own = _own(compared, STANDARD)
     if own.is_empty():
         return ""
@@ -394,7 +394,7 @@ def _standard_itself(compared: pl.DataFrame | None, fault: Fault) -> str:
 
 
 def _where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
-    """Say fault by fault in how many cells it is there, and in how many it is not."""
+    """Count the cells with and without each fault."""
     return sentence(
         [
             f"{fault.name[0].lower()}{fault.name[1:]} is worse than that of {fault.than} in "

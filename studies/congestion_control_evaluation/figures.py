@@ -40,7 +40,7 @@ WIDTH, HEIGHT = 300, 240
 
 @dataclass(frozen=True)
 class Axis:
-    """What lies along x: a column and its title."""
+    """Horizontal axis: a column and its title."""
 
     column: str
     title: str
@@ -164,7 +164,7 @@ def windows(results: Results) -> Figure:
 
 
 def rates_over_time(results: Results) -> Figure:
-    """Draw what two flows get over time, a panel for each congestion control."""
+    """Draw the goodput of two flows over time, a panel for each congestion control."""
     length = float(RATE_WINDOWS)
     frame = (
         with_places(results.intervals)

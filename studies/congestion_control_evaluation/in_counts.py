@@ -74,7 +74,7 @@ def _number(frame: pl.DataFrame, control: str, number: pl.Expr, form: str) -> st
 
 
 def _worst(fault: Fault, own: pl.DataFrame) -> str:
-    """Tell the cell with the largest difference of those that are worse."""
+    """Name the worse cell with the largest difference."""
     faulty = own.filter("is_worse").sort("difference", descending=fault.worse is Worse.MORE)
     if faulty.is_empty():
         return "-"

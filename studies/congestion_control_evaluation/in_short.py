@@ -40,7 +40,7 @@ def arithmetic(values: np.ndarray) -> float:
 
 
 def geometric(values: np.ndarray) -> float:
-    """Give the mean of ratios, of which none is beyond what counts as starved."""
+    """Give the mean of ratios, limited to the ratio that counts as starved."""
     return float(10 ** np.log10(np.clip(values, 1 / STARVED_RATIO, STARVED_RATIO)).mean())
 
 

@@ -25,7 +25,7 @@ from fairwind.statistics import (
 CONTROL, BANDWIDTH, LIMIT, RTT = "control", "bandwidth", "limit", "rtt_ms"
 
 PLACE = (BANDWIDTH, LIMIT, RTT)
-"""The columns that tell a cell of the source's grid from others."""
+"""Columns that identify a cell of the source's grid."""
 
 STANDARD = "reno"
 """The label of standard TCP, the baseline of everything."""
@@ -34,7 +34,7 @@ FIXED_RTT_MS = 162
 """The first flow's round trip where round trips differ."""
 
 PAYLOAD_RATIO = 1448 / 1500
-"""What a full packet carries beside the headers of IPv4 and TCP with time stamps."""
+"""Share of payload in a full packet, with headers of IPv4 and TCP with timestamps."""
 
 COLUMNS = {
     "path_rtt": RTT,
@@ -42,14 +42,14 @@ COLUMNS = {
     "flows_second_rtt": RTT,
     "path_queue_limit": LIMIT,
 }
-"""What axes are called in scenarios, and here."""
+"""Names of axes in scenarios, and here."""
 
 STARVED_RATIO = 1000.0
 """A flow that gets a thousandth of another one's rate, or less, is starved."""
 
 
 def shares(results: Results) -> pl.DataFrame:
-    """Give what both flows get in every run.
+    """Give the goodput of both flows in every run.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def with_places(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def payload_capacity(bandwidth: str) -> float:
-    """Give what a path carries of payload in full packets, in bit/s."""
+    """Give the payload rate of a path with full packets, in bit/s."""
     return parse_bits_per_second(bandwidth) * PAYLOAD_RATIO
 
 
@@ -150,7 +150,7 @@ JOINED = "20 % bdp"
 
 
 def joining(results: Results, bandwidth: str | None = None) -> pl.DataFrame:
-    """Give how long the second flow of every run takes.
+    """Give the convergence times of the second flow of every run.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _times(run: pl.DataFrame, start: float, bandwidth: str) -> dict[str, float]:
 
 
 REGAINED_RATIO = 0.99
-"""A window is what it was at this part of it: the next loss may come a few segments earlier."""
+"""Recovered share of a window: the next loss may come a few segments earlier."""
 
 
 def recoveries(results: Results) -> pl.DataFrame:
@@ -329,7 +329,7 @@ def harms(results: Results) -> pl.DataFrame | None:
 
 
 def victims(results: Results) -> pl.DataFrame:
-    """Give what the first flow of every run had: standard TCP, where it is the one that suffers."""
+    """Give the measures of the first flow of every run, the victim: standard TCP."""
     is_of_victim = (pl.col("group") == VICTIM) & (pl.col("scope") == "group")
     latencies = results.latencies.filter(is_of_victim & (pl.col("kind") == "ack")).select(
         "cell", "seed", pl.col("p95_s").alias("ack_latency_p95_s")
@@ -377,5 +377,5 @@ def _harm(row: Mapping[str, float | None], one: Suffering) -> float:
 
 
 def _seconds(experiment: Mapping[str, object]) -> float:
-    """Read how long an experiment lasts."""
+    """Read the duration of an experiment."""
     return parse_seconds(str(experiment["duration"]))

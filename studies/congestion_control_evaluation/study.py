@@ -24,7 +24,7 @@ _FIXED = ("stacks", "alone")
 """Parts that have the same congestion controls in every form."""
 
 _BESIDES = {"transfers": ("alone",)}
-"""What stands among the congestion controls of a part and is none."""
+"""Labels among the congestion controls of a part that are none."""
 
 _FEWER = {"sweep.repeat": "3", "sweep.bandwidth": '["10 Mbit/s", "250 Mbit/s"]'}
 _FEWER_PATHS = _FEWER | {"sweep.path.rtt": '["42 ms", "162 ms"]'}
@@ -49,7 +49,7 @@ _FULL: dict[str, dict[str, str]] = {
 } | {"convergence": _TWO_QUEUES}
 
 _BEYOND: dict[str, dict[str, str]] = _FULL | {"alone": {}, "transfers": {}, "stacks": {}}
-"""With what the source does not have: harm to standard TCP, and stacks of that time and today."""
+"""Parts beyond the source: harm to standard TCP, and stacks of that time and today."""
 
 _EXTRA: dict[str, dict[str, str]] = {
     name: {}
@@ -82,11 +82,11 @@ _KERNEL_PARTS: dict[str, dict[str, str]] = {
         "sweep.repeat": "1",
     },
 }
-"""What one machine can carry in real time, and how short it may be."""
+"""Parts that one machine carries in real time, and settings of their short form."""
 
 
 def _on_kernel(*, is_short: bool) -> dict[str, Part]:
-    """Give the parts of a form whose files are of the kernel's congestion controls in C."""
+    """Give the parts of a form with the kernel's congestion controls in C."""
     return {
         name: Part(
             "kernel.toml" if name == _LEADING else f"kernel-{name}.toml", short if is_short else {}

@@ -96,13 +96,13 @@ SUBJECT = (VARIANT, "group", "measure")
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge bias, scatter, and what short runs decide."""
+    """Judge bias, scatter, and the verdicts of short runs."""
     details = deviations(results)
     return [unbiased(details), one_run_tells(details), decides_the_same(results)]
 
 
 def unbiased(details: pl.DataFrame) -> Claim:
-    """Judge: short runs give on average what long ones give."""
+    """Judge: short runs have the same means as long ones."""
     return _from_length(
         details,
         IS_WITHIN,
@@ -116,7 +116,7 @@ def unbiased(details: pl.DataFrame) -> Claim:
 
 
 def one_run_tells(details: pl.DataFrame) -> Claim:
-    """Judge: a single short run tells a measure well enough."""
+    """Judge: a single short run measures well enough."""
     return _from_length(
         details,
         ONE_IS_ENOUGH,
@@ -202,7 +202,7 @@ def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: st
 
 
 def _lengths_in_short(found: dict[tuple[Any, ...], float | None], lengths: list[float]) -> str:
-    """Say for how many measures the shortest length is enough, and which need how much more."""
+    """Count the measures for which the shortest length is enough, and name the others."""
     enough = sum(length == lengths[0] for length in found.values())
     later = []
     for length in [*lengths[1:], None]:

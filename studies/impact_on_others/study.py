@@ -30,7 +30,7 @@ MINIMUM_VARIANCE_S = 0.2
 
 
 def expected_steps(round_trip_s: float, interval_s: float) -> pl.DataFrame:
-    """Give the ACK latency of a segment that is lost, by what repairs it.
+    """Give the ACK latency of a lost segment, by the event that repairs it.
 
     A duplicate acknowledgment comes one round trip after each later write, and the repair takes
     one more. The time-out runs from the acknowledgment of the segment before, which comes one
@@ -67,7 +67,7 @@ def expected_steps(round_trip_s: float, interval_s: float) -> pl.DataFrame:
 
 
 AXIS = "modified"
-"""Column of the axis that tells whose retransmissions are modified: none, half, all."""
+"""Column of the share of thin streams with modified retransmission: none, half, all."""
 
 LATENCIES = {
     "delivery_latency_mean_s": "mean",
@@ -75,7 +75,7 @@ LATENCIES = {
     "delivery_latency_p99_s": "99th percentile",
     "ack_latency_p99_s": "99th percentile of the ACK latency",
 }
-"""What the application perceives: from its write to the read in order at the other side."""
+"""Latency of the application: from its write to the read in order at the other side."""
 
 SERVICE = {"goodput_bits_per_second": "goodput", "packet_loss_ratio": "packet loss"}
 LESS_IS_WORSE = ("goodput_bits_per_second",)
@@ -85,7 +85,7 @@ MECHANISMS = {
     "redundant_bundling": "redundant data bundling",
     "tail_loss_probe": "RACK and the tail loss probe",
 }
-"""What forms change that change something else than the source."""
+"""Mechanisms of the forms that do not use those of the source."""
 
 
 def claims(results: Results) -> list[Claim]:
@@ -99,7 +99,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def changed_by(results: Results) -> str:
-    """Name what the modified streams do otherwise than all others."""
+    """Name the mechanism of the modified streams."""
     cells = results.manifest.plan.cells
     plain, changed = (group_of(cells[place].experiment, "modified")["tcp"] for place in (0, -1))
     differing = (key for key in MECHANISMS if plain.get(key) != changed.get(key))
@@ -212,7 +212,7 @@ def _against_none(group: str, amount: str) -> Contrast:
 
 
 SLOWEST_FROM = 0.84
-"""Where the annotated figure begins: only what was lost, or waited for that, is above."""
+"""Lower end of the annotated figure; above are lost segments and those behind them."""
 
 STEPS_TOLD = (
     "Upright lines: when the repair of a lost segment is expected to be acknowledged, by the "

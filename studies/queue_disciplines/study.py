@@ -41,7 +41,7 @@ def disciplines(results: Results) -> list[str]:
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge what is known of the mechanisms, and what has come since."""
+    """Judge the source's queues, and newer disciplines."""
     return [
         small_packets_find_room(results),
         packets_count_alike(results),
@@ -157,7 +157,7 @@ def _against_reference(group: str, discipline: str) -> Contrast:
 
 
 PERCENTILES = dict(zip(BOX, ("p1_s", "p25_s", "p50_s", "p75_s", "p99_s"), strict=True))
-"""What stands for the numbers of a box where latency is drawn."""
+"""Percentiles for the numbers of a box of latency."""
 
 
 def figures(results: Results) -> list[Figure]:

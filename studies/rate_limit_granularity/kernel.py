@@ -42,7 +42,7 @@ def limit(kind: str, rate: int, burst: int) -> None:
 
 
 def attained(rate: int) -> float:
-    """Send too much for a while, and give what left over what the limit says."""
+    """Send above the limit for a while, and give the attained rate over the limit."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setblocking(False)  # noqa: FBT003 - the socket API
     counter = Path("/sys/class/net/out/statistics/tx_bytes")

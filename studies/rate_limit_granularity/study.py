@@ -63,7 +63,7 @@ def expected_ratio(rate: float, burst: int, tick_s: float) -> float:
 def whole_packets_ratio(
     rate: int, burst: int, packet: int, tick_ns: int, ticks: int, limiter: str = TBF
 ) -> float:
-    """Give what a bucket lets through that is filled in ticks and gives whole packets only.
+    """Give the rate of a bucket that is filled in ticks and passes whole packets only.
 
     Tokens that find the bucket full are lost. What tbf has left after whole packets takes room from
     the next tick's tokens: between two packets' worth the closed form is too much. htb sends one
@@ -218,7 +218,7 @@ def _judged(statement: str, rule: str, table: pl.DataFrame, formula: str, holds:
 
 
 def _in_short(details: pl.DataFrame, holds: pl.Expr) -> str:
-    """Say with which buckets the formula holds at every rate, and with which it does not."""
+    """Name the buckets for which the formula holds at every rate, and the others."""
     parts: dict[bool, list[str]] = {True: [], False: []}
     cells = details.with_columns(holds.alias("holds"))
     for (bucket,), own in cells.group_by("bucket", maintain_order=True):
@@ -263,7 +263,7 @@ def figures(results: Results) -> list[Figure]:
 
 
 def accuracy_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
-    """Draw what was attained and the closed form against the nominal rate.
+    """Draw attained rate and closed form against the nominal rate.
 
     Parameters
     ----------

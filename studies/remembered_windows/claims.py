@@ -37,7 +37,7 @@ NEARNESS_RATIO = 0.02
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge the source's claims, the closed form, and the price; what was not run is undecided."""
+    """Judge the source's claims, the closed form, and the price; undecided if not run."""
     measured = by_delay(results)
     return [
         faster_with_delay(measured),
@@ -88,7 +88,7 @@ def slower_with_volume(measured: pl.DataFrame) -> Claim:
 
 
 def meets_the_form_with_serialisation(measured: pl.DataFrame) -> Claim:
-    """Hold figure 3's speed-ups against the closed form's, whose bytes take time."""
+    """Compare figure 3's speed-ups with the closed form with serialisation."""
     deviations = (measured["mean"] / measured["form"] - 1).abs()
     near = deviations <= NEARNESS_RATIO
     return Claim(

@@ -48,12 +48,12 @@ MEASURES = {
 }
 
 ENDS = {"mean": "", "low": "_low", "high": "_high"}
-"""What an estimate and its interval are called in figures, and how they end in comparisons."""
+"""Names of an estimate and its interval in figures, and suffixes in comparisons."""
 
 
 @dataclass(frozen=True)
 class Figured:
-    """What a figure by rate and queue is called, and what its axis says."""
+    """Name and titles of a figure by rate and queue."""
 
     name: str
     title: str

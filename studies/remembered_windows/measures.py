@@ -1,4 +1,4 @@
-"""Times and losses of transfers, speed-ups, and what the others on the path lose."""
+"""Times and losses of transfers, speed-ups, and losses of the other flows on the path."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def axes_of(frame: pl.DataFrame) -> list[str]:
 
 
 RESPONSES = rf"^web(-\d+)?{ANSWERS}$"
-"""Groups whose flows are the transfers, of one host or of several."""
+"""Groups of the transfers, of one host or of several."""
 
 
 def transfers(results: Results) -> pl.DataFrame:
@@ -183,7 +183,7 @@ FIRST_S = 1.0
 
 
 def in_the_first_second(results: Results, calls: pl.DataFrame, others: str) -> pl.DataFrame:
-    """Give what a group met in the windows that begin within a second after the call.
+    """Give the losses and waits of a group in the second after the call.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ WORSE_AXES = (LIMIT, AFTER)
 GREEDY_AXES = (PRESENCE, LIMIT, AFTER)
 
 MEANS = {"time_s": TIME, "lost": LOST, "thin_s": "thin_s"}
-"""Means that are told as they are: what they are called, and of which column."""
+"""Means: their names and columns."""
 
 DIFFERENCES = {
     "more_lost": LOST,
@@ -235,18 +235,18 @@ DIFFERENCES = {
     "greedy_more_lost": "greedy_lost",
     "longer_wait_s": "wait_s",
 }
-"""What is greater by how much than without a memory."""
+"""Differences from the run without a memory: their names and columns."""
 
 HARMS = {
     "thin_harm": ("thin_s", False),
     "greedy_harm": ("greedy_bits_per_second", True),
     "greedy_first_harm": ("greedy_first_bits_per_second", True),
 }
-"""Whom a memory harms, by the column that tells how they do, and whether more of it is better."""
+"""Harms of a memory: the column, and whether more of it is better."""
 
 
 def second_transfers(results: Results, axes: Sequence[str], others: str = "thin") -> pl.DataFrame:
-    """Give the second transfer of every run, and what the group `others` beside it met."""
+    """Give the second transfer of every run, with the measures of the group `others`."""
     return _numbered(results, axes, 2, others)
 
 
@@ -261,14 +261,14 @@ def _numbered(results: Results, axes: Sequence[str], number: int, others: str) -
 
 
 def after_the_change(results: Results) -> pl.DataFrame:
-    """Give what all transfers but the first took and lost: means over the seeds, by ``number``."""
+    """Give times and losses of all transfers but the first: means over seeds, by ``number``."""
     done = transfers(results).filter(pl.col("number") > 1)
     by = [*WORSE_AXES, MEMORY, "number"]
     return done.group_by(by, maintain_order=True).agg(pl.col(TIME, LOST).mean())
 
 
 def at_once(results: Results, axes: Sequence[str] = (COUNT,)) -> pl.DataFrame:
-    """Give the slowest transfer of every crowd, all that it lost, and what thin streams met."""
+    """Give the slowest transfer and the losses of every crowd, with those of thin streams."""
     crowds = transfers(results).group_by(*axes, MEMORY, "seed", maintain_order=True).agg(
         pl.col("start_s").min(), pl.col(TIME).max(), pl.col(LOST).sum()
     )  # fmt: skip
@@ -344,7 +344,7 @@ def _values(part: pl.DataFrame, column: str) -> np.ndarray:
 
 
 def map_of_speed_ups(results: Results) -> pl.DataFrame:
-    """Compare memories by what became of the path, round trip and volume, as `against` does."""
+    """Compare memories by change of the path, round trip and volume, as `against` does."""
     axes = [AFTER, RTT, VOLUME]
     second = transfers(results).filter(pl.col("number") == 2)
     done = second.select(*axes, MEMORY, "seed", TIME, LOST)

@@ -44,7 +44,7 @@ FORMS = {
     "greedy_more_lost": ("{} of its packets lost in the first second", "+.0f"),
     "speed_up": ("speed-up {}", ".2f"),
 }
-"""How each measure of a comparison is told, and its numbers."""
+"""Words and number format of each measure of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _apart(details: pl.DataFrame, by: Sequence[str]) -> list[str]:
 
 
 def numbers(details: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -> str:
-    """Tell measures of every row, with their intervals."""
+    """Format measures of every row, with their intervals."""
     return "; ".join(
         f"{', '.join(str(row[name]) for name in by)}: "
         + ", ".join(_told(row, measure) for measure in measures)
@@ -97,7 +97,7 @@ def _told(row: dict[str, float], measure: str) -> str:
 
 
 def _written(value: float, form: str) -> str:
-    """Write a number; what rounds to nothing has no sign."""
+    """Format a number, without a sign if it rounds to 0."""
     written = f"{value:{form}}"
     return written.lstrip("+-") if not written.strip("+-0.%") else written
 
@@ -116,13 +116,13 @@ SLOWED = ("a quarter", "a tenth")
 SMALL_QUEUE = "20 % bdp"
 
 MUCH_RATIO = 0.05
-"""So much longer is told apart from what is sure, but next to nothing."""
+"""Slowdowns above this are counted separately."""
 
 BY_CHANCE_RATIO = 0.05
 """In so many cells a 95 % interval may leave out 1 by chance alone."""
 
 PRICE = ("speed_up", "more_lost", "thin_harm")
-"""What is told of a cell."""
+"""Measures of a cell in the evidence."""
 
 
 def price_claims(worse: Results | None) -> list[Claim]:
@@ -159,7 +159,7 @@ LOSES_WHERE_WORSE = CellQuestion(
 
 
 def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
-    """Judge what the report's cache does where the path has worsened since."""
+    """Judge the report's cache where the path has become worse."""
     if priced is None:
         return LOSES_WHERE_WORSE.not_run()
     cells = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) != SAME))
@@ -181,7 +181,7 @@ FILLS_THE_QUEUE = CellQuestion(
 
 
 def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
-    """Judge what the report's cache does to others while its burst passes."""
+    """Judge the effect of the report's cache on others during its burst."""
     if priced is None:
         return FILLS_THE_QUEUE.not_run()
     cells = priced.filter(pl.col(MEMORY) == CLASSIC)
@@ -189,7 +189,7 @@ def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
 
 
 def overflows_small_queues(priced: pl.DataFrame | None) -> Claim:
-    """Judge what the report's cache does to a queue that is smaller than the window."""
+    """Judge the report's cache with a queue smaller than the window."""
     question = Question(
         statement=(
             "A remembered window that exceeds what the bottleneck's queue holds is lost in part, "
@@ -325,7 +325,7 @@ def _on_the_map(row: dict[str, Any]) -> str:
 
 
 MEASURES = ("speed_up", "more_lost", "longer_wait_s")
-"""What is told of a cell."""
+"""Measures of a cell in the evidence."""
 
 TRANSFERS = (
     "Sixth transfers of 3 MB, of which the first met 20 Mbit/s and the others 5 or 2, by the "
@@ -335,7 +335,7 @@ TRANSFERS = (
 
 
 def later_claims(later: Results | None) -> list[Claim]:
-    """Judge forgetting against the report's rule, whose windows cannot fall, and against none."""
+    """Judge forgetting against the report's rule and against no memory."""
     done = None if later is None else last_transfers(later, WORSE_AXES)
     return [
         forgetting_loses_less(None if done is None else against(done, WORSE_AXES, CLASSIC)),
@@ -376,7 +376,7 @@ def forgetting_loses_less(by_classic: pl.DataFrame | None) -> Claim:
 
 
 def forgetting_loses_no_more(priced: pl.DataFrame | None) -> Claim:
-    """Judge whether it helps so far that no losses are left to be told from those of none."""
+    """Judge whether it loses no more than without a memory."""
     if priced is None:
         return LOSES_NO_MORE.not_run()
     cells = _forgetful(priced)
@@ -393,7 +393,7 @@ SINCE, BEFORE = "has come since", "was there before"
 
 
 def greedy_claims(greedy: Results | None) -> list[Claim]:
-    """Judge what it takes from one that has come since, and from one that was there before."""
+    """Judge the harm to a greedy flow that came later, and to one that came before."""
     beside = None if greedy is None else against(
         second_transfers(greedy, GREEDY_AXES, "greedy"), GREEDY_AXES
     )  # fmt: skip
@@ -422,12 +422,12 @@ TAKES_FROM_ONE_BEFORE = replace(
 
 
 def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
-    """Judge what a remembered window takes from a greedy flow that has come since."""
+    """Judge the harm of a remembered window to a greedy flow that came later."""
     return _judged(TAKES_FROM_GREEDY, priced, SINCE)
 
 
 def harms_those_before(priced: pl.DataFrame | None) -> Claim:
-    """Judge what a window that was found beside a greedy flow takes from it."""
+    """Judge the harm of a window that was learned beside a greedy flow."""
     return _judged(TAKES_FROM_ONE_BEFORE, priced, BEFORE)
 
 
@@ -443,7 +443,7 @@ WHOSE = "whose"
 ONE_HOST, MANY_HOSTS = "one host's", "twenty hosts'"
 
 CROWDED = ("speed_up", "more_lost", "thin_harm", "longer_wait_s")
-"""What is told of a crowd."""
+"""Measures of a crowd in the evidence."""
 
 IN_WORDS = {ONE_HOST: "one host", MANY_HOSTS: "as many hosts"}
 

@@ -66,7 +66,7 @@ def _path(limit: str, after: str) -> pl.Expr:
 
 
 def crowds(crowd: Results, hosts: Results) -> str:
-    """Give what crowds lose, and the speed-up of the last of each against no memory."""
+    """Give the losses of crowds, and the speed-up of the last transfer against no memory."""
     of_one = against(at_once(crowd), (COUNT,)).filter(pl.col(COUNT) > 1)
     of_many = against(at_once(hosts, ()), ())
     counts = of_one[COUNT].unique(maintain_order=True)

@@ -37,7 +37,7 @@ MARGIN_RATIO = 0.05
 def beyond_claims(
     uploads: Results | None, downloads: Results | None, leo: Results | None
 ) -> list[Claim]:
-    """Judge what waiting for slots, and handovers, still cost."""
+    """Judge the cost of waiting for slots and of handovers."""
     up, down, low = (
         None if part is None else end_to_end(part) for part in (uploads, downloads, leo)
     )
@@ -103,7 +103,7 @@ def _lossy_handovers(low: pl.DataFrame | None) -> Claim:
 
 
 def _of_those_that_met_one(low: pl.DataFrame) -> str:
-    """Tell how much longer those took that met an outage, which most small ones did not."""
+    """Describe the delay of uploads that met an outage, as most small ones did not."""
     keys = [SENDER, VOLUME, "seed"]
     steady = low.filter(pl.col(LINK) == STEADY).select(*keys, pl.col(TIME).alias("steady_s"))
     met = (
@@ -120,7 +120,7 @@ def _of_those_that_met_one(low: pl.DataFrame) -> str:
 
 
 def _met(low: pl.DataFrame) -> str:
-    """Tell how many uploads met a handover at all; small ones end before."""
+    """Count the uploads that met a handover; small ones end before."""
     handed_over = low.filter(pl.col(LINK).is_in(HANDOVERS) & pl.col(MET).is_not_null())
     shares = handed_over.group_by(VOLUME, maintain_order=True).agg((pl.col(MET) > 0).mean())
     told = ", ".join(f"{share:.0%} of {volume}" for volume, share in shares.iter_rows())
@@ -176,7 +176,7 @@ def _told(question: Question, details: pl.DataFrame, verdict: Verdict) -> Claim:
 
 def _foresight_helps(up: pl.DataFrame | None) -> Claim:
     question = Question(
-        statement="Beyond the source: asking for what is foreseen takes most of that wait away.",
+        statement="Beyond the source: requests by forecast remove most of that wait.",
         rule="What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
         "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
         "part: for some; otherwise not.",
@@ -236,7 +236,7 @@ def _proxies_help(up: pl.DataFrame | None) -> Claim:
 
 
 def by_sender(details: pl.DataFrame) -> str:
-    """Tell relative changes by sender: ``cubic: 1 MB +30.0% [...], ...; bbr: ...``."""
+    """Format relative changes by sender: ``cubic: 1 MB +30.0% [...], ...; bbr: ...``."""
     parts = []
     for (sender,), rows in details.group_by(SENDER, maintain_order=True):
         told = ", ".join(f"{row[VOLUME]} {signed(row)}" for row in rows.iter_rows(named=True))
@@ -245,7 +245,7 @@ def by_sender(details: pl.DataFrame) -> str:
 
 
 def extremes(details: pl.DataFrame) -> str:
-    """Tell the least and the greatest change, and whose they are."""
+    """Format the smallest and the largest change, with their senders."""
     ordered = details.sort("relative_ratio")
     least, most = (ordered.row(place, named=True) for place in (0, -1))
     return " to ".join(

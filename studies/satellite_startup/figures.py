@@ -47,7 +47,7 @@ from .measures import (
 from .model_claims import curves_by_volume
 
 SHOWN_LIMIT = "300 packets"
-"""What the channel carries in a round trip and the feedback delay together, 3.2 s, is 320."""
+"""The channel carries 320 packets in a round trip and the feedback delay together, 3.2 s."""
 
 SHOWN_S = 40.0
 
@@ -160,7 +160,7 @@ TOLD = "Points: mean over the phases of the start, paired by seed; bars: 95 % in
 def beyond_figures(
     uploads: Results | None, downloads: Results | None, leo: Results | None
 ) -> list[Figure]:
-    """Draw how much longer transfers take, by sender, volume, and what slows them."""
+    """Draw the extra time of transfers, by sender, volume, and cause."""
     return [
         *(
             _longer(
@@ -229,7 +229,7 @@ POINTS = "Lines: the model; points: simulated, means over the phases of the star
 
 
 def figures(results: Results) -> list[Figure]:
-    """Draw stacks, times and slots by multiplier, then what the model says of the start-up."""
+    """Draw stacks, times and slots by multiplier, then the model of the start-up."""
     done = transfers(results)
     stacks, startup = results.part("stacks"), results.part("startup")
     return [

@@ -19,7 +19,7 @@ from .measures import POLICY, SEGMENTS, TIME, transfers
 CONSTANT = "constant"
 
 WITHIN_RATIO = 0.10
-"""How far the kernel's ratio may be from the simulator's, by the latter."""
+"""Largest deviation of the kernel's ratio from the simulator's, by the latter."""
 
 
 def beside_constant(results: Results) -> pl.DataFrame:
@@ -42,7 +42,7 @@ def beside_constant(results: Results) -> pl.DataFrame:
 
 
 def side_by_side(simulated: Results, kernel: Results) -> pl.DataFrame:
-    """Give ratios of both, by policy and volume, of what both have.
+    """Give the ratios of both engines, by policy and volume.
 
     Returns
     -------

@@ -25,7 +25,7 @@ COLUMNS = {
     "path_terminal_requests_multiplier": MULTIPLIER,
     "path_queue_limit": "limit",
 }
-"""What axes are called in scenarios, and here."""
+"""Names of axes in scenarios, and here."""
 
 TIME, USE = "transfer_time_s", "slot_use_ratio"
 
@@ -147,7 +147,7 @@ PERIODS = {
 """Of each setting of periods.toml: the signalling delay, and both periods together in frames."""
 
 WATCHED_S = 20.0
-"""How long a start-up is watched, as in the source."""
+"""Observed time of a start-up, as in the source."""
 
 
 def delay_ratio(setting: str) -> float:
@@ -186,7 +186,7 @@ def equivalent_rtts(periods: Results) -> pl.DataFrame:
 
 
 def carried(results: Results, axes: tuple[str, ...]) -> pl.DataFrame:
-    """Give what had been read by a time since the connection was there.
+    """Give the bytes read, by the time since the connection was established.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def carried(results: Results, axes: tuple[str, ...]) -> pl.DataFrame:
 
 
 def carried_by(frame: pl.DataFrame, axes: tuple[str, ...], until_s: float) -> pl.DataFrame:
-    """Give what each run had carried by a time, in megabytes: ``carried_megabytes``."""
+    """Give the volume of each run at a time, in megabytes: ``carried_megabytes``."""
     return (
         frame.filter(pl.col("time_s") <= until_s)
         .group_by(*axes, "seed", maintain_order=True)
@@ -257,11 +257,11 @@ SETTLED_S = 20.0
 """After so long a start-up counts as over: the source shows as much."""
 
 CHANNEL_PAYLOAD = CHANNEL_BITS_PER_SECOND * PAYLOAD_BYTES / 1500
-"""What the most slots carry of payload in full packets, in bit/s."""
+"""Payload rate of the largest number of slots, with full packets, in bit/s."""
 
 
 def behaviour(stacks: Results) -> pl.DataFrame:
-    """Give what each run did.
+    """Give the measures of each run.
 
     Returns
     -------

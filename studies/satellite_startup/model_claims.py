@@ -39,7 +39,7 @@ from .measures import (
 
 
 def changes(details: pl.DataFrame, by: str, unit: str = "segments") -> str:
-    """Tell relative changes, one after the other: ``20 segments -3.0% [-4.0%, -2.0%]``."""
+    """Format relative changes: ``20 segments -3.0% [-4.0%, -2.0%]``."""
     return ", ".join(
         f"{row[by]:g} {unit} {signed(row)}" for row in details.iter_rows(named=True)
     )  # fmt: skip
@@ -64,7 +64,7 @@ VOLUMES = (20.0, 50.0, 100.0, 200.0, 500.0)
 def model_claims(
     table: Results, startup: Results | None, periods: Results | None, stacks: Results | None
 ) -> list[Claim]:
-    """Judge what the source's model says of a start-up."""
+    """Judge the source's model of a start-up."""
     return [
         first_seconds(startup),
         window_as_modelled(startup),
@@ -351,13 +351,13 @@ WITHIN_USE = 0.05
 
 
 def reckoning_claims(reckoning: Results | None) -> list[Claim]:
-    """Judge times and use of slots against what was reckoned."""
+    """Judge times and use of slots against the reckoning."""
     done = None if reckoning is None else transfers(reckoning)
     return [agrees(done), use_agrees(done)]
 
 
 def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
-    """Give means beside what was reckoned: ``mean``, ``low``, ``high``, ``off_ratio``, ...
+    """Give means and reckoned values: ``mean``, ``low``, ``high``, ``off_ratio``, ...
 
     The reckoning ends with the last acknowledgment, so half a round trip is added to our times,
     which end when the last segment is there.

@@ -19,12 +19,12 @@ GUARANTEED_BITS_PER_SECOND = 44_000
 
 
 def platform_claims(table: Results) -> list[Claim]:
-    """Judge how long capacity is in coming."""
+    """Judge the delay of capacity."""
     return [capacity_comes_late(table)]
 
 
 def allocation_delays(table: Results) -> pl.DataFrame:
-    """Give how long slots were in coming: the first ones for a rate, after the first such request.
+    """Give the delay from the first request for a rate to its first slots.
 
     A request for no more than is guaranteed does not count. Both are known to a frame: to its
     beginning of the slots, to its end of the request. So the
@@ -80,7 +80,7 @@ SOURCE_MULTIPLIER = 4.8
 GREATEST = 8.0
 
 SATURATED_RATIO = 0.02
-"""What a larger multiplier may still gain where times are said not to improve any more."""
+"""Largest gain of a larger multiplier that counts as none."""
 
 
 def multiplier_claims(
@@ -116,7 +116,7 @@ def time_falls(done: pl.DataFrame) -> Claim:
 
 
 def time_saturates(done: pl.DataFrame, elsewhere: pl.DataFrame | None = None) -> Claim:
-    """Judge: above the source's multiplier nothing is gained; tell it of the other setting, too."""
+    """Judge: above the source's multiplier nothing is gained; also report the other setting."""
     statement = f"Above k = {SOURCE_MULTIPLIER:g} transfers do not get quicker."
     return _saturates(statement, done, _gained_elsewhere(elsewhere))
 
@@ -163,7 +163,7 @@ def _saturates(statement: str, done: pl.DataFrame | None, more: str = "") -> Cla
 
 
 def _gained_elsewhere(done: pl.DataFrame | None) -> str:
-    """Tell of the reckoning's setting, which differs in what the source does not say."""
+    """Describe the setting of the reckoning, with other periods."""
     if done is None:
         return ""
     more = compared(done, TIME, MULTIPLIER, (SOURCE_MULTIPLIER, GREATEST), [SEGMENTS])
@@ -255,7 +255,7 @@ MARGIN_RATIO = 0.05
 
 
 def policy_claims(policies: Results | None, terminals: Results | None) -> list[Claim]:
-    """Judge what policies do."""
+    """Judge policies of requests."""
     alone = None if policies is None else transfers(policies)
     shared = None if terminals is None else transfers(terminals)
     return [_start_is_enough(alone), _ours_is_no_slower(alone), _ours_when_shared(shared)]
@@ -286,8 +286,8 @@ def _start_is_enough(alone: pl.DataFrame | None) -> Claim:
 def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
     question = Question(
         statement=(
-            "Beyond the source: asking for what is foreseen is no slower than k = 4.8, and uses "
-            "its slots as well."
+            "Beyond the source: requests by forecast are no slower than k = 4.8, and use "
+            "their slots as well."
         ),
         rule=(
             "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Borne out: "
@@ -324,8 +324,8 @@ def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
 def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
     question = Question(
         statement=(
-            "Beyond the source: where four terminals share a carrier, asking for what is foreseen "
-            "is no slower than k = 4.8, and the last one is done earlier."
+            "Beyond the source: where four terminals share a carrier, requests by forecast are "
+            "no slower than k = 4.8, and the last one is done earlier."
         ),
         rule="Mean transfer time of four terminals, and the longest of the four, forecast against "
         "k = 4.8, paired by seed. Borne out: the whole 95 % interval of the mean is below "

@@ -1,4 +1,4 @@
-"""Claims on what the stacks of the source's time do."""
+"""Verdicts on the stacks of the source's time."""
 
 from __future__ import annotations
 

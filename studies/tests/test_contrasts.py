@@ -40,7 +40,7 @@ def lower_goodput(results: Results, variant: str, kept: float) -> Results:
     return Results(results.folder)
 
 
-def test_sides_are_paired_by_seed_and_differ_by_what_was_taken(results):
+def test_sides_are_paired_by_seed(results):
     details, _ = judged(lower_goodput(results, "LT", 0.5), "LT")
     row = details.row(0, named=True)
     assert row["pairs"] == 3
@@ -60,12 +60,12 @@ def test_a_gain_is_no_harm(results):
     assert judged(lower_goodput(results, "LT", 2.0), "LT")[1] is Verdict.BORNE_OUT
 
 
-def test_a_difference_is_told_with_its_name_and_measure(results):
+def test_difference_names_contrast_and_measure(results):
     details, _ = judged(results, "mFR")
     assert in_words(details, {GOODPUT: "goodput"}).startswith("changed: goodput +0.0%")
 
 
-def test_steps_of_the_latency_are_those_worked_out_by_hand():
+def test_latency_steps_match_hand_calculation():
     # 100 ms between writes, 200 ms round trip: the third duplicate comes at 500 ms and its repair
     # is acknowledged at 700; the time-out of 400 ms begins at 100, and is acknowledged at 700, too.
     steps = dict(expected_steps(0.2, 0.1).iter_rows())

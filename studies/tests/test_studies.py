@@ -43,20 +43,20 @@ def change(results: Results, change: pl.Expr, where: pl.Expr) -> Results:
 
 
 @pytest.mark.parametrize("name", list(studies()))
-def test_every_form_of_a_study_is_a_valid_scenario(name):
+def test_every_form_is_a_valid_scenario(name):
     study = study_named(name)
     for form in study.forms:
         assert study.scenario(form).check().runs > 0
 
 
-def test_an_unknown_study_or_form_is_refused_with_those_there_are():
+def test_unknown_study_or_form_lists_known_ones():
     with pytest.raises(FairwindError, match=NAME):
         study_named("unknown")
     with pytest.raises(FairwindError, match="reduced"):
         study_named(NAME).scenario("unknown")
 
 
-def test_the_forms_differ_from_the_full_one_only_where_they_say():
+def test_forms_differ_only_as_documented():
     full, payload, reduced = (
         tomllib.loads(study_named(NAME).scenario(form).text)
         for form in ("full", "payload", "reduced")
@@ -75,7 +75,7 @@ def test_the_forms_differ_from_the_full_one_only_where_they_say():
     assert reduced == full
 
 
-def test_the_forms_for_the_kernel_differ_only_in_what_makes_one_short():
+def test_kernel_forms_differ_only_in_length():
     long, short = (
         tomllib.loads(study_named(NAME).scenario(form).text)
         for form in ("kernel", "kernel-reduced")
@@ -89,7 +89,7 @@ def test_the_forms_for_the_kernel_differ_only_in_what_makes_one_short():
     assert short == long
 
 
-def test_on_the_kernel_the_study_has_the_four_columns_without_sack_and_todays_default():
+def test_kernel_form_has_four_variants_and_default():
     cells = study_named(NAME).scenario("kernel").check().cells
     thin = {cell.settings["variant"]: cell.experiment["flows"][1]["tcp"] for cell in cells}
     today = {"profile": "linux-6.18", "congestion": "cubic", "nagle": False}
@@ -104,7 +104,7 @@ def test_on_the_kernel_the_study_has_the_four_columns_without_sack_and_todays_de
     }
 
 
-def test_full_and_reduced_stand_for_the_kernels_forms_on_the_kernel():
+def test_kernel_replaces_full_and_reduced_forms():
     study = study_named(NAME)
     assert [study.form_on_kernel(form) for form in ("full", "reduced", "kernel")] == [
         "kernel",
@@ -113,7 +113,7 @@ def test_full_and_reduced_stand_for_the_kernels_forms_on_the_kernel():
     ]
 
 
-def test_the_fifth_variant_is_judged_only_for_its_latency(tmp_path):
+def test_fifth_variant_is_judged_for_latency_only(tmp_path):
     grid = plan((1, 4), (*VARIANTS, "today"), 3)
     results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path))
     judged = study_named(NAME).claims(results)
@@ -143,7 +143,7 @@ def test_variants_are_independent_samples_in_real_time(tmp_path):
     assert "independent samples (Welch)" in claim.rule
 
 
-def test_the_full_form_has_the_ten_panels_and_four_variants_of_the_source():
+def test_full_form_has_panels_and_variants_of_source():
     grid = study_named(NAME).scenario().check()
     assert [axis.values for axis in grid.axes] == [
         [2**power for power in range(10)],
@@ -153,7 +153,7 @@ def test_the_full_form_has_the_ten_panels_and_four_variants_of_the_source():
 
 
 @pytest.mark.parametrize("form", study_named(NAME).forms)
-def test_streams_start_at_random_over_most_of_the_warm_up(form):
+def test_streams_start_randomly_during_warm_up(form):
     scenario = tomllib.loads(study_named(NAME).scenario(form).text)
     warmup = parse_seconds(scenario["measure"]["warmup"])
     for group in scenario["flows"]:
@@ -161,11 +161,11 @@ def test_streams_start_at_random_over_most_of_the_warm_up(form):
         assert 0.75 * warmup <= parse_seconds(group["start_spread"]) < warmup
 
 
-def test_a_thin_stream_of_160_byte_packets_offers_8533_bits_per_second():
+def test_offered_rate_of_160_byte_packets():
     assert offered_bits_per_second(experiment()) == pytest.approx(8533.33, abs=0.01)
 
 
-def test_a_payload_of_160_bytes_adds_headers_and_timestamps():
+def test_payload_adds_headers_and_timestamps():
     described = experiment()
     described["flows"][1]["workload"]["size"] = {"payload": "160 B"}
     assert offered_bits_per_second(described) == pytest.approx(8 * 212 / 0.15)
@@ -186,7 +186,7 @@ def test_equal_greedy_throughput_bears_the_first_claim_out(results):
     assert greedy_unharmed(results).verdict is Verdict.BORNE_OUT
 
 
-def test_a_large_significant_loss_of_greedy_throughput_refutes_the_first_claim(results):
+def test_large_throughput_loss_refutes_first_claim(results):
     column = pl.col("throughput_bits_per_second")
     where = (pl.col("variant") != "TCP") & (pl.col("group") == "greedy")
     claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
@@ -201,7 +201,7 @@ def test_a_wide_spread_leaves_the_first_claim_undecided(results):
     assert greedy_unharmed(change(results, column * noise, where)).verdict is Verdict.UNDECIDED
 
 
-def test_thin_streams_below_their_share_bear_the_second_claim_out(results):
+def test_throughput_below_share_confirms_second_claim(results):
     where = (pl.col("group") == "thin") & (pl.col("flows_count") >= 4)
     changed = change(results, pl.col("throughput_bits_per_second") * 0.5, where)
     claim = thin_below_share(changed)
@@ -209,13 +209,13 @@ def test_thin_streams_below_their_share_bear_the_second_claim_out(results):
     assert claim.evidence.count("below it for N >= 4") == len(VARIANTS)
 
 
-def test_thin_streams_above_their_share_refute_the_second_claim(results):
+def test_throughput_above_share_refutes_second_claim(results):
     where = pl.col("group") == "thin"
     changed = change(results, pl.col("throughput_bits_per_second") * 2, where)
     assert thin_below_share(changed).verdict is Verdict.NOT_BORNE_OUT
 
 
-def test_the_first_claim_can_hold_in_some_panels_alone(results):
+def test_first_claim_can_hold_in_some_panels(results):
     column = pl.col("throughput_bits_per_second")
     where = (
         (pl.col("variant") == "LT") & (pl.col("group") == "greedy") & (pl.col("flows_count") > 1)
@@ -225,7 +225,7 @@ def test_the_first_claim_can_hold_in_some_panels_alone(results):
     assert "mFR: borne out for every N; LT: borne out for N = 1, not for N >= 4;" in claim.evidence
 
 
-def test_the_second_claim_can_hold_for_some_variants_alone(results):
+def test_second_claim_can_hold_for_some_variants(results):
     thin, has_linear = pl.col("group") == "thin", pl.col("variant").str.contains("LT")
     halved = change(results, pl.col("throughput_bits_per_second") * 0.5, thin & ~has_linear)
     doubled = change(halved, pl.col("throughput_bits_per_second") * 2, thin & has_linear)
@@ -245,7 +245,7 @@ def test_latency_is_judged_mechanism_by_mechanism(results):
         assert "99th percentile reduced for every N" in claim.evidence
 
 
-def test_latency_that_falls_in_one_panel_alone_bears_its_claim_out_in_part(results):
+def test_latency_gain_in_one_panel_is_partial(results):
     where = (pl.col("variant") == "mFR") & (pl.col("flows_count") == 4)
     changed = change(results, pl.col("ack_latency_p99_s") * 0.7, where)
     mfr, *_ = latency_reduced(changed)
@@ -280,7 +280,7 @@ def test_panels_are_named_briefly(counts, words):
     assert panels_in_words(counts, [1, 2, 4, 8, 16]) == words
 
 
-def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):
+def test_first_figure_has_panel_per_count(results):
     figure = study_named(NAME).figures(results)[0]
     chart = figure.chart.to_dict()
     assert chart["columns"] == 5
@@ -293,7 +293,7 @@ def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):
 
 
 @pytest.mark.parametrize("name", ["impact-on-others", "queue-disciplines", "thin-streams-today"])
-def test_a_short_form_differs_from_the_whole_only_in_time_and_seeds(name):
+def test_reduced_form_differs_in_time_and_seeds(name):
     full, reduced = (
         tomllib.loads(study_named(name).scenario(form).text) for form in ("full", "reduced")
     )
@@ -313,7 +313,7 @@ def test_a_short_form_differs_from_the_whole_only_in_time_and_seeds(name):
         ("rack", {"profile": "linux-6.18", "tail_loss_probe": True}),
     ],
 )
-def test_other_forms_of_the_impact_change_other_settings_of_the_same_streams(form, settings):
+def test_impact_forms_change_only_the_mechanism(form, settings):
     full, other = (
         tomllib.loads(study_named("impact-on-others").scenario(name).text)
         for name in ("full", form)

@@ -133,7 +133,7 @@ IS_LT = pl.col("variant") == "LT"
 
 
 @pytest.mark.parametrize("name", THIN_STUDIES)
-def test_the_path_and_the_streams_are_the_groups_defaults(name):
+def test_path_and_streams_are_group_defaults(name):
     for cell in study_named(name).scenario().check().cells:
         (link,) = (x for x in cell.experiment["network"]["links"] if x["name"] == "bottleneck")
         assert link["rate"] == "5 Mbit/s"
@@ -149,7 +149,7 @@ def test_the_path_and_the_streams_are_the_groups_defaults(name):
 
 
 @pytest.mark.parametrize("name", THIN_STUDIES)
-def test_the_short_form_differs_only_in_what_makes_it_short(name):
+def test_short_form_differs_only_in_length(name):
     study = study_named(name)
     full, short = (tomllib.loads(study.scenario(form).text) for form in ("full", "reduced"))
     for key in ("name", "duration", "measure"):
@@ -162,7 +162,7 @@ def test_the_short_form_differs_only_in_what_makes_it_short(name):
     assert short == full
 
 
-def test_the_long_run_is_two_hours_and_five_minutes_of_40_thin_and_10_greedy_streams():
+def test_long_run_matches_the_source():
     grid = study_named("duration").scenario().check()
     lengths = [parse_seconds(label) / 60 for label in grid.axis("duration").labels]
     assert [length - 5 for length in lengths] == [5, 10, 15, 20, 30, 60, 120]
@@ -170,7 +170,7 @@ def test_the_long_run_is_two_hours_and_five_minutes_of_40_thin_and_10_greedy_str
     assert (greedy["count"], thin["count"]) == (10, 40)
 
 
-def test_figure_4_5_has_its_cell_in_the_full_form():
+def test_figure_4_5_has_its_cell():
     grid = study_named("thin-vs-five-greedy").scenario().check()
     assert "30" in grid.axis("flows.thin.count").labels
     assert grid.axis("flows.greedy.count").labels == ("5", "20")
@@ -182,7 +182,7 @@ def test_a_drawn_interval_offers_what_its_mean_says():
     assert offered_payload_bits_per_second(experiment()) == pytest.approx(8 * 120 * 10)
 
 
-def test_what_thin_streams_offer_is_told_once_per_cell_of_the_reference():
+def test_offered_rates_have_one_row_per_cell():
     offered = offered_rates(made_up(FIVE))
     assert offered.height == 2 * 2
     assert offered.filter(pl.col("group") == "offered payload")["mean"].to_list() == [96_000.0] * 2
@@ -194,7 +194,7 @@ def test_circumstances_are_the_axes_beside_count_and_variant():
     assert setting_in_words("early_retrans", 3) == "early_retrans 3"
 
 
-def test_what_is_the_same_in_all_circumstances_is_said_once():
+def test_equal_settings_are_described_once():
     panels = Panels("flows_count", ("early_retrans",))
     rows = pl.DataFrame({"flows_count": [1, 2, 1, 2], "early_retrans": [0, 0, 3, 3]})
     assert panels.sides(rows, {"low for": pl.col("flows_count") < 2}) == "low for N = 1"
@@ -204,7 +204,7 @@ def test_what_is_the_same_in_all_circumstances_is_said_once():
     )
 
 
-def test_latency_that_falls_in_one_circumstance_alone_bears_its_claim_out_in_part():
+def test_latency_gain_in_one_setting_is_partial():
     falls = when(
         IS_THIN & IS_LT & (pl.col("early_retrans") == 0),
         pl.col("ack_latency_p99_s") * 0.5,
@@ -217,7 +217,7 @@ def test_latency_that_falls_in_one_circumstance_alone_bears_its_claim_out_in_par
     assert "| (early_retrans 3) not changed significantly for any N" in claim.evidence
 
 
-def test_the_disadvantage_is_more_loss_in_the_same_run():
+def test_disadvantage_is_more_loss_per_run():
     results = made_up(
         NAIVE, packet_loss_ratio=when(IS_THIN, pl.col("packet_loss_ratio") * 2, "packet_loss_ratio")
     )
@@ -240,14 +240,12 @@ def test_the_disadvantage_is_more_loss_in_the_same_run():
         (pl.lit(1), Verdict.UNDECIDED),
     ],
 )
-def test_too_congested_is_where_more_than_a_tenth_of_the_connections_is_problematic(
-    problematic, verdict
-):
+def test_too_congested_is_a_tenth_problematic(problematic, verdict):
     results = made_up(NAIVE, flows_problematic=problematic)
     assert too_congested(results, Panels.of(results)).verdict is verdict
 
 
-def test_thin_streams_get_what_they_ask_for_if_goodput_is_what_is_written():
+def test_goodput_equal_to_writes_is_enough():
     panels = Panels(THIN_COUNT, ("flows_greedy_count",))
     assert gets_what_it_asks(made_up(FIVE), panels).verdict is Verdict.BORNE_OUT
     halved = made_up(FIVE, goodput_bits_per_second=pl.col("goodput_bits_per_second") / 2)
@@ -265,7 +263,7 @@ def test_what_workloads_do_not_tell_is_undecided():
     assert offered_rates(results)["mean"].to_list() == [None] * 4
 
 
-def test_throughput_below_one_packet_per_write_tells_of_joined_writes():
+def test_low_throughput_shows_joined_writes():
     panels = Panels(THIN_COUNT, ("flows_greedy_count",))
     assert is_repacketised(made_up(FIVE), panels).verdict is Verdict.NOT_BORNE_OUT
     joined = when(
@@ -315,9 +313,7 @@ def losses(counts: tuple[int, ...], among: float | None, within: float | None) -
         (None, None, Verdict.UNDECIDED),
     ],
 )
-def test_losses_that_hit_several_connections_are_told_from_those_that_hit_one_again(
-    among, within, verdict
-):
+def test_losses_among_and_within_connections_differ(among, within, verdict):
     runs = losses((1, 10), among, within)
     claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
     assert claim.verdict is verdict
@@ -325,25 +321,25 @@ def test_losses_that_hit_several_connections_are_told_from_those_that_hit_one_ag
     assert claim.details["flows_thin_count"].to_list() == ([] if among is None else [10])
 
 
-def test_how_losses_come_together_is_told_of_both_groups():
+def test_runs_of_losses_cover_both_groups():
     runs = losses((10,), 0.4, 0.1)
     claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
     told = "50.0% in succession, 40.0% among connections, 10.0% within one"
     assert claim.evidence.endswith(f"N = 10: greedy: {told}; thin: {told}.")
 
 
-def test_figure_4_3_is_of_the_fewest_greedy_streams():
+def test_figure_4_3_has_fewest_greedy_streams():
     chart = five_greedy_figures(made_up(FIVE))[0].chart.to_dict()
     (rows,) = chart["datasets"].values()
     assert {row["flows_greedy_count"] for row in rows} == {5}
 
 
-def test_the_naive_experiment_has_a_figure_for_each_of_the_sources():
+def test_naive_experiment_has_all_source_figures():
     names = [figure.name for figure in naive_figures(made_up(NAIVE))]
     assert names[:3] == ["aggregated-goodput", "relative-loss", "problematic-connections"]
 
 
-def test_figure_4_5_takes_the_most_streams_where_30_and_20_are_missing():
+def test_figure_4_5_falls_back_to_most_streams():
     chart = five_greedy_figures(made_up(FIVE))[2].chart.to_dict()
     (rows,) = chart["datasets"].values()
     assert {row["flows_greedy_count"] for row in rows} == {20}
@@ -358,14 +354,14 @@ def of_lengths(**columns: pl.Expr) -> MadeUp:
     return made_up(LENGTHS, measured_s=seconds, **columns)
 
 
-def test_lengths_that_agree_with_the_longest_are_long_enough():
+def test_lengths_equal_to_longest_are_enough():
     details = deviations(of_lengths())
     assert details["measured_minutes"].unique().sort().to_list() == [1.0, 5.0, 20.0]
     assert unbiased(details).verdict is Verdict.BORNE_OUT
     assert one_run_tells(details).verdict is Verdict.BORNE_OUT
 
 
-def test_a_measure_that_short_runs_miss_is_named_with_the_length_that_suffices():
+def test_missed_measure_names_sufficient_length():
     is_short = (pl.col("duration") == "2 min") & IS_THIN
     misses = when(is_short, pl.col("packet_loss_ratio") * 1.2, "packet_loss_ratio")
     claim = unbiased(deviations(of_lengths(packet_loss_ratio=misses)))
@@ -375,7 +371,7 @@ def test_a_measure_that_short_runs_miss_is_named_with_the_length_that_suffices()
     assert at_once.startswith("from 1 min on: greedy goodput (TCP, LT), greedy relative loss")
 
 
-def test_the_scatter_of_single_runs_is_students_prediction_interval():
+def test_scatter_is_student_prediction_interval():
     # Seeds differ by -1, 0, 1 and 2 thousandths: s = 1.29e-3, t(3) = 3.182, sqrt(1 + 1/4) = 1.118.
     scattered = pl.col("packet_loss_ratio") * (1 + (pl.col("seed").cast(pl.Int64) - 102) * 1e-3)
     details = deviations(of_lengths(packet_loss_ratio=scattered))

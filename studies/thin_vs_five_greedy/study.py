@@ -50,7 +50,7 @@ THIN_COUNT = "flows_thin_count"
 
 
 def offered_rates(results: Results) -> pl.DataFrame:
-    """Give what the unmodified thin streams of every cell offer, as rows like `charts.estimates`.
+    """Give the offered rates of unmodified thin streams, as rows like `charts.estimates`.
 
     Returns
     -------
@@ -90,11 +90,11 @@ TOLD = {
     AMONG: "among connections",
     WITHIN: "within one",
 }
-"""Measures of a group's losses, and what they are called in a sentence."""
+"""Measures of a group's losses, and their names in sentences."""
 
 
 def hits_many_at_once(results: Results, panels: Panels) -> Claim:
-    """Judge: what thin streams lose in a row is of several of them, not several of one."""
+    """Judge: losses in a row hit several thin streams, not one several times."""
     losses = results.queue_loss_runs.filter(
         (pl.col("queue") == QUEUE) & (pl.col(VARIANT) == REFERENCE)
     )
@@ -174,7 +174,7 @@ def among_less_within(losses: pl.DataFrame, panels: Panels) -> pl.DataFrame:
 
 
 def _last_in_words(losses: pl.DataFrame, panels: Panels) -> str:
-    """Tell how losses come together in the last panel, of which most are lost."""
+    """Describe runs of losses in the last panel, with the most losses."""
     if losses.height == 0:
         return "Nothing was lost."
     place = losses.select(panels.columns).row(-1, named=True)
@@ -189,14 +189,14 @@ def _last_in_words(losses: pl.DataFrame, panels: Panels) -> str:
 
 
 ENOUGH_RATIO = 0.99
-"""This share of what was written counts as all of it: the rest may be on its way at the end."""
+"""Share that counts as all written bytes: the rest may be in flight at the end."""
 
 LESS_RATIO = 0.95
 """Throughput below this share of one packet per write shows that writes are joined."""
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge hypotheses 1 and 2, the disadvantage, and that throughput tells not what is got."""
+    """Judge hypotheses 1 and 2, the disadvantage, goodput and throughput."""
     panels = Panels.of(results, THIN_COUNT)
     return [
         *latency_reduced(results, panels),
@@ -215,7 +215,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def gets_what_it_asks(results: Results, panels: Panels) -> Claim:
-    """Judge: goodput tells nothing of the disadvantage, for it is what the applications write."""
+    """Judge: goodput does not show the disadvantage; it equals what applications write."""
     details = _ratios(results, panels, "goodput_bits_per_second", payload=True)
     is_all, is_less = pl.col("low") > ENOUGH_RATIO, pl.col("high") < ENOUGH_RATIO
     sides = {"all of it for": is_all, "less for": is_less}
@@ -272,7 +272,7 @@ def _ratios(results: Results, panels: Panels, measure: str, *, payload: bool) ->
 def _offered(
     experiment: dict[str, Any], rate: Callable[[dict[str, Any]], float | None]
 ) -> float | None:
-    """Give what all thin streams of a cell offer together; None if that is not known."""
+    """Give the offered rate of all thin streams of a cell; None if unknown."""
     of_one = rate(experiment)
     return None if of_one is None else int(group_of(experiment, "thin")["count"]) * of_one
 

@@ -243,7 +243,7 @@ def test_output_into_a_closed_pipe_is_no_error(tmp_path):
     process.wait(timeout=60)
 
 
-def test_the_help_of_a_study_tells_its_forms_parts_and_axes(tmp_path):
+def test_help_of_study_lists_forms_and_parts(tmp_path):
     code, out, error = fairwind("study", "congestion-control-evaluation", "--help", cwd=tmp_path)
     assert (code, error) == (0, "")
     told = out[out.index("Leith") :].splitlines()

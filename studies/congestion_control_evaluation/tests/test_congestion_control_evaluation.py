@@ -84,12 +84,12 @@ def compared(differences: list[float]) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("form", ["full", "beyond", "reduced", "extra", "kernel", "kernel-reduced"])
-def test_every_part_of_a_form_is_a_valid_scenario(form):
+def test_every_part_is_a_valid_scenario(form):
     for scenario in study_named(NAME).further_scenarios(form).values():
         assert scenario.check().runs > 0
 
 
-def test_the_full_form_has_the_cells_of_the_source():
+def test_full_form_has_cells_of_source():
     study = study_named(NAME)
     parts = {"symmetric": study.scenario(), **study.further_scenarios()}
     cells = {name: len(scenario.check().cells) for name, scenario in parts.items()}
@@ -101,7 +101,7 @@ def test_the_full_form_has_the_cells_of_the_source():
     assert {len(parts[name].check().seeds) for name in ("symmetric", "convergence")} == {5}
 
 
-def test_the_form_for_the_kernel_has_the_same_paths_in_all_parts():
+def test_kernel_form_has_same_paths_everywhere():
     study = study_named(NAME)
     parts = {"symmetric": study.scenario("kernel"), **study.further_scenarios("kernel")}
     plans = {name: scenario.check() for name, scenario in parts.items()}
@@ -116,7 +116,7 @@ def test_the_form_for_the_kernel_has_the_same_paths_in_all_parts():
         assert not used & {"reno", "bic", "cubic"}, "the kernel's are all of them C files"
 
 
-def test_transfers_take_two_seconds_at_the_rate_of_the_path():
+def test_transfers_take_two_seconds_at_path_rate():
     for cell in study_named(NAME).further_scenarios("beyond")["transfers"].check().cells:
         transfer, beside = (flow["workload"].get("volume") for flow in cell.experiment["flows"])
         rate = parse_bits_per_second(cell.settings["bandwidth"])
@@ -127,7 +127,7 @@ def test_transfers_take_two_seconds_at_the_rate_of_the_path():
 @pytest.mark.parametrize(
     "part", ["symmetric", "friendliness", "rtt-unfairness", "convergence", "alone"]
 )
-def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part):
+def test_measured_time_depends_on_bandwidth(part):
     study = study_named(NAME)
     scenarios = {"symmetric": study.scenario("beyond")} | study.further_scenarios("beyond")
     content = tomllib.loads(scenarios[part].text)
@@ -139,7 +139,7 @@ def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part)
     assert measured == {"10 Mbit/s": 600, "100 Mbit/s": 300, "250 Mbit/s": 300}
 
 
-def test_slow_start_is_over_in_two_thirds_of_the_warm_up_where_it_takes_longest(tmp_path):
+def test_slow_start_ends_within_the_warm_up(tmp_path):
     scenario = study_named(NAME).scenario("full")
     bandwidths = tomllib.loads(scenario.text)["sweep"]["bandwidth"]
     warmup = bandwidths["250 Mbit/s"]["measure.warmup"]
@@ -161,7 +161,7 @@ def test_slow_start_is_over_in_two_thirds_of_the_warm_up_where_it_takes_longest(
     assert left["time_s"].max() <= parse_seconds(warmup) * 2 / 3
 
 
-def test_a_fifth_against_four_fifths_is_a_fairness_of_a_quarter():
+def test_fairness_is_smaller_by_larger_goodput():
     row = shares(groups([("reno", "42 ms", 6.0, 1.5)])).row(0, named=True)
     assert row["fairness"] == pytest.approx(0.25)
     assert row["friendliness"] == pytest.approx(0.25)
@@ -170,7 +170,7 @@ def test_a_fifth_against_four_fifths_is_a_fairness_of_a_quarter():
     assert (row["rtt_ms"], row["limit"], row["packets_lost"]) == (42, "20 % bdp", 6)
 
 
-def test_the_advantage_is_that_of_the_shorter_round_trip():
+def test_advantage_is_of_the_shorter_rtt():
     rows = [("reno", "42 ms", 1.0, 8.0), ("reno", "324 ms", 8.0, 1.0), ("reno", "82 ms", 0.0, 9.0)]
     assert shares(groups(rows))["advantage"].to_list() == pytest.approx([8.0, 8.0, 1000.0])
 
@@ -181,7 +181,7 @@ def test_equal_round_trips_have_no_advantage_to_compare():
 
 
 @pytest.mark.parametrize("rtt", ["81 ms", "324 ms"])
-def test_a_round_trip_twice_as_long_may_have_a_fourth_of_the_rate(rtt):
+def test_bound_is_the_squared_rtt_ratio(rtt):
     rates = (2.0, 8.0) if rtt == "81 ms" else (8.0, 2.0)
     row = with_decades(shares(groups([("reno", rtt, *rates)]))).row(0, named=True)
     assert row["advantage_decades"] == pytest.approx(row["bound_decades"])
@@ -210,7 +210,7 @@ def advantages(ratios: list[float]) -> pl.DataFrame:
         ([1.9, 2.0, 2.1], (False, True)),
     ],
 )
-def test_an_advantage_is_beyond_the_bound_with_its_whole_interval_and_the_margin(ratios, sides):
+def test_bound_is_exceeded_by_interval_and_margin(ratios, sides):
     row = against_bound(advantages(ratios), BEYOND_BOUND, "bound_decades").row(0, named=True)
     assert (row["is_worse"], row["is_better"]) == sides
     assert 10 ** row["mean"] == pytest.approx(math.prod(ratios) ** (1 / 3))
@@ -238,7 +238,7 @@ def windows(second: list[float]) -> SimpleNamespace:
     return SimpleNamespace(intervals=pl.DataFrame(lines), flows=flows)
 
 
-def test_a_flow_has_converged_at_the_end_of_the_first_window_with_80_per_cent_of_half():
+def test_convergence_is_80_per_cent_of_fair_share():
     # 80 % of half of what 10 Mbit/s carry of payload is 3.86 Mbit/s.
     row = joining(windows([0.0, 9.0, 1.0, 3.8, 3.9, 4.4])).row(0, named=True)
     assert row["convergence_s"] == pytest.approx(65 - 61.5)
@@ -263,7 +263,7 @@ def stream(control: str | None, goodput: float, latency: float, loss: float) -> 
     return pl.DataFrame([{name: value for name, value in row.items() if value is not None}])
 
 
-def test_harm_is_against_standard_tcp_with_the_path_for_itself():
+def test_harm_is_against_standard_tcp_alone():
     alone = stream(None, 8.0, 0.05, 0.0)
     beside = pl.concat([stream("reno", 4.0, 0.05, 0.001), stream("fast", 6.0, 0.1, 0.0)])
     found = harm_of(alone, beside, OF_STREAMS)
@@ -280,7 +280,7 @@ def test_harm_is_against_standard_tcp_with_the_path_for_itself():
     )
 
 
-def test_a_transfer_that_is_not_done_counts_to_the_end_of_the_run():
+def test_unfinished_transfer_counts_to_the_end():
     rows = {
         "cell": pl.Series([0, 0, 0], dtype=pl.UInt32),
         "seed": 1,
@@ -298,13 +298,13 @@ def test_a_transfer_that_is_not_done_counts_to_the_end_of_the_run():
     assert transfers(run)["completion_time_s"].to_list() == [(10 + 70) / 2]
 
 
-def test_what_never_happens_is_counted_as_long_as_was_watched():
+def test_missing_event_counts_as_observed_time():
     row = joining(windows([0.0, 9.0, 1.0, 1.0])).row(0, named=True)
     assert row["convergence_s"] == math.inf
     assert row["convergence_capped_s"] == pytest.approx(2.5)
 
 
-def test_a_recovery_lasts_from_a_loss_in_congestion_avoidance_to_the_window_before_it():
+def test_recovery_lasts_until_the_window_is_regained():
     # Slow start ends at 60; from 100 the window falls to 50 and grows by one per 0.1 s.
     sawtooth = [30, 60, 30, *range(90, 101), *range(50, 101), *range(50, 70)]
     thresholds = [None, None, 30, *[30] * 11, *[50] * 51, *[49] * 20]
@@ -324,7 +324,7 @@ def test_a_recovery_lasts_from_a_loss_in_congestion_avoidance_to_the_window_befo
     assert row["round_trips"] == pytest.approx(49)
 
 
-def test_a_first_loss_counts_where_slow_start_had_ended_without_one():
+def test_first_loss_after_lossless_slow_start_counts():
     sawtooth = [30, 60, *range(90, 101), *range(50, 101)]
     frame = pl.DataFrame(
         {
@@ -355,7 +355,7 @@ def test_a_window_without_a_loss_has_no_recovery():
     assert (row["losses"], row["recovery_s"]) == (0, None)
 
 
-def test_a_cell_is_worse_only_beyond_the_margin_and_with_the_whole_interval():
+def test_worse_cell_exceeds_margin_and_interval():
     details = compared([0.5, 0.05, -0.5, 0.0])
     assert details["is_worse"].to_list() == [True, False, False, False]
     assert details["is_better"].to_list() == [False, False, True, False]
@@ -371,7 +371,7 @@ def test_a_cell_is_worse_only_beyond_the_margin_and_with_the_whole_interval():
         ([-0.5, -0.5], Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_a_fault_is_borne_out_in_most_cells_and_in_part_in_some(differences, verdict):
+def test_fault_verdict_follows_share_of_cells(differences, verdict):
     assert verdict_of_fault(compared(differences)) is verdict
 
 
@@ -420,7 +420,7 @@ def test_the_recovery_is_judged_by_its_round_trips(round_trips, verdict):
         (100.0, Verdict.UNDECIDED),
     ],
 )
-def test_long_without_a_share_is_a_thousand_round_trips(seconds, verdict):
+def test_early_drop_delay_is_a_thousand_rtts(seconds, verdict):
     times = [seconds - 0.5, seconds + 0.5, seconds]
     found = pl.DataFrame(
         {
@@ -440,7 +440,7 @@ def test_what_was_not_run_is_undecided():
     assert "not there" in judged[-2].evidence
 
 
-def test_a_part_is_found_in_the_folder_of_the_study(tmp_path):
+def test_part_is_found_in_study_folder(tmp_path):
     results = Results(tmp_path)
     assert results.part("traces") is None
     folder = tmp_path / "parts" / "traces"
@@ -483,18 +483,18 @@ def limited_run(window_limited: list[float]) -> SimpleNamespace:
         ([50.0, 60.0, 1.0], Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_the_control_was_exercised_where_nothing_else_limited_the_flows(window_limited, verdict):
+def test_control_is_exercised_without_other_limits(window_limited, verdict):
     assert exercised(limited_run(window_limited)).verdict is verdict
 
 
-def test_of_whom_and_by_what_flows_were_limited_is_told():
+def test_limited_flows_and_causes_are_named():
     assert exercised(limited_run([50.0, 0.0])).evidence == (
         "1 of 2 flows were limited by something else: symmetric, fast: of 1 the receiver's window "
         "held data back for more than 10% of the time."
     )
 
 
-def test_what_is_set_takes_the_place_of_what_the_form_has_set():
+def test_user_settings_override_the_form():
     scenario = study_named(NAME).further_scenarios("reduced")["friendliness"]
     chosen = scenario.with_settings({"sweep.control": '["reno", "bbr"]', "sweep.repeat": "1"})
     plan = chosen.check()

@@ -82,7 +82,7 @@ def whole(tmp_path_factory):
     return open_results(folder)
 
 
-def test_every_claim_is_judged_by_the_parts_there_are(whole):
+def test_every_claim_uses_existing_parts(whole):
     judged = study_named(NAME).claims(whole)
     undecided = [claim.statement for claim in judged if claim.verdict is Verdict.UNDECIDED]
     assert undecided == []
@@ -90,7 +90,7 @@ def test_every_claim_is_judged_by_the_parts_there_are(whole):
     assert all(claim.evidence and claim.rule for claim in judged)
 
 
-def test_every_figure_is_drawn_of_the_parts_there_are(whole):
+def test_every_figure_uses_existing_parts(whole):
     drawn = {figure.name: figure for figure in study_named(NAME).figures(whole)}
     assert set(drawn) == FIGURES
     for name, figure in drawn.items():

@@ -14,7 +14,7 @@ from fairwind_studies.rate_limit_granularity.study import (
 TICK_100_HZ = 10_000_000
 
 
-def test_the_closed_form_is_a_full_bucket_in_every_tick():
+def test_closed_form_is_full_bucket_per_tick():
     # 1520 B x 8 x 100 / s = 1.216 Mbit/s
     assert expected_ratio(10e6, 1520, 0.01) == pytest.approx(0.1216)
     assert expected_ratio(1e6, 1520, 0.01) == 1.0
@@ -30,7 +30,7 @@ def test_the_closed_form_is_a_full_bucket_in_every_tick():
         (1_000_000, 15_000, 1.0),  # nothing is lost
     ],
 )
-def test_a_bucket_gives_whole_packets_and_loses_what_finds_it_full(rate, burst, ratio):
+def test_bucket_passes_whole_packets_and_loses_overflow(rate, burst, ratio):
     found = whole_packets_ratio(rate, burst, 1500, TICK_100_HZ, 6000)
     assert found == pytest.approx(ratio, abs=1e-3)
 
@@ -45,12 +45,12 @@ def test_a_bucket_gives_whole_packets_and_loses_what_finds_it_full(rate, burst, 
         (10_000_000, 15_000, 1.0),
     ],
 )
-def test_htb_sends_one_packet_of_a_tick_on_credit(rate, burst, ratio):
+def test_htb_sends_one_packet_on_credit(rate, burst, ratio):
     found = whole_packets_ratio(rate, burst, 1500, TICK_100_HZ, 6000, HTB)
     assert found == pytest.approx(ratio, abs=1e-3)
 
 
-def test_the_bucket_of_a_resolved_htb_is_that_of_its_class():
+def test_bucket_of_htb_is_of_its_class():
     own = {"rate": "5 Mbit/s", "burst_bytes": 1520}
     queue = {"discipline": "htb", "classes": [own], "granularity": "4 ms"}
     assert bucket_of(queue) == (HTB, 5e6, 1520, 0.004)

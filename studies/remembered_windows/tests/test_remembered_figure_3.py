@@ -34,7 +34,7 @@ def measured(on: str, out: Path) -> pl.DataFrame:
     return by_delay(few.run(on, jobs=2, out=out))
 
 
-def test_figure_3_is_as_the_report_says_and_as_the_closed_form_has_it(tmp_path):
+def test_figure_3_matches_report_and_closed_form(tmp_path):
     found = measured("sim", tmp_path)
     assert found.height == 4
     assert found["mean"].to_numpy().max() > 3, "much is gained from 1 MB at 100 ms"

@@ -120,7 +120,7 @@ def worsened(change) -> SimpleNamespace:
     return with_windows(*cells(change))
 
 
-def test_the_first_second_begins_with_the_call_and_ends_a_second_later():
+def test_first_second_begins_with_the_call():
     results = worsened(as_expected)
     calls = second_calls(results)
     found = in_the_first_second(results, calls, "thin")
@@ -158,7 +158,7 @@ def as_expected(limit: str, after: str, memory: str) -> tuple[float, int, float]
     return 2.0, 80 if memory == "classic" else 20, 0.2
 
 
-def test_a_memory_is_held_against_none_seed_by_seed():
+def test_memory_is_compared_with_none_by_seed():
     found = priced(as_expected).filter(
         (pl.col("limit") == "20 % bdp")
         & (pl.col("after") == "5 Mbit/s")
@@ -169,7 +169,7 @@ def test_a_memory_is_held_against_none_seed_by_seed():
     assert found["speed_up"].to_list() == pytest.approx([1.0])
 
 
-def test_the_price_is_judged_by_losses_and_by_what_others_meet():
+def test_price_is_judged_by_losses_and_harm():
     found = priced(as_expected)
     assert harms_where_worse(found).verdict is Verdict.BORNE_OUT
     assert overflows_small_queues(found).verdict is Verdict.BORNE_OUT
@@ -195,7 +195,7 @@ def test_the_price_is_judged_by_losses_and_by_what_others_meet():
     assert judged.in_short == "So of careful resume; not of classic, safe."
 
 
-def test_how_long_packets_wait_at_first_is_judged_cell_by_cell():
+def test_first_wait_is_judged_by_cell():
     def longer_where_worse(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         return 2.0, 10, 0.3 if memory == "classic" and after == "5 Mbit/s" else 0.1
 
@@ -206,7 +206,7 @@ def test_how_long_packets_wait_at_first_is_judged_cell_by_cell():
     assert alike.verdict is Verdict.NOT_BORNE_OUT
 
 
-def test_a_greedy_flow_is_harmed_in_the_first_second():
+def test_greedy_flow_is_harmed_in_first_second():
     def burst(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         return 2.0, 10, 0.3 if memory == "classic" else 0.1
 
@@ -252,7 +252,7 @@ def test_transfers_after_the_change_are_told_by_number():
     assert lost == {2: 902.5, 3: 12.5}
 
 
-def test_forgetting_is_judged_by_the_last_transfer_against_the_reports_and_none():
+def test_forgetting_is_judged_by_the_last_transfer():
     def found(limit: str, after: str, memory: str) -> tuple[float, int, float]:
         return 2.0, 80 if memory == "classic" else 10, 0.1
 
@@ -306,7 +306,7 @@ def of_one_host(time_s: float, thin_s: float) -> pl.DataFrame:
     return against(at_once(crowd(time_s, thin_s, flows_web_count=20)), ["count"])
 
 
-def test_a_crowd_is_judged_by_its_losses_by_others_and_by_its_slowest():
+def test_crowd_is_judged_by_losses_harm_and_slowest():
     assert of_one_host(2.5, 0.2)["more_lost"].to_list() == [0, 16, 12, 4, 2]
     assert crowds_lose(of_one_host(2.5, 0.2), ONE_HOST).verdict is Verdict.BORNE_OUT
     sooner = crowds_lose(of_one_host(1.0, 0.2), ONE_HOST)
@@ -361,13 +361,13 @@ def chart(
     return map_of_speed_ups(made_up(rows))
 
 
-def test_the_map_is_judged_by_where_its_best_is():
+def test_map_is_judged_by_its_best_cell():
     assert pays_where_long(chart(("600 ms", "300 kB"))).verdict is Verdict.BORNE_OUT
     assert pays_where_long(chart(("600 ms", "3 MB"))).verdict is Verdict.BORNE_OUT_IN_PART
     assert pays_where_long(chart(("20 ms", "3 MB"))).verdict is Verdict.NOT_BORNE_OUT
 
 
-def test_the_map_is_judged_by_how_many_cells_are_surely_slower():
+def test_map_is_judged_by_slower_cells():
     cells = [(rtt, volume) for rtt in ("20 ms", "600 ms") for volume in ("30 kB", "300 kB", "3 MB")]
     # Cells without a cost of their own are slower by less than their interval is wide.
     assert costs(dict.fromkeys(cells[:4], 0.5)).verdict is Verdict.BORNE_OUT

@@ -38,17 +38,17 @@ def of_memories(old: list[float], new: list[float], **axes: object) -> list[dict
     ]
 
 
-def test_transfers_have_numbers_and_those_that_did_not_end_are_left_out():
+def test_transfers_are_numbered_and_unfinished_skipped():
     done = transfers(made_up([flow(1, 2.0), flow(2, None), flow(12, 3.0)]))
     assert done["number"].to_list() == [1, 12]
 
 
-def test_the_first_transfer_does_not_count_for_it_remembers_nothing():
+def test_first_transfer_does_not_count():
     results = made_up(of_memories([9.0, 4.0, 6.0], [9.0, 2.0, 3.0]))
     assert later_times(results)["completion_time_s"].to_list() == [5.0, 2.5]
 
 
-def test_speed_ups_are_old_by_new_seed_by_seed():
+def test_speed_up_is_old_by_new_per_seed():
     rows = [
         *of_memories([0, 4.0], [0, 2.0], flows_web_workload_ack_delay="20 ms"),
         *of_memories([0, 9.0], [0, 3.0], flows_web_workload_ack_delay="20 ms", seed=2),
@@ -59,7 +59,7 @@ def test_speed_ups_are_old_by_new_seed_by_seed():
     assert found["replicates"].to_list() == [2]
 
 
-def test_the_closed_form_stands_beside_each_volume_and_delay():
+def test_closed_form_covers_each_volume_and_delay():
     axes = {"flows_web_workload_ack_delay": "199 ms", "flows_web_workload_volume": "10 MB"}
     found = by_delay(made_up(of_memories([0, 3.19], [0, 1.42], **axes)))
     # The answer comes after a millisecond, the first data 200 ms later. 6907 segments take
@@ -92,7 +92,7 @@ RISING_LESS = {(4e7, 0.0): 1.0, (4e7, 0.1): 1.1, (4e7, 0.2): 1.2}
         ({(4e7, 0.1): 1.7, (4e7, 0.2): 2.3}, Verdict.BORNE_OUT, Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_trends_are_judged_step_by_step_and_from_end_to_end(change, delay, volume):
+def test_trends_are_judged_by_steps_and_ends(change, delay, volume):
     measured = trend(RISING | RISING_LESS | change)
     assert faster_with_delay(measured).verdict is delay
     assert slower_with_volume(measured).verdict is volume
@@ -138,7 +138,7 @@ def windows(new: list[int], to_the_end: list[int] | None = None) -> SimpleNamesp
     return made_up([], endpoint=pl.DataFrame(rows))
 
 
-def test_windows_keep_rising_where_no_connection_begins_below_the_one_before():
+def test_rising_windows_never_begin_lower():
     assert keeps_rising(windows([1, 10, 30, 40])).verdict is Verdict.BORNE_OUT
     assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT_IN_PART
     assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.NOT_BORNE_OUT
@@ -165,13 +165,13 @@ def closed(new_of_five: float) -> SimpleNamespace:
     return made_up(rows)
 
 
-def test_the_closed_form_is_met_within_two_per_cent():
+def test_closed_form_holds_within_two_per_cent():
     assert closed_form(closed(0.2))["form"].to_list() == pytest.approx([2.0, 7 / 3])
     assert meets_the_form(closed(0.203)).verdict is Verdict.BORNE_OUT
     assert meets_the_form(closed(0.21)).verdict is Verdict.BORNE_OUT_IN_PART
 
 
-def test_the_form_with_serialisation_is_met_within_two_per_cent():
+def test_serialised_form_holds_within_two_per_cent():
     def judged(*means: float) -> Verdict:
         measured = pl.DataFrame({"mean": means, "form": [2.0] * len(means)})
         return meets_the_form_with_serialisation(measured).verdict
@@ -190,7 +190,7 @@ def test_parts_that_were_not_run_leave_claims_undecided():
         assert judged(None).verdict is Verdict.UNDECIDED
 
 
-def test_the_parts_of_the_short_form_are_those_of_the_long_one():
+def test_short_form_has_all_parts():
     study = study_named(NAME)
     assert set(study.parts["reduced"]) == set(study.parts["full"])
     for scenario in study.further_scenarios("reduced").values():

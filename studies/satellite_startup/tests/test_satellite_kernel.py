@@ -51,7 +51,7 @@ def test_ratios_to_constant_allocation_agree_within_a_tenth(slower, verdict):
     assert claim.details["off_ratio"].to_list() == pytest.approx([slower - 1])
 
 
-def test_a_start_that_one_of_them_has_not_is_left_out():
+def test_start_missing_in_one_engine_is_skipped():
     kernel = SIMULATED | {("rbdc", 2): None}
     row = side_by_side(made_up(SIMULATED), made_up(kernel)).row(0, named=True)
     assert (row["policy"], row["runs"], row["ratio_kernel"]) == ("rbdc", 1, 2.0)
@@ -62,7 +62,7 @@ def test_a_start_that_one_of_them_has_not_is_left_out():
 @pytest.mark.alone
 @pytest.mark.kernel
 @pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
-def test_the_kernel_s_transfers_take_as_many_times_longer_on_demand_as_simulated(tmp_path):
+def test_kernel_and_simulator_agree_on_demand_ratio(tmp_path):
     """Twenty segments at k = 1 and over constant allocation, three starts each: half a minute."""
     policies: Scenario = study_named("satellite-startup").further_scenarios("full")["policies"]
     few = policies.with_settings(

@@ -112,13 +112,13 @@ def of_stacks(stack: str, **measures: float | str) -> pl.DataFrame:
     return pl.DataFrame([row | measures | {"seed": seed} for seed in (1, 2)])
 
 
-def test_a_transfer_is_timed_from_the_establishment_to_its_end():
+def test_transfer_time_begins_at_establishment():
     done = transfers(made_up([{"completion_time_s": 6.0, "segments": 20}]))
     assert done["transfer_time_s"].to_list() == [5.0]
     assert done["segments"].to_list() == [20.0]
 
 
-def test_slots_count_from_the_establishment_until_the_last_segment_leaves():
+def test_slots_count_from_establishment_to_last_segment():
     # Established at 2 s, the last segment there at 4 s: it left 0.42 s before.
     frames = [
         frame(start, assigned, used)
@@ -128,7 +128,7 @@ def test_slots_count_from_the_establishment_until_the_last_segment_leaves():
     assert done["slot_use_ratio"].to_list() == [0.5]
 
 
-def test_idle_guaranteed_slots_and_those_after_the_last_segment_were_not_asked_for():
+def test_idle_guaranteed_slots_are_not_demanded():
     # Of four slots a quarter is guaranteed: of three idle ones 2.25 were asked for. The last
     # segment leaves at 3.58 s, four fifths into a frame of 0.1 s: of its six slots 4.8 have passed,
     # four of them used, five sixths asked for.
@@ -138,7 +138,7 @@ def test_idle_guaranteed_slots_and_those_after_the_last_segment_were_not_asked_f
     assert done["demanded_slot_use_ratio"].to_list() == pytest.approx([5 / (5 + wasted)])
 
 
-def test_a_transfer_that_never_ended_has_neither_time_nor_use():
+def test_unfinished_transfer_has_no_time_and_use():
     frames = [frame(3.0, 4, 1)]
     results = made_up([{"completion_time_s": None}], frames)
     results.flows = results.flows.cast({"completion_time_s": pl.Float64})
@@ -148,7 +148,7 @@ def test_a_transfer_that_never_ended_has_neither_time_nor_use():
     assert done["demanded_slot_use_ratio"].to_list() == [None]
 
 
-def test_four_doublings_in_eight_round_trips_are_twice_the_round_trip():
+def test_equivalent_rtt_follows_from_doublings():
     rows = [
         {
             "cell": cell,
@@ -164,7 +164,7 @@ def test_four_doublings_in_eight_round_trips_are_twice_the_round_trip():
     assert row["delay_ratio"] == pytest.approx(2.8125)
 
 
-def test_the_platform_of_the_periods_is_that_of_the_model():
+def test_periods_have_the_platform_of_the_model():
     assert delay_ratio("far, 4 and 1") == pytest.approx(DemandAssignedLink().delay_ratio)
 
 
@@ -198,7 +198,7 @@ def test_windows_are_timed_from_the_establishment():
     assert (row["time_s"], row["window_segments"]) == (3.0, 12.0)
 
 
-def test_a_stack_is_judged_by_what_it_does_from_twenty_seconds_on():
+def test_stack_is_judged_from_twenty_seconds_on():
     results = made_up([{"completion_time_s": None, "timeouts": 2, "packets_lost": 7,
                         "data_segments_retransmitted": 9, "stack": WITH, "request": "rbdc",
                         "path_queue_limit": "300 packets"}])  # fmt: skip
@@ -240,9 +240,7 @@ def test_the_reconstruction_agrees_with_itself():
         (dict.fromkeys(MULTIPLIERS, 1.11), Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_times_to_the_last_acknowledgment_agree_within_a_twentieth_and_at_one_a_tenth(
-    longer, verdict
-):
+def test_times_agree_with_reckoning_within_bounds(longer, verdict):
     # Ours end when the last segment is there: half of 840 ms before it is acknowledged.
     done = of_multipliers(lambda row: row["reckoned_s"] * longer.get(row["multiplier"], 1.0) - 0.42)
     assert agrees(done).verdict is verdict
@@ -256,7 +254,7 @@ def test_times_to_the_last_acknowledgment_agree_within_a_twentieth_and_at_one_a_
         (dict.fromkeys((20, 50, 100, 200, 500), 0.06), Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_use_of_slots_has_a_verdict_of_its_own(less, verdict):
+def test_use_of_slots_is_judged_separately(less, verdict):
     done = of_multipliers(lambda row: row["reckoned_s"] - 0.42).with_columns(
         pl.col("demanded_slot_use_ratio")
         - pl.col("segments").cast(pl.Int64).replace_strict(less, default=0.0)
@@ -287,7 +285,7 @@ def test_times_saturate_where_two_per_cent_are_left():
         ({"timeouts": 0, "rate_ratio": 0.9}, Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_without_sack_a_run_ends_in_a_timeout_or_is_at_least_slow(measures, verdict):
+def test_run_without_sack_times_out_or_is_slow(measures, verdict):
     assert _without_sack(of_stacks(WITHOUT, **measures)).verdict is verdict
 
 
@@ -327,9 +325,7 @@ def test_freebsd_is_regular_always_or_in_the_beginning(measures, verdict):
         (9, 9, 0.5, Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_spread_slots_are_judged_for_all_three_stacks_and_both_multipliers(
-    freebsd_at_one, freebsd, others, verdict
-):
+def test_spread_slots_judge_all_stacks_and_multipliers(freebsd_at_one, freebsd, others, verdict):
     asked = ("rbdc, spread", "rbdc, spread, k = 4.8")
     regular = {"irregularity_ratio": 0.05, "rtt_ratio": 1.2}
     runs = [
@@ -353,7 +349,7 @@ def test_spread_slots_are_judged_for_all_three_stacks_and_both_multipliers(
         (5.0, 0.4, Verdict.NOT_BORNE_OUT),
     ],
 )
-def test_our_policy_is_to_be_as_quick_and_as_sparing(time, use, verdict):
+def test_forecast_must_be_quick_and_sparing(time, use, verdict):
     rows = [
         {
             "policy": policy,
@@ -422,7 +418,7 @@ def test_all_parts_have_the_source_s_platform(form):
 
 
 @pytest.mark.parametrize("form", ["full", "reduced"])
-def test_the_reckoning_s_setting_has_the_model_s_periods_and_slots_that_are_a_rate(form):
+def test_reckoning_has_model_periods_and_rate_slots(form):
     study = study_named(NAME)
     text = study.further_scenarios(form)["reckoning"].text
     reckoned, table = (tomllib.loads(each) for each in (text, study.scenario(form).text))
@@ -442,12 +438,12 @@ def test_the_reckoning_s_setting_has_the_model_s_periods_and_slots_that_are_a_ra
         assert reckoned["path"][same] == table["path"][same]
 
 
-def test_one_volume_does_not_tell_whether_larger_ones_gain_more():
+def test_one_volume_leaves_gain_by_volume_undecided():
     done = of_multipliers(lambda row: row["reckoned_s"]).filter(pl.col("segments") == 100)
     assert larger_volumes_gain_more(done).verdict is Verdict.UNDECIDED
 
 
-def test_the_kernel_s_form_is_a_part_of_the_table():
+def test_kernel_form_is_part_of_the_table():
     study = study_named(NAME)
     assert study.form_on_kernel("full") == study.form_on_kernel("reduced") == "kernel"
     assert study.further_scenarios("kernel") == {}
@@ -459,7 +455,7 @@ def test_the_kernel_s_form_is_a_part_of_the_table():
 @pytest.mark.parametrize(
     ("came_s", "verdict"), [(2.8, Verdict.BORNE_OUT), (2.7, Verdict.NOT_BORNE_OUT)]
 )
-def test_capacity_is_late_by_what_lies_between_request_and_slots(came_s, verdict):
+def test_capacity_delay_is_request_to_slots(came_s, verdict):
     # More than is guaranteed is asked for in the frame from 2.0 s on; it ends 0.273 s later.
     frames = [
         {
@@ -480,7 +476,7 @@ def test_capacity_is_late_by_what_lies_between_request_and_slots(came_s, verdict
     assert capacity_comes_late(results).verdict is verdict
 
 
-def test_slots_that_are_a_rate_give_all_that_was_reckoned_and_slots_in_frames_do_not():
+def test_rate_slots_match_reckoning_framed_slots_differ():
     """How times and uses were reckoned that the study is held to, found out by doing it."""
 
     def off(kind: type[Transfer]) -> list[tuple[float, float]]:

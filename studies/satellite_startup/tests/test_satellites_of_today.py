@@ -54,7 +54,7 @@ def of_uploads(plain: float, foreseen: float, proxied: float) -> SimpleNamespace
     return made_up("capacity", through | proxy | {("proxy, cubic", "rbdc"): proxied})
 
 
-def test_a_split_transfer_takes_as_long_as_its_last_half_and_none_that_did_not_end():
+def test_split_transfer_ends_with_its_last_half():
     flows = [
         {"cell": 0, "seed": 1, "sender": "proxy", "completion_time_s": 3.0, "timeouts": 1},
         {"cell": 0, "seed": 1, "sender": "proxy", "completion_time_s": 4.5, "timeouts": 2},
@@ -89,12 +89,12 @@ def test_uploads_are_judged_against_constant_allocation(plain, foreseen, proxied
 
 
 @pytest.mark.parametrize(("plain", "verdict"), [(10.2, "BORNE_OUT"), (11.0, "NOT_BORNE_OUT")])
-def test_downloads_are_to_be_as_quick_as_over_constant_allocation(plain, verdict):
+def test_downloads_are_compared_with_constant_allocation(plain, verdict):
     downloads = made_up("capacity", {("cubic", "constant"): 10.0, ("cubic", "rbdc"): plain})
     assert beyond_claims(None, downloads, None)[DOWNLOADS].verdict is Verdict[verdict]
 
 
-def test_in_a_low_orbit_handovers_and_slots_are_judged_apart():
+def test_low_orbit_judges_handovers_and_slots_separately():
     leo = made_up(
         "link",
         {
@@ -114,7 +114,7 @@ def test_in_a_low_orbit_handovers_and_slots_are_judged_apart():
 
 
 @pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "BORNE_OUT"), (12.0, "NOT_BORNE_OUT")])
-def test_handovers_that_lose_packets_are_judged_and_those_that_met_one_told(lossy, verdict):
+def test_lossy_handovers_are_judged_and_counted(lossy, verdict):
     leo = made_up("link", {("cubic", "steady"): 10.0, ("cubic", "delay steps, outage"): lossy})
     # From 14 s on, so that all of them meet the handover at 15 s.
     leo.flows = leo.flows.with_columns(pl.lit(14.0).alias("start_s"))
@@ -124,7 +124,7 @@ def test_handovers_that_lose_packets_are_judged_and_those_that_met_one_told(loss
 
 
 @pytest.mark.parametrize("part", ["geo-uploads", "geo-downloads", "leo"])
-def test_every_split_carries_the_volume_that_is_asked_for(part):
+def test_every_split_carries_the_requested_volume(part):
     scenario: Scenario = study_named("satellite-startup").further_scenarios("full")[part]
     for cell in scenario.plan.cells:
         first, *others = [group["workload"] for group in cell.experiment["flows"]]
