@@ -28,7 +28,8 @@ impl Connection {
         }
         self.sender.note_instant(now);
         match self.state {
-            State::Closed => self.on_segment_when_closed(segment),
+            State::Closed if segment.flags.contains(Flags::RST) => {}
+            State::Closed => self.control_segments.reset(segment),
             State::Listen => self.on_segment_when_listening(segment, now),
             State::SynSent => self.on_segment_in_syn_sent(segment, now),
             State::TimeWait => self.on_segment_in_time_wait(segment, now),
@@ -36,12 +37,6 @@ impl Connection {
             _ => self.on_segment_when_synchronised(segment, now),
         }
         self.check_invariants();
-    }
-
-    fn on_segment_when_closed(&mut self, segment: &Segment) {
-        if !segment.flags.contains(Flags::RST) {
-            self.control_segments.reset(segment);
-        }
     }
 
     /// LISTEN (RFC 9293 §3.10.7.2).
@@ -161,11 +156,8 @@ impl Connection {
         if !opened_early {
             self.receiver.open(self.sender.segment_bytes(), now);
         }
-        let rtt = if self.handshake.transmissions() == 1 {
-            Some(now.saturating_since(self.handshake.syn_sent_at()))
-        } else {
-            None
-        };
+        let sent_once = self.handshake.transmissions() == 1;
+        let rtt = sent_once.then(|| now.saturating_since(self.handshake.syn_sent_at()));
         let echo = Handshake::echo(segment);
         self.sender.on_handshake(rtt, echo, self.handshake.syn_sent_at(), is_passive, now);
         if opened_early {

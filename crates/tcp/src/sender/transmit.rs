@@ -328,14 +328,13 @@ impl Sender {
             self.budget.peer_limited = true;
             return None;
         }
-        let alone = self.written.is_first_last();
         let sendable = match self.config.sending.silly_window {
             SillyWindow::WholeBuffer => first,
             SillyWindow::Rfc => first.min(usable),
         };
         if sendable <= full {
-            let partial = sendable < full;
-            return (!alone || self.passes_nagle(partial)).then_some(sendable);
+            let goes = !self.written.is_first_last() || self.passes_nagle(sendable < full);
+            return goes.then_some(sendable);
         }
         if !single && self.waits_for_larger_bundle(first, room, most, now) {
             return None;
