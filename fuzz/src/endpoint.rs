@@ -80,8 +80,8 @@ pub(crate) fn any_config(bytes: &mut Unstructured<'_>) -> Result<Config> {
         config.loss.timeout_spares_recent = true;
     }
     if is_turned(14) {
-        config.patience.keep_alive.enabled = true;
-        config.patience.user_timeout = Some(Span::from_secs(20));
+        config.liveness.keep_alive.enabled = true;
+        config.liveness.user_timeout = Some(Span::from_secs(20));
     }
     if is_turned(15) {
         config.sending.cork = true;

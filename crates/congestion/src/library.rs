@@ -157,7 +157,7 @@ unsafe fn calls_of(library: &libloading::Library) -> Result<Calls, libloading::E
             both: *library.get(b"fairwind_call_both")?,
             control: *library.get(b"fairwind_call_control")?,
             fault: *library.get(b"fairwind_fault")?,
-            take_asked: *library.get(b"fairwind_take_asked")?,
+            take_requested_ack: *library.get(b"fairwind_take_asked")?,
         })
     }
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "C is called")]
 
 use fairwind_tcp::{
-    AckReport, AskedAcknowledgment, CongestionControl, ControlFactory, Hooks, RateSample, TcpSock,
+    AckReport, CongestionControl, ControlFactory, Hooks, RateSample, RequestedAck, TcpSock,
     WindowEvent,
 };
 use std::ffi::{CStr, c_char};
@@ -102,7 +102,7 @@ pub(crate) struct Calls {
     pub(crate) control:
         unsafe extern "C" fn(ControlHook, u64, *mut TcpSock, u32, i32, *const RateSample) -> bool,
     pub(crate) fault: unsafe extern "C" fn(*mut u32) -> u32,
-    pub(crate) take_asked: unsafe extern "C" fn(*mut u32, *mut u8) -> bool,
+    pub(crate) take_requested_ack: unsafe extern "C" fn(*mut u32, *mut u8) -> bool,
 }
 
 unsafe extern "C" {
@@ -159,7 +159,7 @@ impl Calls {
         both: fairwind_call_both,
         control: fairwind_call_control,
         fault: fairwind_fault,
-        take_asked: fairwind_take_asked,
+        take_requested_ack: fairwind_take_asked,
     };
 }
 
@@ -219,7 +219,7 @@ struct NativeControl {
     calls: Calls,
     /// Keeps what is called loaded; none where that is linked in.
     library: Option<Arc<libloading::Library>>,
-    asked: Option<AskedAcknowledgment>,
+    asked: Option<RequestedAck>,
     complaint: Option<String>,
 }
 
@@ -250,11 +250,11 @@ impl NativeControl {
     }
 
     /// What was asked for since this was asked last.
-    fn asked_of_library(&self) -> Option<AskedAcknowledgment> {
+    fn asked_of_library(&self) -> Option<RequestedAck> {
         let (mut number, mut flags) = (0, 0);
         // SAFETY: the function writes a number and a byte.
-        let is_asked = unsafe { (self.calls.take_asked)(&raw mut number, &raw mut flags) };
-        is_asked.then_some(AskedAcknowledgment { number, echoes: flags & ECHOES != 0 })
+        let is_asked = unsafe { (self.calls.take_requested_ack)(&raw mut number, &raw mut flags) };
+        is_asked.then_some(RequestedAck { number, echoes: flags & ECHOES != 0 })
     }
 
     fn answer(
@@ -416,11 +416,11 @@ impl CongestionControl for NativeControl {
         self.answer(self.table.undo_cwnd, "undo_cwnd", sender, otherwise)
     }
 
-    fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+    fn take_requested_ack(&mut self) -> Option<RequestedAck> {
         self.asked.take()
     }
 
-    fn take_complaint(&mut self) -> Option<String> {
+    fn take_fault(&mut self) -> Option<String> {
         self.complaint.take()
     }
 }

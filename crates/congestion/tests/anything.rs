@@ -178,7 +178,7 @@ proptest! {
             let mut connection = Connection::new(&name, window);
             for (number, &step) in steps.iter().enumerate() {
                 connection.meet(step);
-                let complaint = connection.control.take_complaint();
+                let complaint = connection.control.take_fault();
                 prop_assert_eq!(complaint, None, "{} at step {}, {:?}", name, number, step);
                 let (window, threshold) = (connection.sender.window, connection.sender.threshold);
                 prop_assert!(window >= 1, "{} at step {}, {:?}", name, number, step);

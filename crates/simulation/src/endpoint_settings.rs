@@ -4,7 +4,7 @@ use crate::{SimulationError, window_caches};
 use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
     AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
-    LossDetection, LossRecovery, LostRepairs, Nagle, PluggedAlgorithm, RedundantBundling,
+    LossDetection, LossRecovery, LostRetransmissions, Nagle, PluggedAlgorithm, RedundantBundling,
     ReorderingDetection, SmartFraming, TailLossProbe, WindowReduction,
 };
 
@@ -139,10 +139,10 @@ fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
         };
     }
     switch(
-        &mut loss.lost_repairs,
+        &mut loss.lost_retransmissions,
         settings.lost_retransmission_detection,
-        LostRepairs::TimedOut,
-        LostRepairs::ByReach,
+        LostRetransmissions::TimedOut,
+        LostRetransmissions::ByReach,
     );
     switch(
         &mut loss.tail_loss_probe,

@@ -4,7 +4,7 @@
 use crate::end::End;
 use fairwind_measure::ControlComplaint;
 use fairwind_scenario::{Congestion, Experiment, TcpSettings};
-use fairwind_tcp::ControlComplaints;
+use fairwind_tcp::ControlFaults;
 use std::collections::BTreeMap;
 
 /// The groups with congestion controls from outside, and the group of each connection.
@@ -40,7 +40,7 @@ impl ExternalControls {
             let Some((_, controls)) = self.groups.get(group) else { continue };
             for (end, control) in pair.iter_mut().zip(controls) {
                 let Some(control) = control else { continue };
-                for (text, times) in texts(end.endpoint.control_complaints()) {
+                for (text, times) in texts(end.endpoint.control_faults()) {
                     let entry = found
                         .entry((group, control.clone(), text))
                         .or_insert((0, times.map(|_| 0)));
@@ -64,8 +64,8 @@ impl ExternalControls {
 }
 
 /// The text of each complaint of one endpoint, with its count where there is one.
-fn texts(complaints: ControlComplaints) -> impl Iterator<Item = (String, Option<u64>)> {
-    let ControlComplaints { empty_windows, standstills, own } = complaints;
+fn texts(complaints: ControlFaults) -> impl Iterator<Item = (String, Option<u64>)> {
+    let ControlFaults { empty_windows, standstills, own } = complaints;
     let counted = [
         (empty_windows, "it asked for a window of no segments, and was given one segment"),
         (standstills, "it asked for a pace at which a segment takes longer than a minute"),

@@ -6,9 +6,9 @@ use crate::end::{End, EndId, Side};
 use fairwind_measure::{CachedWindow, FlowId, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
-    CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Event, Interdependence,
-    MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, Remembered, ResumptionEnd,
-    ResumptionPhase, Sharing, Trust, Unused, WindowCache,
+    CacheEntry, CacheMiss, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Event,
+    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, ResumptionEnd,
+    ResumptionPhase, Sharing, Trust, WindowCache,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
@@ -58,7 +58,7 @@ struct Step {
 struct LookUp {
     saved: Option<u32>,
     /// Why the policy does not use the entry.
-    unused: Option<Unused>,
+    unused: Option<CacheMiss>,
 }
 
 /// The flow of the data that an end sends, or else of its connection.
@@ -143,7 +143,7 @@ impl WindowCaches {
         for companion in cache.companions(peer) {
             let endpoint = &mut ends[index_of(companion)].endpoint;
             if endpoint.has_window_to_share() {
-                cache.on_lesson(now, peer, &endpoint.lesson(companion), Moment::Sampled);
+                cache.on_report(now, peer, &endpoint.window_report(companion), Moment::Sampled);
             }
         }
         let opener = match id.side() {
@@ -158,7 +158,7 @@ impl WindowCaches {
             ends[index_of(share.connection)].endpoint.take_share(&share);
         }
         let unused = answer.err();
-        if unused != Some(Unused::NotServed) && self.begins_with_windows(id) {
+        if unused != Some(CacheMiss::NotServed) && self.begins_with_windows(id) {
             self.opening.insert(connection, LookUp { saved, unused });
         }
     }
@@ -184,17 +184,17 @@ impl WindowCaches {
             |end: ResumptionEnd| step(ResumptionPhase::Normal(end).name(), Some(end.name()), None);
         let step = match event {
             Event::Established => {
-                let unused = |look_up: LookUp| look_up.unused.or(endpoint.why_unused());
+                let unused = |look_up: LookUp| look_up.unused.or(endpoint.cache_miss());
                 look_up
                     .flatten()
-                    .map(|found| step("opening", unused(found).map(Unused::name), found.saved))
+                    .map(|found| step("opening", unused(found).map(CacheMiss::name), found.saved))
             }
             Event::Closing => {
-                cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Closed);
+                cache.on_report(now, peer, &endpoint.window_report(connection), Moment::Closed);
                 None
             }
             Event::AllAcknowledged => {
-                cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Ended);
+                cache.on_report(now, peer, &endpoint.window_report(connection), Moment::Ended);
                 cache.on_over(peer, connection);
                 is_resuming.then(|| ended(ResumptionEnd::Closed))
             }
@@ -258,7 +258,7 @@ impl WindowCaches {
     pub(crate) fn entries(&self, now: Instant) -> Vec<CachedWindow> {
         let of_host = |host: &Host| {
             let name = host.name.clone();
-            let row = move |line: Remembered| CachedWindow {
+            let row = move |line: CacheEntry| CachedWindow {
                 host: name.clone(),
                 peer: line.peer,
                 window_packets: line.window,
@@ -303,9 +303,9 @@ impl WindowCaches {
         for (index, (End { endpoint, .. }, &(owner, peer))) in
             ends.iter().zip(&self.ends).enumerate()
         {
-            if owner == Some(host) && endpoint.may_still_learn() {
-                let lesson = endpoint.lesson(cache_id(EndId::from_index(index)));
-                cache.on_lesson(now, peer, &lesson, Moment::Sampled);
+            if owner == Some(host) && endpoint.is_open_for_sending() {
+                let report = endpoint.window_report(cache_id(EndId::from_index(index)));
+                cache.on_report(now, peer, &report, Moment::Sampled);
             }
         }
     }

@@ -7,8 +7,8 @@
 #![expect(clippy::print_stdout, reason = "the numbers are what this program is for")]
 
 use fairwind_tcp::{
-    CarefulResumeConfig, ClassicConfig, ConnectionId, Interdependence, Lesson, MetricsConfig,
-    Moment, Opener, Opening, PolicyConfig, Sharing, WindowCache,
+    CarefulResumeConfig, ClassicConfig, ConnectionId, Interdependence, MetricsConfig, Moment,
+    Opener, Opening, PolicyConfig, Sharing, WindowCache, WindowReport,
 };
 use fairwind_units::{Instant, Span};
 use std::hint::black_box;
@@ -51,8 +51,8 @@ fn peer(number: u32) -> IpAddr {
     Ipv4Addr::from(0x0a00_0000 + number).into()
 }
 
-fn lesson(connection: u64) -> Lesson {
-    Lesson {
+fn window_report(connection: u64) -> WindowReport {
+    WindowReport {
         connection: ConnectionId(connection),
         window: 320,
         initial_window: 10,
@@ -107,9 +107,9 @@ fn remember(name: &str, what: &str, connections: u32) {
 
 /// Tells at both moments: one of them is the policy's.
 fn tell(cache: &mut WindowCache, now: Instant, peer: IpAddr) {
-    let lesson = lesson(1);
-    cache.on_lesson(now, peer, &lesson, Moment::Closed);
-    cache.on_lesson(now, peer, &lesson, Moment::Ended);
+    let report = window_report(1);
+    cache.on_report(now, peer, &report, Moment::Closed);
+    cache.on_report(now, peer, &report, Moment::Ended);
 }
 
 /// Memory that this process has in use.

@@ -43,7 +43,7 @@ pub enum Event {
     /// The peer reset the connection.
     Reset,
     /// The path says that the peer cannot be reached; the connection is over, unless it was open and
-    /// such complaints are told at once ([`PathConfig::tells_complaints`](crate::PathConfig)).
+    /// such complaints are told at once ([`PathConfig::reports_icmp_errors`](crate::PathConfig)).
     Unreachable(Unreachable),
     /// The connection was given up: nothing was acknowledged for too long.
     TimedOut,

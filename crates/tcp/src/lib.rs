@@ -52,12 +52,12 @@ mod window_cache;
 
 pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
-    Bundling, Config, CongestionAlgorithm, ControlAcceptance, EarlyRetransmit, EcnConfig,
-    EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, LossDetection,
-    LossRecovery, LostRepairs, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig,
-    Patience, ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
-    SendBufferRule, Sending, SillyWindow, SmartFraming, StampRule, TailLossProbe, TimerRule,
-    WindowReduction,
+    Bundling, Config, CongestionAlgorithm, ControlAcceptance, DisorderedAcks, EarlyRetransmit,
+    EcnConfig, EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, Liveness,
+    LossDetection, LossRecovery, LostRetransmissions, MtuDiscovery, MtuProbing, Nagle, Pacing,
+    PathConfig, ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection,
+    RttRule, SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, TimerRule,
+    TimestampRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::{Event, IcmpError, Unreachable};
@@ -67,14 +67,15 @@ pub use profile::{Profile, UnknownProfile};
 pub use receiver::UrgentRead;
 pub use sender::congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use sender::congestion::plugged::{
-    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, AskedAcknowledgment, AtSending,
-    CongestionControl, ControlComplaints, ControlFactory, FLAG_ECHO, Hooks, InetConnectionSock,
-    LostSegment, PRIVATE_WORDS, PluggedAlgorithm, RateSample, SockPacing, TcpSock, WindowEvent,
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,
+    ControlFaults, FLAG_ECHO, Hooks, InetConnectionSock, LostSegment, PRIVATE_WORDS,
+    PluggedAlgorithm, RateSample, RequestedAck, SockPacing, TcpSock, TransmitSnapshot, WindowEvent,
 };
 pub use sender::{Part, Writing};
 pub use state::{RecoveryState, State};
 pub use window_cache::{
-    Advice, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Interdependence, Lesson,
-    MetricsConfig, Moment, Opener, Opening, Openings, Policy, PolicyConfig, Remembered, Resumption,
-    ResumptionEnd, ResumptionPhase, Share, Sharing, TimeoutSeed, Trust, Unused, WindowCache,
+    Advice, CacheEntry, CacheMiss, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId,
+    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, Policy, PolicyConfig,
+    Resumption, ResumptionEnd, ResumptionPhase, Share, Sharing, TimeoutSeed, Trust, WindowCache,
+    WindowReport,
 };

@@ -95,7 +95,7 @@
 
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
-    IdleRestart, LossRecovery, Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule,
+    IdleRestart, Liveness, LossRecovery, Nagle, PathConfig, Receiving, ReductionBase, RttRule,
     Sending, TimerRule, WindowReduction,
 };
 use fairwind_units::Span;
@@ -248,7 +248,7 @@ fn linux_6_18() -> Config {
         loss: LossRecovery::linux_6_18(),
         collapse_retransmissions: true,
         growth: Growth::linux(),
-        patience: Patience::linux(),
+        liveness: Liveness::linux(),
         sending: Sending::linux_6_18(),
         nagle: Nagle::Minshall,
         ack_delay: AckDelay::Adaptive { quick_segments: 16 },
@@ -350,7 +350,7 @@ fn rfc() -> Config {
         loss: LossRecovery::rfc(),
         collapse_retransmissions: false,
         growth: Growth::rfc(),
-        patience: Patience::rfc(),
+        liveness: Liveness::rfc(),
         sending: Sending::rfc(),
         path: PathConfig::rfc(),
         nagle: Nagle::Classic,

@@ -55,7 +55,7 @@ impl Driven {
         let acknowledgment = self.sender.oldest_unacked;
         self.control.cong_avoid(&mut self.sender, acknowledgment, 1);
         self.send();
-        assert_eq!(self.control.take_complaint(), None);
+        assert_eq!(self.control.take_fault(), None);
     }
 
     /// So many round trips, of a window each.

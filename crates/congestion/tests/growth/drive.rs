@@ -52,7 +52,7 @@ impl Drive {
         let report = AckReport { acknowledged: 1, rtt_micros, flight_bytes: 0 };
         self.control.pkts_acked(&mut self.sender, &report);
         self.control.cong_avoid(&mut self.sender, 0, 1);
-        assert_eq!(self.control.take_complaint(), None);
+        assert_eq!(self.control.take_fault(), None);
     }
 
     /// As many as the window has segments.

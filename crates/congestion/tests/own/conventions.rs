@@ -29,7 +29,7 @@ fn a_program_for_a_kernels_own_headers_needs_no_change() {
     assert_eq!((early.window, early.control.private), (10, private), "99 ms are too few");
     let mut later = TcpSock { control: now.control, ..at(1_400) };
     control.cong_avoid(&mut later, 1, 2);
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
     assert_eq!(later.window, 11);
     // Four periods, half as many again by its own division.
     assert_eq!(later.control.private[1], 6);
@@ -64,7 +64,7 @@ fn a_hook_that_decides_on_everything_is_shown_the_whole_sample() {
     control.init(&mut sender);
     assert_eq!(sender.control.pacing.status, 1);
     control.cong_control(&mut sender, 15, -16, &sample);
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let expected = [
         0x1_0000_0002,
@@ -102,5 +102,5 @@ fn a_report_is_shown_to_own_files_as_well() {
     assert_eq!(once.credit, 432);
     let mut both = sender(10);
     control.acknowledge(&mut both, &report, 1, 3);
-    assert_eq!((both.credit, both.window, control.take_complaint()), (432, 13, None));
+    assert_eq!((both.credit, both.window, control.take_fault()), (432, 13, None));
 }

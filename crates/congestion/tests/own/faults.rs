@@ -12,9 +12,9 @@ fn complaint_of(before: &str, what: &str) -> (String, TcpSock) {
     let mut control = place.control();
     let mut sender = sender(10);
     control.cong_avoid(&mut sender, 1, 3);
-    let complaint = control.take_complaint().unwrap_or_else(|| panic!("{what}: no complaint"));
+    let complaint = control.take_fault().unwrap_or_else(|| panic!("{what}: no complaint"));
     assert_eq!(control.ssthresh(&mut sender), 5, "other hooks go on");
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
     (complaint, sender)
 }
 
@@ -58,7 +58,7 @@ fn a_sum_that_is_too_large_wraps_as_in_a_kernel() {
     let mut control = place.control();
     let mut sender = sender(10);
     control.cong_avoid(&mut sender, 1, 3);
-    assert_eq!((control.take_complaint(), sender.window), (None, 1));
+    assert_eq!((control.take_fault(), sender.window), (None, 1));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn what_is_its_own_may_be_used() {
     let mut control = place.control();
     let mut sender = sender(10);
     control.cong_avoid(&mut sender, 1, 3);
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
     // table[3] = 4, the word is 3, and this is the first call.
     assert_eq!(sender.window, 10 + 4 + 3 + 1);
     let SenderFields { state, fields } = fields(&sender);

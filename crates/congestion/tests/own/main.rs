@@ -108,7 +108,7 @@ fn a_source_as_for_the_kernel_is_compiled_loaded_and_called() {
     control.cong_avoid(&mut sender, 1, 3);
     assert_eq!(sender.window, 13);
     assert_eq!(control.ssthresh(&mut sender), 6);
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
 }
 
 /// The kernel's verifier lets a division by zero give 0; natively the hook ends there, and the line is told.
@@ -121,7 +121,7 @@ fn a_division_by_zero_ends_the_hook_and_is_told() {
     let mut sender = sender(10);
     control.cong_avoid(&mut sender, 1, 3);
     assert_eq!(sender.window, 10, "nothing was written");
-    let complaint = control.take_complaint().expect("a complaint");
+    let complaint = control.take_fault().expect("a complaint");
     assert!(complaint.contains("divided by zero in cong_avoid, at line 19"), "{complaint}");
     sender.credit = 1;
     control.cong_avoid(&mut sender, 1, 3);
@@ -141,10 +141,10 @@ fn a_loop_without_an_end_is_ended_and_told() {
     let mut sender = sender(10);
     control.cong_avoid(&mut sender, 1, 3);
     assert_eq!(sender.window, 10);
-    let complaint = control.take_complaint().expect("a complaint");
+    let complaint = control.take_fault().expect("a complaint");
     assert!(complaint.contains("mine did not end in cong_avoid, and was ended"), "{complaint}");
     assert_eq!(control.ssthresh(&mut sender), 5);
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
 }
 
 /// Compilers leave nothing in it that could be counted while it runs.
@@ -179,7 +179,7 @@ fn a_long_loop_with_an_end_comes_to_it() {
         // Of the numbers up to 9999 a third leaves 1: 1, 4, ... 9997.
         assert_eq!((sender.window, sender.credit), (10 + call, 3333 * call));
     }
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn growth(algorithm: &fairwind_tcp::PluggedAlgorithm) -> u32 {
     let mut sender = sender(10);
     let mut control = algorithm.0.create();
     control.cong_avoid(&mut sender, 1, 12);
-    assert_eq!(control.take_complaint(), None);
+    assert_eq!(control.take_fault(), None);
     sender.window - 10
 }
 

@@ -287,8 +287,8 @@ impl Host {
             self.sent.push_back(Sent { endpoint: index, at: self.now, segment });
         }
         endpoint.take_events(self.now);
-        if let Some(lesson) = endpoint.connection.take_fast_open_update() {
-            self.remembered.learn(&lesson);
+        if let Some(update) = endpoint.connection.take_fast_open_update() {
+            self.remembered.learn(&update);
         }
     }
 
@@ -324,12 +324,12 @@ pub(crate) struct FastOpenCache {
 
 impl FastOpenCache {
     /// Caches the cookie and MSS of a SYN-ACK (Linux `tcp_fastopen_cache_set`).
-    pub(crate) fn learn(&mut self, lesson: &FastOpenUpdate) {
-        self.peer_mss = Some(lesson.peer_mss);
-        if lesson.cookie.is_some() {
-            self.cookie = lesson.cookie;
+    pub(crate) fn learn(&mut self, update: &FastOpenUpdate) {
+        self.peer_mss = Some(update.peer_mss);
+        if update.cookie.is_some() {
+            self.cookie = update.cookie;
         }
-        if let Some(ask) = lesson.ask_next {
+        if let Some(ask) = update.ask_next {
             self.ask = ask;
         }
     }

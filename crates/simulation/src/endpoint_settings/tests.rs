@@ -4,8 +4,8 @@ use fairwind_scenario::{
     WindowReduction as Reduction, Workload,
 };
 use fairwind_tcp::{
-    Config, CongestionAlgorithm, EarlyRetransmit, LossDetection, LostRepairs, RedundantBundling,
-    SmartFraming, TailLossProbe, WindowReduction,
+    Config, CongestionAlgorithm, EarlyRetransmit, LossDetection, LostRetransmissions,
+    RedundantBundling, SmartFraming, TailLossProbe, WindowReduction,
 };
 use fairwind_units::{ByteCount, Span};
 
@@ -49,7 +49,8 @@ fn every_mechanism_of_repair_is_switched_by_its_key() {
         switches(|it, on| it.tail_loss_probe = Some(on), probes, profile, plain);
         let early = |config: &Config| config.loss.early_retransmit != EarlyRetransmit::Off;
         switches(|it, on| it.early_retransmit = Some(on), early, profile, plain);
-        let repairs = |config: &Config| config.loss.lost_repairs == LostRepairs::ByReach;
+        let repairs =
+            |config: &Config| config.loss.lost_retransmissions == LostRetransmissions::ByReach;
         switches(|it, on| it.lost_retransmission_detection = Some(on), repairs, profile, plain);
         let bundles = (None, Some(RedundantBundling::USUAL));
         let redundancy = |config: &Config| config.sending.redundancy;

@@ -228,7 +228,7 @@ fn keep_alives_are_told_at_both_taps() {
     let application = Application::Thin { bytes: 120, interval: Span::from_secs(10) };
     let mut setting = setting(Profile::Linux6_18, application, (0, 0));
     let (idle, interval) = (Span::from_secs(3), Span::from_secs(1));
-    setting.sender.patience.keep_alive = KeepAlive { enabled: true, idle, interval, probes: 9 };
+    setting.sender.liveness.keep_alive = KeepAlive { enabled: true, idle, interval, probes: 9 };
     let outcome = hold(&setting, 1, &mut ProbeUseCounts::default());
     let asked = outcome.questions;
     assert!(asked > 10, "{asked}");

@@ -27,7 +27,7 @@ impl CongestionControl for Mistaken {
         sender.window = 0;
     }
 
-    fn take_complaint(&mut self) -> Option<String> {
+    fn take_fault(&mut self) -> Option<String> {
         let is_first = !std::mem::replace(&mut self.has_complained, true);
         is_first.then(|| "it is mistaken".to_owned())
     }

@@ -20,7 +20,7 @@ pub enum LossDetection {
 /// When a segment that was sent again is found to be lost once more, unless by time (RACK).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LostRepairs {
+pub enum LostRetransmissions {
     /// When its time-out runs out (RFC 6675 §5).
     TimedOut,
     /// By reach: once something has arrived that was sent for the first time after it, or as many segments further as
@@ -93,7 +93,7 @@ pub struct LossRecovery {
     /// How a loss is found with SACK.
     pub detection: LossDetection,
     /// How the loss of a retransmission is found with SACK, where `detection` does not tell.
-    pub lost_repairs: LostRepairs,
+    pub lost_retransmissions: LostRetransmissions,
     /// RACK waits for late segments no longer than until the threshold of duplicates is reached
     /// (RFC 8985 §6.2 step 4; off: Linux `tcp_recovery` bit 2).
     pub rack_duplicate_threshold: bool,
@@ -125,7 +125,7 @@ impl LossRecovery {
     pub(crate) fn rfc() -> Self {
         Self {
             detection: LossDetection::Rfc6675,
-            lost_repairs: LostRepairs::TimedOut,
+            lost_retransmissions: LostRetransmissions::TimedOut,
             rack_duplicate_threshold: true,
             rack_adapts: true,
             tail_loss_probe: TailLossProbe::Off,
@@ -147,7 +147,7 @@ impl LossRecovery {
             early_retransmit: EarlyRetransmit::Off,
             reduction: WindowReduction::RateHalving,
             forward_rto: false,
-            lost_repairs: LostRepairs::ByReach,
+            lost_retransmissions: LostRetransmissions::ByReach,
             ..Self::linux_3_16()
         }
     }

@@ -9,17 +9,17 @@ mod receiving;
 mod sending;
 
 pub use loss::{
-    EarlyRetransmit, LossDetection, LossRecovery, LostRepairs, ReorderingDetection, TailLossProbe,
-    WindowReduction,
+    EarlyRetransmit, LossDetection, LossRecovery, LostRetransmissions, ReorderingDetection,
+    TailLossProbe, WindowReduction,
 };
 pub use path::{
-    AccurateEcnOption, EcnConfig, EcnFeedback, FastOpenConfig, KeepAlive, MtuDiscovery, MtuProbing,
-    PathConfig, Patience, ProbeRule,
+    AccurateEcnOption, EcnConfig, EcnFeedback, FastOpenConfig, KeepAlive, Liveness, MtuDiscovery,
+    MtuProbing, PathConfig, ProbeRule,
 };
 pub(crate) use receiving::LEAST_BUFFER;
 pub use receiving::{
-    AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, OvertakenAcks, Receiving,
-    StampRule,
+    AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, DisorderedAcks, Receiving,
+    TimestampRule,
 };
 pub use sending::{
     Bundling, Gathering, Growth, Pacing, RedundantBundling, SendBufferRule, Sending, SillyWindow,
@@ -183,7 +183,7 @@ pub struct Config {
     /// How the congestion window grows.
     pub growth: Growth,
     /// How long a silent peer is borne with.
-    pub patience: Patience,
+    pub liveness: Liveness,
     /// What goes out when.
     pub sending: Sending,
     /// The path, and what fits into its packets.

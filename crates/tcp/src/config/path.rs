@@ -53,10 +53,10 @@ pub struct PathConfig {
     /// The route's packet size is the last word: complaints do not change it (`mtu lock`).
     pub is_mtu_locked: bool,
     /// How long a complaint is believed (Linux `mtu_expires`; RFC 1191 §6.3).
-    pub complaint_lifetime: Span,
+    pub path_mtu_lifetime: Span,
     /// Complaints are passed on to the application of an open connection at once, as errors that end
     /// nothing (`IP_RECVERR`); otherwise they are remembered for when it is given up.
-    pub tells_complaints: bool,
+    pub reports_icmp_errors: bool,
     /// Whether larger packets are tried.
     pub probing: MtuProbing,
     /// Segment size that probing begins with in bytes (Linux `tcp_base_mss`).
@@ -83,8 +83,8 @@ impl PathConfig {
             least_mtu: 552,
             discovery: MtuDiscovery::On,
             is_mtu_locked: false,
-            complaint_lifetime: TEN_MINUTES,
-            tells_complaints: false,
+            path_mtu_lifetime: TEN_MINUTES,
+            reports_icmp_errors: false,
             probing: MtuProbing::Off,
             probing_base: 1024,
             probing_floor: 48,
@@ -240,7 +240,7 @@ pub enum ProbeRule {
 
 /// Limits of patience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Liveness {
     /// Whether and when a silent peer is asked.
     pub keep_alive: KeepAlive,
     /// Longest time that data may stay unacknowledged, or a window closed, in place of the count of
@@ -267,7 +267,7 @@ impl KeepAlive {
     };
 }
 
-impl Patience {
+impl Liveness {
     /// Nothing but what RFC 9293 demands.
     pub const fn rfc() -> Self {
         Self {

@@ -59,7 +59,7 @@ pub enum ControlAcceptance {
 /// What becomes of a bare ACK with an old timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OvertakenAcks {
+pub enum DisorderedAcks {
     /// What becomes of every old segment: it is answered and dropped (RFC 7323 §5.3).
     Refused,
     /// One that tells nothing new is taken, since ACKs overtake each other where paths are not equally
@@ -71,29 +71,29 @@ pub enum OvertakenAcks {
 
 /// Protection against wrapped sequence numbers by timestamps (RFC 7323 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StampRule {
+pub struct TimestampRule {
     /// After so long without news a timestamp says nothing any more (RFC 7323 §5.5).
     pub life: Span,
     /// Ticks by which a timestamp may be older (Linux `TCP_PAWS_WINDOW`).
     pub tolerated_ticks: i32,
     /// Old bare ACKs.
-    pub overtaken_acks: OvertakenAcks,
+    pub disordered_acks: DisorderedAcks,
 }
 
-impl StampRule {
+impl TimestampRule {
     /// As RFC 7323 has it, for a clock of milliseconds.
     pub const RFC: Self = Self {
         life: Span::from_secs(24 * 24 * 3600),
         tolerated_ticks: 0,
-        overtaken_acks: OvertakenAcks::Refused,
+        disordered_acks: DisorderedAcks::Refused,
     };
     /// Linux of old.
     pub const LINUX_3_16: Self =
-        Self { tolerated_ticks: 1, overtaken_acks: OvertakenAcks::Taken, ..Self::RFC };
+        Self { tolerated_ticks: 1, disordered_acks: DisorderedAcks::Taken, ..Self::RFC };
     /// Linux 6.18, in whose time a clock of microseconds may wrap (`TCP_PAWS_WRAP`).
     pub const LINUX_6_18: Self = Self {
         life: Span::from_secs(2147),
-        overtaken_acks: OvertakenAcks::TakenOrDropped,
+        disordered_acks: DisorderedAcks::TakenOrDropped,
         ..Self::LINUX_3_16
     };
 }
@@ -148,7 +148,7 @@ pub struct Receiving {
     /// What a reset or a SYN within the window does.
     pub control: ControlAcceptance,
     /// What old timestamps do.
-    pub stamps: StampRule,
+    pub stamps: TimestampRule,
     /// A reset ends the connection at the right edge of what was received out of order, too, and one
     /// before the next number after the peer's FIN (`tcp_validate_incoming` since Linux 4.7 and 4.10).
     pub reset_at_edges: bool,
@@ -206,7 +206,7 @@ impl Receiving {
             challenge_limit: None,
             acknowledgments: AckAcceptance::Range,
             control: ControlAcceptance::Window,
-            stamps: StampRule::RFC,
+            stamps: TimestampRule::RFC,
             reset_at_edges: false,
             finish_timeout: Some(Span::from_secs(120)),
             syn_ack_retries: 7,
@@ -224,7 +224,7 @@ impl Receiving {
             compression: None,
             rejection_interval: Span::ZERO,
             challenge_limit: Some(100),
-            stamps: StampRule::LINUX_3_16,
+            stamps: TimestampRule::LINUX_3_16,
             reset_at_edges: false,
             repeats_syn_after_reset: false,
             ..Self::linux_6_18()
@@ -274,7 +274,7 @@ impl Receiving {
             rejection_interval: Span::from_millis(500),
             acknowledgments: AckAcceptance::Recent,
             control: ControlAcceptance::Challenged,
-            stamps: StampRule::LINUX_6_18,
+            stamps: TimestampRule::LINUX_6_18,
             reset_at_edges: true,
             finish_timeout: Some(Span::from_secs(60)),
             syn_ack_retries: 5,

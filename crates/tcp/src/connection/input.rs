@@ -169,7 +169,7 @@ impl Connection {
         self.share_receiver_view();
         self.sender.begin_transfer(is_passive, crossed, now);
         self.adopt_control_requests();
-        self.keep_alive.begin(&self.config.patience.keep_alive, now);
+        self.keep_alive.begin(&self.config.liveness.keep_alive, now);
         self.sender.grow_send_buffer();
         self.sender.begin_mtu_search(now);
         let (finished, shut_down) = self.handshake.fast_open_mut().establish();

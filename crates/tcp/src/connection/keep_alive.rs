@@ -2,7 +2,7 @@
 //!
 //! Source: Linux `tcp_keepalive_timer`.
 
-use crate::config::{KeepAlive, Patience};
+use crate::config::{KeepAlive, Liveness};
 use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 
@@ -75,7 +75,7 @@ impl KeepAliveTimer {
     #[cold]
     pub(super) fn on_deadline(
         &mut self,
-        settings: &Patience,
+        settings: &Liveness,
         busy: bool,
         silence: Span,
         probes: u32,

@@ -14,11 +14,11 @@ use crate::handshake::{
 };
 use crate::information::{Information, option_bits};
 use crate::receiver::{Receiver, UrgentRead};
-use crate::sender::congestion::plugged::ControlComplaints;
+use crate::sender::congestion::plugged::ControlFaults;
 use crate::sender::{Part, Sender, Writing};
 use crate::state::{RecoveryState, State};
 use crate::timers::Timer;
-use crate::window_cache::{Advice, ConnectionId, Lesson, ResumptionPhase, Share, Unused};
+use crate::window_cache::{Advice, CacheMiss, ConnectionId, ResumptionPhase, Share, WindowReport};
 use control_segments::{ControlSegments, ResponseLimit};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber, TrafficClass};
@@ -255,7 +255,7 @@ impl Connection {
         self.share_receiver_view();
         self.sender.reconfigure(now, config.clone());
         self.adopt_control_requests();
-        let (old, new) = (&before.patience.keep_alive, &config.patience.keep_alive);
+        let (old, new) = (&before.liveness.keep_alive, &config.liveness.keep_alive);
         if old != new && self.state.is_synchronised() {
             let silence = self.silence(now);
             self.keep_alive.change(old, new, silence, now);
@@ -398,8 +398,8 @@ impl Connection {
     }
 
     /// Faults of an external congestion control.
-    pub fn control_complaints(&mut self) -> ControlComplaints {
-        self.sender.control_complaints()
+    pub fn control_faults(&mut self) -> ControlFaults {
+        self.sender.control_faults()
     }
 
     /// Bytes of the application that the SYN carries.
@@ -465,8 +465,8 @@ impl Connection {
 
     /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
     /// before the handshake is over.
-    pub fn why_unused(&self) -> Option<Unused> {
-        self.sender.why_unused()
+    pub fn cache_miss(&self) -> Option<CacheMiss> {
+        self.sender.cache_miss()
     }
 
     /// Whether the connection has a window that companions may share: its handshake is over, or it was advised one to
@@ -477,12 +477,12 @@ impl Connection {
 
     /// What the connection has found out. Before its handshake is over its window and its threshold are those that
     /// it will begin with.
-    pub fn lesson(&self, connection: ConnectionId) -> Lesson {
-        self.sender.lesson(connection, self.has_opened())
+    pub fn window_report(&self, connection: ConnectionId) -> WindowReport {
+        self.sender.window_report(connection, self.has_opened())
     }
 
     /// Whether the connection is open and may send more, so that a sample of it is useful.
-    pub fn may_still_learn(&self) -> bool {
+    pub fn is_open_for_sending(&self) -> bool {
         matches!(self.state, State::Established | State::CloseWait)
     }
 

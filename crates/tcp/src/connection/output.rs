@@ -5,7 +5,7 @@ use super::control_segments::ControlSegment;
 use super::keep_alive::KeepAliveAction;
 use crate::event::{Event, IcmpError, Unreachable};
 use crate::handshake::negotiation::{Negotiated, syn_options};
-use crate::sender::congestion::plugged::AskedAcknowledgment;
+use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::{Expired, Outgoing};
 use crate::state::State;
 use crate::timers::Clock;
@@ -187,7 +187,7 @@ impl Connection {
     /// `__tcp_send_ack`, `tcp_event_ack_sent`).
     pub(super) fn compose_requested_ack(
         &mut self,
-        requested: AskedAcknowledgment,
+        requested: RequestedAck,
         now: Instant,
     ) -> Segment {
         let sequence = self.sender.acceptable_sequence();
@@ -341,7 +341,7 @@ impl Connection {
 
     #[cold]
     fn on_keep_alive_deadline(&mut self, now: Instant) {
-        let settings = self.config.patience;
+        let settings = self.config.liveness;
         let is_over =
             matches!(self.state, State::Closed | State::SynSent | State::Listen | State::TimeWait);
         if !settings.keep_alive.enabled || is_over {
@@ -402,7 +402,7 @@ impl Connection {
                 self.push_event(Event::Unreachable(reason));
             }
             _ => {
-                if self.config.path.tells_complaints {
+                if self.config.path.reports_icmp_errors {
                     self.push_event(Event::Unreachable(reason));
                 } else {
                     self.sender.set_soft_error(reason);

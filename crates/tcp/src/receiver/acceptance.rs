@@ -4,7 +4,7 @@
 //! `tcp_reset_check`, `tcp_paws_check`, `tcp_disordered_ack_check`, `tcp_replace_ts_recent`.
 
 use super::Receiver;
-use crate::config::OvertakenAcks;
+use crate::config::DisorderedAcks;
 use crate::state::State;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -115,7 +115,7 @@ impl Receiver {
         oldest_unacked: SequenceNumber,
     ) -> bool {
         let replay = rto.as_millis() * 12 / 10;
-        self.config.receiving.stamps.overtaken_acks != OvertakenAcks::Refused
+        self.config.receiving.stamps.disordered_acks != DisorderedAcks::Refused
             && segment.flags.contains(Flags::ACK)
             && segment.sequence_length() == 0
             && segment.sequence == self.space.next
@@ -126,7 +126,7 @@ impl Receiver {
     /// Whether an old duplicate is a pure ACK that is dropped without an answer.
     #[cold]
     pub(crate) fn drops_old_ack(&self, segment: &Segment) -> bool {
-        self.config.receiving.stamps.overtaken_acks == OvertakenAcks::TakenOrDropped
+        self.config.receiving.stamps.disordered_acks == DisorderedAcks::TakenOrDropped
             && segment.flags.contains(Flags::ACK)
             && segment.sequence_length() == 0
             && segment.sequence.is_before(self.space.next)

@@ -8,7 +8,7 @@
 //! acknowledgment among those of a window.
 
 use crate::sender::Sender;
-use crate::sender::congestion::plugged::{AtSending, RateSample, TcpSock, WindowEvent};
+use crate::sender::congestion::plugged::{RateSample, TcpSock, TransmitSnapshot, WindowEvent};
 use crate::sender::loss::LatestDelivered;
 use crate::sender::queue::Marks;
 use crate::sender::{AckEvent, AckFlags};
@@ -49,7 +49,7 @@ pub(crate) struct DeliveryRate {
     latest_delivered: Option<LatestDelivered>,
     sample: Option<Sample>,
     /// What held when the segment of the sample was sent.
-    at_sending: Option<AtSending>,
+    at_sending: Option<TransmitSnapshot>,
 }
 
 /// Stages beyond those that the segments outstanding can have.
@@ -106,8 +106,8 @@ impl DeliveryRate {
     }
 
     /// What held when a segment was sent.
-    pub(crate) fn at_sending(&self, delivered: u32, marks: Marks) -> Option<AtSending> {
-        self.stage_of(delivered).map(|stage| AtSending {
+    pub(crate) fn at_sending(&self, delivered: u32, marks: Marks) -> Option<TransmitSnapshot> {
+        self.stage_of(delivered).map(|stage| TransmitSnapshot {
             flight: stage.flight,
             losses: stage.losses,
             is_application_limited: marks.contains(Marks::APPLICATION_LIMITED),
@@ -116,7 +116,7 @@ impl DeliveryRate {
 
     /// The same of the segment of the last sample, once.
     #[inline]
-    pub(crate) fn take_at_sending(&mut self) -> Option<AtSending> {
+    pub(crate) fn take_at_sending(&mut self) -> Option<TransmitSnapshot> {
         self.at_sending.take()
     }
 

@@ -133,7 +133,7 @@ impl Sender {
             return;
         }
         self.path.mtu = mtu.max(self.config.path.least_mtu.min(self.path.mtu));
-        self.path.mtu_expires = now + self.config.path.complaint_lifetime;
+        self.path.mtu_expires = now + self.config.path.path_mtu_lifetime;
         if mtu < self.path.mtu {
             self.soft_error = Some(Unreachable::TooLarge);
         }

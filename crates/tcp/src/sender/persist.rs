@@ -107,7 +107,7 @@ impl Persist {
 impl Sender {
     /// Sets the timer for the next probe, backed off.
     pub(crate) fn arm_persist(&mut self, now: Instant) {
-        let base = match self.config.patience.probe_rule {
+        let base = match self.config.liveness.probe_rule {
             ProbeRule::Rfc => self.rto.timeout(),
             ProbeRule::Linux => self.rto.timeout().max(LEAST_INTERVAL),
         };
@@ -118,7 +118,7 @@ impl Sender {
 
     /// No longer than what is left of the user's patience.
     fn within_user_timeout(&self, wait: Span, now: Instant) -> Span {
-        match (self.config.patience.user_timeout, self.persist.since) {
+        match (self.config.liveness.user_timeout, self.persist.since) {
             (Some(limit), Some(since)) => {
                 let left = limit.saturating_sub(now.saturating_since(since));
                 wait.min(left.max(LEAST_REMAINING))
@@ -133,7 +133,7 @@ impl Sender {
     pub(crate) fn on_window_probe_ack(&mut self, now: Instant) {
         if self.fits_first_buffer() {
             self.persist.on_window_open();
-        } else if self.config.patience.probe_rule == ProbeRule::Linux
+        } else if self.config.liveness.probe_rule == ProbeRule::Linux
             || !self.persist.timer.is_set()
         {
             self.arm_persist(now);
@@ -145,7 +145,7 @@ impl Sender {
 
     /// Whether the window has room for all of the first buffer, or for what is worth sending.
     fn fits_first_buffer(&self) -> bool {
-        match self.config.patience.probe_rule {
+        match self.config.liveness.probe_rule {
             ProbeRule::Rfc => self.usable_window() >= self.worthwhile_bytes(),
             ProbeRule::Linux => {
                 let fin = self.written.is_fin_waiting() && self.written.is_first_last();
@@ -181,7 +181,7 @@ impl Sender {
     /// A peer that answers may keep its window closed for ever, unless the user has set a limit.
     fn has_probe_limit_expired(&mut self, now: Instant) -> bool {
         let since = *self.persist.since.get_or_insert(now);
-        let limit = self.config.patience.user_timeout;
+        let limit = self.config.liveness.user_timeout;
         self.persist.unanswered >= self.limit_of_probes()
             || since != now && limit.is_some_and(|limit| now.saturating_since(since) >= limit)
     }
@@ -192,7 +192,7 @@ impl Sender {
         let interval = self.rto.timeout() * (1 << self.persist.probes.min(MOST_DOUBLINGS));
         let limit = self.retransmission_limit(interval);
         let is_futile = interval >= self.config.maximum_rto && self.persist.probes >= limit;
-        let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
+        let is_missed = !self.is_orphan || self.config.liveness.orphan_limit.is_none();
         if is_futile && !is_missed { 0 } else { limit }
     }
 

@@ -18,11 +18,11 @@ impl Sender {
     /// Whether patience is over at a time-out. Linux counts time, not attempts, from the first
     /// repetition on.
     pub(super) fn has_retransmission_limit_expired(&self, now: Instant) -> bool {
-        let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
+        let is_missed = !self.is_orphan || self.config.liveness.orphan_limit.is_none();
         if self.peer_window.bytes() == 0 && is_missed && self.state.is_synchronised() {
             return self.is_closed_for_too_long(now);
         }
-        let allowed = match self.config.patience.user_timeout {
+        let allowed = match self.config.liveness.user_timeout {
             Some(limit) => limit,
             None => self.time_of_retransmissions(self.retransmission_limit(self.rto.timeout())),
         };
@@ -33,7 +33,7 @@ impl Sender {
     /// connection without an application has still to say, so it is not insisted on, least of all
     /// where the path has complained.
     pub(super) fn retransmission_limit(&self, timeout: Span) -> u32 {
-        match self.config.patience.orphan_limit {
+        match self.config.liveness.orphan_limit {
             Some(limit) if self.is_orphan => {
                 let is_alive = timeout < self.config.maximum_rto;
                 match (is_alive, limit) {
@@ -48,7 +48,7 @@ impl Sender {
 
     /// The same before the handshake is over, where attempts are counted too.
     pub(crate) fn has_user_timeout_expired(&self, now: Instant) -> bool {
-        let limit = self.config.patience.user_timeout;
+        let limit = self.config.liveness.user_timeout;
         self.rto.expired() > 1
             && limit.is_some_and(|limit| self.since_first_repetition(now) >= limit)
     }
@@ -57,7 +57,7 @@ impl Sender {
     pub(super) fn is_black_hole_suspected(&self, now: Instant) -> bool {
         self.rto.expired() > 1
             && self.since_first_repetition(now)
-                >= self.time_of_retransmissions(self.config.patience.suspicion_limit)
+                >= self.time_of_retransmissions(self.config.liveness.suspicion_limit)
     }
 
     #[inline]
@@ -77,7 +77,7 @@ impl Sender {
     fn is_closed_for_too_long(&self, now: Instant) -> bool {
         let elapsed = self.since_first_repetition(now);
         let mut allowed = self.config.maximum_rto * 2;
-        if let Some(limit) = self.config.patience.user_timeout {
+        if let Some(limit) = self.config.liveness.user_timeout {
             if elapsed > limit {
                 return true;
             }
@@ -88,7 +88,7 @@ impl Sender {
 
     /// The time-out in force, shortened to what is left of the user's patience.
     pub(super) fn rto_within_user_timeout(&self, now: Instant) -> Span {
-        match self.config.patience.user_timeout {
+        match self.config.liveness.user_timeout {
             Some(limit) if self.rto.expired() > 0 => {
                 let left = limit.saturating_sub(self.since_first_repetition(now));
                 self.rto.timeout().min(left.max(LEAST_INTERVAL))

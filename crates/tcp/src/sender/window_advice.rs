@@ -5,7 +5,7 @@
 use super::Sender;
 use super::congestion::resumption::{Resume, ResumptionPhase};
 use crate::state::RecoveryState;
-use crate::window_cache::{Advice, ConnectionId, Lesson, Share, TimeoutSeed, Unused};
+use crate::window_cache::{Advice, CacheMiss, ConnectionId, Share, TimeoutSeed, WindowReport};
 use fairwind_units::Span;
 
 /// What a connection takes over from others before it.
@@ -16,7 +16,7 @@ pub(super) struct Inherited {
     /// A saved window that is resumed with care (RFC 9959).
     resume: Option<Box<Resume>>,
     /// Why the connection did not begin with the advised window.
-    unused: Option<Unused>,
+    unused: Option<CacheMiss>,
 }
 
 impl Inherited {
@@ -92,18 +92,18 @@ impl Sender {
     }
 
     /// The connection begins with the window that was advised, unless it does not fit.
-    fn take_window(&mut self, advice: &Advice) -> Result<(), Unused> {
+    fn take_window(&mut self, advice: &Advice) -> Result<(), CacheMiss> {
         if self.rto.expired() > self.config.lost_syns_forgiven {
-            return Err(Unused::Unfit);
+            return Err(CacheMiss::Unfit);
         }
         let window = advice.window.unwrap_or(self.window.segments()).max(1);
         self.window.set_segments(window);
         let Some(least) = advice.least_window else { return Ok(()) };
         if least <= window {
-            return Err(Unused::TooSmall);
+            return Err(CacheMiss::TooSmall);
         }
         if !self.is_on_path(advice.path_rtt) {
-            return Err(Unused::Unfit);
+            return Err(CacheMiss::Unfit);
         }
         self.window.set_segments(least);
         self.pace_first_flight();
@@ -121,7 +121,7 @@ impl Sender {
     /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
     /// before the handshake is over.
     #[inline]
-    pub(crate) fn why_unused(&self) -> Option<Unused> {
+    pub(crate) fn cache_miss(&self) -> Option<CacheMiss> {
         self.inherited.unused
     }
 
@@ -152,9 +152,9 @@ impl Sender {
 
     /// What the connection has found out. Before its handshake is over its window and its threshold are those that
     /// it will begin with.
-    pub(crate) fn lesson(&self, connection: ConnectionId, has_opened: bool) -> Lesson {
+    pub(crate) fn window_report(&self, connection: ConnectionId, has_opened: bool) -> WindowReport {
         let advice = self.inherited.advice.as_deref().filter(|_| !has_opened);
-        Lesson {
+        WindowReport {
             connection,
             window: advice.and_then(|advice| advice.window).unwrap_or(self.window.segments()),
             initial_window: self.window.initial(),

@@ -8,7 +8,7 @@ use crate::window_cache::classic::Classic;
 use crate::window_cache::interdependence::ControlBlocks;
 use crate::window_cache::metrics::Metrics;
 use crate::window_cache::{
-    Collection, ConnectionId, Moment, Opener, Opening, Openings, Policy, PolicyConfig, Remembered,
+    CacheEntry, Collection, ConnectionId, Moment, Opener, Opening, Openings, Policy, PolicyConfig,
     Share, Sharing,
 };
 use fairwind_units::{Instant, Span};
@@ -61,7 +61,7 @@ impl WindowCache {
         self.is_capturing
     }
 
-    /// Open connections to `peer` whose lessons are wanted, as samples, before
+    /// Open connections to `peer` whose reports are wanted, as samples, before
     /// [`on_opening`](Self::on_opening).
     pub fn companions(&self, peer: IpAddr) -> Vec<ConnectionId> {
         self.policy.companions(peer)
@@ -72,11 +72,11 @@ impl WindowCache {
     ///
     /// # Errors
     /// Nothing that is remembered fits the connection, which is no failure.
-    pub fn on_opening(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+    pub fn on_opening(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         if self.serves(opening.opener) {
             self.policy.advise(opening)
         } else {
-            Err(Unused::NotServed)
+            Err(CacheMiss::NotServed)
         }
     }
 
@@ -91,14 +91,14 @@ impl WindowCache {
     }
 
     /// A connection tells what it has found out.
-    pub fn on_lesson(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment) {
+    pub fn on_report(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
         let is_wanted = match moment {
             Moment::Sampled => true,
             Moment::Closed => self.collection == Collection::Close,
             Moment::Ended => self.collection == Collection::End,
         };
         if self.is_capturing && is_wanted {
-            self.policy.learn(now, peer, lesson, moment);
+            self.policy.learn(now, peer, report, moment);
         }
     }
 
@@ -114,12 +114,12 @@ impl WindowCache {
     }
 
     /// What is remembered of one peer, even if it is outdated; this is no look-up, and deletes nothing.
-    pub fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+    pub fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.policy.known(peer, now)
     }
 
     /// All that is remembered, by address (the report's `/proc/project`).
-    pub fn list(&self, now: Instant) -> Vec<Remembered> {
+    pub fn list(&self, now: Instant) -> Vec<CacheEntry> {
         self.policy.list(now)
     }
 
@@ -136,7 +136,7 @@ impl WindowCache {
 
 /// What a connection has found out; windows are in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lesson {
+pub struct WindowReport {
     /// Which one tells.
     pub connection: ConnectionId,
     /// Congestion window (cwnd).
@@ -167,7 +167,7 @@ pub struct Lesson {
     pub is_resuming: bool,
 }
 
-impl Lesson {
+impl WindowReport {
     /// Whether a segment had to be sent again.
     pub fn has_lost(&self) -> bool {
         self.retransmissions > 0
@@ -215,7 +215,7 @@ pub struct Advice {
 /// Why a connection does not begin with what is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unused {
+pub enum CacheMiss {
     /// Nobody looked it up: nothing is captured, or connections that this end opens are not served.
     NotServed,
     /// Nothing is remembered of the peer.
@@ -230,7 +230,7 @@ pub enum Unused {
     Unfit,
 }
 
-impl Unused {
+impl CacheMiss {
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {

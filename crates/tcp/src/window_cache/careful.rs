@@ -7,9 +7,9 @@
 //! Differs: windows are counted in segments, as everywhere in this endpoint, and a set is lent from the moment at
 //! which a connection opens, not from its jump.
 
-use super::cache::{Advice, Lesson, Unused};
+use super::cache::{Advice, CacheMiss, WindowReport};
 use super::entries::{Entries, WhenFull};
-use super::{CarefulResumeConfig, ConnectionId, Moment, Opening, Policy, Remembered, Sharing};
+use super::{CacheEntry, CarefulResumeConfig, ConnectionId, Moment, Opening, Policy, Sharing};
 use crate::sender::congestion::resumption::Resumption;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -40,15 +40,15 @@ impl CarefulResume {
     }
 }
 
-fn line((peer, age, of): (IpAddr, Span, &Saved)) -> Remembered {
-    Remembered { peer, window: of.window, age }
+fn line((peer, age, of): (IpAddr, Span, &Saved)) -> CacheEntry {
+    CacheEntry { peer, window: of.window, age }
 }
 
 impl Policy for CarefulResume {
-    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         let saved = *self.saved.look_up(opening.peer, opening.now)?;
         if self.users.contains_key(&opening.peer) {
-            return Err(Unused::InUse);
+            return Err(CacheMiss::InUse);
         }
         self.users.insert(opening.peer, opening.connection);
         let jump = (saved.window / 2).min(self.config.largest_jump.unwrap_or(u32::MAX));
@@ -57,15 +57,15 @@ impl Policy for CarefulResume {
         Ok(Advice { resumption: Some(resumption), ..Advice::default() })
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, _moment: Moment) {
-        if lesson.is_resuming {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: Moment) {
+        if report.is_resuming {
             // What is not validated is not observed (RFC 9959 §4.6).
             return;
         }
-        let in_slow_start = lesson.slow_start_threshold.is_none();
-        let window = if in_slow_start { lesson.window / 2 } else { lesson.window };
-        let Some(least_rtt) = lesson.least_rtt else { return };
-        if window >= LEAST_INITIAL_WINDOWS * lesson.initial_window {
+        let in_slow_start = report.slow_start_threshold.is_none();
+        let window = if in_slow_start { report.window / 2 } else { report.window };
+        let Some(least_rtt) = report.least_rtt else { return };
+        if window >= LEAST_INITIAL_WINDOWS * report.initial_window {
             self.saved.put(peer, Saved { window, least_rtt }, now);
         }
     }
@@ -79,11 +79,11 @@ impl Policy for CarefulResume {
         }
     }
 
-    fn list(&self, now: Instant) -> Vec<Remembered> {
+    fn list(&self, now: Instant) -> Vec<CacheEntry> {
         self.saved.iter(now).map(line).collect()
     }
 
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.saved.known(peer, now).map(line)
     }
 
@@ -99,10 +99,10 @@ impl Policy for CarefulResume {
 
 #[cfg(test)]
 mod tests {
-    use crate::Lesson;
-    use crate::window_cache::testing::{Host, lesson, peer};
+    use crate::WindowReport;
+    use crate::window_cache::testing::{Host, peer, window_report};
     use crate::window_cache::{
-        CarefulResumeConfig, ConnectionId, Opener, PolicyConfig, Resumption, Sharing, Unused,
+        CacheMiss, CarefulResumeConfig, ConnectionId, Opener, PolicyConfig, Resumption, Sharing,
     };
     use fairwind_units::Span;
 
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn half_of_a_saved_window_may_be_jumped_to_and_the_least_round_trip_is_saved() {
         let mut host = host();
-        host.ends(1, 1, lesson(300));
+        host.ends(1, 1, window_report(300));
         let expected = Resumption {
             jump: 150,
             saved_rtt: Span::from_millis(80),
@@ -130,17 +130,18 @@ mod tests {
     fn the_largest_jump_bounds_it() {
         let mut host =
             with(CarefulResumeConfig { largest_jump: Some(40), ..CarefulResumeConfig::USUAL });
-        host.ends(1, 1, lesson(300));
+        host.ends(1, 1, window_report(300));
         assert_eq!(host.incoming(2, 1).resumption.map(|resumption| resumption.jump), Some(40));
     }
 
     /// The initial window is 2: 8 is the least that is saved; of slow start that is 16.
     #[test]
     fn windows_below_four_initial_ones_are_not_saved_and_those_of_slow_start_by_half() {
-        let slow_start = |window| Lesson { slow_start_threshold: None, ..lesson(window) };
+        let slow_start =
+            |window| WindowReport { slow_start_threshold: None, ..window_report(window) };
         for (told, saved) in [
-            (lesson(7), None),
-            (lesson(8), Some(8)),
+            (window_report(7), None),
+            (window_report(8), Some(8)),
             (slow_start(15), None),
             (slow_start(16), Some(8)),
         ] {
@@ -153,10 +154,10 @@ mod tests {
     #[test]
     fn one_connection_at_a_time_uses_a_saved_set() {
         let mut host = host();
-        host.ends(1, 1, lesson(300));
+        host.ends(1, 1, window_report(300));
         assert!(host.opens(2, 1, 1, Opener::Peer).resumption.is_some());
-        assert_eq!(host.asks(2, 1, 2, Opener::Peer), Err(Unused::InUse));
-        assert_eq!(host.asks(2, 2, 3, Opener::Peer), Err(Unused::Unknown), "of another peer");
+        assert_eq!(host.asks(2, 1, 2, Opener::Peer), Err(CacheMiss::InUse));
+        assert_eq!(host.asks(2, 2, 3, Opener::Peer), Err(CacheMiss::Unknown), "of another peer");
         host.cache().on_release(peer(1), ConnectionId(2), false);
         assert!(
             host.opens(2, 1, 3, Opener::Peer).resumption.is_none(),
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn a_retreat_deletes_the_saved_set() {
         let mut host = host();
-        host.ends(1, 1, lesson(300));
+        host.ends(1, 1, window_report(300));
         host.opens(2, 1, 1, Opener::Peer);
         host.cache().on_release(peer(1), ConnectionId(1), true);
         assert!(host.cache().is_empty());
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn a_set_is_not_used_past_its_lifetime() {
         let mut host = host();
-        host.ends(1, 1, lesson(300));
+        host.ends(1, 1, window_report(300));
         assert!(host.opens(602, 1, 1, Opener::Peer).resumption.is_none());
         assert!(host.cache().is_empty());
     }
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_not_validated_is_not_saved() {
         let mut host = host();
-        host.ends(1, 1, Lesson { is_resuming: true, ..lesson(300) });
+        host.ends(1, 1, WindowReport { is_resuming: true, ..window_report(300) });
         assert!(host.cache().is_empty());
     }
 }

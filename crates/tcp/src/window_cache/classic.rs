@@ -11,9 +11,9 @@
 //! Parameters: [`ClassicConfig`], [`Sharing::lifetime`](super::Sharing::lifetime),
 //! [`Sharing::entries`](super::Sharing::entries).
 
-use super::cache::{Advice, Lesson, Unused};
+use super::cache::{Advice, CacheMiss, WindowReport};
 use super::entries::{Entries, WhenFull};
-use super::{ClassicConfig, Moment, Opening, Policy, Remembered, Sharing, Trust};
+use super::{CacheEntry, ClassicConfig, Moment, Opening, Policy, Sharing, Trust};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
 
@@ -39,27 +39,27 @@ impl Classic {
     }
 
     /// What a window is remembered as, where `before` was; `None` where that stays as it is.
-    fn merged(&self, before: Option<u32>, lesson: &Lesson) -> Option<u32> {
-        if self.config.trust == Trust::Safe && lesson.has_lost() {
-            return Some((before.unwrap_or(0).max(lesson.window) / 2).max(1));
+    fn merged(&self, before: Option<u32>, report: &WindowReport) -> Option<u32> {
+        if self.config.trust == Trust::Safe && report.has_lost() {
+            return Some((before.unwrap_or(0).max(report.window) / 2).max(1));
         }
         match before {
-            Some(before) if lesson.window < before => {
-                let excess = u64::from(before - lesson.window);
+            Some(before) if report.window < before => {
+                let excess = u64::from(before - report.window);
                 let pull = u32::try_from(self.config.forgetfulness.of(excess)).unwrap_or(u32::MAX);
                 (pull > 0).then(|| before.saturating_sub(pull))
             }
-            _ => Some(lesson.window),
+            _ => Some(report.window),
         }
     }
 }
 
-fn line((peer, age, of): (IpAddr, Span, &Known)) -> Remembered {
-    Remembered { peer, window: of.window, age }
+fn line((peer, age, of): (IpAddr, Span, &Known)) -> CacheEntry {
+    CacheEntry { peer, window: of.window, age }
 }
 
 impl Policy for Classic {
-    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         let Known { window, least_rtt } = *self.windows.look_up(opening.peer, opening.now)?;
         let trusted = match self.config.trust {
             Trust::Exact => window,
@@ -75,23 +75,23 @@ impl Policy for Classic {
         })
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment) {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
         // A loss counts once, when the connection tells for the last time.
         let is_last = moment != Moment::Sampled;
         let before = self.windows.look_up(peer, now).ok().map(|known| known.window);
-        if !is_last && lesson.has_lost() && self.config.trust == Trust::Safe {
+        if !is_last && report.has_lost() && self.config.trust == Trust::Safe {
             return;
         }
-        if let Some(window) = self.merged(before, lesson) {
-            self.windows.put(peer, Known { window, least_rtt: lesson.least_rtt }, now);
+        if let Some(window) = self.merged(before, report) {
+            self.windows.put(peer, Known { window, least_rtt: report.least_rtt }, now);
         }
     }
 
-    fn list(&self, now: Instant) -> Vec<Remembered> {
+    fn list(&self, now: Instant) -> Vec<CacheEntry> {
         self.windows.iter(now).map(line).collect()
     }
 
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.windows.known(peer, now).map(line)
     }
 
@@ -106,9 +106,9 @@ impl Policy for Classic {
 
 #[cfg(test)]
 mod tests {
-    use crate::window_cache::testing::{Host, lesson, peer};
+    use crate::window_cache::testing::{Host, peer, window_report};
     use crate::window_cache::{
-        ClassicConfig, Moment, Opener, Openings, PolicyConfig, Remembered, Sharing, Unused,
+        CacheEntry, CacheMiss, ClassicConfig, Moment, Opener, Openings, PolicyConfig, Sharing,
     };
     use fairwind_units::{Ratio, Span};
 
@@ -126,7 +126,7 @@ mod tests {
         let mut host = Host::new(&report());
         assert_eq!(host.incoming(0, 1).window, None);
         for (second, window) in [(1, 8), (2, 32), (3, 5)] {
-            host.closes(second, 1, lesson(window));
+            host.closes(second, 1, window_report(window));
         }
         assert_eq!(host.incoming(4, 1).window, Some(32));
         assert_eq!(host.incoming(4, 2).window, None, "nothing is known of another peer");
@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn only_incoming_connections_are_served_unless_all_are() {
         let mut host = Host::new(&report());
-        host.closes(1, 1, lesson(32));
+        host.closes(1, 1, window_report(32));
         assert_eq!(host.outgoing(2, 1).window, None);
         let mut host = Host::new(&Sharing { openings: Openings::All, ..report() });
-        host.closes(1, 1, lesson(32));
+        host.closes(1, 1, window_report(32));
         assert_eq!(host.outgoing(2, 1).window, Some(32));
     }
 
@@ -147,23 +147,23 @@ mod tests {
         let mut host = Host::new(&report());
         let why =
             |host: &mut Host, second, number, opener| host.asks(second, number, 1, opener).err();
-        assert_eq!(why(&mut host, 0, 1, Opener::Peer), Some(Unused::Unknown));
-        host.closes(1, 1, lesson(32));
+        assert_eq!(why(&mut host, 0, 1, Opener::Peer), Some(CacheMiss::Unknown));
+        host.closes(1, 1, window_report(32));
         assert_eq!(why(&mut host, 2, 1, Opener::Peer), None);
-        assert_eq!(why(&mut host, 2, 2, Opener::Peer), Some(Unused::Unknown));
-        assert_eq!(why(&mut host, 2, 1, Opener::Host), Some(Unused::NotServed));
-        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::Outdated));
-        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::Unknown), "it is deleted");
+        assert_eq!(why(&mut host, 2, 2, Opener::Peer), Some(CacheMiss::Unknown));
+        assert_eq!(why(&mut host, 2, 1, Opener::Host), Some(CacheMiss::NotServed));
+        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(CacheMiss::Outdated));
+        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(CacheMiss::Unknown), "it is deleted");
         host.cache().stop();
-        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::NotServed));
+        assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(CacheMiss::NotServed));
     }
 
     /// A smaller window does not make the largest one younger.
     #[test]
     fn an_entry_is_deleted_when_it_is_looked_up_past_its_lifetime() {
         let mut host = Host::new(&report());
-        host.closes(1, 1, lesson(32));
-        host.closes(50, 1, lesson(5));
+        host.closes(1, 1, window_report(32));
+        host.closes(50, 1, window_report(5));
         assert_eq!(
             host.incoming(61, 1).window,
             Some(32),
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn a_window_as_large_makes_the_entry_younger() {
         let mut host = Host::new(&report());
-        host.closes(1, 1, lesson(32));
-        host.closes(50, 1, lesson(32));
+        host.closes(1, 1, window_report(32));
+        host.closes(50, 1, window_report(32));
         assert_eq!(host.incoming(110, 1).window, Some(32));
     }
 
@@ -186,10 +186,10 @@ mod tests {
     fn outdated_entries_are_collected_when_the_list_is_full() {
         let mut host = Host::new(&report());
         for (second, number) in [(1, 1), (2, 2), (50, 3)] {
-            host.closes(second, number, lesson(10));
+            host.closes(second, number, window_report(10));
         }
         assert_eq!(host.cache().len(), 3);
-        host.closes(70, 4, lesson(10));
+        host.closes(70, 4, window_report(10));
         let peers: Vec<_> = host.list(70).iter().map(|entry| entry.peer).collect();
         assert_eq!(peers, [peer(3), peer(4)], "the first two were 69 and 68 s old");
     }
@@ -198,20 +198,20 @@ mod tests {
     fn a_list_full_of_what_is_not_outdated_takes_no_further_peer() {
         let mut host = Host::new(&report());
         for number in 1..=5 {
-            host.closes(1, number, lesson(10));
+            host.closes(1, number, window_report(10));
         }
         let peers: Vec<_> = host.list(1).iter().map(|entry| entry.peer).collect();
         assert_eq!(peers, [peer(1), peer(2), peer(3)]);
-        host.closes(2, 2, lesson(20));
+        host.closes(2, 2, window_report(20));
         assert_eq!(host.incoming(3, 2).window, Some(20), "who is in the list is kept up to date");
     }
 
     #[test]
     fn the_list_shows_address_window_and_age() {
         let mut host = Host::new(&report());
-        host.closes(2, 2, lesson(20));
-        host.closes(1, 1, lesson(10));
-        let line = |number, window, age| Remembered {
+        host.closes(2, 2, window_report(20));
+        host.closes(1, 1, window_report(10));
+        let line = |number, window, age| CacheEntry {
             peer: peer(number),
             window,
             age: Span::from_secs(age),
@@ -222,14 +222,14 @@ mod tests {
     #[test]
     fn capture_is_started_and_stopped_and_stopping_frees_the_list() {
         let mut host = Host::new(&report());
-        host.closes(1, 1, lesson(32));
+        host.closes(1, 1, window_report(32));
         host.cache().stop();
         assert!(host.cache().is_empty());
-        host.closes(2, 1, lesson(32));
+        host.closes(2, 1, window_report(32));
         assert_eq!(host.incoming(3, 1).window, None);
         host.cache().start();
         assert_eq!(host.incoming(4, 1).window, None);
-        host.closes(5, 1, lesson(16));
+        host.closes(5, 1, window_report(16));
         assert_eq!(host.incoming(6, 1).window, Some(16));
     }
 
@@ -239,13 +239,13 @@ mod tests {
         let quarter = Ratio::from_parts_per_billion(250_000_000);
         let mut host =
             Host::new(&with(ClassicConfig { forgetfulness: quarter, ..ClassicConfig::REPORT }));
-        host.closes(1, 1, lesson(32));
-        host.closes(2, 1, lesson(8));
+        host.closes(1, 1, window_report(32));
+        host.closes(2, 1, window_report(8));
         assert_eq!(host.incoming(3, 1).window, Some(26));
         let mut host =
             Host::new(&with(ClassicConfig { forgetfulness: Ratio::ONE, ..ClassicConfig::REPORT }));
-        host.closes(1, 1, lesson(32));
-        host.closes(2, 1, lesson(8));
+        host.closes(1, 1, window_report(32));
+        host.closes(2, 1, window_report(8));
         assert_eq!(host.incoming(3, 1).window, Some(8), "the last one is what is remembered");
     }
 
@@ -253,22 +253,22 @@ mod tests {
     fn what_a_connection_begins_with_is_bounded() {
         let bounded = ClassicConfig { largest_window: Some(20), ..ClassicConfig::REPORT };
         let mut host = Host::new(&with(bounded));
-        host.closes(1, 1, lesson(32));
+        host.closes(1, 1, window_report(32));
         assert_eq!(host.incoming(2, 1).window, Some(20));
     }
 
     #[test]
     fn samples_count_before_the_end() {
         let mut host = Host::new(&report());
-        host.learns(1, 1, lesson(40), Moment::Sampled);
-        host.closes(2, 1, lesson(12));
+        host.learns(1, 1, window_report(40), Moment::Sampled);
+        host.closes(2, 1, window_report(12));
         assert_eq!(host.incoming(3, 1).window, Some(40));
     }
 
     #[test]
     fn the_end_does_not_count_where_windows_are_collected_at_close() {
         let mut host = Host::new(&report());
-        host.learns(1, 1, lesson(40), Moment::Ended);
+        host.learns(1, 1, window_report(40), Moment::Ended);
         assert_eq!(host.incoming(2, 1).window, None);
     }
 
@@ -276,12 +276,12 @@ mod tests {
     #[test]
     fn the_safe_form_halves_what_it_trusts_and_what_a_loss_has_shown_to_be_too_much() {
         let mut host = Host::new(&with(ClassicConfig::SAFE));
-        host.closes(1, 1, lesson(32));
+        host.closes(1, 1, window_report(32));
         assert_eq!(
             (host.incoming(2, 1).window, host.incoming(2, 1).least_window),
             (None, Some(16))
         );
-        let lossy = crate::Lesson { retransmissions: 1, ..lesson(20) };
+        let lossy = crate::WindowReport { retransmissions: 1, ..window_report(20) };
         host.closes(3, 1, lossy);
         assert_eq!(host.list(3)[0].window, 16);
         assert_eq!(host.incoming(4, 1).least_window, Some(8));
@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn the_report_does_not_care_about_losses() {
         let mut host = Host::new(&report());
-        host.closes(1, 1, lesson(32));
-        host.closes(2, 1, crate::Lesson { retransmissions: 9, ..lesson(20) });
+        host.closes(1, 1, window_report(32));
+        host.closes(2, 1, crate::WindowReport { retransmissions: 9, ..window_report(20) });
         assert_eq!(host.incoming(3, 1).window, Some(32));
     }
 }

@@ -1,6 +1,6 @@
 //! A bounded list of peers, the oldest of which are found without looking at the others.
 
-use super::cache::Unused;
+use super::cache::CacheMiss;
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -51,13 +51,13 @@ impl<T> Entries<T> {
     }
 
     /// What is remembered of a peer, or why nothing is; an outdated entry is deleted.
-    pub(super) fn look_up(&mut self, peer: IpAddr, now: Instant) -> Result<&mut T, Unused> {
-        let stamp = self.by_peer.get(&key(peer)).ok_or(Unused::Unknown)?.stamp;
+    pub(super) fn look_up(&mut self, peer: IpAddr, now: Instant) -> Result<&mut T, CacheMiss> {
+        let stamp = self.by_peer.get(&key(peer)).ok_or(CacheMiss::Unknown)?.stamp;
         if self.is_outdated(stamp, now) {
             self.remove(peer);
-            return Err(Unused::Outdated);
+            return Err(CacheMiss::Outdated);
         }
-        self.by_peer.get_mut(&key(peer)).map(|entry| &mut entry.value).ok_or(Unused::Unknown)
+        self.by_peer.get_mut(&key(peer)).map(|entry| &mut entry.value).ok_or(CacheMiss::Unknown)
     }
 
     /// Remembers `value` as of `now`, in the place of what was remembered of the peer. Returns whether there

@@ -11,9 +11,9 @@
 //! what was there, and those that were there one segment more each until nothing is left over, so that the sum stays
 //! as it was; who leaves takes its share along.
 
-use super::cache::{Advice, Lesson, TimeoutSeed, Unused};
+use super::cache::{Advice, CacheMiss, TimeoutSeed, WindowReport};
 use super::entries::{Entries, WhenFull};
-use super::{ConnectionId, Interdependence, Moment, Opening, Policy, Remembered, Share, Sharing};
+use super::{CacheEntry, ConnectionId, Interdependence, Moment, Opening, Policy, Share, Sharing};
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -54,12 +54,12 @@ fn mean_of_spans(left: Span, right: Span) -> Span {
 }
 
 impl Kept {
-    fn of(lesson: &Lesson) -> Self {
+    fn of(report: &WindowReport) -> Self {
         Self {
-            rtt: lesson.smoothed_rtt,
-            rtt_variation: lesson.rtt_variation,
-            threshold: lesson.slow_start_threshold,
-            window: lesson.window,
+            rtt: report.smoothed_rtt,
+            rtt_variation: report.rtt_variation,
+            threshold: report.slow_start_threshold,
+            window: report.window,
         }
     }
 
@@ -136,12 +136,12 @@ impl ControlBlocks {
     }
 }
 
-fn line((peer, age, kept): (IpAddr, Span, &Kept)) -> Remembered {
-    Remembered { peer, window: kept.window, age }
+fn line((peer, age, kept): (IpAddr, Span, &Kept)) -> CacheEntry {
+    CacheEntry { peer, window: kept.window, age }
 }
 
 impl Policy for ControlBlocks {
-    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         let shared = if self.config.ensemble { self.join(opening) } else { None };
         let kept = || self.kept.look_up(opening.peer, opening.now).map(|kept| kept.advice());
         let mut advice = shared.map_or_else(kept, Ok)?;
@@ -150,23 +150,23 @@ impl Policy for ControlBlocks {
         Ok(advice)
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment) {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
         if moment == Moment::Sampled {
             let members = self.open.get_mut(&peer);
-            if let Some(member) = members.and_then(|open| open.get_mut(&lesson.connection)) {
+            if let Some(member) = members.and_then(|open| open.get_mut(&report.connection)) {
                 *member = Some(Member {
-                    window: lesson.window,
-                    threshold: lesson.slow_start_threshold,
-                    rtt: lesson.smoothed_rtt,
-                    rtt_variation: lesson.rtt_variation,
+                    window: report.window,
+                    threshold: report.slow_start_threshold,
+                    rtt: report.smoothed_rtt,
+                    rtt_variation: report.rtt_variation,
                 });
             }
             return;
         }
         let known = self.kept.look_up(peer, now).ok().copied();
-        let new = Kept::of(lesson);
+        let new = Kept::of(report);
         self.kept.put(peer, known.map_or(new, |old| new.merged(old)), now);
-        self.leave(peer, lesson.connection);
+        self.leave(peer, report.connection);
     }
 
     fn leave(&mut self, peer: IpAddr, connection: ConnectionId) {
@@ -186,11 +186,11 @@ impl Policy for ControlBlocks {
         self.shares.pop_front()
     }
 
-    fn list(&self, now: Instant) -> Vec<Remembered> {
+    fn list(&self, now: Instant) -> Vec<CacheEntry> {
         self.kept.iter(now).map(line).collect()
     }
 
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.kept.known(peer, now).map(line)
     }
 
@@ -207,8 +207,8 @@ impl Policy for ControlBlocks {
 
 #[cfg(test)]
 mod tests {
-    use crate::Lesson;
-    use crate::window_cache::testing::{Host, lesson, peer};
+    use crate::WindowReport;
+    use crate::window_cache::testing::{Host, peer, window_report};
     use crate::window_cache::{
         ConnectionId, Interdependence, Moment, Opener, PolicyConfig, Share, Sharing, TimeoutSeed,
     };
@@ -219,9 +219,9 @@ mod tests {
         Host::new(&Sharing::usual(PolicyConfig::Interdependence(shared)))
     }
 
-    fn of(connection: u64, window: u32) -> Lesson {
+    fn of(connection: u64, window: u32) -> WindowReport {
         let connection = ConnectionId(connection);
-        Lesson { connection, slow_start_threshold: Some(18), ..lesson(window) }
+        WindowReport { connection, slow_start_threshold: Some(18), ..window_report(window) }
     }
 
     /// What the driver does before a connection opens: those that are open tell what they have.
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_later_connection_begins_with_what_an_earlier_one_left() {
         let mut host = host(false);
-        host.ends(1, 1, Lesson { slow_start_threshold: Some(24), ..lesson(32) });
+        host.ends(1, 1, WindowReport { slow_start_threshold: Some(24), ..window_report(32) });
         let advice = host.outgoing(2, 1);
         assert_eq!(advice.window, Some(32));
         assert_eq!(advice.slow_start_threshold, Some(24));
@@ -249,12 +249,12 @@ mod tests {
     #[test]
     fn what_is_known_is_merged_with_what_is_found() {
         let mut host = host(false);
-        host.ends(1, 1, Lesson { slow_start_threshold: Some(24), ..lesson(32) });
-        let second = Lesson {
+        host.ends(1, 1, WindowReport { slow_start_threshold: Some(24), ..window_report(32) });
+        let second = WindowReport {
             slow_start_threshold: Some(12),
             smoothed_rtt: Some(Span::from_millis(200)),
             rtt_variation: Span::from_millis(60),
-            ..lesson(8)
+            ..window_report(8)
         };
         host.ends(2, 1, second);
         let advice = host.outgoing(3, 1);
@@ -266,8 +266,8 @@ mod tests {
     #[test]
     fn a_connection_that_never_set_a_threshold_leaves_the_known_one() {
         let mut host = host(false);
-        host.ends(1, 1, Lesson { slow_start_threshold: Some(24), ..lesson(32) });
-        host.ends(2, 1, Lesson { slow_start_threshold: None, ..lesson(32) });
+        host.ends(1, 1, WindowReport { slow_start_threshold: Some(24), ..window_report(32) });
+        host.ends(2, 1, WindowReport { slow_start_threshold: None, ..window_report(32) });
         assert_eq!(host.outgoing(3, 1).slow_start_threshold, Some(24));
     }
 
@@ -328,7 +328,7 @@ mod tests {
     fn what_is_begun_with_is_bounded() {
         let shared = Interdependence { ensemble: true, largest_window: Some(12) };
         let mut host = Host::new(&Sharing::usual(PolicyConfig::Interdependence(shared)));
-        host.ends(1, 1, lesson(32));
+        host.ends(1, 1, window_report(32));
         assert_eq!(host.outgoing(2, 1).window, Some(12));
     }
 
@@ -338,7 +338,7 @@ mod tests {
         let usual = Sharing::usual(PolicyConfig::Interdependence(shared));
         let mut host = Host::new(&Sharing { entries: 2, ..usual });
         for (second, number) in [(3, 1), (1, 2), (2, 3)] {
-            host.ends(second, number, lesson(10));
+            host.ends(second, number, window_report(10));
         }
         let peers: Vec<_> =
             host.cache().list(Instant::from_secs(4)).iter().map(|one| one.peer).collect();

@@ -8,9 +8,9 @@
 //! Differs: times are in nanoseconds, not in milliseconds or microseconds; metrics that `ip route` or
 //! `ip tcp_metrics` lock are not to be had, nor what is kept for Fast Open.
 
-use super::cache::{Advice, Lesson, TimeoutSeed, Unused};
+use super::cache::{Advice, CacheMiss, TimeoutSeed, WindowReport};
 use super::entries::{Entries, WhenFull};
-use super::{MetricsConfig, Moment, Opening, Policy, Remembered, Sharing};
+use super::{CacheEntry, MetricsConfig, Moment, Opening, Policy, Sharing};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
 
@@ -54,38 +54,38 @@ impl Metric {
         };
     }
 
-    fn learn_window(&mut self, lesson: &Lesson, saves_threshold: bool) {
-        let threshold = lesson.slow_start_threshold.unwrap_or(u32::MAX);
-        if lesson.slow_start_threshold.is_none() {
+    fn learn_window(&mut self, report: &WindowReport, saves_threshold: bool) {
+        let threshold = report.slow_start_threshold.unwrap_or(u32::MAX);
+        if report.slow_start_threshold.is_none() {
             // Slow start did not end: the window is as large as it was needed.
-            if saves_threshold && self.threshold > 0 && lesson.window / 2 > self.threshold {
-                self.threshold = lesson.window / 2;
+            if saves_threshold && self.threshold > 0 && report.window / 2 > self.threshold {
+                self.threshold = report.window / 2;
             }
-            self.window = self.window.max(lesson.window);
-        } else if lesson.window >= threshold && lesson.is_open {
+            self.window = self.window.max(report.window);
+        } else if report.window >= threshold && report.is_open {
             if saves_threshold {
-                self.threshold = (lesson.window / 2).max(threshold);
+                self.threshold = (report.window / 2).max(threshold);
             }
-            self.window = u32::midpoint(self.window, lesson.window);
+            self.window = u32::midpoint(self.window, report.window);
         } else {
             // Nothing can be said of the window.
             self.window = u32::midpoint(self.window, threshold);
             if saves_threshold && self.threshold > 0 && threshold > self.threshold {
                 self.threshold = threshold;
             }
-            if self.reordering < lesson.reordering && lesson.reordering != lesson.usual_reordering {
-                self.reordering = lesson.reordering;
+            if self.reordering < report.reordering && report.reordering != report.usual_reordering {
+                self.reordering = report.reordering;
             }
         }
     }
 }
 
-fn line((peer, age, of): (IpAddr, Span, &Metric)) -> Remembered {
-    Remembered { peer, window: of.window, age }
+fn line((peer, age, of): (IpAddr, Span, &Metric)) -> CacheEntry {
+    CacheEntry { peer, window: of.window, age }
 }
 
 impl Policy for Metrics {
-    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         let metric = *self.entries.look_up(opening.peer, opening.now)?;
         let known = |value: u32| (value > 0).then_some(value);
         Ok(Advice {
@@ -97,9 +97,9 @@ impl Policy for Metrics {
         })
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, _moment: Moment) {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: Moment) {
         let known = self.entries.look_up(peer, now).ok().copied();
-        let (Some(smoothed), false) = (lesson.smoothed_rtt, lesson.is_backed_off) else {
+        let (Some(smoothed), false) = (report.smoothed_rtt, report.is_backed_off) else {
             // Nothing came back in time: what is known of the round trip is not to be believed either.
             if let Ok(metric) = self.entries.look_up(peer, now) {
                 metric.rtt = Span::ZERO;
@@ -107,16 +107,16 @@ impl Policy for Metrics {
             return;
         };
         let mut metric = known.unwrap_or_default();
-        metric.learn_round_trip(smoothed, lesson.rtt_variation);
-        metric.learn_window(lesson, self.config.threshold);
+        metric.learn_round_trip(smoothed, report.rtt_variation);
+        metric.learn_window(report, self.config.threshold);
         self.entries.put(peer, metric, now);
     }
 
-    fn list(&self, now: Instant) -> Vec<Remembered> {
+    fn list(&self, now: Instant) -> Vec<CacheEntry> {
         self.entries.iter(now).map(line).collect()
     }
 
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.entries.known(peer, now).map(line)
     }
 
@@ -132,8 +132,8 @@ impl Policy for Metrics {
 #[cfg(test)]
 mod tests {
     use super::Metric;
-    use crate::Lesson;
-    use crate::window_cache::testing::{Host, lesson};
+    use crate::WindowReport;
+    use crate::window_cache::testing::{Host, window_report};
     use crate::window_cache::{MetricsConfig, PolicyConfig, Sharing, TimeoutSeed};
     use fairwind_units::Span;
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn the_window_is_kept_and_no_connection_begins_with_it() {
         let mut host = host(false);
-        host.ends(1, 1, lesson(40));
+        host.ends(1, 1, window_report(40));
         assert_eq!(host.list(1)[0].window, 20, "the mean with nothing, as the kernel has it");
         let advice = host.incoming(2, 1);
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     fn a_longer_round_trip_counts_at_once_and_a_shorter_one_by_an_eighth() {
         let mut host = host(false);
         for (smoothed, expected) in [(100, 100), (200, 200), (120, 190)] {
-            host.ends(1, 1, Lesson { smoothed_rtt: Some(ms(smoothed)), ..lesson(10) });
+            host.ends(1, 1, WindowReport { smoothed_rtt: Some(ms(smoothed)), ..window_report(10) });
             assert_eq!(host.incoming(2, 1).timeout, first_timeout(ms(expected)));
         }
     }
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn a_connection_that_is_backed_off_takes_the_round_trip_away() {
         let mut host = host(false);
-        host.ends(1, 1, lesson(10));
-        host.ends(2, 1, Lesson { is_backed_off: true, ..lesson(10) });
+        host.ends(1, 1, window_report(10));
+        host.ends(2, 1, WindowReport { is_backed_off: true, ..window_report(10) });
         assert_eq!(host.incoming(3, 1).timeout, None);
         assert_eq!(host.cache().len(), 1);
     }
@@ -198,12 +198,15 @@ mod tests {
     /// greater of half the window and its own; whatever is neither raises a known one to its own.
     #[test]
     fn the_threshold_is_saved_only_where_it_is_asked_for() {
-        let slow_start = |window| Lesson { slow_start_threshold: None, ..lesson(window) };
-        let at =
-            |threshold, window| Lesson { slow_start_threshold: Some(threshold), ..lesson(window) };
+        let slow_start =
+            |window| WindowReport { slow_start_threshold: None, ..window_report(window) };
+        let at = |threshold, window| WindowReport {
+            slow_start_threshold: Some(threshold),
+            ..window_report(window)
+        };
         let mut host = host(true);
-        let mut after = |lesson| {
-            host.ends(1, 1, lesson);
+        let mut after = |report| {
+            host.ends(1, 1, report);
             host.incoming(2, 1).slow_start_threshold
         };
         assert_eq!(after(slow_start(64)), None, "there is none to be raised");
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn at_the_threshold_slow_start_is_over() {
         let mut host = host(true);
-        host.ends(1, 1, Lesson { slow_start_threshold: Some(30), ..lesson(30) });
+        host.ends(1, 1, WindowReport { slow_start_threshold: Some(30), ..window_report(30) });
         assert_eq!(host.incoming(2, 1).slow_start_threshold, Some(30));
     }
 
@@ -230,15 +233,16 @@ mod tests {
     #[test]
     fn the_window_follows_the_phase_in_which_the_connection_ended() {
         let mut metric = Metric { window: 20, ..Metric::default() };
-        let in_slow_start = |window| Lesson { slow_start_threshold: None, ..lesson(window) };
+        let in_slow_start =
+            |window| WindowReport { slow_start_threshold: None, ..window_report(window) };
         metric.learn_window(&in_slow_start(10), false);
         assert_eq!(metric.window, 20);
         metric.learn_window(&in_slow_start(50), false);
         assert_eq!(metric.window, 50);
-        metric.learn_window(&lesson(30), false);
+        metric.learn_window(&window_report(30), false);
         assert_eq!(metric.window, 40);
         metric.learn_window(
-            &Lesson { is_open: false, slow_start_threshold: Some(10), ..lesson(30) },
+            &WindowReport { is_open: false, slow_start_threshold: Some(10), ..window_report(30) },
             false,
         );
         assert_eq!(metric.window, 25);
@@ -247,18 +251,18 @@ mod tests {
     #[test]
     fn reordering_is_learned_where_a_connection_ended_in_disorder() {
         let mut host = host(false);
-        host.ends(1, 1, Lesson { reordering: 9, ..lesson(30) });
+        host.ends(1, 1, WindowReport { reordering: 9, ..window_report(30) });
         assert_eq!(host.incoming(2, 1).reordering, None, "congestion avoidance without disorder");
-        host.ends(3, 1, Lesson { reordering: 9, is_open: false, ..lesson(30) });
+        host.ends(3, 1, WindowReport { reordering: 9, is_open: false, ..window_report(30) });
         assert_eq!(host.incoming(4, 1).reordering, Some(9));
-        host.ends(5, 1, Lesson { reordering: 5, is_open: false, ..lesson(30) });
+        host.ends(5, 1, WindowReport { reordering: 5, is_open: false, ..window_report(30) });
         assert_eq!(host.incoming(6, 1).reordering, Some(9), "the greatest stays");
     }
 
     #[test]
     fn metrics_are_believed_for_an_hour() {
         let mut host = host(false);
-        host.ends(1, 1, lesson(10));
+        host.ends(1, 1, window_report(10));
         assert!(host.incoming(3601, 1).timeout.is_some());
         assert!(host.incoming(3602, 1).timeout.is_none());
     }

@@ -11,7 +11,7 @@
 //! | `careful` | half of a saved window, paced and with a way back | RFC 9959 |
 //!
 //! Further modules: `settings` (what is configured), `entries` (a bounded list of peers), `cache` (the host's
-//! end), `lesson` (what connections report, and the advice).
+//! end), `report` (what connections report, and the advice).
 //!
 //! **The driver's part.** A connection whose behaviour says [`Growth::shares`](crate::Growth::shares) tells of
 //! the peer's SYN ([`Event::PeerAsks`](crate::Event::PeerAsks)), of being closed
@@ -20,8 +20,8 @@
 //! ([`Event::Resumption`](crate::Event::Resumption)). At the first, or before it sends a SYN of its own, the
 //! driver asks [`WindowCache::on_opening`] and hands the advice, if there is any, to
 //! [`Connection::advise`](crate::Connection::advise); why a connection that is open did not follow it says
-//! [`Connection::why_unused`](crate::Connection::why_unused). At the second and third it hands
-//! [`Connection::lesson`](crate::Connection::lesson) to [`WindowCache::on_lesson`].
+//! [`Connection::cache_miss`](crate::Connection::cache_miss). At the second and third it hands
+//! [`Connection::report`](crate::Connection::report) to [`WindowCache::on_report`].
 //!
 //! Cost: a look-up and an update are logarithmic in the number of peers; memory is bounded by
 //! [`Sharing::entries`].
@@ -38,7 +38,7 @@ mod metrics;
 mod testing;
 
 pub use crate::sender::congestion::resumption::{Resumption, ResumptionEnd, ResumptionPhase};
-pub use cache::{Advice, Lesson, TimeoutSeed, Unused, WindowCache};
+pub use cache::{Advice, CacheMiss, TimeoutSeed, WindowCache, WindowReport};
 
 use fairwind_units::{Instant, Ratio, Span};
 use std::fmt::Debug;
@@ -83,7 +83,7 @@ pub enum Moment {
 
 /// One line of the list of what is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remembered {
+pub struct CacheEntry {
     /// The peer's address.
     pub peer: IpAddr,
     /// The window in segments.
@@ -109,10 +109,10 @@ pub trait Policy: Debug + Send {
     ///
     /// # Errors
     /// Nothing that is remembered fits the connection, which is no failure.
-    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused>;
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss>;
 
     /// A connection tells what it has found out.
-    fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment);
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment);
 
     /// The connection does not use what it was advised any longer; where `failed`, that was wrong.
     fn release(&mut self, _peer: IpAddr, _connection: ConnectionId, _failed: bool) {}
@@ -132,10 +132,10 @@ pub trait Policy: Debug + Send {
     }
 
     /// All that is remembered, by address.
-    fn list(&self, now: Instant) -> Vec<Remembered>;
+    fn list(&self, now: Instant) -> Vec<CacheEntry>;
 
     /// What is remembered of one peer, even if it is outdated; nothing is deleted.
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.list(now).into_iter().find(|remembered| remembered.peer == peer)
     }
 

@@ -1,7 +1,8 @@
 //! A host whose memory is looked at by hand.
 
 use super::{
-    Advice, ConnectionId, Lesson, Moment, Opener, Opening, Remembered, Sharing, Unused, WindowCache,
+    Advice, CacheEntry, CacheMiss, ConnectionId, Moment, Opener, Opening, Sharing, WindowCache,
+    WindowReport,
 };
 use fairwind_units::{Instant, Span};
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,8 +16,8 @@ pub(super) fn peer(number: u8) -> IpAddr {
 }
 
 /// What a connection of peer and number 1 has found out that was in congestion avoidance.
-pub(super) fn lesson(window: u32) -> Lesson {
-    Lesson {
+pub(super) fn window_report(window: u32) -> WindowReport {
+    WindowReport {
         connection: ConnectionId(1),
         window,
         initial_window: 2,
@@ -54,7 +55,7 @@ impl Host {
         number: u8,
         id: u64,
         opener: Opener,
-    ) -> Result<Advice, Unused> {
+    ) -> Result<Advice, CacheMiss> {
         let now = Instant::from_secs(second);
         let connection = ConnectionId(id);
         let opening = Opening { now, peer: peer(number), connection, opener };
@@ -69,19 +70,19 @@ impl Host {
         self.opens(second, number, 1, Opener::Host)
     }
 
-    pub(super) fn learns(&mut self, second: u64, number: u8, lesson: Lesson, moment: Moment) {
-        self.cache.on_lesson(Instant::from_secs(second), peer(number), &lesson, moment);
+    pub(super) fn learns(&mut self, second: u64, number: u8, report: WindowReport, moment: Moment) {
+        self.cache.on_report(Instant::from_secs(second), peer(number), &report, moment);
     }
 
-    pub(super) fn closes(&mut self, second: u64, number: u8, lesson: Lesson) {
-        self.learns(second, number, lesson, Moment::Closed);
+    pub(super) fn closes(&mut self, second: u64, number: u8, report: WindowReport) {
+        self.learns(second, number, report, Moment::Closed);
     }
 
-    pub(super) fn ends(&mut self, second: u64, number: u8, lesson: Lesson) {
-        self.learns(second, number, lesson, Moment::Ended);
+    pub(super) fn ends(&mut self, second: u64, number: u8, report: WindowReport) {
+        self.learns(second, number, report, Moment::Ended);
     }
 
-    pub(super) fn list(&self, second: u64) -> Vec<Remembered> {
+    pub(super) fn list(&self, second: u64) -> Vec<CacheEntry> {
         self.cache.list(Instant::from_secs(second))
     }
 }

@@ -1,8 +1,8 @@
 //! What a congestion control was told and asked for at every acknowledgment.
 
 use fairwind_tcp::{
-    AtSending, CongestionControl, ControlFactory, Hooks, LostSegment, PluggedAlgorithm, RateSample,
-    TcpSock, WindowEvent,
+    CongestionControl, ControlFactory, Hooks, LostSegment, PluggedAlgorithm, RateSample, TcpSock,
+    TransmitSnapshot, WindowEvent,
 };
 use fairwind_units::Span;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ impl CongestionControl for Watched {
         self.control.segment_lost(sender, lost);
     }
 
-    fn segment_sampled(&mut self, at_sending: &AtSending) {
+    fn segment_sampled(&mut self, at_sending: &TransmitSnapshot) {
         self.control.segment_sampled(at_sending);
     }
 

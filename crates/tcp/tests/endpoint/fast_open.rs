@@ -85,7 +85,7 @@ fn an_early_connection_takes_what_a_listening_one_was_advised() {
     server.advise(Advice { window: Some(32), ..Advice::default() });
     server.on_segment(now, &poll(&mut client(500, cookie(1)), now)[0]);
     assert_eq!(server.congestion_window(), 32);
-    assert_eq!(server.lesson(ConnectionId(0)).window, 32);
+    assert_eq!(server.window_report(ConnectionId(0)).window, 32);
 }
 
 /// Half of a window is paced behind its tenth segment, whatever the handshake's last packet does.
@@ -144,8 +144,8 @@ fn an_unknown_cookie_is_answered_by_a_valid_one_and_the_data_is_sent_again() {
     assert_eq!(again.len(), 1, "the acknowledgment travels with the data");
     assert_eq!((again[0].sequence, again[0].payload_bytes), (SequenceNumber::new(1001), 500));
     assert_eq!(client.fast_open_failure(), Some(FastOpenFailure::DataNotAcknowledged));
-    let lesson = client.take_fast_open_update().unwrap();
-    assert_eq!(lesson.cookie.map(|option| option.cookie), Some(cookie(1)));
+    let report = client.take_fast_open_update().unwrap();
+    assert_eq!(report.cookie.map(|option| option.cookie), Some(cookie(1)));
     server.on_segment(now, &again[0]);
     assert_eq!(server.readable_bytes(), 500);
 }

@@ -3,8 +3,8 @@
 
 use crate::pair::{End, Fate, Line, Pair};
 use fairwind_tcp::{
-    AskedAcknowledgment, Config, CongestionAlgorithm, CongestionControl, ControlFactory,
-    EcnFeedback, Hooks, PluggedAlgorithm, Profile, TcpSock, WindowEvent,
+    Config, CongestionAlgorithm, CongestionControl, ControlFactory, EcnFeedback, Hooks,
+    PluggedAlgorithm, Profile, RequestedAck, TcpSock, WindowEvent,
 };
 use fairwind_units::Instant;
 use fairwind_wire::{Ecn, Flags};
@@ -21,7 +21,7 @@ const AT_ONCE: u8 = 16;
 struct Follower {
     expected: u32,
     was_marked: bool,
-    asked: Option<AskedAcknowledgment>,
+    asked: Option<RequestedAck>,
 }
 
 impl CongestionControl for Follower {
@@ -45,7 +45,7 @@ impl CongestionControl for Follower {
         };
         if is_marked != self.was_marked {
             let echoes = self.was_marked;
-            self.asked = Some(AskedAcknowledgment { number: self.expected, echoes });
+            self.asked = Some(RequestedAck { number: self.expected, echoes });
             sender.control.pending |= AT_ONCE;
         }
         sender.ecn_flags =
@@ -53,7 +53,7 @@ impl CongestionControl for Follower {
         (self.expected, self.was_marked) = (sender.expected, is_marked);
     }
 
-    fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+    fn take_requested_ack(&mut self) -> Option<RequestedAck> {
         self.asked.take()
     }
 }

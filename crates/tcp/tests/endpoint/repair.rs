@@ -3,7 +3,7 @@
 
 use crate::peer::{Endpoint, OFFER, ack, at, sack, segment, starts, threshold, window};
 use fairwind_tcp::{
-    Config, EarlyRetransmit, Event, LossDetection, LostRepairs, Profile, RecoveryState,
+    Config, EarlyRetransmit, Event, LossDetection, LostRetransmissions, Profile, RecoveryState,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment};
@@ -318,12 +318,12 @@ fn with_sack_a_duplicate_without_a_report_sends_nothing() {
 /// Sends that repeat the first segment, which never arrives though everything else does: how many segments behind it
 /// had been reported at each, and how many had been sent in all.
 fn repairs_of_the_first(
-    lost_repairs: LostRepairs,
+    lost_retransmissions: LostRetransmissions,
     detection: LossDetection,
     reordered: bool,
 ) -> Vec<(u32, u32)> {
     let mut config = Config { timestamps: false, initial_window: 10, ..Profile::Linux2_6.config() };
-    config.loss.lost_repairs = lost_repairs;
+    config.loss.lost_retransmissions = lost_retransmissions;
     config.loss.detection = detection;
     let mut end = Endpoint::accepted(config);
     let mut sent = u32::try_from(end.write(90_000).len()).unwrap();
@@ -347,31 +347,37 @@ fn repairs_of_the_first(
 
 #[test]
 fn linux_2_6_repeats_a_repair_once_something_sent_after_it_has_arrived() {
-    let repairs = repairs_of_the_first(LostRepairs::ByReach, LossDetection::Forward, false);
+    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Forward, false);
     assert!(repairs.len() > 3, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
         assert_eq!(reported, sent_before, "the first one behind what had been sent: {repairs:?}");
     }
-    assert_eq!(repairs_of_the_first(LostRepairs::TimedOut, LossDetection::Forward, false).len(), 1);
+    assert_eq!(
+        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Forward, false).len(),
+        1
+    );
 }
 
 #[test]
 fn where_reordering_was_seen_a_repair_is_repeated_only_for_what_lies_as_far_behind_as_proves_a_loss()
  {
-    let repairs = repairs_of_the_first(LostRepairs::ByReach, LossDetection::Forward, true);
+    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Forward, true);
     assert!(repairs.len() > 2, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
         assert_eq!(reported, sent_before + 2, "three behind it: {repairs:?}");
     }
-    assert_eq!(repairs_of_the_first(LostRepairs::TimedOut, LossDetection::Forward, true).len(), 1);
+    assert_eq!(
+        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Forward, true).len(),
+        1
+    );
 }
 
 /// Without forward acknowledgment a report has to lie as far behind from the beginning.
 #[test]
 fn without_forward_acknowledgment_a_repair_is_repeated_as_where_reordering_was_seen() {
-    let repairs = repairs_of_the_first(LostRepairs::ByReach, LossDetection::Rfc6675, false);
+    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Rfc6675, false);
     assert!(repairs.len() > 2, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);

@@ -3,8 +3,8 @@
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
-    Advice, CarefulResumeConfig, Config, CongestionAlgorithm, ConnectionId, Event, IdleRestart,
-    Profile, Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed, Unused,
+    Advice, CacheMiss, CarefulResumeConfig, Config, CongestionAlgorithm, ConnectionId, Event,
+    IdleRestart, Profile, Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed,
 };
 use fairwind_units::{Instant, Span};
 
@@ -318,11 +318,11 @@ fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised(
         (exactly(10), None),
         (exactly(4), None),
         (least(16, 100), None),
-        (least(10, 100), Some(Unused::TooSmall)),
-        (least(4, 300), Some(Unused::TooSmall)),
-        (least(16, 300), Some(Unused::Unfit)),
+        (least(10, 100), Some(CacheMiss::TooSmall)),
+        (least(4, 300), Some(CacheMiss::TooSmall)),
+        (least(16, 300), Some(CacheMiss::Unfit)),
     ] {
-        assert_eq!(advised(advice).client.why_unused(), expected, "{advice:?}");
+        assert_eq!(advised(advice).client.cache_miss(), expected, "{advice:?}");
     }
     for advice in [exactly(1), exactly(32), least(1, 100), least(32, 100)] {
         let mut pair = Pair::new(config(), config());
@@ -331,9 +331,9 @@ fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised(
             (End::Client, 0) => Fate::Drop,
             _ => Fate::Deliver,
         });
-        assert_eq!(pair.client.why_unused(), None, "it is not open yet");
+        assert_eq!(pair.client.cache_miss(), None, "it is not open yet");
         pair.run_until(Instant::from_secs(3));
-        assert_eq!(pair.client.why_unused(), Some(Unused::Unfit), "{advice:?} after a lost SYN");
+        assert_eq!(pair.client.cache_miss(), Some(CacheMiss::Unfit), "{advice:?} after a lost SYN");
         assert_eq!(pair.client.congestion_window(), 1);
     }
 }
@@ -383,7 +383,7 @@ fn an_estimator_begins_with_what_is_remembered_and_the_handshake_is_its_next_sam
     let timeout = Some(TimeoutSeed::Estimator { rtt, variation });
     let pair = advised(Advice { timeout, ..Advice::default() });
     assert_eq!(pair.client.smoothed_rtt(), Some(ms(275)));
-    assert_eq!(pair.client.lesson(ConnectionId(0)).rtt_variation, ms(80));
+    assert_eq!(pair.client.window_report(ConnectionId(0)).rtt_variation, ms(80));
 }
 
 /// Linux: the remembered round trip and twice it, where it is longer than that of the handshake.
@@ -445,19 +445,19 @@ fn a_share_before_the_handshake_is_over_is_what_is_begun_with() {
         let initial = pair.client.congestion_window();
         pair.client.advise(advice);
         assert_eq!(pair.client.has_window_to_share(), advice.window.is_some());
-        let lesson = pair.client.lesson(ConnectionId(0));
-        assert_eq!(lesson.window, advice.window.unwrap_or(initial));
-        assert_eq!(lesson.slow_start_threshold, advice.slow_start_threshold);
+        let report = pair.client.window_report(ConnectionId(0));
+        assert_eq!(report.window, advice.window.unwrap_or(initial));
+        assert_eq!(report.slow_start_threshold, advice.slow_start_threshold);
         let connection = ConnectionId(0);
         for (window, slow_start_threshold) in [(7, Some(5)), (6, None)] {
             pair.client.take_share(&Share { connection, window, slow_start_threshold });
-            let lesson = pair.client.lesson(connection);
-            assert_eq!((lesson.window, lesson.slow_start_threshold), (window, Some(5)));
+            let report = pair.client.window_report(connection);
+            assert_eq!((report.window, report.slow_start_threshold), (window, Some(5)));
         }
         pair.run_until(Instant::from_secs(1));
         assert_eq!(pair.client.congestion_window(), 6);
         assert_eq!(pair.client.slow_start_threshold(), Some(5));
-        assert_eq!(pair.client.lesson(connection).window, 6);
+        assert_eq!(pair.client.window_report(connection).window, 6);
         assert!(pair.client.has_window_to_share());
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
-    AtSending, Config, CongestionAlgorithm, CongestionControl, ControlFactory, Hooks, LostSegment,
-    PluggedAlgorithm, Profile, RateSample, TcpSock,
+    Config, CongestionAlgorithm, CongestionControl, ControlFactory, Hooks, LostSegment,
+    PluggedAlgorithm, Profile, RateSample, TcpSock, TransmitSnapshot,
 };
 use fairwind_units::Span;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug, Default, Clone)]
 struct Told {
     lost: Vec<LostSegment>,
-    sampled: Vec<AtSending>,
+    sampled: Vec<TransmitSnapshot>,
 }
 
 type Log = Arc<Mutex<Told>>;
@@ -33,7 +33,7 @@ impl CongestionControl for Listener {
         self.0.lock().unwrap().lost.push(*lost);
     }
 
-    fn segment_sampled(&mut self, at_sending: &AtSending) {
+    fn segment_sampled(&mut self, at_sending: &TransmitSnapshot) {
         self.0.lock().unwrap().sampled.push(*at_sending);
     }
 
@@ -70,7 +70,7 @@ fn a_congestion_control_is_told_of_each_lost_segment_and_what_held_when_it_was_s
     pair.run_until(until);
     assert_eq!(pair.read_bytes(End::Server), 10 * 1448);
     let told = log.lock().unwrap().clone();
-    let first = AtSending { flight: 10, losses: 0, is_application_limited: true };
+    let first = TransmitSnapshot { flight: 10, losses: 0, is_application_limited: true };
     let begins: Vec<u32> = told.lost.iter().map(|lost| (lost.begin - 1001) / 1448).collect();
     assert_eq!(begins, [1, 4]);
     for (lost, count) in told.lost.iter().zip([1, 2]) {

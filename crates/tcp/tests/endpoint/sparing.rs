@@ -115,7 +115,7 @@ fn keep_alive_is_off_by_default_and_asks_after_two_hours() {
     let mut end = open();
     assert!(end.wait(Span::from_secs(86_400)).is_empty());
     let mut config = rfc();
-    config.patience.keep_alive.enabled = true;
+    config.liveness.keep_alive.enabled = true;
     let mut end = Endpoint::accepted(config);
     assert!(end.wait(Span::from_secs(7199)).is_empty());
     let probe = end.wait_millis(2000).pop().unwrap().1;

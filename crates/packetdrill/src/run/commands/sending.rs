@@ -9,7 +9,7 @@ use fairwind_units::Span;
 pub(super) fn set(short: &str, value: &str, config: &mut Config) -> Step<bool> {
     Ok(set_bundling(short, value, config)?
         || set_path(short, value, config)?
-        || set_patience(short, value, config)?)
+        || set_liveness(short, value, config)?)
 }
 
 fn set_bundling(short: &str, value: &str, config: &mut Config) -> Step<bool> {
@@ -39,7 +39,7 @@ fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         "tcp_probe_threshold" => path.probing_threshold = number(value)?,
         "tcp_min_snd_mss" => path.least_segment = number(value)?,
         "tcp_probe_interval" => path.probing_interval = Span::from_secs(number(value)?),
-        "route.mtu_expires" => path.complaint_lifetime = Span::from_secs(number(value)?),
+        "route.mtu_expires" => path.path_mtu_lifetime = Span::from_secs(number(value)?),
         "route.min_pmtu" => path.least_mtu = number(value)?,
         "tcp_mtu_probing" => {
             path.probing = match value {
@@ -61,7 +61,7 @@ fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
     Ok(true)
 }
 
-fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+fn set_liveness(short: &str, value: &str, config: &mut Config) -> Step<bool> {
     let seconds = || number::<u32>(value).map(|seconds| Span::from_secs(u64::from(seconds)));
     match short {
         "tcp_pacing_ss_ratio" => {
@@ -70,11 +70,11 @@ fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         "tcp_pacing_ca_ratio" => {
             config.sending.pacing.avoidance_percent = number::<u16>(value)?.min(1000);
         }
-        "tcp_keepalive_time" => config.patience.keep_alive.idle = seconds()?,
-        "tcp_keepalive_intvl" => config.patience.keep_alive.interval = seconds()?,
-        "tcp_keepalive_probes" => config.patience.keep_alive.probes = number(value)?,
-        "tcp_orphan_retries" => config.patience.orphan_limit = Some(number(value)?),
-        "tcp_retries1" => config.patience.suspicion_limit = number(value)?,
+        "tcp_keepalive_time" => config.liveness.keep_alive.idle = seconds()?,
+        "tcp_keepalive_intvl" => config.liveness.keep_alive.interval = seconds()?,
+        "tcp_keepalive_probes" => config.liveness.keep_alive.probes = number(value)?,
+        "tcp_orphan_retries" => config.liveness.orphan_limit = Some(number(value)?),
+        "tcp_retries1" => config.liveness.suspicion_limit = number(value)?,
         "tcp_notsent_lowat" => {
             let bytes: i64 = number(value)?;
             let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes != u32::MAX);

@@ -47,7 +47,7 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> OptionSet {
             Some(())
         }
         "SO_KEEPALIVE" => {
-            config.patience.keep_alive.enabled = number != 0;
+            config.liveness.keep_alive.enabled = number != 0;
             Some(())
         }
         "TCP_MAXSEG" if number == 0 => {
@@ -61,17 +61,17 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> OptionSet {
         }),
         "TCP_USER_TIMEOUT" => within(0, i64::from(i32::MAX)).map(|millis| {
             let limit = Span::from_millis(u64::from(millis));
-            config.patience.user_timeout = (!limit.is_zero()).then_some(limit);
+            config.liveness.user_timeout = (!limit.is_zero()).then_some(limit);
         }),
         "TCP_KEEPIDLE" => within(1, 32_767).map(|seconds| {
-            config.patience.keep_alive.idle = Span::from_secs(u64::from(seconds));
+            config.liveness.keep_alive.idle = Span::from_secs(u64::from(seconds));
         }),
         "TCP_KEEPINTVL" => within(1, 32_767).map(|seconds| {
-            config.patience.keep_alive.interval = Span::from_secs(u64::from(seconds));
+            config.liveness.keep_alive.interval = Span::from_secs(u64::from(seconds));
         }),
-        "TCP_KEEPCNT" => within(1, 127).map(|probes| config.patience.keep_alive.probes = probes),
+        "TCP_KEEPCNT" => within(1, 127).map(|probes| config.liveness.keep_alive.probes = probes),
         "IP_RECVERR" | "IPV6_RECVERR" => {
-            config.path.tells_complaints = number != 0;
+            config.path.reports_icmp_errors = number != 0;
             Some(())
         }
         "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
@@ -93,13 +93,13 @@ pub(super) fn value_of(name: &str, config: &Config) -> Option<i64> {
         }
         "TCP_CORK" => i64::from(config.sending.cork),
         "TCP_NOTSENT_LOWAT" => i64::from(config.sending.unsent_low_water.unwrap_or(0)),
-        "IP_RECVERR" | "IPV6_RECVERR" => i64::from(config.path.tells_complaints),
-        "SO_KEEPALIVE" => i64::from(config.patience.keep_alive.enabled),
-        "TCP_KEEPIDLE" => seconds(config.patience.keep_alive.idle),
-        "TCP_KEEPINTVL" => seconds(config.patience.keep_alive.interval),
-        "TCP_KEEPCNT" => i64::from(config.patience.keep_alive.probes),
+        "IP_RECVERR" | "IPV6_RECVERR" => i64::from(config.path.reports_icmp_errors),
+        "SO_KEEPALIVE" => i64::from(config.liveness.keep_alive.enabled),
+        "TCP_KEEPIDLE" => seconds(config.liveness.keep_alive.idle),
+        "TCP_KEEPINTVL" => seconds(config.liveness.keep_alive.interval),
+        "TCP_KEEPCNT" => i64::from(config.liveness.keep_alive.probes),
         "TCP_USER_TIMEOUT" => {
-            let limit = config.patience.user_timeout.map_or(0, Span::as_millis);
+            let limit = config.liveness.user_timeout.map_or(0, Span::as_millis);
             i64::try_from(limit).unwrap_or(i64::MAX)
         }
         _ => return None,

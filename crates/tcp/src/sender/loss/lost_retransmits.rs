@@ -6,11 +6,11 @@
 //! was seen, the report has to lie as many segments further as prove a loss.
 //! Differs: those kernels go through all that is outstanding for each acknowledgment; here repairs wait in the order
 //! in which they were sent, which is also that of what had been sent by then, so that only the oldest is looked at.
-//! Parameters: [`LostRepairs`](crate::LostRepairs).
+//! Parameters: [`LostRetransmissions`](crate::LostRetransmissions).
 //! Cost: constant per repair.
 
 use super::Moment;
-use crate::config::{LossDetection, LostRepairs};
+use crate::config::{LossDetection, LostRetransmissions};
 use crate::sender::Sender;
 use crate::sender::queue::{Marks, Sent};
 use crate::sender::{AckEvent, AckFlags};
@@ -58,7 +58,7 @@ impl Sender {
     /// Whether reach tells of lost repairs; time does so by itself.
     #[inline]
     fn judges_repairs_by_reach(&self) -> bool {
-        self.config.loss.lost_repairs == LostRepairs::ByReach
+        self.config.loss.lost_retransmissions == LostRetransmissions::ByReach
             && self.config.loss.detection != LossDetection::Rack
             && self.negotiated.has_sack()
             && self.recovery.state() == RecoveryState::Recovery

@@ -113,8 +113,8 @@ impl Connection {
             "pkts_acked" => control.pkts_acked(&mut sender, &call.report()),
             other => panic!("{other} is no hook"),
         }
-        assert_eq!(control.take_complaint(), None, "{}", call.hook);
-        let asked = control.take_asked().map(|asked| asked.number);
+        assert_eq!(control.take_fault(), None, "{}", call.hook);
+        let asked = control.take_requested_ack().map(|asked| asked.number);
         Left { sender, answer, asked }
     }
 }

@@ -6,8 +6,8 @@
 use super::tcp_sock::TcpSock;
 use super::tcp_sock::{AckReport, LostSegment, RateSample};
 use super::{
-    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AskedAcknowledgment, CongestionControl,
-    ControlComplaints, FLAG_ECHO, Hooks, WindowEvent,
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, ControlFaults, FLAG_ECHO, Hooks,
+    RequestedAck, WindowEvent,
 };
 use crate::receiver::{ACK_NOW, ReceiverView};
 use crate::sender::Sender;
@@ -250,10 +250,10 @@ impl Sender {
     /// Data has come with or without a CE mark. Returns the acknowledgment that the congestion control
     /// requests (RFC 8257 §3.2; Linux `tcp_data_ecn_check`, `__tcp_send_ack`).
     #[cold]
-    pub(crate) fn notify_ce_mark(&mut self, event: WindowEvent) -> Option<AskedAcknowledgment> {
+    pub(crate) fn notify_ce_mark(&mut self, event: WindowEvent) -> Option<RequestedAck> {
         self.notify_control(event);
         match &mut self.congestion {
-            Congestion::Plugged(plugged) => plugged.take_asked(),
+            Congestion::Plugged(plugged) => plugged.take_requested_ack(),
             _ => None,
         }
     }
@@ -467,10 +467,10 @@ impl Sender {
     }
 
     /// What was amiss with the algorithm from outside.
-    pub(crate) fn control_complaints(&mut self) -> ControlComplaints {
+    pub(crate) fn control_faults(&mut self) -> ControlFaults {
         match &mut self.congestion {
             Congestion::Plugged(plugged) => plugged.complaints(),
-            _ => ControlComplaints::default(),
+            _ => ControlFaults::default(),
         }
     }
 }

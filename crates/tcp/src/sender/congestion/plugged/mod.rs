@@ -20,8 +20,8 @@ mod calls;
 mod tcp_sock;
 
 pub use tcp_sock::{
-    AckReport, AskedAcknowledgment, AtSending, InetConnectionSock, LostSegment, PRIVATE_WORDS,
-    Pacing as SockPacing, RateSample, TcpSock,
+    AckReport, InetConnectionSock, LostSegment, PRIVATE_WORDS, Pacing as SockPacing, RateSample,
+    RequestedAck, TcpSock, TransmitSnapshot,
 };
 
 use crate::config::AckCounting;
@@ -147,7 +147,7 @@ pub trait CongestionControl: Debug + Send {
     fn segment_lost(&mut self, sender: &mut TcpSock, lost: &LostSegment) {}
 
     /// What held when the segment was sent whose sample `cong_control` is told next.
-    fn segment_sampled(&mut self, at_sending: &AtSending) {}
+    fn segment_sampled(&mut self, at_sending: &TransmitSnapshot) {}
 
     /// Both [`pkts_acked`](Self::pkts_acked) and [`cong_avoid`](Self::cong_avoid), where nothing happens in
     /// between.
@@ -171,13 +171,13 @@ pub trait CongestionControl: Debug + Send {
 
     /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has asked for, once.
     #[inline]
-    fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+    fn take_requested_ack(&mut self) -> Option<RequestedAck> {
         None
     }
 
     /// What the algorithm has to complain of, once: an exception in its code, say.
     #[inline]
-    fn take_complaint(&mut self) -> Option<String> {
+    fn take_fault(&mut self) -> Option<String> {
         None
     }
 }
@@ -231,7 +231,7 @@ pub(crate) struct Plugged {
 
 /// What was amiss with an algorithm from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ControlComplaints {
+pub struct ControlFaults {
     /// How often it asked for a window of no segments, which is one segment then.
     pub empty_windows: u32,
     /// How often it asked for a pace at which a full segment takes longer than a minute.
@@ -284,8 +284,8 @@ impl Plugged {
 
     /// What its last occasion has asked to have acknowledged.
     #[inline]
-    pub(crate) fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
-        self.control.take_asked()
+    pub(crate) fn take_requested_ack(&mut self) -> Option<RequestedAck> {
+        self.control.take_requested_ack()
     }
 
     /// Whether it lives by samples of the delivery rate, or by what becomes of each segment.
@@ -295,11 +295,11 @@ impl Plugged {
     }
 
     /// What was amiss; its own complaint is told once.
-    fn complaints(&mut self) -> ControlComplaints {
-        ControlComplaints {
+    fn complaints(&mut self) -> ControlFaults {
+        ControlFaults {
             empty_windows: self.empty_windows,
             standstills: self.standstills,
-            own: self.control.take_complaint(),
+            own: self.control.take_fault(),
         }
     }
 }

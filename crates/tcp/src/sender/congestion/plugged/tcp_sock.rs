@@ -305,7 +305,7 @@ pub struct RateSample {
 /// (`tx_in_flight` and `lost` of `struct rate_sample`). Segments sent between the same two acknowledgments have
 /// what held of the last of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AtSending {
+pub struct TransmitSnapshot {
     /// In flight, in segments, itself included.
     pub flight: u32,
     /// Segments marked lost since the beginning, modulo 2^32.
@@ -324,7 +324,7 @@ pub struct LostSegment {
     /// Segments marked lost since the beginning, itself included, modulo 2^32.
     pub losses: u32,
     /// What held when it was sent last.
-    pub at_sending: AtSending,
+    pub at_sending: TransmitSnapshot,
 }
 
 impl RateSample {
@@ -352,7 +352,7 @@ impl RateSample {
 /// An acknowledgment that an algorithm asks for, about what had come before the packet at hand (Linux
 /// `bpf_tcp_send_ack`, RFC 8257 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AskedAcknowledgment {
+pub struct RequestedAck {
     /// Its number.
     pub number: u32,
     /// It echoes a mark.

@@ -131,10 +131,10 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sender::congestion::plugged::AtSending;
+    use crate::sender::congestion::plugged::TransmitSnapshot;
 
     fn lost(flight: u32, before: u32, now: u32) -> LostSegment {
-        let at_sending = AtSending { flight, losses: before, is_application_limited: false };
+        let at_sending = TransmitSnapshot { flight, losses: before, is_application_limited: false };
         LostSegment { begin: 0, end: 1448, losses: now, at_sending }
     }
 

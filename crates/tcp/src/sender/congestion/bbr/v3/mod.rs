@@ -3,7 +3,7 @@
 //! Source: draft-ietf-ccwg-bbr-06. Functions have the draft's names beside them.
 //!
 //! Differs: volumes are whole segments and gains 256ths. What was in flight when a segment was sent is known of the
-//! last segment between the same two acknowledgments ([`AtSending`]). The bundle is Linux' (a 1024th of a second at
+//! last segment between the same two acknowledgments ([`TransmitSnapshot`]). The bundle is Linux' (a 1024th of a second at
 //! the rate). What the draft leaves to chance follows from the connection's first sequence number and the time, so
 //! that equal seeds give equal runs. There is no response to marks of congestion, as the draft has none (§3.7).
 //!
@@ -45,7 +45,7 @@ use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{Chance, LOSS, UNIT, sampled_bandwidth};
 use crate::sender::congestion::bbr::{GreatestOfLate, delivered_in, elapsed, is_before};
 use crate::sender::congestion::plugged::{
-    AtSending, CongestionControl, Hooks, LostSegment, RateSample, TcpSock, WindowEvent,
+    CongestionControl, Hooks, LostSegment, RateSample, TcpSock, TransmitSnapshot, WindowEvent,
 };
 use cycle::Feedback;
 
@@ -79,7 +79,7 @@ pub struct Bbr3 {
     latest: Latest,
     bounds: Bounds,
     /// Of the segment whose sample comes next, or came last.
-    sampled: Option<AtSending>,
+    sampled: Option<TransmitSnapshot>,
     probing: Probing,
     rtt: LeastRtt,
     idle_restart: bool,
@@ -204,7 +204,7 @@ impl CongestionControl for Bbr3 {
         self.respond_to_loss(sender, lost);
     }
 
-    fn segment_sampled(&mut self, at_sending: &AtSending) {
+    fn segment_sampled(&mut self, at_sending: &TransmitSnapshot) {
         self.sampled = Some(*at_sending);
     }
 
