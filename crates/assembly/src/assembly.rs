@@ -90,6 +90,7 @@ impl<P: Packet> Assembly<P> {
     ) -> Result<(), AssemblyError> {
         let ends = self.ends(experiment, group)?;
         let in_turn = group.workload.connections_in_turn();
+        let stop = group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop);
         let connections =
             u32::try_from(group.connections()).map_err(|_| AssemblyError::TooManyConnections {
                 group: group.name.clone(),
@@ -97,12 +98,10 @@ impl<P: Packet> Assembly<P> {
             })?;
         for index in 0..connections {
             let id = FlowId(u32::try_from(self.flows.len()).expect("a flow's number"));
-            let flow = u64::from(id.0);
+            let draw = |purpose| derive_seed(seed, purpose, u64::from(id.0));
             let turn = turn_of(index, in_turn);
-            let stop = group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop);
             let start = if turn.number == 0 {
-                let draw = derive_seed(seed, Purpose::Start, flow);
-                Instant::ZERO + group.start_of(turn.caller, draw)
+                Instant::ZERO + group.start_of(turn.caller, draw(Purpose::Start))
             } else {
                 FlowDescription::START_PENDING
             };
@@ -116,11 +115,7 @@ impl<P: Packet> Assembly<P> {
                 addresses: addresses(experiment.network.ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
-                application: prototypes.opening.seeded(derive_seed(
-                    seed,
-                    Purpose::Application,
-                    flow,
-                )),
+                application: prototypes.opening.seeded(draw(Purpose::Application)),
                 response: None,
                 relays: None,
                 start,
@@ -192,11 +187,7 @@ impl<P: Packet> Assembly<P> {
                 addresses: addresses(ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
-                application: prototypes.opening.seeded(derive_seed(
-                    seed,
-                    Purpose::Application,
-                    flow,
-                )),
+                application: prototypes.opening.seeded(draw(Purpose::Application)),
                 most_payload: u32::try_from(room.max(1)).unwrap_or(u32::MAX),
                 start: Instant::ZERO + start,
                 stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),

@@ -71,11 +71,12 @@ fn whole_numbers(control: &PluggedControl) -> Result<Vec<(String, i64)>, Failure
         .collect()
 }
 
-/// What a compiled source declares by `FAIRWIND_PARAM`: name, type in C, default, least and largest value.
+/// A parameter of a C file: name, type in C, default, least and largest value.
+type DeclaredParameter = (String, String, i128, i128, i128);
+
+/// Parameters that a compiled source declares by `FAIRWIND_PARAM`.
 #[pyfunction]
-pub(crate) fn control_parameters(
-    library: PathBuf,
-) -> PyResult<Vec<(String, String, i128, i128, i128)>> {
+pub(crate) fn control_parameters(library: PathBuf) -> PyResult<Vec<DeclaredParameter>> {
     let found = fairwind_congestion::parameters(&library)
         .map_err(|error| ControlError::new_err(error.to_string()))?;
     let each = found.into_iter();

@@ -53,11 +53,10 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport
     remarks.extend(not_compared(&asked, &kernel));
     if let Err(error) = programs() {
         if experiment.measure.endpoint_every_ack {
-            let (key, mechanism) = ("endpoint_every_ack", "only eBPF programs can tell that");
             refusals.push(refuse(
-                &format!("measure.{key}"),
+                "measure.endpoint_every_ack",
                 "true".to_owned(),
-                format!("{mechanism}: {error}"),
+                format!("only eBPF programs can tell that: {error}"),
                 "measure.endpoint_interval".to_owned(),
             ));
         }
