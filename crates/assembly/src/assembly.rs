@@ -176,8 +176,8 @@ impl<P: Packet> Assembly<P> {
         let room = experiment.network.mtu.get().saturating_sub(ip_version.datagram_header_bytes());
         for index in 0..group.count {
             let id = u32::try_from(self.settings.flows.len()).expect("a flow's number");
-            let flow = u64::from(id);
-            let start = group.start_of(index, derive_seed(seed, Purpose::Start, flow));
+            let draw = |purpose| derive_seed(seed, purpose, u64::from(id));
+            let start = group.start_of(index, draw(Purpose::Start));
             let plan = DatagramPlan {
                 flow: FlowId(id),
                 group: number,
