@@ -6,9 +6,8 @@
 //! Waiting for several descriptors: `poll` and `epoll`.
 
 use super::call::{Descriptors, Job, Made, Prepared};
-use super::names::{Arguments, expect_number, field, int, members, needed_field, number};
 use fairwind_linux as linux;
-use fairwind_packetdrill::{Expression, Step, Stop};
+use fairwind_packetdrill::{Call, Expression, Step, Stop, judge_epoll_events};
 use fairwind_units::Span;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -65,7 +64,7 @@ impl Application {
                 return Ok(Some(made));
             }
             let since = linux::monotonic() - begun;
-            // A thread that has not even begun sleeps, too, so it is given a moment.
+            // A thread that has not even begun sleeps, too, so it is call a moment.
             let settled = since > Span::from_micros(200) && linux::is_sleeping(self.thread_id);
             if settled || since > PATIENCE {
                 return self.wait(Span::ZERO);
@@ -103,70 +102,53 @@ impl Application {
     }
 }
 
-pub(super) fn poll(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let entries = members(given.get(0)?)?;
+pub(super) fn poll(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let entries = call.argument(0)?.members()?;
     let mut watched = Vec::new();
     let mut expected = Vec::new();
     for entry in entries {
-        let events = number(needed_field(entry, "events")?)?;
+        let events = entry.required_field("events")?.number()?;
         let events = i16::try_from(events).map_err(|_| Stop::failed("events of 16 bits"))?;
-        watched.push((open.live(needed_field(entry, "fd")?)?, events, 0_i16));
-        expected.push(field(entry, "revents").cloned().unwrap_or(Expression::Any));
+        watched.push((open.live(entry.required_field("fd")?)?, events, 0_i16));
+        expected.push(entry.field("revents").cloned().unwrap_or(Expression::Any));
     }
-    let timeout = given.int(2)?;
+    let timeout = call.int(2)?;
     Ok(Prepared::new(move || {
         let raw = linux::descriptors_wait(&mut watched, timeout);
         let met = watched.iter().zip(&expected).try_for_each(|((_, _, returned), expected)| {
-            expect_number("revents", expected, i64::from(*returned))
+            expected.expect_number("revents", i64::from(*returned))
         });
         Made::now(raw).checked(met)
     }))
 }
 
 /// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN, fd=4})`
-pub(super) fn epoll_control(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let epoll = open.live(given.get(0)?)?;
-    let operation = given.int(1)?;
-    let descriptor = open.live(given.get(2)?)?;
-    let event = match given.get(3)? {
+pub(super) fn epoll_control(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let epoll = open.live(call.argument(0)?)?;
+    let operation = call.int(1)?;
+    let descriptor = open.live(call.argument(2)?)?;
+    let event = match call.argument(3)? {
         Expression::Any => (0, 0),
-        record => one_event(record)?,
+        record => record.epoll_event()?,
     };
+    let events = u32::try_from(event.0).map_err(|_| Stop::failed("events of 32 bits"))?;
+    let event = (events, event.1.cast_unsigned());
     Ok(Prepared::new(move || Made::now(linux::epoll_control(epoll, operation, descriptor, event))))
 }
 
-/// Events and data; data is whatever the script writes, in its own numbers.
-fn one_event(record: &Expression) -> Step<(u32, u64)> {
-    let events = int(needed_field(record, "events")?)?.cast_unsigned();
-    let names = ["fd", "u32", "u64", "ptr"];
-    let content = names.iter().find_map(|name| field(record, name));
-    let content = content.map_or(Ok(0), number)?;
-    Ok((events, content.cast_unsigned()))
-}
-
 /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`
-pub(super) fn epoll_wait(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let epoll = open.live(given.get(0)?)?;
-    let expected = match given.get(1)? {
+pub(super) fn epoll_wait(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let epoll = open.live(call.argument(0)?)?;
+    let expected = match call.argument(1)? {
         Expression::Any => None,
-        records => Some(members(records)?.iter().map(one_event).collect::<Step<Vec<_>>>()?),
+        records => {
+            Some(records.members()?.iter().map(Expression::epoll_event).collect::<Step<Vec<_>>>()?)
+        }
     };
-    let (most, timeout) = (given.int(2)?, given.int(3)?);
+    let (most, timeout) = (call.int(2)?, call.int(3)?);
     Ok(Prepared::new(move || {
         let (raw, seen) = linux::epoll_wait(epoll, most, timeout);
-        Made::now(raw).checked(judge_events(expected.as_deref(), &seen))
+        let seen: Vec<_> = seen.iter().map(|one| (i64::from(one.0), one.1.cast_signed())).collect();
+        Made::now(raw).checked(judge_epoll_events(expected.as_deref(), &seen))
     }))
-}
-
-fn judge_events(expected: Option<&[(u32, u64)]>, seen: &[(u32, u64)]) -> Step<()> {
-    let Some(expected) = expected else { return Ok(()) };
-    for (one, (events, content)) in expected.iter().zip(seen) {
-        if *one != (*events, *content) {
-            return Err(Stop::failed(format!(
-                "the event: expected {:#x} of {}, seen {events:#x} of {content}",
-                one.0, one.1
-            )));
-        }
-    }
-    Ok(())
 }

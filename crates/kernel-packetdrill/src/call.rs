@@ -1,7 +1,6 @@
 //! A system call that is ready to be made, and its result.
 
-use super::names::{buffer, bytes, field, members, number};
-use fairwind_linux::{self as linux, Raw, Transfer};
+use fairwind_linux::{self as linux, Buffer, Raw, Transfer};
 use fairwind_packetdrill::{Expression, Step, Stop};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -71,7 +70,7 @@ pub(super) struct Descriptors(pub(super) BTreeMap<i64, i32>);
 impl Descriptors {
     /// The kernel's number; one that a script has never opened is none of the kernel's either.
     pub(super) fn live(&self, expression: &Expression) -> Step<i32> {
-        Ok(self.0.get(&number(expression)?).copied().unwrap_or(-1))
+        Ok(self.0.get(&expression.number()?).copied().unwrap_or(-1))
     }
 }
 
@@ -86,17 +85,34 @@ pub(super) struct Stamps {
 pub(super) fn buffers(vector: &Expression) -> Step<Transfer> {
     let one = |written: &Expression| match written {
         Expression::Record(fields) if fields.len() == 2 => {
-            Ok(buffer(&fields[0].value, bytes(&fields[1].value)?))
+            buffer(&fields[0].value, &fields[1].value)
         }
         _ => Err(Stop::failed(format!("`{written}` is no buffer {{..., bytes}}"))),
     };
-    Ok(Transfer { buffers: members(vector)?.iter().map(one).collect::<Step<_>>()? })
+    Ok(Transfer { buffers: vector.members()?.iter().map(one).collect::<Step<_>>()? })
 }
 
 /// The buffers of a message.
 pub(super) fn vector_of(message: &Expression) -> Step<Transfer> {
-    match field(message, "msg_iov") {
+    match message.field("msg_iov") {
         None | Some(Expression::Any) => Ok(Transfer::default()),
         Some(vector) => buffers(vector),
     }
+}
+
+/// A buffer of so many bytes: a text where one is written, else zeros. `NULL` is none.
+pub(super) fn buffer(content: &Expression, length: &Expression) -> Step<Buffer> {
+    let length = byte_count(length)?;
+    let mut bytes = match content {
+        Expression::Text(text) => text.as_bytes().to_vec(),
+        Expression::Name(name) if name == "NULL" => return Ok(Buffer::Nowhere(length)),
+        _ => Vec::new(),
+    };
+    bytes.resize(length, 0);
+    Ok(Buffer::Bytes(bytes))
+}
+
+/// A count of bytes as the C library takes it.
+pub(super) fn byte_count(expression: &Expression) -> Step<usize> {
+    Ok(usize::try_from(expression.bytes()?).expect("32 bits fit"))
 }

@@ -4,8 +4,9 @@
 //!
 //! ICMP messages as bytes.
 
-use super::call::{Descriptors, Effect, Made, Prepared, Stamps, buffers, vector_of};
-use super::names::{Arguments, buffer, bytes, expect_number, field, int, members};
+use super::call::{
+    Descriptors, Effect, Made, Prepared, Stamps, buffer, buffers, byte_count, vector_of,
+};
 use super::namespace::{HOP_LIMIT, Ports};
 use super::namespace::{Side, socket_address_of};
 use super::{application, options};
@@ -23,112 +24,107 @@ pub(super) fn prepare(
     path: &Path,
     stamps: Stamps,
 ) -> Step<Prepared> {
-    let given = Arguments(call);
     match call.function.as_str() {
-        "socket" => socket(given, path),
-        "bind" | "connect" => with_address(given, open, path),
+        "socket" => socket(call, path),
+        "bind" | "connect" => with_address(call, open, path),
         "listen" => {
-            let (descriptor, backlog) = (open.live(given.get(0)?)?, given.int(1)?);
-            let effect = Effect::Listens(super::names::number(given.get(0)?)?);
+            let (descriptor, backlog) = (open.live(call.argument(0)?)?, call.int(1)?);
+            let effect = Effect::Listens(call.argument(0)?.number()?);
             Ok(Prepared::new(move || Made::now(linux::listen(descriptor, backlog))).with(effect))
         }
         "accept" | "accept4" => {
-            let (descriptor, flags) = (open.live(given.get(0)?)?, given.int_or(3, 0)?);
+            let (descriptor, flags) = (open.live(call.argument(0)?)?, call.int_or(3, 0)?);
             Ok(Prepared::new(move || Made::now(linux::accept(descriptor, flags)))
                 .with(Effect::Accepts))
         }
         "shutdown" => {
-            let (descriptor, how) = (open.live(given.get(0)?)?, given.int(1)?);
+            let (descriptor, how) = (open.live(call.argument(0)?)?, call.int(1)?);
             Ok(Prepared::new(move || Made::now(linux::shutdown(descriptor, how))))
         }
         "close" => {
-            let descriptor = open.live(given.get(0)?)?;
-            let effect = Effect::Closes(super::names::number(given.get(0)?)?);
+            let descriptor = open.live(call.argument(0)?)?;
+            let effect = Effect::Closes(call.argument(0)?.number()?);
             Ok(Prepared::new(move || Made::now(linux::close(descriptor))).with(effect))
         }
         "fcntl" => {
-            let descriptor = open.live(given.get(0)?)?;
-            let (command, argument) = (given.int(1)?, given.int_or(2, 0)?);
+            let descriptor = open.live(call.argument(0)?)?;
+            let (command, argument) = (call.int(1)?, call.int_or(2, 0)?);
             Ok(Prepared::new(move || Made::now(linux::control(descriptor, command, argument))))
         }
-        "setsockopt" => options::set(given, open),
-        "getsockopt" => options::get(given, open),
-        "ioctl" => query(given, open),
-        "poll" => application::poll(given, open),
+        "setsockopt" => options::set(call, open),
+        "getsockopt" => options::get(call, open),
+        "ioctl" => query(call, open),
+        "poll" => application::poll(call, open),
         "epoll_create" | "epoll_create1" => {
-            let flags = if call.function == "epoll_create1" { given.int(0)? } else { 0 };
+            let flags = if call.function == "epoll_create1" { call.int(0)? } else { 0 };
             Ok(Prepared::new(move || Made::now(linux::epoll_create(flags))).with(Effect::Opens))
         }
-        "epoll_ctl" => application::epoll_control(given, open),
-        "epoll_wait" => application::epoll_wait(given, open),
-        "open" => file(given),
-        "pipe" => pipe(given),
-        "splice" | "sendfile" => between(given, open),
+        "epoll_ctl" => application::epoll_control(call, open),
+        "epoll_wait" => application::epoll_wait(call, open),
+        "open" => file(call),
+        "pipe" => pipe(call),
+        "splice" | "sendfile" => between(call, open),
         "getsockname" | "getpeername" => {
-            let descriptor = open.live(given.get(0)?)?;
+            let descriptor = open.live(call.argument(0)?)?;
             let of_peer = call.function == "getpeername";
             Ok(Prepared::new(move || Made::now(linux::name_of(descriptor, of_peer))))
         }
-        "recvmsg" => options::receive_message(given, open, stamps),
-        _ => prepare_transfer(given, open, path),
+        "recvmsg" => options::receive_message(call, open, stamps),
+        _ => prepare_transfer(call, open, path),
     }
 }
 
-fn socket(given: Arguments<'_>, path: &Path) -> Step<Prepared> {
-    let domain = match (given.get(0)?, path.version) {
+fn socket(call: &Call, path: &Path) -> Step<Prepared> {
+    let domain = match (call.argument(0)?, path.version) {
         (Expression::Any, IpVersion::V4) => libc::AF_INET,
         (Expression::Any, IpVersion::V6 | IpVersion::V4Mapped) => libc::AF_INET6,
-        (expression, _) => int(expression)?,
+        (expression, _) => expression.int()?,
     };
-    let (kind, protocol) = (given.int(1)?, given.int_or(2, 0)?);
+    let (kind, protocol) = (call.int(1)?, call.int_or(2, 0)?);
     Ok(Prepared::new(move || Made::now(linux::socket(domain, kind, protocol))).with(Effect::Opens))
 }
 
-fn with_address(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    if given.0.function == "bind" {
-        let address = socket_address_of(given.get(1)?, Side::Local, path)?;
+fn with_address(call: &Call, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    if call.function == "bind" {
+        let address = socket_address_of(call.argument(1)?, Side::Local, path)?;
         return Ok(Prepared::new(move || Made::now(linux::bind(descriptor, &address))));
     }
-    let address = socket_address_of(given.get(1)?, Side::Remote, path)?;
-    let effect = Effect::Connects(super::names::number(given.get(0)?)?);
+    let address = socket_address_of(call.argument(1)?, Side::Remote, path)?;
+    let effect = Effect::Connects(call.argument(0)?.number()?);
     Ok(Prepared::new(move || Made::now(linux::connect(descriptor, &address))).with(effect))
 }
 
-fn query(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let what = given.get(1)?.to_string();
-    let request = u64::from(given.int(1)?.cast_unsigned());
-    let argument = given.get(2)?.clone();
+fn query(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let what = call.argument(1)?.to_string();
+    let request = u64::from(call.int(1)?.cast_unsigned());
+    let argument = call.argument(2)?.clone();
     let sets = what == "FIONBIO";
-    let mut number = if sets { int(&argument)? } else { 0 };
+    let mut number = if sets { argument.int()? } else { 0 };
     Ok(Prepared::new(move || {
         let raw = linux::query(descriptor, request, &mut number);
         let made = Made::now(raw);
         if sets || raw.value < 0 {
             return made;
         }
-        let expected = match &argument {
-            Expression::List(members) if members.len() == 1 => &members[0],
-            other => other,
-        };
-        made.checked(expect_number(&what, expected, i64::from(number)))
+        made.checked(argument.only_member().expect_number(&what, i64::from(number)))
     }))
 }
 
-fn file(given: Arguments<'_>) -> Step<Prepared> {
-    let Expression::Text(name) = given.get(0)? else {
+fn file(call: &Call) -> Step<Prepared> {
+    let Expression::Text(name) = call.argument(0)? else {
         return Err(Stop::failed("open needs a name in double quotes"));
     };
     let name = std::ffi::CString::new(name.as_str())
         .map_err(|_| Stop::failed("a file's name has no zero byte"))?;
-    let flags = given.int(1)?;
+    let flags = call.int(1)?;
     Ok(Prepared::new(move || Made::now(linux::open(&name, flags))).with(Effect::Opens))
 }
 
-fn pipe(given: Arguments<'_>) -> Step<Prepared> {
+fn pipe(call: &Call) -> Step<Prepared> {
     let numbers =
-        members(given.get(0)?)?.iter().map(super::names::number).collect::<Step<Vec<_>>>()?;
+        call.argument(0)?.members()?.iter().map(Expression::number).collect::<Step<Vec<_>>>()?;
     Ok(Prepared::new(move || {
         let (raw, ends) = linux::pipe();
         let mut made = Made::now(raw);
@@ -140,40 +136,40 @@ fn pipe(given: Arguments<'_>) -> Step<Prepared> {
 }
 
 /// `splice(from, ..., to, ..., bytes, flags)`, `sendfile(to, from, offset, bytes)`
-fn between(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    if given.0.function == "splice" {
-        let (from, to) = (open.live(given.get(0)?)?, open.live(given.get(2)?)?);
-        let (length, flags) = (given.bytes(4)?, given.int_or(5, 0)?.cast_unsigned());
+fn between(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    if call.function == "splice" {
+        let (from, to) = (open.live(call.argument(0)?)?, open.live(call.argument(2)?)?);
+        let (length, flags) = (byte_count(call.argument(4)?)?, call.int_or(5, 0)?.cast_unsigned());
         return Ok(Prepared::new(move || Made::now(linux::splice(from, to, length, flags))));
     }
-    let (to, from) = (open.live(given.get(0)?)?, open.live(given.get(1)?)?);
-    let offset = match given.get(2)? {
+    let (to, from) = (open.live(call.argument(0)?)?, open.live(call.argument(1)?)?);
+    let offset = match call.argument(2)? {
         Expression::Any => None,
-        expression => Some(super::names::number(expression)?),
+        expression => Some(expression.number()?),
     };
-    let length = bytes(given.get(3)?)?;
+    let length = byte_count(call.argument(3)?)?;
     Ok(Prepared::new(move || Made::now(linux::transmit_file(to, from, offset, length))))
 }
 
-fn prepare_transfer(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
-    let function = given.0.function.as_str();
+fn prepare_transfer(call: &Call, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let function = call.function.as_str();
     match function {
-        "read" | "recv" | "recvfrom" => receive(given, open),
-        "write" | "send" | "sendto" => send(given, open, path),
-        "readv" | "writev" => vectors(given, open),
-        "sendmsg" => send_message(given, open, path),
+        "read" | "recv" | "recvfrom" => receive(call, open),
+        "write" | "send" | "sendto" => send(call, open, path),
+        "readv" | "writev" => vectors(call, open),
+        "sendmsg" => send_message(call, open, path),
         other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
     }
 }
 
-fn receive(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let mut buffer = vec![0; given.bytes(2)?];
-    let text = match given.get(1)? {
+fn receive(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let mut buffer = vec![0; byte_count(call.argument(2)?)?];
+    let text = match call.argument(1)? {
         Expression::Text(text) => Some(text.clone()),
         _ => None,
     };
-    let flags = if given.0.function == "read" { None } else { Some(given.int_or(3, 0)?) };
+    let flags = if call.function == "read" { None } else { Some(call.int_or(3, 0)?) };
     Ok(Prepared::new(move || {
         let raw = match flags {
             None => linux::read_plain(descriptor, &mut buffer),
@@ -195,13 +191,13 @@ fn expect_text(expected: Option<&str>, read: &[u8]) -> Step<()> {
     }
 }
 
-fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let written = buffer(given.get(1)?, given.bytes(2)?);
-    let writes = given.0.function == "write";
-    let flags = if writes { 0 } else { given.int_or(3, 0)? };
-    let to = if given.0.function == "sendto" && flags & libc::MSG_FASTOPEN != 0 {
-        Some(socket_address_of(given.get(4)?, Side::Remote, path)?)
+fn send(call: &Call, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let written = buffer(call.argument(1)?, call.argument(2)?)?;
+    let writes = call.function == "write";
+    let flags = if writes { 0 } else { call.int_or(3, 0)? };
+    let to = if call.function == "sendto" && flags & libc::MSG_FASTOPEN != 0 {
+        Some(socket_address_of(call.argument(4)?, Side::Remote, path)?)
     } else {
         None
     };
@@ -219,17 +215,17 @@ fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared>
         })
     });
     if begins {
-        return Ok(prepared.with(Effect::Connects(super::names::number(given.get(0)?)?)));
+        return Ok(prepared.with(Effect::Connects(call.argument(0)?.number()?)));
     }
     Ok(prepared)
 }
 
 /// A vector of buffers is a message that is nothing but them.
-fn vectors(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let transfer = buffers(given.get(1)?)?;
+fn vectors(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let transfer = buffers(call.argument(1)?)?;
     let mut message = Message { transfer, ..Message::default() };
-    let writes = given.0.function == "writev";
+    let writes = call.function == "writev";
     Ok(Prepared::new(move || {
         Made::now(if writes {
             linux::send_message(descriptor, &mut message, 0)
@@ -239,19 +235,19 @@ fn vectors(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
     }))
 }
 
-fn send_message(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let written = given.get(1)?;
-    let flags = given.int_or(2, 0)?;
-    let to = match field(written, "msg_name") {
+fn send_message(call: &Call, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let written = call.argument(1)?;
+    let flags = call.int_or(2, 0)?;
+    let to = match written.field("msg_name") {
         Some(name) if flags & libc::MSG_FASTOPEN != 0 || matches!(name, Expression::Record(_)) => {
             Some(socket_address_of(name, Side::Remote, path)?)
         }
         _ => None,
     };
-    let control = match field(written, "msg_control") {
+    let control = match written.field("msg_control") {
         None | Some(Expression::Any) => Vec::new(),
-        Some(list) => members(list)?.iter().map(control_message).collect::<Step<_>>()?,
+        Some(list) => list.members()?.iter().map(control_message).collect::<Step<_>>()?,
     };
     let mut message =
         Message { transfer: vector_of(written)?, address: to, control, ..Message::default() };
@@ -260,10 +256,10 @@ fn send_message(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<P
 
 /// `{cmsg_level=SOL_SOCKET, cmsg_type=..., cmsg_data=4}`: a number is a C `int`.
 fn control_message(part: &Expression) -> Step<(i32, i32, Vec<u8>)> {
-    let number = |name| int(super::names::needed_field(part, name)?);
-    let content = match field(part, "cmsg_data") {
+    let number = |name| part.required_field(name)?.int();
+    let content = match part.field("cmsg_data") {
         None => Vec::new(),
-        Some(content) => int(content)?.to_ne_bytes().to_vec(),
+        Some(content) => content.int()?.to_ne_bytes().to_vec(),
     };
     Ok((number("cmsg_level")?, number("cmsg_type")?, content))
 }

@@ -12,7 +12,6 @@
 //! | `call` | a call that is ready to be made, and its result |
 //! | `options` | socket options, control messages and `TCP_INFO` |
 //! | `application` | the thread that makes the calls, and calls that wait |
-//! | `names` | numbers of the kernel by name |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -22,13 +21,11 @@
 mod application;
 mod call;
 mod calls;
-mod names;
 pub mod namespace;
 mod options;
 mod system;
 
-use crate::namespace::Path;
-use crate::namespace::in_namespace;
+use crate::namespace::{Path, in_namespace};
 use fairwind_linux::KernelError;
 use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
 use std::path::PathBuf;

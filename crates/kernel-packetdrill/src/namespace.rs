@@ -10,15 +10,12 @@
 //!
 //! Packets as bytes and as a script writes them, in live numbers.
 
-use super::names::{field, int, number};
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
 use fairwind_packetdrill::{
-    Direction, Expression, Mark, OptionLine, Packet, Step, Stop, options_from_bytes,
-    options_to_bytes,
+    Expression, OptionLine, Packet, Step, Stop, options_from_bytes, options_to_bytes,
 };
 use fairwind_wire::bytes::{Addresses, IpHeader, emit_with_options, parse};
-use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber, TrafficClass};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::str::FromStr;
@@ -275,18 +272,18 @@ pub(super) fn socket_address_of(expression: &Expression, side: Side, path: &Path
 }
 
 fn written(record: &Expression) -> Step<Vec<u8>> {
-    let family = field(record, "sa_family").or_else(|| field(record, "sin_family"));
+    let family = record.field("sa_family").or_else(|| record.field("sin_family"));
     let family = match family {
-        Some(family) => int(family)?,
+        Some(family) => family.int()?,
         None => return Err(Stop::failed(format!("`{record}` has no field sa_family"))),
     };
     if family == libc::AF_UNSPEC {
         return Ok(vec![0; 16]);
     }
-    let port = field(record, "sin_port").or_else(|| field(record, "sin6_port"));
-    let port = port.map_or(Ok(0), number)?;
+    let port = record.field("sin_port").or_else(|| record.field("sin6_port"));
+    let port = port.map_or(Ok(0), Expression::number)?;
     let port = u16::try_from(port).map_err(|_| Stop::failed(format!("{port} is no port")))?;
-    let place = field(record, "sin_addr").or_else(|| field(record, "sin6_addr"));
+    let place = record.field("sin_addr").or_else(|| record.field("sin6_addr"));
     let unspecified: IpAddr = if family == libc::AF_INET6 {
         Ipv6Addr::UNSPECIFIED.into()
     } else {
@@ -332,28 +329,8 @@ pub(super) fn to_bytes(packet: &Packet, addresses: Addresses, ports: Ports) -> S
     let Some(options) = &packet.options else {
         return Err(Stop::failed("an injected packet cannot have just any options"));
     };
-    let mark = match packet.mark {
-        None | Some(Mark::NotCapable) => Ecn::NotEct,
-        Some(Mark::Capable0 | Mark::Capable) => Ecn::Ect0,
-        Some(Mark::Capable1) => Ecn::Ect1,
-        Some(Mark::CongestionExperienced) => Ecn::Ce,
-    };
     let ip = IpHeader { hop_limit: HOP_LIMIT, ..IpHeader::new(addresses) };
-    let segment = Segment {
-        source_port: ports.remote,
-        destination_port: ports.local,
-        sequence: SequenceNumber::new(packet.sequence),
-        acknowledgment: SequenceNumber::new(packet.acknowledgment.unwrap_or(0)),
-        flags: packet.flags,
-        window: packet.window.unwrap_or(0),
-        urgent: packet.urgent.unwrap_or(0),
-        payload_bytes: packet.payload_bytes,
-        traffic_class: match (packet.traffic_class, packet.mark) {
-            (Some(octet), None) => TrafficClass::new(octet),
-            (octet, _) => TrafficClass::new(octet.unwrap_or(0)).with_ecn(mark),
-        },
-        ..Segment::default()
-    };
+    let segment = packet.to_segment(ports.remote, ports.local);
     let payload = vec![0; usize::try_from(packet.payload_bytes).unwrap_or(0)];
     let mut bytes = Vec::new();
     emit_with_options(&ip, &segment, &options_to_bytes(options)?, &payload, &mut bytes)
@@ -366,25 +343,6 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Option<(Packet, Ports, Addresses)> {
     let parsed = parse(bytes).ok()?;
     let segment = &parsed.segment;
     let ports = Ports { local: segment.source_port, remote: segment.destination_port };
-    let mark = match segment.traffic_class.ecn() {
-        Ecn::NotEct => Mark::NotCapable,
-        Ecn::Ect0 => Mark::Capable0,
-        Ecn::Ect1 => Mark::Capable1,
-        Ecn::Ce => Mark::CongestionExperienced,
-    };
-    let acknowledges = segment.flags.contains(Flags::ACK);
-    let urgent = segment.flags.contains(Flags::URG);
-    let packet = Packet {
-        direction: Direction::Out,
-        mark: Some(mark),
-        traffic_class: Some(segment.traffic_class.octet()),
-        flags: segment.flags,
-        sequence: segment.sequence.get(),
-        payload_bytes: segment.payload_bytes,
-        acknowledgment: acknowledges.then(|| segment.acknowledgment.get()),
-        window: Some(segment.window),
-        urgent: urgent.then_some(segment.urgent),
-        options: Some(options_from_bytes(parsed.tcp_options())),
-    };
+    let packet = Packet::from_segment(segment, options_from_bytes(parsed.tcp_options()));
     Some((packet, ports, parsed.ip.addresses))
 }

@@ -4,21 +4,22 @@
 //!
 //! What the kernel tells of a connection: `struct tcp_info`, field by field (include/uapi/linux/tcp.h).
 
-use super::call::{Descriptors, Made, Prepared, Stamps, vector_of};
-use super::names::{Arguments, expect_number, field, int, members, needed_field, number};
+use super::call::{Descriptors, Made, Prepared, Stamps, byte_count, vector_of};
 use Width::{Bits, U8, U16, U32, U64};
 use fairwind_linux as linux;
 use fairwind_linux::Message;
-use fairwind_packetdrill::{Expression, Step, Stop};
+use fairwind_packetdrill::{
+    Call, Expression, Step, Stop, judge_control_messages, judge_error_fields, judge_timestamp,
+};
 
-pub(super) fn set(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let (level, name) = (given.int(1)?, given.int(2)?);
-    let value = bytes(given.get(3)?)?;
+pub(super) fn set(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let (level, name) = (call.int(1)?, call.int(2)?);
+    let value = bytes(call.argument(3)?)?;
     // A length that is written is meant, also a wrong one; longer ones than the value are not.
-    let length = match given.0.arguments.get(4) {
+    let length = match call.arguments.get(4) {
         None | Some(Expression::Any) => value.len(),
-        Some(length) => super::names::bytes(length)?.min(value.len()),
+        Some(length) => byte_count(length)?.min(value.len()),
     };
     Ok(Prepared::new(move || {
         Made::now(linux::set_option(descriptor, level, name, &value[..length]))
@@ -32,22 +33,22 @@ fn bytes(value: &Expression) -> Step<Vec<u8>> {
         Expression::List(members) if members.len() == 1 => bytes(&members[0]),
         Expression::List(members) => Ok(members
             .iter()
-            .map(int)
+            .map(Expression::int)
             .collect::<Step<Vec<_>>>()?
             .into_iter()
             .flat_map(i32::to_ne_bytes)
             .collect()),
         Expression::Record(_) => record(value),
-        other => Ok(int(other)?.to_ne_bytes().to_vec()),
+        other => Ok(other.int()?.to_ne_bytes().to_vec()),
     }
 }
 
 /// `struct linger`, `struct timeval`
 fn record(value: &Expression) -> Step<Vec<u8>> {
     let pair = |first, second| -> Step<(i64, i64)> {
-        Ok((number(needed_field(value, first)?)?, number(needed_field(value, second)?)?))
+        Ok((value.required_field(first)?.number()?, value.required_field(second)?.number()?))
     };
-    let names = |name| super::names::field(value, name).is_some();
+    let names = |name| value.field(name).is_some();
     if names("onoff") {
         let (on, seconds) = pair("onoff", "linger")?;
         return Ok(ints(&[on, seconds]));
@@ -64,11 +65,11 @@ fn ints(numbers: &[i64]) -> Vec<u8> {
     numbers.iter().flat_map(one).collect()
 }
 
-pub(super) fn get(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let (level, name) = (given.int(1)?, given.int(2)?);
-    let what = given.get(2)?.to_string();
-    let expected = given.get(3)?.clone();
+pub(super) fn get(call: &Call, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let (level, name) = (call.int(1)?, call.int(2)?);
+    let what = call.argument(2)?.to_string();
+    let expected = call.argument(3)?.clone();
     Ok(Prepared::new(move || {
         let mut value = [0_u8; 512];
         let (raw, length) = linux::get_option(descriptor, level, name, &mut value);
@@ -96,47 +97,22 @@ fn judge(what: &str, expected: &Expression, seen: &[u8]) -> Step<()> {
             }
             Err(Stop::failed(format!("{what}: expected \"{text}\", seen \"{seen}\"")))
         }
-        Expression::Record(_) if super::names::field(expected, "onoff").is_some() => {
-            expect_number("onoff", needed_field(expected, "onoff")?, number(0))?;
-            expect_number("linger", needed_field(expected, "linger")?, number(4))
+        Expression::Record(_) if expected.field("onoff").is_some() => {
+            expected.required_field("onoff")?.expect_number("onoff", number(0))?;
+            expected.required_field("linger")?.expect_number("linger", number(4))
         }
         Expression::Record(_) => {
             Err(Stop::unsupported(format!("the value `{expected}` is not known here")))
         }
-        other => expect_number(what, other, number(0)),
-    }
-}
-
-impl Stamps {
-    /// Judges `{scm_sec=..., scm_nsec=...}` beside a `struct timespec`, of which that of software is
-    /// the first of a `struct scm_timestamping`.
-    fn judge(self, expected: &Expression, content: &[u8]) -> Step<()> {
-        let word = |place: usize| {
-            let bytes = content.get(place..place + 8).and_then(|bytes| bytes.first_chunk());
-            bytes.map_or(0, |bytes| i64::from_ne_bytes(*bytes))
-        };
-        let nanoseconds =
-            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        let origin = i64::try_from(self.origin).unwrap_or(i64::MAX);
-        let seen = nanoseconds(word(0), word(8)).saturating_sub(origin);
-        let seconds = number(needed_field(expected, "scm_sec")?)?;
-        let wanted = nanoseconds(seconds, number(needed_field(expected, "scm_nsec")?)?);
-        if wanted.abs_diff(seen) <= self.tolerance.as_nanos() {
-            return Ok(());
-        }
-        Err(Stop::failed(format!("the stamp: expected {wanted} ns, seen {seen} ns")))
+        other => other.expect_number(what, number(0)),
     }
 }
 
 /// `recvmsg`
-pub(super) fn receive_message(
-    given: Arguments<'_>,
-    open: &Descriptors,
-    stamps: Stamps,
-) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let expected = given.get(1)?.clone();
-    let flags = given.int_or(2, 0)?;
+pub(super) fn receive_message(call: &Call, open: &Descriptors, stamps: Stamps) -> Step<Prepared> {
+    let descriptor = open.live(call.argument(0)?)?;
+    let expected = call.argument(1)?.clone();
+    let flags = call.int_or(2, 0)?;
     let mut message = Message { transfer: vector_of(&expected)?, ..Message::default() };
     Ok(Prepared::new(move || {
         let raw = linux::receive_message(descriptor, &mut message, flags);
@@ -147,58 +123,51 @@ pub(super) fn receive_message(
 
 /// Flags and control messages where they are written.
 fn judge_message(expected: &Expression, seen: &Message, stamps: Stamps) -> Step<()> {
-    if let Some(flags) = field(expected, "msg_flags") {
+    if let Some(flags) = expected.field("msg_flags") {
         // What the caller asks for with MSG_CMSG_CLOEXEC comes back; nobody writes it.
         let flags_seen = seen.flags & !libc::MSG_CMSG_CLOEXEC;
-        expect_number("msg_flags", flags, i64::from(flags_seen))?;
+        flags.expect_number("msg_flags", i64::from(flags_seen))?;
     }
-    let parts = match field(expected, "msg_control") {
+    let parts = match expected.field("msg_control") {
         None | Some(Expression::Any) => return Ok(()),
-        Some(list) => members(list)?,
+        Some(list) => list.members()?,
     };
-    if parts.len() != seen.control.len() {
-        return Err(Stop::failed(format!(
-            "control messages: expected {}, seen {}",
-            parts.len(),
-            seen.control.len()
-        )));
-    }
-    parts.iter().zip(&seen.control).try_for_each(|(part, (level, kind, content))| {
-        let written = |name| field(part, name).unwrap_or(&Expression::Any);
-        expect_number("cmsg_level", written("cmsg_level"), i64::from(*level))?;
-        expect_number("cmsg_type", written("cmsg_type"), i64::from(*kind))?;
-        expect_content(written("cmsg_data"), content, stamps)
+    let control: Vec<_> = seen
+        .control
+        .iter()
+        .map(|(level, kind, content)| (i64::from(*level), i64::from(*kind), content))
+        .collect();
+    judge_control_messages(parts, &control, |expected, content| {
+        judge_content(expected, content, stamps)
     })
 }
 
-/// The content of a control message: a number, a time, or an extended error.
-fn expect_content(expected: &Expression, content: &[u8], stamps: Stamps) -> Step<()> {
+/// The content of a control message: a number, a time, or a `struct sock_extended_err`.
+fn judge_content(expected: &Expression, content: &[u8], stamps: Stamps) -> Step<()> {
+    let byte = |place| read(content, place, U8).unwrap_or(-1);
     let word = |place: usize| {
         let bytes = content.get(place..place + 4).and_then(|bytes| bytes.first_chunk());
         bytes.map_or(-1, |bytes| i64::from(i32::from_ne_bytes(*bytes)))
     };
-    let byte = |place: usize| content.get(place).map_or(-1, |byte| i64::from(*byte));
     let Expression::Record(fields) = expected else {
-        return expect_number("cmsg_data", expected, word(0));
+        return expected.expect_number("cmsg_data", word(0));
     };
-    if field(expected, "scm_sec").is_some() {
-        return stamps.judge(expected, content);
+    if expected.field("scm_sec").is_some() {
+        // A `struct timespec`; in a `struct scm_timestamping` that of software is the first.
+        let part = |place| read(content, place, U64).unwrap_or(0).cast_unsigned();
+        let seen = part(0).saturating_mul(1_000_000_000).saturating_add(part(8));
+        return judge_timestamp(expected, seen.saturating_sub(stamps.origin), stamps.tolerance);
     }
-    // struct sock_extended_err
-    fields.iter().try_for_each(|one| {
-        let name = one.name.as_deref().unwrap_or_default();
-        let seen = match name {
+    judge_error_fields(fields, |name| {
+        Some(match name {
             "ee_errno" => word(0),
             "ee_origin" => byte(4),
             "ee_type" => byte(5),
             "ee_code" => byte(6),
             "ee_info" => word(8),
             "ee_data" => word(12),
-            other => {
-                return Err(Stop::unsupported(format!("the field {other} is not known here")));
-            }
-        };
-        expect_number(name, &one.value, seen)
+            _ => return None,
+        })
     })
 }
 

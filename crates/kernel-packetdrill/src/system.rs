@@ -4,14 +4,13 @@ use super::application::Application;
 use super::call::{Descriptors, Effect, Made, Stamps};
 use super::calls::prepare;
 use super::namespace::{Ports, from_bytes, to_bytes};
-use super::{KernelOptions, calls, names, options};
-use crate::namespace::Namespace;
-use crate::namespace::Path;
+use super::{KernelOptions, calls, options};
+use crate::namespace::{Namespace, Path};
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
 use fairwind_packetdrill::{
-    Advance, Call, ConnectionIndex, Expression, Icmp, Packet, Progress, Returned, Sent, Step, Stop,
-    System,
+    Advance, Call, ConnectionIndex, Icmp, Packet, Progress, Returned, Sent, Step, Stop, System,
+    errno_name,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -128,7 +127,7 @@ impl Kernel {
         if raw.value >= 0 {
             return Ok(());
         }
-        Err(Stop::failed(format!("the device refuses: {}", names::error_name(raw.errno))))
+        Err(Stop::failed(format!("the device refuses: {}", errno_name(raw.errno))))
     }
 
     /// Notes what a call has done, and tells its value in the script's numbers.
@@ -163,7 +162,7 @@ impl Kernel {
         }
         made.handed_back?;
         let failed = made.raw.value < 0;
-        let error = failed.then(|| names::error_name(made.raw.errno).into());
+        let error = failed.then(|| errno_name(made.raw.errno).into());
         Ok(Progress::Returned(Returned { value, error, at: made.at }))
     }
 
@@ -252,10 +251,7 @@ impl System for Kernel {
 
     fn call(&mut self, call: &Call) -> Step<Progress> {
         let prepared = prepare(call, &self.open, &self.path, self.stamps)?;
-        let wanted = match call.result {
-            Expression::Integer(number) if number >= 0 => Some(number),
-            _ => None,
-        };
+        let wanted = call.returned_descriptor();
         if let Effect::Connects(descriptor) = prepared.effect {
             // Asking again how the connection gets on does not begin another one.
             if self.told_by.replace(descriptor) != Some(descriptor) {
@@ -307,7 +303,7 @@ impl System for Kernel {
         let mut structure = [0; 512];
         let (raw, length) = linux::get_option(*live, libc::SOL_TCP, libc::TCP_INFO, &mut structure);
         if raw.value < 0 {
-            return Err(Stop::failed(format!("TCP_INFO: {}", names::error_name(raw.errno))));
+            return Err(Stop::failed(format!("TCP_INFO: {}", errno_name(raw.errno))));
         }
         Ok(options::fields(&structure[..length]))
     }

@@ -66,10 +66,11 @@ mod script;
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
     Advance, ConnectionIndex, EchoRule, Files, Progress, RecordedTimes, Recording, Returned,
-    RunOptions, Sent, System, TrailingPackets, Windows, options_from_bytes, options_to_bytes,
-    record, record_on, run, run_on, run_script, unreadable,
+    RunOptions, Sent, System, TrailingPackets, Windows, judge_control_messages, judge_epoll_events,
+    judge_error_fields, judge_timestamp, options_from_bytes, options_to_bytes, record, record_on,
+    run, run_on, run_script, unreadable,
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
-    Packet, ParseError, Position, Script, TcpOption,
+    Packet, ParseError, Position, Script, TcpOption, errno_name,
 };

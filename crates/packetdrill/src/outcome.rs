@@ -118,6 +118,24 @@ impl Stop {
         Self::Failed(message.into())
     }
 
+    /// How the script `script` ends that stops so in this line.
+    pub(crate) fn outcome(
+        self,
+        script: &str,
+        line: Option<u32>,
+        dialogue: Vec<Exchange>,
+    ) -> Outcome {
+        let script = script.to_owned();
+        match self {
+            Self::Failed(message) => {
+                // The further lines say what was seen; they stand in the dialogue.
+                let message = message.lines().next().unwrap_or_default().to_owned();
+                Outcome::Failed(Failure { script, line, message, dialogue })
+            }
+            Self::Unsupported(reason) => Outcome::Unsupported(Unsupported { script, line, reason }),
+        }
+    }
+
     /// What is missing.
     pub fn unsupported(reason: impl Into<String>) -> Self {
         Self::Unsupported(reason.into())

@@ -68,7 +68,7 @@ fn statement(words: &[Word]) -> Step<Statement> {
             parser.next = 2;
             Statement::Assign { name: name.clone(), value: parser.tuple()? }
         }
-        [Word::Name(name), Word::Sign(sign), Word::Sign("="), ..] if OPERATES.contains(sign) => {
+        [Word::Name(name), Word::Sign(sign), Word::Sign("="), ..] if is_operator(sign) => {
             parser.next = 3;
             let changed = (*sign, parser.tuple()?);
             let value = Formula::Chain(Box::new(Formula::Name(name.clone())), vec![changed]);
@@ -80,10 +80,6 @@ fn statement(words: &[Word]) -> Step<Statement> {
             let message = if parser.take(",") { Some(parser.formula()?) } else { None };
             Statement::Assert { condition, message, text: text.clone() }
         }
-        [Word::Name(name)] if name == "pass" => {
-            parser.next = 1;
-            Statement::Evaluate(Formula::Number(0))
-        }
         [Word::Name(name), ..] if name == "if" => {
             parser.next = 1;
             let condition = parser.formula()?;
@@ -94,7 +90,7 @@ fn statement(words: &[Word]) -> Step<Statement> {
             parser.next = words.len();
             Statement::If { condition, then }
         }
-        [Word::Name(name)] if name == "print" => {
+        [Word::Name(name)] if name == "pass" || name == "print" => {
             parser.next = 1;
             Statement::Evaluate(Formula::Number(0))
         }
@@ -110,8 +106,10 @@ fn statement(words: &[Word]) -> Step<Statement> {
     Ok(statement)
 }
 
-/// Operators that may stand before `=`.
-const OPERATES: [&str; 12] = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
+/// Whether a sign may stand before `=`.
+fn is_operator(sign: &str) -> bool {
+    LEVELS.iter().any(|level| level.contains(&sign))
+}
 
 fn written(word: &Word) -> String {
     match word {
@@ -153,11 +151,21 @@ impl Parser<'_> {
 
     /// Formulas parted by commas: a tuple, or one formula alone.
     fn tuple(&mut self) -> Step<Formula> {
-        let mut members = vec![self.formula()?];
-        while self.take(",") {
-            members.push(self.formula()?);
+        self.series(Self::formula, |parser| parser.take(","), Formula::Tuple)
+    }
+
+    /// One formula alone, or several in a row, made into one by `joined`.
+    fn series(
+        &mut self,
+        parse: fn(&mut Self) -> Step<Formula>,
+        goes_on: fn(&mut Self) -> bool,
+        joined: fn(Vec<Formula>) -> Formula,
+    ) -> Step<Formula> {
+        let mut members = vec![parse(self)?];
+        while goes_on(self) {
+            members.push(parse(self)?);
         }
-        Ok(if members.len() == 1 { members.remove(0) } else { Formula::Tuple(members) })
+        Ok(if members.len() == 1 { members.remove(0) } else { joined(members) })
     }
 
     fn formula(&mut self) -> Step<Formula> {
@@ -174,19 +182,11 @@ impl Parser<'_> {
     }
 
     fn disjunction(&mut self) -> Step<Formula> {
-        let mut members = vec![self.conjunction()?];
-        while self.take_name("or") {
-            members.push(self.conjunction()?);
-        }
-        Ok(if members.len() == 1 { members.remove(0) } else { Formula::Or(members) })
+        self.series(Self::conjunction, |parser| parser.take_name("or"), Formula::Or)
     }
 
     fn conjunction(&mut self) -> Step<Formula> {
-        let mut members = vec![self.negation()?];
-        while self.take_name("and") {
-            members.push(self.negation()?);
-        }
-        Ok(if members.len() == 1 { members.remove(0) } else { Formula::And(members) })
+        self.series(Self::negation, |parser| parser.take_name("and"), Formula::And)
     }
 
     fn negation(&mut self) -> Step<Formula> {

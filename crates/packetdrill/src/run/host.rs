@@ -47,8 +47,8 @@ impl Endpoint {
         let noticed = (self.connection.received_bytes(), self.is_writable());
         let is_news = noticed.0 > self.noticed.0 || noticed.1 && !self.noticed.1;
         self.happened += u64::from(is_news);
-        if noticed.0 > self.noticed.0 && self.errors.stamps.of_receipts {
-            self.errors.stamps.note_received(noticed.0, now);
+        if noticed.0 > self.noticed.0 && self.errors.stamps_receipts {
+            self.errors.note_received(noticed.0, now);
         }
         self.noticed = noticed;
         self.errors.notice_acknowledged(&self.connection);

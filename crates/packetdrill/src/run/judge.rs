@@ -1,23 +1,15 @@
-//! Comparison of a sent packet with the expected one.
+//! Comparison of sent packets, times and returned structures with the expected ones.
 //!
 //! Compared are all control bits, sequence and acknowledgment numbers, the payload's length, the
 //! urgent pointer, and the options: kinds, order and values. The window is compared where the
 //! script writes it, so is the mark. Since header lengths follow from the options, equal options
 //! and payload make equal IP lengths.
 
-use super::settings::Settings;
-use crate::script::{Mark, Packet, TcpOption};
+use super::settings::{EchoRule, Settings};
+use crate::outcome::{Step, Stop};
+use crate::script::{EventTime, Expression, Field, Mark, Packet, TcpOption, decimal};
+use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
-
-/// Whether echoed timestamps (`TSecr`) of the endpoint are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EchoRule {
-    /// They must be what is written.
-    #[default]
-    Compared,
-    /// Any will do.
-    Ignored,
-}
 
 /// The first difference between an expected packet and the one seen, if there is any.
 ///
@@ -141,10 +133,193 @@ pub(crate) fn is_segmented_evenly(payloads: &[u32]) -> bool {
     others.iter().all(|&payload| payload == full) && *last <= full
 }
 
-/// A packet of the endpoint as a script writes it: without the mark that every packet has.
-pub(super) fn shown(seen: Packet) -> String {
-    let mark = seen.mark.filter(|mark| *mark != Mark::NotCapable);
-    // The octet is shown where there is more in it than the mark.
-    let traffic_class = seen.traffic_class.filter(|octet| octet & !3 != 0);
-    Packet { mark, traffic_class, ..seen }.to_string()
+/// A packet of the system without the mark that every packet has, as a script writes it.
+pub(super) fn without_defaults(seen: Packet) -> Packet {
+    Packet {
+        mark: seen.mark.filter(|mark| *mark != Mark::NotCapable),
+        // The octet is written where there is more in it than the mark.
+        traffic_class: seen.traffic_class.filter(|octet| octet & !3 != 0),
+        ..seen
+    }
+}
+
+/// Whether an event is a packet that the script injects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Injection,
+    Other,
+}
+
+/// The times of the script so far.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    /// When the script began.
+    origin: Instant,
+    /// When the last event should have happened, and when it did.
+    scripted: Instant,
+    happened: Instant,
+    kind: Kind,
+}
+
+/// When an event is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) earliest: Instant,
+    pub(crate) latest: Instant,
+    tolerance: Span,
+    /// How much later still the system's own timers may make it.
+    lag: Span,
+}
+
+impl Due {
+    /// The latest instant at which the event would still be on time.
+    pub(crate) fn limit(&self) -> Instant {
+        self.latest + self.tolerance + self.lag
+    }
+
+    /// The same for what a system does by itself, whose timers may run out later by `lag`.
+    pub(crate) fn with_lag(self, lag: Span) -> Self {
+        Self { lag, ..self }
+    }
+}
+
+impl Timeline {
+    pub(crate) fn new(origin: Instant) -> Self {
+        Self { origin, scripted: origin, happened: origin, kind: Kind::Other }
+    }
+
+    /// Time since the script began.
+    pub(crate) fn elapsed(&self, at: Instant) -> Span {
+        at.saturating_since(self.origin)
+    }
+
+    /// What a relative time counts from: when the event before really happened, but when it should
+    /// have happened between two injections.
+    fn base(&self, kind: Kind) -> Instant {
+        if kind == Kind::Injection && self.kind == Kind::Injection {
+            self.scripted
+        } else {
+            self.happened
+        }
+    }
+
+    /// When an event of this time is due; `None` for any time.
+    pub(crate) fn due(&self, time: EventTime, kind: Kind, settings: &Settings) -> Option<Due> {
+        let base = self.base(kind);
+        let (earliest, latest) = match time {
+            EventTime::Any => return None,
+            EventTime::Absolute(at) => (self.origin + at, self.origin + at),
+            EventTime::Relative(after) => (base + after, base + after),
+            EventTime::AbsoluteRange(from, to) => (self.origin + from, self.origin + to),
+            EventTime::RelativeRange(from, to) => (base + from, base + to),
+        };
+        let tolerance = settings.tolerance_after(earliest.saturating_since(self.happened));
+        Some(Due { earliest, latest, tolerance, lag: Span::ZERO })
+    }
+
+    /// When a blocking call that began with an event of this time is due to return.
+    pub(crate) fn due_end(&self, time: EventTime, end: Span, settings: &Settings) -> Due {
+        let (base, begin) = match time {
+            EventTime::Absolute(at) | EventTime::AbsoluteRange(at, _) => (self.origin, at),
+            EventTime::Relative(after) | EventTime::RelativeRange(after, _) => {
+                (self.base(Kind::Other), after)
+            }
+            EventTime::Any => (self.happened, Span::ZERO),
+        };
+        let tolerance = settings.tolerance_after(end.saturating_sub(begin));
+        Due { earliest: base + end, latest: base + end, tolerance, lag: Span::ZERO }
+    }
+
+    /// Notes that an event has happened.
+    pub(crate) fn note(&mut self, due: Option<Due>, happened: Instant, kind: Kind) {
+        self.scripted = due.map_or(happened, |due| due.earliest);
+        self.happened = happened;
+        self.kind = kind;
+    }
+
+    /// Judges when something happened.
+    pub(crate) fn judge(&self, due: Due, happened: Instant) -> Step<()> {
+        let early = happened + due.tolerance < due.earliest;
+        if !early && happened <= due.limit() {
+            return Ok(());
+        }
+        let at = |instant| decimal(self.elapsed(instant));
+        let expected = if due.earliest == due.latest {
+            at(due.earliest)
+        } else {
+            format!("{} to {}", at(due.earliest), at(due.latest))
+        };
+        Err(Stop::failed(format!(
+            "the time: expected {expected} s, seen {} s (tolerance {} s)",
+            at(happened),
+            decimal(if early { due.tolerance } else { due.tolerance + due.lag })
+        )))
+    }
+}
+
+/// Judges the events that `epoll_wait` returns: events and data of each.
+///
+/// # Errors
+/// The first event that is another one.
+pub fn judge_epoll_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) -> Step<()> {
+    for (one, (events, data)) in expected.unwrap_or_default().iter().zip(seen) {
+        if *one != (*events, *data) {
+            return Err(Stop::failed(format!(
+                "the event: expected {:#x} of {}, seen {events:#x} of {data}",
+                one.0, one.1
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Judges control messages of `recvmsg` by level, type and content.
+///
+/// # Errors
+/// The first difference where the script writes something.
+pub fn judge_control_messages<C>(
+    expected: &[Expression],
+    seen: &[(i64, i64, C)],
+    judge_content: impl Fn(&Expression, &C) -> Step<()>,
+) -> Step<()> {
+    if expected.len() != seen.len() {
+        return Err(Stop::failed(format!(
+            "control messages: expected {}, seen {}",
+            expected.len(),
+            seen.len()
+        )));
+    }
+    expected.iter().zip(seen).try_for_each(|(part, (level, kind, content))| {
+        let written = |name| part.field(name).unwrap_or(&Expression::Any);
+        written("cmsg_level").expect_number("cmsg_level", *level)?;
+        written("cmsg_type").expect_number("cmsg_type", *kind)?;
+        judge_content(written("cmsg_data"), content)
+    })
+}
+
+/// Judges the fields of a `struct sock_extended_err`.
+///
+/// # Errors
+/// The first field that has another value, or that the structure lacks.
+pub fn judge_error_fields(fields: &[Field], seen: impl Fn(&str) -> Option<i64>) -> Step<()> {
+    fields.iter().try_for_each(|field| {
+        let name = field.name.as_deref().unwrap_or_default();
+        match seen(name) {
+            Some(seen) => field.value.expect_number(name, seen),
+            None => Err(Stop::unsupported(format!("the field {name} is not known here"))),
+        }
+    })
+}
+
+/// Judges a timestamp `{scm_sec=..., scm_nsec=...}`, which counts from when the script began.
+///
+/// # Errors
+/// Where the two are further apart than `tolerance`.
+pub fn judge_timestamp(expected: &Expression, seen_nanos: u64, tolerance: Span) -> Step<()> {
+    let part = |name| Ok(u64::try_from(expected.required_field(name)?.number()?).unwrap_or(0));
+    let wanted = Span::from_secs(part("scm_sec")?) + Span::from_nanos(part("scm_nsec")?);
+    if wanted.as_nanos().abs_diff(seen_nanos) <= tolerance.as_nanos() {
+        return Ok(());
+    }
+    Err(Stop::failed(format!("the stamp: expected {} ns, seen {seen_nanos} ns", wanted.as_nanos())))
 }

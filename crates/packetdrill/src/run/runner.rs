@@ -1,15 +1,21 @@
-//! The event loop of a script, and its time line.
+//! Event loop of a script: waits, injects packets and judges what the system sends.
 
-use super::judge;
+use super::judge::{self, Due, Kind, Timeline, without_defaults};
 use super::settings::Settings;
+use super::settings::{RunOptions, TrailingPackets};
 use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
+use super::tcp_info;
 use super::translation::Translation;
-use super::{RunOptions, TrailingPackets, tcp_info};
 use crate::code::{self, Environment};
-use crate::outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
-use crate::script::{Action, Call, Direction, Event, EventTime, Expression, Script, decimal};
+use crate::outcome::{Exchange, Outcome, Step, Stop};
+use crate::script::{
+    Action, Call, Direction, Event, EventTime, Expression, Icmp, Packet, Script, decimal,
+};
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
+
+/// How long a packet of any time (`*`) is waited for.
+const PATIENCE: Span = Span::from_secs(3600);
 
 /// A call that waits.
 struct Waiting<'a> {
@@ -27,23 +33,23 @@ struct LineFailure {
 }
 
 /// An expected packet that came.
-pub(super) struct MetPacket {
-    pub(super) due: Option<Due>,
+struct MetPacket {
+    due: Option<Due>,
     /// When its first segment was sent.
-    pub(super) at: Instant,
+    at: Instant,
     /// Its segments, as a script would write them.
-    pub(super) seen: Vec<String>,
+    seen: Vec<String>,
 }
 
 /// The state of one run.
 pub(super) struct Runner<'a> {
-    pub(super) options: &'a RunOptions,
-    pub(super) settings: Settings,
-    pub(super) system: &'a mut dyn System,
-    pub(super) translations: BTreeMap<ConnectionIndex, Translation>,
+    options: &'a RunOptions,
+    settings: Settings,
+    system: &'a mut dyn System,
+    translations: BTreeMap<ConnectionIndex, Translation>,
     /// What the system has sent and nobody has judged yet, in the order of sending.
-    pub(super) sent: VecDeque<Sent>,
-    pub(super) timeline: Timeline,
+    sent: VecDeque<Sent>,
+    timeline: Timeline,
     environment: Environment,
     waiting: Option<Waiting<'a>>,
     dialogue: Vec<Exchange>,
@@ -72,7 +78,7 @@ impl<'a> Runner<'a> {
         let cleaned = runner.clean_up(script);
         match followed.and(cleaned) {
             Ok(()) => Outcome::Passed,
-            Err(LineFailure { line, stop }) => outcome(script, line, stop, runner.dialogue),
+            Err(LineFailure { line, stop }) => stop.outcome(&script.name, line, runner.dialogue),
         }
     }
 
@@ -111,41 +117,31 @@ impl<'a> Runner<'a> {
     }
 
     fn event(&mut self, event: &'a Event) -> Step<()> {
-        match &event.action {
+        let kind = match &event.action {
             Action::Packet(packet) if packet.direction == Direction::Out => {
                 let met = self.expect(packet, event.time)?;
-                self.record_met(event, met);
-                Ok(())
+                self.note(event, met.due, met.at, Kind::Other, met.seen);
+                return Ok(());
             }
-            Action::Packet(packet) => {
-                let due = self.wait_for(event, Kind::Injection)?;
-                self.inject(packet)?;
-                self.note(event, due, Kind::Injection);
-                self.try_waiting()
+            Action::Call(call) => return self.call(event, call),
+            Action::Foreign(text) => {
+                return Err(Stop::unsupported(format!(
+                    "packets of other protocols are not known here: {text}"
+                )));
             }
-            Action::Icmp(message) => {
-                let due = self.wait_for(event, Kind::Injection)?;
-                self.inject_message(message)?;
-                self.note(event, due, Kind::Injection);
-                self.try_waiting()
-            }
-            Action::Foreign(text) => Err(Stop::unsupported(format!(
-                "packets of other protocols are not known here: {text}"
-            ))),
-            Action::Call(call) => self.call(event, call),
-            Action::Command(text) => {
-                let due = self.wait_for(event, Kind::Other)?;
-                self.system.command(text)?;
-                self.note(event, due, Kind::Other);
-                Ok(())
-            }
-            Action::Code(text) => {
-                let due = self.wait_for(event, Kind::Other)?;
-                self.code(text)?;
-                self.note(event, due, Kind::Other);
-                Ok(())
-            }
+            Action::Packet(_) | Action::Icmp(_) => Kind::Injection,
+            Action::Command(_) | Action::Code(_) => Kind::Other,
+        };
+        let due = self.wait_for(event, kind)?;
+        match &event.action {
+            Action::Packet(packet) => self.inject(packet)?,
+            Action::Icmp(message) => self.inject_message(message)?,
+            Action::Command(text) => self.system.command(text)?,
+            Action::Code(text) => self.code(text)?,
+            Action::Call(_) | Action::Foreign(_) => {}
         }
+        self.note(event, due, self.system.now(), kind, Vec::new());
+        if kind == Kind::Injection { self.try_waiting() } else { Ok(()) }
     }
 
     /// Lets time pass until an event is due.
@@ -158,13 +154,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Lets time pass to `limit`, and what is due at that very instant happen.
-    pub(super) fn pass_until(&mut self, limit: Instant) -> Step<()> {
+    fn pass_until(&mut self, limit: Instant) -> Step<()> {
         while self.pass_some(limit)? == Advance::Happened {}
         Ok(())
     }
 
     /// Lets time pass until something happens, or to `limit`.
-    pub(super) fn pass_some(&mut self, limit: Instant) -> Step<Advance> {
+    fn pass_some(&mut self, limit: Instant) -> Step<Advance> {
         let passed = self.system.pass(limit)?;
         self.try_waiting()?;
         Ok(passed)
@@ -177,14 +173,14 @@ impl<'a> Runner<'a> {
         let end = end.map(|end| end.with_lag(self.system.lag()));
         match (self.system.call(call)?, end) {
             (Progress::Returned(returned), end) => {
-                self.note(event, due, Kind::Other);
+                self.note(event, due, self.system.now(), Kind::Other, Vec::new());
                 if let Some(end) = end {
                     self.timeline.judge(end, returned.at)?;
                 }
                 judge_return(call, &returned)
             }
             (Progress::Waits, Some(due_end)) => {
-                self.note(event, due, Kind::Other);
+                self.note(event, due, self.system.now(), Kind::Other, Vec::new());
                 self.waiting = Some(Waiting { event, call, due: due_end, broken: false });
                 Ok(())
             }
@@ -210,7 +206,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Asks for the waiting call again, and judges it where it returns.
-    pub(super) fn try_waiting(&mut self) -> Step<()> {
+    fn try_waiting(&mut self) -> Step<()> {
         let Some(waiting) = self.waiting.take() else { return Ok(()) };
         let judged = match self.system.waiting_call() {
             Ok(Progress::Waits) => {
@@ -253,7 +249,7 @@ impl<'a> Runner<'a> {
         match self.sent.pop_front() {
             Some(sent) if self.options.trailing == TrailingPackets::Refused => {
                 let translation = self.translations.entry(sent.connection).or_default();
-                let packet = judge::shown(translation.to_script(&sent.packet));
+                let packet = without_defaults(translation.to_script(&sent.packet)).to_string();
                 self.dialogue.push(Exchange {
                     line: None,
                     expected: "(nothing more)".to_owned(),
@@ -267,24 +263,21 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn note(&mut self, event: &Event, due: Option<Due>, kind: Kind) {
-        let now = self.system.now();
-        self.timeline.note(due, now, kind);
+    /// Notes when an event happened, and what was seen besides.
+    fn note(
+        &mut self,
+        event: &Event,
+        due: Option<Due>,
+        at: Instant,
+        kind: Kind,
+        seen: Vec<String>,
+    ) {
+        self.timeline.note(due, at, kind);
         self.dialogue.push(Exchange {
             line: Some(event.line),
             expected: event.to_string(),
-            at: self.timeline.elapsed(now),
-            seen: Vec::new(),
-        });
-    }
-
-    fn record_met(&mut self, event: &Event, met: MetPacket) {
-        self.timeline.note(met.due, met.at, Kind::Other);
-        self.dialogue.push(Exchange {
-            line: Some(event.line),
-            expected: event.to_string(),
-            at: self.timeline.elapsed(met.at),
-            seen: met.seen,
+            at: self.timeline.elapsed(at),
+            seen,
         });
     }
 
@@ -309,10 +302,130 @@ impl<'a> Runner<'a> {
     }
 }
 
+impl Runner<'_> {
+    /// Hands a packet of the script to the connection that it is for.
+    fn inject(&mut self, packet: &Packet) -> Step<()> {
+        let connection = self.system.connection_for(packet)?;
+        self.collect_sent();
+        let live = self.translations.entry(connection).or_default().to_live(packet);
+        self.system.inject(connection, &live)
+    }
+
+    /// Hands over a message of the path.
+    fn inject_message(&mut self, message: &Icmp) -> Step<()> {
+        let connection = self.system.connection_for_message()?;
+        self.collect_sent();
+        let live = self.translations.entry(connection).or_default().message_to_live(message);
+        self.system.inject_message(connection, &live)
+    }
+
+    /// Takes what was sent up to now, so that numbers are known also where no packet is expected
+    /// first.
+    fn collect_sent(&mut self) {
+        while let Some(sent) = self.system.take_sent() {
+            self.translations.entry(sent.connection).or_default().notice(&sent.packet);
+            self.sent.push_back(sent);
+        }
+    }
+
+    /// Waits for an expected packet and judges it.
+    fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<MetPacket> {
+        let due = self.timeline.due(time, Kind::Other, &self.settings);
+        let due = due.map(|due| due.with_lag(self.system.lag()));
+        let limit = due.map_or(self.system.now() + PATIENCE, |due| due.limit());
+        let mut met: Option<MetPacket> = None;
+        let mut payloads: Vec<u32> = Vec::new();
+        loop {
+            let met_bytes = payloads.iter().sum();
+            let Some(sent) = self.next_sent(limit)? else {
+                return Err(self.missing(met.as_ref(), due));
+            };
+            let seen = self.meet(expected, met_bytes, &sent, due)?;
+            payloads.push(sent.packet.payload_bytes);
+            let met = met.get_or_insert_with(|| MetPacket { due, at: sent.at, seen: Vec::new() });
+            met.seen.push(seen);
+            if met_bytes + sent.packet.payload_bytes >= expected.payload_bytes {
+                break;
+            }
+        }
+        if !judge::is_segmented_evenly(&payloads) {
+            return Err(Stop::failed(format!(
+                "the payload is not divided as segmentation divides it: {payloads:?} bytes"
+            )));
+        }
+        met.ok_or_else(|| Stop::failed("no packet came"))
+    }
+
+    /// Judges one segment, of which `met_bytes` bytes of the expected packet lie before.
+    fn meet(
+        &mut self,
+        expected: &Packet,
+        met_bytes: u32,
+        sent: &Sent,
+        due: Option<Due>,
+    ) -> Step<String> {
+        let translation = self.translations.entry(sent.connection).or_default();
+        translation.learn(expected, &sent.packet);
+        let seen = translation.to_script(&sent.packet);
+        let left = expected.payload_bytes - met_bytes;
+        let divides = self.may_be_divided(expected, sent.packet.payload_bytes, left);
+        let payload = if divides { sent.packet.payload_bytes } else { left };
+        let wanted = judge::piece(expected, met_bytes, payload);
+        let echo = self.options.echo;
+        if let Some(difference) = judge::difference(&wanted, &seen, &self.settings, echo) {
+            return Err(with_packet(Stop::failed(difference), seen));
+        }
+        match due.map(|due| self.timeline.judge(due, sent.at)) {
+            Some(Err(stop)) => Err(with_packet(stop, seen)),
+            _ => Ok(without_defaults(seen).to_string()),
+        }
+    }
+
+    /// Whether an expected packet, of which `left` bytes are still to come, may begin with a segment
+    /// of `payload` bytes.
+    fn may_be_divided(&self, expected: &Packet, payload: u32, left: u32) -> bool {
+        let settings = &self.settings;
+        !settings.strict_segments
+            && (1..left).contains(&payload)
+            && expected.payload_bytes > settings.unsegmented_bytes
+    }
+
+    /// The next packet sent, if one is by `limit`.
+    fn next_sent(&mut self, limit: Instant) -> Step<Option<Sent>> {
+        loop {
+            self.collect_sent();
+            if let Some(sent) = self.sent.pop_front() {
+                return Ok(Some(sent));
+            }
+            if self.pass_some(limit)? == Advance::Settled {
+                self.collect_sent();
+                return Ok(self.sent.pop_front());
+            }
+        }
+    }
+
+    fn missing(&self, met: Option<&MetPacket>, due: Option<Due>) -> Stop {
+        let until = due.map_or(self.system.now(), |due| due.limit());
+        let until = decimal(self.timeline.elapsed(until));
+        Stop::failed(match met {
+            Some(met) => format!("only a part came until {until} s\n{}", met.seen.join("\n")),
+            None => format!("no packet came until {until} s"),
+        })
+    }
+}
+
+/// Adds the offending packet to a failure.
+fn with_packet(stop: Stop, seen: Packet) -> Stop {
+    match stop {
+        Stop::Failed(message) => Stop::failed(format!("{message}\n{}", without_defaults(seen))),
+        other @ Stop::Unsupported(_) => other,
+    }
+}
+
 pub(super) fn judge_return(call: &Call, returned: &Returned) -> Step<()> {
     let value_met = match &call.result {
         Expression::Any => true,
-        expression => super::sockets::value(expression)? == returned.value,
+        expression => expression.number()? == returned.value,
     };
     let error_met = match (&call.error, &call.result) {
         (Some(expected), _) => returned.error.as_deref() == Some(expected.as_str()),
@@ -330,135 +443,4 @@ pub(super) fn judge_return(call: &Call, returned: &Returned) -> Step<()> {
         call.error.as_ref().map_or_else(String::new, |error| format!(" {error}")),
         returned.value
     )))
-}
-
-pub(super) fn outcome(
-    script: &Script,
-    line: Option<u32>,
-    stop: Stop,
-    dialogue: Vec<Exchange>,
-) -> Outcome {
-    let script = script.name.clone();
-    match stop {
-        Stop::Failed(message) => {
-            // The further lines tell what was seen; they stand in the dialogue.
-            let message = message.lines().next().unwrap_or_default().to_owned();
-            Outcome::Failed(Failure { script, line, message, dialogue })
-        }
-        Stop::Unsupported(reason) => Outcome::Unsupported(Unsupported { script, line, reason }),
-    }
-}
-
-/// Whether an event is a packet that the script injects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Injection,
-    Other,
-}
-
-/// The times of the script so far.
-#[derive(Debug)]
-pub(crate) struct Timeline {
-    /// When the script began.
-    origin: Instant,
-    /// When the last event should have happened, and when it did.
-    scripted: Instant,
-    happened: Instant,
-    kind: Kind,
-}
-
-/// When an event is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) earliest: Instant,
-    pub(crate) latest: Instant,
-    tolerance: Span,
-    /// How much later still the system's own timers may make it.
-    lag: Span,
-}
-
-impl Due {
-    /// The latest instant at which the event would still be on time.
-    pub(crate) fn limit(&self) -> Instant {
-        self.latest + self.tolerance + self.lag
-    }
-
-    /// The same for what a system does by itself, whose timers may run out later by `lag`.
-    pub(crate) fn with_lag(self, lag: Span) -> Self {
-        Self { lag, ..self }
-    }
-}
-
-impl Timeline {
-    pub(crate) fn new(origin: Instant) -> Self {
-        Self { origin, scripted: origin, happened: origin, kind: Kind::Other }
-    }
-
-    /// Time since the script began.
-    pub(crate) fn elapsed(&self, at: Instant) -> Span {
-        at.saturating_since(self.origin)
-    }
-
-    /// What a relative time counts from: when the event before really happened, but when it should
-    /// have happened between two injections.
-    fn base(&self, kind: Kind) -> Instant {
-        if kind == Kind::Injection && self.kind == Kind::Injection {
-            self.scripted
-        } else {
-            self.happened
-        }
-    }
-
-    /// When an event of this time is due; `None` for any time.
-    pub(crate) fn due(&self, time: EventTime, kind: Kind, settings: &Settings) -> Option<Due> {
-        let base = self.base(kind);
-        let (earliest, latest) = match time {
-            EventTime::Any => return None,
-            EventTime::Absolute(at) => (self.origin + at, self.origin + at),
-            EventTime::Relative(after) => (base + after, base + after),
-            EventTime::AbsoluteRange(from, to) => (self.origin + from, self.origin + to),
-            EventTime::RelativeRange(from, to) => (base + from, base + to),
-        };
-        let tolerance = settings.tolerance_after(earliest.saturating_since(self.happened));
-        Some(Due { earliest, latest, tolerance, lag: Span::ZERO })
-    }
-
-    /// When a blocking call that began with an event of this time is due to return.
-    pub(crate) fn due_end(&self, time: EventTime, end: Span, settings: &Settings) -> Due {
-        let (base, begin) = match time {
-            EventTime::Absolute(at) | EventTime::AbsoluteRange(at, _) => (self.origin, at),
-            EventTime::Relative(after) | EventTime::RelativeRange(after, _) => {
-                (self.base(Kind::Other), after)
-            }
-            EventTime::Any => (self.happened, Span::ZERO),
-        };
-        let tolerance = settings.tolerance_after(end.saturating_sub(begin));
-        Due { earliest: base + end, latest: base + end, tolerance, lag: Span::ZERO }
-    }
-
-    /// Notes that an event has happened.
-    pub(crate) fn note(&mut self, due: Option<Due>, happened: Instant, kind: Kind) {
-        self.scripted = due.map_or(happened, |due| due.earliest);
-        self.happened = happened;
-        self.kind = kind;
-    }
-
-    /// Judges when something happened.
-    pub(crate) fn judge(&self, due: Due, happened: Instant) -> Step<()> {
-        let early = happened + due.tolerance < due.earliest;
-        if !early && happened <= due.limit() {
-            return Ok(());
-        }
-        let at = |instant| decimal(self.elapsed(instant));
-        let expected = if due.earliest == due.latest {
-            at(due.earliest)
-        } else {
-            format!("{} to {}", at(due.earliest), at(due.latest))
-        };
-        Err(Stop::failed(format!(
-            "the time: expected {expected} s, seen {} s (tolerance {} s)",
-            at(happened),
-            decimal(if early { due.tolerance } else { due.tolerance + due.lag })
-        )))
-    }
 }

@@ -1,13 +1,69 @@
-//! Settings from option lines (`--name=value`), and files that commands read.
+//! How scripts are run: options of the caller, option lines (`--name=value`) of the script, and files.
 
-use crate::outcome::{Step, Stop};
-use crate::run::RunOptions;
+use crate::outcome::{Outcome, Step, Stop};
 use crate::script::{OptionLine, Script};
-use fairwind_tcp::{Config, Gathering, SendBufferRule};
+use fairwind_tcp::{Config, Gathering, Profile, SendBufferRule};
 use fairwind_units::Span;
+use fairwind_wire::SequenceNumber;
+use std::collections::BTreeMap;
 use std::fmt::{Debug, Formatter};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+
+/// Whether echoed timestamps (`TSecr`) of the endpoint are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EchoRule {
+    /// They must be what is written.
+    #[default]
+    Compared,
+    /// Any will do.
+    Ignored,
+}
+
+/// What becomes of packets that the endpoint sends and the script does not speak of, after its last
+/// event (before, they are always errors).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TrailingPackets {
+    /// They are errors, if they were sent up to the last event.
+    Refused,
+    /// Nobody looks any more, as in the tool that the language comes from.
+    #[default]
+    Ignored,
+}
+
+/// How scripts are run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Behaviour of the endpoint.
+    pub profile: Profile,
+    /// Whether `TSecr` is compared.
+    pub echo: EchoRule,
+    /// What becomes of packets after the last event.
+    pub trailing: TrailingPackets,
+    /// The endpoint's initial sequence number; scripts do not notice.
+    pub initial_sequence: SequenceNumber,
+    /// Names that stand for something else, as `-D NAME=VALUE` in a script.
+    pub definitions: BTreeMap<String, String>,
+    /// Lines `--name=value` that count as if they stood behind the script's own.
+    pub option_lines: Vec<OptionLine>,
+    /// Where the text of a script's commands is found that are files.
+    pub files: Files,
+}
+
+impl RunOptions {
+    /// Judging of this profile as the tool judges that the language comes from.
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            echo: EchoRule::default(),
+            trailing: TrailingPackets::default(),
+            initial_sequence: SequenceNumber::new(2_271_560_481),
+            definitions: BTreeMap::new(),
+            option_lines: Vec::new(),
+            files: Files::none(),
+        }
+    }
+}
 
 /// The second of Linux' `tcp_wmem` in bytes.
 const INITIAL_SEND_BUFFER: u32 = 16_384;
@@ -34,7 +90,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads the option lines.
-    pub(crate) fn new(script: &Script, run: &RunOptions) -> Result<Self, (u32, Stop)> {
+    pub(crate) fn new(script: &Script, run: &RunOptions) -> Result<Self, Outcome> {
         let mut settings = Self {
             tolerance: Span::from_millis(4),
             tolerance_permille: 125,
@@ -47,7 +103,9 @@ impl Settings {
             remote: None,
         };
         for option in script.options.iter().chain(&run.option_lines) {
-            settings.take(option).map_err(|stop| (option.line, stop))?;
+            settings
+                .take(option)
+                .map_err(|stop| stop.outcome(&script.name, Some(option.line), Vec::new()))?;
         }
         Ok(settings)
     }
@@ -87,7 +145,7 @@ impl Settings {
 
     /// The profile's behaviour on the path that the options describe.
     pub(crate) fn adapt(&self, mut config: Config) -> Config {
-        config.mss = self.mtu.saturating_sub(self.ip_header_bytes + 20).max(1);
+        config.mss = self.mss_for_mtu(self.mtu);
         config.path.mtu = Some(u32::from(self.mtu));
         config.sending.delivery_rate = true;
         config.path.ip_header_bytes = u32::from(self.ip_header_bytes);

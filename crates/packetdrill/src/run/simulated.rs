@@ -2,11 +2,10 @@
 
 use super::commands::{self, Change, Scope};
 use super::host::{self, FastOpenCache, Host};
-use super::settings::Files;
-use super::settings::Settings;
+use super::settings::{Files, RunOptions, Settings};
 use super::sockets::{self, Request, Sockets};
 use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
-use super::{RunOptions, tcp_info, translation};
+use super::{tcp_info, translation};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Icmp, Packet};
 use fairwind_tcp::Profile;

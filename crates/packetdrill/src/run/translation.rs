@@ -8,7 +8,7 @@ use crate::outcome::{Step, Stop};
 use crate::script::{Direction, Icmp, Mark, Packet, TcpOption};
 use fairwind_tcp::Ports;
 use fairwind_wire::bytes::{append_options, read_options};
-use fairwind_wire::{CounterOrder, Ecn, Flags, Options, Segment, SequenceNumber, TrafficClass};
+use fairwind_wire::{CounterOrder, Ecn, Flags, Segment, SequenceNumber, TrafficClass};
 use std::collections::BTreeMap;
 
 /// The first timestamp of a connection in a recording.
@@ -151,84 +151,74 @@ fn timestamp(packet: &Packet) -> Option<u32> {
     })
 }
 
-/// A segment of the endpoint as a packet with every field written.
-pub(crate) fn to_packet(segment: &Segment) -> Packet {
-    let acknowledges = segment.flags.contains(Flags::ACK);
-    let urgent = segment.flags.contains(Flags::URG);
-    Packet {
-        direction: Direction::Out,
-        mark: Some(mark_of(segment.traffic_class.ecn())),
-        traffic_class: Some(segment.traffic_class.octet()),
-        flags: segment.flags,
-        sequence: segment.sequence.get(),
-        payload_bytes: segment.payload_bytes,
-        acknowledgment: acknowledges.then(|| segment.acknowledgment.get()),
-        window: Some(segment.window),
-        urgent: urgent.then_some(segment.urgent),
-        options: Some(listed(&segment.options)),
+impl Packet {
+    /// A segment of the system, which has these options, as a packet with every field written.
+    pub fn from_segment(segment: &Segment, options: Vec<TcpOption>) -> Self {
+        let acknowledges = segment.flags.contains(Flags::ACK);
+        let urgent = segment.flags.contains(Flags::URG);
+        Self {
+            direction: Direction::Out,
+            mark: Some(match segment.traffic_class.ecn() {
+                Ecn::NotEct => Mark::NotCapable,
+                Ecn::Ect0 => Mark::Capable0,
+                Ecn::Ect1 => Mark::Capable1,
+                Ecn::Ce => Mark::CongestionExperienced,
+            }),
+            traffic_class: Some(segment.traffic_class.octet()),
+            flags: segment.flags,
+            sequence: segment.sequence.get(),
+            payload_bytes: segment.payload_bytes,
+            acknowledgment: acknowledges.then(|| segment.acknowledgment.get()),
+            window: Some(segment.window),
+            urgent: urgent.then_some(segment.urgent),
+            options: Some(options),
+        }
+    }
+
+    /// The segment that this is from the peer's port to the system's, still without its options.
+    pub fn to_segment(&self, source_port: u16, destination_port: u16) -> Segment {
+        let octet = TrafficClass::new(self.traffic_class.unwrap_or(0));
+        let traffic_class = self.mark.map_or(octet, |mark| {
+            octet.with_ecn(match mark {
+                Mark::NotCapable => Ecn::NotEct,
+                Mark::Capable0 | Mark::Capable => Ecn::Ect0,
+                Mark::Capable1 => Ecn::Ect1,
+                Mark::CongestionExperienced => Ecn::Ce,
+            })
+        });
+        Segment {
+            source_port,
+            destination_port,
+            sequence: SequenceNumber::new(self.sequence),
+            acknowledgment: SequenceNumber::new(self.acknowledgment.unwrap_or(0)),
+            flags: self.flags,
+            window: self.window.unwrap_or(0),
+            urgent: self.urgent.unwrap_or(0),
+            traffic_class,
+            payload_bytes: self.payload_bytes,
+            ..Segment::default()
+        }
     }
 }
 
-/// Options in the order in which they stand in the header.
-fn listed(options: &Options) -> Vec<TcpOption> {
+/// A segment of our endpoint as a packet.
+pub(super) fn to_packet(segment: &Segment) -> Packet {
     let mut header = Vec::new();
-    append_options(options, &mut header);
-    options_from_bytes(&header)
+    append_options(&segment.options, &mut header);
+    Packet::from_segment(segment, options_from_bytes(&header))
 }
 
-/// The mark as a script writes it.
-fn mark_of(ecn: Ecn) -> Mark {
-    match ecn {
-        Ecn::NotEct => Mark::NotCapable,
-        Ecn::Ect0 => Mark::Capable0,
-        Ecn::Ect1 => Mark::Capable1,
-        Ecn::Ce => Mark::CongestionExperienced,
-    }
-}
-
-/// The octet of an injected packet's IP header: as it is written, or with the mark alone.
-fn traffic_class(packet: &Packet) -> TrafficClass {
-    let octet = TrafficClass::new(packet.traffic_class.unwrap_or(0));
-    if packet.mark.is_some() { octet.with_ecn(codepoint(packet.mark)) } else { octet }
-}
-
-/// The mark that an injected packet gets.
-fn codepoint(mark: Option<Mark>) -> Ecn {
-    match mark {
-        None | Some(Mark::NotCapable) => Ecn::NotEct,
-        Some(Mark::Capable0 | Mark::Capable) => Ecn::Ect0,
-        Some(Mark::Capable1) => Ecn::Ect1,
-        Some(Mark::CongestionExperienced) => Ecn::Ce,
-    }
-}
-
-/// The segment that an injected packet is.
-pub(crate) fn to_segment(packet: &Packet, ports: Ports) -> Step<Segment> {
-    let Some(window) = packet.window else {
+/// The segment that an injected packet is for our endpoint.
+pub(super) fn to_segment(packet: &Packet, ports: Ports) -> Step<Segment> {
+    if packet.window.is_none() {
         return Err(Stop::failed("an injected packet needs a window (`win N`)"));
-    };
+    }
     let Some(options) = &packet.options else {
         return Err(Stop::failed("an injected packet cannot have just any options"));
     };
-    Ok(Segment {
-        source_port: ports.remote,
-        destination_port: ports.local,
-        sequence: SequenceNumber::new(packet.sequence),
-        acknowledgment: SequenceNumber::new(packet.acknowledgment.unwrap_or(0)),
-        flags: packet.flags,
-        window,
-        urgent: packet.urgent.unwrap_or(0),
-        traffic_class: traffic_class(packet),
-        payload_bytes: packet.payload_bytes,
-        options: gathered(options)?,
-    })
-}
-
-/// Options as an endpoint reads them from a header.
-fn gathered(listed: &[TcpOption]) -> Step<Options> {
-    let header = options_to_bytes(listed)?;
-    read_options(&header)
-        .map_err(|error| Stop::failed(format!("the options of an injected packet: {error}")))
+    let options = read_options(&options_to_bytes(options)?)
+        .map_err(|error| Stop::failed(format!("the options of an injected packet: {error}")))?;
+    Ok(Segment { options, ..packet.to_segment(ports.remote, ports.local) })
 }
 
 /// The number of the experiment that Fast Open was (RFC 7413 appendix A).

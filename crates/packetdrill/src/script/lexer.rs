@@ -168,64 +168,6 @@ fn integer(digits: &str, at: Position) -> Result<Token, Unexpected> {
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kinds(text: &str) -> Vec<Token> {
-        tokens(text).unwrap().into_iter().map(|placed| placed.token).collect()
-    }
-
-    #[test]
-    fn an_ellipsis_ends_a_number() {
-        let decimal = |text: &str| Token::Decimal(text.to_owned());
-        assert_eq!(
-            kinds("0.1...0.2 1...2 .5 ."),
-            [
-                decimal("0.1"),
-                Token::Ellipsis,
-                decimal("0.2"),
-                Token::Integer(1),
-                Token::Ellipsis,
-                Token::Integer(2),
-                decimal(".5"),
-                Token::Sign('.'),
-                Token::End,
-            ]
-        );
-    }
-
-    #[test]
-    fn comments_of_three_kinds_are_skipped_and_lines_counted() {
-        let all = tokens("# one\n// two\n/* three\n four */ word").unwrap();
-        assert_eq!(all[0].token, Token::Word("word".to_owned()));
-        assert_eq!(all[0].at, Position { line: 4, column: 10 });
-    }
-
-    #[test]
-    fn options_and_definitions_stand_at_the_beginning_of_a_line() {
-        assert_eq!(
-            kinds("--mss=1000\n  -D SIZE=5\n 1 --2"),
-            [
-                Token::Option("mss=1000".to_owned()),
-                Token::Definition("SIZE=5".to_owned()),
-                Token::Integer(1),
-                Token::Sign('-'),
-                Token::Sign('-'),
-                Token::Integer(2),
-                Token::End,
-            ]
-        );
-    }
-
-    #[test]
-    fn what_is_never_closed_is_reported_where_it_opened() {
-        let error = tokens("1 `sysctl").unwrap_err();
-        assert_eq!(error.at, Position { line: 1, column: 3 });
-        assert_eq!(error.expected, "``` after ```");
-    }
-}
-
 /// A place in a script's text, both counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
@@ -445,5 +387,63 @@ impl Unexpected {
     pub(crate) fn named(self, name: &str) -> ParseError {
         let Self { at, expected, found } = self;
         ParseError { name: name.to_owned(), at, expected, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<Token> {
+        tokens(text).unwrap().into_iter().map(|placed| placed.token).collect()
+    }
+
+    #[test]
+    fn an_ellipsis_ends_a_number() {
+        let decimal = |text: &str| Token::Decimal(text.to_owned());
+        assert_eq!(
+            kinds("0.1...0.2 1...2 .5 ."),
+            [
+                decimal("0.1"),
+                Token::Ellipsis,
+                decimal("0.2"),
+                Token::Integer(1),
+                Token::Ellipsis,
+                Token::Integer(2),
+                decimal(".5"),
+                Token::Sign('.'),
+                Token::End,
+            ]
+        );
+    }
+
+    #[test]
+    fn comments_of_three_kinds_are_skipped_and_lines_counted() {
+        let all = tokens("# one\n// two\n/* three\n four */ word").unwrap();
+        assert_eq!(all[0].token, Token::Word("word".to_owned()));
+        assert_eq!(all[0].at, Position { line: 4, column: 10 });
+    }
+
+    #[test]
+    fn options_and_definitions_stand_at_the_beginning_of_a_line() {
+        assert_eq!(
+            kinds("--mss=1000\n  -D SIZE=5\n 1 --2"),
+            [
+                Token::Option("mss=1000".to_owned()),
+                Token::Definition("SIZE=5".to_owned()),
+                Token::Integer(1),
+                Token::Sign('-'),
+                Token::Sign('-'),
+                Token::Integer(2),
+                Token::End,
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_never_closed_is_reported_where_it_opened() {
+        let error = tokens("1 `sysctl").unwrap_err();
+        assert_eq!(error.at, Position { line: 1, column: 3 });
+        assert_eq!(error.expected, "``` after ```");
     }
 }

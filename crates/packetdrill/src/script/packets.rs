@@ -1,7 +1,7 @@
 //! Parser of packets.
 
 use super::lexer::{Cursor, Parsed, Token};
-use super::syntax::{Action, Direction, Icmp, Mark, Packet, TcpOption};
+use super::syntax::{Action, Direction, Icmp, MARKS, Mark, Packet, TcpOption, counter_names};
 use fairwind_wire::{CounterOrder, Flags};
 
 /// Words that begin packets of other protocols, and encapsulations.
@@ -75,16 +75,14 @@ fn marks(cursor: &mut Cursor) -> Parsed<Marks> {
     loop {
         let place = cursor.unexpected("noecn, ect0, ect1, ect01, ce, tos, flowlabel or ttl");
         match cursor.word("a mark")?.as_str() {
-            "noecn" => marks.mark = Some(Mark::NotCapable),
-            "ect0" => marks.mark = Some(Mark::Capable0),
-            "ect1" => marks.mark = Some(Mark::Capable1),
-            "ect01" => marks.mark = Some(Mark::Capable),
-            "ce" => marks.mark = Some(Mark::CongestionExperienced),
             "tos" => marks.traffic_class = Some(cursor.number("an octet, at most 255")?),
             "flowlabel" | "ttl" => {
                 cursor.number::<u32>("a number of at most 32 bits")?;
             }
-            _ => return Err(place),
+            word => match MARKS.iter().find(|(name, _)| *name == word) {
+                Some((_, mark)) => marks.mark = Some(*mark),
+                None => return Err(place),
+            },
         }
         if cursor.take_if_sign(']') {
             return Ok(marks);
@@ -223,12 +221,8 @@ fn timestamps(cursor: &mut Cursor) -> Parsed<TcpOption> {
 /// `e1b 1 ceb 2 e0b 3` or the other way round, as many of them as are sent; none is order 1.
 fn accurate_ecn(cursor: &mut Cursor) -> Parsed<TcpOption> {
     let order = if cursor.is_word("e0b") { CounterOrder::Zero } else { CounterOrder::One };
-    let names = match order {
-        CounterOrder::Zero => ["e0b", "ceb", "e1b"],
-        CounterOrder::One => ["e1b", "ceb", "e0b"],
-    };
     let mut counters = Vec::new();
-    for name in names {
+    for name in counter_names(order) {
         if !cursor.take_if_word(name) {
             break;
         }

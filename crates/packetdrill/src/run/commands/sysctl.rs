@@ -8,12 +8,12 @@
 //! Most parameters count at once for open connections too, as far as these still look at them; a few
 //! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
 
-use super::{Scope, congestion_named, number, sending, unknown};
+use super::{Scope, congestion_named, number, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{
     AccurateEcnOption, AckCompression, Config, CookieKey, EarlyRetransmit, EcnFeedback,
-    IdleRestart, Profile, RedundantBundling, ReorderingDetection, SendBufferRule, SmartFraming,
-    TailLossProbe,
+    IdleRestart, MtuDiscovery, MtuProbing, Profile, RedundantBundling, ReorderingDetection,
+    SendBufferRule, SmartFraming, TailLossProbe,
 };
 use fairwind_units::Span;
 
@@ -97,8 +97,8 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
 }
 
 fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
-    if let Some(outcome) = set_receiving(name, value, config) {
-        return outcome;
+    if set_receiving(name, value, config)? {
+        return Ok(());
     }
     if name == "tcp_cubic.hystart" {
         config.growth.hystart = switch(value)?;
@@ -144,7 +144,9 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
             (config.fast_open.key, config.fast_open.former_key) = cookie_keys(value)?;
         }
         "tcp_wmem" => set_send_buffer(value, config)?,
-        _ if sending::set(short, value, config)? => {}
+        _ if set_bundling(short, value, config)? => {}
+        _ if set_path(short, value, config)? => {}
+        _ if set_sending(short, value, config)? => {}
         _ if set_bundling_limits(short, value, config)? => {}
         _ if set_loss_recovery(short, value, config, profile)? => {}
         _ => return settled(short, value),
@@ -226,7 +228,7 @@ fn unknown_parameter(name: &str, value: &str) -> Stop {
     Stop::unsupported(format!("the endpoint has nothing for the kernel parameter {name} = {value}"))
 }
 
-pub(super) fn switch(value: &str) -> Step<bool> {
+fn switch(value: &str) -> Step<bool> {
     match value {
         "0" => Ok(false),
         "1" => Ok(true),
@@ -250,32 +252,11 @@ fn set_send_buffer(value: &str, config: &mut Config) -> Step<()> {
     Ok(())
 }
 
-/// Sets a parameter of the receiving half; `None` where it is none.
-fn set_receiving(name: &str, value: &str, config: &mut Config) -> Option<Step<()>> {
-    let known = matches!(
-        name,
-        "net.ipv4.tcp_rmem"
-            | "net.core.rmem_max"
-            | "net.ipv4.tcp_moderate_rcvbuf"
-            | "net.ipv4.tcp_shrink_window"
-            | "net.ipv4.tcp_dsack"
-            | "net.ipv4.tcp_comp_sack_delay_ns"
-            | "net.ipv4.tcp_comp_sack_slack_ns"
-            | "net.ipv4.tcp_comp_sack_nr"
-            | "net.ipv4.tcp_invalid_ratelimit"
-            | "net.ipv4.tcp_challenge_ack_limit"
-            | "net.ipv4.tcp_rfc1337"
-            | "net.ipv4.tcp_fin_timeout"
-            | "net.ipv4.tcp_synack_retries"
-            | "net.ipv4.tcp_pingpong_thresh"
-    );
-    known.then(|| set_known_receiving(name, value, config))
-}
-
-fn set_known_receiving(name: &str, value: &str, config: &mut Config) -> Step<()> {
+/// Sets a parameter of the receiving half; `false` where it is none of these.
+fn set_receiving(name: &str, value: &str, config: &mut Config) -> Step<bool> {
     let receiving = &mut config.receiving;
     match name {
-        "net.ipv4.tcp_rmem" => return set_receive_buffer(value, config),
+        "net.ipv4.tcp_rmem" => set_receive_buffer(value, config)?,
         "net.core.rmem_max" => receiving.greatest_request = number(value)?,
         "net.ipv4.tcp_moderate_rcvbuf" => receiving.tuning = number::<u32>(value)? != 0,
         "net.ipv4.tcp_rfc1337" => receiving.waits_through_resets = number::<u32>(value)? != 0,
@@ -299,16 +280,17 @@ fn set_known_receiving(name: &str, value: &str, config: &mut Config) -> Step<()>
             receiving.finish_timeout = Some(Span::from_secs(number(value)?));
         }
         "net.ipv4.tcp_synack_retries" => receiving.syn_ack_retries = number(value)?,
-        _ => receiving.interactive_threshold = number(value)?,
+        "net.ipv4.tcp_pingpong_thresh" => receiving.interactive_threshold = number(value)?,
+        _ => return Ok(false),
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Least, initial and greatest size in bytes of memory. The buffer is configured by what of it is
 /// window at first, half.
 fn set_receive_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
-    let [_, initial, greatest] = sizes.as_slice() else { return Err(super::unknown()) };
+    let [_, initial, greatest] = sizes.as_slice() else { return Err(unknown()) };
     config.receive_buffer = number::<u32>(initial)? / 2;
     config.receiving.greatest_buffer = number(greatest)?;
     Ok(())
@@ -389,6 +371,79 @@ fn set_loss_recovery(
         "tcp_min_rtt_wlen" => {
             let seconds: u32 = number(value)?;
             loss.least_rtt_window = Span::from_secs(u64::from(seconds));
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_bundling(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let Some(bundling) = &mut config.sending.bundling else {
+        return Ok(matches!(short, "tcp_min_tso_segs" | "tcp_tso_rtt_log" | "tcp_tso_win_divisor"));
+    };
+    match short {
+        "tcp_min_tso_segs" => bundling.least_segments = number(value)?,
+        "tcp_tso_rtt_log" => {
+            let log: u32 = number(value)?;
+            bundling.rtt_log = (log > 0).then_some(log);
+        }
+        "tcp_tso_win_divisor" => {
+            let divisor: u32 = number(value)?;
+            bundling.window_divisor = (divisor > 0).then_some(divisor);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let path = &mut config.path;
+    match short {
+        "tcp_base_mss" => path.probing_base = number(value)?,
+        "tcp_mtu_probe_floor" => path.probing_floor = number(value)?,
+        "tcp_probe_threshold" => path.probing_threshold = number(value)?,
+        "tcp_min_snd_mss" => path.least_segment = number(value)?,
+        "tcp_probe_interval" => path.probing_interval = Span::from_secs(number(value)?),
+        "route.mtu_expires" => path.path_mtu_lifetime = Span::from_secs(number(value)?),
+        "route.min_pmtu" => path.least_mtu = number(value)?,
+        "tcp_mtu_probing" => {
+            path.probing = match value {
+                "0" => MtuProbing::Off,
+                "1" => MtuProbing::AfterBlackHole,
+                "2" => MtuProbing::Always,
+                _ => return Err(unknown()),
+            }
+        }
+        "ip_no_pmtu_disc" => {
+            path.discovery = match value {
+                "0" => MtuDiscovery::On,
+                "1" => MtuDiscovery::Off,
+                _ => return Err(unknown()),
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_sending(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let seconds = || number::<u32>(value).map(|seconds| Span::from_secs(u64::from(seconds)));
+    match short {
+        "tcp_pacing_ss_ratio" => {
+            config.sending.pacing.slow_start_percent = number::<u16>(value)?.min(1000);
+        }
+        "tcp_pacing_ca_ratio" => {
+            config.sending.pacing.avoidance_percent = number::<u16>(value)?.min(1000);
+        }
+        "tcp_keepalive_time" => config.liveness.keep_alive.idle = seconds()?,
+        "tcp_keepalive_intvl" => config.liveness.keep_alive.interval = seconds()?,
+        "tcp_keepalive_probes" => config.liveness.keep_alive.probes = number(value)?,
+        "tcp_orphan_retries" => config.liveness.orphan_limit = Some(number(value)?),
+        "tcp_retries1" => config.liveness.suspicion_limit = number(value)?,
+        "tcp_notsent_lowat" => {
+            let bytes: i64 = number(value)?;
+            let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes != u32::MAX);
+            config.sending.unsent_low_water = bytes;
         }
         _ => return Ok(false),
     }

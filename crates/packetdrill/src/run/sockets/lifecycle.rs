@@ -1,24 +1,28 @@
 //! `socket`, `bind`, `listen`, `connect`, `accept`, `shutdown` and `close`.
 
-use super::constants::{self, value};
 use super::request::{SocketOption, Write};
 use super::transfer::limit;
-use super::{CallProgress, FOREVER, Other, Returned, Role, SUCCESS, Socket, Sockets, fails};
+use super::{CallProgress, FOREVER, Other, Role, SUCCESS, Socket, Sockets, fails, returns};
 use crate::outcome::{Step, Stop};
 use crate::run::error_queue::TimestampingOptions;
 use crate::run::host::{Endpoint, Host};
-use crate::script::Expression;
+use crate::script::{Expression, header_constants};
 use fairwind_tcp::{CookieKey, FastOpenConfig, State};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
+header_constants![SHUT_RD, SHUT_RDWR, SHUT_WR];
+
 impl Sockets {
-    fn insert(&mut self, descriptor: i64, socket: Socket) -> Step<()> {
-        let is_taken = self.others.contains_key(&descriptor);
-        if self.open.insert(descriptor, socket).is_some() || is_taken {
+    /// The descriptor that a call returns, which has to be written and not to be open.
+    fn claim(&self, descriptor: Option<i64>) -> Step<i64> {
+        let Some(descriptor) = descriptor else {
+            return Err(Stop::failed("the call returned a descriptor; write which one"));
+        };
+        if self.open.contains_key(&descriptor) || self.others.contains_key(&descriptor) {
             return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
         }
-        Ok(())
+        Ok(descriptor)
     }
 
     pub(super) fn open(&mut self, descriptor: i64, nonblocking: bool) -> Step<CallProgress> {
@@ -35,20 +39,16 @@ impl Sockets {
             held: BTreeMap::new(),
             config: self.config.clone(),
         };
-        self.insert(descriptor, socket)?;
-        Ok(CallProgress::Returns(Returned::value(descriptor)))
+        let descriptor = self.claim(Some(descriptor))?;
+        self.open.insert(descriptor, socket);
+        Ok(returns(descriptor))
     }
 
     /// Something that is no socket.
     pub(super) fn make(&mut self, descriptor: Option<i64>, what: &Other) -> Step<CallProgress> {
-        let Some(descriptor) = descriptor else {
-            return Err(Stop::failed("the call returned a descriptor; write which one"));
-        };
-        let is_taken = self.open.contains_key(&descriptor);
-        if self.others.insert(descriptor, what.clone()).is_some() || is_taken {
-            return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
-        }
-        Ok(CallProgress::Returns(Returned::value(descriptor)))
+        let descriptor = self.claim(descriptor)?;
+        self.others.insert(descriptor, what.clone());
+        Ok(returns(descriptor))
     }
 
     /// From now on a SYN begins a connection here.
@@ -93,15 +93,13 @@ impl Sockets {
             let waits = !listener.nonblocking && now < until;
             return Ok(if waits { CallProgress::Waits { until } } else { fails("EAGAIN") });
         };
-        let Some(made) = made else {
-            return Err(Stop::failed("the call returned a descriptor; write which one"));
-        };
+        let made = self.claim(made)?;
         host.endpoints[index].awaits_acceptance_of = None;
         host.endpoints[index].connection.note_accepted();
-        host.endpoints[index].errors.stamps.of_receipts = listener.reports_timestamps();
+        host.endpoints[index].errors.stamps_receipts = listener.reports_timestamps();
         let role = Role::Connected { endpoint: index, reported: true };
-        self.insert(made, Socket { role, nonblocking, ..listener })?;
-        Ok(CallProgress::Returns(Returned::value(made)))
+        self.open.insert(made, Socket { role, nonblocking, ..listener });
+        Ok(returns(made))
     }
 
     pub(super) fn connect(
@@ -148,7 +146,7 @@ impl Sockets {
         how: i64,
         host: &mut Host,
     ) -> Step<CallProgress> {
-        if !(constants::SHUT_RD..=constants::SHUT_RDWR).contains(&how) {
+        if !(SHUT_RD..=SHUT_RDWR).contains(&how) {
             return Ok(fails("EINVAL"));
         }
         let index = match self.get(descriptor)?.role {
@@ -156,7 +154,7 @@ impl Sockets {
             Role::Fresh => return Ok(fails("ENOTCONN")),
             Role::Listening => {
                 // Nothing arrives any more: it listens no longer (`inet_shutdown`).
-                if how != constants::SHUT_WR {
+                if how != SHUT_WR {
                     self.get(descriptor)?.role = Role::Fresh;
                     abort_unaccepted(descriptor, host);
                 }
@@ -172,11 +170,11 @@ impl Sockets {
             host.endpoints[index].error = Some("ECONNRESET");
             return Ok(SUCCESS);
         }
-        if how != constants::SHUT_WR {
+        if how != SHUT_WR {
             self.get(descriptor)?.deaf = true;
             host.act(index, fairwind_tcp::Connection::shut_receiving);
         }
-        if how != constants::SHUT_RD {
+        if how != SHUT_RD {
             host.act(index, fairwind_tcp::Connection::shut_down);
         }
         Ok(SUCCESS)
@@ -295,7 +293,7 @@ impl Sockets {
             (config.key, config.former_key) = (key, former);
             return Ok(Some(SUCCESS));
         }
-        let number = value(&option.value)?;
+        let number = option.value.number()?;
         let socket = self.get(option.descriptor)?;
         let begun = matches!(socket.role, Role::Connected { .. });
         let fresh = socket.role == Role::Fresh;
@@ -370,7 +368,7 @@ impl Sockets {
         Ok(match (nonblocking, write.taken) {
             (false, _) => FOREVER,
             (true, 0) => fails("EINPROGRESS"),
-            (true, taken) => CallProgress::Returns(Returned::value(i64::from(taken))),
+            (true, taken) => returns(taken),
         })
     }
 }

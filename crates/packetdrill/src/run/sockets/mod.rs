@@ -3,28 +3,40 @@
 //! A call is tried; where it has to wait ([`CallProgress::Waits`]) it is tried again whenever something
 //! has happened, as a blocking call does.
 
-mod arguments;
 mod cmsg;
-mod constants;
-mod control;
+mod config;
 mod lifecycle;
 mod options;
 mod poll;
 mod request;
-mod sending;
 mod transfer;
 
 use super::commands::Scope;
 use super::error_queue::TimestampingOptions;
 use super::host::{Host, Listener};
 use crate::outcome::{Step, Stop};
-pub(crate) use constants::value;
+use crate::script::header_constants;
 use fairwind_tcp::{Config, Profile};
 use fairwind_units::{Instant, Span};
 use lifecycle::SocketFastOpen;
 use poll::Epoll;
 pub(crate) use request::Request;
 use std::collections::BTreeMap;
+
+header_constants![
+    MSG_DONTWAIT,
+    MSG_EOR,
+    MSG_ERRQUEUE,
+    MSG_FASTOPEN,
+    MSG_MORE,
+    MSG_NOSIGNAL,
+    MSG_OOB,
+    MSG_PEEK,
+    MSG_TRUNC,
+    MSG_WAITALL,
+    MSG_ZEROCOPY,
+    O_NONBLOCK,
+];
 
 /// What a socket is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +116,10 @@ pub(crate) enum CallProgress {
 
 const SUCCESS: CallProgress = CallProgress::Returns(Returned::value(0));
 const FOREVER: CallProgress = CallProgress::Waits { until: Instant::MAX };
+
+fn returns(value: impl Into<i64>) -> CallProgress {
+    CallProgress::Returns(Returned::value(value.into()))
+}
 
 fn fails(name: &'static str) -> CallProgress {
     CallProgress::Returns(Returned::error(name))

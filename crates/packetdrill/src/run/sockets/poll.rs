@@ -1,22 +1,31 @@
 //! `poll` and `epoll`.
 
-use super::arguments::{Arguments, field};
-use super::constants::{POLL_ERROR, POLL_HANG_UP, POLL_PEER_HANG_UP, POLL_READ, POLL_WRITE, value};
-
-use super::{CallProgress, Other, Returned, Role, SUCCESS, Sockets, fails};
+use super::{CallProgress, Other, Role, SUCCESS, Sockets, fails, returns};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
-use crate::script::Expression;
+use crate::run::judge::judge_epoll_events;
+use crate::script::{Call, Expression, header_constants};
 use fairwind_tcp::State;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
-/// `EPOLLET`: reported once per change.
-const EDGE_TRIGGERED: i64 = 1 << 31;
-/// `EPOLLONESHOT`: reported once.
-const ONE_SHOT: i64 = 1 << 30;
+header_constants![
+    EPOLLET,
+    EPOLLONESHOT,
+    EPOLL_CTL_ADD,
+    EPOLL_CTL_DEL,
+    POLLERR,
+    POLLHUP,
+    POLLIN,
+    POLLOUT,
+    POLLRDHUP,
+    POLLRDNORM,
+    POLLWRNORM,
+];
+const POLL_READ: i64 = POLLIN | POLLRDNORM;
+const POLL_WRITE: i64 = POLLOUT | POLLWRNORM;
 /// Reported even if not requested.
-const ALWAYS: i64 = POLL_ERROR | POLL_HANG_UP;
+const ALWAYS: i64 = POLLERR | POLLHUP;
 
 /// `poll`: what is watched, and how long.
 #[derive(Debug, Clone)]
@@ -46,7 +55,7 @@ struct PollTimeout {
 impl PollTimeout {
     /// Milliseconds; less than none is for ever.
     fn of(expression: &Expression) -> Step<Self> {
-        let limit = u64::try_from(value(expression)?).ok().map(Span::from_millis);
+        let limit = u64::try_from(expression.number()?).ok().map(Span::from_millis);
         Ok(Self { limit, until: None })
     }
 
@@ -55,38 +64,22 @@ impl PollTimeout {
     }
 }
 
-/// A list of records, or one record alone.
-fn records(expression: &Expression) -> Step<&[Expression]> {
-    match expression {
-        Expression::List(entries) => Ok(entries),
-        Expression::Record(_) => Ok(std::slice::from_ref(expression)),
-        other => Err(Stop::failed(format!("`{other}` is no list of records"))),
-    }
-}
-
-fn number(record: &Expression, name: &str) -> Step<i64> {
-    match field(record, name) {
-        Some(expression) => value(expression),
-        None => Err(Stop::failed(format!("`{record}` has no field {name}"))),
-    }
-}
-
 impl Poll {
     /// `poll([{fd=4, events=POLLIN, revents=0}], 1, 10)`
-    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
-        let watched = records(given.get(0)?)?.iter().map(|entry| {
-            let expected = match field(entry, "revents") {
+    pub(super) fn of(call: &Call) -> Step<Self> {
+        let watched = call.argument(0)?.members()?.iter().map(|entry| {
+            let expected = match entry.field("revents") {
                 None | Some(Expression::Any) => None,
-                Some(expression) => Some(value(expression)?),
+                Some(expression) => Some(expression.number()?),
             };
             Ok(PollEntry {
-                descriptor: number(entry, "fd")?,
-                events: number(entry, "events")?,
+                descriptor: entry.required_field("fd")?.number()?,
+                events: entry.required_field("events")?.number()?,
                 expected,
             })
         });
         let watched = watched.collect::<Step<Vec<_>>>()?;
-        Ok(Self { watched, patience: PollTimeout::of(given.get(2)?)? })
+        Ok(Self { watched, patience: PollTimeout::of(call.argument(2)?)? })
     }
 }
 
@@ -116,25 +109,19 @@ pub(crate) struct EpollCtl {
 }
 
 impl EpollCtl {
-    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
-        let (events, content) = match given.get(3)? {
+    pub(super) fn of(call: &Call) -> Step<Self> {
+        let (events, content) = match call.argument(3)? {
             Expression::Any => (0, 0),
-            record => event(record)?,
+            record => record.epoll_event()?,
         };
         Ok(Self {
-            watcher: given.number(0)?,
-            operation: given.number(1)?,
-            descriptor: given.number(2)?,
+            watcher: call.number(0)?,
+            operation: call.number(1)?,
+            descriptor: call.number(2)?,
             events,
             content,
         })
     }
-}
-
-/// `struct epoll_event`: events and data.
-fn event(record: &Expression) -> Step<(i64, i64)> {
-    let content = ["fd", "u32", "u64", "ptr"].iter().find_map(|name| field(record, name));
-    Ok((number(record, "events")?, content.map_or(Ok(0), value)?))
 }
 
 /// `epoll_wait`
@@ -149,16 +136,18 @@ pub(crate) struct EpollWait {
 
 impl EpollWait {
     /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`
-    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
-        let expected = match given.get(1)? {
+    pub(super) fn of(call: &Call) -> Step<Self> {
+        let expected = match call.argument(1)? {
             Expression::Any => None,
-            entries => Some(records(entries)?.iter().map(event).collect::<Step<Vec<_>>>()?),
+            entries => Some(
+                entries.members()?.iter().map(Expression::epoll_event).collect::<Step<Vec<_>>>()?,
+            ),
         };
         Ok(Self {
-            watcher: given.number(0)?,
+            watcher: call.number(0)?,
             expected,
-            most: usize::try_from(given.number(2)?).unwrap_or(0),
-            patience: PollTimeout::of(given.get(3)?)?,
+            most: usize::try_from(call.number(2)?).unwrap_or(0),
+            patience: PollTimeout::of(call.argument(3)?)?,
         })
     }
 }
@@ -185,7 +174,7 @@ impl Sockets {
                 )));
             }
         }
-        Ok(CallProgress::Returns(Returned::value(ready)))
+        Ok(returns(ready))
     }
 
     fn watcher(&mut self, descriptor: i64) -> Option<&mut Epoll> {
@@ -196,17 +185,15 @@ impl Sockets {
     }
 
     pub(super) fn watch(&mut self, watch: &EpollCtl) -> Step<CallProgress> {
-        const ADD: i64 = 1;
-        const DELETE: i64 = 2;
         self.get(watch.descriptor)?;
         let Some(watcher) = self.watcher(watch.watcher) else { return Ok(fails("EINVAL")) };
         let interest = Interest { events: watch.events, content: watch.content, reported: None };
         let known = watcher.interests.contains_key(&watch.descriptor);
         match (watch.operation, known) {
-            (ADD, true) => return Ok(fails("EEXIST")),
-            (ADD, false) => watcher.interests.insert(watch.descriptor, interest),
+            (EPOLL_CTL_ADD, true) => return Ok(fails("EEXIST")),
+            (EPOLL_CTL_ADD, false) => watcher.interests.insert(watch.descriptor, interest),
             (_, false) => return Ok(fails("ENOENT")),
-            (DELETE, true) => watcher.interests.remove(&watch.descriptor),
+            (EPOLL_CTL_DEL, true) => watcher.interests.remove(&watch.descriptor),
             (_, true) => watcher.interests.insert(watch.descriptor, interest),
         };
         Ok(SUCCESS)
@@ -221,20 +208,19 @@ impl Sockets {
         let mut seen = Vec::new();
         for (descriptor, mut interest) in interests {
             // Told once and not armed anew, it is silent altogether.
-            if interest.events == ONE_SHOT {
+            if interest.events == EPOLLONESHOT {
                 continue;
             }
             let ready = self.readiness(descriptor, host)? & (interest.events | ALWAYS);
             let happened = self.happened(descriptor, host)?;
-            let is_news =
-                interest.events & EDGE_TRIGGERED == 0 || interest.reported != Some(happened);
+            let is_news = interest.events & EPOLLET == 0 || interest.reported != Some(happened);
             if ready == 0 || !is_news || seen.len() == wait.most {
                 continue;
             }
             seen.push((ready, interest.content));
             interest.reported = Some(happened);
-            if interest.events & ONE_SHOT != 0 {
-                interest.events = ONE_SHOT;
+            if interest.events & EPOLLONESHOT != 0 {
+                interest.events = EPOLLONESHOT;
             }
             if let Some(watcher) = self.watcher(wait.watcher) {
                 watcher.interests.insert(descriptor, interest);
@@ -244,9 +230,9 @@ impl Sockets {
         if seen.is_empty() && host.now < until {
             return Ok(CallProgress::Waits { until });
         }
-        judge_events(wait.expected.as_deref(), &seen)?;
+        judge_epoll_events(wait.expected.as_deref(), &seen)?;
         let count = i64::try_from(seen.len()).unwrap_or(i64::MAX);
-        Ok(CallProgress::Returns(Returned::value(count)))
+        Ok(returns(count))
     }
 
     /// How often anything has happened that wakes who waits.
@@ -266,7 +252,7 @@ impl Sockets {
         let socket = self.get(descriptor)?;
         Ok(match socket.role {
             Role::Fresh if socket.fast_open.deferred => POLL_WRITE,
-            Role::Fresh => POLL_WRITE | POLL_HANG_UP,
+            Role::Fresh => POLL_WRITE | POLLHUP,
             Role::Listening => {
                 let waiting = host.endpoints.iter().any(|endpoint| {
                     endpoint.awaits_acceptance_of == Some(descriptor) && endpoint.established
@@ -280,18 +266,6 @@ impl Sockets {
     }
 }
 
-fn judge_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) -> Step<()> {
-    for (one, (events, content)) in expected.unwrap_or_default().iter().zip(seen) {
-        if *one != (*events, *content) {
-            return Err(Stop::failed(format!(
-                "the event: expected {:#x} of {}, seen {events:#x} of {content}",
-                one.0, one.1
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// As Linux' `tcp_poll`.
 fn connection_readiness(endpoint: &Endpoint, deaf: bool, low_water: u32) -> i64 {
     let state = endpoint.connection.state();
@@ -301,10 +275,10 @@ fn connection_readiness(endpoint: &Endpoint, deaf: bool, low_water: u32) -> i64 
     let no_more_input = endpoint.peer_finished || deaf || state == State::Closed;
     let mut ready = 0;
     if no_more_input {
-        ready |= POLL_READ | POLL_PEER_HANG_UP;
+        ready |= POLL_READ | POLLRDHUP;
     }
     if closing && no_more_input {
-        ready |= POLL_HANG_UP;
+        ready |= POLLHUP;
     }
     if !opening && endpoint.connection.readable_bytes() >= low_water.max(1) {
         ready |= POLL_READ;
@@ -313,7 +287,7 @@ fn connection_readiness(endpoint: &Endpoint, deaf: bool, low_water: u32) -> i64 
         ready |= POLL_WRITE;
     }
     if endpoint.error.is_some() || !endpoint.errors.is_empty() {
-        ready |= POLL_ERROR;
+        ready |= POLLERR;
     }
     ready
 }

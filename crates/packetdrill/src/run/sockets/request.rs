@@ -1,12 +1,18 @@
 //! System calls with parsed arguments.
 
-use super::Other;
-use super::arguments::{Arguments, field, only_member};
-use super::constants::{self, DO_NOT_WAIT, MORE, value};
 use super::poll::{Epoll, EpollCtl, EpollWait, Poll};
+use super::{
+    MSG_DONTWAIT, MSG_EOR, MSG_ERRQUEUE, MSG_FASTOPEN, MSG_MORE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK,
+    MSG_TRUNC, MSG_WAITALL, MSG_ZEROCOPY, O_NONBLOCK, Other,
+};
 use crate::outcome::{Step, Stop};
-use crate::script::{Call, Expression};
+use crate::script::{Call, Expression, header_constants, option_name};
 use fairwind_units::Instant;
+
+header_constants![SPLICE_F_MORE, SPLICE_F_NONBLOCK];
+
+/// Flags of `send` and `recv` that change nothing here.
+const NO_EFFECT: i64 = MSG_TRUNC | MSG_EOR | MSG_NOSIGNAL;
 
 /// A call of the system.
 #[derive(Debug, Clone)]
@@ -33,7 +39,7 @@ pub(crate) enum Request {
         /// Until when the call waits, and whether it began the connection itself.
         waits: Option<(Instant, bool)>,
     },
-    /// `connect` to no family: the connection is given up.
+    /// `connect` to no family: the connection is call up.
     Disconnect {
         descriptor: i64,
     },
@@ -113,7 +119,7 @@ pub(crate) struct Write {
     /// It has found the send buffer full.
     pub(super) wants_room: bool,
     /// Which times of sending this call alone asks for.
-    pub(super) stamping: Option<u32>,
+    pub(super) stamping: Option<i64>,
     /// When the socket's time runs out, once the call has begun.
     pub(super) until: Option<Instant>,
 }
@@ -142,12 +148,12 @@ impl Write {
 
     /// Whether the call asks for data with the SYN.
     pub(super) fn is_fast(&self) -> bool {
-        self.flags & constants::FAST_OPEN != 0
+        self.flags & MSG_FASTOPEN != 0
     }
 
     /// Whether the call asks not to wait.
     pub(super) fn is_impatient(&self) -> bool {
-        self.flags & constants::DO_NOT_WAIT != 0
+        self.flags & MSG_DONTWAIT != 0
     }
 }
 
@@ -192,76 +198,73 @@ impl Request {
 
     /// Understands a call.
     pub(crate) fn of(call: &Call) -> Step<Self> {
-        let given = Arguments::of(call);
         let function = call.function.as_str();
         match function {
-            "socket" => socket(given),
-            "bind" => Ok(Self::Bind { descriptor: given.number(0)? }),
+            "socket" => socket(call),
+            "bind" => Ok(Self::Bind { descriptor: call.number(0)? }),
             "listen" => {
-                Ok(Self::Listen { descriptor: given.number(0)?, backlog: given.number_or(1, 0)? })
+                Ok(Self::Listen { descriptor: call.number(0)?, backlog: call.number_or(1, 0)? })
             }
             "accept" | "accept4" => Ok(Self::Accept {
-                descriptor: given.number(0)?,
-                made: given.returned_descriptor(),
-                nonblocking: given.number_or(3, 0)? & constants::NONBLOCK != 0,
+                descriptor: call.number(0)?,
+                made: call.returned_descriptor(),
+                nonblocking: call.number_or(3, 0)? & O_NONBLOCK != 0,
                 until: None,
             }),
-            "connect" => connect(given),
+            "connect" => connect(call),
             "write" | "send" | "sendto" | "read" | "recv" | "recvfrom"
-                if given.is_nowhere(1) && given.bytes(2)? > 0 =>
+                if call.arguments.get(1).is_some_and(is_null) && call.bytes(2)? > 0 =>
             {
-                Ok(Self::Fault { descriptor: given.number(0)? })
+                Ok(Self::Fault { descriptor: call.number(0)? })
             }
-            "writev" | "sendmsg" | "readv" | "recvmsg" if given.faults_at_once(1)? => {
-                Ok(Self::Fault { descriptor: given.number(0)? })
+            "writev" | "sendmsg" | "readv" | "recvmsg" if faults_at_once(call)? => {
+                Ok(Self::Fault { descriptor: call.number(0)? })
             }
-            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => read(function, given),
+            "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => read(function, call),
             "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" => {
-                write(function, given)
+                write(function, call)
             }
-            "shutdown" => {
-                Ok(Self::Shutdown { descriptor: given.number(0)?, how: given.number(1)? })
-            }
-            "close" => Ok(Self::Close { descriptor: given.number(0)?, until: None }),
-            "setsockopt" => option(given).map(Self::SetOption),
-            "getsockopt" => option(given).map(Self::GetOption),
+            "shutdown" => Ok(Self::Shutdown { descriptor: call.number(0)?, how: call.number(1)? }),
+            "close" => Ok(Self::Close { descriptor: call.number(0)?, until: None }),
+            "setsockopt" => option(call).map(Self::SetOption),
+            "getsockopt" => option(call).map(Self::GetOption),
             "fcntl" => Ok(Self::Control {
-                descriptor: given.number(0)?,
-                command: given.get(1)?.to_string(),
-                argument: given.number_or(2, 0)?,
+                descriptor: call.number(0)?,
+                command: call.argument(1)?.to_string(),
+                argument: call.number_or(2, 0)?,
             }),
-            "ioctl" => query(given),
-            "poll" => Poll::of(given).map(Self::Poll),
+            "ioctl" => query(call),
+            "poll" => Poll::of(call).map(Self::Poll),
             "epoll_create" | "epoll_create1" => {
-                let descriptor = given.returned_descriptor();
+                let descriptor = call.returned_descriptor();
                 Ok(Self::Make { descriptor, what: Other::Epoll(Epoll::default()) })
             }
-            "epoll_ctl" => EpollCtl::of(given).map(Self::EpollCtl),
-            "epoll_wait" => EpollWait::of(given).map(Self::EpollWait),
-            "open" => Ok(Self::Make { descriptor: given.returned_descriptor(), what: Other::File }),
-            "pipe" => Ok(Self::Pipe { ends: pipe_ends(given)? }),
-            "splice" => Splice::of(given).map(Self::Splice),
+            "epoll_ctl" => EpollCtl::of(call).map(Self::EpollCtl),
+            "epoll_wait" => EpollWait::of(call).map(Self::EpollWait),
+            "open" => Ok(Self::Make { descriptor: call.returned_descriptor(), what: Other::File }),
+            "pipe" => Ok(Self::Pipe { ends: pipe_ends(call)? }),
+            "splice" => Splice::of(call).map(Self::Splice),
             "getsockname" | "getpeername" => {
                 let of_peer = function == "getpeername";
-                Ok(Self::Name { descriptor: given.number(0)?, of_peer })
+                Ok(Self::Name { descriptor: call.number(0)?, of_peer })
             }
             other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
         }
     }
 }
 
-fn socket(given: Arguments<'_>) -> Step<Request> {
-    let nonblocking = given.number(1)? & constants::NONBLOCK != 0;
-    match given.returned_descriptor() {
+fn socket(call: &Call) -> Step<Request> {
+    let nonblocking = call.number(1)? & O_NONBLOCK != 0;
+    match call.returned_descriptor() {
         Some(descriptor) => Ok(Request::Socket { descriptor, nonblocking }),
         None => Err(Stop::failed("socket never fails here: write the descriptor that it returns")),
     }
 }
 
-fn connect(given: Arguments<'_>) -> Step<Request> {
-    let descriptor = given.number(0)?;
-    let family = given.get(1).ok().and_then(|address| match address {
-        Expression::Record(_) => field(address, "sa_family"),
+fn connect(call: &Call) -> Step<Request> {
+    let descriptor = call.number(0)?;
+    let family = call.argument(1).ok().and_then(|address| match address {
+        Expression::Record(_) => address.field("sa_family"),
         other => Some(other),
     });
     Ok(match family {
@@ -270,51 +273,41 @@ fn connect(given: Arguments<'_>) -> Step<Request> {
     })
 }
 
-fn read(function: &str, given: Arguments<'_>) -> Step<Request> {
+fn read(function: &str, call: &Call) -> Step<Request> {
     let (bytes, flags) = match function {
-        "readv" => (given.vector_bytes(1)?, 0),
-        "recvmsg" => (given.message_bytes(1)?, given.number_or(2, 0)?),
-        _ => (given.bytes(2)?, given.number_or(3, 0)?),
+        "readv" => (vector_bytes(call.argument(1)?)?, 0),
+        "recvmsg" => (message_bytes(call.argument(1)?)?, call.number_or(2, 0)?),
+        _ => (call.bytes(2)?, call.number_or(3, 0)?),
     };
-    let known = constants::PEEK
-        | constants::OUT_OF_BAND
-        | constants::DO_NOT_WAIT
-        | constants::WAIT_FOR_ALL
-        | constants::ERROR_QUEUE
-        | constants::INDIFFERENT;
+    let known = MSG_PEEK | MSG_OOB | MSG_DONTWAIT | MSG_WAITALL | MSG_ERRQUEUE | NO_EFFECT;
     refuse_unknown(flags, known)?;
-    let message = if function == "recvmsg" { Some(given.get(1)?.clone()) } else { None };
-    let descriptor = given.number(0)?;
+    let message = if function == "recvmsg" { Some(call.argument(1)?.clone()) } else { None };
+    let descriptor = call.number(0)?;
     Ok(Request::Read(Read { descriptor, bytes, flags, message, taken: 0, until: None }))
 }
 
-fn write(function: &str, given: Arguments<'_>) -> Step<Request> {
+fn write(function: &str, call: &Call) -> Step<Request> {
     let (bytes, flags) = match function {
-        "writev" => (given.vector_bytes(1)?, 0),
-        "sendfile" => (given.bytes(3)?, 0),
-        "sendmsg" => (given.message_bytes(1)?, given.number_or(2, 0)?),
-        _ => (given.bytes(2)?, given.number_or(3, 0)?),
+        "writev" => (vector_bytes(call.argument(1)?)?, 0),
+        "sendfile" => (call.bytes(3)?, 0),
+        "sendmsg" => (message_bytes(call.argument(1)?)?, call.number_or(2, 0)?),
+        _ => (call.bytes(2)?, call.number_or(3, 0)?),
     };
-    let known = constants::MORE
-        | constants::OUT_OF_BAND
-        | constants::ZEROCOPY
-        | constants::FAST_OPEN
-        | constants::DO_NOT_WAIT
-        | constants::INDIFFERENT;
+    let known = MSG_MORE | MSG_OOB | MSG_ZEROCOPY | MSG_FASTOPEN | MSG_DONTWAIT | NO_EFFECT;
     refuse_unknown(flags, known)?;
-    let stamping = if function == "sendmsg" { stamping_of(given.get(1)?)? } else { None };
-    Ok(Request::Write(Write { stamping, ..Write::plain(given.number(0)?, bytes, flags) }))
+    let stamping = if function == "sendmsg" { stamping_of(call.argument(1)?)? } else { None };
+    Ok(Request::Write(Write { stamping, ..Write::plain(call.number(0)?, bytes, flags) }))
 }
 
 /// `SO_TIMESTAMPING` as a control message.
-fn stamping_of(message: &Expression) -> Step<Option<u32>> {
-    let Some(Expression::List(parts)) = field(message, "msg_control") else { return Ok(None) };
+fn stamping_of(message: &Expression) -> Step<Option<i64>> {
+    let Some(Expression::List(parts)) = message.field("msg_control") else { return Ok(None) };
     let mut stamping = None;
     for part in parts {
-        match field(part, "cmsg_type") {
+        match part.field("cmsg_type") {
             Some(Expression::Name(name)) if name == "SO_TIMESTAMPING" => {
-                let flags = field(part, "cmsg_data").map_or(Ok(0), value)?;
-                stamping = u32::try_from(flags).ok();
+                let flags = part.field("cmsg_data").map_or(Ok(0), Expression::number)?;
+                stamping = u32::try_from(flags).ok().map(i64::from);
             }
             _ => return Err(Stop::unsupported(format!("`{part}` to send is not known here"))),
         }
@@ -331,34 +324,33 @@ fn refuse_unknown(flags: i64, known: i64) -> Step<()> {
     }
 }
 
-fn option(given: Arguments<'_>) -> Step<SocketOption> {
-    let name = match given.get(2)? {
+fn option(call: &Call) -> Step<SocketOption> {
+    let name = match call.argument(2)? {
         Expression::Integer(number) => {
-            let known = constants::option_name(given.number(1)?, *number);
+            let known = option_name(call.number(1)?, *number);
             known.map_or_else(|| number.to_string(), str::to_owned)
         }
         other => other.to_string(),
     };
-    let value = only_member(given.get(3)?).clone();
-    let length = match given.get(4).map(only_member) {
+    let value = call.argument(3)?.only_member().clone();
+    let length = match call.argument(4).map(Expression::only_member) {
         Ok(Expression::Any) | Err(_) => None,
-        Ok(length) => Some(constants::value(length)?),
+        Ok(length) => Some(length.number()?),
     };
-    Ok(SocketOption { descriptor: given.number(0)?, name, value, length })
+    Ok(SocketOption { descriptor: call.number(0)?, name, value, length })
 }
 
-fn query(given: Arguments<'_>) -> Step<Request> {
-    let expected = match given.get(2).map(only_member) {
+fn query(call: &Call) -> Step<Request> {
+    let expected = match call.argument(2).map(Expression::only_member) {
         Ok(Expression::Any) | Err(_) => None,
-        Ok(expression) => Some(value(expression)?),
+        Ok(expression) => Some(expression.number()?),
     };
-    Ok(Request::Query { descriptor: given.number(0)?, what: given.get(1)?.to_string(), expected })
+    Ok(Request::Query {
+        descriptor: call.number(0)?,
+        what: call.argument(1)?.to_string(),
+        expected,
+    })
 }
-
-/// `SPLICE_F_NONBLOCK`
-const SPLICE_DO_NOT_WAIT: i64 = 2;
-/// `SPLICE_F_MORE`
-const SPLICE_MORE: i64 = 4;
 
 /// `splice`
 #[derive(Debug, Clone)]
@@ -371,26 +363,86 @@ pub(crate) struct Splice {
 
 impl Splice {
     /// `splice(6, ..., 4, ..., 1000, SPLICE_F_MORE)`
-    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
+    pub(super) fn of(call: &Call) -> Step<Self> {
         Ok(Self {
-            from: given.number(0)?,
-            to: given.number(2)?,
-            bytes: given.bytes(4)?,
-            flags: given.number_or(5, 0)?,
+            from: call.number(0)?,
+            to: call.number(2)?,
+            bytes: call.bytes(4)?,
+            flags: call.number_or(5, 0)?,
         })
     }
 
     pub(super) fn transfer_flags(&self) -> i64 {
-        let more = if self.flags & SPLICE_MORE != 0 { MORE } else { 0 };
-        let hasty = if self.flags & SPLICE_DO_NOT_WAIT != 0 { DO_NOT_WAIT } else { 0 };
+        let more = if self.flags & SPLICE_F_MORE != 0 { MSG_MORE } else { 0 };
+        let hasty = if self.flags & SPLICE_F_NONBLOCK != 0 { MSG_DONTWAIT } else { 0 };
         more | hasty
     }
 }
 
 /// The two descriptors of `pipe([6, 7])`: where it is read, and where it is written.
-pub(super) fn pipe_ends(given: Arguments<'_>) -> Step<[i64; 2]> {
-    match given.get(0)? {
-        Expression::List(ends) if ends.len() == 2 => Ok([value(&ends[0])?, value(&ends[1])?]),
+pub(super) fn pipe_ends(call: &Call) -> Step<[i64; 2]> {
+    match call.argument(0)? {
+        Expression::List(ends) if ends.len() == 2 => Ok([ends[0].number()?, ends[1].number()?]),
         other => Err(Stop::failed(format!("`{other}` is no list of two descriptors"))),
     }
+}
+
+/// What is copied at a time (Linux `skb_page_frag_refill`: fragments of 32 KiB).
+const PORTION: u32 = 1 << 15;
+
+/// Whether a buffer has an address that is no buffer's.
+fn is_null(buffer: &Expression) -> bool {
+    match buffer {
+        Expression::Integer(_) => true,
+        Expression::Name(name) => name == "NULL",
+        _ => false,
+    }
+}
+
+/// Whether a buffer of a vector, or of a message, is `NULL`, and so early that nothing is
+/// transferred: the kernel copies by [`PORTION`], each as a whole or not at all.
+fn faults_at_once(call: &Call) -> Step<bool> {
+    let Some(argument) = call.arguments.get(1) else { return Ok(false) };
+    let vector = argument.field("msg_iov").unwrap_or(argument);
+    let Expression::List(buffers) = vector else { return Ok(false) };
+    let faults = buffers.iter().any(|buffer| match buffer {
+        Expression::Record(fields) => fields.first().is_some_and(|first| is_null(&first.value)),
+        _ => false,
+    });
+    Ok(faults && vector_bytes(vector)? == 0)
+}
+
+/// The bytes of the buffers of `{..., msg_iov(1)=[...], ...}`.
+fn message_bytes(message: &Expression) -> Step<u32> {
+    match message.field("msg_iov") {
+        Some(vector) => vector_bytes(vector),
+        // The buffer carries no bytes, only control messages.
+        None if matches!(message, Expression::Record(_) | Expression::Any) => Ok(0),
+        None => Err(Stop::failed(format!("`{message}` has no msg_iov"))),
+    }
+}
+
+/// The bytes of the buffers in `[{..., 100}, {..., 200}]`.
+fn vector_bytes(vector: &Expression) -> Step<u32> {
+    if *vector == Expression::Any {
+        return Ok(0);
+    }
+    let Expression::List(buffers) = vector else {
+        return Err(Stop::failed(format!("`{vector}` is no list of buffers")));
+    };
+    let mut sum = 0_u32;
+    for buffer in buffers {
+        match buffer {
+            Expression::Any => {}
+            // What stands behind is not reached, nor what would be copied with it.
+            Expression::Record(fields) if fields.len() == 2 && is_null(&fields[0].value) => {
+                return Ok(sum - sum % PORTION);
+            }
+            Expression::Record(fields) if fields.len() == 2 => {
+                sum = sum.saturating_add(fields[1].value.bytes()?);
+            }
+            _ => return Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
+        }
+    }
+    Ok(sum)
 }

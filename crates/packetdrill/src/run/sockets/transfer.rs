@@ -1,10 +1,10 @@
 //! Reads, writes, pipes and `splice`.
 
-use super::constants::{
-    DO_NOT_WAIT, END_OF_RECORD, ERROR_QUEUE, MORE, OUT_OF_BAND, PEEK, WAIT_FOR_ALL,
-};
 use super::request::{Read, Splice, Write};
-use super::{CallProgress, Other, Returned, Role, SUCCESS, Sockets, fails};
+use super::{
+    CallProgress, MSG_DONTWAIT, MSG_EOR, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, MSG_PEEK, MSG_WAITALL,
+    Other, Role, SUCCESS, Sockets, fails, returns,
+};
 use crate::outcome::Step;
 use crate::run::host::Host;
 use fairwind_tcp::{Connection, Part, State, UrgentRead, Writing};
@@ -15,19 +15,19 @@ impl Sockets {
         if let Some(attempt) = self.read_pipe(read) {
             return Ok(attempt);
         }
-        if read.flags & ERROR_QUEUE != 0 {
+        if read.flags & MSG_ERRQUEUE != 0 {
             return self.read_error(read, host);
         }
         let socket = self.get(read.descriptor)?;
         let Role::Connected { endpoint: index, .. } = socket.role else {
             return Ok(fails("ENOTCONN"));
         };
-        if read.flags & OUT_OF_BAND != 0 {
+        if read.flags & MSG_OOB != 0 {
             return Ok(read_urgent(read, index, host));
         }
-        let nonblocking = socket.nonblocking || read.flags & DO_NOT_WAIT != 0;
+        let nonblocking = socket.nonblocking || read.flags & MSG_DONTWAIT != 0;
         let (deaf, timeout) = (socket.deaf, socket.read_timeout);
-        let least = if read.flags & WAIT_FOR_ALL != 0 { u32::MAX } else { socket.low_water };
+        let least = if read.flags & MSG_WAITALL != 0 { u32::MAX } else { socket.low_water };
         let available = take_readable(read, index, host);
         if available >= least.min(read.bytes).max(1) {
             return self.has_read(read, available, host);
@@ -51,7 +51,7 @@ impl Sockets {
             return Ok(fails(error));
         }
         Ok(match (ended, nonblocking || now >= until) {
-            (true, _) => CallProgress::Returns(Returned::value(0)),
+            (true, _) => returns(0),
             (false, true) => fails("EAGAIN"),
             (false, false) => CallProgress::Waits { until },
         })
@@ -65,7 +65,7 @@ impl Sockets {
         let Role::Connected { endpoint: index, .. } = socket.role else {
             return Ok(fails("EPIPE"));
         };
-        let nonblocking = socket.nonblocking || write.flags & DO_NOT_WAIT != 0;
+        let nonblocking = socket.nonblocking || write.flags & MSG_DONTWAIT != 0;
         let (now, timeout) = (host.now, socket.write_timeout);
         let until = *write.until.get_or_insert_with(|| limit(now, timeout));
         let endpoint = &mut host.endpoints[index];
@@ -90,7 +90,7 @@ impl Sockets {
         let closed = !host.endpoints[index].connection.may_write();
         let done = write.taken == write.bytes || closed || nonblocking && write.taken > 0;
         Ok(match (done, nonblocking) {
-            (true, _) => CallProgress::Returns(Returned::value(i64::from(write.taken))),
+            (true, _) => returns(write.taken),
             (false, true) => fails("EAGAIN"),
             (false, false) => CallProgress::Waits { until },
         })
@@ -107,7 +107,7 @@ pub(super) fn limit(now: Instant, timeout: Option<Span>) -> Instant {
 fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
     let left = read.bytes - read.taken;
     let bytes = host.endpoints[index].connection.readable_bytes().min(left);
-    if read.flags & PEEK != 0 {
+    if read.flags & MSG_PEEK != 0 {
         return bytes;
     }
     if left > 0 {
@@ -119,14 +119,12 @@ fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
 
 /// The urgent byte alone (`tcp_recv_urg`).
 fn read_urgent(read: &Read, index: usize, host: &mut Host) -> CallProgress {
-    let peek = read.flags & PEEK != 0;
+    let peek = read.flags & MSG_PEEK != 0;
     let outcome = host.act(index, |connection| connection.read_urgent(peek));
     let endpoint = &host.endpoints[index];
     match outcome {
-        UrgentRead::Byte => CallProgress::Returns(Returned::value(i64::from(read.bytes.min(1)))),
-        UrgentRead::NotYet if endpoint.peer_finished || endpoint.is_closed() => {
-            CallProgress::Returns(Returned::value(0))
-        }
+        UrgentRead::Byte => returns(read.bytes.min(1)),
+        UrgentRead::NotYet if endpoint.peer_finished || endpoint.is_closed() => returns(0),
         UrgentRead::NotYet => fails("EAGAIN"),
         UrgentRead::Nothing => fails("EINVAL"),
     }
@@ -135,9 +133,9 @@ fn read_urgent(read: &Read, index: usize, host: &mut Host) -> CallProgress {
 /// Hands over as much as the connection takes, which sends meanwhile.
 fn take(write: &mut Write, index: usize, host: &mut Host) {
     let writing = Writing {
-        more: write.flags & MORE != 0,
-        ends_record: write.flags & END_OF_RECORD != 0,
-        urgent: write.flags & OUT_OF_BAND != 0,
+        more: write.flags & MSG_MORE != 0,
+        ends_record: write.flags & MSG_EOR != 0,
+        urgent: write.flags & MSG_OOB != 0,
     };
     while write.taken < write.bytes {
         let left = u64::from(write.bytes - write.taken);
@@ -175,7 +173,7 @@ impl Sockets {
         let held = self.pipe(write.descriptor)?;
         let taken = write.bytes.min(CAPACITY - *held);
         *held += taken;
-        Some(CallProgress::Returns(Returned::value(i64::from(taken))))
+        Some(returns(taken))
     }
 
     /// Reads from a pipe, if the descriptor is one's.
@@ -183,11 +181,7 @@ impl Sockets {
         let held = self.pipe(read.descriptor)?;
         let taken = read.bytes.min(*held);
         *held -= taken;
-        Some(if taken == 0 {
-            fails("EAGAIN")
-        } else {
-            CallProgress::Returns(Returned::value(i64::from(taken)))
-        })
+        Some(if taken == 0 { fails("EAGAIN") } else { returns(taken) })
     }
 
     pub(super) fn splice(&mut self, splice: &mut Splice, host: &mut Host) -> Step<CallProgress> {
@@ -203,13 +197,14 @@ impl Sockets {
             let taken = write.taken;
             if let (Some(held), true) = (self.pipe(splice.from), taken > 0) {
                 *held -= taken;
-                return Ok(CallProgress::Returns(Returned::value(i64::from(taken))));
+                return Ok(returns(taken));
             }
             return Ok(attempt);
         }
         let Some(held) = self.pipe(splice.to) else { return Ok(fails("EINVAL")) };
         let bytes = splice.bytes.min(CAPACITY - *held);
-        let attempt = self.read(&mut Read::plain(splice.from, bytes, flags & DO_NOT_WAIT), host)?;
+        let attempt =
+            self.read(&mut Read::plain(splice.from, bytes, flags & MSG_DONTWAIT), host)?;
         if let (CallProgress::Returns(returned), Some(held)) = (attempt, self.pipe(splice.to)) {
             *held += u32::try_from(returned.value).unwrap_or(0);
         }

@@ -1,11 +1,13 @@
-//! Names of the system's headers, with their values on Linux (`x86_64` and all that are numbered
-//! alike).
+//! Values in calls: constants of the Linux headers, numbers, records and arguments.
+//!
+//! Constants have their values on Linux (`x86_64` and all that are numbered alike).
+#![expect(clippy::missing_errors_doc, reason = "an error says what the script should have there")]
 
+use super::syntax::{Call, Expression};
 use crate::outcome::{Step, Stop};
-use crate::script::Expression;
 
 /// Errors of calls.
-const ERRORS: &[(&str, i64)] = &[
+const ERRNOS: &[(&str, i64)] = &[
     ("EPERM", 1),
     ("ENOENT", 2),
     ("EINTR", 4),
@@ -66,7 +68,7 @@ const ERRORS: &[(&str, i64)] = &[
     ("ENOKEY", 126),
 ];
 
-/// Everything else.
+/// Socket options, flags, and what else calls name.
 const CONSTANTS: &[(&str, i64)] = &[
     ("AF_INET", 2),
     ("AF_INET6", 10),
@@ -305,14 +307,54 @@ const CONSTANTS: &[(&str, i64)] = &[
     ("INADDR_ANY", 0),
 ];
 
-/// The number that a name stands for.
-pub(super) fn number(name: &str) -> Option<i64> {
-    let known = CONSTANTS.iter().chain(ERRORS).find(|(known, _)| *known == name);
-    known.map(|(_, value)| *value)
+/// Defines constants of the headers by their names.
+macro_rules! header_constants {
+    ($($name:ident),* $(,)?) => {
+        $(const $name: i64 = crate::script::header_constant(stringify!($name));)*
+    };
+}
+pub(crate) use header_constants;
+
+/// The number of a name that is known at compile time.
+pub(crate) const fn header_constant(name: &str) -> i64 {
+    constant(name).expect("the headers have this constant")
+}
+
+/// The number of this name.
+pub(crate) const fn constant(name: &str) -> Option<i64> {
+    match find(CONSTANTS, name.as_bytes()) {
+        None => find(ERRNOS, name.as_bytes()),
+        found => found,
+    }
+}
+
+const fn find(table: &[(&str, i64)], name: &[u8]) -> Option<i64> {
+    let mut place = 0;
+    while place < table.len() {
+        if is_same(table[place].0.as_bytes(), name) {
+            return Some(table[place].1);
+        }
+        place += 1;
+    }
+    None
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut place = 0;
+    while place < one.len() && place < other.len() && one[place] == other[place] {
+        place += 1;
+    }
+    place == one.len() && place == other.len()
+}
+
+/// The name of an error of a call.
+pub fn errno_name(errno: i32) -> String {
+    let named = ERRNOS.iter().find(|(_, value)| *value == i64::from(errno));
+    named.map_or_else(|| format!("errno {errno}"), |(name, _)| (*name).to_owned())
 }
 
 /// The name of a socket option of this level, which scripts may also write as a number.
-pub(super) fn option_name(level: i64, number: i64) -> Option<&'static str> {
+pub(crate) fn option_name(level: i64, number: i64) -> Option<&'static str> {
     let beginning = match level {
         0 => "IP_",
         1 => "SO_",
@@ -328,70 +370,132 @@ pub(super) fn option_name(level: i64, number: i64) -> Option<&'static str> {
     known.map(|(name, _)| *name)
 }
 
-/// `shutdown`: no more reading.
-pub(super) const SHUT_RD: i64 = 0;
-/// `shutdown`: no more writing.
-pub(super) const SHUT_WR: i64 = 1;
-/// `shutdown`: neither.
-pub(super) const SHUT_RDWR: i64 = 2;
-/// `O_NONBLOCK`, and with it `SOCK_NONBLOCK`.
-pub(super) const NONBLOCK: i64 = 0o4000;
-/// `O_RDWR`.
-pub(super) const READ_WRITE: i64 = 2;
-/// `MSG_PEEK`
-pub(super) const PEEK: i64 = 0x02;
-/// `MSG_OOB`
-pub(super) const OUT_OF_BAND: i64 = 0x01;
-/// `MSG_EOR`
-pub(super) const END_OF_RECORD: i64 = 0x80;
-/// `MSG_MORE`
-pub(super) const MORE: i64 = 0x8000;
-/// `MSG_FASTOPEN`
-pub(super) const FAST_OPEN: i64 = 0x2000_0000;
-/// `MSG_DONTWAIT`
-pub(super) const DO_NOT_WAIT: i64 = 0x40;
-/// `MSG_WAITALL`
-pub(super) const WAIT_FOR_ALL: i64 = 0x100;
-/// `MSG_ZEROCOPY`
-pub(super) const ZEROCOPY: i64 = 0x400_0000;
-/// `MSG_ERRQUEUE`
-pub(super) const ERROR_QUEUE: i64 = 0x2000;
-/// Flags of `send` and `recv` that change nothing here: `MSG_TRUNC`, `MSG_EOR`, `MSG_NOSIGNAL`.
-pub(super) const INDIFFERENT: i64 = 0x20 | 0x80 | 0x4000;
-/// `POLLIN | POLLRDNORM`
-pub(super) const POLL_READ: i64 = 0x041;
-/// `POLLOUT | POLLWRNORM`
-pub(super) const POLL_WRITE: i64 = 0x104;
-/// `POLLERR`
-pub(super) const POLL_ERROR: i64 = 0x008;
-/// `POLLHUP`
-pub(super) const POLL_HANG_UP: i64 = 0x010;
-/// `POLLRDHUP`
-pub(super) const POLL_PEER_HANG_UP: i64 = 0x2000;
+/// More bytes than this in one call is no script.
+const MOST_BYTES: u32 = 1 << 30;
 
-/// The number of an error that a connection can end with.
-pub(super) fn error_number(name: &str) -> i64 {
-    number(name).unwrap_or(0)
+impl Expression {
+    /// The number that this stands for.
+    pub fn number(&self) -> Step<i64> {
+        match self {
+            Self::Integer(number) => Ok(*number),
+            Self::Name(name) => constant(name)
+                .ok_or_else(|| Stop::unsupported(format!("the name {name} is not known here"))),
+            Self::Union(members) => {
+                members.iter().try_fold(0, |union, member| Ok(union | member.number()?))
+            }
+            Self::List(members) if members.len() == 1 => members[0].number(),
+            // Ports are kept as they are read; they are turned where an address is made.
+            Self::Function(name, arguments)
+                if matches!(name.as_str(), "htons" | "htonl" | "ntohs" | "ntohl")
+                    && arguments.len() == 1 =>
+            {
+                arguments[0].number()
+            }
+            other => Err(Stop::failed(format!("`{other}` is no number"))),
+        }
+    }
+
+    /// The number as a C `int`; bits beyond are an error.
+    pub fn int(&self) -> Step<i32> {
+        let value = self.number()?;
+        i32::try_from(value)
+            .or_else(|_| u32::try_from(value).map(u32::cast_signed))
+            .map_err(|_| Stop::failed(format!("`{self}` is no 32-bit number")))
+    }
+
+    /// A count of bytes.
+    pub fn bytes(&self) -> Step<u32> {
+        u32::try_from(self.number()?)
+            .ok()
+            .filter(|&bytes| bytes <= MOST_BYTES)
+            .ok_or_else(|| Stop::failed(format!("`{self}` is no count of bytes up to 1 GiB")))
+    }
+
+    /// The field of this name of a record.
+    pub fn field(&self, name: &str) -> Option<&Self> {
+        let Self::Record(fields) = self else { return None };
+        fields.iter().find(|field| field.name.as_deref() == Some(name)).map(|field| &field.value)
+    }
+
+    /// The field of this name, which has to be there.
+    pub fn required_field(&self, name: &str) -> Step<&Self> {
+        self.field(name).ok_or_else(|| Stop::failed(format!("`{self}` has no field {name}")))
+    }
+
+    /// The members of a list; a single record stands for a list of one.
+    pub fn members(&self) -> Step<&[Self]> {
+        match self {
+            Self::List(members) => Ok(members),
+            Self::Record(_) => Ok(std::slice::from_ref(self)),
+            other => Err(Stop::failed(format!("`{other}` is no list"))),
+        }
+    }
+
+    /// The only member of `[value]`, or the value itself.
+    pub fn only_member(&self) -> &Self {
+        match self {
+            Self::List(members) if members.len() == 1 => &members[0],
+            other => other,
+        }
+    }
+
+    /// An error where what was handed back is not what is written; `...` is anything.
+    pub fn expect_number(&self, what: &str, seen: i64) -> Step<()> {
+        if *self == Self::Any || self.number()? == seen {
+            return Ok(());
+        }
+        Err(Stop::failed(format!("{what}: expected {self}, seen {seen}")))
+    }
+
+    /// The events and the data of a `struct epoll_event`; data is whatever the script writes.
+    pub fn epoll_event(&self) -> Step<(i64, i64)> {
+        let data = ["fd", "u32", "u64", "ptr"].iter().find_map(|name| self.field(name));
+        Ok((self.required_field("events")?.number()?, data.map_or(Ok(0), Self::number)?))
+    }
 }
 
-/// The number that an expression stands for.
-pub(crate) fn value(expression: &Expression) -> Step<i64> {
-    match expression {
-        Expression::Integer(number) => Ok(*number),
-        Expression::Name(name) => number(name)
-            .ok_or_else(|| Stop::unsupported(format!("the name {name} is not known here"))),
-        Expression::Union(members) => {
-            members.iter().try_fold(0, |union, member| Ok(union | value(member)?))
+impl Call {
+    /// The argument at this place.
+    pub fn argument(&self, place: usize) -> Step<&Expression> {
+        self.arguments
+            .get(place)
+            .ok_or_else(|| Stop::failed(format!("{} needs more arguments: {self}", self.function)))
+    }
+
+    /// The argument at this place as a number.
+    pub fn number(&self, place: usize) -> Step<i64> {
+        self.argument(place)?.number()
+    }
+
+    /// A number where there is one; flags of a call that were left out are none.
+    pub(crate) fn number_or(&self, place: usize, otherwise: i64) -> Step<i64> {
+        self.arguments.get(place).map_or(Ok(otherwise), Expression::number)
+    }
+
+    /// The argument at this place as a C `int`.
+    pub fn int(&self, place: usize) -> Step<i32> {
+        self.argument(place)?.int()
+    }
+
+    /// A C `int` where there is one that means something.
+    pub fn int_or(&self, place: usize, otherwise: i32) -> Step<i32> {
+        match self.arguments.get(place) {
+            None | Some(Expression::Any) => Ok(otherwise),
+            Some(argument) => argument.int(),
         }
-        Expression::List(members) if members.len() == 1 => value(&members[0]),
-        // Ports are kept as they are read.
-        Expression::Function(name, arguments)
-            if matches!(name.as_str(), "htons" | "htonl" | "ntohs" | "ntohl")
-                && arguments.len() == 1 =>
-        {
-            value(&arguments[0])
+    }
+
+    /// The argument at this place as a count of bytes.
+    pub fn bytes(&self, place: usize) -> Step<u32> {
+        self.argument(place)?.bytes()
+    }
+
+    /// The descriptor that the call returns, where it returns one.
+    pub fn returned_descriptor(&self) -> Option<i64> {
+        match self.result {
+            Expression::Integer(number) if number >= 0 => Some(number),
+            _ => None,
         }
-        other => Err(Stop::failed(format!("`{other}` is no number"))),
     }
 }
 
@@ -401,7 +505,7 @@ mod tests {
 
     #[test]
     fn every_name_stands_once() {
-        let mut names: Vec<&str> = CONSTANTS.iter().chain(ERRORS).map(|(name, _)| *name).collect();
+        let mut names: Vec<&str> = CONSTANTS.iter().chain(ERRNOS).map(|(name, _)| *name).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();

@@ -1,41 +1,114 @@
-//! Recording of the response to each stimulus.
+//! Recordings: a script of stimuli becomes one with the system's responses.
+//!
+//! A stimulus is a call, an injected packet, a message of the path, a command or code. A recording
+//! lets them happen at their times and writes down, in the language, every packet that the system
+//! sends, what calls return where the script leaves that open (`= ...`), and on demand what
+//! `TCP_INFO` reports after each injection. The recording of one system can be run against another.
 
-use super::{RecordedTimes, Recording, Windows};
+use super::judge::{Kind, without_defaults};
+use super::runner::judge_return;
+use super::settings::{RunOptions, Settings};
+use super::simulated::Simulated;
+use super::system::{Advance, ConnectionIndex, Progress, Returned, System};
+use super::translation::Translation;
 use crate::outcome::{Outcome, Step, Stop};
-use crate::run::runner::{Kind, judge_return, outcome};
-use crate::run::system::{Advance, ConnectionIndex, Progress, Returned, System};
-use crate::run::translation::Translation;
 use crate::script::{
-    Action, Call, Direction, Event, EventTime, Expression, Mark, Packet, Script, decimal,
+    Action, Call, Direction, Event, EventTime, Expression, Packet, Script, decimal,
 };
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
+/// How a recording writes times down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RecordedTimes {
+    /// From the event before, as scripts are usually written.
+    #[default]
+    Relative,
+    /// From the beginning, so that stimuli come at the same instants whatever happened before.
+    Absolute,
+}
+
+/// What a recording writes down.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recording {
+    /// How times are written.
+    pub times: RecordedTimes,
+    /// Whether the window of packets is written (`win`).
+    pub windows: Windows,
+    /// Fields of `TCP_INFO` that are asserted after each injected packet, as far as the system tells
+    /// them.
+    pub fields: Vec<String>,
+    /// How long the system is watched after the last stimulus. Where this is not zero, an event
+    /// without effect stands at the end, so that whoever follows the script watches as long.
+    pub watch: Span,
+}
+
+/// Whether the window of recorded packets is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Windows {
+    /// In none.
+    #[default]
+    Omitted,
+    /// In every packet.
+    Written,
+}
+
+/// Records what our endpoint does about the stimuli of a script, in virtual time.
+///
+/// Packets that the script expects are left out; the time that they take counts. Comments of `text`,
+/// which is the script's text, stay before the events that they stand before.
+///
+/// # Errors
+/// As a run ends: where a stimulus is not possible, or a result that the script does tell is another.
+pub fn record(
+    script: &Script,
+    text: &str,
+    options: &RunOptions,
+    recording: &Recording,
+) -> Result<String, Outcome> {
+    let mut system = Simulated::new(&Settings::new(script, options)?, options);
+    record_on(script, text, recording, &mut system)
+}
+
+/// Records what any system does about the stimuli of a script; see [`record`].
+///
+/// # Errors
+/// As [`record`].
+pub fn record_on(
+    script: &Script,
+    text: &str,
+    recording: &Recording,
+    system: &mut dyn System,
+) -> Result<String, Outcome> {
+    let recorded = Recorder::record(script, recording, system)?;
+    Ok(write(script, text, recording, &recorded))
+}
+
 /// One event of a recording.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+struct Line {
     /// When it should have happened, for a stimulus; when it did, for a packet.
-    pub(super) due: Instant,
+    due: Instant,
     /// When it did.
-    pub(super) at: Instant,
-    pub(super) kind: Kind,
-    pub(super) action: Action,
+    at: Instant,
+    kind: Kind,
+    action: Action,
     /// When a call returned that waited.
-    pub(super) returned: Option<Instant>,
+    returned: Option<Instant>,
     /// The line of the stimulus.
-    pub(super) source: Option<u32>,
+    source: Option<u32>,
 }
 
 /// All that happened, and when it began.
 #[derive(Debug)]
-pub(super) struct Recorded {
-    pub(super) origin: Instant,
-    pub(super) lines: Vec<Line>,
+struct Recorded {
+    origin: Instant,
+    lines: Vec<Line>,
     /// The last instant that was watched.
-    pub(super) end: Instant,
+    end: Instant,
 }
 
-pub(super) struct Recorder<'a> {
+struct Recorder<'a> {
     recording: &'a Recording,
     system: &'a mut dyn System,
     translations: BTreeMap<ConnectionIndex, Translation>,
@@ -45,7 +118,7 @@ pub(super) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn record(
+    fn record(
         script: &Script,
         recording: &'a Recording,
         system: &'a mut dyn System,
@@ -65,7 +138,7 @@ impl<'a> Recorder<'a> {
         });
         match (followed, cleaned) {
             (Ok((origin, end)), Ok(())) => Ok(Recorded { origin, lines: recorder.lines, end }),
-            (Err(stop), _) | (_, Err(stop)) => Err(outcome(script, line, stop, Vec::new())),
+            (Err(stop), _) | (_, Err(stop)) => Err(stop.outcome(&script.name, line, Vec::new())),
         }
     }
 
@@ -188,7 +261,10 @@ impl<'a> Recorder<'a> {
     fn take_sent(&mut self) {
         while let Some(sent) = self.system.take_sent() {
             let translation = self.translations.entry(sent.connection).or_default();
-            let packet = self.recording.packet(translation.adopt(&sent.packet));
+            let packet = without_defaults(translation.adopt(&sent.packet));
+            let written = self.recording.windows == Windows::Written;
+            let window = packet.window.filter(|_| written);
+            let packet = Packet { window, ..packet };
             self.lines.push(Line {
                 due: sent.at,
                 at: sent.at,
@@ -224,25 +300,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl Recording {
-    /// A packet as script text.
-    fn packet(&self, packet: Packet) -> Packet {
-        Packet {
-            mark: packet.mark.filter(|mark| *mark != Mark::NotCapable),
-            traffic_class: packet.traffic_class.filter(|octet| octet & !3 != 0),
-            window: packet.window.filter(|_| self.windows == Windows::Written),
-            ..packet
-        }
-    }
-}
-
 /// The whole script.
-pub(super) fn write(
-    script: &Script,
-    text: &str,
-    recording: &Recording,
-    recorded: &Recorded,
-) -> String {
+fn write(script: &Script, text: &str, recording: &Recording, recorded: &Recorded) -> String {
     let mut written = Vec::new();
     let mut comments = Comments { source: text.lines().collect(), next: 0 };
     for option in &script.options {
