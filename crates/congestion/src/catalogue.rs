@@ -1,4 +1,4 @@
-//! The algorithms of this repository.
+//! The algorithms of this repository, and the names under which kernels know congestion controls.
 #![expect(unsafe_code, reason = "tables of C are looked at")]
 
 use crate::native::{Calls, NativeFactory, Table};
@@ -43,4 +43,70 @@ pub fn kernel_name_of(name: &str) -> Option<String> {
 /// The algorithm of this name compiled for eBPF; `None` as well where the feature `ebpf` is off.
 pub fn object_of(name: &str) -> Option<&'static [u8]> {
     OBJECTS.iter().find(|(stem, _)| name_of(stem) == name).map(|(_, object)| *object)
+}
+
+/// Those that Linux 6.18 can be built with (`net/ipv4`).
+const LINUX: [&str; 18] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "dctcp-reno",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Who already has a congestion control of this name in kernels; `None` where nobody has.
+pub fn owner_of_kernel_name(name: &str) -> Option<&'static str> {
+    if LINUX.contains(&name) {
+        return Some("Linux");
+    }
+    let is_ours = names().iter().any(|ours| kernel_name_of(ours).is_some_and(|it| it == name));
+    is_ours.then_some("this repository")
+}
+
+/// What is wrong with a name in a table; `None` is one longer than `TCP_CA_NAME_MAX`, 15 letters and a zero.
+pub(crate) fn fault_of(name: Option<&str>) -> Option<&'static str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    match name {
+        None => Some("its name has more than 15 letters"),
+        Some("") => Some("its table has no name"),
+        Some(name) if !name.chars().all(is_plain) => {
+            Some("its name has other characters than letters, digits, - and _")
+        }
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_kernel_could_have_are_faults() {
+        assert!(fault_of(None).is_some_and(|fault| fault.contains("15 letters")));
+        assert!(fault_of(Some("")).is_some_and(|fault| fault.contains("no name")));
+        for name in ["two words", "../up", "a.b"] {
+            assert!(fault_of(Some(name)).is_some(), "{name}");
+        }
+        assert_eq!(fault_of(Some("fw_mine-2")), None);
+    }
+
+    #[test]
+    fn names_of_linux_and_of_the_repository_are_somebodys() {
+        assert_eq!(owner_of_kernel_name("cubic"), Some("Linux"));
+        assert_eq!(owner_of_kernel_name("fw_htcp"), Some("this repository"));
+        assert_eq!(owner_of_kernel_name("mine"), None);
+    }
 }

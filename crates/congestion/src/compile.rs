@@ -1,8 +1,7 @@
 //! Sources into libraries for the simulator and into eBPF objects for a kernel.
 
-use crate::endless;
+use crate::diagnostics::{OwnNames, endless_loop_in, included_files};
 use crate::source;
-use crate::words::{self, OwnNames};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -155,7 +154,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     };
     let made = compiler.compile(file, folder.path(), of_source)?;
     let text = fs::read_to_string(&assembly).map_err(|reason| at(&assembly, reason))?;
-    if let Some(function) = endless::function_of(&text) {
+    if let Some(function) = endless_loop_in(&text) {
         return Err(CompileError::Endless { path: file.to_owned(), function: function.to_owned() });
     }
     let mut of_library = common();
@@ -201,7 +200,7 @@ impl Compiler {
         Self { program: env::var_os(variable).unwrap_or_else(|| usual.into()), package }
     }
 
-    /// It says what it has to say in the words that `words` knows.
+    /// A command whose messages are in English, as `diagnostics` reads them.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("LC_ALL", "C");
@@ -231,7 +230,7 @@ impl Compiler {
             if attempts == MOST_ATTEMPTS || !own.learn(heard, &HEADERS.map(|(_, text)| text)) {
                 let warnings = told?;
                 let text = fs::read_to_string(&rule).unwrap_or_default();
-                let included = words::files_of(&text, &[folder, file]);
+                let included = included_files(&text, &[folder, file]);
                 return Ok(Compiled { library: PathBuf::new(), warnings, included });
             }
             attempts += 1;

@@ -17,27 +17,19 @@
 //! | module | concern |
 //! |---|---|
 //! | `native` | tables of hooks, and calling them |
-//! | `catalogue` | the algorithms of this repository, and names |
+//! | `catalogue` | the algorithms of this repository, and the names of congestion controls in kernels |
 //! | `compile` | sources into libraries and into eBPF objects |
-//! | `endless` | loops without an end in which nothing happens |
-//! | `library` | compiled libraries, loaded |
-//! | `parameters` | parameters that a source declares |
+//! | `diagnostics` | compiler output: names defined twice, included files, endless loops |
+//! | `library` | compiled libraries, loaded, and their parameters |
 //! | `source` | what a source is made into before it is compiled |
-//! | `words` | what compilers say: names that a source has of its own, and what it includes |
-//! | `names` | under which names kernels know congestion controls |
 
 mod catalogue;
 mod compile;
-mod endless;
+mod diagnostics;
 mod library;
-mod names;
 mod native;
-mod parameters;
 mod source;
-mod words;
 
-pub use catalogue::{built_in, kernel_name_of, names, object_of, source_of};
+pub use catalogue::{built_in, kernel_name_of, names, object_of, owner_of_kernel_name, source_of};
 pub use compile::{CompileError, Compiled, compile, compile_object, interface};
-pub use library::{LoadError, kernel_name, load, load_with};
-pub use names::owner_of_kernel_name;
-pub use parameters::{Parameter, parameters};
+pub use library::{LoadError, Parameter, kernel_name, load, load_with, parameters};

@@ -1,9 +1,10 @@
-//! Compiled congestion controls, loaded.
-#![expect(unsafe_code, reason = "a library is loaded, and tables of C are looked at")]
+//! Compiled congestion controls: loading them, and the parameters that they declare (`FAIRWIND_PARAM`).
+#![expect(unsafe_code, reason = "a library is loaded, and tables of C are read and written")]
 
+use crate::catalogue::fault_of;
 use crate::native::{Calls, NativeFactory, Table};
-use crate::{names, parameters};
 use fairwind_tcp::PluggedAlgorithm;
+use std::ffi::{CStr, c_char, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +63,7 @@ pub enum LoadError {
 /// # Errors
 /// If the file is not what was compiled so, or lacks a hook that every algorithm has.
 pub fn load(path: &Path, name: &str) -> Result<PluggedAlgorithm, LoadError> {
-    plugged(factory(open(path)?, path, name)?, path)
+    Ok(PluggedAlgorithm(Arc::new(complete(factory(open(path)?, path, name)?, path)?)))
 }
 
 /// Loads it with parameters of its own: a copy, so that others of the same source keep theirs.
@@ -83,14 +84,15 @@ pub fn load_with(
     let copy = NamedTempFile::new_in(beside).or_else(|_| NamedTempFile::new()).map_err(failed)?;
     fs::copy(path, copy.path()).map_err(failed)?;
     let library = open(copy.path())?;
-    parameters::set(&library, path, values)?;
-    plugged(factory(library, path, name)?, path)
+    set_parameters(&library, path, values)?;
+    Ok(PluggedAlgorithm(Arc::new(complete(factory(library, path, name)?, path)?)))
 }
 
-fn plugged(factory: NativeFactory, path: &Path) -> Result<PluggedAlgorithm, LoadError> {
+/// The factory, unless its table lacks a hook that every algorithm has.
+fn complete(factory: NativeFactory, path: &Path) -> Result<NativeFactory, LoadError> {
     match factory.table().missing() {
         Some(hook) => Err(LoadError::Incomplete { path: path.to_owned(), hook }),
-        None => Ok(PluggedAlgorithm(Arc::new(factory))),
+        None => Ok(factory),
     }
 }
 
@@ -99,26 +101,22 @@ fn plugged(factory: NativeFactory, path: &Path) -> Result<PluggedAlgorithm, Load
 /// # Errors
 /// If the file is not what was compiled so, it lacks a hook that every algorithm has, or no kernel could have the name.
 pub fn kernel_name(library: &Path, source: &Path) -> Result<String, LoadError> {
-    let path = || source.to_owned();
-    let factory = factory(open(library)?, library, "")?;
-    if let Some(hook) = factory.table().missing() {
-        return Err(LoadError::Incomplete { path: path(), hook });
-    }
+    let factory = complete(factory(open(library)?, library, "")?, source)?;
     let name = factory.table().kernel_name();
-    match names::fault_of(name.as_deref()) {
-        Some(fault) => Err(LoadError::Nameless { path: path(), fault }),
+    match fault_of(name.as_deref()) {
+        Some(fault) => Err(LoadError::Nameless { path: source.to_owned(), fault }),
         None => Ok(name.unwrap_or_default()),
     }
 }
 
 /// Opens what [`compile`](crate::compile()) has made.
-pub(crate) fn open(path: &Path) -> Result<libloading::Library, LoadError> {
+fn open(path: &Path) -> Result<libloading::Library, LoadError> {
     // SAFETY: what is compiled by `compile` runs no code when it is loaded; whoever names another library has
     // the right to run it.
     unsafe { libloading::Library::new(path) }.map_err(|error| not_ours(path, &error))
 }
 
-pub(crate) fn not_ours(path: &Path, error: &libloading::Error) -> LoadError {
+fn not_ours(path: &Path, error: &libloading::Error) -> LoadError {
     LoadError::NotOurs { path: path.to_owned(), reason: error.to_string() }
 }
 
@@ -160,4 +158,119 @@ unsafe fn calls_of(library: &libloading::Library) -> Result<Calls, libloading::E
             take_requested_ack: *library.get(b"fairwind_take_asked")?,
         })
     }
+}
+
+/// An integer or a bool that a source declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type in C.
+    pub c_type: String,
+    /// The value where nobody sets it.
+    pub default: i128,
+    /// The least value.
+    pub least: i128,
+    /// The largest value.
+    pub largest: i128,
+}
+
+/// `struct fairwind_param` of `fairwind.h`.
+#[repr(C)]
+struct Declaration {
+    name: *const c_char,
+    c_type: *const c_char,
+    place: *mut c_void,
+    bytes: u32,
+    is_signed: u32,
+}
+
+impl Declaration {
+    fn parameter(&self) -> Parameter {
+        let c_type = text(self.c_type);
+        let bits = 8 * self.bytes;
+        let (least, largest) = match self.is_signed {
+            _ if ["bool", "_Bool"].contains(&c_type.as_str()) => (0, 1),
+            0 => (0, (1_i128 << bits) - 1),
+            _ => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+        };
+        let mut bytes = [0; 16];
+        // SAFETY: the value has so many bytes, at most eight, and nobody writes it meanwhile.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.place.cast(),
+                bytes.as_mut_ptr(),
+                self.bytes as usize,
+            );
+        }
+        let unsigned = i128::from_le_bytes(bytes);
+        let default = if unsigned > largest { unsigned - (1_i128 << bits) } else { unsigned };
+        Parameter { name: text(self.name), c_type, default, least, largest }
+    }
+
+    /// Writes a value within the bounds.
+    fn set(&self, value: i128) {
+        let bytes = value.to_le_bytes();
+        // SAFETY: the value has so many bytes, at most eight, and lies in memory that may be written.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.place.cast(), self.bytes as usize);
+        }
+    }
+}
+
+fn text(pointer: *const c_char) -> String {
+    // SAFETY: the macro gives texts of C that live as long as the library.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
+/// What the library's source declares, by name.
+///
+/// # Errors
+/// If the file is not what [`compile`](crate::compile()) has made.
+pub fn parameters(path: &Path) -> Result<Vec<Parameter>, LoadError> {
+    let library = open(path)?;
+    let mut found: Vec<_> =
+        declarations(&library, path)?.iter().map(Declaration::parameter).collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name)); // compilers order them as they like
+    Ok(found)
+}
+
+/// Sets parameters of a library that no connection uses yet.
+fn set_parameters(
+    library: &libloading::Library,
+    path: &Path,
+    values: &[(String, i64)],
+) -> Result<(), LoadError> {
+    let declared = declarations(library, path)?;
+    for (name, value) in values {
+        let wrong =
+            |fault| LoadError::Parameter { path: path.to_owned(), name: name.clone(), fault };
+        let found = declared.iter().find(|declaration| text(declaration.name) == *name);
+        let declaration = found.ok_or_else(|| wrong("there is no such parameter".into()))?;
+        let Parameter { least, largest, .. } = declaration.parameter();
+        let value = i128::from(*value);
+        if !(least..=largest).contains(&value) {
+            return Err(wrong(format!("{value} is not between {least} and {largest}")));
+        }
+        declaration.set(value);
+    }
+    Ok(())
+}
+
+fn declarations<'l>(
+    library: &'l libloading::Library,
+    path: &Path,
+) -> Result<&'l [Declaration], LoadError> {
+    type List = unsafe extern "C" fn(*mut u32) -> *const Declaration;
+    let mut count = 0;
+    // SAFETY: `compile` gives every library this function, with this type.
+    let list = unsafe { library.get::<List>(b"fairwind_parameters") }
+        .map_err(|error| not_ours(path, &error))?;
+    // SAFETY: it writes a number.
+    let first = unsafe { list(&raw mut count) };
+    if count == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: the linker puts so many declarations there, which live as long as the library.
+    Ok(unsafe { std::slice::from_raw_parts(first, count as usize) })
 }

@@ -1,4 +1,5 @@
-//! What compilers say: which names a source defines that the header has, too, and which files it includes.
+//! Compiler output: names that a source defines although the header has them, files that it includes,
+//! and loops that never end.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// The files that a rule for `make` names (`-MMD`), without `others` and what lies in them.
-pub(crate) fn files_of(rule: &str, others: &[&Path]) -> Vec<PathBuf> {
+pub(crate) fn included_files(rule: &str, others: &[&Path]) -> Vec<PathBuf> {
     let others: Vec<PathBuf> = others.iter().map(|path| canonical(path)).collect();
     let (_, files) = rule.split_once(": ").unwrap_or_default();
     let mut found: Vec<PathBuf> = unescaped(files)
@@ -97,6 +98,48 @@ fn unescaped(text: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Finds the function that has a loop without an end in which nothing happens, in the assembly of a source: a jump to
+/// itself. Compilers leave nothing in such a loop that could be counted.
+///
+/// Whatever a loop does is announced there (`native/watched.h`), and ends a hook that does it for ever; loops of nothing
+/// become this one jump, in whatever way they were written.
+pub(crate) fn endless_loop_in(assembly: &str) -> Option<&str> {
+    let mut function = "";
+    let mut labels = Vec::new();
+    for line in assembly.lines() {
+        let code = without_remark(line).trim();
+        if let Some(label) = code.strip_suffix(':') {
+            if !label.starts_with('.') {
+                function = label;
+            }
+            labels.push(label);
+        } else if !code.is_empty() && !code.starts_with('.') {
+            if jump_target(code).is_some_and(|target| labels.contains(&target)) {
+                return Some(name_of(function));
+            }
+            labels.clear();
+        }
+    }
+    None
+}
+
+/// Remarks begin with `#` on x86 and with `//` on Arm.
+fn without_remark(line: &str) -> &str {
+    let end = [line.find('#'), line.find("//")].into_iter().flatten().min();
+    end.map_or(line, |end| &line[..end])
+}
+
+/// Where an unconditional jump of x86 (`jmp`) or Arm (`b`) leads.
+fn jump_target(code: &str) -> Option<&str> {
+    let mut words = code.split_whitespace();
+    matches!(words.next(), Some("jmp" | "b")).then(|| words.next()).flatten()
+}
+
+/// The name in the source: `BPF_PROG` puts underscores before it, compilers what they have made of it behind a dot.
+fn name_of(label: &str) -> &str {
+    label.trim_start_matches('_').split('.').next().unwrap_or(label)
 }
 
 #[cfg(test)]
@@ -132,7 +175,22 @@ mod tests {
     #[test]
     fn files_of_a_rule_are_those_beside_the_source() {
         let rule = "unit.o: /t/unit.c /t/fairwind.h \\\n /nowhere/my\\ own.h /nowhere/mine.c /nowhere/a.h\n";
-        let files = files_of(rule, &[Path::new("/t"), Path::new("/nowhere/mine.c")]);
+        let files = included_files(rule, &[Path::new("/t"), Path::new("/nowhere/mine.c")]);
         assert_eq!(files, [PathBuf::from("/nowhere/a.h"), PathBuf::from("/nowhere/my own.h")]);
+    }
+
+    #[test]
+    fn a_jump_to_itself_is_found_with_its_function() {
+        let loops = "f:\n.LFB0:\n\tcall\tstep@PLT\n.L3:\n\t.loc 1 2 3\n\tjmp\t.L3\n";
+        assert_eq!(endless_loop_in(loops), Some("f"));
+        assert_eq!(endless_loop_in("f: # @f\n.L3: # Loop\n\tjmp .L3 # again\n"), Some("f"));
+        let on_arm = "____g.part.0: // @g\n\tbl\tstep\n.L2:\t// Loop\n\t.p2align 4\n\tb\t.L2\n";
+        assert_eq!(endless_loop_in(on_arm), Some("g"));
+    }
+
+    #[test]
+    fn loops_that_do_something_and_jumps_elsewhere_are_none() {
+        assert_eq!(endless_loop_in("f:\n.L3:\n\tcall\tstep@PLT\n\tjmp\t.L3\n"), None);
+        assert_eq!(endless_loop_in("f:\n.L3:\n\tjmp\t.L4\n.L4:\n\tjne\t.L4\n\tjmp\tg\n"), None);
     }
 }
