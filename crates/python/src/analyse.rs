@@ -1,12 +1,11 @@
-//! Captures analysed: what Python asks for becomes inputs and settings, what comes of it tables and JSON.
+//! Analysis of captures: inputs and settings from Python, tables and JSON to it.
 
 use crate::errors::FairwindError;
-use crate::standard_input::StandardInput;
 use crate::tables::Table;
 use fairwind_analyse::trace::{Selection, TraceLimits, TraceSettings};
 use fairwind_analyse::{
     AddressTranslation, Analysis as Core, CaptureFacts, CaptureSource, ClockMode, GroupRule,
-    Outcome, Progress, Settings, TimeLimit, Vantage,
+    Outcome, Progress, Settings, TimeLimit, Vantage, Writes, extract_writes,
 };
 use fairwind_capture::{EndOfFile, Filter, FilterError, Input};
 use fairwind_measure::Tables;
@@ -16,8 +15,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 create_exception!(
     fairwind._core,
@@ -202,6 +206,81 @@ fn standard_input(py: Python<'_>) -> PyResult<Input> {
     Ok(Input::Source { name: "standard input".to_owned(), bytes: Box::new(bytes) })
 }
 
+/// Bytes that are read at once, and how many such blocks may wait to be taken.
+const BLOCK_BYTES: usize = 1 << 18;
+const BLOCKS: usize = 16;
+/// How long the first bytes are waited for before anything else is looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The standard input, read by a thread of its own; a read gives [`ErrorKind::WouldBlock`] where nothing is there yet.
+///
+/// A capture that somebody pipes in comes when it comes. Meanwhile interruptions are heeded and what is there is
+/// shown, so a read must not block.
+struct StandardInput {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    block: Vec<u8>,
+    taken: usize,
+}
+
+impl StandardInput {
+    /// Begins to read, and waits for the first bytes, which tell the format; `goes_on` says again and again
+    /// whether to wait any longer.
+    fn begin<E: From<io::Error>>(mut goes_on: impl FnMut() -> Result<(), E>) -> Result<Self, E> {
+        let (hand_over, blocks) = sync_channel(BLOCKS);
+        // It ends with the input, with whoever reads here, or with the process.
+        thread::Builder::new().name("standard-input".into()).spawn(move || read_all(&hand_over))?;
+        loop {
+            goes_on()?;
+            match blocks.recv_timeout(PATIENCE) {
+                Ok(block) => return Ok(Self { blocks, block: block?, taken: 0 }),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(Self { blocks, block: Vec::new(), taken: 0 });
+                }
+            }
+        }
+    }
+}
+
+fn read_all(hand_over: &SyncSender<io::Result<Vec<u8>>>) {
+    let mut input = io::stdin().lock();
+    loop {
+        let mut block = vec![0; BLOCK_BYTES];
+        let handed = match input.read(&mut block) {
+            Ok(0) => return,
+            Ok(bytes) => {
+                block.truncate(bytes);
+                hand_over.send(Ok(block))
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) => {
+                // Nobody who listens is no reason to complain.
+                let _told = hand_over.send(Err(error));
+                return;
+            }
+        };
+        if handed.is_err() {
+            return;
+        }
+    }
+}
+
+impl Read for StandardInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.block.len() {
+            self.block = match self.blocks.try_recv() {
+                Ok(block) => block?,
+                Err(TryRecvError::Empty) => return Err(ErrorKind::WouldBlock.into()),
+                Err(TryRecvError::Disconnected) => return Ok(0),
+            };
+            self.taken = 0;
+        }
+        let bytes = (&self.block[self.taken..]).read(buffer)?;
+        self.taken += bytes;
+        Ok(bytes)
+    }
+}
+
 #[pymethods]
 impl Analysis {
     /// Opens the captures: `sender` near whoever sends, `receiver`, if it names any, at the other side.
@@ -293,11 +372,7 @@ fn is_over() -> PyErr {
 }
 
 fn frames<'py>(py: Python<'py>, tables: Option<&Tables>) -> PyResult<Bound<'py, PyDict>> {
-    let frames = PyDict::new(py);
-    for table in tables.iter().flat_map(|tables| &tables.tables) {
-        frames.set_item(table.name, Table::from_measured(table)?)?;
-    }
-    Ok(frames)
+    Table::by_name(py, tables.iter().flat_map(|tables| &tables.tables))
 }
 
 /// What an outcome tells beside its tables.
@@ -340,4 +415,33 @@ fn tap_facts(facts: &CaptureFacts, tap: usize) -> serde_json::Value {
         "cut_short": frames.cut_short,
         "malformed": frames.malformed,
     })
+}
+
+/// The writes of a connection in a capture: a line for each with seconds, a comma and bytes. The connection with the
+/// most payload among those that `connection` asks for.
+#[pyfunction]
+#[pyo3(signature = (file, connection=None))]
+pub(crate) fn captured_writes(
+    py: Python<'_>,
+    file: &str,
+    connection: Option<&str>,
+) -> PyResult<String> {
+    let wanted = connection.map(filter).transpose()?;
+    let error = |told: String| CaptureError::new_err(told);
+    let read = || {
+        let source = CaptureSource::open(vec![Input::named(file)], EndOfFile::Final);
+        let source = source.map_err(|failure| error(failure.to_string()))?;
+        extract_writes(source, wanted.as_ref()).map_err(|failure| error(failure.to_string()))
+    };
+    py.detach(read).map(|writes| writes_text(&writes))
+}
+
+fn writes_text(writes: &Writes) -> String {
+    let mut text = format!("# {}\n", writes.flow);
+    for write in &writes.writes {
+        let nanos = write.after.as_nanos();
+        let (seconds, rest) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        writeln!(text, "{seconds}.{rest:09},{}", write.bytes).expect("a text takes everything");
+    }
+    text
 }

@@ -3,8 +3,7 @@
 mod class;
 mod sender;
 
-use crate::Failure;
-use crate::errors::FairwindError;
+use crate::errors::{Failure, FairwindError};
 use fairwind_congestion::load_with;
 use fairwind_scenario::{Congestion, Experiment, PluggedControl};
 use fairwind_tcp::PluggedAlgorithm;

@@ -1,6 +1,5 @@
 //! Errors of the core as Python exceptions.
 
-use crate::Failure;
 use fairwind_scenario::ScenarioErrors;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -14,8 +13,36 @@ create_exception!(
     FairwindError,
     "A scenario is wrong; `errors` lists all that is."
 );
+#[cfg(target_os = "linux")]
+create_exception!(
+    fairwind._core,
+    KernelRunError,
+    FairwindError,
+    "A run on the kernel could not be set up, or did not finish."
+);
 create_exception!(fairwind._core, SimulationError, FairwindError, "A simulation could not be run.");
 create_exception!(fairwind._core, Cancelled, FairwindError, "A simulation was stopped on request.");
+
+/// Why a run gave no tables.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Simulation(#[from] fairwind_simulation::SimulationError),
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Kernel(#[from] fairwind_testbed::RunError),
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Shell(#[from] fairwind_shell::ShellError),
+    #[error(transparent)]
+    Control(#[from] fairwind_congestion::LoadError),
+    #[error("{0}")]
+    Parameter(String),
+    #[error("{path}: {error}")]
+    File { path: String, error: std::io::Error },
+    #[error("the run with seed {seed} broke one of its own rules: {message}")]
+    Panic { seed: u64, message: String },
+}
 
 /// All errors of a scenario as one exception with the attribute `errors`.
 pub(crate) fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyErr {
@@ -57,7 +84,14 @@ pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
             None => SimulationError::new_err(error.to_string()),
         },
         #[cfg(target_os = "linux")]
-        Failure::Kernel(error) => crate::testbed::exception(error, folder.unwrap_or_default()),
+        Failure::Kernel(fairwind_testbed::RunError::Cancelled) => {
+            Cancelled::new_err(failure.to_string())
+        }
+        #[cfg(target_os = "linux")]
+        Failure::Kernel(error) => match error.storage() {
+            Some(storage) => from_storage(storage, folder.unwrap_or_default()),
+            None => KernelRunError::new_err(error.to_string()),
+        },
         #[cfg(target_os = "linux")]
         Failure::Shell(error) => match error.storage() {
             Some(storage) => from_storage(storage, folder.unwrap_or_default()),

@@ -7,27 +7,17 @@ mod controls;
 mod errors;
 mod machine;
 mod packetdrill;
-mod progress;
 mod shell;
-mod standard_input;
+mod simulation;
 mod tables;
 #[cfg(target_os = "linux")]
 mod testbed;
 #[cfg(target_os = "linux")]
 mod windows;
-mod writes;
 
-use controls::{Fault, Origin};
-use errors::{Cancelled, ScenarioError, SimulationError};
-use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
-use fairwind_simulation::{CaptureFiles, Simulation, SimulationInputs};
-use progress::Progress;
+use errors::SimulationError;
+use fairwind_scenario::{Document, ScenarioErrors, json_schema};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use tables::Table;
 
 /// The version of the compiled part.
 #[pyfunction]
@@ -149,166 +139,43 @@ fn document(
     }
 }
 
-/// Rows of the table `queue_events` that are handed on at once.
-const ROWS_AT_ONCE: usize = 1 << 17;
-
-/// Runs one resolved experiment and gives its tables by name. Other Python threads run meanwhile. `queue_events` is
-/// called with rows of that table as they come, where there are many; the last ones are in what is given.
-/// `controls` are congestion controls that are not the repository's, each with its library or its class.
-#[pyfunction]
-#[pyo3(signature = (experiment_json, seed, progress=None, capture=None, queue_events=None, controls=Vec::new()))]
-fn simulate<'py>(
-    py: Python<'py>,
-    experiment_json: &str,
-    seed: u64,
-    progress: Option<Py<Progress>>,
-    capture: Option<&str>,
-    queue_events: Option<Py<PyAny>>,
-    controls: Vec<(String, Origin)>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let experiment: Experiment = serde_json::from_str(experiment_json)
-        .map_err(|error| SimulationError::new_err(format!("not a resolved experiment: {error}")))?;
-    let control = progress.map(|progress| progress.get().control()).unwrap_or_default();
-    let least = queue_events.as_ref().map_or(usize::MAX, |_| ROWS_AT_ONCE);
-    let mut refusal: Option<PyErr> = None;
-    let take = |table: fairwind_measure::Table| {
-        let Some(taker) = &queue_events else { return true };
-        refusal = Python::attach(|py| taker.call1(py, (Table::from_measured(&table)?,))).err();
-        refusal.is_none()
-    };
-    let fault = Fault::new(control.clone());
-    let controls = controls::plugged(py, &experiment, &controls, &fault);
-    let run = || {
-        let captures = capture_files(&experiment, capture)?;
-        let provided = SimulationInputs { captures, controls: controls? };
-        let simulation = Simulation::with_inputs(&experiment, seed, provided)?;
-        Ok(simulation.run_streaming(&control, least, take)?)
-    };
-    let outcome = py.detach(|| guarded(seed, run));
-    if let Some(error) = fault.take(py).or(refusal) {
-        return Err(error);
-    }
-    let outcome = outcome.map_err(|failure| errors::from_failure(&failure, capture))?;
-    let tables = PyDict::new(py);
-    for table in &outcome.tables.tables {
-        tables.set_item(table.name, Table::from_measured(table)?)?;
-    }
-    Ok(tables)
-}
-
-/// Why a run gave no tables.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Simulation(#[from] fairwind_simulation::SimulationError),
-    #[cfg(target_os = "linux")]
-    #[error(transparent)]
-    Kernel(fairwind_testbed::RunError),
-    #[cfg(target_os = "linux")]
-    #[error(transparent)]
-    Shell(#[from] fairwind_shell::ShellError),
-    #[error(transparent)]
-    Control(#[from] fairwind_congestion::LoadError),
-    #[error("{0}")]
-    Parameter(String),
-    #[error("{path}: {error}")]
-    File { path: String, error: std::io::Error },
-    #[error("the run with seed {seed} broke one of its own rules: {message}")]
-    Panic { seed: u64, message: String },
-}
-
-/// A broken invariant becomes an error that names the seed, never a crash of the notebook.
-fn guarded<T>(seed: u64, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let message = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no message")
-            .to_owned();
-        Err(Failure::Panic { seed, message })
-    })
-}
-
-/// Creates `sender.pcapng` and `receiver.pcapng` in the folder `capture`, as far as the experiment
-/// wants them.
-fn capture_files(experiment: &Experiment, folder: Option<&str>) -> Result<CaptureFiles, Failure> {
-    use fairwind_scenario::CapturePoint::{Receiver, Sender};
-    let (Some(wanted), Some(folder)) = (&experiment.capture, folder) else {
-        return Ok(CaptureFiles::default());
-    };
-    let create = |point, name| -> Result<Option<Box<dyn std::io::Write + Send>>, Failure> {
-        if !wanted.points.contains(&point) {
-            return Ok(None);
-        }
-        let path = Path::new(folder).join(name);
-        let file = File::create(&path)
-            .map_err(|error| Failure::File { path: path.display().to_string(), error })?;
-        Ok(Some(Box::new(file)))
-    };
-    Ok(CaptureFiles {
-        sender: create(Sender, "sender.pcapng")?,
-        receiver: create(Receiver, "receiver.pcapng")?,
-    })
-}
-
 /// The compiled part of Fairwind.
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(interface, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)?;
-    module.add_function(wrap_pyfunction!(columns, module)?)?;
-    module.add_function(wrap_pyfunction!(analysis_columns, module)?)?;
-    module.add_function(wrap_pyfunction!(rate_columns, module)?)?;
-    module.add_function(wrap_pyfunction!(plan, module)?)?;
-    module.add_function(wrap_pyfunction!(named_files, module)?)?;
-    module.add_function(wrap_pyfunction!(recorded_applications, module)?)?;
-    module.add_function(wrap_pyfunction!(simulate, module)?)?;
-    module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;
-    module.add_function(wrap_pyfunction!(packetdrill::kernel_problem, module)?)?;
-    module.add_function(wrap_pyfunction!(shell::run_shell, module)?)?;
-    module.add_function(wrap_pyfunction!(shell::serve_shell, module)?)?;
+mod _core {
+    #[pymodule_export]
+    use super::analyse::{Analysis, CaptureError, captured_writes};
+    #[pymodule_export]
+    use super::controls::{
+        ControlError, ControlFault, built_in_controls, compile_control, compile_control_object,
+        control_interface, control_name_fault, control_parameters, owner_of_kernel_name,
+    };
     #[cfg(target_os = "linux")]
-    add_testbed(module)?;
-    module.add_function(wrap_pyfunction!(machine::capabilities, module)?)?;
-    module.add_function(wrap_pyfunction!(machine::kernel_obstacle, module)?)?;
-    module.add_function(wrap_pyfunction!(machine::cleanup, module)?)?;
-    module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
-    module.add_function(wrap_pyfunction!(writes::captured_writes, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::built_in_controls, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::control_interface, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::control_parameters, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::control_name_fault, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::owner_of_kernel_name, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::compile_control, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::compile_control_object, module)?)?;
-    module.add("ControlFault", module.py().get_type::<controls::ControlFault>())?;
-    module.add("ControlError", module.py().get_type::<controls::ControlError>())?;
-    module.add_class::<analyse::Analysis>()?;
-    module.add("CaptureError", module.py().get_type::<analyse::CaptureError>())?;
-    module.add_class::<Progress>()?;
-    module.add_class::<Table>()?;
-    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
-    module.add("SimulationError", module.py().get_type::<SimulationError>())?;
-    module.add("KernelUnavailable", module.py().get_type::<packetdrill::KernelUnavailable>())?;
-    module.add("Cancelled", module.py().get_type::<Cancelled>())?;
-    Ok(())
-}
-
-#[cfg(target_os = "linux")]
-fn add_testbed(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
-    module.add_function(wrap_pyfunction!(testbed::check_on_kernel, module)?)?;
-    module.add_function(wrap_pyfunction!(testbed::serve_as_host, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::load_control, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::unload_control, module)?)?;
-    module.add_function(wrap_pyfunction!(controls::loaded_controls, module)?)?;
-    module.add_function(wrap_pyfunction!(windows::start_windows, module)?)?;
-    module.add_function(wrap_pyfunction!(windows::stop_windows, module)?)?;
-    module.add_function(wrap_pyfunction!(windows::show_windows, module)?)?;
-    module.add_function(wrap_pyfunction!(windows::clear_windows, module)?)?;
-    module.add("WindowsError", module.py().get_type::<windows::WindowsError>())?;
-    module.add("KernelRunError", module.py().get_type::<testbed::KernelRunError>())?;
-    Ok(())
+    #[pymodule_export]
+    use super::controls::{load_control, loaded_controls, unload_control};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::errors::KernelRunError;
+    #[pymodule_export]
+    use super::errors::{Cancelled, ScenarioError, SimulationError};
+    #[pymodule_export]
+    use super::machine::{capabilities, cleanup, kernel_obstacle, kernel_settings};
+    #[pymodule_export]
+    use super::packetdrill::{KernelUnavailable, follow_script, kernel_problem};
+    #[pymodule_export]
+    use super::shell::{run_shell, serve_shell};
+    #[pymodule_export]
+    use super::simulation::{Progress, simulate};
+    #[pymodule_export]
+    use super::tables::Table;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::testbed::{check_on_kernel, run_on_kernel, serve_as_host};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::windows::{WindowsError, clear_windows, show_windows, start_windows, stop_windows};
+    #[pymodule_export]
+    use super::{
+        analysis_columns, columns, interface, named_files, plan, rate_columns,
+        recorded_applications, schema, version,
+    };
 }

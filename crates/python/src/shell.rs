@@ -6,15 +6,14 @@ use pyo3::types::PyDict;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{KernelUnavailable, Told};
-    use crate::errors::{SimulationError, from_storage};
+    use crate::errors::{self, Failure, SimulationError, from_storage};
+    use crate::packetdrill::KernelUnavailable;
+    use crate::shell::Told;
+    use crate::simulation::{capture_files, experiment, guarded};
     use crate::tables::Table;
-    use crate::{Failure, capture_files, errors, guarded};
     use fairwind_hosts::HostCommand;
-    use fairwind_scenario::Experiment;
     use fairwind_shell::{self as shell, Outcome, ShellAddresses, ShellPlan, User};
     use pyo3::prelude::*;
-    use pyo3::types::PyDict;
     use std::net::IpAddr;
 
     pub(super) fn serve(arguments: &[String]) -> Option<i32> {
@@ -36,10 +35,7 @@ mod linux {
         asked: Asked<'_>,
         opened: Py<PyAny>,
     ) -> PyResult<Told<'py>> {
-        let experiment: Experiment =
-            serde_json::from_str(asked.experiment_json).map_err(|error| {
-                SimulationError::new_err(format!("not a resolved experiment: {error}"))
-            })?;
+        let experiment = experiment(asked.experiment_json).map_err(SimulationError::new_err)?;
         let files = capture_files(&experiment, asked.folder)
             .map_err(|failure| errors::from_failure(&failure, asked.folder))?;
         let plan = ShellPlan {
@@ -73,10 +69,7 @@ mod linux {
     }
 
     fn told<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Told<'py>> {
-        let tables = PyDict::new(py);
-        for table in &outcome.tables.tables {
-            tables.set_item(table.name, Table::from_measured(table)?)?;
-        }
+        let tables = Table::by_name(py, &outcome.tables.tables)?;
         Ok((outcome.code, outcome.not_started.clone(), tables))
     }
 

@@ -7,7 +7,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use fairwind_measure::Values;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use std::sync::Arc;
 
@@ -18,6 +18,18 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Tables by their names.
+    pub(crate) fn by_name<'py, 't>(
+        py: Python<'py>,
+        tables: impl IntoIterator<Item = &'t fairwind_measure::Table>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let by_name = PyDict::new(py);
+        for table in tables {
+            by_name.set_item(table.name, Self::from_measured(table)?)?;
+        }
+        Ok(by_name)
+    }
+
     pub(crate) fn from_measured(table: &fairwind_measure::Table) -> PyResult<Self> {
         let arrays: Vec<(String, ArrayRef)> = table
             .columns

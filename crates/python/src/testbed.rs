@@ -1,26 +1,16 @@
 //! Experiments on the running kernel.
 
-use crate::errors::FairwindError;
-use crate::progress::Progress;
+use crate::errors::{self, KernelRunError};
+use crate::simulation::{Progress, capture_files, experiment, guarded};
 use crate::tables::Table;
-use crate::{Failure, errors, guarded};
 use fairwind_hosts::{self as host, HostCommand};
 use fairwind_kernel_settings::controls::ControlObject;
-use fairwind_scenario::Experiment;
-use fairwind_testbed::{CheckReport, KernelRun, RunError};
-use pyo3::create_exception;
+use fairwind_testbed::{CheckReport, KernelRun};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ffi::CString;
 use std::process::ExitCode;
-
-create_exception!(
-    fairwind._core,
-    KernelRunError,
-    FairwindError,
-    "A run on the kernel could not be set up, or did not finish."
-);
 
 /// Runs one resolved experiment on the running kernel, in real time, and gives its tables by name.
 /// Other Python threads run meanwhile. `host_command` is what a host's process is started with: it
@@ -37,7 +27,7 @@ pub(crate) fn run_on_kernel<'py>(
     host_command: Vec<String>,
     controls: Vec<(String, String, Vec<u8>)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let experiment = experiment(experiment_json)?;
+    let experiment = experiment(experiment_json).map_err(KernelRunError::new_err)?;
     let controls = objects(controls);
     let control = progress.get().control();
     let [program, arguments @ ..] = host_command.as_slice() else {
@@ -48,22 +38,18 @@ pub(crate) fn run_on_kernel<'py>(
         arguments: arguments.iter().map(Into::into).collect(),
     };
     let run = || {
-        let files = crate::capture_files(&experiment, Some(capture))?;
+        let files = capture_files(&experiment, Some(capture))?;
         let run = KernelRun::with_controls(&experiment, seed, files, command, &controls)?;
         Ok(run.run(&control)?)
     };
     let measured = py
         .detach(|| guarded(seed, run))
         .map_err(|failure| errors::from_failure(&failure, Some(capture)))?;
-    let tables = PyDict::new(py);
     for remark in measured.remarks {
         let text = CString::new(remark).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }
-    for table in &measured.tables {
-        tables.set_item(table.name, Table::from_measured(table)?)?;
-    }
-    Ok(tables)
+    Table::by_name(py, &measured.tables)
 }
 
 /// What the running kernel makes of an experiment, as JSON text: `refusals`, each with `group`, `key`,
@@ -75,7 +61,7 @@ pub(crate) fn check_on_kernel(
     experiment_json: &str,
     controls: Vec<(String, String, Vec<u8>)>,
 ) -> PyResult<String> {
-    let experiment = experiment(experiment_json)?;
+    let experiment = experiment(experiment_json).map_err(KernelRunError::new_err)?;
     let controls = objects(controls);
     let checked = py.detach(|| fairwind_testbed::check(&experiment, &controls));
     let CheckReport { refusals, remarks } = checked;
@@ -108,26 +94,4 @@ pub(crate) fn serve_as_host(py: Python<'_>) -> u8 {
 fn objects(controls: Vec<(String, String, Vec<u8>)>) -> Vec<ControlObject> {
     let each = controls.into_iter();
     each.map(|(name, kernel_name, object)| ControlObject { name, kernel_name, object }).collect()
-}
-
-fn experiment(json: &str) -> PyResult<Experiment> {
-    serde_json::from_str(json)
-        .map_err(|error| KernelRunError::new_err(format!("not a resolved experiment: {error}")))
-}
-
-/// Why a run on the kernel gave no tables, as a Python exception.
-pub(crate) fn exception(error: &RunError, folder: &str) -> PyErr {
-    match error {
-        RunError::Cancelled => errors::Cancelled::new_err(error.to_string()),
-        _ => match error.storage() {
-            Some(storage) => errors::from_storage(storage, folder),
-            None => KernelRunError::new_err(error.to_string()),
-        },
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        Self::Kernel(error)
-    }
 }
