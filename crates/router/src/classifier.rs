@@ -1,7 +1,6 @@
-//! Classification: the flow and the destination of a packet.
-//!
-//! Which flow a datagram belongs to: by its addresses and ports, as they are planned.
+//! Classification: the flow and the destination of a packet, by the addresses and ports that are planned.
 
+use super::packet::{IpFields, UDP};
 use fairwind_assembly::{
     DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
     connection_of_ports, is_pure_ack,
@@ -14,7 +13,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
 use fairwind_wire::{Segment, TrafficClass};
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// What a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +197,7 @@ impl FlowTable {
     /// (ICMP) matter to TCP.
     #[cold]
     fn unmeasured(&self, packet: &[u8]) -> Classification {
-        let host = destination_of(packet).and_then(|address| self.hosts.get(&address));
+        let host = IpFields::read(packet).and_then(|ip| self.hosts.get(&ip.destination));
         host.map_or(Classification::NoDestination, |&node| Classification::Untracked(node))
     }
 }
@@ -237,23 +236,8 @@ impl Classifier for FlowTable {
     }
 }
 
-/// The destination address of an IP packet of whatever protocol.
-fn destination_of(packet: &[u8]) -> Option<IpAddr> {
-    match packet.first()? >> 4 {
-        4 => packet.get(16..20)?.first_chunk::<4>().map(|&octets| IpAddr::from(octets)),
-        6 => packet.get(24..40)?.first_chunk::<16>().map(|&octets| IpAddr::from(octets)),
-        _ => None,
-    }
-}
-
-/// Protocol number of UDP.
-const UDP: u8 = 17;
-/// Bytes of its header (RFC 768).
+/// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u16 = 8;
-/// Bytes of an IPv6 header.
-const IPV6_HEADER_BYTES: usize = 40;
-/// Bits of an IPv4 header by which a packet is only a part of one: more follow, or it is not the first.
-const IS_FRAGMENT: u16 = 0x3fff;
 
 /// Addresses, and the ports of sender and receiver.
 type AddressesAndPorts = (Addresses, u16, u16);
@@ -318,15 +302,20 @@ impl DatagramTable {
         if self.streams.is_empty() {
             return None;
         }
-        let ip = read_ip(packet)?;
+        let ip = IpFields::read(packet).filter(|ip| ip.protocol == UDP && !ip.is_fragment)?;
+        let addresses = match (ip.source, ip.destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
+            (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
+            _ => return None,
+        };
         let [s0, s1, d0, d1, l0, l1] = *ip.above.first_chunk::<6>()?;
         let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
-        let stream = self.streams.get(&(ip.addresses, ports.0, ports.1))?;
+        let stream = self.streams.get(&(addresses, ports.0, ports.1))?;
         let length = u16::from_be_bytes([l0, l1]);
         let segment = Segment {
             source_port: ports.0,
             destination_port: ports.1,
-            traffic_class: TrafficClass::new(ip.class),
+            traffic_class: TrafficClass::new(ip.traffic_class),
             payload_bytes: length.saturating_sub(UDP_HEADER_BYTES).into(),
             ..Segment::default()
         };
@@ -339,53 +328,6 @@ impl DatagramTable {
             number: ip.above.get(UDP_HEADER_BYTES.into()..).and_then(number_of),
         })
     }
-}
-
-/// The IP header of a whole packet of UDP.
-struct Ip<'a> {
-    addresses: Addresses,
-    class: u8,
-    packet_bytes: u32,
-    above: &'a [u8],
-}
-
-fn read_ip(packet: &[u8]) -> Option<Ip<'_>> {
-    match packet.first()? >> 4 {
-        4 => read_v4(packet),
-        6 => read_v6(packet),
-        _ => None,
-    }
-}
-
-fn read_v4(packet: &[u8]) -> Option<Ip<'_>> {
-    let (header, _) = packet.split_first_chunk::<20>()?;
-    let field = |place: usize| u16::from_be_bytes([header[place], header[place + 1]]);
-    let address = |place: usize| {
-        let [a, b, c, d] = [header[place], header[place + 1], header[place + 2], header[place + 3]];
-        Ipv4Addr::new(a, b, c, d)
-    };
-    let is_whole = field(6) & IS_FRAGMENT == 0;
-    (header[9] == UDP && is_whole).then_some(())?;
-    Some(Ip {
-        addresses: Addresses::V4 { source: address(12), destination: address(16) },
-        class: header[1],
-        packet_bytes: field(2).into(),
-        above: packet.get(usize::from(header[0] & 0xf) * 4..)?,
-    })
-}
-
-/// Extension headers are not followed: hosts send none.
-fn read_v6(packet: &[u8]) -> Option<Ip<'_>> {
-    let (header, above) = packet.split_first_chunk::<IPV6_HEADER_BYTES>()?;
-    (header[6] == UDP).then_some(())?;
-    let source = Ipv6Addr::from(*header[8..].first_chunk::<16>()?);
-    let destination = Ipv6Addr::from(*header[24..].first_chunk::<16>()?);
-    Some(Ip {
-        addresses: Addresses::V6 { source, destination },
-        class: (header[0] & 0xf) << 4 | header[1] >> 4,
-        packet_bytes: u32::from(u16::from_be_bytes([header[4], header[5]])) + 40,
-        above,
-    })
 }
 
 #[cfg(test)]

@@ -11,11 +11,10 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `driver` | the loop |
-//! | `buffers` | bytes of packets, and bit errors in them |
-//! | `packet` | a packet in the network, and what queue disciplines see of it |
+//! | `driver` | the loop, and observations of the network |
+//! | `buffers` | bytes of packets |
+//! | `packet` | a packet in the network, what queue disciplines see of it, and bit errors |
 //! | `classifier` | the flow and the destination of a packet |
-//! | `tap` | observations of the network |
 
 #![allow(
     clippy::missing_errors_doc,
@@ -26,7 +25,6 @@ mod buffers;
 mod classifier;
 mod driver;
 mod packet;
-mod tap;
 #[cfg(test)]
 mod tests;
 

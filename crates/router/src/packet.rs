@@ -1,13 +1,12 @@
-//! What travels through the network in real time: the number of a buffer, and what is known of the
-//! packet in it.
-//!
-//! What queue disciplines see of a packet as it comes from a device.
+//! Packets in the network in real time: the number of a buffer, what queue disciplines see of the packet in it, what is
+//! read of its IP header, and bit errors.
 
 use super::buffers::BufferId;
 use fairwind_assembly::{Damage, FlowPacket, PacketLabel};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_recorder::MeasuredPacket;
 use fairwind_wire::Ecn;
+use std::net::IpAddr;
 
 /// A packet from a host.
 #[derive(Debug, Clone, Copy)]
@@ -84,19 +83,23 @@ impl FlowPacket for RoutedPacket {
 
 /// Protocol numbers of the IP header.
 const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub(super) const UDP: u8 = 17;
+/// Bytes of an IPv6 header.
+const IPV6_HEADER_BYTES: usize = 40;
+/// Bits of an IPv4 header by which a packet is only a part of one: more follow, or it is not the first.
+const IS_FRAGMENT: u16 = 0x3fff;
 
 /// The header of `packet`, which the host at `source` has sent, on this connection where it has a number. Connections
 /// without one are told apart by what their addresses make.
 pub(super) fn header_of(source: NodeId, connection: Option<(u32, bool)>, packet: &[u8]) -> Header {
-    let Some((traffic_class, protocol, addresses, above)) = read_ip(packet) else {
+    let Some(ip) = IpFields::read(packet) else {
         return Header { source: source.0, ..Header::default() };
     };
-    let ports = above.first_chunk::<4>().filter(|_| protocol == TCP || protocol == UDP);
-    let [a, b, c, d] = ports.copied().unwrap_or_default();
+    let has_ports = ip.protocol == TCP || ip.protocol == UDP;
+    let [a, b, c, d] = ip.above.first_chunk().filter(|_| has_ports).copied().unwrap_or_default();
     let (source_port, destination_port) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
     let (connection, is_backward) = connection.unwrap_or_else(|| {
-        let (from, to) = addresses.split_at(addresses.len() / 2);
+        let (from, to) = (ip.source, ip.destination);
         (folded(from) ^ folded(to), (from, source_port) > (to, destination_port))
     });
     Header {
@@ -105,36 +108,96 @@ pub(super) fn header_of(source: NodeId, connection: Option<(u32, bool)>, packet:
         source: source.0,
         source_port,
         destination_port,
-        traffic_class,
-        protocol,
+        traffic_class: ip.traffic_class,
+        protocol: ip.protocol,
     }
 }
 
-/// Traffic class, protocol, both addresses, and what follows the header; extension headers of IPv6 are not followed.
-fn read_ip(packet: &[u8]) -> Option<(u8, u8, &[u8], &[u8])> {
-    let first = *packet.first()?;
-    match first >> 4 {
-        4 => {
-            let above = packet.get(usize::from(first & 0xf) * 4..)?;
-            Some((*packet.get(1)?, *packet.get(9)?, packet.get(12..20)?, above))
+/// What is read of an IP header, whatever the protocol above.
+pub(super) struct IpFields<'a> {
+    pub(super) traffic_class: u8,
+    pub(super) protocol: u8,
+    pub(super) source: IpAddr,
+    pub(super) destination: IpAddr,
+    /// Length of the whole packet, as the header has it.
+    pub(super) packet_bytes: u32,
+    /// Whether it is only a part of a packet.
+    pub(super) is_fragment: bool,
+    /// What follows the header; extension headers of IPv6, which hosts do not send, count as that.
+    pub(super) above: &'a [u8],
+}
+
+impl<'a> IpFields<'a> {
+    #[inline]
+    pub(super) fn read(packet: &'a [u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => {
+                let header = packet.first_chunk::<20>()?;
+                let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+                let [.., s0, s1, s2, s3, d0, d1, d2, d3] = *header;
+                Some(Self {
+                    traffic_class: header[1],
+                    protocol: header[9],
+                    source: [s0, s1, s2, s3].into(),
+                    destination: [d0, d1, d2, d3].into(),
+                    packet_bytes: field(2).into(),
+                    is_fragment: field(6) & IS_FRAGMENT != 0,
+                    above: packet.get(usize::from(header[0] & 0xf) * 4..).unwrap_or_default(),
+                })
+            }
+            6 => {
+                let (header, above) = packet.split_first_chunk::<IPV6_HEADER_BYTES>()?;
+                Some(Self {
+                    traffic_class: (header[0] & 0xf) << 4 | header[1] >> 4,
+                    protocol: header[6],
+                    source: header[8..].first_chunk::<16>().copied()?.into(),
+                    destination: header[24..].first_chunk::<16>().copied()?.into(),
+                    packet_bytes: u32::from(u16::from_be_bytes([header[4], header[5]])) + 40,
+                    is_fragment: false,
+                    above,
+                })
+            }
+            _ => None,
         }
-        6 => {
-            let class = (first & 0xf) << 4 | packet.get(1)? >> 4;
-            Some((class, *packet.get(6)?, packet.get(8..40)?, packet.get(40..)?))
-        }
-        _ => None,
     }
 }
 
 /// The words of an address, combined.
-fn folded(address: &[u8]) -> u32 {
-    let (words, _) = address.as_chunks::<4>();
-    words.iter().fold(0, |folded, word| folded ^ u32::from_be_bytes(*word))
+fn folded(address: IpAddr) -> u32 {
+    match address {
+        IpAddr::V4(address) => address.to_bits(),
+        IpAddr::V6(address) => {
+            let octets = address.octets();
+            let (words, _) = octets.as_chunks::<4>();
+            words.iter().fold(0, |folded, word| folded ^ u32::from_be_bytes(*word))
+        }
+    }
+}
+
+/// Where the checksum stands in a UDP header.
+const UDP_CHECKSUM: std::ops::Range<usize> = 6..8;
+
+/// Turns one bit of `packet` over, which `draw` chooses, as netem's corruption does (tc-netem(8)). It stands behind the
+/// IP header: there the checksum of TCP or
+/// UDP covers every bit, so that the host that it is for notices and refuses it.
+pub(super) fn flip_bit(packet: &mut [u8], draw: u32) {
+    let Some(ip) = IpFields::read(packet) else { return };
+    let (protocol, header_bytes) = (ip.protocol, packet.len() - ip.above.len());
+    let above = &mut packet[header_bytes..];
+    let draw = usize::try_from(draw).unwrap_or(usize::MAX);
+    let (bit, mut place) = (draw % 8, draw / 8 % above.len().max(1));
+    // A checksum that becomes 0 would mean that there is none (RFC 768).
+    if protocol == UDP && UDP_CHECKSUM.contains(&place) {
+        place = 0;
+    }
+    if let Some(byte) = above.get_mut(place) {
+        *byte ^= 1 << bit;
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::header_of;
+    use super::{UDP, flip_bit, header_of};
     use fairwind_network::{Header, NodeId};
     use fairwind_wire::bytes::{Addresses, IpHeader, Payload, emit};
     use fairwind_wire::{Flags, Segment, TrafficClass};
@@ -193,6 +256,50 @@ mod tests {
         for bytes in [&b""[..], b"E", b"\x60", b"hello"] {
             let header = header_of(NodeId(2), None, bytes);
             assert_eq!(header, Header { source: 2, ..Header::default() });
+        }
+    }
+
+    /// An IPv4 packet of this protocol with ten bytes above its header.
+    fn packet_of(protocol: u8) -> Vec<u8> {
+        let mut packet = vec![0; 30];
+        packet[0] = 0x45;
+        packet[9] = protocol;
+        packet
+    }
+
+    #[test]
+    fn one_bit_behind_the_header_is_turned_whatever_is_drawn() {
+        for protocol in [6, UDP] {
+            for draw in [0, 7, 8, 79, 80, 6 * 8, 7 * 8 + 3, u32::MAX] {
+                let before = packet_of(protocol);
+                let mut after = before.clone();
+                flip_bit(&mut after, draw);
+                let turned: u32 =
+                    before.iter().zip(&after).map(|(one, other)| (one ^ other).count_ones()).sum();
+                assert_eq!(turned, 1, "{draw}");
+                assert_eq!(before[..20], after[..20], "{draw}");
+                assert!(protocol != UDP || after[26..28] == [0, 0], "{draw}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_bit_can_be_turned() {
+        let turned = |draw| {
+            let mut packet = packet_of(6);
+            flip_bit(&mut packet, draw);
+            packet
+        };
+        let all: std::collections::BTreeSet<_> = (0..80).map(turned).collect();
+        assert_eq!(all.len(), 80);
+    }
+
+    #[test]
+    fn what_is_no_packet_stays_as_it_is() {
+        for bytes in [&b""[..], b"E", b"no packet"] {
+            let mut damaged = bytes.to_vec();
+            flip_bit(&mut damaged, 3);
+            assert_eq!(damaged, bytes);
         }
     }
 }
