@@ -5,17 +5,14 @@
 //! retransmission timer with data outstanding, a fast retransmit every entry into recovery. A sample
 //! at an acknowledgment is the state that this acknowledgment *finds*, so it is what the one before has
 //! left behind.
-//!
-//! What an endpoint did, as the program in `bpf/endpoints.bpf.c` tells it.
 
-use super::events::{RawEvent, ReorderBuffer};
-use super::loader::{Object, Programs};
-use super::{BpfError, check_kernel_types};
+use super::events::EventStream;
+use super::loader::Object;
+use super::{BpfError, RawEvent};
 use fairwind_assembly::Sink;
-use fairwind_linux as linux;
 use fairwind_measure::{CongestionState, FlowId, Observation};
 use fairwind_units::{Instant, Span};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -58,10 +55,9 @@ impl EndpointEvents {
 /// What watched endpoints do. The kernel forgets the programs when this is dropped.
 #[derive(Debug)]
 pub struct EndpointWatch {
-    programs: Programs,
+    events: EventStream<Observation<'static>>,
     flows: HashMap<ConnectionKey, FlowId>,
     origin: Instant,
-    reorder_buffer: ReorderBuffer<Observation<'static>>,
 }
 
 impl EndpointWatch {
@@ -70,75 +66,57 @@ impl EndpointWatch {
     /// # Errors
     /// Where the kernel has no such programs, this build has none, or this user may not load them.
     pub fn new(connections: &[Connection], facts: EndpointEvents) -> Result<Self, BpfError> {
-        check_kernel_types()?;
-        let programs = Programs::attach(Object::Endpoints, &facts.programs())?;
-        let mut namespaces: Vec<u32> = connections.iter().map(|one| one.namespace).collect();
-        namespaces.sort_unstable();
-        namespaces.dedup();
+        let events = EventStream::attach(Object::Endpoints, &facts.programs())?;
+        let namespaces: BTreeSet<u32> = connections.iter().map(|one| one.namespace).collect();
         for namespace in namespaces {
-            programs.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
+            events.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
         }
-        let flows = connections.iter().map(|one| (ends(one), one.flow)).collect();
-        Ok(Self { programs, flows, origin: Instant::ZERO, reorder_buffer: ReorderBuffer::new() })
+        let flows = connections.iter().map(|&Connection { flow, namespace, local, remote }| {
+            (ConnectionKey { namespace, local, remote }, flow)
+        });
+        Ok(Self { events, flows: flows.collect(), origin: Instant::ZERO })
     }
 
-    /// From now on, instants are told since `origin` on the monotonic clock; what happened before it
-    /// is told at zero.
+    /// From now on, instants are reported since `origin` on the monotonic clock; what happened before it
+    /// is reported at zero.
     pub fn set_origin(&mut self, origin: Instant) {
         self.origin = origin;
     }
 
-    /// Tells what has happened, in order; waits at most for `limit` where there is little. Returns the
+    /// Reports what has happened, in order; waits at most for `limit` where there is little. Returns the
     /// instant before which nothing will follow.
     ///
     /// # Errors
     /// Where the ring cannot be read.
     pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, BpfError> {
-        self.programs.wait(limit)?;
-        let asked = linux::monotonic();
-        self.take()?;
-        let origin = self.origin;
-        let released =
-            self.reorder_buffer.release(asked, |at, fact| sink.observe(since(origin, at), fact));
-        Ok(since(origin, released))
+        let Self { events, flows, origin } = self;
+        let each = |at, fact| sink.observe(since(*origin, at), fact);
+        Ok(since(*origin, events.read(limit, |record| decode(flows, record), each)?))
     }
 
-    /// Tells all that has happened until now and was not told yet.
+    /// Reports all that has happened until now and was not reported yet.
     ///
     /// # Errors
     /// Where the ring cannot be read.
     pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), BpfError> {
-        self.take()?;
-        let origin = self.origin;
-        self.reorder_buffer.finish(|at, fact| sink.observe(since(origin, at), fact));
-        Ok(())
-    }
-
-    fn take(&mut self) -> Result<(), BpfError> {
-        let Self { programs, flows, reorder_buffer, .. } = self;
-        programs.read(|record| {
-            let event = EndpointEvent::read(record);
-            let observation = flows.get(&event.ends).and_then(|flow| event.observation(*flow));
-            if let Some(observation) = observation {
-                reorder_buffer.push(event.at, observation);
-            }
-        })
+        let Self { events, flows, origin } = self;
+        let each = |at, fact| sink.observe(since(*origin, at), fact);
+        events.finish(|record| decode(flows, record), each)
     }
 
     /// How many events were lost because they came faster than they were read.
     pub fn missed(&self) -> u64 {
-        self.programs.missed()
-    }
-
-    /// How many events were told later than they happened, so that no order was broken.
-    pub fn late(&self) -> u64 {
-        self.reorder_buffer.late()
+        self.events.missed()
     }
 }
 
-fn ends(connection: &Connection) -> ConnectionKey {
-    let Connection { namespace, local, remote, .. } = *connection;
-    ConnectionKey { namespace, local, remote }
+fn decode(
+    flows: &HashMap<ConnectionKey, FlowId>,
+    record: RawEvent<'_>,
+) -> Option<(Instant, Observation<'static>)> {
+    let event = EndpointEvent::read(record);
+    let flow = flows.get(&event.ends)?;
+    Some((event.at, event.observation(*flow)?))
 }
 
 fn since(origin: Instant, at: Instant) -> Instant {
@@ -160,17 +138,17 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// Which connection of which namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct ConnectionKey {
-    pub(super) namespace: u32,
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
+struct ConnectionKey {
+    namespace: u32,
+    local: SocketAddr,
+    remote: SocketAddr,
 }
 
 /// One event.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct EndpointEvent {
-    pub(super) at: Instant,
-    pub(super) ends: ConnectionKey,
+struct EndpointEvent {
+    at: Instant,
+    ends: ConnectionKey,
     kind: u8,
     tcp_state: u8,
     state: u8,
@@ -182,7 +160,7 @@ pub(super) struct EndpointEvent {
 }
 
 impl EndpointEvent {
-    pub(super) fn read(record: RawEvent<'_>) -> Self {
+    fn read(record: RawEvent<'_>) -> Self {
         let family = record.u16(16);
         let end = |address, port| SocketAddr::new(address_at(record, family, address), port);
         Self {
@@ -204,7 +182,7 @@ impl EndpointEvent {
     }
 
     /// What it is to the measures, if it is anything.
-    pub(super) fn observation(&self, flow: FlowId) -> Option<Observation<'static>> {
+    fn observation(&self, flow: FlowId) -> Option<Observation<'static>> {
         match self.kind {
             // A SYN's time-out goes through the state of loss as well.
             STATE_CHANGES if self.tcp_state == SYN_SENT => None,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `loader` | a compiled program at its tracepoints, and its ring buffer |
 //! | `libbpf_log` | messages of libbpf, which hold the reason of a refusal |
-//! | `events` | the fields of an event, and the order of events of several processors |
+//! | `events` | the order of events of several processors |
 //! | `endpoints` | entries into recovery and loss, retransmitted SYNs, the window at every acknowledgment |
 //! | `packets` | packets at interfaces and queues of the kernel's own network |
 //!
@@ -17,7 +17,6 @@
 )]
 
 mod endpoints;
-mod error;
 mod events;
 #[cfg(feature = "ebpf")]
 pub mod libbpf_log;
@@ -31,11 +30,10 @@ mod packets;
 mod tests;
 
 pub use endpoints::{Connection, EndpointEvents, EndpointWatch};
-pub use error::BpfError;
-pub use events::RawEvent;
 pub use packets::{PacketEvent, PacketEventKind, PacketWatch, WatchedEvents, WatchedInterface};
 
 use std::path::Path;
+use thiserror::Error;
 
 /// The compiled program that remembers congestion windows at a control group.
 #[cfg(feature = "ebpf")]
@@ -56,4 +54,69 @@ pub fn availability() -> Result<(), BpfError> {
 
 fn check_kernel_types() -> Result<(), BpfError> {
     if Path::new(KERNEL_TYPES).exists() { Ok(()) } else { Err(BpfError::NoKernelTypes) }
+}
+
+/// An event's bytes. A field that lies outside reads as zero: programs and readers are of one build.
+#[derive(Debug, Clone, Copy)]
+pub struct RawEvent<'a>(pub &'a [u8]);
+
+impl<'a> RawEvent<'a> {
+    /// `count` bytes at `offset`; empty beyond the end.
+    pub fn bytes(self, offset: usize, count: usize) -> &'a [u8] {
+        self.0.get(offset..offset + count).unwrap_or_default()
+    }
+
+    fn array<const N: usize>(self, offset: usize) -> [u8; N] {
+        self.bytes(offset, N).try_into().unwrap_or([0; N])
+    }
+
+    /// The byte at `offset`.
+    pub fn u8(self, offset: usize) -> u8 {
+        u8::from_ne_bytes(self.array(offset))
+    }
+
+    /// The number of 16 bits at `offset`.
+    pub fn u16(self, offset: usize) -> u16 {
+        u16::from_ne_bytes(self.array(offset))
+    }
+
+    /// The number of 32 bits at `offset`.
+    pub fn u32(self, offset: usize) -> u32 {
+        u32::from_ne_bytes(self.array(offset))
+    }
+
+    /// The number of 64 bits at `offset`.
+    pub fn u64(self, offset: usize) -> u64 {
+        u64::from_ne_bytes(self.array(offset))
+    }
+}
+
+/// Why the kernel does not tell.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BpfError {
+    /// The programs were not compiled.
+    #[error(
+        "this build has no eBPF programs; install clang and the headers of libelf and zlib \
+         (apt-get install clang libelf-dev zlib1g-dev) and build again"
+    )]
+    NotBuilt,
+    /// The kernel does not say how its structures are laid out.
+    #[error("{} is missing: the kernel was built without CONFIG_DEBUG_INFO_BTF", KERNEL_TYPES)]
+    NoKernelTypes,
+    /// The kernel or the library refused.
+    #[error("{attempt}: {reason}")]
+    Refused {
+        /// What was tried.
+        attempt: String,
+        /// The messages.
+        reason: String,
+    },
+}
+
+impl BpfError {
+    #[cfg(feature = "ebpf")]
+    fn refused(attempt: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Refused { attempt: attempt.into(), reason: reason.into() }
+    }
 }

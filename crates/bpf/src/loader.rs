@@ -1,8 +1,7 @@
 //! A compiled program on its tracepoints, and the ring that its events come through.
 
-use super::BpfError;
-use super::events::RawEvent;
 use super::libbpf_log::{self, describe};
+use super::{BpfError, RawEvent};
 use libbpf_rs::{Link, MapCore, MapFlags, ObjectBuilder, RingBuffer, RingBufferBuilder};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! In place of the loader, where the programs were not compiled.
 
-use super::BpfError;
-use super::events::RawEvent;
+use super::{BpfError, RawEvent};
 use std::convert::Infallible;
 use std::time::Duration;
 

@@ -1,11 +1,9 @@
 //! Packets on a path of the kernel's own parts: at the hosts' borders, and at queues, by the programs
 //! in `bpf/packets.bpf.c`.
 
-use super::events::RawEvent;
-use super::events::ReorderBuffer;
-use super::loader::{Object, Programs};
-use super::{BpfError, check_kernel_types};
-use fairwind_linux as linux;
+use super::events::EventStream;
+use super::loader::Object;
+use super::{BpfError, RawEvent};
 use fairwind_units::Instant;
 use std::time::Duration;
 
@@ -84,7 +82,7 @@ pub struct PacketEvent {
 }
 
 impl PacketEvent {
-    fn read(record: RawEvent<'_>) -> Option<Self> {
+    fn read(record: RawEvent<'_>) -> Option<(Instant, Self)> {
         let kind = match record.u32(20) {
             LEAVES => PacketEventKind::Leaves,
             ARRIVES => PacketEventKind::Arrives,
@@ -93,14 +91,15 @@ impl PacketEvent {
             DROPPED => PacketEventKind::Dropped,
             _ => return None,
         };
-        Some(Self {
+        let event = Self {
             place: usize::try_from(record.u32(16)).ok()?,
             kind,
             packet: record.u64(8),
             backlog_packets: record.u32(24),
             backlog_bytes: record.u32(28),
             head: record.bytes(32, HEAD_BYTES).try_into().ok()?,
-        })
+        };
+        Some((Instant::from_nanos(record.u64(0)), event))
     }
 
     /// The packet from its IP header on, as far as it is told.
@@ -112,55 +111,39 @@ impl PacketEvent {
 /// Packets at watched interfaces. The kernel forgets the programs when this is dropped.
 #[derive(Debug)]
 pub struct PacketWatch {
-    programs: Programs,
-    reorder_buffer: ReorderBuffer<PacketEvent>,
+    events: EventStream<PacketEvent>,
 }
 
 impl PacketWatch {
     /// Begins to watch interfaces, which have to be there.
     pub fn new(places: &[WatchedInterface]) -> Result<Self, BpfError> {
         const ALL: [&str; 5] = ["leaves", "arrives", "enqueued", "dequeued", "dropped"];
-        check_kernel_types()?;
-        let programs = Programs::attach(Object::Packets, &ALL)?;
+        let events = EventStream::attach(Object::Packets, &ALL)?;
         for (number, place) in (0_u32..).zip(places) {
             let key = [place.namespace.to_ne_bytes(), place.interface.to_ne_bytes()].concat();
             let value = [number.to_ne_bytes(), place.watched.kinds().to_ne_bytes()].concat();
-            programs.set("places", &key, &value)?;
+            events.set("places", &key, &value)?;
         }
-        Ok(Self { programs, reorder_buffer: ReorderBuffer::new() })
+        Ok(Self { events })
     }
 
-    /// Tells what has happened, in order, with instants of the monotonic clock; waits at most for
+    /// Reports what has happened, in order, with instants of the monotonic clock; waits at most for
     /// `limit` where there is little. Returns the instant before which nothing will follow.
     pub fn read(
         &mut self,
         limit: Duration,
         each: impl FnMut(Instant, PacketEvent),
     ) -> Result<Instant, BpfError> {
-        self.programs.wait(limit)?;
-        let asked = linux::monotonic();
-        self.take()?;
-        Ok(self.reorder_buffer.release(asked, each))
+        self.events.read(limit, PacketEvent::read, each)
     }
 
-    /// Tells all that has happened until now and was not told yet.
+    /// Reports all that has happened until now and was not reported yet.
     pub fn finish(&mut self, each: impl FnMut(Instant, PacketEvent)) -> Result<(), BpfError> {
-        self.take()?;
-        self.reorder_buffer.finish(each);
-        Ok(())
-    }
-
-    fn take(&mut self) -> Result<(), BpfError> {
-        let Self { programs, reorder_buffer } = self;
-        programs.read(|record| {
-            if let Some(event) = PacketEvent::read(record) {
-                reorder_buffer.push(Instant::from_nanos(record.u64(0)), event);
-            }
-        })
+        self.events.finish(PacketEvent::read, each)
     }
 
     /// How many events were lost because they came faster than they were read.
     pub fn missed(&self) -> u64 {
-        self.programs.missed()
+        self.events.missed()
     }
 }

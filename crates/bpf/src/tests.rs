@@ -1,7 +1,6 @@
 //! Against the running kernel: what the tracepoints tell, held against what the kernel counts itself.
 
-use super::events::RawEvent;
-use super::{Connection, EndpointEvents, EndpointWatch, availability};
+use super::{Connection, EndpointEvents, EndpointWatch, RawEvent, availability};
 use fairwind_assembly::Sink;
 use fairwind_kernel_testing::live::{HttpClient, Impairments, IpFamily, LiveOptions, converse};
 use fairwind_linux as linux;
