@@ -1,6 +1,4 @@
 //! Settings of one end of a flow group, and those that the kernel does not support.
-//!
-//! What a kernel cannot have, and what comes nearest.
 
 use super::Kernel;
 use fairwind_hosts::SocketOption;
@@ -10,25 +8,6 @@ use fairwind_windows::WindowOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// The level of the options of TCP sockets.
-pub(crate) const TCP: i32 = libc::IPPROTO_TCP;
-/// Waiting until a segment is full is off.
-pub(crate) const NO_DELAY: i32 = libc::TCP_NODELAY;
-/// The largest segment, announced and sent.
-pub(crate) const GREATEST_SEGMENT: i32 = libc::TCP_MAXSEG;
-/// SYNs that are repeated.
-pub(crate) const SYN_COUNT: i32 = libc::TCP_SYNCNT;
-/// Linear time-outs of a thin stream (`TCP_THIN_LINEAR_TIMEOUTS`).
-pub(crate) const LINEAR_TIMEOUTS: i32 = 16;
-/// Modified fast retransmit of a thin stream (`TCP_THIN_DUPACK`, without effect since 4.11).
-pub(crate) const THIN_DUPLICATES: i32 = 17;
-/// The greatest time-out in milliseconds (`TCP_RTO_MAX_MS`, since 6.15).
-pub(crate) const GREATEST_TIMEOUT: i32 = 44;
-
-/// The options at the level of TCP that settings use.
-pub(crate) const OPTIONS: [i32; 6] =
-    [NO_DELAY, GREATEST_SEGMENT, SYN_COUNT, LINEAR_TIMEOUTS, THIN_DUPLICATES, GREATEST_TIMEOUT];
 
 /// A small difference between what a scenario says and what the kernel does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +43,8 @@ pub struct Endpoint<'a> {
     pub kernel: &'a Kernel,
     pub group: &'a str,
     pub side: Side,
+    /// The key whose rule is applied.
+    pub key: &'static str,
     pub workload: &'a Workload,
     pub settings: &'a TcpSettings,
     /// Whether the group's sender has the same profile, so that one word about it is enough.
@@ -92,6 +73,7 @@ impl<'a> Endpoint<'a> {
             kernel,
             group: &flows.name,
             side,
+            key: "",
             workload: &flows.workload,
             settings: match side {
                 Side::Sender => &flows.tcp,
@@ -111,79 +93,86 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// Where `key` stands in the scenario.
-    pub fn path(&self, key: &str) -> String {
-        format!("flows.{}.{}.{key}", self.group, self.side.table())
+    /// Where the key stands in the scenario.
+    fn path(&self) -> String {
+        format!("flows.{}.{}.{}", self.group, self.side.table(), self.key)
     }
 
-    /// What `key` is set to, as in a scenario.
-    fn value(&self, key: &str) -> String {
-        let all = serde_json::to_value(self.settings).unwrap_or_default();
-        all.get(key).map_or_else(|| "what the profile has".to_owned(), ToString::to_string)
-    }
-
-    /// Refuses what `key` is set to: what the kernel would have to do and why it does not, and what
+    /// Refuses what the key is set to: what the kernel would have to do and why it does not, and what
     /// comes nearest.
-    pub fn refuse(&mut self, key: &str, mechanism: &str, alternative: &str) {
+    pub fn refuse(&mut self, mechanism: &str, alternative: &str) {
+        let all = serde_json::to_value(self.settings).unwrap_or_default();
+        let value = all.get(self.key).map(ToString::to_string);
         self.refusals.push(UnsupportedSetting {
             group: self.group.to_owned(),
-            key: self.path(key),
-            value: self.value(key),
+            key: self.path(),
+            value: value.unwrap_or_else(|| "what the profile has".to_owned()),
             mechanism: mechanism.to_owned(),
             kernel: self.kernel.release.clone(),
             alternative: alternative.to_owned(),
         });
     }
 
-    /// Says how the kernel's behaviour differs from what `key` says.
-    pub fn remark(&mut self, key: &str, text: String) {
-        self.remarks.push(Note { key: self.path(key), text });
+    /// Refuses what the key is set to, where it is set to something that the kernel cannot have.
+    pub fn refuse_if(&mut self, is_unsupported: bool, mechanism: &str, alternative: &str) {
+        if is_unsupported {
+            self.refuse(mechanism, alternative);
+        }
     }
 
-    /// Sets a sysctl of the host for `key` to a number, or refuses where the kernel has none.
-    pub fn sysctl(&mut self, key: &str, name: &'static str, value: impl Into<u64>) {
-        self.sysctl_text(key, name, value.into().to_string());
+    /// Says how the kernel's behaviour differs from what the key says.
+    pub fn remark(&mut self, text: String) {
+        self.remarks.push(Note { key: self.path(), text });
     }
 
-    /// Sets a sysctl of the host for `key`, or refuses where the kernel has none.
-    pub fn sysctl_text(&mut self, key: &str, name: &'static str, value: String) {
+    /// Switches a sysctl of the host on or off, if the key says so.
+    pub fn switch(&mut self, name: &'static str, on: Option<bool>) {
+        if let Some(on) = on {
+            self.sysctl(name, u8::from(on));
+        }
+    }
+
+    /// Sets a sysctl of the host to a number, or refuses where the kernel has none.
+    pub fn sysctl(&mut self, name: &'static str, value: impl Into<u64>) {
+        self.sysctl_text(name, value.into().to_string());
+    }
+
+    /// Sets a sysctl of the host, or refuses where the kernel has none.
+    pub fn sysctl_text(&mut self, name: &'static str, value: String) {
         if self.kernel.has_sysctl(name) {
             self.sysctls.insert(name, value);
         } else {
             let mechanism = format!("it has no sysctl {name}");
-            self.refuse(key, &mechanism, "leave the key out, or use another kernel");
+            self.refuse(&mechanism, "leave the key out, or use another kernel");
         }
     }
 
     /// Sets a socket option, where the kernel has it. Tells whether it does.
-    pub fn option(&mut self, name: &'static str, option: i32, value: i32) -> bool {
-        let known = self.kernel.socket_options.contains(&option);
+    pub fn option(&mut self, name: &str, number: i32, value: i32) -> bool {
+        let known = self.kernel.socket_options.contains(&number);
         if known {
-            self.options.push(SocketOption {
-                name: name.to_owned(),
-                level: TCP,
-                number: option,
-                value,
-            });
+            let name = name.to_owned();
+            self.options.push(SocketOption { name, level: libc::IPPROTO_TCP, number, value });
         }
         known
     }
 
-    /// Sets an option at the level of sockets, which every kernel has.
-    pub fn socket_option(&mut self, name: &'static str, option: i32, value: i32) {
-        let level = libc::SOL_SOCKET;
-        self.options.push(SocketOption { name: name.to_owned(), level, number: option, value });
+    /// Switches pacing on by a rate that no link has, 17 Gbit/s, which bounds nothing.
+    pub fn pace(&mut self) {
+        self.options.push(SocketOption {
+            name: "SO_MAX_PACING_RATE".to_owned(),
+            level: libc::SOL_SOCKET,
+            number: libc::SO_MAX_PACING_RATE,
+            value: i32::MAX,
+        });
     }
 
     /// A time as the kernel's timers can keep it; says so where that is another one.
-    pub fn in_ticks(&mut self, key: &str, time: Span) -> Span {
+    pub fn in_ticks(&mut self, time: Span) -> Span {
         let kept = self.kernel.in_ticks(time);
         if kept != time {
             let tick = self.kernel.tick;
-            self.remark(
-                key,
-                format!("the kernel's timers step by {tick}: {kept} instead of {time}"),
-            );
+            self.remark(format!("the kernel's timers step by {tick}: {kept} instead of {time}"));
         }
         kept
     }

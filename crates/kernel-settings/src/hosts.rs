@@ -117,6 +117,7 @@ fn add_hosts_of_datagrams<'a>(
 fn end<'a>(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> Endpoint<'a> {
     let mut end = Endpoint::new(kernel, flows, side, mtu);
     for key in keys() {
+        end.key = key.name;
         (key.apply)(&mut end);
     }
     end

@@ -4,7 +4,7 @@
 //! experiments differ in: nothing is remembered from one connection to the next, and buffers are never
 //! what limits unless a scenario says so.
 
-use crate::controls::{ControlObject, Loadable};
+use crate::controls::{ControlObject, Loadable, available};
 use fairwind_linux as linux;
 use fairwind_units::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,23 @@ use std::path::Path;
 const FOLDERS: [&str; 2] = ["net/ipv4", "net/core"];
 /// Where CUBIC's parameters are: for the whole machine.
 const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart";
+
+/// Waiting until a segment is full is off.
+pub(crate) const NO_DELAY: i32 = libc::TCP_NODELAY;
+/// The largest segment, announced and sent.
+pub(crate) const GREATEST_SEGMENT: i32 = libc::TCP_MAXSEG;
+/// SYNs that are repeated.
+pub(crate) const SYN_COUNT: i32 = libc::TCP_SYNCNT;
+/// Linear time-outs of a thin stream (`TCP_THIN_LINEAR_TIMEOUTS`).
+pub(crate) const LINEAR_TIMEOUTS: i32 = 16;
+/// Modified fast retransmit of a thin stream (`TCP_THIN_DUPACK`, without effect since 4.11).
+pub(crate) const THIN_DUPLICATES: i32 = 17;
+/// The greatest time-out in milliseconds (`TCP_RTO_MAX_MS`, since 6.15).
+pub(crate) const GREATEST_TIMEOUT: i32 = 44;
+
+/// The options at the level of TCP that settings use.
+const OPTIONS: [i32; 6] =
+    [NO_DELAY, GREATEST_SEGMENT, SYN_COUNT, LINEAR_TIMEOUTS, THIN_DUPLICATES, GREATEST_TIMEOUT];
 
 /// A Linux kernel: its release, and what it can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,11 +68,8 @@ impl Kernel {
             version: version(&release),
             release,
             sysctls: FOLDERS.iter().flat_map(|folder| sysctls(folder)).collect(),
-            socket_options: linux::known_tcp_options(&super::endpoint::OPTIONS),
-            congestion_controls: read("/proc/sys/net/ipv4/tcp_available_congestion_control")
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect(),
+            socket_options: linux::known_tcp_options(&OPTIONS),
+            congestion_controls: available().into_iter().collect(),
             loadable: Loadable::here(controls),
             hystart: match read(HYSTART).as_str() {
                 "" => None,
@@ -209,12 +223,12 @@ pub(crate) mod tests {
 
     /// Linux 6.18 with the sysctls that settings know, for tests that must not depend on a machine.
     pub(crate) fn linux_6_18() -> Kernel {
-        let sysctls = super::super::kernel::names().map(str::to_owned).collect();
+        let sysctls = names().map(str::to_owned).collect();
         Kernel {
             release: "6.18.0".to_owned(),
             version: (6, 18),
             sysctls,
-            socket_options: super::super::endpoint::OPTIONS.into_iter().collect(),
+            socket_options: OPTIONS.into_iter().collect(),
             congestion_controls: ["reno", "cubic"].map(str::to_owned).into(),
             loadable: Loadable::default(),
             hystart: Some(true),

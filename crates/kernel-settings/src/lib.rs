@@ -40,8 +40,7 @@ mod hosts;
 mod kernel;
 mod keys;
 
-pub use endpoint::Note;
-pub use endpoint::{UnsupportedSetting, UnsupportedSettings};
+pub use endpoint::{Note, UnsupportedSetting, UnsupportedSettings};
 pub use hosts::{GroupSettings, HostSettings, Settings, of};
 pub use kernel::Kernel;
 pub use keys::{Key, keys};

@@ -1,8 +1,7 @@
-//! Congestion controls that are loaded: which object has which name, and which runs use it.
-//! and under one name there may be many programs.
+//! Congestion controls that are loaded: which object has which name in the kernel, and which runs use it.
 //!
-//! Which congestion controls runs have loaded, and how many runs have each: several may be under way at once, in
-//! processes that do not know of one another.
+//! Several runs may be under way at once, in processes that do not know of one another. Another object under a name
+//! is not taken for the one that a run asks for.
 //!
 //! Each control that was loaded for runs has a note, which tells what was loaded; every run that has it holds a lock
 //! of that file, which ends with the run, however that ends. Whoever lets go of it last removes the control. One that

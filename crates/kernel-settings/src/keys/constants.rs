@@ -1,10 +1,8 @@
-//! Keys of buffers and constants.
-//!
-//! How much is kept, offered and put into a segment.
+//! Keys of constants and buffers.
 
-use super::{Key, bit};
-use crate::endpoint::{Endpoint, GREATEST_SEGMENT, GREATEST_TIMEOUT, SYN_COUNT, Side};
-use crate::kernel::{AMPLE_MEMORY_BYTES, memory};
+use super::Key;
+use crate::endpoint::{Endpoint, Side};
+use crate::kernel::{AMPLE_MEMORY_BYTES, GREATEST_SEGMENT, GREATEST_TIMEOUT, SYN_COUNT, memory};
 use fairwind_units::{ByteCount, Span};
 
 /// What `tcp_rto_max_ms` and `TCP_RTO_MAX_MS` take.
@@ -26,14 +24,9 @@ pub(super) const KEYS: &[Key] = &[
         told: "nothing",
         limits: "cannot be had: a route's `ssthresh` counts only for peers that are remembered",
         apply: |end| {
-            if end.settings.initial_ssthresh.is_some() {
-                let mechanism = "a connection starts without a slow-start threshold";
-                end.refuse(
-                    "initial_ssthresh",
-                    mechanism,
-                    "leave the key out; HyStart ends slow start",
-                );
-            }
+            let mechanism = "a connection starts without a slow-start threshold";
+            let alternative = "leave the key out; HyStart ends slow start";
+            end.refuse_if(end.settings.initial_ssthresh.is_some(), mechanism, alternative);
         },
     },
     Key {
@@ -41,10 +34,9 @@ pub(super) const KEYS: &[Key] = &[
         told: "nothing: 1 s",
         limits: "another value cannot be had",
         apply: |end| {
-            if end.settings.initial_rto.is_some_and(|rto| rto != Span::from_secs(1)) {
-                let mechanism = "the time-out before the first sample is a constant of 1 s";
-                end.refuse("initial_rto", mechanism, "initial_rto = \"1 s\", or leave the key out");
-            }
+            let is_other = end.settings.initial_rto.is_some_and(|rto| rto != Span::from_secs(1));
+            let mechanism = "the time-out before the first sample is a constant of 1 s";
+            end.refuse_if(is_other, mechanism, "initial_rto = \"1 s\", or leave the key out");
         },
     },
     Key {
@@ -73,7 +65,7 @@ pub(super) const KEYS: &[Key] = &[
         limits: "counted in time: as long as that many doublings from the least time-out take",
         apply: |end| {
             if let Some(limit) = end.settings.retransmission_limit {
-                end.sysctl("retransmission_limit", "net.ipv4.tcp_retries2", limit);
+                end.sysctl("net.ipv4.tcp_retries2", limit);
             }
         },
     },
@@ -82,19 +74,17 @@ pub(super) const KEYS: &[Key] = &[
         told: "`tcp_slow_start_after_idle`",
         limits: "on, the window is halved for every time-out that passes, not below the initial one",
         apply: |end| {
-            if let Some(on) = end.settings.slow_start_after_idle {
-                let name = "net.ipv4.tcp_slow_start_after_idle";
-                end.sysctl("slow_start_after_idle", name, bit(on));
-            }
+            let on = end.settings.slow_start_after_idle;
+            end.switch("net.ipv4.tcp_slow_start_after_idle", on);
         },
     },
 ];
 
 fn minimum_rto(end: &mut Endpoint<'_>) {
     let Some(wanted) = end.settings.minimum_rto else { return };
-    let kept = end.in_ticks("minimum_rto", wanted);
+    let kept = end.in_ticks(wanted);
     if end.kernel.has_sysctl("net.ipv4.tcp_rto_min_us") {
-        end.sysctl("minimum_rto", "net.ipv4.tcp_rto_min_us", kept.as_micros());
+        end.sysctl("net.ipv4.tcp_rto_min_us", kept.as_micros());
     } else {
         end.route.insert("rto_min", format!("{}ms", kept.as_millis()));
     }
@@ -108,12 +98,12 @@ fn maximum_rto(end: &mut Endpoint<'_>) {
     if !is_whole || !GREATEST_TIMEOUTS.contains(&millis) {
         let nearest = Span::from_millis(millis.clamp(1_000, 120_000));
         let alternative = format!("maximum_rto = \"{nearest}\"");
-        end.refuse("maximum_rto", "it takes whole milliseconds from 1 s to 120 s", &alternative);
+        end.refuse("it takes whole milliseconds from 1 s to 120 s", &alternative);
     } else if wanted != Span::from_secs(120)
         && !end.option("TCP_RTO_MAX_MS", GREATEST_TIMEOUT, value)
     {
         let mechanism = "the greatest time-out is a constant of 120 s before 6.15";
-        end.refuse("maximum_rto", mechanism, "maximum_rto = \"120 s\", or leave the key out");
+        end.refuse(mechanism, "maximum_rto = \"120 s\", or leave the key out");
     }
 }
 
@@ -128,7 +118,7 @@ fn syn_retries(end: &mut Endpoint<'_>) {
             end.option("TCP_SYNCNT", SYN_COUNT, count);
         }
         Some(_) => {
-            end.refuse("syn_retries", "TCP_SYNCNT takes 1 to 127", "syn_retries = 1");
+            end.refuse("TCP_SYNCNT takes 1 to 127", "syn_retries = 1");
         }
     }
 }
@@ -172,11 +162,11 @@ fn receive_buffer(end: &mut Endpoint<'_>) {
     let Some(window) = end.settings.receive_buffer.map(ByteCount::get) else { return };
     if !(LEAST_WINDOW..=512 << 20).contains(&window) {
         let mechanism = "windows are 4096 B to 512 MiB";
-        return end.refuse("receive_buffer", mechanism, "a size in between");
+        return end.refuse(mechanism, "a size in between");
     }
     let bound = end.settings.mss.map_or(u64::MAX, |mss| mss.get() + HEADERS);
     let bytes = receive_memory(window, end.mtu.min(bound));
-    end.sysctl_text("receive_buffer", "net.ipv4.tcp_rmem", memory(bytes));
+    end.sysctl_text("net.ipv4.tcp_rmem", memory(bytes));
 }
 
 /// Memory with which a receiver of packets of `packet` bytes offers `window`, while one of them
@@ -209,9 +199,9 @@ fn send_buffer(end: &mut Endpoint<'_>) {
     let room = room.clamp(4_096, i32::MAX.unsigned_abs().into());
     if room <= AMPLE_MEMORY_BYTES {
         let text = "the kernel counts the memory of its buffers, which small segments fill sooner";
-        end.remark("send_buffer", text.to_owned());
+        end.remark(text.to_owned());
     }
-    end.sysctl_text("send_buffer", "net.ipv4.tcp_wmem", memory(room));
+    end.sysctl_text("net.ipv4.tcp_wmem", memory(room));
 }
 
 fn mss(end: &mut Endpoint<'_>) {
@@ -223,7 +213,7 @@ fn mss(end: &mut Endpoint<'_>) {
         _ => {
             let nearest = bytes.clamp(LEAST_SEGMENT, GREATEST);
             let alternative = format!("mss = \"{nearest} B\"");
-            end.refuse("mss", "TCP_MAXSEG takes 88 to 32767 bytes", &alternative);
+            end.refuse("TCP_MAXSEG takes 88 to 32767 bytes", &alternative);
         }
     }
 }

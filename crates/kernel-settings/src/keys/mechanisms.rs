@@ -1,19 +1,14 @@
-//! Keys of mechanisms and of the sharing of windows.
-//!
-//! What the running kernel remembers of its connections.
+//! Keys of mechanisms, and of windows shared among connections.
 
-use super::{Key, bit};
+use super::Key;
 use crate::controls::Missing;
-use crate::endpoint::{Endpoint, NO_DELAY};
+use crate::endpoint::Endpoint;
+use crate::kernel::NO_DELAY;
 use fairwind_scenario::{
     Collection as Collected, Congestion, Ecn, Profile, SharedOpenings, Sharing, SharingPolicy,
     Trust as Trusted,
 };
-use fairwind_windows as windows;
-use fairwind_windows::{Beginning, Collection, Trust, WindowOptions};
-
-/// A rate that no link has, which switches pacing on and bounds nothing: 17 Gbit/s.
-const NO_BOUND: i32 = i32::MAX;
+use fairwind_windows::{self as windows, Beginning, Collection, Trust, WindowOptions};
 
 pub(super) const KEYS: &[Key] = &[
     Key {
@@ -32,22 +27,19 @@ pub(super) const KEYS: &[Key] = &[
         name: "sack",
         told: "`tcp_sack`",
         limits: "without it the kernel counts duplicate ACKs (NewReno) and has no RACK",
-        apply: |end| switch(end, "sack", "net.ipv4.tcp_sack", end.settings.sack),
+        apply: |end| end.switch("net.ipv4.tcp_sack", end.settings.sack),
     },
     Key {
         name: "timestamps",
         told: "`tcp_timestamps`",
         limits: "",
-        apply: |end| switch(end, "timestamps", "net.ipv4.tcp_timestamps", end.settings.timestamps),
+        apply: |end| end.switch("net.ipv4.tcp_timestamps", end.settings.timestamps),
     },
     Key {
         name: "window_scaling",
         told: "`tcp_window_scaling`",
         limits: "",
-        apply: |end| {
-            let on = end.settings.window_scaling;
-            switch(end, "window_scaling", "net.ipv4.tcp_window_scaling", on);
-        },
+        apply: |end| end.switch("net.ipv4.tcp_window_scaling", end.settings.window_scaling),
     },
     Key {
         name: "ecn",
@@ -59,7 +51,11 @@ pub(super) const KEYS: &[Key] = &[
         name: "nagle",
         told: "`TCP_NODELAY` where it is off: by the key, or because the workload is interactive",
         limits: "what is on is Minshall's variant",
-        apply: nagle,
+        apply: |end| {
+            if !end.settings.has_nagle(end.workload) {
+                end.option("TCP_NODELAY", NO_DELAY, 1);
+            }
+        },
     },
     Key {
         name: "bundling",
@@ -75,7 +71,11 @@ pub(super) const KEYS: &[Key] = &[
         name: "pacing",
         told: "on: `SO_MAX_PACING_RATE` beyond any link, so that TCP paces by its own timers",
         limits: "",
-        apply: pacing,
+        apply: |end| {
+            if end.settings.pacing == Some(true) {
+                end.pace();
+            }
+        },
     },
     Key {
         name: "delayed_ack",
@@ -94,7 +94,7 @@ pub(super) const KEYS: &[Key] = &[
         apply: |end| {
             if let Some(on) = end.settings.ack_compression {
                 let most = if on { 44_u8 } else { 0 };
-                end.sysctl("ack_compression", "net.ipv4.tcp_comp_sack_nr", most);
+                end.sysctl("net.ipv4.tcp_comp_sack_nr", most);
             }
         },
     },
@@ -102,9 +102,7 @@ pub(super) const KEYS: &[Key] = &[
         name: "duplicate_sack",
         told: "`tcp_dsack`",
         limits: "",
-        apply: |end| {
-            switch(end, "duplicate_sack", "net.ipv4.tcp_dsack", end.settings.duplicate_sack);
-        },
+        apply: |end| end.switch("net.ipv4.tcp_dsack", end.settings.duplicate_sack),
     },
     Key {
         name: "hystart",
@@ -117,19 +115,15 @@ pub(super) const KEYS: &[Key] = &[
         told: "nothing",
         limits: "cannot be had: FreeBSD's",
         apply: |end| {
-            if end.settings.inflight_limit == Some(true) {
-                let mechanism = "it does not bound the flight by an estimated bandwidth";
-                end.refuse("inflight_limit", mechanism, "leave the key out");
-            }
+            let mechanism = "it does not bound the flight by an estimated bandwidth";
+            end.refuse_if(
+                end.settings.inflight_limit == Some(true),
+                mechanism,
+                "leave the key out",
+            );
         },
     },
 ];
-
-fn switch(end: &mut Endpoint<'_>, key: &str, sysctl: &'static str, on: Option<bool>) {
-    if let Some(on) = on {
-        end.sysctl(key, sysctl, bit(on));
-    }
-}
 
 fn profile(end: &mut Endpoint<'_>) {
     if end.profile_is_the_senders {
@@ -140,7 +134,7 @@ fn profile(end: &mut Endpoint<'_>) {
             if end.kernel.version != (6, 18) {
                 let release = &end.kernel.release;
                 let text = format!("linux-6.18 is what runs here: Linux {release}");
-                end.remark("profile", text);
+                end.remark(text);
             }
             return;
         }
@@ -160,7 +154,7 @@ fn profile(end: &mut Endpoint<'_>) {
             "leave it out, or run it in the simulator (--on sim)"
         }
     };
-    end.refuse("profile", "a kernel cannot be another system than it is", alternative);
+    end.refuse("a kernel cannot be another system than it is", alternative);
 }
 
 fn congestion(end: &mut Endpoint<'_>) {
@@ -173,7 +167,7 @@ fn congestion(end: &mut Endpoint<'_>) {
         let there: Vec<_> = end.kernel.congestion_controls.iter().map(String::as_str).collect();
         let mechanism = format!("it has no congestion control {wanted}, but {}", there.join(", "));
         let alternative = format!("load the module tcp_{wanted}, or take one that is there");
-        end.refuse("congestion", &mechanism, &alternative);
+        end.refuse(&mechanism, &alternative);
     }
 }
 
@@ -183,7 +177,7 @@ fn plugged(end: &mut Endpoint<'_>, name: &str) {
     match end.kernel.loadable.kernel_name(name, is_there) {
         Ok(kernel_name) => kernel_name.clone_into(&mut end.congestion),
         Err(Missing { mechanism, alternative }) => {
-            end.refuse("congestion", &mechanism, &alternative);
+            end.refuse(&mechanism, &alternative);
         }
     }
 }
@@ -197,29 +191,16 @@ fn ecn(end: &mut Endpoint<'_>) {
         Some(Ecn::Accurate) if end.kernel.accurate_ecn => 3,
         Some(Ecn::Accurate) => {
             let mechanism = "net.ipv4.tcp_ecn takes no value that asks for accurate ECN";
-            return end.refuse("ecn", mechanism, "ecn = \"classic\"");
+            return end.refuse(mechanism, "ecn = \"classic\"");
         }
     };
-    end.sysctl("ecn", "net.ipv4.tcp_ecn", value);
-}
-
-fn nagle(end: &mut Endpoint<'_>) {
-    if !end.settings.has_nagle(end.workload) {
-        end.option("TCP_NODELAY", NO_DELAY, 1);
-    }
-}
-
-fn pacing(end: &mut Endpoint<'_>) {
-    if end.settings.pacing == Some(true) {
-        end.socket_option("SO_MAX_PACING_RATE", libc::SO_MAX_PACING_RATE, NO_BOUND);
-    }
+    end.sysctl("net.ipv4.tcp_ecn", value);
 }
 
 fn hystart(end: &mut Endpoint<'_>) {
     let is_cubic = end.settings.congestion.unwrap_or(Congestion::Cubic) == Congestion::Cubic;
     match (end.settings.hystart, end.kernel.hystart) {
         (Some(wanted), Some(there)) if is_cubic && wanted != there => end.refuse(
-            "hystart",
             "it is a parameter of CUBIC for every connection of the machine, and stands otherwise",
             "write it to /sys/module/tcp_cubic/parameters/hystart while nothing else runs, \
              leave the key out, or congestion = \"reno\", which has none",
@@ -254,7 +235,7 @@ fn sharing(end: &mut Endpoint<'_>) {
         SharingPolicy::Rfc9040 => "it shares no windows among connections",
         SharingPolicy::CarefulResume => "it does not resume saved windows with care (RFC 9959)",
     };
-    end.refuse("sharing", mechanism, NEAREST);
+    end.refuse(mechanism, NEAREST);
 }
 
 fn classic(end: &mut Endpoint<'_>, sharing: &Sharing) {
@@ -266,11 +247,11 @@ fn classic(end: &mut Endpoint<'_>, sharing: &Sharing) {
     ];
     for (key, _) in unknown.into_iter().filter(|(_, is_set)| *is_set) {
         let mechanism = format!("its program that remembers windows does not know {key}");
-        end.refuse("sharing", &mechanism, &format!("leave out {key}, or use the simulator"));
+        end.refuse(&mechanism, &format!("leave out {key}, or use the simulator"));
     }
     if let Some(obstacle) = windows::obstacle_to_runs() {
         let alternative = "policy = \"tcp-metrics\" or \"off\", or the simulator";
-        end.refuse("sharing", &obstacle.to_string(), alternative);
+        end.refuse(&obstacle.to_string(), alternative);
     }
     end.windows = Some(program(sharing));
 }
@@ -304,11 +285,11 @@ fn metrics(end: &mut Endpoint<'_>, sharing: &Sharing) {
         ..Sharing::default()
     };
     if *sharing == plain {
-        end.sysctl("sharing", NO_METRICS, bit(false));
-        end.sysctl("sharing", NO_THRESHOLD, bit(sharing.save_threshold != Some(true)));
+        end.sysctl(NO_METRICS, u8::from(false));
+        end.sysctl(NO_THRESHOLD, u8::from(sharing.save_threshold != Some(true)));
     } else {
         let mechanism =
             "its metrics of destinations have their own lifetime, size and times of collection";
-        end.refuse("sharing", mechanism, "leave out all but policy and save_threshold");
+        end.refuse(mechanism, "leave out all but policy and save_threshold");
     }
 }

@@ -34,10 +34,5 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
     tables.into_iter().flatten()
 }
 
-/// The value of a switch.
-fn bit(on: bool) -> u8 {
-    u8::from(on)
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! How losses are found and repaired.
 
-use super::{Key, bit};
-use crate::endpoint::{Endpoint, LINEAR_TIMEOUTS, THIN_DUPLICATES};
+use super::Key;
+use crate::endpoint::Endpoint;
+use crate::kernel::{LINEAR_TIMEOUTS, THIN_DUPLICATES};
 use fairwind_scenario::{LossDetection, WindowReduction};
 
 /// The first release that repairs nothing early: RACK and probes had taken its place.
@@ -24,10 +25,9 @@ pub(super) const KEYS: &[Key] = &[
         told: "nothing: always on",
         limits: "cannot be switched off",
         apply: |end| {
-            if end.settings.limited_transmit == Some(false) {
-                let mechanism = "duplicate ACKs always let new data go out";
-                end.refuse("limited_transmit", mechanism, "leave the key out");
-            }
+            let mechanism = "duplicate ACKs always let new data go out";
+            let is_off = end.settings.limited_transmit == Some(false);
+            end.refuse_if(is_off, mechanism, "leave the key out");
         },
     },
     Key {
@@ -47,7 +47,7 @@ pub(super) const KEYS: &[Key] = &[
                 && !end.option("TCP_THIN_LINEAR_TIMEOUTS", LINEAR_TIMEOUTS, 1)
             {
                 let mechanism = "it has no TCP_THIN_LINEAR_TIMEOUTS";
-                end.refuse("linear_timeouts", mechanism, "a kernel from 2.6.34 on");
+                end.refuse(mechanism, "a kernel from 2.6.34 on");
             }
         },
     },
@@ -55,7 +55,11 @@ pub(super) const KEYS: &[Key] = &[
         name: "redundant_bundling",
         told: "nothing: always off",
         limits: "cannot be had: no kernel that was released bundles old data",
-        apply: redundant_bundling,
+        apply: |end| {
+            end.refuse_if(end.settings.redundant_bundling == Some(true), "old data never travels with new data there: the change that would do so was never taken up",
+            "tail_loss_probe = true, which repeats the last segment after two round trips, or the \
+             simulator");
+        },
     },
     Key { name: "redundant_segments", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
     Key { name: "redundant_bytes", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
@@ -64,7 +68,11 @@ pub(super) const KEYS: &[Key] = &[
         name: "smart_framing",
         told: "nothing: always off",
         limits: "cannot be had: segments are full whatever the window",
-        apply: smart_framing,
+        apply: |end| {
+            end.refuse_if(end.settings.smart_framing == Some(true), "it sends full segments however small the window is",
+            "mss, which makes all segments smaller, as \"362 B\" for a quarter of the usual ones; or the \
+             simulator");
+        },
     },
     Key {
         name: "loss_detection",
@@ -88,7 +96,11 @@ pub(super) const KEYS: &[Key] = &[
         name: "tail_loss_probe",
         told: "`tcp_early_retrans`: 3, or 0 where it is off",
         limits: "the kernel probes only with SACK",
-        apply: tail_loss_probe,
+        apply: |end| {
+            if let Some(on) = end.settings.tail_loss_probe {
+                end.sysctl("net.ipv4.tcp_early_retrans", 3 * u8::from(on));
+            }
+        },
     },
     Key {
         name: "early_retransmit",
@@ -102,7 +114,7 @@ pub(super) const KEYS: &[Key] = &[
         limits: "",
         apply: |end| {
             if let Some(on) = end.settings.forward_rto {
-                end.sysctl("forward_rto", "net.ipv4.tcp_frto", 2 * bit(on));
+                end.sysctl("net.ipv4.tcp_frto", 2 * u8::from(on));
             }
         },
     },
@@ -112,12 +124,10 @@ pub(super) const KEYS: &[Key] = &[
         limits: "cannot be switched off; with `timestamps` off, and `duplicate_sack` off at the other \
                  end, there is nothing to tell needless reductions by but F-RTO",
         apply: |end| {
-            if end.settings.undo == Some(false) {
-                let mechanism = "reductions that prove needless are always taken back";
-                let alternative = "timestamps = false and forward_rto = false here, and \
-                                   duplicate_sack = false in receiver_tcp: nothing then proves it";
-                end.refuse("undo", mechanism, alternative);
-            }
+            let mechanism = "reductions that prove needless are always taken back";
+            let alternative = "timestamps = false and forward_rto = false here, and \
+                               duplicate_sack = false in receiver_tcp: nothing then proves it";
+            end.refuse_if(end.settings.undo == Some(false), mechanism, alternative);
         },
     },
     Key {
@@ -137,10 +147,8 @@ pub(super) const KEYS: &[Key] = &[
         told: "`tcp_retrans_collapse`",
         limits: "",
         apply: |end| {
-            if let Some(on) = end.settings.collapse_retransmissions {
-                let name = "net.ipv4.tcp_retrans_collapse";
-                end.sysctl("collapse_retransmissions", name, bit(on));
-            }
+            let on = end.settings.collapse_retransmissions;
+            end.switch("net.ipv4.tcp_retrans_collapse", on);
         },
     },
 ];
@@ -154,7 +162,6 @@ fn modified_fast_retransmit(end: &mut Endpoint<'_>) {
         return;
     }
     end.refuse(
-        "modified_fast_retransmit",
         "it has had no modified fast retransmit since 4.11",
         "sack = false, duplicate_threshold = 1, tail_loss_probe = false, which repairs at the first \
          duplicate ACK whether a stream is thin or not; with SACK, RACK repairs a thin stream then \
@@ -162,48 +169,24 @@ fn modified_fast_retransmit(end: &mut Endpoint<'_>) {
     );
 }
 
-fn redundant_bundling(end: &mut Endpoint<'_>) {
-    if end.settings.redundant_bundling == Some(true) {
-        end.refuse(
-            "redundant_bundling",
-            "old data never travels with new data there: the change that would do so was never taken up",
-            "tail_loss_probe = true, which repeats the last segment after two round trips, or the \
-             simulator",
-        );
-    }
-}
-
-fn smart_framing(end: &mut Endpoint<'_>) {
-    if end.settings.smart_framing == Some(true) {
-        end.refuse(
-            "smart_framing",
-            "it sends full segments however small the window is",
-            "mss, which makes all segments smaller, as \"362 B\" for a quarter of the usual ones; or the \
-             simulator",
-        );
-    }
-}
-
 fn loss_detection(end: &mut Endpoint<'_>) {
     let version = end.kernel.version;
     match end.settings.loss_detection {
         None => {}
         Some(LossDetection::Rack) => {
-            end.sysctl("loss_detection", "net.ipv4.tcp_recovery", 1_u8);
+            end.sysctl("net.ipv4.tcp_recovery", 1_u8);
         }
         Some(LossDetection::Rfc6675) if version < RACK_ALWAYS => {
-            end.sysctl("loss_detection", "net.ipv4.tcp_recovery", 0_u8);
+            end.sysctl("net.ipv4.tcp_recovery", 0_u8);
         }
         Some(LossDetection::Rfc6675) => end.refuse(
-            "loss_detection",
             "since 6.17 losses are found by time (RACK) wherever there is SACK",
             "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
         ),
         Some(LossDetection::Forward) if version < WITHOUT_FORWARD => {
-            end.sysctl("loss_detection", "net.ipv4.tcp_fack", 1_u8);
+            end.sysctl("net.ipv4.tcp_fack", 1_u8);
         }
         Some(LossDetection::Forward) => end.refuse(
-            "loss_detection",
             "it has had no forward acknowledgment since 4.15",
             "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
         ),
@@ -228,7 +211,7 @@ fn lost_retransmission_detection(end: &mut Endpoint<'_>) {
         ),
         _ => return,
     };
-    end.refuse("lost_retransmission_detection", mechanism, alternative);
+    end.refuse(mechanism, alternative);
 }
 
 fn window_reduction(end: &mut Endpoint<'_>) {
@@ -239,13 +222,7 @@ fn window_reduction(end: &mut Endpoint<'_>) {
     };
     if end.settings.window_reduction.is_some_and(|wanted| wanted != there) {
         let mechanism = "the window comes down in proportion to what is delivered, always";
-        end.refuse("window_reduction", mechanism, "leave the key out");
-    }
-}
-
-fn tail_loss_probe(end: &mut Endpoint<'_>) {
-    if let Some(on) = end.settings.tail_loss_probe {
-        end.sysctl("tail_loss_probe", "net.ipv4.tcp_early_retrans", 3 * bit(on));
+        end.refuse(mechanism, "leave the key out");
     }
 }
 
@@ -256,11 +233,10 @@ fn early_retransmit(end: &mut Endpoint<'_>) {
     if end.kernel.version < WITHOUT_EARLY_RETRANSMIT {
         // 3 has both it and tail loss probes, 2 only it.
         let probes = end.settings.tail_loss_probe.unwrap_or(true);
-        end.sysctl("early_retransmit", "net.ipv4.tcp_early_retrans", 2 + bit(probes));
+        end.sysctl("net.ipv4.tcp_early_retrans", 2 + u8::from(probes));
         return;
     }
     end.refuse(
-        "early_retransmit",
         "it has had no early retransmit since 4.12",
         "loss_detection = \"rack\", which repairs after a quarter of a round trip however few \
          segments are outstanding",
@@ -270,10 +246,10 @@ fn early_retransmit(end: &mut Endpoint<'_>) {
 fn reordering_detection(end: &mut Endpoint<'_>) {
     match end.settings.reordering_detection {
         None => {}
-        Some(true) => end.sysctl("reordering_detection", "net.ipv4.tcp_max_reordering", 300_u32),
+        Some(true) => end.sysctl("net.ipv4.tcp_max_reordering", 300_u32),
         Some(false) => {
             let threshold = end.settings.duplicate_threshold.unwrap_or(3);
-            end.sysctl("reordering_detection", "net.ipv4.tcp_max_reordering", threshold);
+            end.sysctl("net.ipv4.tcp_max_reordering", threshold);
         }
     }
 }
@@ -282,11 +258,11 @@ fn duplicate_threshold(end: &mut Endpoint<'_>) {
     match end.settings.duplicate_threshold {
         None => {}
         Some(threshold @ 1..=300) => {
-            end.sysctl("duplicate_threshold", "net.ipv4.tcp_reordering", threshold);
+            end.sysctl("net.ipv4.tcp_reordering", threshold);
         }
         Some(_) => {
             let mechanism = "net.ipv4.tcp_reordering takes 1 to 300";
-            end.refuse("duplicate_threshold", mechanism, "duplicate_threshold = 300");
+            end.refuse(mechanism, "duplicate_threshold = 300");
         }
     }
 }
