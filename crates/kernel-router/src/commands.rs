@@ -1,6 +1,4 @@
-//! Commands of `ip` and `tc` for links and queues.
-//!
-//! A queue of a scenario as commands for `tc`, and what cannot be told to any kernel.
+//! Commands of `ip` and `tc` for links and queues, and queues that no kernel is told of.
 
 use super::layout::{Cable, CableEnd, Discipline};
 use fairwind_qdisc::{Htb, Tbf};

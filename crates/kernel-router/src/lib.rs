@@ -25,13 +25,77 @@
 )]
 
 mod commands;
-mod error;
 mod layout;
 mod observer;
 mod path;
 mod requirements;
 
-pub use error::KernelRouterError;
 pub use observer::{PathObserver, PathObserverParts};
 pub use path::{KernelPath, KernelPlan};
 pub use requirements::differences;
+
+use fairwind_bpf::BpfError;
+use fairwind_linux::KernelError;
+use thiserror::Error;
+
+/// Why the kernel cannot carry an experiment's packets.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelRouterError {
+    /// The running kernel lacks a part.
+    #[error("{}", self.sentence())]
+    Missing {
+        /// The part.
+        part: &'static str,
+        /// What it is needed for.
+        purpose: &'static str,
+        /// The module that it comes with.
+        module: &'static str,
+        /// How it is called where a kernel is configured.
+        option: &'static str,
+        /// What a scenario could do without it, with a comma before it; or nothing.
+        instead: &'static str,
+    },
+    /// Something of a queue is not told to the kernel.
+    #[error("{}", self.sentence())]
+    Unsupported {
+        /// What of it.
+        what: String,
+    },
+    /// Packets cannot be seen on their way.
+    #[error("{}", self.sentence())]
+    Bpf(#[from] BpfError),
+    /// Namespaces or devices cannot be made.
+    #[error("path.router = \"kernel\": {0}")]
+    Testbed(#[from] KernelError),
+}
+
+impl KernelRouterError {
+    fn sentence(&self) -> String {
+        let (mechanism, alternative) = self.reason();
+        format!("path.router = \"kernel\": {mechanism}; {alternative}")
+    }
+
+    /// Why the kernel cannot, and what comes nearest.
+    pub fn reason(&self) -> (String, String) {
+        const OURS: &str = "leave out path.router, and our own router carries the packets";
+        match self {
+            Self::Missing { part, purpose, module, option, instead } => (
+                format!("this kernel has no {part}, which {purpose}"),
+                format!(
+                    "get it with `modprobe {module}` or a kernel that is built with \
+                     {option}{instead}; or {OURS}"
+                ),
+            ),
+            Self::Unsupported { what } => (
+                format!("the kernel is not told of {what}"),
+                format!("have pfifo, bfifo, tbf or htb there; or {OURS}"),
+            ),
+            Self::Bpf(error) => (
+                format!("queues are watched by eBPF programs, and there are none: {error}"),
+                OURS.to_owned(),
+            ),
+            Self::Testbed(error) => (error.to_string(), OURS.to_owned()),
+        }
+    }
+}

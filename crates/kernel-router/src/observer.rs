@@ -1,7 +1,5 @@
 //! Observations of packets in the kernel's own network, and counts of missed ones.
 //!
-//! Packets at the hosts' cables by the kernel's own counters, against those that its programs told of.
-//!
 //! A program at a tracepoint does not run at every event that there is: the kernel leaves it out where
 //! it would run within itself, and machines were seen that leave out all programs, uncounted, in soft
 //! interrupts on top of certain processes. The devices count every packet, so they tell how many
@@ -73,29 +71,18 @@ impl PathObserver {
         parts: PathObserverParts,
         control: RouterControl,
     ) -> Result<Self, KernelRouterError> {
-        let PathObserverParts {
-            watch,
-            points,
-            queues,
-            overhead_bytes,
-            flows,
-            observations,
-            lateness,
-            path,
-        } = parts;
-        let waiting = HashMap::new();
-        let tally = PacketCount::begin(&path)?;
+        let tally = PacketCount::begin(&parts.path)?;
         let translator = EventTranslator {
-            points,
-            queues,
-            overhead_bytes,
-            flows,
-            observations,
-            lateness,
-            waiting,
+            points: parts.points,
+            queues: parts.queues,
+            overhead_bytes: parts.overhead_bytes,
+            flows: parts.flows,
+            observations: parts.observations,
+            lateness: parts.lateness,
+            waiting: HashMap::new(),
             tally,
         };
-        Ok(Self { watch, translator, control, path })
+        Ok(Self { watch: parts.watch, translator, control, path: parts.path })
     }
 
     /// Reports events until it is stopped; returns how many packets there were.
@@ -232,7 +219,7 @@ impl EventTranslator {
 
 /// How many packets passed, by both accounts.
 #[derive(Debug)]
-pub(super) struct PacketCount {
+struct PacketCount {
     /// What the devices had counted when the tally began.
     before: u64,
     /// What they had counted since, when it ended, and the instant by which they had.
@@ -242,7 +229,7 @@ pub(super) struct PacketCount {
 
 impl PacketCount {
     /// Begins; the programs have to be at work.
-    pub(super) fn begin(path: &KernelPath) -> Result<Self, KernelError> {
+    fn begin(path: &KernelPath) -> Result<Self, KernelError> {
         Ok(Self::from(path.passed()?))
     }
 
@@ -251,7 +238,7 @@ impl PacketCount {
     }
 
     /// Reads the counters for the last time; `clock` gives the instant after that.
-    pub(super) fn end(
+    fn end(
         &mut self,
         path: &KernelPath,
         clock: impl FnOnce() -> Instant,
@@ -266,14 +253,14 @@ impl PacketCount {
     }
 
     /// A program has told of a packet.
-    pub(super) fn on_packet(&mut self, at: Instant) {
+    fn on_packet(&mut self, at: Instant) {
         if self.passed.is_none_or(|(_, by)| at <= by) {
             self.told += 1;
         }
     }
 
     /// How many packets no program told of, at least.
-    pub(super) fn missing(&self) -> u64 {
+    fn missing(&self) -> u64 {
         self.passed.map_or(0, |(passed, _)| passed.saturating_sub(self.told))
     }
 }

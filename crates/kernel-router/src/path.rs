@@ -1,6 +1,4 @@
-//! The network of an experiment, made of the kernel's parts.
-//!
-//! Namespaces of ours, which live as long as somebody holds their descriptors.
+//! The network of an experiment at work, in namespaces that live as long as somebody holds their descriptors.
 
 use super::layout::{Cable, CableEnd, Discipline, Layout, Place};
 use super::{KernelRouterError, commands, requirements};

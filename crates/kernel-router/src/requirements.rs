@@ -1,6 +1,4 @@
 //! Kernel features that a network needs, and differences from our router.
-//!
-//! What differs from our own links, in the numbers of an experiment.
 
 use super::commands::bucket;
 use super::layout::{Discipline, Layout};
@@ -69,105 +67,24 @@ const BUCKET: KernelFeature = KernelFeature {
     instead: "",
     trial: "tc qdisc add dev trial root handle 1: tbf rate 1mbit burst 1600 limit 9000",
 };
-const RED: KernelFeature = managed(
-    "queue discipline red",
-    "sch_red",
-    "CONFIG_NET_SCH_RED",
-    "tc qdisc add dev trial root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 burst 55",
-);
-const CHOKE: KernelFeature = managed(
-    "queue discipline choke",
-    "sch_choke",
-    "CONFIG_NET_SCH_CHOKE",
-    "tc qdisc add dev trial root handle 1: choke limit 100 bandwidth 10mbit",
-);
-const CODEL: KernelFeature = managed(
-    "queue discipline codel",
-    "sch_codel",
-    "CONFIG_NET_SCH_CODEL",
-    "tc qdisc add dev trial root handle 1: codel",
-);
-const PIE: KernelFeature = managed(
-    "queue discipline pie",
-    "sch_pie",
-    "CONFIG_NET_SCH_PIE",
-    "tc qdisc add dev trial root handle 1: pie",
-);
-const DUALPI2: KernelFeature = managed(
-    "queue discipline dualpi2",
-    "sch_dualpi2",
-    "CONFIG_NET_SCH_DUALPI2",
-    "tc qdisc add dev trial root handle 1: dualpi2",
-);
-const SFQ: KernelFeature = managed(
-    "queue discipline sfq",
-    "sch_sfq",
-    "CONFIG_NET_SCH_SFQ",
-    "tc qdisc add dev trial root handle 1: sfq",
-);
-const FQ_CODEL: KernelFeature = managed(
-    "queue discipline fq_codel",
-    "sch_fq_codel",
-    "CONFIG_NET_SCH_FQ_CODEL",
-    "tc qdisc add dev trial root handle 1: fq_codel",
-);
-const FQ_PIE: KernelFeature = managed(
-    "queue discipline fq_pie",
-    "sch_fq_pie",
-    "CONFIG_NET_SCH_FQ_PIE",
-    "tc qdisc add dev trial root handle 1: fq_pie",
-);
-const CAKE: KernelFeature = managed(
-    "queue discipline cake",
-    "sch_cake",
-    "CONFIG_NET_SCH_CAKE",
-    "tc qdisc add dev trial root handle 1: cake",
-);
-const DRR: KernelFeature = managed(
-    "queue discipline drr",
-    "sch_drr",
-    "CONFIG_NET_SCH_DRR",
-    "tc qdisc add dev trial root handle 1: drr",
-);
-const PRIO: KernelFeature = managed(
-    "queue discipline prio",
-    "sch_prio",
-    "CONFIG_NET_SCH_PRIO",
-    "tc qdisc add dev trial root handle 1: prio",
-);
-
-/// A discipline that manages a queue.
-const fn managed(
-    name: &'static str,
-    module: &'static str,
-    option: &'static str,
-    trial: &'static str,
-) -> KernelFeature {
-    KernelFeature { name, purpose: "manages a queue", module, option, instead: "", trial }
-}
-
-/// Tries every part that is needed, in a namespace for that alone.
+/// Refuses queues that no kernel is told of, and tries every part that is needed, in a namespace for that alone.
 pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
-    let mut needed = vec![&ETHERNET];
-    for discipline in layout.disciplines() {
-        needed.extend(parts_of(discipline));
-    }
-    let queues = layout.disciplines().filter_map(|discipline| match discipline {
+    let mut queues = layout.disciplines().filter_map(|discipline| match discipline {
         Discipline::Rate { queue, .. } => Some(queue),
         _ => None,
     });
-    let untold: Vec<String> = queues.filter_map(commands::untold).collect();
+    if let Some(what) = queues.find_map(commands::untold) {
+        return Err(KernelRouterError::Unsupported { what });
+    }
+    let needed: Vec<_> =
+        std::iter::once(&ETHERNET).chain(layout.disciplines().flat_map(parts_of)).collect();
     std::thread::scope(|scope| {
         let trial = scope.spawn(|| {
             linux::enter_new_network()?;
             needed.iter().try_for_each(|part| try_out(part))
         });
         trial.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    match untold.into_iter().next() {
-        Some(what) => Err(KernelRouterError::Unsupported { what }),
-        None => Ok(()),
-    }
+    })
 }
 
 fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
@@ -182,24 +99,14 @@ fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
     }
 }
 
-/// What `queue` and all below it need.
+/// What `queue` and all below it need; those that no kernel is told of were refused before.
 fn collect(queue: &Qdisc, parts: &mut Vec<&'static KernelFeature>) {
-    parts.push(match queue {
-        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => &PACKETS,
-        Qdisc::Bfifo { .. } => &BYTES,
-        Qdisc::Htb(_) => &RATE,
-        Qdisc::Tbf(_) => &BUCKET,
-        Qdisc::Red(_) => &RED,
-        Qdisc::Choke(_) => &CHOKE,
-        Qdisc::Codel(_) => &CODEL,
-        Qdisc::Pie(_) => &PIE,
-        Qdisc::Dualpi2(_) => &DUALPI2,
-        Qdisc::Sfq(_) => &SFQ,
-        Qdisc::FqCodel(_) => &FQ_CODEL,
-        Qdisc::FqPie(_) => &FQ_PIE,
-        Qdisc::Cake(_) => &CAKE,
-        Qdisc::Drr(_) => &DRR,
-        Qdisc::Prio(_) => &PRIO,
+    parts.extend(match queue {
+        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => Some(&PACKETS),
+        Qdisc::Bfifo { .. } => Some(&BYTES),
+        Qdisc::Htb(_) => Some(&RATE),
+        Qdisc::Tbf(_) => Some(&BUCKET),
+        _ => None,
     });
     queue.children().into_iter().for_each(|child| collect(child, parts));
 }
