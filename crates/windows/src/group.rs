@@ -1,14 +1,9 @@
-//! Control groups, names of their programs, and the rights to ask.
-//!
-//! Where what stays in the kernel has its name: a file in the file system of eBPF for each control group.
-//!
-//! Whether this process may put programs into the kernel: not every root may, and one that may is refused for other reasons.
+//! Control groups, the names of their programs in the file system of eBPF, and the right to load programs: not every
+//! root has it.
 
 use super::WindowsError;
-use fairwind_linux as linux;
-use fairwind_linux::{CleanupPaths, FileSystem};
-use std::fs;
-use std::fs::{File, Permissions};
+use fairwind_linux::{self as linux, CleanupPaths, FileSystem};
+use std::fs::{self, File, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};

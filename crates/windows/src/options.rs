@@ -1,6 +1,4 @@
-//! Options of the program, and its entries.
-//!
-//! What the program has written: windows and counts, field by field as in `bpf/windows.bpf.c`.
+//! Options of the program, and the windows and counts that it writes, field by field as in `bpf/windows.bpf.c`.
 
 use super::WindowsError;
 use fairwind_bpf::RawEvent;
