@@ -12,29 +12,24 @@
 //! | `protocol` | messages between parent and host |
 //! | `process` | the parent's side: start, send, receive, end |
 //! | `serve` | the host's side: set-up, and the end |
-//! | `device` | TUN device or veth, addresses, routes, kernel parameters |
-//! | `sockets` | sockets with the options of the plan |
-//! | `datagram` | the time stamp and the number in a datagram's payload |
+//! | `network` | TUN device or veth, addresses, routes, kernel parameters, sockets with their options |
 //! | `worker` | the loop that drives applications and sockets |
 
-mod datagram;
-mod device;
+mod network;
 mod plan;
 mod process;
 mod protocol;
 mod serve;
-mod sockets;
 mod worker;
 
-pub use datagram::number_of;
 pub use plan::{
     HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams, OutgoingPlan,
     PayloadCheck, ReplyPlan, Sampling, SocketOption, SocketSettings, Sysctl, VethPlan,
 };
-pub use process::{HostCommand, HostProcess, monotonic_clock};
+pub use process::{HostCommand, HostProcess};
 pub use protocol::{
     EndpointState, EventBatch, EventKind, Failure, FromHost, HostEvent, HostStatistics,
     PROTOCOL_VERSION, SenderStatistics, Start, ToHost,
 };
-pub use serve::files_for;
-pub use serve::serve;
+pub use serve::{files_for, serve};
+pub use worker::number_of;

@@ -1,4 +1,4 @@
-//! Device, addresses, routes and kernel parameters of a host.
+//! Network of a host: device, addresses, routes, kernel parameters, and sockets as planned.
 //!
 //! Without offloads the device takes packets of at most its MTU: what TCP hands down in bundles
 //! (GSO) is cut just above the device, so the router sees the packets that a wire would carry. The
@@ -11,18 +11,14 @@
 //! whatever the machine's default is, and its own ring, from which the router reads, has room
 //! for every burst that thousands of connections may send at once. Pacing, where a
 //! congestion control asks for it, is done by TCP's own timers.
-//!
-//! Kernel parameters of a host's namespace: as out of the box, quiet, and then as planned.
 
-use super::plan::{HostPlan, Sysctl, VethPlan};
-use fairwind_linux as linux;
-use fairwind_linux::{NAMESPACE_DEFAULTS, parameter_path};
+use super::plan::{HostPlan, SocketOption, SocketSettings, Sysctl, VethPlan};
+use fairwind_linux::{self as linux, KernelError, NAMESPACE_DEFAULTS, parameter_path};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The name of the TUN device in every host.
 const TUN: &str = "tun0";
@@ -32,7 +28,7 @@ const ETHERNET: &str = "eth0";
 const RING_PACKETS: u32 = 1 << 16;
 
 /// Makes the device, with addresses and routes.
-pub(super) fn make(plan: &HostPlan) -> Result<OwnedFd, String> {
+pub(super) fn make_device(plan: &HostPlan) -> Result<OwnedFd, String> {
     match &plan.veth {
         None => make_tun(plan),
         Some(veth) => create_veth(plan, veth),
@@ -47,7 +43,7 @@ fn create_veth(plan: &HostPlan, veth: &VethPlan) -> Result<OwnedFd, String> {
         "link add {ETHERNET} mtu {mtu} address {hardware_address} type veth peer name {device} \
          mtu {mtu} address {hardware_address} netns {namespace}\n"
     );
-    run("ip", &["-batch", "-"], &(laid + &commands(plan, ETHERNET)))?;
+    run_ip(&(laid + &commands(plan, ETHERNET)))?;
     linux::switch_offloads_off(ETHERNET).map_err(|error| error.to_string())?;
     let namespace = std::fs::File::open("/proc/self/ns/net");
     namespace.map(OwnedFd::from).map_err(|error| format!("open its own namespace: {error}"))
@@ -63,13 +59,14 @@ fn make_tun(plan: &HostPlan) -> Result<OwnedFd, String> {
         };
         format!("{error}{hint}")
     })?;
-    run("ip", &["-batch", "-"], &commands(plan, TUN))?;
+    run_ip(&commands(plan, TUN))?;
     // Where `tc` is missing the default remains, which never has to hold a packet either.
-    let _ = run("tc", &["qdisc", "replace", "dev", TUN, "root", "noqueue"], "");
+    let noqueue = ["qdisc", "replace", "dev", TUN, "root", "noqueue"];
+    let _ = linux::command_output("tc", &noqueue, "");
     Ok(device)
 }
 
-/// What `ip` is told.
+/// Commands of `ip` for the device, its addresses and routes.
 fn commands(plan: &HostPlan, device: &str) -> String {
     let mut text = format!(
         "link set lo up\n\
@@ -114,26 +111,15 @@ fn neighbour(
     format!("via {address} onlink")
 }
 
-fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
-    let failed = |reason: String| {
-        let what = if input.is_empty() { String::new() } else { format!(" with\n{input}") };
-        format!("{program} {}: {reason}{what}", arguments.join(" "))
-    };
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| failed(format!("{error} (is iproute2 installed?)")))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input.as_bytes()).map_err(|error| failed(error.to_string()))?;
-    }
-    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+/// Has `ip` execute commands.
+fn run_ip(commands: &str) -> Result<(), String> {
+    let done = linux::command_output("ip", &["-batch", "-"], commands);
+    done.map(|_| ()).map_err(|error| match error {
+        KernelError::Command { command, reason } => {
+            format!("{command}: {reason} (is iproute2 installed?) with\n{commands}")
+        }
+        other => other.to_string(),
+    })
 }
 
 /// What makes experiments repeatable: nothing is said that no application asked for (neighbour and
@@ -174,4 +160,76 @@ pub(super) fn set_sysctls(planned: &[Sysctl]) -> Result<(), String> {
         })?;
     }
     Ok(())
+}
+
+/// Bytes of a congestion control's name (`TCP_CA_NAME_MAX`).
+const NAME_BYTES: usize = 16;
+
+/// A socket that is bound to `local`, and as `settings` say.
+pub(super) fn bound(local: SocketAddr, settings: &SocketSettings) -> Result<OwnedFd, String> {
+    let socket = linux::tcp_socket(local).map_err(|error| error.to_string())?;
+    // Several connections may begin at one address and port, and end at different ones.
+    set(&socket, "SO_REUSEADDR", libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+    for SocketOption { name, level, number, value } in &settings.options {
+        set(&socket, name, *level, *number, *value)?;
+    }
+    if let Some(congestion) = &settings.congestion {
+        choose_congestion(&socket, congestion)?;
+    }
+    let raw = linux::bind(socket.as_raw_fd(), &linux::socket_address(local));
+    succeeded(raw, || format!("bind a socket to {local}"))?;
+    Ok(socket)
+}
+
+/// A socket that listens, with room for as many connections as the kernel lets wait.
+pub(super) fn listening(local: SocketAddr, settings: &SocketSettings) -> Result<OwnedFd, String> {
+    let socket = bound(local, settings)?;
+    succeeded(linux::listen(socket.as_raw_fd(), i32::MAX), || format!("listen on {local}"))?;
+    Ok(socket)
+}
+
+/// Sets an option that takes a number.
+pub(super) fn set(
+    socket: &impl AsRawFd,
+    name: &str,
+    level: i32,
+    number: i32,
+    value: i32,
+) -> Result<(), String> {
+    let raw = linux::set_option(socket.as_raw_fd(), level, number, &value.to_ne_bytes());
+    succeeded(raw, || format!("set {name} to {value}"))
+}
+
+/// Chooses a congestion control, and makes sure that the socket has it: a namespace may be refused
+/// one that its machine restricts.
+fn choose_congestion(socket: &OwnedFd, wanted: &str) -> Result<(), String> {
+    let (level, option) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
+    let raw = linux::set_option(socket.as_raw_fd(), level, option, wanted.as_bytes());
+    succeeded(raw, || format!("choose the congestion control {wanted}{}", available()))?;
+    let mut name = [0; NAME_BYTES];
+    let (raw, length) = linux::get_option(socket.as_raw_fd(), level, option, &mut name);
+    succeeded(raw, || "ask for the congestion control".to_owned())?;
+    let end = name[..length].iter().position(|&byte| byte == 0).unwrap_or(length);
+    if &name[..end] == wanted.as_bytes() {
+        return Ok(());
+    }
+    let got = String::from_utf8_lossy(&name[..end]);
+    Err(format!("the congestion control is {got} although {wanted} was chosen{}", available()))
+}
+
+fn available() -> String {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    std::fs::read_to_string(path)
+        .map_or_else(|_| String::new(), |names| format!(" (this kernel has {})", names.trim()))
+}
+
+/// The error that waits at a socket, 0 for none.
+pub(super) fn waiting_error(socket: &OwnedFd) -> i32 {
+    let mut value = [0; 4];
+    linux::get_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, &mut value);
+    i32::from_ne_bytes(value)
+}
+
+fn succeeded(raw: linux::Raw, attempt: impl FnOnce() -> String) -> Result<(), String> {
+    raw.result().map(|_| ()).map_err(|reason| format!("{}: {reason}", attempt()))
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// What is executed to become a host: a program that calls the host's part of this module and nothing else.
@@ -37,11 +37,6 @@ pub struct HostProcess {
     /// The name that its namespace has, once it has one.
     namespace: Option<String>,
     ended: bool,
-}
-
-/// What `CLOCK_MONOTONIC` shows, which every host of a run reads its time from.
-pub fn monotonic_clock() -> Instant {
-    linux::monotonic()
 }
 
 /// How long a host may take to accept what it is told.
@@ -221,7 +216,8 @@ impl HostProcess {
     /// The error of a process that has ended without a word, with what it printed.
     fn exit_error(&mut self) -> KernelError {
         let _ = self.child.kill();
-        let status = self.child.wait().map_or_else(|error| error.to_string(), describe);
+        let status =
+            self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         let mut printed = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
             let _ = stderr.read_to_string(&mut printed);
@@ -232,10 +228,6 @@ impl HostProcess {
         let colon = if quoted.is_empty() { "" } else { ": " };
         self.failed(&format!("its process has ended unexpectedly ({status}){colon}{quoted}"))
     }
-}
-
-fn describe(status: ExitStatus) -> String {
-    status.to_string()
 }
 
 impl AsFd for HostProcess {

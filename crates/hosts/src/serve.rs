@@ -1,6 +1,6 @@
 //! The host's side of its process: from the first message to the last.
 
-use super::device;
+use super::network;
 use super::plan::HostPlan;
 use super::protocol::{Failure, FromHost, PROTOCOL_VERSION, ParentSocket, ToHost, append_frame};
 use super::worker::Prepared;
@@ -93,9 +93,9 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
              limit (ulimit -Hn), or run as root"
         ));
     }
-    device::set_default_sysctls();
-    let device = device::make(&plan)?;
-    device::set_sysctls(&plan.sysctls)?;
+    network::set_default_sysctls();
+    let device = network::make_device(&plan)?;
+    network::set_sysctls(&plan.sysctls)?;
     let prepared = Prepared::new(plan)?;
     let mut ready = Vec::new();
     append_frame(&FromHost::Ready, &mut ready);

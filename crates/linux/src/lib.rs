@@ -1,77 +1,142 @@
 //! System calls, network namespaces, and the names that a run has outside its own processes.
 //!
 //! This crate has all unsafe code of system calls. Each function is a thin wrapper that takes slices and numbers, so
-//! that no caller can hand the kernel a wrong pointer.
+//! that no caller can hand the kernel a wrong pointer. Calls with fixed arguments go through `rustix`; calls with the
+//! numbers of a script, and those that `rustix` lacks, go through `libc`.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `clock` | clocks, and waiting to the nanosecond |
+//! | `process` | threads and processes: priority, limits, signals, mounts, users, ends |
+//! | `namespace` | the network namespace of a host process, its name, and commands in it |
+//! | `socket` | socket calls |
+//! | `tun` | TUN and Ethernet devices, and packet sockets |
+//! | `run_name` | the name of a run, and whether it still lives |
+//! | `stale` | removing what runs leave: by their reapers, and later what dead runs have left |
 
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
-mod error;
+mod clock;
 mod namespace;
-mod poll;
 mod process;
-mod reaper;
 mod run_name;
 mod socket;
 mod stale;
-mod thread;
 mod tun;
 
-pub use error::KernelError;
+pub use clock::{
+    Clock, MonotonicClock, Poll, Ready, clock_resolution, monotonic, realtime, tick, wait_readable,
+};
 pub use namespace::{
-    NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,
+    NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,
+    enter_new_network, enter_new_network_and_mounts, parameter_path, remove_name, shell,
     shell_checked,
 };
-pub use poll::{Clock, MonotonicClock, Poll, Ready};
 pub use process::{
-    End, await_child, become_user, begin_process_namespace, bind_file, device_name,
-    enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
-    mount_proc, mount_programs, send_descriptor, wait_for_end, watch_process,
+    End, FileSystem, Lock, await_child, become_user, begin_process_namespace, bind_file,
+    die_with_parent, file_system, give_way, heed_signals, ignore_the_terminal, inheritable,
+    inherited_socket, is_root, is_sleeping, lock_file, most_files, mount_proc, mount_programs,
+    prefer, raise_file_limit, thread_id, wait_for_end, wake_in_time, watch_process,
 };
-pub use process::{
-    die_with_parent, leave_network, leave_user_and_network, most_files, raise_file_limit,
-    user_and_group, wake_in_time,
-};
-pub use process::{end_process, unmount};
-pub use reaper::Reaper;
 pub use run_name::{RunName, RunNameError};
-pub use socket::name_of;
 pub use socket::{
-    Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,
-    epoll_control, epoll_create, epoll_wait, get_option, listen, local_port, open, pipe, query,
-    receive, receive_message, send, send_message, set_option, shutdown, socket, splice,
-    transmit_file,
+    Buffer, Message, Raw, Transfer, accept, accept_connection, bind, close, connect, control,
+    descriptors_wait, discard, epoll_control, epoll_create, epoll_wait, get_option,
+    known_tcp_options, listen, local_port, name_of, open, pipe, query, read_plain, receive,
+    receive_message, receive_with_descriptor, reset_at_close, send, send_message,
+    send_with_descriptor, set_option, shutdown, socket, socket_address, splice, tcp_socket,
+    transmit_file, write_plain,
 };
-pub use socket::{accept_connection, discard, reset_at_close, socket_address, tcp_socket};
-pub use socket::{read_plain, write_plain};
-pub use socket::{receive_with_descriptor, send_with_descriptor};
-pub use stale::{CleanupPaths, StaleKind, StaleResource, find_stale, remove_stale};
-pub use thread::{FileSystem, clock_resolution, file_system, known_tcp_options, tick};
-pub use thread::{Lock, lock_file};
-pub use thread::{
-    enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
-    wait_readable,
+pub use stale::{CleanupPaths, Reaper, StaleKind, StaleResource, find_stale, remove_stale};
+pub use tun::{
+    device_name, interface_index, open_packet_socket, open_tun, sniff, switch_offloads_off,
 };
-pub use tun::{enter_network, interface_index, switch_offloads_off};
-pub use tun::{open_packet_socket, open_tun, sniff};
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::io;
+use thiserror::Error;
 
-/// The result of a call that must not fail.
-fn checked(attempt: &str, result: i64) -> Result<i64, KernelError> {
-    if result >= 0 {
-        return Ok(result);
+/// Why the kernel cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// A system call did not do what it was asked to.
+    #[error("{attempt}: {reason}{}", hint(.attempt, *.errno))]
+    System {
+        /// What was tried.
+        attempt: String,
+        /// What the system says.
+        reason: String,
+        /// Its number for it.
+        errno: i32,
+    },
+    /// A command that sets up the namespace failed.
+    #[error("{command}: {reason}")]
+    Command {
+        /// The command.
+        command: String,
+        /// What it printed.
+        reason: String,
+    },
+    /// A host process could not be started, refused its part, or has ended.
+    #[error("host {host}: {reason}")]
+    Host {
+        /// The host's name in the experiment.
+        host: String,
+        /// What happened, and what may be done about it.
+        reason: String,
+    },
+    /// A program cannot be put behind a path.
+    #[error("{reason}")]
+    Shell {
+        /// What is in the way, and what may be done about it.
+        reason: String,
+    },
+    /// An option line of a script cannot be understood.
+    #[error("--{name}={value}: expected {expected}")]
+    Option {
+        /// Name without hyphens.
+        name: String,
+        /// What stands there.
+        value: String,
+        /// What should.
+        expected: &'static str,
+    },
+}
+
+fn hint(attempt: &str, errno: i32) -> &'static str {
+    match errno {
+        libc::EPERM | libc::EACCES => " (namespaces and TUN devices need root)",
+        libc::ENOENT | libc::ENODEV if attempt.contains("/dev/net/tun") => {
+            " (is /dev/net/tun there?)"
+        }
+        _ => "",
     }
-    let error = std::io::Error::last_os_error();
-    Err(KernelError::System {
-        attempt: attempt.to_owned(),
-        reason: error.to_string(),
-        errno: error.raw_os_error().unwrap_or(0),
+}
+
+/// Says what was tried where a system call was refused.
+fn checked<T, E: Into<io::Error>>(attempt: &str, result: Result<T, E>) -> Result<T, KernelError> {
+    result.map_err(|error| {
+        let error = error.into();
+        KernelError::System {
+            attempt: attempt.to_owned(),
+            reason: error.to_string(),
+            errno: error.raw_os_error().unwrap_or(0),
+        }
     })
 }
 
-/// The descriptor that a call has just opened.
-fn owned(attempt: &str, descriptor: i32) -> Result<OwnedFd, KernelError> {
-    checked(attempt, i64::from(descriptor))?;
-    // SAFETY: the call before has just opened it, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+#[cfg(test)]
+mod tests {
+    use super::KernelError;
+
+    #[test]
+    fn only_what_is_about_the_device_asks_whether_the_device_is_there() {
+        let error = |attempt: &str| {
+            let reason = "No such file or directory".to_owned();
+            KernelError::System { attempt: attempt.to_owned(), reason, errno: libc::ENOENT }
+                .to_string()
+        };
+        assert!(error("open /dev/net/tun").ends_with("(is /dev/net/tun there?)"));
+        assert!(!error("mount /proc/self/ns/net on /run/netns/one").contains("tun"));
+    }
 }

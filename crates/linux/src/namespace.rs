@@ -3,23 +3,48 @@
 //! As root the process takes a network namespace; anybody else takes a user namespace along, in
 //! which they are root. The namespace ends with the process and with whoever holds its TUN device.
 
-use crate as sys;
-use crate::KernelError;
+use crate::process::{bind_file, enter_new, unmount};
+use crate::{KernelError, checked};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Where `ip netns` looks for names.
 const NAMES: &str = "/run/netns";
 
+/// Moves this thread, and what it starts, into a fresh network namespace.
+pub fn enter_new_network() -> Result<(), KernelError> {
+    enter_new("enter a new network namespace", UnshareFlags::NEWNET)
+}
+
+/// Moves this process, which has one thread, into fresh network and mount namespaces. What is
+/// mounted elsewhere later still shows in it, and nothing of what it mounts shows elsewhere.
+pub fn enter_new_network_and_mounts() -> Result<(), KernelError> {
+    let namespaces = UnshareFlags::NEWNET | UnshareFlags::NEWNS;
+    enter_new("make network and mount namespaces", namespaces)?;
+    let propagation = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
+    checked("change the mount /", mount_change("/", propagation))
+}
+
+/// Moves this thread, and what it starts, into the network namespace of a descriptor.
+pub fn enter_network(namespace: impl AsFd) -> Result<(), KernelError> {
+    let moved = move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network));
+    checked("enter a network namespace", moved)
+}
+
 /// Moves this process, which has one thread, into a network namespace of its own.
 pub fn enter_host_namespace() -> Result<(), String> {
-    let refused = match sys::leave_network() {
+    let refused = match enter_new("make a network namespace", UnshareFlags::NEWNET) {
         Ok(()) => return Ok(()),
         Err(KernelError::System { errno: libc::EPERM, .. }) => {
-            let (user, group) = sys::user_and_group();
-            match sys::leave_user_and_network() {
+            let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+            let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNET;
+            match enter_new("make a user namespace", namespaces) {
                 Ok(()) => return become_root(user, group),
                 Err(error) => error,
             }
@@ -91,7 +116,7 @@ impl NamespaceName {
                 return not_allowed(&error, || format!("make {}: {error}", path.display()));
             }
         }
-        match sys::bind_file(Path::new("/proc/thread-self/ns/net"), &path) {
+        match bind_file(Path::new("/proc/thread-self/ns/net"), &path) {
             Ok(()) => Ok(Some(Self(path))),
             Err(error) => {
                 let _ = fs::remove_file(&path);
@@ -118,7 +143,7 @@ impl Drop for NamespaceName {
 }
 
 fn remove(path: &Path) {
-    sys::unmount(path);
+    unmount(path);
     let _ = fs::remove_file(path);
 }
 
@@ -128,6 +153,34 @@ pub fn remove_name(name: &str) {
     if path.exists() {
         remove(&path);
     }
+}
+
+/// What a command prints that has to succeed, with `input` as its standard input.
+pub fn command_output(
+    program: &str,
+    arguments: &[&str],
+    input: &str,
+) -> Result<String, KernelError> {
+    let failed = |reason: String| {
+        let command = format!("{program} {}", arguments.join(" "));
+        KernelError::Command { command, reason }
+    };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A command that ends early says why below.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
 /// Runs a command of `/bin/sh` in this thread's namespace.

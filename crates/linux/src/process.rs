@@ -1,49 +1,131 @@
-//! Processes: namespaces, limits, signals, mounts, users, and their ends.
-//!
-//! Ending what others have left.
-//!
-//! What a program behind a path needs of the system: namespaces of its own, a terminal that reaches
-//! it, an end that is noticed, and descriptors that travel between processes.
+//! Threads and processes: priority, limits, signals, mounts, users, locks of files, and their ends.
 
-use super::{checked, owned};
-use crate::KernelError;
+use crate::clock::wait_readable;
+use crate::{KernelError, Raw, checked};
+use fairwind_units::Span;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock, fstatfs};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, geteuid, getrlimit, pidfd_open,
+    pidfd_send_signal, set_parent_process_death_signal, setpriority_process, setrlimit,
+};
+use rustix::thread::{UnshareFlags, gettid, set_current_timer_slack, unshare_unsafe};
 use std::ffi::CString;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::fs::File;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// A fresh network namespace for this process.
-pub fn leave_network() -> Result<(), KernelError> {
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
-    checked("make a network namespace", i64::from(result)).map(|_| ())
+/// Asks for this thread to run before others, as far as that is allowed; children do not inherit it.
+pub fn prefer() {
+    run_in_real_time(10);
 }
 
-/// Fresh user and network namespaces for this process, which must have one thread only.
-pub fn leave_user_and_network() -> Result<(), KernelError> {
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) };
-    checked("make a user namespace", i64::from(result)).map(|_| ())
+/// Asks for this thread to run before others, though after a router, as far as that is allowed, and
+/// for its timers to be as exact as the kernel can; children do not inherit it.
+pub fn wake_in_time() {
+    run_in_real_time(5);
 }
 
-/// The effective user and group.
-pub fn user_and_group() -> (u32, u32) {
-    // SAFETY: takes no pointers and cannot fail.
-    unsafe { (libc::geteuid(), libc::getegid()) }
+fn run_in_real_time(sched_priority: i32) {
+    let parameters = libc::sched_param { sched_priority };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: `parameters` lives over the call; a refusal changes nothing and is no error.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+    // The slack only matters where the first was refused; a refusal only makes waits less exact.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+}
+
+/// Lets other threads run before this one, where there is not enough of the machine for all.
+pub fn give_way() {
+    const NICE: i32 = 10;
+    // A refusal changes nothing and is no error.
+    let _ = setpriority_process(Some(gettid()), NICE);
+}
+
+/// Whether this process may do everything.
+pub fn is_root() -> bool {
+    geteuid().is_root()
+}
+
+/// The kernel's number of this thread.
+pub fn thread_id() -> i32 {
+    gettid().as_raw_nonzero().get()
+}
+
+/// Whether a thread of this process waits in the kernel.
+pub fn is_sleeping(thread: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+    // The name, in parentheses, may hold anything; the state follows it.
+    stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S")))
+}
+
+/// What kind of file system a file is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystem {
+    /// Control groups of version 2.
+    ControlGroups,
+    /// Names of eBPF programs and of what belongs to them.
+    Programs,
+    /// Any other, or one that does not tell.
+    Other,
+}
+
+/// The kind of the file system that `file` is in.
+pub fn file_system(file: &File) -> FileSystem {
+    match fstatfs(file).map(|about| about.f_type) {
+        Ok(libc::CGROUP2_SUPER_MAGIC) => FileSystem::ControlGroups,
+        Ok(libc::BPF_FS_MAGIC) => FileSystem::Programs,
+        _ => FileSystem::Other,
+    }
+}
+
+/// How a file is locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// By one alone; waits for the others.
+    Alone,
+    /// By one alone, unless there are others.
+    AloneAtOnce,
+    /// By several.
+    Shared,
+}
+
+/// Locks a file until it is closed. That there are others is an error of [`Lock::AloneAtOnce`].
+pub fn lock_file(file: &File, lock: Lock) -> Result<(), KernelError> {
+    let operation = match lock {
+        Lock::Alone => FlockOperation::LockExclusive,
+        Lock::AloneAtOnce => FlockOperation::NonBlockingLockExclusive,
+        Lock::Shared => FlockOperation::LockShared,
+    };
+    checked("lock a file", flock(file, operation))
+}
+
+/// Moves this thread, and what it starts, into fresh namespaces.
+pub(crate) fn enter_new(attempt: &str, namespaces: UnshareFlags) -> Result<(), KernelError> {
+    // SAFETY: no callers ask for a table of descriptors of its own, so no descriptor closes unseen.
+    checked(attempt, unsafe { unshare_unsafe(namespaces) })
+}
+
+/// Lets the next process that this one starts be the first of a process namespace of its own; when
+/// that first process ends, the kernel ends all others in it.
+pub fn begin_process_namespace() -> Result<(), KernelError> {
+    enter_new("make a process namespace", UnshareFlags::NEWPID)
 }
 
 /// Lets the kernel kill this process when the thread that started it ends, whose process alone holds
 /// the other end of `socket`. That it has ended already is an error.
 pub fn die_with_parent(socket: &UnixStream) -> Result<(), KernelError> {
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
-    checked("ask to end with the parent", i64::from(result))?;
+    const ATTEMPT: &str = "ask to end with the parent";
+    checked(ATTEMPT, set_parent_process_death_signal(Some(Signal::KILL)))?;
     // A process that ends closes what it has open before its children are told: whoever was not
     // told, because it asked too late, finds the socket closed.
     if is_abandoned(socket) {
         return Err(KernelError::System {
-            attempt: "ask to end with the parent".to_owned(),
+            attempt: ATTEMPT.to_owned(),
             reason: "it has ended already".to_owned(),
             errno: libc::ESRCH,
         });
@@ -53,148 +135,59 @@ pub fn die_with_parent(socket: &UnixStream) -> Result<(), KernelError> {
 
 /// Whether the other end of a socket has been closed, whatever is still to be read.
 fn is_abandoned(socket: &UnixStream) -> bool {
-    let mut watched = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
-    // SAFETY: the entry lives over the call and is the only one.
-    unsafe { libc::poll(&raw mut watched, 1, 0) };
-    watched.revents != 0
-}
-
-/// Asks for this thread to run before others, though after a router, as far as that is allowed, and
-/// for its timers to be as exact as the kernel can; children do not inherit it.
-pub fn wake_in_time() {
-    let parameters = libc::sched_param { sched_priority: 5 };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: `parameters` lives over the call; a refusal changes nothing and is no error.
-    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
-    // SAFETY: takes no pointers. A refusal only makes waits less exact.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
+    let mut watched = [PollFd::new(socket, PollFlags::RDHUP)];
+    let _ = poll(&mut watched, Some(&Timespec::default()));
+    !watched[0].revents().is_empty()
 }
 
 /// How many files a process may open that this one starts, once it has asked for them.
 pub fn most_files() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` lives over the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let of_the_machine = std::fs::read_to_string("/proc/sys/fs/nr_open");
-    let of_the_machine = of_the_machine.ok().and_then(|number| number.trim().parse().ok());
-    match of_the_machine {
-        Some(most) if super::is_root() => limit.rlim_max.max(most),
-        _ => limit.rlim_max,
+    match of_the_machine.ok().and_then(|number| number.trim().parse().ok()) {
+        Some(most) if is_root() => hard.max(most),
+        _ => hard,
     }
 }
 
 /// Lets this process open `wanted` files, and returns how many it may.
 pub fn raise_file_limit(wanted: u64) -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` lives over the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    if limit.rlim_cur >= wanted {
-        return limit.rlim_cur;
+    let limit = getrlimit(Resource::Nofile);
+    let [soft, hard] = [limit.current, limit.maximum].map(|limit| limit.unwrap_or(u64::MAX));
+    if soft >= wanted {
+        return soft;
     }
-    let hard = limit.rlim_max.max(wanted);
-    for most in [hard, limit.rlim_max] {
-        let raised = libc::rlimit { rlim_cur: wanted.min(most), rlim_max: most };
-        // SAFETY: `raised` lives over the call.
-        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) } == 0 {
-            return raised.rlim_cur;
+    for most in [hard.max(wanted), hard] {
+        let raised = wanted.min(most);
+        let limit = Rlimit { current: Some(raised), maximum: Some(most) };
+        if setrlimit(Resource::Nofile, limit).is_ok() {
+            return raised;
         }
     }
-    limit.rlim_cur
+    soft
 }
 
 /// Takes a mount away, also while somebody uses it. What is no mount stays as it is.
-pub fn unmount(path: &Path) {
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
-    // SAFETY: the text lives over the call and ends with a zero.
-    unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) };
-}
-
-/// Ends the process whose folder below `/proc` this is, and waits for its end.
-pub fn end_process(folder: &Path) -> std::io::Result<()> {
-    let number = folder.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok());
-    let Some(number) = number.filter(|&number| number > 1) else {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    };
-    // SAFETY: takes no pointers.
-    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, number, 0) };
-    let Ok(descriptor) = i32::try_from(descriptor) else {
-        return Err(std::io::ErrorKind::InvalidData.into());
-    };
-    if descriptor < 0 {
-        let error = std::io::Error::last_os_error();
-        let is_gone = error.raw_os_error() == Some(libc::ESRCH);
-        return if is_gone { Ok(()) } else { Err(error) };
-    }
-    // SAFETY: nobody else knows the descriptor that was just made.
-    let process = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    let nothing = std::ptr::null::<libc::siginfo_t>();
-    // SAFETY: the descriptor is open, and no further information is given.
-    let sent = unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), libc::SIGKILL, nothing, 0)
-    };
-    if sent < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    super::wait_readable(&[&process], fairwind_units::Span::from_secs(2));
-    Ok(())
-}
-
-/// Lets the next process that this one starts be the first of a process namespace of its own; when
-/// that first process ends, the kernel ends all others in it.
-pub fn begin_process_namespace() -> Result<(), KernelError> {
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWPID) };
-    checked("make a process namespace", i64::from(result)).map(|_| ())
-}
-
-/// Moves this process, which has one thread, into fresh network and mount namespaces. What is
-/// mounted elsewhere later still shows in it, and nothing of what it mounts shows elsewhere.
-pub fn enter_new_network_and_mounts() -> Result<(), KernelError> {
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS) };
-    checked("make network and mount namespaces", i64::from(result))?;
-    mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_SLAVE)
+pub(crate) fn unmount(path: &Path) {
+    let _ = rustix::mount::unmount(path, UnmountFlags::DETACH);
 }
 
 /// Mounts a view of this process namespace's processes.
 pub fn mount_proc() -> Result<(), KernelError> {
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    mount(Some(Path::new("proc")), Path::new("/proc"), Some(c"proc"), flags)
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    checked("mount proc on /proc", mount("proc", "/proc", "proc", flags, None))
 }
 
 /// Mounts the file system in which eBPF programs have names.
 pub fn mount_programs(target: &Path) -> Result<(), KernelError> {
-    mount(Some(Path::new("bpf")), target, Some(c"bpf"), 0)
+    let mounted = mount("bpf", target, "bpf", MountFlags::empty(), None);
+    checked(&format!("mount bpf on {}", target.display()), mounted)
 }
 
 /// Lets `file` stand in the place of `target`, in this mount namespace.
 pub fn bind_file(file: &Path, target: &Path) -> Result<(), KernelError> {
-    mount(Some(file), target, None, libc::MS_BIND)
-}
-
-fn mount(
-    source: Option<&Path>,
-    target: &Path,
-    kind: Option<&std::ffi::CStr>,
-    flags: libc::c_ulong,
-) -> Result<(), KernelError> {
-    let text = |path: &Path| {
-        use std::os::unix::ffi::OsStrExt;
-        CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
-    };
-    let (source, target_text) = (source.map(text), text(target));
-    let pointer =
-        |text: Option<&std::ffi::CStr>| text.map_or(std::ptr::null(), std::ffi::CStr::as_ptr);
-    // SAFETY: all texts are C strings that live over the call, or null where that is allowed.
-    let result = unsafe {
-        let source = pointer(source.as_deref());
-        libc::mount(source, target_text.as_ptr(), pointer(kind), flags, std::ptr::null())
-    };
-    let attempt = match &source {
-        Some(source) => format!("mount {} on {}", source.to_string_lossy(), target.display()),
-        None => format!("change the mount {}", target.display()),
-    };
-    checked(&attempt, i64::from(result)).map(|_| ())
+    let attempt = format!("mount {} on {}", file.display(), target.display());
+    checked(&attempt, mount_bind(file, target))
 }
 
 /// The signals that a terminal sends to everyone in its foreground.
@@ -217,55 +210,64 @@ pub fn heed_signals() {
     }
 }
 
-/// The user that a program runs as.
+/// Makes this process run as another user.
 pub fn become_user(name: &str, user: u32, group: u32) -> Result<(), KernelError> {
     let name_text = CString::new(name).unwrap_or_default();
+    let succeeded = |attempt: String, returned: i32| {
+        checked(&attempt, Raw::of(i64::from(returned)).result()).map(|_| ())
+    };
     // SAFETY: the name is a C string that lives over the call.
     let groups = unsafe { libc::initgroups(name_text.as_ptr(), group) };
-    checked(&format!("take the groups of {name}"), i64::from(groups))?;
+    succeeded(format!("take the groups of {name}"), groups)?;
+    // SAFETY: takes no pointers. The C library changes all threads of the process, which `rustix` does not.
+    succeeded(format!("take the group {group}"), unsafe { libc::setgid(group) })?;
     // SAFETY: takes no pointers.
-    let result = unsafe { libc::setgid(group) };
-    checked(&format!("take the group {group}"), i64::from(result))?;
-    // SAFETY: takes no pointers.
-    let result = unsafe { libc::setuid(user) };
-    checked(&format!("become {name}"), i64::from(result)).map(|_| ())
+    succeeded(format!("become {name}"), unsafe { libc::setuid(user) })
 }
 
-/// A process that ended: its number, and how as a shell tells it: the exit code, or 128 and the
-/// number of the signal that ended it.
+/// A process that ended: its number, and how as a shell tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// Its number.
     pub process: u32,
-    /// Exit code, or 128 and the number of the signal.
+    /// Exit code, or 128 and the number of the signal that ended it.
     pub code: i32,
 }
 
 /// Waits until a child ends.
 pub fn await_child() -> Result<Ended, KernelError> {
     loop {
-        let mut status = 0;
-        // SAFETY: the status lives over the call.
-        let process = unsafe { libc::waitpid(-1, &raw mut status, 0) };
-        if process < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
-        {
-            continue;
-        }
-        let process = checked("wait for the program", i64::from(process))?;
-        let code = if libc::WIFEXITED(status) {
-            libc::WEXITSTATUS(status)
-        } else {
-            128 + libc::WTERMSIG(status)
+        let (process, status) = match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some(ended)) => ended,
+            Ok(None) | Err(Errno::INTR) => continue,
+            Err(error) => return checked("wait for the program", Err(error)),
         };
-        return Ok(Ended { process: u32::try_from(process).unwrap_or(0), code });
+        let signal = status.terminating_signal().unwrap_or(0);
+        let code = status.exit_status().unwrap_or(128 + signal);
+        return Ok(Ended { process: process.as_raw_nonzero().get().unsigned_abs(), code });
     }
+}
+
+/// Ends the process whose folder below `/proc` this is, and waits for its end.
+pub(crate) fn end_process(folder: &Path) -> std::io::Result<()> {
+    let number = folder.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok());
+    let Some(process) = number.filter(|&number| number > 1).and_then(Pid::from_raw) else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    let process = match pidfd_open(process, PidfdFlags::empty()) {
+        Err(Errno::SRCH) => return Ok(()),
+        opened => opened?,
+    };
+    pidfd_send_signal(&process, Signal::KILL)?;
+    wait_readable(&[&process], Span::from_secs(2));
+    Ok(())
 }
 
 /// A descriptor that becomes readable when a process ends.
 pub fn watch_process(process: u32) -> Result<OwnedFd, KernelError> {
-    // SAFETY: takes no pointers.
-    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
-    owned(&format!("watch process {process}"), RawFd::try_from(descriptor).unwrap_or(-1))
+    let number = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH);
+    let opened = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()));
+    checked(&format!("watch process {process}"), opened)
 }
 
 /// What [`wait_for_end`] has waited for.
@@ -280,16 +282,14 @@ pub enum End {
 /// Waits until the watched process ends or the other end of `socket` closes.
 pub fn wait_for_end(process: &OwnedFd, socket: &UnixStream) -> End {
     loop {
-        let mut watched = [
-            libc::pollfd { fd: process.as_raw_fd(), events: libc::POLLIN, revents: 0 },
-            libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 },
-        ];
-        // SAFETY: the array lives over the call and has two entries.
-        unsafe { libc::poll(watched.as_mut_ptr(), 2, -1) };
-        if watched[0].revents != 0 {
+        let mut watched =
+            [PollFd::new(process, PollFlags::IN), PollFd::new(socket, PollFlags::RDHUP)];
+        let _ = poll(&mut watched, None);
+        let [process, socket] = watched.map(|one| !one.revents().is_empty());
+        if process {
             return End::Process;
         }
-        if watched[1].revents != 0 {
+        if socket {
             return End::Socket;
         }
     }
@@ -299,33 +299,17 @@ pub fn wait_for_end(process: &OwnedFd, socket: &UnixStream) -> End {
 pub fn inherited_socket(descriptor: RawFd) -> Result<UnixStream, KernelError> {
     // SAFETY: takes no pointers.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
-    checked("take the socket of the process that started this one", i64::from(flags))?;
+    let attempt = "take the socket of the process that started this one";
+    checked(attempt, Raw::of(i64::from(flags)).result())?;
     // SAFETY: the starter has left this descriptor to us, and we ask for it once.
     Ok(unsafe { UnixStream::from_raw_fd(descriptor) })
 }
 
 /// A copy of a descriptor that children inherit.
-pub fn inheritable(descriptor: &impl AsRawFd) -> Result<OwnedFd, KernelError> {
-    // SAFETY: takes no pointers.
-    let copy = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_DUPFD, 3) };
-    owned("hand a descriptor to a child", copy)
-}
-
-/// Sends one byte with a descriptor.
-pub fn send_descriptor(socket: &UnixStream, descriptor: &OwnedFd) -> Result<(), KernelError> {
-    super::send_with_descriptor(socket, &[0], descriptor)
-}
-
-/// What the kernel calls a TUN device.
-pub fn device_name(device: &OwnedFd) -> Result<String, KernelError> {
-    // SAFETY: all zero is a valid `ifreq`.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // SAFETY: `TUNGETIFF` fills in an `ifreq`, which lives over the call.
-    let result = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNGETIFF, &raw mut request) };
-    checked("ask for the name of the TUN device", i64::from(result))?;
-    let bytes = request.ifr_name.iter().flat_map(|byte| byte.to_ne_bytes());
-    let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
-    Ok(String::from_utf8_lossy(&name).into_owned())
+pub fn inheritable(descriptor: &impl AsFd) -> Result<OwnedFd, KernelError> {
+    let copy = fcntl_dupfd_cloexec(descriptor, 3);
+    let copy = copy.and_then(|copy| fcntl_setfd(&copy, FdFlags::empty()).map(|()| copy));
+    checked("hand a descriptor to a child", copy)
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
-//! Socket calls: raw ones with the numbers of a script, and owned sockets of connections.
-//! refuse.
-//!
-//! Sockets of connections, owned.
-//!
-//! Bytes over a Unix socket, with a descriptor that goes along.
+//! Socket calls: raw ones with the numbers of a script, which the kernel may refuse, and owned sockets.
 
-use super::{checked, owned};
-use crate::KernelError;
+use crate::{KernelError, checked};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, accept_with, ipproto, recvmsg,
+    sendmsg, socket_with, sockopt,
+};
+use std::collections::BTreeSet;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
 
 /// What a call returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +28,15 @@ impl Raw {
         let failed = value < 0;
         let errno = if failed { std::io::Error::last_os_error().raw_os_error() } else { None };
         Self { value, errno: errno.unwrap_or(0) }
+    }
+
+    /// The value, or the error of a call that failed.
+    pub fn result(self) -> std::io::Result<i64> {
+        if self.value >= 0 {
+            Ok(self.value)
+        } else {
+            Err(std::io::Error::from_raw_os_error(self.errno))
+        }
     }
 }
 
@@ -337,25 +350,24 @@ pub fn transmit_file(to: i32, from: i32, offset: Option<i64>, bytes: usize) -> R
 
 /// Asks for a socket's address, or for its peer's; nobody looks at it.
 pub fn name_of(descriptor: i32, of_peer: bool) -> Raw {
+    address_of(descriptor, of_peer).0
+}
+
+/// The port that a socket is bound to.
+pub fn local_port(descriptor: i32) -> Option<u16> {
+    let (raw, address) = address_of(descriptor, false);
+    // The port stands at the same place in addresses of both versions.
+    (raw.value == 0).then(|| u16::from_be(address.sin6_port))
+}
+
+fn address_of(descriptor: i32, of_peer: bool) -> (Raw, libc::sockaddr_in6) {
     // SAFETY: all zero is a valid `sockaddr_in6`, which is the longer of the two.
     let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
     let mut length = socklen(size_of::<libc::sockaddr_in6>());
     let ask = if of_peer { libc::getpeername } else { libc::getsockname };
     // SAFETY: the address has room for as many bytes as is said.
     let result = unsafe { ask(descriptor, (&raw mut address).cast(), &raw mut length) };
-    Raw::of(i64::from(result))
-}
-
-/// The port that a socket is bound to.
-pub fn local_port(descriptor: i32) -> Option<u16> {
-    // SAFETY: all zero is a valid `sockaddr_in6`, which is the longer of the two.
-    let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
-    let mut length = socklen(size_of::<libc::sockaddr_in6>());
-    // SAFETY: the address has room for as many bytes as is said.
-    let result =
-        unsafe { libc::getsockname(descriptor, (&raw mut address).cast(), &raw mut length) };
-    // The port stands at the same place in addresses of both versions.
-    (result == 0).then(|| u16::from_be(address.sin6_port))
+    (Raw::of(i64::from(result)), address)
 }
 
 /// The bytes of a `struct sockaddr_in` or `sockaddr_in6`.
@@ -383,28 +395,34 @@ pub fn socket_address(address: SocketAddr) -> Vec<u8> {
 
 /// A TCP socket of the address's version that never waits.
 pub fn tcp_socket(address: SocketAddr) -> Result<OwnedFd, KernelError> {
-    let domain = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    let raw = socket(domain, kind, libc::IPPROTO_TCP);
-    owned("open a socket", i32::try_from(raw.value).unwrap_or(-1))
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP));
+    checked("open a socket", socket)
+}
+
+/// Those of `options` at the level of TCP that a socket of this kernel knows.
+pub fn known_tcp_options(options: &[i32]) -> BTreeSet<i32> {
+    let Ok(socket) = tcp_socket(SocketAddr::from(([0; 4], 0))) else { return BTreeSet::new() };
+    let known = |option: &&i32| {
+        let level = libc::IPPROTO_TCP;
+        get_option(socket.as_raw_fd(), level, **option, &mut [0; 4]).0.value >= 0
+    };
+    options.iter().filter(known).copied().collect()
 }
 
 /// The next connection that waits at a listening socket.
 pub fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, KernelError> {
-    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    let raw = accept(listener.as_fd().as_raw_fd(), flags);
-    match raw.errno {
-        0 => owned("accept a connection", i32::try_from(raw.value).unwrap_or(-1)).map(Some),
+    match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
         // A connection that was given up before it was accepted is nobody's concern.
-        libc::EAGAIN | libc::EINTR | libc::ECONNABORTED => Ok(None),
-        _ => checked("accept a connection", raw.value).map(|_| None),
+        Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+        accepted => checked("accept a connection", accepted).map(Some),
     }
 }
 
 /// Lets the end of a connection be told by a reset when its socket is closed (socket(7), `SO_LINGER` with no time).
 pub fn reset_at_close(stream: impl AsFd) {
-    let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
-    set_option(stream.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);
+    let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }
 
 /// Reads at most `bytes` bytes without looking at them.
@@ -422,14 +440,12 @@ pub fn send_with_descriptor(
     bytes: &[u8],
     descriptor: impl AsFd,
 ) -> Result<(), KernelError> {
-    let number = descriptor.as_fd().as_raw_fd().to_ne_bytes().to_vec();
-    let mut message = Message {
-        transfer: Transfer { buffers: vec![Buffer::Bytes(bytes.to_vec())] },
-        control: vec![(libc::SOL_SOCKET, libc::SCM_RIGHTS, number)],
-        ..Message::default()
-    };
-    let raw = send_message(socket.as_fd().as_raw_fd(), &mut message, libc::MSG_NOSIGNAL);
-    checked("pass a descriptor on", raw.value).map(|_| ())
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor.as_fd()];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let sent = sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL);
+    checked("pass a descriptor on", sent).map(|_| ())
 }
 
 /// Receives what there is, at most `buffer`, and a descriptor that came along; 0 bytes at the end.
@@ -437,23 +453,13 @@ pub fn receive_with_descriptor(
     socket: impl AsFd,
     buffer: &mut [u8],
 ) -> std::io::Result<(usize, Option<OwnedFd>)> {
-    let mut message = Message {
-        transfer: Transfer { buffers: vec![Buffer::Bytes(vec![0; buffer.len()])] },
-        ..Message::default()
-    };
-    let flags = libc::MSG_CMSG_CLOEXEC;
-    let raw = receive_message(socket.as_fd().as_raw_fd(), &mut message, flags);
-    let Ok(bytes) = usize::try_from(raw.value) else {
-        return Err(std::io::Error::from_raw_os_error(raw.errno));
-    };
-    if let Some(Buffer::Bytes(received)) = message.transfer.buffers.first() {
-        buffer[..bytes].copy_from_slice(&received[..bytes]);
-    }
-    let passed = message.control.into_iter().find_map(|(level, kind, content)| {
-        let number = i32::from_ne_bytes(content.try_into().ok()?);
-        // SAFETY: the kernel has just made the descriptor for this process; nobody else knows it.
-        ((level, kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS))
-            .then(|| unsafe { OwnedFd::from_raw_fd(number) })
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let buffers = &mut [IoSliceMut::new(buffer)];
+    let received = recvmsg(socket, buffers, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let passed = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
     });
-    Ok((bytes, passed))
+    Ok((received.bytes, passed))
 }

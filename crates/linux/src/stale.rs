@@ -1,15 +1,15 @@
-//! Finding and removing what runs have left.
+//! Removing what runs leave: at the end of a run by its reaper, and later what dead runs have left.
 
-use super::RunName;
-use crate as sys;
-use crate::KernelError;
+use crate::process::{end_process, unmount};
+use crate::{KernelError, RunName, checked, command_output};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Where runs leave names.
@@ -78,12 +78,8 @@ impl StaleResource {
     /// The system's error, with what could not be removed.
     pub fn removed(&self, result: std::io::Result<()>) -> Result<(), KernelError> {
         match result {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(KernelError::System {
-                attempt: format!("remove the {self}"),
-                reason: error.to_string(),
-                errno: error.raw_os_error().unwrap_or(0),
-            }),
-            _ => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            done => checked(&format!("remove the {self}"), done),
         }
     }
 }
@@ -110,7 +106,7 @@ pub fn find_stale(paths: &CleanupPaths) -> Vec<StaleResource> {
 }
 
 /// What one run has left, alive or not.
-pub(crate) fn of_run(paths: &CleanupPaths, run: RunName) -> Vec<StaleResource> {
+fn of_run(paths: &CleanupPaths, run: RunName) -> Vec<StaleResource> {
     list(paths, |one| one == run)
 }
 
@@ -146,16 +142,14 @@ fn entries(place: &Path) -> impl Iterator<Item = (String, PathBuf)> {
 
 /// The names of the tables of nftables; none where there is no `nft`, or no right to ask.
 fn tables() -> Vec<String> {
-    let listed = Command::new("nft").args(["list", "tables", "ip"]).stderr(Stdio::null()).output();
-    let listed = listed.map_or_else(|_| Vec::new(), |output| output.stdout);
-    let words = String::from_utf8_lossy(&listed);
-    words.lines().filter_map(|line| line.split(' ').next_back()).map(str::to_owned).collect()
+    let listed = command_output("nft", &["list", "tables", "ip"], "").unwrap_or_default();
+    listed.lines().filter_map(|line| line.split(' ').next_back()).map(str::to_owned).collect()
 }
 
 fn remove_table(name: &Path) -> std::io::Result<()> {
-    let mut nft = Command::new("nft");
-    let done = nft.args(["delete", "table", "ip"]).arg(name).stderr(Stdio::null()).status()?;
-    if done.success() { Ok(()) } else { Err(std::io::Error::other("nft refuses")) }
+    let name = name.to_string_lossy();
+    let done = command_output("nft", &["delete", "table", "ip", &name], "");
+    done.map(|_| ()).map_err(std::io::Error::other)
 }
 
 /// Ends everybody in a control group, and removes it when they are gone, which takes them a moment.
@@ -209,9 +203,9 @@ fn namespace_number(name: &Path) -> Option<u64> {
 pub fn remove_stale(resource: &StaleResource) -> Result<(), KernelError> {
     let path = &resource.path;
     let done = match resource.kind {
-        StaleKind::Process => sys::end_process(path),
+        StaleKind::Process => end_process(path),
         StaleKind::Namespace => {
-            sys::unmount(path);
+            unmount(path);
             fs::remove_file(path)
         }
         StaleKind::ControlGroup => remove_group(path),
@@ -234,6 +228,92 @@ fn control_groups(mounts: &str) -> Option<PathBuf> {
 
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Reads what else is to be done until the run closes the pipe, by ending if not otherwise, and
+/// then does it, the last first, and removes the names. It does not listen to Ctrl-C.
+const PROGRAM: &str = r#"
+trap '' INT TERM HUP QUIT PIPE
+cd /
+all=
+while IFS= read -r line; do all="$line
+$all"; done
+printf '%s' "$all" | while IFS= read -r line; do /bin/sh -c "$line" < /dev/null; done
+for name in "$2/$1"-*; do
+    if [ -e "$name" ]; then umount -l "$name"; rm -f "$name"; fi
+done
+for group in "$3/$1"-*; do
+    [ -d "$group" ] || continue
+    echo 1 > "$group/cgroup.kill"
+    # Whoever is killed takes a moment to be gone.
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do rmdir "$group" && break; sleep 0.1; done
+done
+"#;
+
+/// A process that removes what a run leaves when it ends, however it ends: it waits for the end of
+/// a pipe whose other end only the run has. Dropping it lets it begin, and waits for it.
+#[derive(Debug)]
+pub struct Reaper {
+    run: RunName,
+    paths: CleanupPaths,
+    process: Child,
+}
+
+impl Reaper {
+    /// Starts a reaper for `run`.
+    ///
+    /// # Errors
+    /// Where there is no `/bin/sh`, or no further process may be started.
+    pub fn start(run: RunName) -> Result<Self, KernelError> {
+        Self::watching(run, CleanupPaths::usual())
+    }
+
+    fn watching(run: RunName, paths: CleanupPaths) -> Result<Self, KernelError> {
+        let none = std::path::Path::new("/nonexistent");
+        let process = Command::new("/bin/sh")
+            .args(["-c", PROGRAM, "fairwind-reaper", &run.to_string()])
+            .arg(&paths.namespaces)
+            .arg(paths.control_groups.as_deref().unwrap_or(none))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // What ends the run's process group does not end its reaper.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| KernelError::Command {
+                command: "/bin/sh (the reaper of a run)".to_owned(),
+                reason: error.to_string(),
+            })?;
+        Ok(Self { run, paths, process })
+    }
+
+    /// Has a command of the shell done at the end of the run, before those that were asked for
+    /// earlier: the opposite of what is about to be done. Whether it succeeds is nobody's concern.
+    ///
+    /// # Errors
+    /// Where the reaper is gone, or the command is not a single line.
+    pub fn undo(&mut self, command: &str) -> Result<(), KernelError> {
+        let failed = |reason: String| KernelError::Command { command: command.to_owned(), reason };
+        if command.contains('\n') {
+            return Err(failed("a reaper takes single lines".to_owned()));
+        }
+        let pipe = self.process.stdin.as_mut();
+        let pipe = pipe.ok_or_else(|| failed("the reaper is gone".to_owned()))?;
+        writeln!(pipe, "{command}")
+            .and_then(|()| pipe.flush())
+            .map_err(|error| failed(format!("tell the reaper: {error}")))
+    }
+}
+
+impl Drop for Reaper {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+        // Somebody may have ended the reaper; then its names are still there.
+        for resource in of_run(&self.paths, self.run) {
+            let _ = remove_stale(&resource);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -273,5 +353,75 @@ mod tests {
                       cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
         assert_eq!(control_groups(mounts), Some(PathBuf::from("/sys/fs/cgroup/unified")));
         assert_eq!(control_groups("proc /proc proc rw 0 0\n"), None);
+    }
+
+    /// A folder of its own for each test, and a run with two names in it and one of somebody else.
+    fn scene(test: &str) -> (CleanupPaths, RunName, PathBuf) {
+        let run = RunName::fresh();
+        let folder = std::env::temp_dir().join(run.of(test));
+        fs::create_dir_all(&folder).unwrap();
+        for name in [run.of("sender"), run.of("receiver"), "somebody-else".to_owned()] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        let paths = CleanupPaths {
+            namespaces: folder.clone(),
+            control_groups: None,
+            folders: Vec::new(),
+            tables: false,
+            programs: false,
+        };
+        (paths, run, folder)
+    }
+
+    fn left(folder: &PathBuf) -> Vec<String> {
+        let all = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_run_that_ends_well_leaves_only_what_is_not_its_own() {
+        let (paths, run, folder) = scene("well");
+        drop(Reaper::watching(run, paths).unwrap());
+        assert_eq!(left(&folder), ["somebody-else"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_end_of_the_pipe_is_enough_for_the_names_to_go() {
+        let (paths, run, folder) = scene("pipe");
+        let mut reaper = Reaper::watching(run, paths).unwrap();
+        // What the death of the run does: nobody is there to drop anything.
+        drop(reaper.process.stdin.take());
+        reaper.process.wait().unwrap();
+        assert_eq!(left(&folder), ["somebody-else"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_guardian_that_was_killed_is_done_without() {
+        let (paths, run, folder) = scene("killed");
+        let mut reaper = Reaper::watching(run, paths).unwrap();
+        reaper.process.kill().unwrap();
+        drop(reaper);
+        assert_eq!(left(&folder), ["somebody-else"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_was_done_is_undone_in_reverse_whatever_fails() {
+        let (paths, run, folder) = scene("undone");
+        let mut reaper = Reaper::watching(run, paths).unwrap();
+        let notes = folder.join("notes");
+        for word in ["first", "second"] {
+            reaper.undo(&format!("echo {word} >> {}", notes.display())).unwrap();
+            reaper.undo("false; ( not a command").unwrap();
+        }
+        assert!(reaper.undo("two\nlines").is_err());
+        drop(reaper);
+        assert_eq!(fs::read_to_string(notes).unwrap(), "second\nfirst\n");
+        fs::remove_dir_all(folder).unwrap();
     }
 }

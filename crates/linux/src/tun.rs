@@ -1,16 +1,16 @@
 //! TUN and Ethernet devices, and packet sockets.
-//!
-//! Virtual Ethernet devices, and the namespaces that they stand in.
 
-use super::thread::nanos;
-use super::{checked, owned};
-use crate::KernelError;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use crate::clock::nanos;
+use crate::{KernelError, Raw, checked, set_option};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, eth, netdevice, socket_with};
+use std::fs::OpenOptions;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
 
-const TUN_DEVICE: &std::ffi::CStr = c"/dev/net/tun";
+const TUN_DEVICE: &str = "/dev/net/tun";
 
 /// A name as `struct ifreq` holds it.
-pub(super) fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
+fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
     let mut field = [0; libc::IFNAMSIZ];
     for (place, byte) in field.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
         *place = libc::c_char::from_ne_bytes([byte]);
@@ -18,44 +18,60 @@ pub(super) fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
     field
 }
 
+/// Makes a request about an interface.
+fn request(descriptor: &OwnedFd, number: u64, request: &mut libc::ifreq) -> std::io::Result<i64> {
+    // SAFETY: all requests made here take an `ifreq`, which lives over the call, as what it points to does.
+    let result =
+        unsafe { libc::ioctl(descriptor.as_raw_fd(), number, std::ptr::from_mut(request)) };
+    Raw::of(i64::from(result)).result()
+}
+
 /// Opens a TUN device of this name, without offloads; it ends with its descriptor.
 pub fn open_tun(name: &str) -> Result<OwnedFd, KernelError> {
-    let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
-    // SAFETY: the path is a C string.
-    let descriptor = unsafe { libc::open(TUN_DEVICE.as_ptr(), flags) };
-    let device = owned("open /dev/net/tun", descriptor)?;
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TUN_DEVICE);
+    let device = OwnedFd::from(checked("open /dev/net/tun", opened)?);
     let kind = i16::try_from(libc::IFF_TUN | libc::IFF_NO_PI).unwrap_or(0);
-    let mut request = libc::ifreq {
+    let mut named = libc::ifreq {
         ifr_name: interface_name(name),
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: kind },
     };
-    // SAFETY: `TUNSETIFF` takes an `ifreq`, which lives over the call.
-    let result = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
-    checked(&format!("make the TUN device {name}"), i64::from(result))?;
+    let made = request(&device, libc::TUNSETIFF, &mut named);
+    checked(&format!("make the TUN device {name}"), made)?;
     Ok(device)
+}
+
+/// What the kernel calls a TUN device.
+pub fn device_name(device: &OwnedFd) -> Result<String, KernelError> {
+    // SAFETY: all zero is a valid `ifreq`.
+    let mut named: libc::ifreq = unsafe { std::mem::zeroed() };
+    let told = request(device, libc::TUNGETIFF, &mut named);
+    checked("ask for the name of the TUN device", told)?;
+    let bytes = named.ifr_name.iter().flat_map(|byte| byte.to_ne_bytes());
+    let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    Ok(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// Opens a socket that sees every packet of an interface, with the instant at which it passed.
 pub fn open_packet_socket(interface: &str) -> Result<OwnedFd, KernelError> {
-    let all = u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be();
-    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: takes no pointers.
-    let descriptor = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(all)) };
-    let socket = owned("open a packet socket", descriptor)?;
-    set_number(&socket, libc::SO_TIMESTAMPNS, 1)?;
-    set_number(&socket, libc::SO_RCVBUFFORCE, 64 << 20)?;
-    let name = std::ffi::CString::new(interface).unwrap_or_default();
-    // SAFETY: the name is a C string.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(eth::ALL));
+    let socket = checked("open a packet socket", socket)?;
+    for (option, value) in [(libc::SO_TIMESTAMPNS, 1), (libc::SO_RCVBUFFORCE, 64 << 20)] {
+        let value = i32::to_ne_bytes(value);
+        let set = set_option(socket.as_raw_fd(), libc::SOL_SOCKET, option, &value);
+        checked("set an option of a packet socket", set.result())?;
+    }
     // SAFETY: all zero is a valid `sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = u16::try_from(libc::AF_PACKET).unwrap_or(0);
-    address.sll_protocol = all;
+    address.sll_protocol = u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be();
+    let index = interface_index(interface).unwrap_or(0);
     address.sll_ifindex = i32::try_from(index).unwrap_or(0);
     let length = socklen::<libc::sockaddr_ll>();
     // SAFETY: the address lives over the call, and its length is its type's.
-    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
-    checked(&format!("watch {interface}"), i64::from(result))?;
+    let bound = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
+    checked(&format!("watch {interface}"), Raw::of(i64::from(bound)).result())?;
     Ok(socket)
 }
 
@@ -63,26 +79,12 @@ fn socklen<T>() -> libc::socklen_t {
     libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0)
 }
 
-fn set_number(socket: &OwnedFd, option: i32, value: i32) -> Result<(), KernelError> {
-    // SAFETY: the value lives over the call, and its length is its type's.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            option,
-            (&raw const value).cast(),
-            socklen::<i32>(),
-        )
-    };
-    checked("set an option of a packet socket", i64::from(result)).map(|_| ())
-}
-
 /// A packet that passed an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Sniffed {
     /// Its length.
     pub bytes: usize,
-    /// By the clock of [`super::realtime`], in nanoseconds; 0 where the kernel did not say.
+    /// By the clock of [`crate::realtime`], in nanoseconds; 0 where the kernel did not say.
     pub stamp: u64,
     /// Whether this host sent it.
     pub outgoing: bool,
@@ -125,20 +127,15 @@ pub fn sniff(socket: &OwnedFd, buffer: &mut [u8]) -> Option<Sniffed> {
     Some(Sniffed { bytes, stamp, outgoing: from.sll_pkttype == libc::PACKET_OUTGOING })
 }
 
-/// Moves this thread, and what it starts, into the network namespace of a descriptor.
-pub fn enter_network(namespace: impl AsFd) -> Result<(), KernelError> {
-    let descriptor = namespace.as_fd().as_raw_fd();
-    // SAFETY: takes no pointers; it changes this thread's namespace alone.
-    let result = unsafe { libc::setns(descriptor, libc::CLONE_NEWNET) };
-    checked("enter a network namespace", i64::from(result)).map(|_| ())
-}
-
 /// The number of an interface in this thread's namespace; `None` where there is none of this name.
 pub fn interface_index(name: &str) -> Option<u32> {
-    let name = std::ffi::CString::new(name).ok()?;
-    // SAFETY: the name is a C string.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-    (index != 0).then_some(index)
+    netdevice::name_to_index(any_socket().ok()?, name).ok()
+}
+
+/// A socket for requests about interfaces.
+fn any_socket() -> Result<OwnedFd, KernelError> {
+    let flags = SocketFlags::CLOEXEC;
+    checked("open a socket", socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None))
 }
 
 /// `struct ethtool_value`, with which an offload is switched.
@@ -154,21 +151,15 @@ const OFFLOADS: [u32; 4] = [0x17, 0x1f, 0x24, 0x2c];
 /// Lets an interface of this thread's namespace send and receive packets as they are on a wire:
 /// whole, of at most its MTU, and none joined with another.
 pub fn switch_offloads_off(name: &str) -> Result<(), KernelError> {
-    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-    // SAFETY: takes no pointers.
-    let descriptor = unsafe { libc::socket(libc::AF_INET, kind, 0) };
-    let socket = owned("open a socket", descriptor)?;
+    let socket = any_socket()?;
     for command in OFFLOADS {
         let mut switch = Switch { command, value: 0 };
-        let mut request = libc::ifreq {
+        let mut named = libc::ifreq {
             ifr_name: interface_name(name),
             ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: (&raw mut switch).cast() },
         };
-        // SAFETY: `SIOCETHTOOL` takes an `ifreq` whose data is what its command asks for, here an
-        // `ethtool_value`; both live over the call.
-        let result =
-            unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
-        checked(&format!("switch an offload of {name} off"), i64::from(result))?;
+        let switched = request(&socket, libc::SIOCETHTOOL, &mut named);
+        checked(&format!("switch an offload of {name} off"), switched)?;
     }
     Ok(())
 }

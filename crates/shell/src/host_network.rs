@@ -1,14 +1,11 @@
-//! Networks of the namespace where a shell is started, and the addresses that it takes.
-//! is the inside of another shell.
+//! Networks of the namespace where a shell is started, and the addresses that the shell takes.
 //!
-//! Which addresses a shell takes, so that shells within shells need no translation.
-//!
-//! A shell owns a block of addresses. Its link to the outside takes the first two of it, and a shell
-//! that is started inside takes a part of what is left; so one route to the block leads to all that
-//! is below it.
+//! A shell owns a block of addresses, so that shells within shells need no translation. Its link to the outside takes the
+//! first two of it, and a shell that is started inside takes a part of what is left; so one route to the block leads to
+//! all that is below it.
 
-use super::commands::{output, problem};
-use fairwind_linux::KernelError;
+use super::problem;
+use fairwind_linux::{KernelError, command_output};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::fmt;
@@ -94,7 +91,7 @@ impl HostNetwork {
 
 /// The answer of `ip`; it prints nothing at all where IPv6 is off.
 fn asked<T: serde::de::DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, KernelError> {
-    let text = output("ip", arguments)?;
+    let text = command_output("ip", arguments, "")?;
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }

@@ -1,20 +1,28 @@
-//! The process that starts the program, and the supervisor that ends it.
-//! it, and waits for its end. It is the first process of a namespace: when it ends, all that the
-//! program has left behind ends as well.
+//! The process that starts the program, the supervisor that ends it, and what they and the shell say to each other.
 //!
-//! The supervisor: the process between the shell and the inside. It starts the inside as the first
-//! process of a namespace, so that all that runs there ends with it; and it ends the inside when the
-//! shell ends, however that ends.
+//! The inside is the first process of a namespace: when it ends, all that the program has left behind ends as well. The
+//! supervisor stands between the shell and the inside. It starts the inside, and ends it when the shell ends, however
+//! that ends.
+//!
+//! | who | says | when |
+//! |---|---|---|
+//! | shell to inside | [`Inside`] | at once |
+//! | inside to shell | [`Answer::Ready`], then the TUN device | when its namespaces are set up |
+//! | shell to inside | [`Start`] | when packets are carried |
+//! | inside to shell | [`Answer::Ended`] | when the program has ended |
+//!
+//! In the place of any answer there may be [`Answer::Failed`].
 
-use super::commands::{problem, run, set_parameter};
-use super::host_network::WAY_OUT;
-use super::protocol::{Answer, Inside, Start};
-use super::{Role, protocol};
-use fairwind_linux as linux;
-use fairwind_linux::KernelError;
+use super::host_network::{Ends, WAY_OUT};
+use super::{Role, problem, run_command, set_parameter};
+use fairwind_linux::{self as linux, KernelError};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
 /// Exit codes that shells use where a program is not found, or is none.
@@ -27,7 +35,7 @@ pub(super) fn live(mut socket: UnixStream) -> i32 {
         return super::FAILED;
     }
     linux::heed_signals();
-    let Ok(Some(plan)) = protocol::hear::<Inside>(&mut socket) else { return super::FAILED };
+    let Ok(Some(plan)) = hear::<Inside>(&mut socket) else { return super::FAILED };
     let answer = match set_up(&plan) {
         Ok(device) => match announce(&mut socket, &device) {
             Ok(()) => run_program(&plan, &socket),
@@ -35,7 +43,7 @@ pub(super) fn live(mut socket: UnixStream) -> i32 {
         },
         Err(error) => Answer::Failed(error.to_string()),
     };
-    let _ = protocol::say(&mut socket, &answer);
+    let _ = say(&mut socket, &answer);
     match answer {
         Answer::Ended(code) | Answer::NotStarted(code, _) => code,
         Answer::Ready | Answer::Failed(_) => super::FAILED,
@@ -59,15 +67,19 @@ fn set_up(plan: &Inside) -> Result<OwnedFd, KernelError> {
 /// Addresses, routes, and what lets a shell within this one be reached.
 fn connect(plan: &Inside) -> Result<(), KernelError> {
     quiet();
-    run("ip link set lo up")?;
-    run(&format!("ip link set {WAY_OUT} mtu {} txqueuelen {} up", plan.mtu, super::DEVICE_QUEUE))?;
+    run_command("ip link set lo up")?;
+    run_command(&format!(
+        "ip link set {WAY_OUT} mtu {} txqueuelen {} up",
+        plan.mtu,
+        super::DEVICE_QUEUE
+    ))?;
     for link in &plan.links {
         let (version, alone) = if link.is_ipv6 { ("-6", "nodad") } else { ("-4", "") };
         let (address, length) = (&link.inside, link.length);
-        run(&format!(
+        run_command(&format!(
             "ip {version} addr add {address}/{length} dev {WAY_OUT} noprefixroute {alone}"
         ))?;
-        run(&format!("ip {version} route add default dev {WAY_OUT} src {address}"))?;
+        run_command(&format!("ip {version} route add default dev {WAY_OUT} src {address}"))?;
     }
     Ok(())
 }
@@ -89,9 +101,9 @@ fn quiet() {
 }
 
 fn announce(socket: &mut UnixStream, device: &OwnedFd) -> Result<(), KernelError> {
-    protocol::say(socket, &Answer::Ready)?;
-    linux::send_descriptor(socket, device)?;
-    match protocol::hear::<Start>(socket)? {
+    say(socket, &Answer::Ready)?;
+    linux::send_with_descriptor(&*socket, &[0], device)?;
+    match hear::<Start>(socket)? {
         Some(Start {}) => Ok(()),
         None => Err(problem("the shell has ended")),
     }
@@ -142,7 +154,7 @@ pub(super) fn keep(mut socket: UnixStream) -> i32 {
     match start_inside(&socket).and_then(|inside| tend(inside, &socket)) {
         Ok(code) => code,
         Err(error) => {
-            let _ = protocol::say(&mut socket, &Answer::Failed(error.to_string()));
+            let _ = say(&mut socket, &Answer::Failed(error.to_string()));
             super::FAILED
         }
     }
@@ -174,4 +186,85 @@ fn tend(mut inside: Child, socket: &UnixStream) -> Result<i32, KernelError> {
     }
     let status = inside.wait().map_err(|error| problem(error.to_string()))?;
     Ok(status.code().unwrap_or(super::FAILED))
+}
+
+/// What the inside is to be like.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Inside {
+    pub(super) mtu: u64,
+    pub(super) links: Vec<Link>,
+    /// A file to stand in the place of `/etc/resolv.conf`.
+    pub(super) resolver: Option<PathBuf>,
+    pub(super) program: Vec<String>,
+    /// What the program finds in its environment, beside all that the shell found.
+    pub(super) environment: Vec<(String, String)>,
+    pub(super) user: Option<User>,
+}
+
+/// The inside's addresses, as text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Link {
+    pub(super) is_ipv6: bool,
+    pub(super) inside: String,
+    /// The block's prefix length.
+    pub(super) length: u8,
+}
+
+impl From<&Ends> for Link {
+    fn from(ends: &Ends) -> Self {
+        let length = ends.block.length();
+        Self { is_ipv6: ends.inside.is_ipv6(), inside: ends.inside.to_string(), length }
+    }
+}
+
+/// A user of the system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Login name.
+    pub name: String,
+    /// Number.
+    pub user: u32,
+    /// Number of the first group.
+    pub group: u32,
+}
+
+/// The program may begin.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Start {}
+
+/// What the inside tells.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// All is set up; the TUN device follows.
+    Ready,
+    /// The program has ended with this code.
+    Ended(i32),
+    /// The program could not be started; with the code that tells so.
+    NotStarted(i32, String),
+    /// The inside could not be set up.
+    Failed(String),
+}
+
+/// Says one thing.
+pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), KernelError> {
+    let lost = |error: std::io::Error| problem(format!("speak with the inside: {error}"));
+    let text = postcard::to_allocvec(what).map_err(|error| problem(error.to_string()))?;
+    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    socket.write_all(&length.to_le_bytes()).map_err(lost)?;
+    socket.write_all(&text).map_err(lost)
+}
+
+/// Waits for one thing; none where the other end has closed.
+pub(super) fn hear<T: DeserializeOwned>(socket: &mut UnixStream) -> Result<Option<T>, KernelError> {
+    let mut length = [0; 4];
+    if socket.read_exact(&mut length).is_err() {
+        return Ok(None);
+    }
+    let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(0);
+    let mut text = vec![0; length];
+    if socket.read_exact(&mut text).is_err() {
+        return Ok(None);
+    }
+    let heard = postcard::from_bytes(&text);
+    heard.map(Some).map_err(|error| problem(format!("not what was expected: {error}")))
 }

@@ -12,31 +12,24 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `session` | a shell from its start to its end |
+//! | `session` | a shell from its start to its end: the network between the two devices, and its measures |
 //! | `host_network` | networks of the namespace where a shell is started, and the addresses that it takes |
 //! | `outside` | the device outside, the way beyond the machine, and address translation |
-//! | `inside` | the process that starts the program, and the supervisor that ends it |
-//! | `protocol` | messages between these processes |
-//! | `path` | the network between the two devices, and its measures |
+//! | `inside` | the process that starts the program, the supervisor that ends it, and the messages between them |
 //! | `connections` | connection tracking |
-//! | `commands` | commands of the system |
 
-mod commands;
 mod connections;
-mod error;
 mod host_network;
 mod inside;
 mod outside;
-mod path;
-mod protocol;
 mod session;
 
-pub use error::ShellError;
-pub use path::ShellPlan;
-pub use protocol::User;
-pub use session::{Outcome, ShellAddresses, run};
+pub use inside::User;
+pub use session::{Outcome, ShellAddresses, ShellPlan, run};
 
-use fairwind_linux as linux;
+use fairwind_linux::{self as linux, KernelError};
+use fairwind_recorder::RecorderError;
+use fairwind_router::RouterError;
 
 /// The configuration of resolvers.
 const RESOLVER: &str = "/etc/resolv.conf";
@@ -78,4 +71,77 @@ pub fn serve(arguments: &[String]) -> Option<i32> {
         Role::Supervisor => inside::keep(socket),
         Role::Inside => inside::live(socket),
     })
+}
+
+/// Runs a command that has to succeed: words without blanks within.
+fn run_command(words: &str) -> Result<(), KernelError> {
+    let mut words = words.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    linux::command_output(program, &words.collect::<Vec<_>>(), "").map(|_| ())
+}
+
+/// Something that is in the way of a shell, and what to do about it.
+fn problem(reason: impl Into<String>) -> KernelError {
+    KernelError::Shell { reason: reason.into() }
+}
+
+/// Where a parameter of the network is found, as `net/ipv4/ip_forward`: the names of devices may have
+/// dots in them, so dots divide nothing.
+fn file_of(parameter: &str) -> String {
+    format!("/proc/sys/{parameter}")
+}
+
+/// The value of a parameter of this namespace; none where the kernel does not have it.
+fn parameter(name: &str) -> Option<String> {
+    Some(std::fs::read_to_string(file_of(name)).ok()?.trim().to_owned())
+}
+
+/// Sets a parameter of this namespace; whether that was possible.
+fn set_parameter(name: &str, value: &str) -> bool {
+    std::fs::write(file_of(name), value).is_ok()
+}
+
+/// Why a program cannot be put behind a path, or the path could not be kept up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShellError {
+    /// The experiment's description is inconsistent.
+    #[error(transparent)]
+    Assembly(#[from] fairwind_assembly::AssemblyError),
+    /// The machine cannot do what is asked for.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A capture could not be written.
+    #[error("the capture could not be written: {0}")]
+    Capture(#[from] fairwind_capture::CaptureError),
+    /// The network stopped.
+    #[error(transparent)]
+    Router(#[from] RouterError),
+    /// A thread has failed.
+    #[error("{what} has failed: {reason}")]
+    Thread {
+        /// Which part.
+        what: &'static str,
+        /// Its reason.
+        reason: String,
+    },
+}
+
+impl ShellError {
+    /// The system's error behind a capture that could not be written, if that is what happened.
+    pub fn storage(&self) -> Option<&std::io::Error> {
+        match self {
+            Self::Capture(fairwind_capture::CaptureError::Write { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<RecorderError> for ShellError {
+    fn from(error: RecorderError) -> Self {
+        match error {
+            RecorderError::Capture(error) => Self::Capture(error),
+            other => Self::Thread { what: "the thread that measures", reason: other.to_string() },
+        }
+    }
 }

@@ -1,21 +1,15 @@
-//! The device outside, the way beyond the machine, and translation of addresses.
-//! addresses, and the way beyond the machine.
-//!
-//! The way beyond this machine: packets from the inside leave it with the machine's own address.
+//! The device outside, and the way beyond the machine: packets from the inside leave it with the machine's own address.
 //!
 //! A table of nftables, named after the run that it is for, translates addresses, and IPv4 is
 //! forwarded on the two interfaces concerned. The run's reaper undoes both; a table whose run lives
 //! no more, and whose reaper was killed as well, is removed by the next shell.
 
-use super::commands::{file_of, output, parameter, problem, run, set_parameter};
 use super::host_network::{Block, Ends, Family, HostNetwork, free_blocks};
-use fairwind_linux as linux;
-use fairwind_linux::{KernelError, Reaper, RunName};
-use std::io::Write as _;
+use super::{file_of, parameter, problem, run_command, set_parameter};
+use fairwind_linux::{self as linux, KernelError, Reaper, RunName};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// How the kernel is to call the device: it puts the first number that is free.
 const DEVICE: &str = "fairwind%d";
@@ -32,7 +26,11 @@ pub(super) struct Outside {
 impl Outside {
     /// Makes the device and takes a block of addresses of each version of IP that the machine speaks.
     pub(super) fn make(network: &HostNetwork, mtu: u64) -> Result<Self, KernelError> {
-        let (device, name) = open_device().map_err(|error| {
+        let opened = linux::open_tun(DEVICE).and_then(|device| {
+            let name = linux::device_name(&device)?;
+            Ok((device, name))
+        });
+        let (device, name) = opened.map_err(|error| {
             problem(format!(
                 "the path begins in this network namespace, which needs root here: {error}; use \
                  sudo, or make a namespace of your own with servers in it first: `unshare --user \
@@ -40,21 +38,18 @@ impl Outside {
             ))
         })?;
         for (parameter, value) in [("addr_gen_mode", "1"), ("router_solicitations", "0")] {
-            super::commands::set_parameter(&format!("net/ipv6/conf/{name}/{parameter}"), value);
+            set_parameter(&format!("net/ipv6/conf/{name}/{parameter}"), value);
         }
-        run(&format!("ip link set {name} mtu {mtu} txqueuelen {} up", super::DEVICE_QUEUE))?;
+        run_command(&format!(
+            "ip link set {name} mtu {mtu} txqueuelen {} up",
+            super::DEVICE_QUEUE
+        ))?;
         let mut ends = vec![connect(Family::V4, network, &name)?];
         if Path::new("/proc/sys/net/ipv6/conf").join(&name).exists() {
             ends.push(connect(Family::V6, network, &name)?);
         }
         Ok(Self { device, name, ends })
     }
-}
-
-fn open_device() -> Result<(OwnedFd, String), KernelError> {
-    let device = linux::open_tun(DEVICE)?;
-    let name = linux::device_name(&device)?;
-    Ok((device, name))
 }
 
 /// Takes the first free block. Another shell may be quicker with it, which the route to it shows.
@@ -68,10 +63,12 @@ fn connect(family: Family, network: &HostNetwork, device: &str) -> Result<Ends, 
     for block in free_blocks(family, parent, &network.taken) {
         let ends = Ends::from(block);
         let outside = ends.outside;
-        match run(&format!("ip {version} route add {block} dev {device}")) {
+        match run_command(&format!("ip {version} route add {block} dev {device}")) {
             Ok(()) => {
                 let length = Block::network(outside, u8::MAX).length();
-                run(&format!("ip {version} addr add {outside}/{length} dev {device} {alone}"))?;
+                run_command(&format!(
+                    "ip {version} addr add {outside}/{length} dev {device} {alone}"
+                ))?;
                 return Ok(ends);
             }
             Err(error) => refused = Some(error),
@@ -196,7 +193,7 @@ fn begin_masquerade(
     feed_nft(&rules)?;
     for name in [&forwarding_of(device), &forwarding] {
         if !set_parameter(name, "1") {
-            let _ = super::commands::run(&format!("nft delete table ip {table}"));
+            let _ = run_command(&format!("nft delete table ip {table}"));
             return Err(format!("{name} cannot be set"));
         }
     }
@@ -209,29 +206,19 @@ fn forwarding_of(device: &str) -> String {
 }
 
 fn feed_nft(rules: &str) -> Result<(), String> {
-    let missing = |error: std::io::Error| format!("nft: {error} (install nftables)");
-    let mut nft = Command::new("nft")
-        .args(["-f", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(missing)?;
-    if let Some(mut input) = nft.stdin.take() {
-        // A nft that ends early tells why below.
-        let _ = input.write_all(rules.as_bytes());
-    }
-    let output = nft.wait_with_output().map_err(missing)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let told = String::from_utf8_lossy(&output.stderr);
-    Err(format!("nft: {}", told.lines().next().unwrap_or("no reason given").trim()))
+    let fed = linux::command_output("nft", &["-f", "-"], rules);
+    fed.map(|_| ()).map_err(|error| match error {
+        KernelError::Command { reason, .. } => {
+            let first = reason.lines().next().unwrap_or("no reason given");
+            format!("nft: {} (is nftables installed?)", first.trim())
+        }
+        other => other.to_string(),
+    })
 }
 
 /// The tables of shells in this namespace.
 fn tables() -> Vec<String> {
-    let all = output("nft", &["list", "tables", "ip"]).unwrap_or_default();
+    let all = linux::command_output("nft", &["list", "tables", "ip"], "").unwrap_or_default();
     let names = all.lines().filter_map(|line| line.split_whitespace().last());
     names.filter(|name| name.parse::<RunName>().is_ok()).map(str::to_owned).collect()
 }
@@ -239,7 +226,7 @@ fn tables() -> Vec<String> {
 fn remove_ownerless() {
     for table in tables() {
         if table.parse::<RunName>().is_ok_and(|run| !run.is_alive()) {
-            let _ = run(&format!("nft delete table ip {table}"));
+            let _ = run_command(&format!("nft delete table ip {table}"));
         }
     }
 }

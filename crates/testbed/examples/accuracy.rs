@@ -7,37 +7,23 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
-use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_hosts::HostCommand;
-use fairwind_scenario::Document;
-use fairwind_testbed::{KernelRun, Outcome};
+#[allow(dead_code, reason = "each example uses a part")]
+mod support;
+
+use fairwind_assembly::CaptureFiles;
 use fairwind_wire::bytes::parse;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
-
-type Failure = Box<dyn std::error::Error>;
+use support::{FILLED_PERCENT, Failure, filled_percent, number, run_text, seconds};
 
 /// One way over the path of the thin flows, in microseconds.
 const ONE_WAY: f64 = 50_000.0;
 /// What the median and the 99th percentile of a delay's error may be, in microseconds.
 const DELAY_BOUNDS: [f64; 2] = [100.0, 1_000.0];
-/// Part of what headers allow that a connection has to reach, in per cent.
-const FILLED_PERCENT: f64 = 99.0;
-/// Payload and length of a full packet, with timestamps.
-const PAYLOAD: f64 = 1448.0;
-const PACKET: f64 = 1500.0;
-
 fn main() -> Result<(), Failure> {
-    let mut seconds = 10;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--seconds" => seconds = arguments.next().ok_or("--seconds needs a number")?.parse()?,
-            other => return Err(format!("{other} is not an option of this program").into()),
-        }
-    }
+    let seconds = seconds(10)?;
     delays(seconds)?;
     println!(
         "\n{:>8} {:>7} {:>8} {:>8} {:>10} {:>10} {:>10}  reached",
@@ -74,7 +60,7 @@ fn delays(seconds: u32) -> Result<(), Failure> {
         sender: Some(Box::new(sender.clone())),
         receiver: Some(Box::new(receiver.clone())),
     };
-    run(&text, files)?;
+    run_text(&text, files)?;
     let (near, far) = (sender.messages()?, receiver.messages()?);
     let times = |from: &Messages, to: &Messages, is_request: bool| -> Vec<f64> {
         let wanted = from.iter().filter(|(message, _)| message.is_request == is_request);
@@ -199,10 +185,9 @@ fn greedy(rate: u32, rtt: u32, seconds: u32) -> Result<(), Failure> {
         "#,
         seconds + warmup
     );
-    let outcome = run(&text, CaptureFiles::default())?;
+    let outcome = run_text(&text, CaptureFiles::default())?;
     let number = |table: &str, column: &str| number(&outcome, table, column).unwrap_or(f64::NAN);
-    let allowed = f64::from(rate) * 1e6 * PAYLOAD / PACKET;
-    let filled = 100.0 * number("flows", "goodput_bits_per_second") / allowed;
+    let filled = filled_percent(&outcome, rate);
     let reached = filled >= FILLED_PERCENT && !outcome.lateness.exceeds_bound();
     println!(
         "{rate:>8} {rtt:>7} {filled:>7.2}% {FILLED_PERCENT:>7.2}% {:>10.1} {:>10.1} {:>10.1}  {}",
@@ -212,17 +197,4 @@ fn greedy(rate: u32, rtt: u32, seconds: u32) -> Result<(), Failure> {
         yes_or_no(reached),
     );
     Ok(())
-}
-
-fn run(text: &str, files: CaptureFiles) -> Result<Outcome, Failure> {
-    let document = Document::parse("accuracy.toml", text)?;
-    let experiment = document.experiment(&document.grid()?[0])?;
-    let here = std::env::current_exe()?;
-    let folder = here.parent().and_then(|examples| examples.parent()).ok_or("no folder")?;
-    let command = HostCommand { program: folder.join("fairwind-host"), arguments: Vec::new() };
-    Ok(KernelRun::new(&experiment, 1, files, command)?.run(&Control::default())?)
-}
-
-fn number(outcome: &Outcome, table: &str, column: &str) -> Option<f64> {
-    outcome.tables.get(table)?.column(column)?.number(0)
 }

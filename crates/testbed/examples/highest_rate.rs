@@ -8,36 +8,22 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
-use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_hosts::HostCommand;
-use fairwind_linux::{Reaper, RunName};
-use fairwind_scenario::Document;
-use fairwind_testbed::{KernelRun, Outcome};
-use std::process::Command;
+#[allow(dead_code, reason = "each example uses a part")]
+mod support;
 
-type Failure = Box<dyn std::error::Error>;
+use fairwind_assembly::CaptureFiles;
+use fairwind_linux::{Reaper, RunName};
+use std::process::Command;
+use support::{FILLED_PERCENT, Failure, filled_percent, number, run_text, seconds};
 
 /// Where the search begins, in Mbit/s.
-const FIRST_RATE: u64 = 250;
+const FIRST_RATE: u32 = 250;
 /// No machine of today goes beyond this, in Mbit/s.
-const LAST_RATE: u64 = 64_000;
+const LAST_RATE: u32 = 64_000;
 /// Halvings of the range between the last rate carried and the first that was not.
 const HALVINGS: u32 = 4;
-/// Part of what headers allow that a connection has to reach, in per cent.
-const FILLED_PERCENT: f64 = 99.0;
-/// Payload and length of a full packet, with timestamps.
-const PAYLOAD: f64 = 1448.0;
-const PACKET: f64 = 1500.0;
-
 fn main() -> Result<(), Failure> {
-    let mut seconds = 4;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--seconds" => seconds = arguments.next().ok_or("--seconds needs a number")?.parse()?,
-            other => return Err(format!("{other} is not an option of this program").into()),
-        }
-    }
+    let seconds = seconds(4)?;
     println!(
         "{:>12} {:>14} {:>10} {:>10} {:>8}",
         "Mbit/s", "packets/s", "p99 us", "bound us", "filled"
@@ -75,7 +61,7 @@ struct Trial {
 }
 
 /// One greedy connection over a path of `rate` Mbit/s.
-fn trial(rate: u64, seconds: u32) -> Result<Trial, Failure> {
+fn trial(rate: u32, seconds: u32) -> Result<Trial, Failure> {
     let text = format!(
         r#"
         name = "one greedy connection"
@@ -92,16 +78,11 @@ fn trial(rate: u64, seconds: u32) -> Result<Trial, Failure> {
         "#,
         seconds + 1
     );
-    let document = Document::parse("rate.toml", &text)?;
-    let experiment = document.experiment(&document.grid()?[0])?;
-    let run = KernelRun::new(&experiment, 1, CaptureFiles::default(), host_command()?)?;
-    let outcome = run.run(&Control::default())?;
+    let outcome = run_text(&text, CaptureFiles::default())?;
     let number = |table: &str, column: &str| number(&outcome, table, column);
-    let goodput = number("flows", "goodput_bits_per_second").unwrap_or(0.0);
     let taken = number("lateness", "packets_taken").unwrap_or(0.0);
     let packets_per_second = taken / f64::from(seconds + 1);
-    let allowed = f64::from(u32::try_from(rate)?) * 1e6 * PAYLOAD / PACKET;
-    let filled = 100.0 * goodput / allowed;
+    let filled = filled_percent(&outcome, rate);
     println!(
         "{rate:>12} {packets_per_second:>14.0} {:>10.1} {:>10.1} {filled:>7.1}%",
         number("lateness", "lateness_p99_s").unwrap_or(0.0) * 1e6,
@@ -109,16 +90,6 @@ fn trial(rate: u64, seconds: u32) -> Result<Trial, Failure> {
     );
     let is_carried = filled >= FILLED_PERCENT && !outcome.lateness.exceeds_bound();
     Ok(Trial { packets_per_second, is_carried })
-}
-
-fn number(outcome: &Outcome, table: &str, column: &str) -> Option<f64> {
-    outcome.tables.get(table)?.column(column)?.number(0)
-}
-
-fn host_command() -> Result<HostCommand, Failure> {
-    let here = std::env::current_exe()?;
-    let folder = here.parent().and_then(|examples| examples.parent()).ok_or("no folder")?;
-    Ok(HostCommand { program: folder.join("fairwind-host"), arguments: Vec::new() })
 }
 
 /// Packets per second, in both directions, of one greedy connection over a veth pair with tbf whose

@@ -6,14 +6,14 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints tables")]
 
-use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_hosts::HostCommand;
+#[allow(dead_code, reason = "each example uses a part")]
+mod support;
+
+use fairwind_assembly::CaptureFiles;
 use fairwind_measure::{Table, Values};
 use fairwind_scenario::Document;
-use fairwind_testbed::KernelRun;
 use std::fs::read_to_string;
-
-type Failure = Box<dyn std::error::Error>;
+use support::{Failure, run};
 
 fn main() -> Result<(), Failure> {
     let mut seed = 1;
@@ -31,8 +31,7 @@ fn main() -> Result<(), Failure> {
         let document = Document::parse(file, &read_to_string(file)?)?;
         for cell in &document.grid()? {
             let experiment = document.experiment(cell)?;
-            let run = KernelRun::new(&experiment, seed, CaptureFiles::default(), host_command()?)?;
-            let outcome = run.run(&Control::default())?;
+            let outcome = run(&experiment, seed, CaptureFiles::default())?;
             let wanted = |name: &str| tables.is_empty() || tables.iter().any(|one| one == name);
             for table in outcome.tables.iter().filter(|table| wanted(table.name)) {
                 print(table);
@@ -43,13 +42,6 @@ fn main() -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// The host program beside the folder of examples.
-fn host_command() -> Result<HostCommand, Failure> {
-    let here = std::env::current_exe()?;
-    let folder = here.parent().and_then(|examples| examples.parent()).ok_or("no folder")?;
-    Ok(HostCommand { program: folder.join("fairwind-host"), arguments: Vec::new() })
 }
 
 /// One line for each column, with the values of all rows.

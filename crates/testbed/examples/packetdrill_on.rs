@@ -5,15 +5,16 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it found")]
 
-use fairwind_kernel_packetdrill::KernelOptions;
+#[allow(dead_code, reason = "each example uses a part")]
+mod support;
+
 use fairwind_packetdrill::{Files, Outcome, RunOptions};
 use fairwind_tcp::Profile;
 use std::path::Path;
 use std::process::ExitCode;
+use support::{Failure, kernel_options};
 
-type Problem = Box<dyn std::error::Error>;
-
-fn main() -> Result<ExitCode, Problem> {
+fn main() -> Result<ExitCode, Failure> {
     let mut options = RunOptions::new(Profile::Linux6_18);
     let (mut kernel, mut verbose) = (false, false);
     let mut files = Vec::new();
@@ -43,9 +44,7 @@ fn main() -> Result<ExitCode, Problem> {
     for file in &files {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
         let outcome = if kernel {
-            let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
-            let kernel =
-                KernelOptions { folder: folder.map(Path::to_path_buf), ..KernelOptions::default() };
+            let kernel = kernel_options(file);
             fairwind_kernel_packetdrill::run_script(file, &text, &options, &kernel)?
         } else {
             let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();

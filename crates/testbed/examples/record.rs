@@ -11,7 +11,10 @@
     reason = "a program that prints what it found"
 )]
 
-use fairwind_kernel_packetdrill::{KernelOptions, record_script};
+#[allow(dead_code, reason = "each example uses a part")]
+mod support;
+
+use fairwind_kernel_packetdrill::record_script;
 use fairwind_packetdrill::{
     Outcome, RecordedTimes, Recording, RunOptions, Script, Windows, record, unreadable,
 };
@@ -117,10 +120,8 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> Result<Asked, Problem> 
 fn one(file: &str, asked: &Asked) -> Result<Result<String, Outcome>, Problem> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     if asked.kernel {
-        let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
-        let kernel =
-            KernelOptions { folder: folder.map(Path::to_path_buf), ..KernelOptions::default() };
-        return Ok(record_script(file, &text, &asked.options, &asked.recording, &kernel)?);
+        let (options, kernel) = (&asked.options, support::kernel_options(file));
+        return Ok(record_script(file, &text, options, &asked.recording, &kernel)?);
     }
     Ok(match Script::parse(file, &text, &asked.options.definitions) {
         Ok(script) => record(&script, &text, &asked.options, &asked.recording),

@@ -18,23 +18,21 @@ mod sender;
 mod tcp_info;
 mod timers;
 
+pub use datagrams::number_of;
+
 use super::plan::{HostPlan, Sampling};
-use super::protocol::ParentSocket;
-use super::protocol::{FromHost, HostStatistics, ToHost};
+use super::protocol::{FromHost, HostStatistics, ParentSocket, ToHost};
 use datagrams::{DatagramReaders, DatagramSender};
-use events::Lateness;
-use events::{Clock, EventSender};
+use events::{Clock, EventSender, Lateness};
 use fairwind_linux::{self as linux, Poll, Raw, Ready};
 use fairwind_units::{Instant, Span};
 use payload::Payload;
-use reader::Readers;
-use reader::Relays;
+use reader::{Readers, Relays};
 use sender::Sender;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use timers::SamplingSchedule;
-use timers::TimerQueue;
+use timers::{SamplingSchedule, TimerQueue};
 
 /// Descriptors that are served between two looks at the clock.
 const AT_ONCE: usize = 256;

@@ -4,9 +4,9 @@
 //! Connections whose data goes on by others: what comes is read as far as the relay has room, and written on.
 
 use super::{HostContext, READ_BYTES, Worker, token};
+use crate::network;
 use crate::plan::{HostPlan, IncomingPlan};
 use crate::protocol::EventKind;
-use crate::sockets;
 use fairwind_linux as linux;
 use fairwind_linux::Poll;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl Readers {
         }
         let listeners = places
             .into_iter()
-            .map(|(local, settings)| sockets::listening(local, settings))
+            .map(|(local, settings)| network::listening(local, settings))
             .collect::<Result<_, _>>()?;
         let mut answering = first_answering..;
         let caller = |plan: &IncomingPlan| Caller {

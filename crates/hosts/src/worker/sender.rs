@@ -7,9 +7,9 @@
 
 use super::tcp_info::{LossDetector, TcpInfo};
 use super::{HostContext, READ_BYTES};
+use crate::network;
 use crate::plan::{IncomingPlan, NextOutgoing, OutgoingPlan};
 use crate::protocol::EventKind;
-use crate::sockets;
 use fairwind_linux::{self as linux, Ready};
 use fairwind_units::Instant;
 use fairwind_workload::Application;
@@ -24,7 +24,7 @@ const SIOCOUTQNSD: u64 = 0x894b;
 /// Has the kernel say when there is room, where it would let much wait in the socket.
 fn request_room_events(socket: &OwnedFd) -> Result<(), String> {
     let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-    sockets::set(socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)
+    network::set(socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)
 }
 
 /// How far a connection is.
@@ -78,7 +78,7 @@ pub(super) struct Sender {
 impl Sender {
     /// Makes the socket, so that nothing can be wrong with it later.
     pub(super) fn new(plan: OutgoingPlan) -> Result<Self, String> {
-        let socket = sockets::bound(plan.local, &plan.socket)?;
+        let socket = network::bound(plan.local, &plan.socket)?;
         if plan.application.is_greedy() {
             request_room_events(&socket)?;
         }
@@ -214,7 +214,7 @@ impl Sender {
     pub(super) fn on_ready(&mut self, ready: Ready, context: &mut HostContext) {
         let Some(socket) = &self.socket else { return };
         if ready.has(libc::EPOLLERR) {
-            let errno = sockets::waiting_error(socket);
+            let errno = network::waiting_error(socket);
             if errno != 0 {
                 self.fail(errno, context);
                 return;
@@ -361,7 +361,7 @@ impl Sender {
                 (Err(_), libc::EAGAIN | libc::ENOBUFS) => return,
                 (Err(_), errno) => {
                     // A stream that was broken off says why at its socket first.
-                    let waiting = sockets::waiting_error(socket);
+                    let waiting = network::waiting_error(socket);
                     self.fail(if waiting == 0 { errno } else { waiting }, context);
                 }
             }

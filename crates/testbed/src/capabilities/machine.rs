@@ -1,9 +1,7 @@
-//! Queue disciplines, clocks, processors and BPF programs of this machine.
+//! Queue disciplines, address translation, clocks, processors, and what the kernel lets eBPF programs do.
 //!
-//! Clock, timers, processors.
-//!
-//! What the kernel lets eBPF programs do, as far as can be told without loading one of each kind: by
-//! the kernel's own description of its types, and by trying the program that experiments use.
+//! The last is found without loading a program of each kind: by the kernel's own description of its types, and by
+//! trying the program that experiments use.
 
 use super::{Capability, State, read};
 use fairwind_bpf as ebpf;
@@ -12,7 +10,6 @@ use fairwind_router::LATENESS_BOUND;
 use fairwind_units::Span;
 use fairwind_windows as windows;
 use std::fs;
-use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 /// Queue disciplines, with what they cannot be without.
@@ -93,19 +90,13 @@ fn disciplines(trial: &Trial) -> Capability {
 }
 
 fn translates() -> Result<(), String> {
-    let mut nft = Command::new("nft")
-        .args(["-f", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|_| "no nft (install nftables)".to_owned())?;
-    if let Some(mut input) = nft.stdin.take() {
-        // A nft that ends early is judged by its exit code.
-        let _ = input.write_all(TRANSLATION.as_bytes());
+    match linux::command_output("nft", &["-f", "-"], TRANSLATION) {
+        Ok(_) => Ok(()),
+        Err(_) if linux::command_output("nft", &["--version"], "").is_err() => {
+            Err("no nft (install nftables)".to_owned())
+        }
+        Err(_) => Err("the kernel has no masquerade for nft".to_owned()),
     }
-    let done = nft.wait().is_ok_and(|status| status.success());
-    if done { Ok(()) } else { Err("the kernel has no masquerade for nft".to_owned()) }
 }
 
 fn translation(tried: &Result<(), String>) -> Capability {

@@ -1,6 +1,4 @@
-//! What each host of an experiment is told.
-//!
-//! How it went at the hosts, as a table.
+//! Plans of the hosts of an experiment, and their table of results.
 
 use fairwind_assembly::{DatagramPlan, FlowPlan, NextConnection};
 use fairwind_hosts::{

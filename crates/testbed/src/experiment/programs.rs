@@ -1,10 +1,8 @@
 //! BPF programs of a run: at the tracepoints of endpoints, and for remembered windows.
 //!
-//! Without it, hosts look for time-outs and recoveries by `TCP_INFO`, which tells how many there
-//! were and only roughly when.
-//!
-//! What hosts of a run remember of the windows of their connections: each has a control group of its own for that, which
-//! the run's reaper removes, and programs that end with the run.
+//! Without the first, hosts look for time-outs and recoveries by `TCP_INFO`, which says how many there were and only
+//! roughly when. For the second, each host has a control group of its own, which the run's reaper removes, and programs
+//! that end with the run.
 
 use super::RunError;
 use super::plans::PlannedHost;

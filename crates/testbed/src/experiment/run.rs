@@ -1,25 +1,26 @@
-//! Everything from the first check to the tables.
+//! Everything from the first check until hosts and threads exist, and who carries the packets between the hosts: our
+//! router, or the kernel's own parts with somebody who watches them.
 
-use super::forwarding::Forwarding;
 use super::plans::{self, PlannedHost};
 use super::programs::{self, KernelWatch};
-use super::running::{Hosts, Running};
+use super::running::{ForwardingThread, Hosts, Outcome, Running};
 use super::{RunError, no_thread};
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
-use fairwind_hosts::{HostCommand, HostProcess, HostStatistics};
+use fairwind_hosts::{HostCommand, HostProcess};
+use fairwind_kernel_router::{KernelPath, KernelPlan, PathObserver, PathObserverParts};
 use fairwind_kernel_settings::controls::{ControlObject, LoadedForRun};
 use fairwind_kernel_settings::{self as settings, Kernel};
-use fairwind_linux as linux;
-use fairwind_linux::KernelError;
-use fairwind_linux::{Reaper, RunName};
-use fairwind_measure::{Lateness, Tables};
+use fairwind_linux::{self as linux, KernelError, MonotonicClock, Reaper, RunName};
+use fairwind_measure::Lateness;
+use fairwind_network::NodeId;
 use fairwind_recorder::{Recorder, RecorderParts};
 use fairwind_router::{
-    FlowTable, Port, RoutedPacket, RouterControl, RouterParts, StopOnDrop, lateness_bound,
+    FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts, StopOnDrop, lateness_bound,
 };
-use fairwind_scenario::{Congestion, Experiment, FlowGroup, PluggedControl};
+use fairwind_scenario::{Congestion, Experiment, FlowGroup, PluggedControl, RouterKind};
 use fairwind_units::Span;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 /// How long the hosts may take to set themselves up, all together.
@@ -27,19 +28,6 @@ const SET_UP_LIMIT: Span = Span::from_secs(60);
 
 /// Events of queues that are kept where nobody says how many: they stay in memory until the run is over.
 const MOST_EVENTS: usize = 1_000_000;
-
-/// What a run on the kernel gives.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The measures, and the table `lateness` behind them.
-    pub tables: Tables,
-    /// How well the network kept time.
-    pub lateness: Lateness,
-    /// How it went at the hosts, by name.
-    pub hosts: Vec<(String, HostStatistics)>,
-    /// What the tables lack, and why.
-    pub remarks: Vec<String>,
-}
 
 /// An experiment about to be run on the kernel.
 pub struct KernelRun {
@@ -233,4 +221,102 @@ fn set_up(
         ports.push(Port { host: planned.plan.name.clone(), node: planned.node, device });
     }
     Ok((hosts, ports))
+}
+
+/// Who is to carry the packets.
+enum Forwarding {
+    /// Our router.
+    User,
+    /// The kernel's parts.
+    Kernel {
+        plan: KernelPlan,
+        /// Bytes that each packet costs beyond itself, by link.
+        overhead_bytes: Vec<u32>,
+    },
+}
+
+impl Forwarding {
+    /// Whom `experiment` asks for, if the running kernel has what that takes.
+    fn new(experiment: &Experiment) -> Result<Self, RunError> {
+        match experiment.network.router {
+            RouterKind::User => Ok(Self::User),
+            RouterKind::Kernel => {
+                let links = &experiment.network.links;
+                Ok(Self::Kernel {
+                    plan: KernelPlan::new(experiment)?,
+                    overhead_bytes: links.iter().map(|link| link.overhead_bytes).collect(),
+                })
+            }
+        }
+    }
+
+    /// Makes what hosts need to set themselves up, and tells them.
+    fn lay(
+        self,
+        run: RunName,
+        hosts: &mut [PlannedHost],
+    ) -> Result<ReadyForwarding, RunError> {
+        match self {
+            Self::User => Ok(ReadyForwarding::User),
+            Self::Kernel { plan, overhead_bytes } => {
+                let path = plan.lay(run)?;
+                for host in &mut *hosts {
+                    host.plan.veth = path.host_veth(host.node);
+                }
+                let addresses = |host: &PlannedHost| (host.node, host.plan.addresses.clone());
+                let addresses = hosts.iter().map(addresses).collect();
+                Ok(ReadyForwarding::Kernel { path, overhead_bytes, addresses })
+            }
+        }
+    }
+}
+
+/// Who is to carry the packets, when the hosts can set themselves up.
+enum ReadyForwarding {
+    User,
+    Kernel {
+        path: KernelPath,
+        overhead_bytes: Vec<u32>,
+        addresses: Vec<(NodeId, Vec<IpAddr>)>,
+    },
+}
+
+impl ReadyForwarding {
+    /// Begins to carry, when the hosts have set themselves up.
+    fn start(
+        self,
+        parts: RouterParts<FlowTable>,
+        control: RouterControl,
+    ) -> Result<ForwardingThread, RunError> {
+        match self {
+            Self::User => {
+                let router = Router::new(parts, control, MonotonicClock)?;
+                spawn("fairwind-router", move || router.run().map_err(Into::into))
+            }
+            Self::Kernel { path, overhead_bytes, addresses } => {
+                path.bring_up(&addresses)?;
+                let (watch, points) = path.watch()?;
+                let parts = PathObserverParts {
+                    watch,
+                    points,
+                    queues: parts.queues,
+                    overhead_bytes,
+                    flows: parts.classifier,
+                    observations: parts.observations,
+                    lateness: Lateness::new(parts.lateness_bound),
+                    path,
+                };
+                let watcher = PathObserver::new(parts, control)?;
+                spawn("fairwind-watch", move || watcher.run().map_err(Into::into))
+            }
+        }
+    }
+}
+
+fn spawn(
+    name: &str,
+    work: impl FnOnce() -> Result<Lateness, RunError> + Send + 'static,
+) -> Result<ForwardingThread, RunError> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(|error| no_thread(&error))
 }

@@ -1,18 +1,17 @@
 //! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
 
-use super::forwarding::ForwardingThread;
 use super::plans::hosts_table;
 use super::programs::KernelWatch;
-use super::{Outcome, RunError};
+use super::RunError;
 use fairwind_assembly::Control;
 use fairwind_hosts::{FromHost, HostProcess, HostStatistics};
-use fairwind_linux::KernelError;
-use fairwind_linux::{self as linux, Poll};
-use fairwind_measure::{FlowId, senders_table};
+use fairwind_linux::{self as linux, KernelError, Poll};
+use fairwind_measure::{FlowId, Lateness, Tables, senders_table};
 use fairwind_recorder::{ObservationWriter, Recorder, RecorderOutput};
 use fairwind_router::RouterControl;
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
+use std::thread::JoinHandle;
 
 /// From "go" to the run's instant zero, so that every host hears of it before.
 const HEAD_START: Span = Span::from_millis(50);
@@ -23,6 +22,22 @@ const END_LIMIT: Span = Span::from_secs(20);
 const SILENCE: Span = Span::from_secs(10);
 /// The longest time without a look at the clock and the control.
 const GLANCE: Span = Span::from_millis(20);
+
+/// What a run on the kernel gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The measures, and the table `lateness` behind them.
+    pub tables: Tables,
+    /// How well the network kept time.
+    pub lateness: Lateness,
+    /// How it went at the hosts, by name.
+    pub hosts: Vec<(String, HostStatistics)>,
+    /// What the tables lack, and why.
+    pub remarks: Vec<String>,
+}
+
+/// The thread that tells what packets do.
+pub(super) type ForwardingThread = JoinHandle<Result<Lateness, RunError>>;
 
 /// A run at work.
 pub(super) struct Running<'a> {

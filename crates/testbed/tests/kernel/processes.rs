@@ -1,6 +1,6 @@
 //! Other processes: finding them, signalling them, and waiting for what they do.
 
-use fairwind_hosts::monotonic_clock;
+use fairwind_linux::monotonic;
 use fairwind_units::Span;
 use std::fmt::{Debug, Write as _};
 use std::path::Path;
@@ -59,13 +59,13 @@ pub(crate) fn wait_for<T: Debug>(
     is_it: impl Fn(&T) -> bool,
 ) -> T {
     const PATIENCE: Span = Span::from_secs(20);
-    let until = monotonic_clock() + PATIENCE;
+    let until = monotonic() + PATIENCE;
     loop {
         let seen = look();
         if is_it(&seen) {
             return seen;
         }
-        assert!(monotonic_clock() < until, "{what}: not within {PATIENCE}, but: {seen:?}");
+        assert!(monotonic() < until, "{what}: not within {PATIENCE}, but: {seen:?}");
         std::thread::park_timeout(Duration::from_millis(10));
     }
 }

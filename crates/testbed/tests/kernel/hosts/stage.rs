@@ -3,9 +3,9 @@
 use fairwind_hosts::{
     EventKind, FromHost, HostCommand, HostEvent, HostPlan, HostProcess, HostStatistics,
     IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketSettings,
-    monotonic_clock,
 };
 use fairwind_linux::KernelError;
+use fairwind_linux::monotonic;
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_workload::Application;
 use std::fs::File;
@@ -164,7 +164,7 @@ impl Stage {
         let other = waiting(second.wait_ready(SET_UP)?);
         carry(&one, &other, keep);
         carry(&other, &one, keep);
-        let origin = monotonic_clock();
+        let origin = monotonic();
         for host in &mut hosts {
             host.go(origin)?;
         }
@@ -177,9 +177,9 @@ impl Stage {
         seconds: u64,
         enough: impl Fn(&[Account; 2]) -> bool,
     ) -> Result<bool, KernelError> {
-        let until = monotonic_clock() + Span::from_secs(seconds);
+        let until = monotonic() + Span::from_secs(seconds);
         while !enough(&self.accounts) {
-            if monotonic_clock() > until {
+            if monotonic() > until {
                 return Ok(false);
             }
             self.hear()?;

@@ -3,7 +3,7 @@
 use super::stage::{number, path, run_with, table};
 use crate::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_hosts::monotonic_clock;
+use fairwind_linux::monotonic;
 use fairwind_units::Span;
 use fairwind_wire::bytes::{Checksum, parse};
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -94,12 +94,12 @@ fn a_full_disk_ends_the_run_and_is_named() {
     }
     let files = CaptureFiles { sender: Some(Box::new(SmallDisk(100_000))), receiver: None };
     let experiment = path("60 s", CAPTURED);
-    let began = monotonic_clock();
+    let began = monotonic();
     let error = run_with(&experiment, "fairwind-test-disk", files, &Control::default());
     let error = error.expect_err("nothing can be written");
     let storage = error.storage().expect("it is about storage");
     assert_eq!(storage.kind(), ErrorKind::StorageFull, "{error}");
     // It does not wait for the end of the experiment.
-    let took = monotonic_clock().saturating_since(began);
+    let took = monotonic().saturating_since(began);
     assert!(took < Span::from_secs(50), "{took}");
 }

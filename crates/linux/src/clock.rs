@@ -1,0 +1,182 @@
+//! Clocks, and waiting to the nanosecond without allocation.
+
+use crate::{KernelError, Raw, checked, socket};
+use fairwind_units::{Instant, Span};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// A clock, and the wait for descriptors by it. Whoever keeps real time takes it as an argument.
+pub trait Clock: Send {
+    /// Monotonic time.
+    fn now(&self) -> Instant;
+
+    /// Waits until descriptors are ready, at most for `limit`; returns how many are.
+    fn wait(&self, poll: &mut Poll, limit: Span) -> usize;
+}
+
+/// `CLOCK_MONOTONIC` of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MonotonicClock;
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now(&self) -> Instant {
+        monotonic()
+    }
+
+    #[inline]
+    fn wait(&self, poll: &mut Poll, limit: Span) -> usize {
+        poll.wait(limit)
+    }
+}
+
+/// The clock that scripts are followed by.
+#[inline]
+pub fn monotonic() -> Instant {
+    let now = clock_gettime(ClockId::Monotonic);
+    Instant::from_nanos(nanos(now.tv_sec, now.tv_nsec))
+}
+
+/// The clock that packets are stamped by, in nanoseconds.
+pub fn realtime() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    nanos(now.tv_sec, now.tv_nsec)
+}
+
+/// The step of the kernel's timers: its coarse clock advances by it.
+pub fn tick() -> Span {
+    resolution(ClockId::MonotonicCoarse)
+}
+
+/// The step of the clock that everything is timed by.
+pub fn clock_resolution() -> Span {
+    resolution(ClockId::Monotonic)
+}
+
+fn resolution(clock: ClockId) -> Span {
+    let step = clock_getres(clock);
+    Span::from_nanos(nanos(step.tv_sec, step.tv_nsec))
+}
+
+/// Seconds and nanoseconds as the kernel hands them over, which are never negative.
+pub(crate) fn nanos(seconds: i64, rest: i64) -> u64 {
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(rest).unwrap_or(0)
+}
+
+fn timespec(span: Span) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span.as_nanos() % 1_000_000_000).unwrap_or(0),
+    }
+}
+
+/// Waits until one of the descriptors can be read, at most for `limit`.
+pub fn wait_readable(descriptors: &[&dyn AsFd], limit: Span) {
+    let watched =
+        descriptors.iter().map(|one| PollFd::from_borrowed_fd(one.as_fd(), PollFlags::IN));
+    // A failure or a signal is as good as time running out: the caller looks itself.
+    let _ = poll(&mut watched.collect::<Vec<_>>(), Some(&timespec(limit)));
+}
+
+/// Many descriptors to wait for.
+#[derive(Debug)]
+pub struct Poll {
+    epoll: OwnedFd,
+    ready: Vec<libc::epoll_event>,
+}
+
+/// What happened with a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// What it was registered with.
+    pub token: u64,
+    /// `EPOLLIN`, `EPOLLOUT`, ...
+    pub events: u32,
+}
+
+impl Ready {
+    /// Whether one of these events is among them.
+    pub fn has(self, events: i32) -> bool {
+        self.events & events.cast_unsigned() != 0
+    }
+}
+
+impl Poll {
+    /// Takes up to `at_once` events per wait.
+    pub fn new(at_once: usize) -> Result<Self, KernelError> {
+        let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC);
+        let epoll = checked("make an epoll descriptor", epoll)?;
+        let nothing = libc::epoll_event { events: 0, u64: 0 };
+        let mut poll = Self { epoll, ready: vec![nothing; at_once] };
+        // Without this call every wait would seem to find nothing, for ever.
+        let waited = Raw::of(poll.wait_raw(Span::ZERO)).result();
+        checked("wait to the nanosecond (epoll_pwait2, Linux 5.11)", waited)?;
+        Ok(poll)
+    }
+
+    /// Watches a descriptor for `events`, which are reported with `token`.
+    pub fn add(&self, descriptor: impl AsFd, token: u64, events: i32) -> Result<(), KernelError> {
+        self.control(libc::EPOLL_CTL_ADD, descriptor, token, events)
+    }
+
+    /// Watches a descriptor for other events.
+    pub fn change(
+        &self,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
+    ) -> Result<(), KernelError> {
+        self.control(libc::EPOLL_CTL_MOD, descriptor, token, events)
+    }
+
+    fn control(
+        &self,
+        operation: i32,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
+    ) -> Result<(), KernelError> {
+        let raw = socket::epoll_control(
+            self.epoll.as_raw_fd(),
+            operation,
+            descriptor.as_fd().as_raw_fd(),
+            (events.cast_unsigned(), token),
+        );
+        checked("watch a descriptor", raw.result()).map(|_| ())
+    }
+
+    /// Waits until something happens, at most for `limit`; returns how many descriptors are ready. A
+    /// signal is as good as time running out.
+    pub fn wait(&mut self, limit: Span) -> usize {
+        usize::try_from(self.wait_raw(limit)).unwrap_or(0)
+    }
+
+    /// `epoll_pwait2` by its number: C libraries have had a function for it only since glibc 2.35, and `rustix` rounds
+    /// to milliseconds unless it is built for Linux 5.11.
+    fn wait_raw(&mut self, limit: Span) -> i64 {
+        let timeout = timespec(limit);
+        let timeout = libc::timespec { tv_sec: timeout.tv_sec, tv_nsec: timeout.tv_nsec };
+        let most = i32::try_from(self.ready.len()).unwrap_or(i32::MAX);
+        // SAFETY: the array is as long as is said, the time lives over the call, and there is no set
+        // of signals.
+        unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                self.ready.as_mut_ptr(),
+                most,
+                &raw const timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0_usize,
+            )
+        }
+    }
+
+    /// What happened with the descriptor that is ready in this place.
+    pub fn readiness(&self, place: usize) -> Ready {
+        let event = self.ready[place];
+        Ready { token: event.u64, events: event.events }
+    }
+}
