@@ -1,6 +1,7 @@
 //! Settings of one end of a flow group, and those that the kernel does not support.
 
 use super::Kernel;
+use super::kernel::default_sysctls;
 use fairwind_hosts::SocketOption;
 use fairwind_scenario::{FlowGroup, TcpSettings, Workload};
 use fairwind_units::Span;
@@ -37,6 +38,29 @@ impl Side {
     }
 }
 
+/// Settings that a whole host has, by kind and name.
+pub(crate) type HostValues = BTreeMap<(Kind, &'static str), String>;
+
+/// Kind of a setting of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Sysctl,
+    Route,
+    Device,
+    Memory,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sysctl => "sysctl",
+            Self::Route => "route attribute",
+            Self::Device => "device attribute",
+            Self::Memory => "memory of",
+        }
+    }
+}
+
 /// One end of a group while its settings are gone through.
 #[derive(Debug)]
 pub struct Endpoint<'a> {
@@ -51,12 +75,8 @@ pub struct Endpoint<'a> {
     pub profile_is_the_senders: bool,
     /// Largest IP packet of the path in bytes.
     pub mtu: u64,
-    /// Sysctls of its host that differ from what is usual.
-    pub sysctls: BTreeMap<&'static str, String>,
-    /// Attributes of the routes from its host.
-    pub route: BTreeMap<&'static str, String>,
-    /// Attributes of its host's device.
-    pub device: BTreeMap<&'static str, String>,
+    /// Values of its host, the usual ones included.
+    pub host: HostValues,
     /// What its host remembers of the windows of connections.
     pub windows: Option<WindowOptions>,
     /// Congestion control of its sockets.
@@ -69,6 +89,7 @@ pub struct Endpoint<'a> {
 
 impl<'a> Endpoint<'a> {
     pub fn new(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> Self {
+        let usual = default_sysctls(kernel).into_iter();
         Self {
             kernel,
             group: &flows.name,
@@ -82,9 +103,7 @@ impl<'a> Endpoint<'a> {
             profile_is_the_senders: side == Side::Receiver
                 && flows.tcp.profile() == flows.receiver_tcp.profile(),
             mtu,
-            sysctls: BTreeMap::new(),
-            route: BTreeMap::new(),
-            device: BTreeMap::new(),
+            host: usual.map(|(name, value)| ((Kind::Sysctl, name), value)).collect(),
             windows: None,
             congestion: String::new(),
             options: Vec::new(),
@@ -140,11 +159,28 @@ impl<'a> Endpoint<'a> {
     /// Sets a sysctl of the host, or refuses where the kernel has none.
     pub fn sysctl_text(&mut self, name: &'static str, value: String) {
         if self.kernel.has_sysctl(name) {
-            self.sysctls.insert(name, value);
+            self.host.insert((Kind::Sysctl, name), value);
         } else {
             let mechanism = format!("it has no sysctl {name}");
             self.refuse(&mechanism, "leave the key out, or use another kernel");
         }
+    }
+
+    /// Sets an attribute of the routes from its host.
+    pub fn route(&mut self, name: &'static str, value: String) {
+        self.host.insert((Kind::Route, name), value);
+    }
+
+    /// Sets an attribute of its host's device.
+    pub fn device(&mut self, name: &'static str, value: &str) {
+        self.host.insert((Kind::Device, name), value.to_owned());
+    }
+
+    /// Lets its host remember windows.
+    pub fn remember_windows(&mut self, options: WindowOptions) {
+        let written = serde_json::to_string(&options).unwrap_or_default();
+        self.host.insert((Kind::Memory, "windows"), written);
+        self.windows = Some(options);
     }
 
     /// Sets a socket option, where the kernel has it. Tells whether it does.

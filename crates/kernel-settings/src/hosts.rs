@@ -1,12 +1,12 @@
 //! The ends of all groups become hosts, which must agree, and sockets.
 
-use super::endpoint::{Endpoint, Note, Side};
-use super::{Kernel, UnsupportedSetting, UnsupportedSettings, kernel, keys};
+use super::endpoint::{Endpoint, HostValues, Kind, Note, Side};
+use super::{Kernel, UnsupportedSetting, UnsupportedSettings, keys};
 use fairwind_hosts::{SocketSettings, Sysctl};
 use fairwind_scenario::{Experiment, FlowGroup, Transport};
 use fairwind_windows::WindowOptions;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the running kernel is told for an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,12 +44,12 @@ pub struct GroupSettings {
 }
 
 /// The answering end has the settings of the asking end unless it has its own; unsupported ones are reported of the asking end.
-fn say_once([sender, receiver]: &mut [Endpoint<'_>; 2], flows: &FlowGroup) {
+fn report_once([sender, receiver]: &mut [Endpoint<'_>; 2], flows: &FlowGroup) {
     if flows.tcp == flows.receiver_tcp {
-        let told =
+        let words =
             |refusal: &UnsupportedSetting| (refusal.value.clone(), refusal.mechanism.clone());
-        let told_of_sender: Vec<_> = sender.refusals.iter().map(told).collect();
-        receiver.refusals.retain(|refusal| !told_of_sender.contains(&told(refusal)));
+        let of_sender: Vec<_> = sender.refusals.iter().map(words).collect();
+        receiver.refusals.retain(|refusal| !of_sender.contains(&words(refusal)));
     }
 }
 
@@ -71,7 +71,7 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Unsuppor
         }
         let mtu = experiment.network.mtu.get();
         let mut ends = [Side::Sender, Side::Receiver].map(|side| end(kernel, flows, side, mtu));
-        say_once(&mut ends, flows);
+        report_once(&mut ends, flows);
         for (end, host) in ends.iter_mut().zip([&flows.from, &flows.to]) {
             refusals.append(&mut end.refusals);
             remarks.append(&mut end.remarks);
@@ -107,7 +107,7 @@ fn add_hosts_of_datagrams<'a>(
     for flows in experiment.flows.iter().filter(|flows| sends_datagrams(flows)) {
         for (side, host) in [(Side::Sender, &flows.from), (Side::Receiver, &flows.to)] {
             let as_usual =
-                || Host::of(&mut Endpoint::new(kernel, flows, side, experiment.network.mtu.get()));
+                || Host::of(&Endpoint::new(kernel, flows, side, experiment.network.mtu.get()));
             hosts.entry(host.as_str()).or_insert_with(as_usual);
         }
     }
@@ -127,65 +127,24 @@ fn sockets(end: Endpoint<'_>) -> SocketSettings {
     SocketSettings { congestion: Some(end.congestion), options: end.options }
 }
 
-/// What a host is told on behalf of the first group that it serves.
+/// Settings of a host on behalf of the first group that it serves.
 #[derive(Debug)]
 struct Host {
     group: String,
-    told: Told,
+    values: HostValues,
     windows: Option<WindowOptions>,
 }
 
-/// What only a whole host can be told, by kind and name.
-type Told = BTreeMap<(Kind, &'static str), String>;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Sysctl,
-    Route,
-    Device,
-    Memory,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Sysctl => "sysctl",
-            Self::Route => "route attribute",
-            Self::Device => "device attribute",
-            Self::Memory => "memory of",
-        }
-    }
-}
-
-fn told(end: &mut Endpoint<'_>) -> Told {
-    let mut sysctls = kernel::default_sysctls(end.kernel);
-    sysctls.append(&mut end.sysctls);
-    let route = std::mem::take(&mut end.route);
-    let device = std::mem::take(&mut end.device);
-    let written = |windows| serde_json::to_string(windows).unwrap_or_default();
-    let memory = end.windows.iter().map(|windows| ("windows", written(windows))).collect();
-    let kinds = [
-        (Kind::Sysctl, sysctls),
-        (Kind::Route, route),
-        (Kind::Device, device),
-        (Kind::Memory, memory),
-    ];
-    let each = |(kind, map): (Kind, BTreeMap<&'static str, String>)| {
-        map.into_iter().map(move |(name, value)| ((kind, name), value))
-    };
-    kinds.into_iter().flat_map(each).collect()
-}
-
 impl Host {
-    fn of(end: &mut Endpoint<'_>) -> Self {
-        Self { group: end.group.to_owned(), windows: end.windows, told: told(end) }
+    fn of(end: &Endpoint<'_>) -> Self {
+        Self { group: end.group.to_owned(), values: end.host.clone(), windows: end.windows }
     }
 
     /// What another end wants to be different on the same host.
-    fn disagreements(&self, host: &str, end: &mut Endpoint<'_>) -> Vec<UnsupportedSetting> {
-        let wanted = told(end);
-        let names: std::collections::BTreeSet<_> = self.told.keys().chain(wanted.keys()).collect();
-        let differing = names.into_iter().filter(|&name| self.told.get(name) != wanted.get(name));
+    fn disagreements(&self, host: &str, end: &Endpoint<'_>) -> Vec<UnsupportedSetting> {
+        let wanted = &end.host;
+        let names: BTreeSet<_> = self.values.keys().chain(wanted.keys()).collect();
+        let differing = names.into_iter().filter(|&name| self.values.get(name) != wanted.get(name));
         differing
             .map(|name| {
                 let say = |value: Option<&String>| {
@@ -198,7 +157,7 @@ impl Host {
                     mechanism: format!(
                         "a host has it once, and group {} wants {} on the same host {host}",
                         self.group,
-                        say(self.told.get(name)),
+                        say(self.values.get(name)),
                     ),
                     kernel: end.kernel.release.clone(),
                     alternative: "give the groups hosts of their own, or the same settings"
@@ -209,22 +168,17 @@ impl Host {
     }
 
     fn settings(self, name: &str) -> HostSettings {
-        let mut kinds: BTreeMap<Kind, BTreeMap<&'static str, String>> = BTreeMap::new();
-        for ((kind, name), value) in self.told {
-            kinds.entry(kind).or_default().insert(name, value);
-        }
-        let mut take = |kind| kinds.remove(&kind).unwrap_or_default();
-        let sysctl = |(name, value): (&str, String)| Sysctl { name: name.to_owned(), value };
+        let of = |wanted: Kind| {
+            let values = self.values.iter().filter(move |((kind, _), _)| *kind == wanted);
+            values.map(|((_, name), value)| ((*name).to_owned(), value.clone()))
+        };
+        let words = |kind| of(kind).flat_map(|(name, value)| [name, value]).collect();
         HostSettings {
             name: name.to_owned(),
-            sysctls: take(Kind::Sysctl).into_iter().map(sysctl).collect(),
-            route_attributes: words(take(Kind::Route)),
-            device_attributes: words(take(Kind::Device)),
+            sysctls: of(Kind::Sysctl).map(|(name, value)| Sysctl { name, value }).collect(),
+            route_attributes: words(Kind::Route),
+            device_attributes: words(Kind::Device),
             windows: self.windows,
         }
     }
-}
-
-fn words(attributes: BTreeMap<&'static str, String>) -> Vec<String> {
-    attributes.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }

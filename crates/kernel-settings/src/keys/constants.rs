@@ -15,7 +15,7 @@ pub(super) const KEYS: &[Key] = &[
         limits: "beyond 44 full segments the window of the peer's SYN, 64 KiB, bounds the first flight",
         apply: |end| {
             if let Some(segments) = end.settings.initial_window {
-                end.route.insert("initcwnd", segments.to_string());
+                end.route("initcwnd", segments.to_string());
             }
         },
     },
@@ -86,7 +86,7 @@ fn minimum_rto(end: &mut Endpoint<'_>) {
     if end.kernel.has_sysctl("net.ipv4.tcp_rto_min_us") {
         end.sysctl("net.ipv4.tcp_rto_min_us", kept.as_micros());
     } else {
-        end.route.insert("rto_min", format!("{}ms", kept.as_millis()));
+        end.route("rto_min", format!("{}ms", kept.as_millis()));
     }
 }
 

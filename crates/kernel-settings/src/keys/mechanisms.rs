@@ -63,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
         limits: "on is the kernel's way; what leaves the host are single packets in both cases",
         apply: |end| {
             if end.settings.bundling == Some(false) {
-                end.device.insert("gso_max_segs", "1".to_owned());
+                end.device("gso_max_segs", "1");
             }
         },
     },
@@ -83,7 +83,7 @@ pub(super) const KEYS: &[Key] = &[
         limits: "on is the kernel's way: 40 to 200 ms, quick for the first segments",
         apply: |end| {
             if end.settings.delayed_ack == Some(false) {
-                end.route.insert("quickack", "1".to_owned());
+                end.route("quickack", "1".to_owned());
             }
         },
     },
@@ -253,7 +253,7 @@ fn classic(end: &mut Endpoint<'_>, sharing: &Sharing) {
         let alternative = "policy = \"tcp-metrics\" or \"off\", or the simulator";
         end.refuse(&obstacle.to_string(), alternative);
     }
-    end.windows = Some(program(sharing));
+    end.remember_windows(program(sharing));
 }
 
 /// The report's mechanism, but for what is said.

@@ -1,4 +1,4 @@
-//! How losses are found and repaired.
+//! Keys of loss detection and recovery.
 
 use super::Key;
 use crate::endpoint::Endpoint;
