@@ -1,4 +1,4 @@
-//! What the library has messages since it was last asked: the reason of a refusal is in there.
+//! Messages of libbpf since they were last read: they hold the reason of a refusal.
 
 use libbpf_rs::PrintLevel;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ const MOST_LINES: usize = 64;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps what the library says from now on.
+/// Keeps the messages of the library from now on.
 pub fn capture() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
         let mut messages = LINES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -18,7 +18,7 @@ pub fn capture() {
     })));
 }
 
-/// An error with all that was messages about it.
+/// An error with all messages about it.
 pub fn describe(error: &libbpf_rs::Error) -> String {
     let messages = std::mem::take(&mut *LINES.lock().unwrap_or_else(PoisonError::into_inner));
     let hint = match error.kind() {

@@ -116,7 +116,7 @@ fn run_ip(commands: &str) -> Result<(), String> {
     let done = linux::command_output("ip", &["-batch", "-"], commands);
     done.map(|_| ()).map_err(|error| match error {
         KernelError::Command { command, reason } => {
-            format!("{command}: {reason} (is iproute2 installed?) with\n{commands}")
+            format!("{command}: {reason} with\n{commands}")
         }
         other => other.to_string(),
     })

@@ -1,4 +1,4 @@
-//! What a host process is told before it begins.
+//! Plan of a host process, which its parent sends before it begins.
 
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_workload::Application;

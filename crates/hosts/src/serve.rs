@@ -3,7 +3,7 @@
 use super::network;
 use super::plan::HostPlan;
 use super::protocol::{Failure, FromHost, PROTOCOL_VERSION, ParentSocket, ToHost, append_frame};
-use super::worker::Prepared;
+use super::worker::HostSockets;
 use fairwind_linux as linux;
 use fairwind_units::Instant;
 use std::io::{Read as _, Write as _};
@@ -82,7 +82,7 @@ fn enter_group(folder: &Path) -> Result<(), String> {
 }
 
 /// Makes everything that the host consists of, and hands the device over.
-fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
+fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<HostSockets, String> {
     let streams = plan.outgoing_datagrams.len() + plan.incoming_datagrams.len();
     let connections = plan.outgoing.len() + plan.incoming.len() + streams;
     let wanted = files_for(u64::try_from(connections).unwrap_or(u64::MAX));
@@ -96,7 +96,7 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
     network::set_default_sysctls();
     let device = network::make_device(&plan)?;
     network::set_sysctls(&plan.sysctls)?;
-    let prepared = Prepared::new(plan)?;
+    let prepared = HostSockets::new(plan)?;
     let mut ready = Vec::new();
     append_frame(&FromHost::Ready, &mut ready);
     linux::send_with_descriptor(socket, &ready, &device).map_err(|error| error.to_string())?;

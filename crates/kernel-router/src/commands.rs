@@ -1,6 +1,6 @@
 //! Commands of `ip` and `tc` for links and queues, and queues that no kernel is told of.
 
-use super::layout::{Cable, CableEnd, Discipline};
+use super::layout::{Discipline, VethEnd, VethPair};
 use fairwind_qdisc::{Htb, Tbf};
 use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
@@ -32,7 +32,7 @@ ip link set lo up
 ";
 
 /// Makes a veth, in the namespace of its first end; the other is that at `namespace`.
-pub(super) fn lay(veth: &Cable, mtu: ByteCount, namespace: &str) -> String {
+pub(super) fn create(veth: &VethPair, mtu: ByteCount, namespace: &str) -> String {
     let [here, there] = &veth.ends;
     format!(
         "ip link add {} mtu {mtu} address {HARDWARE_ADDRESS} type veth \
@@ -44,7 +44,7 @@ pub(super) fn lay(veth: &Cable, mtu: ByteCount, namespace: &str) -> String {
 }
 
 /// Brings up the end of a veth, in its namespace.
-pub(super) fn bring_up(end: &CableEnd, mtu: ByteCount) -> String {
+pub(super) fn bring_up(end: &VethEnd, mtu: ByteCount) -> String {
     let device = &end.device;
     let mut text = format!("ip link set {device} multicast off up\n");
     for neighbour in NEIGHBOURS {
@@ -128,7 +128,7 @@ fn queue_commands(device: &str, parent: &str, handle: u32, queue: &Qdisc) -> Str
 }
 
 /// What of `queue` no kernel can be told, for a sentence; none where everything can.
-pub(super) fn untold(queue: &Qdisc) -> Option<String> {
+pub(super) fn unsupported(queue: &Qdisc) -> Option<String> {
     let own = match queue {
         Qdisc::Unlimited {} | Qdisc::Pfifo { .. } | Qdisc::Bfifo { .. } => None,
         Qdisc::Tbf(tbf) if tbf.granularity.is_zero() => None,
@@ -141,7 +141,7 @@ pub(super) fn untold(queue: &Qdisc) -> Option<String> {
         }
         other => Some(format!("{} and its parameters", other.name())),
     };
-    own.or_else(|| queue.children().into_iter().find_map(untold))
+    own.or_else(|| queue.children().into_iter().find_map(unsupported))
 }
 
 /// A tree of disciplines being told.
@@ -336,11 +336,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_named_wherever_it_stands() {
-        assert_eq!(untold(&Qdisc::Htb(htb())), None);
+        assert_eq!(unsupported(&Qdisc::Htb(htb())), None);
         let with = |change: fn(&mut Htb)| {
             let mut htb = htb();
             change(&mut htb);
-            untold(&Qdisc::Htb(htb)).unwrap_or_default()
+            unsupported(&Qdisc::Htb(htb)).unwrap_or_default()
         };
         assert!(with(|htb| htb.classes[1].filters = vec![Filter::default()]).contains("filters"));
         assert!(with(|htb| htb.granularity = Span::from_millis(1)).contains("granularity of htb"));

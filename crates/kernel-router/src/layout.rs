@@ -1,4 +1,4 @@
-//! Which namespaces, cables and queue disciplines an experiment's network becomes.
+//! Layout of an experiment's network: namespaces, veth pairs and queue disciplines.
 //!
 //! Every router of the experiment is a namespace, every pair of opposite links a veth (a pair of virtual
 //! Ethernet devices). A link's rate and queue stand at the end of the veth that it leads from. Delay
@@ -22,7 +22,7 @@ pub(super) enum Discipline {
 
 /// One end of a veth.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CableEnd {
+pub(super) struct VethEnd {
     /// Index into [`Layout::places`].
     pub(super) place: usize,
     /// Name of the device.
@@ -32,13 +32,13 @@ pub(super) struct CableEnd {
 
 /// A pair of virtual Ethernet devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cable {
-    pub(super) ends: [CableEnd; 2],
+pub(super) struct VethPair {
+    pub(super) ends: [VethEnd; 2],
 }
 
 /// A network namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LayoutNode {
     /// Node `node` of the experiment, a host: its process makes its namespace.
     Host { node: usize },
     /// One of ours, which forwards.
@@ -49,8 +49,8 @@ pub(super) enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Layout {
     /// The nodes of the experiment in their order, and then what is needed beside them.
-    pub(super) places: Vec<Place>,
-    pub(super) cables: Vec<Cable>,
+    pub(super) places: Vec<LayoutNode>,
+    pub(super) veths: Vec<VethPair>,
 }
 
 impl Layout {
@@ -59,8 +59,8 @@ impl Layout {
         let mut layout = Self::default();
         for (node, description) in network.nodes.iter().enumerate() {
             layout.places.push(match description.kind {
-                NodeKind::Host => Place::Host { node },
-                NodeKind::Router => Place::Middle { name: description.name.clone() },
+                NodeKind::Host => LayoutNode::Host { node },
+                NodeKind::Router => LayoutNode::Middle { name: description.name.clone() },
             });
         }
         let mut is_done = vec![false; network.links.len()];
@@ -75,13 +75,13 @@ impl Layout {
             if let Some(back) = back {
                 is_done[back] = true;
             }
-            layout.lay(experiment, index, back);
+            layout.create_veth(experiment, index, back);
         }
         layout
     }
 
     /// Creates the veth pair of a link and of its opposite.
-    fn lay(&mut self, experiment: &Experiment, there: usize, back: Option<usize>) {
+    fn create_veth(&mut self, experiment: &Experiment, there: usize, back: Option<usize>) {
         let network = &experiment.network;
         let link = &network.links[there];
         let place = |name: &str| network.node_index(name).expect("links lead to nodes");
@@ -90,7 +90,7 @@ impl Layout {
             [Some(there), back].map(|index| index.map(|index| (index, &network.links[index])));
         for (end, leaving) in ends.iter_mut().zip(links) {
             let has_rate = leaving.is_some_and(|leaving| rate_of(leaving) != Discipline::None);
-            if has_rate && matches!(self.places[*end], Place::Host { .. }) {
+            if has_rate && matches!(self.places[*end], LayoutNode::Host { .. }) {
                 let port = self.middle(&link.name, "port");
                 self.join([*end, port], [Discipline::None, Discipline::None]);
                 *end = port;
@@ -109,37 +109,37 @@ impl Layout {
     }
 
     fn middle(&mut self, link: &str, what: &str) -> usize {
-        self.places.push(Place::Middle { name: format!("{link}-{what}") });
+        self.places.push(LayoutNode::Middle { name: format!("{link}-{what}") });
         self.places.len() - 1
     }
 
     fn join(&mut self, places: [usize; 2], disciplines: [Discipline; 2]) {
-        let number = self.cables.len();
+        let number = self.veths.len();
         let [near, far] = disciplines;
-        let end = |side: usize, discipline| CableEnd {
+        let end = |side: usize, discipline| VethEnd {
             place: places[side],
             device: format!("veth{number}{}", ["a", "b"][side]),
             discipline,
         };
-        self.cables.push(Cable { ends: [end(0, near), end(1, far)] });
+        self.veths.push(VethPair { ends: [end(0, near), end(1, far)] });
     }
 
     /// The disciplines that packets pass.
     pub(super) fn disciplines(&self) -> impl Iterator<Item = &Discipline> {
-        self.cables.iter().flat_map(|veth| &veth.ends).map(|end| &end.discipline)
+        self.veths.iter().flat_map(|veth| &veth.ends).map(|end| &end.discipline)
     }
 
     /// The veth that ends at `place`, and which of its ends does.
-    pub(super) fn ends_at(&self, place: usize) -> impl Iterator<Item = (&Cable, usize)> {
-        self.cables
+    pub(super) fn ends_at(&self, place: usize) -> impl Iterator<Item = (&VethPair, usize)> {
+        self.veths
             .iter()
             .flat_map(|veth| [(veth, 0), (veth, 1)])
             .filter(move |(veth, side)| veth.ends[*side].place == place)
     }
 
     /// For each place, over which of its devices a packet goes that is for `destination`; `None` where
-    /// nothing leads there. Paths have the fewest cables.
-    pub(super) fn ways_to(&self, destination: usize) -> Vec<Option<&CableEnd>> {
+    /// nothing leads there. Paths have the fewest veths.
+    pub(super) fn ways_to(&self, destination: usize) -> Vec<Option<&VethEnd>> {
         let mut ways = vec![None; self.places.len()];
         let mut reached = std::collections::VecDeque::from([destination]);
         while let Some(place) = reached.pop_front() {
@@ -177,7 +177,7 @@ fn delay_of((index, link): (usize, &Link)) -> Discipline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Discipline, Layout, Place};
+    use super::{Discipline, Layout, LayoutNode};
     use fairwind_scenario::{Document, Experiment};
 
     fn experiment(path: &str) -> Experiment {
@@ -190,9 +190,9 @@ mod tests {
     }
 
     fn middles(layout: &Layout) -> Vec<&str> {
-        let name = |place: &'_ Place| match place {
-            Place::Host { .. } => None,
-            Place::Middle { name } => Some(name.clone()),
+        let name = |place: &'_ LayoutNode| match place {
+            LayoutNode::Host { .. } => None,
+            LayoutNode::Middle { name } => Some(name.clone()),
         };
         layout.places.iter().filter_map(name).map(|name| &*name.leak()).collect()
     }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(middles(&layout), ["left", "right"]);
         let rates = layout.disciplines().filter(|one| matches!(one, Discipline::Rate { .. }));
         assert_eq!(rates.count(), 2);
-        assert_eq!(layout.cables.len(), 3);
+        assert_eq!(layout.veths.len(), 3);
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         let path = "rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }\naccess_rate = \"10 Mbit/s\"";
         let layout = Layout::new(&experiment(path));
         for (place, _) in
-            layout.places.iter().enumerate().filter(|(_, it)| matches!(it, Place::Host { .. }))
+            layout.places.iter().enumerate().filter(|(_, it)| matches!(it, LayoutNode::Host { .. }))
         {
             let ends: Vec<_> = layout.ends_at(place).collect();
             assert_eq!(ends.len(), 1);
@@ -231,7 +231,7 @@ mod tests {
     fn every_place_knows_a_way_to_every_host() {
         let layout = Layout::new(&experiment("rtt = \"20 ms\""));
         for host in 2..4 {
-            assert!(matches!(layout.places[host], Place::Host { .. }));
+            assert!(matches!(layout.places[host], LayoutNode::Host { .. }));
             let ways = layout.ways_to(host);
             let known = ways.iter().filter(|way| way.is_some()).count();
             assert_eq!(known, layout.places.len() - 1);

@@ -1,6 +1,6 @@
 //! The network of an experiment at work, in namespaces that live as long as somebody holds their descriptors.
 
-use super::layout::{Cable, CableEnd, Discipline, Layout, Place};
+use super::layout::{Discipline, Layout, LayoutNode, VethEnd, VethPair};
 use super::{KernelRouterError, commands, requirements};
 use fairwind_bpf::{PacketWatch, WatchedEvents, WatchedInterface};
 use fairwind_hosts::VethPlan;
@@ -44,19 +44,19 @@ impl KernelPlan {
         Ok(Self { layout, mtu: experiment.network.mtu })
     }
 
-    /// Makes the namespaces in the middle, named after the run, and the cables between them.
-    pub fn lay(self, run: RunName) -> Result<KernelPath, KernelRouterError> {
-        let make = |place: &Place| match place {
-            Place::Host { .. } => Ok(None),
-            Place::Middle { name } => {
+    /// Makes the namespaces in the middle, named after the run, and the veths between them.
+    pub fn create(self, run: RunName) -> Result<KernelPath, KernelRouterError> {
+        let make = |place: &LayoutNode| match place {
+            LayoutNode::Host { .. } => Ok(None),
+            LayoutNode::Middle { name } => {
                 Namespace::make(&run.of(name), commands::FORWARDING).map(Some)
             }
         };
         let middles = self.layout.places.iter().map(make).collect::<Result<Vec<_>, _>>()?;
         let path = KernelPath { layout: self.layout, mtu: self.mtu, middles };
-        for veth in &path.layout.cables {
+        for veth in &path.layout.veths {
             if let [Some(here), Some(there)] = [0, 1].map(|side| path.middle_of(&veth.ends[side])) {
-                let text = commands::lay(veth, path.mtu, &there.path());
+                let text = commands::create(veth, path.mtu, &there.path());
                 here.inside(|| shell(&text))?;
             }
         }
@@ -74,13 +74,13 @@ pub struct KernelPath {
 }
 
 impl KernelPath {
-    fn middle_of(&self, end: &CableEnd) -> Option<&Namespace> {
+    fn middle_of(&self, end: &VethEnd) -> Option<&Namespace> {
         self.middles[end.place].as_ref()
     }
 
     /// The veth that the host at `node` has to lay.
     pub fn host_veth(&self, node: NodeId) -> Option<VethPlan> {
-        let (veth, side) = self.cable_of_host(node)?;
+        let (veth, side) = self.veth_of_host(node)?;
         let far = &veth.ends[1 - side];
         Some(VethPlan {
             device: far.device.clone(),
@@ -90,11 +90,11 @@ impl KernelPath {
         })
     }
 
-    fn cable_of_host(&self, node: NodeId) -> Option<(&Cable, usize)> {
+    fn veth_of_host(&self, node: NodeId) -> Option<(&VethPair, usize)> {
         self.layout.ends_at(node.index()).next()
     }
 
-    /// Brings the network up, when the hosts have laid their cables; `addresses` are theirs.
+    /// Brings the network up, when the hosts have laid their veths; `addresses` are theirs.
     pub fn bring_up(&self, addresses: &[(NodeId, Vec<IpAddr>)]) -> Result<(), KernelRouterError> {
         let ways = |(node, addresses): &(NodeId, Vec<IpAddr>)| {
             (self.layout.ways_to(node.index()), addresses.clone())
@@ -126,12 +126,12 @@ impl KernelPath {
     pub fn watch(&self) -> Result<(PacketWatch, Vec<WatchPoint>), KernelRouterError> {
         let mut places = Vec::new();
         let mut points = Vec::new();
-        for veth in &self.layout.cables {
+        for veth in &self.layout.veths {
             for (side, end) in veth.ends.iter().enumerate() {
                 let Some(middle) = self.middle_of(end) else { continue };
                 let far = &self.layout.places[veth.ends[1 - side].place];
                 let (spot, watched) = match (far, &end.discipline) {
-                    (Place::Host { node }, _) => {
+                    (LayoutNode::Host { node }, _) => {
                         (WatchPoint::Host(NodeId::from_index(*node)), WatchedEvents::Border)
                     }
                     (_, Discipline::Rate { link, .. }) => {
@@ -140,7 +140,7 @@ impl KernelPath {
                     (_, Discipline::Delay { link, .. }) => {
                         (WatchPoint::Loss(LinkId::from_index(*link)), WatchedEvents::Drops)
                     }
-                    (Place::Middle { .. }, Discipline::None) => continue,
+                    (LayoutNode::Middle { .. }, Discipline::None) => continue,
                 };
                 let interface = middle.inside(|| index_of(&end.device))?;
                 places.push(WatchedInterface { namespace: middle.inode, interface, watched });
@@ -150,13 +150,13 @@ impl KernelPath {
         Ok((PacketWatch::new(&places)?, points))
     }
 
-    /// How many packets have passed the hosts' cables, there and back, as their devices count.
+    /// How many packets have passed the hosts' veths, there and back, as their devices count.
     pub(super) fn passed(&self) -> Result<u64, KernelError> {
         let mut packets = 0;
-        for veth in &self.layout.cables {
+        for veth in &self.layout.veths {
             for (side, end) in veth.ends.iter().enumerate() {
                 let far = &self.layout.places[veth.ends[1 - side].place];
-                if let (Some(middle), Place::Host { .. }) = (self.middle_of(end), far) {
+                if let (Some(middle), LayoutNode::Host { .. }) = (self.middle_of(end), far) {
                     packets += middle.inside(|| packets_of(&end.device))?;
                 }
             }

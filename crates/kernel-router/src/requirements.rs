@@ -73,7 +73,7 @@ pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
         Discipline::Rate { queue, .. } => Some(queue),
         _ => None,
     });
-    if let Some(what) = queues.find_map(commands::untold) {
+    if let Some(what) = queues.find_map(commands::unsupported) {
         return Err(KernelRouterError::Unsupported { what });
     }
     let needed: Vec<_> =

@@ -161,6 +161,11 @@ pub fn command_output(
     arguments: &[&str],
     input: &str,
 ) -> Result<String, KernelError> {
+    let package = match program {
+        "ip" | "tc" => "iproute2",
+        "nft" => "nftables",
+        other => other,
+    };
     let failed = |reason: String| {
         let command = format!("{program} {}", arguments.join(" "));
         KernelError::Command { command, reason }
@@ -171,7 +176,7 @@ pub fn command_output(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| failed(format!("{error} (is {package} installed?)")))?;
     if let Some(mut stdin) = child.stdin.take() {
         // A command that ends early says why below.
         let _ = stdin.write_all(input.as_bytes());

@@ -217,8 +217,9 @@ pub fn become_user(name: &str, user: u32, group: u32) -> Result<(), KernelError>
         checked(&attempt, Raw::of(i64::from(returned)).result()).map(|_| ())
     };
     // SAFETY: the name is a C string that lives over the call.
-    let groups = unsafe { libc::initgroups(name_text.as_ptr(), group) };
-    succeeded(format!("take the groups of {name}"), groups)?;
+    succeeded(format!("take the groups of {name}"), unsafe {
+        libc::initgroups(name_text.as_ptr(), group)
+    })?;
     // SAFETY: takes no pointers. The C library changes all threads of the process, which `rustix` does not.
     succeeded(format!("take the group {group}"), unsafe { libc::setgid(group) })?;
     // SAFETY: takes no pointers.

@@ -45,8 +45,8 @@ pub fn open_tun(name: &str) -> Result<OwnedFd, KernelError> {
 pub fn device_name(device: &OwnedFd) -> Result<String, KernelError> {
     // SAFETY: all zero is a valid `ifreq`.
     let mut named: libc::ifreq = unsafe { std::mem::zeroed() };
-    let told = request(device, libc::TUNGETIFF, &mut named);
-    checked("ask for the name of the TUN device", told)?;
+    let asked = request(device, libc::TUNGETIFF, &mut named);
+    checked("ask for the name of the TUN device", asked)?;
     let bytes = named.ifr_name.iter().flat_map(|byte| byte.to_ne_bytes());
     let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
     Ok(String::from_utf8_lossy(&name).into_owned())
@@ -71,7 +71,8 @@ pub fn open_packet_socket(interface: &str) -> Result<OwnedFd, KernelError> {
     let length = socklen::<libc::sockaddr_ll>();
     // SAFETY: the address lives over the call, and its length is its type's.
     let bound = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
-    checked(&format!("watch {interface}"), Raw::of(i64::from(bound)).result())?;
+    let bound = Raw::of(i64::from(bound));
+    checked(&format!("watch {interface}"), bound.result())?;
     Ok(socket)
 }
 

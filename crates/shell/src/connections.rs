@@ -1,4 +1,4 @@
-//! Whose packet passes a shell's path: connections are found as they come.
+//! Connection tracking: the flows of packets on a shell's path, found as they come.
 //!
 //! A connection is two flows, one for each direction of its data, from its first SYN on; packets
 //! belong to them as [`ConnectionFlows`] has it. Everything that is not TCP, or whose beginning nobody

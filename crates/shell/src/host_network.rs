@@ -56,15 +56,15 @@ struct Address {
 
 impl HostNetwork {
     /// Reads the network state of this namespace.
-    pub(super) fn look() -> Result<Self, KernelError> {
+    pub(super) fn read() -> Result<Self, KernelError> {
         let mut found = Self::default();
         for (family, option) in [(Family::V4, "-4"), (Family::V6, "-6")] {
-            let routes: Vec<Route> = asked(&["-j", option, "route", "show", "table", "all"])?;
+            let routes: Vec<Route> = query_ip(&["-j", option, "route", "show", "table", "all"])?;
             found.taken.extend(routes.iter().filter_map(|route| destination(&route.dst)));
             if family == Family::V4 {
                 found.leads_out = leads_out(&routes);
             }
-            let interfaces: Vec<Interface> = asked(&["-j", option, "addr", "show"])?;
+            let interfaces: Vec<Interface> = query_ip(&["-j", option, "addr", "show"])?;
             for interface in interfaces.iter().filter(|interface| interface.ifname == WAY_OUT) {
                 let blocks = interface
                     .addr_info
@@ -90,7 +90,7 @@ impl HostNetwork {
 }
 
 /// The answer of `ip`; it prints nothing at all where IPv6 is off.
-fn asked<T: serde::de::DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, KernelError> {
+fn query_ip<T: serde::de::DeserializeOwned>(arguments: &[&str]) -> Result<Vec<T>, KernelError> {
     let text = command_output("ip", arguments, "")?;
     if text.trim().is_empty() {
         return Ok(Vec::new());

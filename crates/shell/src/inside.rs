@@ -19,6 +19,7 @@ use fairwind_linux::{self as linux, KernelError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -30,12 +31,12 @@ const NOT_FOUND: i32 = 127;
 const NOT_A_PROGRAM: i32 = 126;
 
 /// Is the inside of the shell at the other end of `socket`; gives its exit code.
-pub(super) fn live(mut socket: UnixStream) -> i32 {
+pub(super) fn run_inside(mut socket: UnixStream) -> i32 {
     if linux::die_with_parent(&socket).is_err() {
         return super::FAILED;
     }
     linux::heed_signals();
-    let Ok(Some(plan)) = hear::<Inside>(&mut socket) else { return super::FAILED };
+    let Ok(Some(plan)) = receive::<Inside>(&mut socket) else { return super::FAILED };
     let answer = match set_up(&plan) {
         Ok(device) => match announce(&mut socket, &device) {
             Ok(()) => run_program(&plan, &socket),
@@ -43,7 +44,7 @@ pub(super) fn live(mut socket: UnixStream) -> i32 {
         },
         Err(error) => Answer::Failed(error.to_string()),
     };
-    let _ = say(&mut socket, &answer);
+    let _ = send(&mut socket, &answer);
     match answer {
         Answer::Ended(code) | Answer::NotStarted(code, _) => code,
         Answer::Ready | Answer::Failed(_) => super::FAILED,
@@ -74,7 +75,7 @@ fn connect(plan: &Inside) -> Result<(), KernelError> {
         super::DEVICE_QUEUE
     ))?;
     for link in &plan.links {
-        let (version, alone) = if link.is_ipv6 { ("-6", "nodad") } else { ("-4", "") };
+        let (version, alone) = if link.inside.is_ipv6() { ("-6", "nodad") } else { ("-4", "") };
         let (address, length) = (&link.inside, link.length);
         run_command(&format!(
             "ip {version} addr add {address}/{length} dev {WAY_OUT} noprefixroute {alone}"
@@ -101,9 +102,9 @@ fn quiet() {
 }
 
 fn announce(socket: &mut UnixStream, device: &OwnedFd) -> Result<(), KernelError> {
-    say(socket, &Answer::Ready)?;
+    send(socket, &Answer::Ready)?;
     linux::send_with_descriptor(&*socket, &[0], device)?;
-    match hear::<Start>(socket)? {
+    match receive::<Start>(socket)? {
         Some(Start {}) => Ok(()),
         None => Err(problem("the shell has ended")),
     }
@@ -149,12 +150,12 @@ fn wait(program: u32) -> Result<i32, KernelError> {
 }
 
 /// Is the supervisor of the shell at the other end of `socket`; gives its exit code.
-pub(super) fn keep(mut socket: UnixStream) -> i32 {
+pub(super) fn supervise(mut socket: UnixStream) -> i32 {
     linux::ignore_the_terminal();
     match start_inside(&socket).and_then(|inside| tend(inside, &socket)) {
         Ok(code) => code,
         Err(error) => {
-            let _ = say(&mut socket, &Answer::Failed(error.to_string()));
+            let _ = send(&mut socket, &Answer::Failed(error.to_string()));
             super::FAILED
         }
     }
@@ -201,19 +202,17 @@ pub(super) struct Inside {
     pub(super) user: Option<User>,
 }
 
-/// The inside's addresses, as text.
+/// One of the inside's addresses.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Link {
-    pub(super) is_ipv6: bool,
-    pub(super) inside: String,
+    pub(super) inside: IpAddr,
     /// The block's prefix length.
     pub(super) length: u8,
 }
 
 impl From<&Ends> for Link {
     fn from(ends: &Ends) -> Self {
-        let length = ends.block.length();
-        Self { is_ipv6: ends.inside.is_ipv6(), inside: ends.inside.to_string(), length }
+        Self { inside: ends.inside, length: ends.block.length() }
     }
 }
 
@@ -245,8 +244,8 @@ pub(super) enum Answer {
     Failed(String),
 }
 
-/// Says one thing.
-pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), KernelError> {
+/// Sends a message.
+pub(super) fn send(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), KernelError> {
     let lost = |error: std::io::Error| problem(format!("speak with the inside: {error}"));
     let text = postcard::to_allocvec(what).map_err(|error| problem(error.to_string()))?;
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -254,8 +253,10 @@ pub(super) fn say(socket: &mut UnixStream, what: &impl Serialize) -> Result<(), 
     socket.write_all(&text).map_err(lost)
 }
 
-/// Waits for one thing; none where the other end has closed.
-pub(super) fn hear<T: DeserializeOwned>(socket: &mut UnixStream) -> Result<Option<T>, KernelError> {
+/// Waits for a message; none where the other end has closed.
+pub(super) fn receive<T: DeserializeOwned>(
+    socket: &mut UnixStream,
+) -> Result<Option<T>, KernelError> {
     let mut length = [0; 4];
     if socket.read_exact(&mut length).is_err() {
         return Ok(None);

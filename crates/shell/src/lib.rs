@@ -68,8 +68,8 @@ pub fn serve(arguments: &[String]) -> Option<i32> {
     let role = [Role::Supervisor, Role::Inside].into_iter().find(|one| one.name() == role)?;
     let socket = linux::inherited_socket(descriptor.parse().ok()?).ok()?;
     Some(match role {
-        Role::Supervisor => inside::keep(socket),
-        Role::Inside => inside::live(socket),
+        Role::Supervisor => inside::supervise(socket),
+        Role::Inside => inside::run_inside(socket),
     })
 }
 

@@ -210,7 +210,7 @@ fn feed_nft(rules: &str) -> Result<(), String> {
     fed.map(|_| ()).map_err(|error| match error {
         KernelError::Command { reason, .. } => {
             let first = reason.lines().next().unwrap_or("no reason given");
-            format!("nft: {} (is nftables installed?)", first.trim())
+            format!("nft: {}", first.trim())
         }
         other => other.to_string(),
     })

@@ -3,7 +3,7 @@
 
 use super::connections::{ConnectionTracker, GROUPS};
 use super::host_network::HostNetwork;
-use super::inside::{Answer, Inside, Link, Start, User, hear, say};
+use super::inside::{Answer, Inside, Link, Start, User, receive, send};
 use super::outside::{Outside, Uplink};
 use super::{Role, ShellError, problem};
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters};
@@ -60,7 +60,7 @@ pub fn run(
     opened: impl FnOnce(&ShellAddresses),
 ) -> Result<Outcome, ShellError> {
     let path = Path::new(plan, captures)?;
-    let network = HostNetwork::look()?;
+    let network = HostNetwork::read()?;
     let mtu = plan.experiment.network.mtu.get();
     let outside = Outside::make(&network, mtu)?;
     let name = RunName::fresh();
@@ -74,7 +74,7 @@ pub fn run(
         inside: outside.ends.iter().map(|ends| ends.inside).collect(),
         remarks: uplink.remarks.clone(),
     });
-    session.last(plan, path, outside.device)
+    session.run_until_end(plan, path, outside.device)
 }
 
 /// The supervisor and the inside at work. Dropping it ends both.
@@ -104,7 +104,7 @@ impl Session {
             .map_err(failed)?;
         drop((handed, theirs));
         let mut session = Self { supervisor, socket: ours, device: None };
-        say(&mut session.socket, &inside(plan, outside, uplink))?;
+        send(&mut session.socket, &inside(plan, outside, uplink))?;
         session.device = session.await_device()?;
         Ok(session)
     }
@@ -120,11 +120,11 @@ impl Session {
 
     fn answer(&mut self) -> Result<Answer, KernelError> {
         let gone = || problem("the inside of the path was killed");
-        hear(&mut self.socket)?.ok_or_else(gone)
+        receive(&mut self.socket)?.ok_or_else(gone)
     }
 
     /// Carries packets until the program has ended.
-    fn last(
+    fn run_until_end(
         mut self,
         plan: &ShellPlan,
         path: Path,
@@ -133,7 +133,7 @@ impl Session {
         let inside = self.device.take().ok_or_else(|| problem("the inside has no device"))?;
         let watcher = self.socket.try_clone().map_err(|error| problem(error.to_string()))?;
         let carrier = path.carry(plan, Ports { inside, outside }, watcher)?;
-        say(&mut self.socket, &Start {})?;
+        send(&mut self.socket, &Start {})?;
         let answer = self.answer();
         // A carrier that has failed has closed the socket, and is the reason of what followed.
         let (tables, lateness) = carrier.stop()?;

@@ -50,8 +50,8 @@ impl Program {
             if is_taken { refused(attempt(), &error) } else { WindowsError::NoSlot }
         })?;
         for map in object.maps().filter(|map| map.name() == SETTINGS) {
-            let told = map.update(&KEY, &options.to_bytes(), MapFlags::ANY);
-            told.map_err(|error| refused(attempt(), &error))?;
+            let written = map.update(&KEY, &options.to_bytes(), MapFlags::ANY);
+            written.map_err(|error| refused(attempt(), &error))?;
         }
         let attempt = || format!("put the program at the control group {}", group.path.display());
         let Some(program) = object.progs_mut().find(|program| program.name() == PROGRAM) else {

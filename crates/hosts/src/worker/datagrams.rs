@@ -134,7 +134,7 @@ impl DatagramReaders {
             let (written, number) = (written_at(payload, at), number_of(payload));
             let payload_bytes = u32::try_from(length).unwrap_or(u32::MAX);
             let read = EventKind::DatagramRead { payload_bytes, written, number };
-            context.events.tell(at, flow, read);
+            context.events.report(at, flow, read);
         }
     }
 }

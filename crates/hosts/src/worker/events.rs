@@ -69,7 +69,7 @@ impl EventSender {
     }
 
     /// Reports an event. `at` was read from the clock after all instants reported before.
-    pub(super) fn tell(&mut self, at: Instant, flow: u32, kind: EventKind) {
+    pub(super) fn report(&mut self, at: Instant, flow: u32, kind: EventKind) {
         self.events.push(HostEvent { at, flow, kind });
         if self.events.len() >= BATCH_EVENTS {
             self.flush();
@@ -149,7 +149,7 @@ impl Lateness {
     }
 
     /// Fills in what is known of it.
-    pub(super) fn tell(&self, statistics: &mut HostStatistics) {
+    pub(super) fn fill_in(&self, statistics: &mut HostStatistics) {
         statistics.timed_writes = self.nanoseconds.len();
         statistics.mean_lateness = Span::from_secs_f64(self.nanoseconds.mean() / 1e9);
         statistics.p99_lateness = Span::from_nanos(self.nanoseconds.value_at_quantile(0.99));
@@ -170,7 +170,7 @@ mod tests {
         let host = Arc::new(host);
         let mut events = EventSender::new(host.clone(), Clock::new(linux::monotonic()));
         while events.unsent.is_empty() {
-            events.tell(events.now(), 0, EventKind::Established);
+            events.report(events.now(), 0, EventKind::Established);
         }
         let reading = std::thread::spawn(move || {
             let mut heard = Vec::new();
@@ -199,7 +199,7 @@ mod tests {
         }
         lateness.record(Span::from_secs(2));
         let mut statistics = HostStatistics::default();
-        lateness.tell(&mut statistics);
+        lateness.fill_in(&mut statistics);
         let near = |span: Span, wanted: u64| span.as_nanos().abs_diff(wanted) <= wanted / 100;
         assert_eq!(statistics.timed_writes, 200);
         assert!(near(statistics.p99_lateness, 50_000), "{statistics:?}");

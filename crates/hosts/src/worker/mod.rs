@@ -97,7 +97,7 @@ mod token {
 
 /// A host's sockets before the run begins.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct HostSockets {
     senders: Vec<Sender>,
     readers: Readers,
     relays: Relays,
@@ -107,7 +107,7 @@ pub(super) struct Prepared {
     payload: Payload,
 }
 
-impl Prepared {
+impl HostSockets {
     /// Makes every socket, so that what is wrong with any shows before anything runs.
     pub(super) fn new(plan: HostPlan) -> Result<Self, String> {
         // Those that answer stand behind those that open.
@@ -331,7 +331,7 @@ impl Worker {
             sender.account(&mut self.context);
         }
         let mut statistics = self.context.statistics;
-        self.context.lateness.tell(&mut statistics);
+        self.context.lateness.fill_in(&mut statistics);
         let last = FromHost::Done(statistics);
         self.context.events.finish(&last).map_err(|error| format!("tell the parent: {error}"))
     }

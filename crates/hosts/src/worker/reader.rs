@@ -28,7 +28,7 @@ struct Reader {
     socket: OwnedFd,
     /// Bytes read since the stream began.
     offset: u64,
-    watching: Watching,
+    watching: Interest,
 }
 
 /// All of them.
@@ -93,7 +93,7 @@ impl Readers {
                 continue;
             }
             let (flow, socket) = (caller.flow, stream.into());
-            let reader = Reader { flow, socket, offset: 0, watching: Watching::Data };
+            let reader = Reader { flow, socket, offset: 0, watching: Interest::Data };
             let place = self.accepted.len();
             context
                 .poll
@@ -117,31 +117,36 @@ impl Readers {
     }
 
     /// Reads what has come on a connection, at most so much.
-    pub(super) fn read(&mut self, place: usize, most: usize, context: &mut HostContext) -> Reading {
-        let Some(reader) = &mut self.accepted[place] else { return Reading::Nothing };
+    pub(super) fn read(
+        &mut self,
+        place: usize,
+        most: usize,
+        context: &mut HostContext,
+    ) -> ReadOutcome {
+        let Some(reader) = &mut self.accepted[place] else { return ReadOutcome::Nothing };
         let raw = context.receive(&reader.socket, reader.offset, most);
         let at = context.events.now();
         match (u64::try_from(raw.value), raw.errno) {
             (Ok(0), _) => {
-                context.events.tell(at, reader.flow, EventKind::Finished);
+                context.events.report(at, reader.flow, EventKind::Finished);
                 self.accepted[place] = None;
-                Reading::End
+                ReadOutcome::End
             }
             (Ok(bytes), _) => {
                 reader.offset += bytes;
-                context.events.tell(at, reader.flow, EventKind::Read(reader.offset));
-                Reading::Bytes(bytes)
+                context.events.report(at, reader.flow, EventKind::Read(reader.offset));
+                ReadOutcome::Bytes(bytes)
             }
-            (Err(_), libc::EAGAIN | libc::EINTR) => Reading::Nothing,
+            (Err(_), libc::EAGAIN | libc::EINTR) => ReadOutcome::Nothing,
             (Err(_), _) => {
                 self.lose(place, context);
-                Reading::Broken
+                ReadOutcome::Broken
             }
         }
     }
 
     /// Watches a connection for data, or only for its breaking off.
-    pub(super) fn watch(&mut self, place: usize, watching: Watching, token: u64, poll: &Poll) {
+    pub(super) fn watch(&mut self, place: usize, watching: Interest, token: u64, poll: &Poll) {
         let Some(reader) = &mut self.accepted[place] else { return };
         if reader.watching != watching
             && poll.change(&reader.socket, token, watching.interest()).is_ok()
@@ -166,7 +171,7 @@ impl Readers {
 
 /// What reading gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReadOutcome {
     /// So many bytes.
     Bytes(u64),
     /// The other side has closed, and all is read.
@@ -179,14 +184,14 @@ pub(super) enum Reading {
 
 /// What a connection is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Watching {
+pub(super) enum Interest {
     /// Data.
     Data,
     /// Nothing but errors, of which one hears in any case.
     Errors,
 }
 
-impl Watching {
+impl Interest {
     fn interest(self) -> i32 {
         match self {
             Self::Data => libc::EPOLLIN,
@@ -241,13 +246,13 @@ impl Worker {
         let room = usize::try_from(sender.room()).unwrap_or(READ_BYTES).min(READ_BYTES);
         if room > 0 {
             match self.readers.read(reader, room, context) {
-                Reading::Bytes(bytes) => sender.pass_on(bytes, token, context),
-                Reading::End => sender.end_relaying(token, context),
-                Reading::Nothing => {}
-                Reading::Broken => sender.break_off(context),
+                ReadOutcome::Bytes(bytes) => sender.pass_on(bytes, token, context),
+                ReadOutcome::End => sender.end_relaying(token, context),
+                ReadOutcome::Nothing => {}
+                ReadOutcome::Broken => sender.break_off(context),
             }
         }
-        let watching = if sender.room() > 0 { Watching::Data } else { Watching::Errors };
+        let watching = if sender.room() > 0 { Interest::Data } else { Interest::Errors };
         let reader_token = token::of(token::READER, reader);
         self.readers.watch(reader, watching, reader_token, &context.poll);
         self.timers.schedule(relay, self.senders[relay].deadline());

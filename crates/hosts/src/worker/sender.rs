@@ -201,7 +201,7 @@ impl Sender {
         self.phase = Phase::Connecting;
         if self.has_followed {
             let at = context.events.now();
-            context.events.tell(at, self.flow, EventKind::Opened);
+            context.events.report(at, self.flow, EventKind::Opened);
         }
         let raw = linux::connect(socket.as_raw_fd(), &linux::socket_address(remote));
         if raw.value < 0 && raw.errno != libc::EINPROGRESS {
@@ -234,7 +234,7 @@ impl Sender {
     fn begin(&mut self, context: &mut HostContext) {
         let at = context.events.now();
         self.phase = Phase::Open;
-        context.events.tell(at, self.flow, EventKind::Established);
+        context.events.report(at, self.flow, EventKind::Established);
         self.application.begin(at);
         if let Some(info) = self.socket.as_ref().and_then(TcpInfo::query) {
             self.losses.look(info);
@@ -297,9 +297,9 @@ impl Sender {
     fn on_read(&mut self, at: Instant, bytes: u64, context: &mut HostContext) {
         let Some(reads) = self.reads else { return };
         self.read_bytes += bytes;
-        context.events.tell(at, reads, EventKind::Read(self.read_bytes));
+        context.events.report(at, reads, EventKind::Read(self.read_bytes));
         if let Some(asked) = self.application.on_read(at, bytes) {
-            context.events.tell(at, self.flow, EventKind::Answered(asked));
+            context.events.report(at, self.flow, EventKind::Answered(asked));
         }
     }
 
@@ -309,7 +309,7 @@ impl Sender {
             return;
         }
         if let Some(reads) = self.reads {
-            context.events.tell(at, reads, EventKind::Finished);
+            context.events.report(at, reads, EventKind::Finished);
         }
         if self.application.ends_with_other() {
             self.application.end();
@@ -332,7 +332,7 @@ impl Sender {
             self.blocked_bytes += bytes;
             // Told first: the socket's complaint, if it has one, is of a later instant.
             for flow in &self.carried_by {
-                context.events.tell(at, *flow, EventKind::Written(self.written_bytes));
+                context.events.report(at, *flow, EventKind::Written(self.written_bytes));
             }
             self.push(context);
         }
@@ -400,7 +400,7 @@ impl Sender {
         self.look(context);
         self.application.end();
         let at = context.events.now();
-        context.events.tell(at, self.flow, EventKind::Failed(errno));
+        context.events.report(at, self.flow, EventKind::Failed(errno));
         self.end(context);
     }
 
@@ -420,7 +420,7 @@ impl Sender {
     pub(super) fn sample(&mut self, context: &mut HostContext) {
         if let Some(info) = self.ask() {
             let at = context.events.now();
-            context.events.tell(at, self.flow, EventKind::Endpoint(info.endpoint));
+            context.events.report(at, self.flow, EventKind::Endpoint(info.endpoint));
             self.report_losses(info, context);
         }
     }
@@ -456,10 +456,10 @@ impl Sender {
         }
         let at = context.events.now();
         for _ in 0..losses.timeouts {
-            context.events.tell(at, self.flow, EventKind::Timeout);
+            context.events.report(at, self.flow, EventKind::Timeout);
         }
         for _ in 0..losses.recoveries {
-            context.events.tell(at, self.flow, EventKind::FastRetransmit);
+            context.events.report(at, self.flow, EventKind::FastRetransmit);
         }
     }
 }

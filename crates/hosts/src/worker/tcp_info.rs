@@ -1,4 +1,4 @@
-//! What the kernel tells of a sender: `struct tcp_info` (include/uapi/linux/tcp.h).
+//! State and losses of a sender by the kernel's `struct tcp_info` (include/uapi/linux/tcp.h).
 //!
 //! Windows and times are what the kernel holds at that moment. Time-outs it counts, so every one is
 //! told, though only when somebody looks. Fast recoveries it does not count: one is told when a look

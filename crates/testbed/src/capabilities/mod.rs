@@ -1,4 +1,4 @@
-//! What this machine has for experiments on the kernel, what is missing, and how to get it.
+//! Capabilities of this machine for experiments on the kernel: what is there, what is missing, and how to get it.
 //!
 //! Whatever can be tried is tried: it creates namespaces, sets up queue disciplines and waits for timers, in namespaces
 //! that end with the trial.
@@ -18,7 +18,6 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
 
 /// What the kernel's side of TUN devices is.
 const TUN: &str = "/dev/net/tun";
@@ -113,9 +112,9 @@ pub fn obstacle() -> Option<String> {
     if namespaces().state == State::Needed {
         let rows = [user_namespaces(), tun()];
         let lacking = rows.iter().filter(|row| row.state != State::Ok);
-        let told = lacking.map(|row| format!("{}: {} ({})", row.what, row.found, row.remedy));
-        let told = told.collect::<Vec<_>>().join("; ");
-        return Some(format!("experiments on the kernel need root here; {told}"));
+        let rows = lacking.map(|row| format!("{}: {} ({})", row.what, row.found, row.remedy));
+        let rows = rows.collect::<Vec<_>>().join("; ");
+        return Some(format!("experiments on the kernel need root here; {rows}"));
     }
     let mut program = Command::new("ip");
     program.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

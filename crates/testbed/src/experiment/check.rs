@@ -1,5 +1,5 @@
-//! What this machine makes of an experiment, told before anything runs: everything that stands
-//! against it at once, and what will differ a little.
+//! Check of an experiment before anything runs: everything that this machine does not support, and what differs a
+//! little.
 
 use super::plans::LOSS_INTERVAL;
 use super::run::controls_of;

@@ -31,11 +31,6 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Whether the kernel tells of its endpoints.
-pub(super) fn is_available() -> bool {
-    ebpf::availability().is_ok()
-}
-
 /// The kernel's tracepoints, and where what they tell is written down.
 pub(super) struct KernelWatch {
     watch: EndpointWatch,
@@ -76,7 +71,7 @@ impl KernelWatch {
     }
 
     /// Writes down what has happened.
-    pub(super) fn hear(&mut self) -> Result<(), RunError> {
+    pub(super) fn receive(&mut self) -> Result<(), RunError> {
         let told = self.watch.read(Duration::ZERO, &mut self.observations)?;
         self.observations.tell(told);
         Ok(())
@@ -139,7 +134,7 @@ pub(super) fn remembered(
 
 /// Adds the table of what the hosts remember, where they remember anything. A run that is over keeps its other tables
 /// where that cannot be read: a remark says so.
-pub(super) fn tell(
+pub(super) fn add_remembered_table(
     tables: &mut Tables,
     remembered: Result<Vec<CachedWindow>, WindowsError>,
 ) -> Option<String> {
@@ -167,13 +162,13 @@ mod tests {
             window_packets: 32,
             age: Span::ZERO,
         };
-        assert_eq!(tell(&mut tables, Ok(vec![peer])), None);
+        assert_eq!(add_remembered_table(&mut tables, Ok(vec![peer])), None);
         assert!(tables.get("remembered").is_some());
         let refused =
             WindowsError::Refused { attempt: "read".to_owned(), words: "gone".to_owned() };
-        let remark = tell(&mut tables, Err(refused)).expect("it could not be read");
+        let remark = add_remembered_table(&mut tables, Err(refused)).expect("it could not be read");
         assert!(remark.contains("`remembered`") && remark.contains("gone"), "{remark}");
-        assert_eq!(tell(&mut tables, Ok(Vec::new())), None);
+        assert_eq!(add_remembered_table(&mut tables, Ok(Vec::new())), None);
         assert_eq!(tables.tables.len(), 1);
     }
 }

@@ -1,9 +1,9 @@
-//! Everything from the first check until hosts and threads exist, and who carries the packets between the hosts: our
-//! router, or the kernel's own parts with somebody who watches them.
+//! A run from the first check until hosts and threads exist. Packets between the hosts are carried by our router, or by
+//! the kernel's own parts with an observer.
 
 use super::plans::{self, PlannedHost};
 use super::programs::{self, KernelWatch};
-use super::running::{ForwardingThread, Hosts, Outcome, Running};
+use super::running::{ActiveRun, ForwardingThread, Hosts, Outcome};
 use super::{RunError, no_thread};
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
@@ -135,12 +135,12 @@ impl KernelRun {
         // It goes last, however this ends: what hosts leave is there until they are gone.
         let _guardian = Reaper::start(run)?;
         let _loaded = LoadedForRun::load(&self.controls)?;
-        let is_watched = programs::is_available();
+        let is_watched = fairwind_bpf::availability().is_ok();
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
         }
         let memories = programs::begin(run, &mut self.hosts)?;
-        let laid = self.forwarding.lay(run, &mut self.hosts)?;
+        let forwarding = self.forwarding.create(run, &mut self.hosts)?;
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {
             settings: self.assembly.settings,
@@ -173,12 +173,12 @@ impl KernelRun {
             mtu: self.mtu,
             lateness_bound: self.lateness_bound,
         };
-        let router = laid.start(to_route, router_control.clone())?;
+        let router = forwarding.start(to_route, router_control.clone())?;
         let hosts = Hosts::new(hosts, journals)?;
-        let running = Running { hosts, watch, router, router_control, recorder, control };
+        let running = ActiveRun { hosts, watch, router, router_control, recorder, control };
         let mut outcome = running.run(self.duration)?;
         let remembered = programs::remembered(&memories);
-        outcome.remarks.extend(programs::tell(&mut outcome.tables, remembered));
+        outcome.remarks.extend(programs::add_remembered_table(&mut outcome.tables, remembered));
         Ok(outcome)
     }
 }
@@ -223,7 +223,7 @@ fn set_up(
     Ok((hosts, ports))
 }
 
-/// Who is to carry the packets.
+/// Forwarding that an experiment asks for.
 enum Forwarding {
     /// Our router.
     User,
@@ -251,15 +251,11 @@ impl Forwarding {
     }
 
     /// Makes what hosts need to set themselves up, and tells them.
-    fn lay(
-        self,
-        run: RunName,
-        hosts: &mut [PlannedHost],
-    ) -> Result<ReadyForwarding, RunError> {
+    fn create(self, run: RunName, hosts: &mut [PlannedHost]) -> Result<ReadyForwarding, RunError> {
         match self {
             Self::User => Ok(ReadyForwarding::User),
             Self::Kernel { plan, overhead_bytes } => {
-                let path = plan.lay(run)?;
+                let path = plan.create(run)?;
                 for host in &mut *hosts {
                     host.plan.veth = path.host_veth(host.node);
                 }
@@ -271,14 +267,10 @@ impl Forwarding {
     }
 }
 
-/// Who is to carry the packets, when the hosts can set themselves up.
+/// Forwarding when the hosts can set themselves up.
 enum ReadyForwarding {
     User,
-    Kernel {
-        path: KernelPath,
-        overhead_bytes: Vec<u32>,
-        addresses: Vec<(NodeId, Vec<IpAddr>)>,
-    },
+    Kernel { path: KernelPath, overhead_bytes: Vec<u32>, addresses: Vec<(NodeId, Vec<IpAddr>)> },
 }
 
 impl ReadyForwarding {

@@ -1,8 +1,8 @@
-//! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
+//! A run from its start to the tables: the caller's thread receives the hosts' messages, and ends everything.
 
+use super::RunError;
 use super::plans::hosts_table;
 use super::programs::KernelWatch;
-use super::RunError;
 use fairwind_assembly::Control;
 use fairwind_hosts::{FromHost, HostProcess, HostStatistics};
 use fairwind_linux::{self as linux, KernelError, Poll};
@@ -13,7 +13,7 @@ use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
 use std::thread::JoinHandle;
 
-/// From "go" to the run's instant zero, so that every host hears of it before.
+/// From the start command to the run's instant zero, so that every host hears of it before.
 const HEAD_START: Span = Span::from_millis(50);
 /// How long the hosts may take to tell the rest, all together.
 const END_LIMIT: Span = Span::from_secs(20);
@@ -40,7 +40,7 @@ pub struct Outcome {
 pub(super) type ForwardingThread = JoinHandle<Result<Lateness, RunError>>;
 
 /// A run at work.
-pub(super) struct Running<'a> {
+pub(super) struct ActiveRun<'a> {
     pub(super) hosts: Hosts,
     /// What the kernel itself tells, where it does.
     pub(super) watch: Option<KernelWatch>,
@@ -50,7 +50,7 @@ pub(super) struct Running<'a> {
     pub(super) control: &'a Control,
 }
 
-impl Running<'_> {
+impl ActiveRun<'_> {
     /// Lets time begin, follows the run for `duration`, and gives its tables.
     pub(super) fn run(mut self, duration: Span) -> Result<Outcome, RunError> {
         let followed = self.follow(duration);
@@ -90,14 +90,14 @@ impl Running<'_> {
             if self.control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            self.hosts.hear(end.saturating_since(now).min(GLANCE))?;
+            self.hosts.receive(end.saturating_since(now).min(GLANCE))?;
             self.hosts.check_silence()?;
             if let Some(watch) = &mut self.watch {
-                watch.hear()?;
+                watch.receive()?;
             }
             if self.router.is_finished() {
                 // Either a host has ended, and says so by now, or the router says why.
-                return self.hosts.hear(GLANCE).map_err(RunError::from);
+                return self.hosts.receive(GLANCE).map_err(RunError::from);
             }
             if self.recorder.has_failed() {
                 return Ok(());
@@ -107,7 +107,7 @@ impl Running<'_> {
 }
 
 /// A host at work.
-struct HostAtWork {
+struct ActiveHost {
     process: HostProcess,
     observations: ObservationWriter,
     statistics: Option<HostStatistics>,
@@ -119,7 +119,7 @@ struct HostAtWork {
 
 /// All hosts at work.
 pub(super) struct Hosts {
-    hosts: Vec<HostAtWork>,
+    hosts: Vec<ActiveHost>,
     poll: Poll,
 }
 
@@ -137,7 +137,7 @@ impl Hosts {
         let hosts = hosts
             .map(|(process, observations)| {
                 let heard = linux::monotonic();
-                HostAtWork {
+                ActiveHost {
                     process,
                     observations,
                     statistics: None,
@@ -155,11 +155,11 @@ impl Hosts {
     }
 
     /// Writes down what hosts have to tell, and waits for that up to `limit`.
-    fn hear(&mut self, limit: Span) -> Result<(), KernelError> {
+    fn receive(&mut self, limit: Span) -> Result<(), KernelError> {
         for place in 0..self.poll.wait(limit) {
             let number = self.poll.readiness(place).token;
             if let Some(host) = self.hosts.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
-                host.hear()?;
+                host.receive()?;
             }
         }
         Ok(())
@@ -168,7 +168,7 @@ impl Hosts {
     /// Whether a host has been silent for too long.
     fn check_silence(&self) -> Result<(), KernelError> {
         let now = linux::monotonic();
-        let silent = |host: &&HostAtWork| now.saturating_since(host.heard) >= SILENCE;
+        let silent = |host: &&ActiveHost| now.saturating_since(host.heard) >= SILENCE;
         self.hosts.iter().find(silent).map_or(Ok(()), |host| {
             Err(KernelError::Host {
                 host: host.process.name().to_owned(),
@@ -195,7 +195,7 @@ impl Hosts {
                     reason: format!("it has not told how it went within {END_LIMIT}"),
                 });
             }
-            self.hear(left)?;
+            self.receive(left)?;
         }
         let told = self
             .hosts
@@ -205,8 +205,8 @@ impl Hosts {
     }
 }
 
-impl HostAtWork {
-    fn hear(&mut self) -> Result<(), KernelError> {
+impl ActiveHost {
+    fn receive(&mut self) -> Result<(), KernelError> {
         while self.statistics.is_none()
             && let Some(message) = self.process.receive()?
         {
