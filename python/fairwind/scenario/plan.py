@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 LEADING_COLUMNS = ("cell", "replicate", "seed")
@@ -63,7 +64,7 @@ class Cell:
     settings: dict[str, str]
     experiment: dict[str, Any]
 
-    @property
+    @cached_property
     def experiment_json(self) -> str:
         """The experiment as the engine takes it."""
         return json.dumps(self.experiment)
