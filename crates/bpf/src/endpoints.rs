@@ -85,9 +85,6 @@ impl EndpointWatch {
 
     /// Reports what has happened, in order; waits at most for `limit` where there is little. Returns the
     /// instant before which nothing will follow.
-    ///
-    /// # Errors
-    /// Where the ring cannot be read.
     pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, BpfError> {
         let Self { events, flows, origin } = self;
         let each = |at, fact| sink.observe(since(*origin, at), fact);
@@ -95,9 +92,6 @@ impl EndpointWatch {
     }
 
     /// Reports all that has happened until now and was not reported yet.
-    ///
-    /// # Errors
-    /// Where the ring cannot be read.
     pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), BpfError> {
         let Self { events, flows, origin } = self;
         let each = |at, fact| sink.observe(since(*origin, at), fact);

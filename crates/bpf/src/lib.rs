@@ -43,9 +43,6 @@ pub const WINDOWS_PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/win
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// Whether programs can be put on the kernel's tracepoints; tries it with one.
-///
-/// # Errors
-/// What stands in the way.
 pub fn availability() -> Result<(), BpfError> {
     check_kernel_types()?;
     EndpointWatch::new(&[], EndpointEvents { recovery: true, ..EndpointEvents::default() })

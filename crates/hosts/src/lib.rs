@@ -28,8 +28,8 @@ pub use plan::{
 };
 pub use process::{HostCommand, HostProcess};
 pub use protocol::{
-    EndpointState, EventBatch, EventKind, Failure, FromHost, HostEvent, HostStatistics,
-    PROTOCOL_VERSION, SenderStatistics, Start, ToHost,
+    EndpointState, EventBatch, EventKind, FromHost, HostEvent, HostStatistics, PROTOCOL_VERSION,
+    SenderStatistics, ToHost,
 };
 pub use serve::{files_for, serve};
 pub use worker::number_of;

@@ -1,7 +1,7 @@
 //! The parent's side of a host process: starting it, speaking with it, ending it.
 
 use super::plan::HostPlan;
-use super::protocol::{FromHost, Start, ToHost, append_frame, take_frame};
+use super::protocol::{FromHost, ToHost, append_frame, take_frame};
 use fairwind_linux::{self as linux, KernelError};
 use fairwind_units::{Instant, Span};
 use std::ffi::OsString;
@@ -123,7 +123,7 @@ impl HostProcess {
     /// # Errors
     /// Where the host has ended.
     pub fn go(&mut self, origin: Instant) -> Result<(), KernelError> {
-        self.say(&ToHost::Start(Start { origin }))
+        self.say(&ToHost::Start(origin))
     }
 
     /// Tells the host to end; what it has to tell still comes, [`FromHost::Done`] last.
@@ -144,7 +144,7 @@ impl HostProcess {
         loop {
             let taken = take_frame::<FromHost>(&self.pending[self.taken..]);
             match taken.map_err(|reason| self.failed(&reason))? {
-                Some((FromHost::Failed(failure), _)) => return Err(self.failed(&failure.reason)),
+                Some((FromHost::Failed(reason), _)) => return Err(self.failed(&reason)),
                 Some((message, length)) => {
                     self.taken += length;
                     self.ended |= matches!(message, FromHost::Done(_));

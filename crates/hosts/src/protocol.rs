@@ -25,17 +25,10 @@ pub const PROTOCOL_VERSION: u32 = 5;
 pub enum ToHost {
     /// Become this host.
     SetUp(Box<HostPlan>),
-    /// Begin.
-    Start(Start),
+    /// Begin; this is what `CLOCK_MONOTONIC` shows at the run's instant zero, which may lie ahead.
+    Start(Instant),
     /// Tell the last samples and statistics, and end.
     Stop,
-}
-
-/// When it all begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
-    /// What `CLOCK_MONOTONIC` shows at the run's instant zero, which may lie ahead.
-    pub origin: Instant,
 }
 
 /// What a host tells the parent.
@@ -43,8 +36,8 @@ pub struct Start {
 pub enum FromHost {
     /// Everything is set up; the descriptor of its TUN device comes along.
     Ready,
-    /// It cannot go on.
-    Failed(Failure),
+    /// It cannot go on: what was tried, on what, what the system said, and what may be done about it.
+    Failed(String),
     /// What has happened.
     Events(EventBatch),
     /// The last message.
@@ -59,13 +52,6 @@ pub struct EventBatch {
     /// What happened.
     #[serde(with = "records")]
     pub events: Vec<HostEvent>,
-}
-
-/// Why a host cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// What was tried, on what, what the system said, and what may be done about it.
-    pub reason: String,
 }
 
 /// How it went at a host, told at the end.
@@ -477,7 +463,7 @@ mod tests {
         let event = |kind| HostEvent { at: Instant::from_nanos(u64::MAX - 3), flow: 70_000, kind };
         let messages = [
             FromHost::Ready,
-            FromHost::Failed(Failure { reason: "no TUN".to_owned() }),
+            FromHost::Failed("no TUN".to_owned()),
             FromHost::Events(EventBatch {
                 watermark: Instant::from_millis(7),
                 events: kinds().into_iter().map(event).collect(),

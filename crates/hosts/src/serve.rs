@@ -2,7 +2,7 @@
 
 use super::network;
 use super::plan::HostPlan;
-use super::protocol::{Failure, FromHost, PROTOCOL_VERSION, ParentSocket, ToHost, append_frame};
+use super::protocol::{FromHost, PROTOCOL_VERSION, ParentSocket, ToHost, append_frame};
 use super::worker::HostSockets;
 use fairwind_linux as linux;
 use fairwind_units::Instant;
@@ -33,7 +33,7 @@ pub fn serve() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             let mut bytes = Vec::new();
-            append_frame(&FromHost::Failed(Failure { reason }), &mut bytes);
+            append_frame(&FromHost::Failed(reason), &mut bytes);
             // Where nobody listens any more, nobody misses it either.
             let _ = socket.set_nonblocking(false);
             let _ = (&*socket).write_all(&bytes);
@@ -105,7 +105,7 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<HostSockets, String> {
 
 fn wait_for_start(parent: &mut ParentSocket) -> Result<Instant, String> {
     match parent.expect()? {
-        ToHost::Start(go) => Ok(go.origin),
+        ToHost::Start(origin) => Ok(origin),
         ToHost::Stop => Err("it was stopped before it began".to_owned()),
         ToHost::SetUp(_) => Err("it was set up twice".to_owned()),
     }

@@ -63,7 +63,7 @@ impl Kernel {
 
     /// The same, which can be given `controls`, too.
     pub fn running_with(controls: &[ControlObject]) -> Self {
-        let release = read("/proc/sys/kernel/osrelease");
+        let release = linux::read_text("/proc/sys/kernel/osrelease");
         Self {
             version: version(&release),
             release,
@@ -71,7 +71,7 @@ impl Kernel {
             socket_options: linux::known_tcp_options(&OPTIONS),
             congestion_controls: available().into_iter().collect(),
             loadable: Loadable::here(controls),
-            hystart: match read(HYSTART).as_str() {
+            hystart: match linux::read_text(HYSTART).as_str() {
                 "" => None,
                 value => Some(value != "0"),
             },
@@ -90,10 +90,6 @@ impl Kernel {
         let tick = self.tick.as_nanos().max(1);
         Span::from_nanos(time.as_nanos().div_ceil(tick).saturating_mul(tick))
     }
-}
-
-fn read(path: &str) -> String {
-    std::fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
 fn version(release: &str) -> (u32, u32) {

@@ -29,7 +29,7 @@ pub use clock::{
 };
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,
-    enter_new_network, enter_new_network_and_mounts, parameter_path, remove_name, shell,
+    enter_new_network, enter_new_network_and_mounts, parameter_path, read_text, remove_name, shell,
     shell_checked,
 };
 pub use process::{

@@ -91,6 +91,11 @@ pub fn parameter_path(name: &str) -> PathBuf {
     Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
+/// The text of a file, such as the value of a parameter, without white space around it; empty where it cannot be read.
+pub fn read_text(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
 /// A name of this thread's network namespace, removed when dropped.
 #[derive(Debug)]
 pub struct NamespaceName(PathBuf);

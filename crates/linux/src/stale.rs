@@ -1,7 +1,7 @@
 //! Removing what runs leave: at the end of a run by its reaper, and later what dead runs have left.
 
 use crate::process::{end_process, unmount};
-use crate::{KernelError, RunName, checked, command_output};
+use crate::{KernelError, RunName, checked, command_output, read_text};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -32,7 +32,7 @@ impl CleanupPaths {
     pub fn usual() -> Self {
         Self {
             namespaces: PathBuf::from("/run/netns"),
-            control_groups: control_groups(&read("/proc/self/mounts")),
+            control_groups: control_groups(&read_text("/proc/self/mounts")),
             folders: vec![PathBuf::from("/tmp"), PathBuf::from("/run")],
             tables: true,
             programs: true,
@@ -224,10 +224,6 @@ fn control_groups(mounts: &str) -> Option<PathBuf> {
         let (place, kind) = (words.next()?, words.next()?);
         (kind == "cgroup2").then(|| PathBuf::from(place))
     })
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(path).unwrap_or_default()
 }
 
 /// Reads what else is to be done until the run closes the pipe, by ending if not otherwise, and

@@ -54,9 +54,6 @@ pub struct Remembered {
 
 /// Begins to remember windows in the control group whose folder is `path`; it goes on when this process ends. Gives the
 /// name that it has in the file system of eBPF.
-///
-/// # Errors
-/// What stands in the way.
 pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsError> {
     options.check()?;
     let group = ready(path)?;
@@ -193,9 +190,6 @@ pub struct WindowsOfRun {
 
 impl WindowsOfRun {
     /// Begins to remember windows in the control group whose folder is `path`.
-    ///
-    /// # Errors
-    /// What stands in the way.
     pub fn begin(path: &Path, options: &WindowOptions) -> Result<Self, WindowsError> {
         options.check()?;
         let program = Program::attach(&ready(path)?, options)?;
@@ -204,17 +198,11 @@ impl WindowsOfRun {
     }
 
     /// What is remembered now.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn remembered(&self) -> Result<Remembered, WindowsError> {
         remembered(&self.maps)
     }
 
     /// Writes a window down as if a connection had ended with it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn remember(&self, window: RememberedWindow) -> Result<(), WindowsError> {
         let (peer, value) = window.to_bytes(linux::monotonic());
         self.maps.remember(&peer, &value)

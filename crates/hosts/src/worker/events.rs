@@ -160,7 +160,7 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Failure, take_frame};
+    use crate::protocol::take_frame;
     use std::io::Read as _;
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             parent.read_to_end(&mut heard).map(|_| heard)
         });
         events.give_up();
-        let failure = FromHost::Failed(Failure { reason: "no more files".to_owned() });
+        let failure = FromHost::Failed("no more files".to_owned());
         let mut last = Vec::new();
         append_frame(&failure, &mut last);
         (&*host).write_all(&last).expect("somebody reads");

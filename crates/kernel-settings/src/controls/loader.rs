@@ -15,9 +15,6 @@ const KEY: [u8; 4] = [0; 4];
 const NAME_BYTES: usize = 16;
 
 /// Loads a congestion control into the running kernel, where it stays when this process ends.
-///
-/// # Errors
-/// What stands in the way, with the verifier's words where it refuses the program.
 pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
     if let Some(obstacle) = obstacle() {
         return Err(obstacle);
@@ -56,9 +53,6 @@ pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
 }
 
 /// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
-///
-/// # Errors
-/// If there is none of this name, or it may not be removed.
 pub(super) fn remove(kernel_name: &str) -> Result<(), ControlError> {
     if let Some(obstacle) = obstacle() {
         return Err(obstacle);
@@ -73,9 +67,6 @@ pub(super) fn remove(kernel_name: &str) -> Result<(), ControlError> {
 }
 
 /// A number that another object of the same instructions has, too, however it was built: FNV-1a of them.
-///
-/// # Errors
-/// If the object cannot be read.
 pub(super) fn fingerprint(control: &ControlObject) -> Result<String, ControlError> {
     if control.object.is_empty() {
         return Err(ControlError::NoTable { name: control.name.clone() });
@@ -122,9 +113,6 @@ pub(super) fn table_number(kernel_name: &str) -> Option<u32> {
 }
 
 /// Names of the congestion controls that were loaded by eBPF and are there now, by the alphabet.
-///
-/// # Errors
-/// If they cannot be looked for.
 pub fn loaded() -> Result<Vec<String>, ControlError> {
     if let Some(obstacle) = obstacle() {
         return Err(obstacle);

@@ -31,8 +31,7 @@ const SLOT: &[u8] = b"\0bpf_struct_ops_tcp_congestion_ops\0";
 
 /// Names of the congestion controls that sockets may be given now.
 pub fn available() -> Vec<String> {
-    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let names = std::fs::read_to_string(path).unwrap_or_default();
+    let names = linux::read_text("/proc/sys/net/ipv4/tcp_available_congestion_control");
     names.split_whitespace().map(str::to_owned).collect()
 }
 

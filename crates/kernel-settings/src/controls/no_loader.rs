@@ -3,39 +3,25 @@
 use super::{ControlError, ControlObject};
 use fairwind_bpf::BpfError;
 
-/// Loads nothing.
-///
-/// # Errors
-/// Always: this build cannot.
+const NOT_BUILT: ControlError = ControlError::Unavailable(BpfError::NotBuilt);
+
 pub(super) fn install(_: &ControlObject) -> Result<(), ControlError> {
-    Err(ControlError::Unavailable(BpfError::NotBuilt))
+    Err(NOT_BUILT)
 }
 
-/// Removes nothing.
-///
-/// # Errors
-/// Always: this build cannot.
 pub(super) fn remove(_: &str) -> Result<(), ControlError> {
-    Err(ControlError::Unavailable(BpfError::NotBuilt))
+    Err(NOT_BUILT)
 }
 
-/// Knows of none.
-///
-/// # Errors
-/// Always: this build cannot.
+/// Always fails: this build knows of no congestion controls.
 pub fn loaded() -> Result<Vec<String>, ControlError> {
-    Err(ControlError::Unavailable(BpfError::NotBuilt))
+    Err(NOT_BUILT)
 }
 
-/// Knows of none.
-///
-/// # Errors
-/// Always: this build cannot.
 pub(super) fn fingerprint(_: &ControlObject) -> Result<String, ControlError> {
-    Err(ControlError::Unavailable(BpfError::NotBuilt))
+    Err(NOT_BUILT)
 }
 
-/// Knows of none.
 pub(super) fn table_number(_: &str) -> Option<u32> {
     None
 }

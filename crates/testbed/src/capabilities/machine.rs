@@ -3,7 +3,7 @@
 //! The last is found without loading a program of each kind: by the kernel's own description of its types, and by
 //! trying the program that experiments use.
 
-use super::{Capability, State, read};
+use super::{Capability, State};
 use fairwind_bpf as ebpf;
 use fairwind_linux as linux;
 use fairwind_router::LATENESS_BOUND;
@@ -127,7 +127,8 @@ pub(super) fn probe_clocks() -> Vec<Capability> {
 }
 
 fn clock() -> Capability {
-    let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let source =
+        linux::read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let resolution = linux::clock_resolution();
     let found = format!("{source}, in steps of {resolution}");
     if resolution <= Span::from_micros(1) {

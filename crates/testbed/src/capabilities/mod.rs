@@ -72,11 +72,6 @@ pub fn probe() -> Vec<Capability> {
         .concat()
 }
 
-/// What a file says, without white space around it; empty where it cannot be read.
-fn read(path: &str) -> String {
-    std::fs::read_to_string(path).unwrap_or_default().trim().to_owned()
-}
-
 fn probe_rights() -> Vec<Capability> {
     vec![kernel(), namespaces(), user_namespaces(), tun(), control_groups(), files(), congestion()]
 }
@@ -129,9 +124,9 @@ fn user_namespaces() -> Capability {
     if has_user_namespaces() {
         return Capability::ok(what, "made one");
     }
-    let remedy = if read("/proc/sys/user/max_user_namespaces") == "0" {
+    let remedy = if linux::read_text("/proc/sys/user/max_user_namespaces") == "0" {
         "for experiments without root: sysctl user.max_user_namespaces=15000"
-    } else if read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {
+    } else if linux::read_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {
         "for experiments without root: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
     } else {
         "for experiments without root: a kernel with CONFIG_USER_NS, and unshare of util-linux"
@@ -190,7 +185,7 @@ fn control_groups() -> Capability {
 
 fn files() -> Capability {
     let what = "open files";
-    let limits = read("/proc/self/limits");
+    let limits = linux::read_text("/proc/self/limits");
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap_or("");
     let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
     let (soft, hard) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
