@@ -48,14 +48,12 @@ impl EcnSender {
     }
 
     /// Control bits of our SYN-ACK.
-    #[inline]
     pub(crate) fn syn_ack_flags(&self) -> Flags {
         if self.is_negotiated { Flags::ECE } else { Flags::NONE }
     }
 
     /// The code point of a SYN or SYN-ACK with these control bits: ECT if the congestion control needs
     /// ECN and the segment asks for it or agrees.
-    #[inline]
     pub(crate) fn syn_code_point(&self, flags: Flags) -> Ecn {
         if self.is_needed && flags.contains(Flags::ECE) { Ecn::Ect0 } else { Ecn::NotEct }
     }
@@ -85,31 +83,24 @@ impl EcnSender {
     }
 
     /// Data went out with the SYN, up to this number.
-    #[inline]
     pub(crate) fn on_syn_data(&mut self, end: SequenceNumber) {
         self.sent_up_to = end;
     }
 
-    /// Whether both ends agreed on ECN.
-    #[inline]
     pub(crate) fn is_negotiated(&self) -> bool {
         self.is_negotiated
     }
 
-    /// Whether the congestion control needs ECN.
-    #[inline]
     pub(crate) fn is_needed(&self) -> bool {
         self.is_needed
     }
 
     /// Follows a change of the congestion control.
-    #[inline]
     pub(crate) fn set_needed(&mut self, is_needed: bool) {
         self.is_needed = is_needed;
     }
 
     /// Whether the next new data carries CWR.
-    #[inline]
     pub(crate) fn is_cwr_due(&self) -> bool {
         self.cwr_due
     }
@@ -122,19 +113,16 @@ impl EcnSender {
     }
 
     /// The window was reduced, for an ECN echo or a loss: the next new data carries CWR.
-    #[inline]
     pub(crate) fn on_reduction(&mut self) {
         self.cwr_due = self.is_negotiated;
     }
 
     /// The reduction was undone: no CWR is due.
-    #[inline]
     pub(crate) fn on_undo(&mut self) {
         self.cwr_due = false;
     }
 
     /// Whether an acknowledgment echoes a CE mark.
-    #[inline]
     pub(crate) fn is_echo(&self, flags: Flags) -> bool {
         self.is_negotiated && flags.contains(Flags::ECE) && !flags.contains(Flags::SYN)
     }
@@ -164,7 +152,6 @@ impl EcnSender {
     }
 
     /// The code point of the last segment.
-    #[inline]
     pub(crate) fn last_code_point(&self) -> Ecn {
         if self.was_capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
@@ -190,19 +177,15 @@ pub(crate) enum MarkAction {
 
 impl EcnReceiver {
     /// Whether an ECT packet with data has arrived.
-    #[inline]
     pub(crate) fn has_seen_capable(&self) -> bool {
         self.seen
     }
 
-    /// Whether acknowledgments echo a CE mark.
-    #[inline]
     pub(crate) fn is_echo_due(&self) -> bool {
         self.echo_due
     }
 
     /// An external congestion control sets whether acknowledgments echo a mark.
-    #[inline]
     pub(crate) fn set_echo_due(&mut self, due: bool) {
         self.echo_due = due;
     }
@@ -226,7 +209,6 @@ impl EcnReceiver {
         if quickly { MarkAction::AcknowledgeQuickly } else { MarkAction::None }
     }
 
-    #[inline]
     fn on_unmarkable_data(&self) -> MarkAction {
         if self.seen { MarkAction::AcknowledgeQuickly } else { MarkAction::None }
     }

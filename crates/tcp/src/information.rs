@@ -4,9 +4,6 @@
 //! nanoseconds, and what this endpoint does not keep is `None`.
 //! Cost: nothing until somebody asks.
 
-use crate::config::Config;
-use crate::handshake::negotiation::TIMESTAMPS_BYTES;
-use crate::receiver::first_segment_size;
 use crate::state::{RecoveryState, State};
 use fairwind_units::Span;
 
@@ -160,34 +157,4 @@ pub mod option_bits {
     pub const SYN_DATA: u32 = 32;
     /// The connection was in use before its handshake was over.
     pub const FAST_OPEN_CHILD: u32 = 128;
-}
-
-/// Segment size before the peer has named one (`TCP_MSS_DEFAULT`).
-const ASSUMED_BYTES: u32 = 536;
-
-impl Information {
-    /// Adds our outstanding SYN, which is a segment like any other in Linux (`tcp_connect_init`,
-    /// `tcp_connect_queue_skb`, `tcp_initialize_rcv_mss`, `tcp_enter_loss`). `window` is that of the SYN,
-    /// `threshold` the slow-start threshold if the SYN was lost.
-    #[cold]
-    pub(crate) fn add_syn(&mut self, config: &Config, window: u32, threshold: Option<u32>) {
-        let offered = if self.state == State::SynReceived { window } else { 0 };
-        if offered == 0 {
-            let options = if config.timestamps { TIMESTAMPS_BYTES } else { 0 };
-            self.send_mss_bytes = self.send_mss_bytes.min(ASSUMED_BYTES).saturating_sub(options);
-        }
-        self.receive_mss_bytes = Some(first_segment_size(self.send_mss_bytes, offered));
-        self.receive_window_threshold_bytes = Some(window);
-        if self.state != State::Closed {
-            self.unacked_segments = self.unacked_segments.map(|segments| segments + 1);
-        }
-        if threshold.is_some() {
-            // The SYN was lost: the window is one segment, as after every time-out.
-            self.recovery = RecoveryState::Loss;
-            self.lost_segments = self.lost_segments.map(|segments| segments + 1);
-            self.retransmitted_segments = self.retransmitted_segments.map(|segments| segments + 1);
-            self.slow_start_threshold = threshold;
-            self.congestion_window = 1;
-        }
-    }
 }

@@ -39,7 +39,6 @@
 mod config;
 mod connection;
 mod ecn;
-mod event;
 mod handshake;
 mod information;
 mod profile;
@@ -60,7 +59,6 @@ pub use config::{
     TimestampRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
-pub use event::{Event, IcmpError, Unreachable};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
 pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
@@ -72,7 +70,7 @@ pub use sender::congestion::plugged::{
     PluggedAlgorithm, RateSample, RequestedAck, SockPacing, TcpSock, TransmitSnapshot, WindowEvent,
 };
 pub use sender::{Part, Writing};
-pub use state::{RecoveryState, State};
+pub use state::{Event, IcmpError, RecoveryState, State, Unreachable};
 pub use window_cache::{
     Advice, CacheEntry, CacheMiss, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId,
     Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, Policy, PolicyConfig,

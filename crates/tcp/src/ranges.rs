@@ -21,50 +21,40 @@ pub(crate) struct Union {
 
 impl Union {
     /// Places of the ranges that become one.
-    #[inline]
     pub(crate) fn places(&self) -> Range<usize> {
         self.places.clone()
     }
 
-    /// What they become.
-    #[inline]
     pub(crate) fn merged(&self) -> SackBlock {
         self.merged
     }
 }
 
 impl Ranges {
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    #[inline]
     pub(crate) fn front(&self) -> Option<&SackBlock> {
         self.ranges.front()
     }
 
-    #[inline]
     pub(crate) fn back(&self) -> Option<&SackBlock> {
         self.ranges.back()
     }
 
-    #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<&SackBlock> {
         self.ranges.get(place)
     }
 
-    #[inline]
     pub(crate) fn pop_front(&mut self) {
         self.ranges.pop_front();
     }
 
-    #[inline]
     pub(crate) fn pop_back(&mut self) {
         self.ranges.pop_back();
     }
 
-    #[inline]
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
     }

@@ -1,4 +1,5 @@
-//! States of a connection (RFC 9293 §3.3.2) and of its loss recovery.
+//! States of a connection (RFC 9293 §3.3.2), of its loss recovery and of a careful resumption; the events
+//! that a connection reports, and the ICMP errors that its driver hands in.
 
 /// Where in its life a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,4 +76,157 @@ impl RecoveryState {
             Self::Loss => 4,
         }
     }
+}
+
+/// Where a careful resumption stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumptionPhase {
+    /// The path is looked at.
+    Reconnaissance,
+    /// The window has jumped.
+    Unvalidated,
+    /// What the jump has sent is waited for.
+    Validating,
+    /// The jump was too far.
+    SafeRetreat,
+    /// It is over.
+    Normal(ResumptionEnd),
+}
+
+/// Why a careful resumption is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResumptionEnd {
+    /// There was congestion before the jump.
+    Congested,
+    /// The round trip is not that of the saved path.
+    PathChanged,
+    /// The window has grown as far by itself.
+    NothingToGain,
+    /// There was too little to send: the window is what was carried.
+    RateLimited,
+    /// All that the jump has sent is acknowledged.
+    Validated,
+    /// The way back is over.
+    Retreated,
+    /// A time-out ended it.
+    TimedOut,
+    /// The connection was over before; its host says so.
+    Closed,
+}
+
+impl ResumptionEnd {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::PathChanged => "path-changed",
+            Self::NothingToGain => "nothing-to-gain",
+            Self::RateLimited => "rate-limited",
+            Self::Validated => "validated",
+            Self::Retreated => "retreated",
+            Self::TimedOut => "timed-out",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl ResumptionPhase {
+    /// Why it is over, where it is.
+    pub const fn end(self) -> Option<ResumptionEnd> {
+        match self {
+            Self::Normal(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reconnaissance => "reconnaissance",
+            Self::Unvalidated => "unvalidated",
+            Self::Validating => "validating",
+            Self::SafeRetreat => "safe-retreat",
+            Self::Normal(_) => "normal",
+        }
+    }
+}
+
+/// Something rare that happened; the ordinary course of data has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The peer's SYN brought a valid Fast Open cookie: the application may read and write although
+    /// the handshake is not over (RFC 7413).
+    OpenedEarly,
+    /// The three-way handshake is complete.
+    Established,
+    /// The peer's SYN has arrived: what is remembered of it may be told by now
+    /// ([`Connection::advise`](crate::Connection::advise)). Only where the host remembers
+    /// ([`Growth::shares`](crate::Growth::shares)).
+    PeerAsks,
+    /// The application has closed the connection. Only where the host remembers.
+    Closing,
+    /// All that was sent is acknowledged, FIN included. Only where the host remembers.
+    AllAcknowledged,
+    /// A careful resumption has come to another phase (RFC 9959).
+    Resumption(ResumptionPhase),
+    /// A retransmission timer ran out with data outstanding (RFC 6298 §5.4).
+    RetransmissionTimeout,
+    /// Loss was found by duplicate or selective acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
+    FastRetransmit,
+    /// An acknowledgment shows that only a bundle of old and new data arrived, so that the older segment
+    /// was probably lost (redundant data bundling).
+    HiddenLoss,
+    /// The last segment of a flight was sent again, or new data, to find out about losses (RFC 8985 §7).
+    TailLossProbe,
+    /// SYN, or SYN with ACK, was sent again.
+    SynRetransmitted,
+    /// A closed window was probed (RFC 9293 §3.8.6.1).
+    ZeroWindowProbe,
+    /// The peer has sent FIN: no more data will come.
+    PeerFinished,
+    /// Both directions are closed and acknowledged; TIME-WAIT is over, if there was one.
+    Closed,
+    /// The peer reset the connection.
+    Reset,
+    /// The path says that the peer cannot be reached; the connection is over, unless it was open and
+    /// such complaints are told at once ([`PathConfig::reports_icmp_errors`](crate::PathConfig)).
+    Unreachable(Unreachable),
+    /// The connection was given up: nothing was acknowledged for too long.
+    TimedOut,
+}
+
+/// Why a packet did not arrive (ICMP destination unreachable).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreachable {
+    /// No route to the network.
+    Network,
+    /// No route to the host.
+    Host,
+    /// The host does not know the protocol.
+    Protocol,
+    /// Nobody listens at the port.
+    Port,
+    /// The route is forbidden, or the packet exceeded its hop limit.
+    Refused,
+    /// The packet was malformed.
+    Malformed,
+    /// The packet was too large and must not be fragmented; no smaller one has helped.
+    TooLarge,
+}
+
+/// An ICMP error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IcmpError {
+    /// The packet is too large for the next link.
+    TooLarge {
+        /// Largest packet of the next link in bytes; 0 if the message does not contain it.
+        mtu: u32,
+    },
+    /// The packet did not arrive.
+    Unreachable(Unreachable),
 }

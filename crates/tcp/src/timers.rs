@@ -20,25 +20,20 @@ impl Timer {
     /// Not set.
     pub(crate) const OFF: Self = Self { due: Instant::MAX, set_at: Instant::MAX };
 
-    /// When it is due; [`Instant::MAX`] while it is not set.
-    #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.due
     }
 
-    #[inline]
     pub(crate) fn is_set(&self) -> bool {
         self.due != Instant::MAX
     }
 
     /// Sets it anew, `wait` from `now`.
-    #[inline]
     pub(crate) fn set(&mut self, now: Instant, wait: Span) {
         *self = Self { due: now + wait, set_at: now };
     }
 
     /// Sets it for the very instant, as the kernel's timers of high resolution are.
-    #[inline]
     pub(crate) fn set_exactly(&mut self, due: Instant) {
         *self = Self { due, set_at: due };
     }
@@ -59,14 +54,12 @@ impl Timer {
         }
     }
 
-    #[inline]
     pub(crate) fn stop(&mut self) {
         *self = Self::OFF;
     }
 
     /// Unsets it if it runs out, and says whether it does. One that is due may still have to wait for
     /// its turn.
-    #[inline]
     pub(crate) fn expire(&mut self, clock: Clock, now: Instant) -> bool {
         self.due <= now && self.run_out(clock, now)
     }

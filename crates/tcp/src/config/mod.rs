@@ -3,15 +3,10 @@
 //! A [`Config`] is the whole of an endpoint's behaviour; a *profile* (see [`crate::Profile`]) is a
 //! named one. Mechanisms are separate switches because comparing them is what they are for.
 
-mod loss;
 mod path;
 mod receiving;
 mod sending;
 
-pub use loss::{
-    EarlyRetransmit, LossDetection, LossRecovery, LostRetransmissions, ReorderingDetection,
-    TailLossProbe, WindowReduction,
-};
 pub use path::{
     AccurateEcnOption, EcnConfig, EcnFeedback, FastOpenConfig, KeepAlive, Liveness, MtuDiscovery,
     MtuProbing, PathConfig, ProbeRule,
@@ -22,8 +17,9 @@ pub use receiving::{
     TimestampRule,
 };
 pub use sending::{
-    Bundling, Gathering, Growth, Pacing, RedundantBundling, SendBufferRule, Sending, SillyWindow,
-    SmartFraming,
+    Bundling, EarlyRetransmit, Gathering, Growth, LossDetection, LossRecovery, LostRetransmissions,
+    Pacing, RedundantBundling, ReorderingDetection, SendBufferRule, Sending, SillyWindow,
+    SmartFraming, TailLossProbe, WindowReduction,
 };
 
 use crate::sender::congestion::plugged::PluggedAlgorithm;

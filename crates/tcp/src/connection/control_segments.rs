@@ -73,8 +73,6 @@ impl ControlSegments {
         self.own_reset = Some(sequence);
     }
 
-    /// Whether any may wait.
-    #[inline]
     pub(super) fn is_any(&self) -> bool {
         self.is_any
     }

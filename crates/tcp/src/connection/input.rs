@@ -4,14 +4,12 @@
 //! `tcp_check_req`, `tcp_timewait_state_process`.
 
 use super::Connection;
-use super::time_wait::TimeWaitAction;
+use super::idle::TimeWaitAction;
 use crate::config::{AckAcceptance, ControlAcceptance};
-use crate::event::Event;
-use crate::handshake::negotiation::Negotiated;
-use crate::handshake::{Handshake, is_pure_syn};
+use crate::handshake::{Handshake, Negotiated, is_pure_syn};
 use crate::receiver::{FinArrival, Placement};
 use crate::sender::congestion::plugged::WindowEvent;
-use crate::state::State;
+use crate::state::{Event, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Segment};
 
@@ -48,7 +46,7 @@ impl Connection {
             self.control_segments.reset(segment);
         } else if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN) {
             self.learn_peer(segment, now);
-            self.sender.on_syn_ecn(segment);
+            self.sender.ecn_mut().on_syn(&self.config.ecn, segment);
             if self.config.growth.shares {
                 self.push_event(Event::PeerAsks);
             }
@@ -93,7 +91,7 @@ impl Connection {
         }
         self.learn_peer(segment, now);
         if acknowledges {
-            self.sender.on_syn_ack_ecn(segment);
+            self.sender.ecn_mut().on_syn_ack(segment);
             self.sender.update_send_window(segment, u32::from(segment.window));
             self.establish(segment, now);
             self.receiver.ack_handshake(self.handshake.fast_open().has_data_waiting(), now);
@@ -104,9 +102,9 @@ impl Connection {
         } else {
             // Both ends opened at once: answer with SYN-ACK.
             if self.handshake.on_crossing_syn() {
-                self.sender.forget_syn_retransmission();
+                self.sender.stats_mut().forget_retransmission();
             }
-            self.sender.on_crossing_syn_ecn(segment);
+            self.sender.ecn_mut().on_crossing_syn(segment);
             self.sender.on_larger_window(u32::from(segment.window));
             self.set_state(State::SynReceived);
             self.control_segments.set_syn(true);
@@ -117,8 +115,8 @@ impl Connection {
     /// repeated as soon as that has arrived, once (Linux `tcp_rcv_synsent_state_process`).
     #[cold]
     fn repeat_syn_soon(&mut self, now: Instant) {
-        if self.config.receiving.repeats_syn_after_reset && self.sender.timeouts() == 0 {
-            self.sender.set_retransmission_timer(now, AFTER_RESET);
+        if self.config.receiving.repeats_syn_after_reset && self.sender.rto().expired() == 0 {
+            self.sender.rto_mut().arm(now, AFTER_RESET);
         }
     }
 
@@ -127,7 +125,7 @@ impl Connection {
     /// congestion (`tcp_non_congestion_loss_retransmit`).
     #[cold]
     fn on_fast_open_answer(&mut self, answer: &Segment, now: Instant) {
-        let outstanding = self.sender.has_outstanding();
+        let outstanding = !self.sender.queue().is_empty();
         let repeated = self.handshake.transmissions() > 1;
         self.handshake.fast_open_mut().on_answer(answer, outstanding, repeated);
         if outstanding {
@@ -173,7 +171,7 @@ impl Connection {
         self.sender.grow_send_buffer();
         self.sender.begin_mtu_search(now);
         let (finished, shut_down) = self.handshake.fast_open_mut().establish();
-        let closed = self.sender.is_fin_waiting() || finished;
+        let closed = self.sender.written().is_fin_waiting() || finished;
         self.set_state(if closed { State::FinWait1 } else { State::Established });
         self.push_event(Event::Established);
         if shut_down {
@@ -203,7 +201,7 @@ impl Connection {
         if segment.sequence_length() > 0 {
             self.process_data(segment, now);
         }
-        self.receiver.check_ack(self.sender.smoothed_rtt(), now);
+        self.receiver.check_ack(self.sender.rtt().smoothed(), now);
     }
 
     /// Steps 1, 2 and 4: whether the segment is processed further; it is answered here if not.
@@ -230,7 +228,8 @@ impl Connection {
 
     #[cold]
     fn is_too_old(&self, segment: &Segment, age: i32, now: Instant) -> bool {
-        let (rto, oldest) = (self.sender.rto(), self.sender.oldest_unacked());
+        let (rto, oldest) =
+            (self.sender.rto().timeout(), self.sender.send_space().oldest_unacked());
         self.receiver.is_too_old(segment, age, rto, oldest, now)
     }
 
@@ -240,7 +239,7 @@ impl Connection {
         self.state == State::SynReceived
             && segment.flags.contains(Flags::SYN | Flags::ACK)
             && segment.end() == self.receiver.next()
-            && segment.acknowledgment == self.sender.next()
+            && segment.acknowledgment == self.sender.send_space().next()
     }
 
     /// Answers an old duplicate; an old ACK may be dropped.
@@ -327,7 +326,7 @@ impl Connection {
         let rst = segment.flags.contains(Flags::RST);
         let foreign = segment.flags.contains(Flags::ACK)
             && !self.is_early()
-            && segment.acknowledgment != self.sender.initial() + 1;
+            && segment.acknowledgment != self.sender.send_space().initial() + 1;
         if foreign {
             if !rst {
                 self.control_segments.reset(segment);
@@ -341,7 +340,7 @@ impl Connection {
             return false;
         }
         let is_bare = segment.end() == self.receiver.initial() + 1;
-        let timeouts = self.sender.timeouts();
+        let timeouts = self.sender.rto().expired();
         self.check_control_when_half_open(segment)
             && !self.handshake.defers(is_bare, timeouts, &self.config)
     }
@@ -350,7 +349,8 @@ impl Connection {
     fn answer_repeated_syn(&mut self, now: Instant) {
         if self.response_limit.allows_response(&self.config, now) {
             self.control_segments.set_syn(true);
-            self.sender.set_retransmission_timer(now, self.sender.rto());
+            let timeout = self.sender.rto().timeout();
+            self.sender.rto_mut().arm(now, timeout);
         }
     }
 
@@ -376,11 +376,11 @@ impl Connection {
         if self.state == State::SynReceived && !self.complete_handshake(segment, now) {
             return false;
         }
-        if segment.acknowledgment.is_after(self.sender.next()) {
+        if segment.acknowledgment.is_after(self.sender.send_space().next()) {
             self.on_unsent_acknowledged(now);
             return false;
         }
-        if segment.acknowledgment.is_before(self.sender.oldest_unacked()) {
+        if segment.acknowledgment.is_before(self.sender.send_space().oldest_unacked()) {
             self.sender.on_old_ack(segment, now);
             return self.is_old_ack_credible(segment, now);
         }
@@ -398,7 +398,7 @@ impl Connection {
     }
 
     fn complete_handshake(&mut self, segment: &Segment, now: Instant) -> bool {
-        let of_syn = segment.acknowledgment == self.sender.initial() + 1;
+        let of_syn = segment.acknowledgment == self.sender.send_space().initial() + 1;
         if !of_syn && !self.sender.acknowledges_syn(segment.acknowledgment) {
             self.control_segments.reset(segment);
             return false;
@@ -471,10 +471,11 @@ impl Connection {
     #[inline]
     fn on_in_order_data(&mut self, segment: &Segment, now: Instant) {
         let before = self.receiver.next();
-        let Some(packet) = self.receiver.take_in_order(segment, self.sender.rto(), now) else {
+        let Some(packet) = self.receiver.take_in_order(segment, self.sender.rto().timeout(), now)
+        else {
             return;
         };
-        if segment.payload_bytes > 0 && self.sender.is_ecn_negotiated() {
+        if segment.payload_bytes > 0 && self.sender.ecn().is_negotiated() {
             self.check_ce_mark(segment, now);
         }
         match self.receiver.finish_in_order(segment, packet, before) {
@@ -482,14 +483,14 @@ impl Connection {
             FinArrival::InSegment => self.take_fin(now),
             FinArrival::AfterHole => {
                 self.take_fin(now);
-                self.receiver.ack_at_once();
+                self.receiver.ack_policy_mut().set_at_once(true);
             }
         }
     }
 
     #[cold]
     fn on_out_of_order_data(&mut self, segment: &Segment, now: Instant) {
-        if self.sender.is_ecn_negotiated() {
+        if self.sender.ecn().is_negotiated() {
             self.check_ce_mark(segment, now);
         }
         let Some(arrival) = self.receiver.begin_out_of_order(segment) else { return };
@@ -505,7 +506,7 @@ impl Connection {
     #[cold]
     fn check_ce_mark(&mut self, segment: &Segment, now: Instant) {
         let mark = segment.traffic_class.ecn();
-        if mark != Ecn::NotEct && self.sender.needs_ecn() {
+        if mark != Ecn::NotEct && self.sender.ecn().is_needed() {
             let marked = mark == Ecn::Ce;
             let event = if marked { WindowEvent::MarkedData } else { WindowEvent::UnmarkedData };
             self.share_receiver_view();
@@ -527,7 +528,7 @@ impl Connection {
         match self.state {
             State::Established => {
                 self.set_state(State::CloseWait);
-                self.receiver.delay_ack_of_fin();
+                self.receiver.ack_policy_mut().delay_ack_of_fin(&self.config);
             }
             State::FinWait1 => {
                 self.receiver.send_ack_now();

@@ -1,28 +1,26 @@
 //! One end of a connection: its parts, its life cycle, and the calls of a driver.
 
 mod control_segments;
+mod idle;
 mod input;
-mod keep_alive;
 mod output;
-mod time_wait;
 
 use crate::config::Config;
-use crate::event::Event;
-use crate::event::Unreachable;
 use crate::handshake::{
     FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate, Handshake, RTO_AFTER_LOST_SYN,
+    TIMESTAMPS_BYTES,
 };
 use crate::information::{Information, option_bits};
-use crate::receiver::{Receiver, UrgentRead};
+use crate::receiver::{Receiver, UrgentRead, first_segment_size};
 use crate::sender::congestion::plugged::ControlFaults;
 use crate::sender::{Part, Sender, Writing};
-use crate::state::{RecoveryState, State};
+use crate::state::{Event, RecoveryState, State, Unreachable};
 use crate::timers::Timer;
 use crate::window_cache::{Advice, CacheMiss, ConnectionId, ResumptionPhase, Share, WindowReport};
 use control_segments::{ControlSegments, ResponseLimit};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber, TrafficClass};
-use keep_alive::KeepAliveTimer;
+use idle::KeepAliveTimer;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -34,6 +32,9 @@ pub struct Ports {
     /// The peer's port.
     pub remote: u16,
 }
+
+/// Segment size before the peer has named one (`TCP_MSS_DEFAULT`).
+const ASSUMED_BYTES: u32 = 536;
 
 /// One end of a TCP connection as a pure state machine.
 ///
@@ -156,8 +157,9 @@ impl Connection {
     /// The sender learns what its segments carry for the receiver.
     #[inline]
     fn note_receiver(&mut self) {
-        let blocks = self.receiver.sack_block_count();
-        let (in_order, ack_due) = (self.receiver.is_in_order(), self.receiver.is_ack_due());
+        let blocks = self.receiver.reassembly().block_count();
+        let (in_order, ack_due) =
+            (self.receiver.reassembly().is_empty(), self.receiver.ack_policy().is_due());
         self.sender.note_receiver(blocks, in_order, ack_due);
     }
 
@@ -196,7 +198,7 @@ impl Connection {
                 | State::Established
                 | State::CloseWait
         );
-        open && !self.sender.is_fin_waiting() && !self.handshake.fast_open().is_shut()
+        open && !self.sender.written().is_fin_waiting() && !self.handshake.fast_open().is_shut()
     }
 
     /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
@@ -272,13 +274,13 @@ impl Connection {
     /// Bytes written and not sent for the first time yet.
     #[inline]
     pub fn unsent_bytes(&self) -> u64 {
-        self.sender.unsent_bytes()
+        self.sender.written().unsent()
     }
 
     /// Stream offset of a sequence number of ours, less than 2^31 from the oldest unacknowledged
     /// one: 0 is the first payload byte.
     pub fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
-        self.sender.stream_offset(sequence)
+        self.sender.send_space().stream_offset(sequence)
     }
 
     /// Payload bytes received in order since the beginning, read or not.
@@ -295,29 +297,29 @@ impl Connection {
     /// Congestion window in segments (cwnd).
     #[inline]
     pub fn congestion_window(&self) -> u32 {
-        self.sender.congestion_window()
+        self.sender.window().segments()
     }
 
     /// Slow-start threshold in segments (ssthresh), once one was set.
     pub fn slow_start_threshold(&self) -> Option<u32> {
-        self.sender.slow_start_threshold()
+        self.sender.window().known_threshold()
     }
 
     /// Smoothed round-trip time (SRTT), once there was a sample.
     #[inline]
     pub fn smoothed_rtt(&self) -> Option<Span> {
-        self.sender.smoothed_rtt()
+        self.sender.rtt().smoothed()
     }
 
     /// Least round-trip sample.
     pub fn least_rtt(&self) -> Option<Span> {
-        self.sender.least_rtt()
+        self.sender.rtt().minimum()
     }
 
     /// The retransmission time-out in force, back-off included (RTO).
     pub fn retransmission_timeout(&self) -> Span {
         // That in force for an early connection is the SYN-ACK's.
-        if self.is_early() { RTO_AFTER_LOST_SYN } else { self.sender.rto() }
+        if self.is_early() { RTO_AFTER_LOST_SYN } else { self.sender.rto().timeout() }
     }
 
     /// Segments believed to be in the network (RFC 6675 §2, pipe).
@@ -328,7 +330,7 @@ impl Connection {
 
     /// The state of loss recovery.
     pub fn recovery_state(&self) -> RecoveryState {
-        self.sender.recovery_state()
+        self.sender.recovery().state()
     }
 
     /// Largest payload of a segment in bytes, as agreed.
@@ -368,12 +370,12 @@ impl Connection {
 
     /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
     pub fn receive_memory(&self) -> u32 {
-        self.receiver.memory()
+        self.receiver.buffer().limit()
     }
 
     /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
     pub fn window_clamp(&self) -> u32 {
-        self.receiver.window_clamp()
+        self.receiver.buffer().clamp()
     }
 
     /// `TCP_QUICKACK`: 0 delays acknowledgments for answers to carry them; an odd value sends them, an
@@ -384,17 +386,17 @@ impl Connection {
 
     /// Whether acknowledgments wait for answers to carry them (the contrary of `TCP_QUICKACK`).
     pub fn is_interactive(&self) -> bool {
-        self.receiver.is_interactive()
+        self.receiver.ack_policy().is_interactive(&self.config)
     }
 
     /// The service that packets ask for, with the code point of the last one (Linux keeps both in `IP_TOS`).
     pub fn traffic_class(&self) -> TrafficClass {
-        self.config.ecn.service.with_ecn(self.sender.last_code_point())
+        self.config.ecn.service.with_ecn(self.sender.ecn().last_code_point())
     }
 
     /// Takes the last ICMP error since data was acknowledged, if it was not reported as an event (`SO_ERROR`).
     pub fn take_soft_error(&mut self) -> Option<Unreachable> {
-        self.sender.take_soft_error()
+        self.sender.soft_error_mut().take()
     }
 
     /// Faults of an external congestion control.
@@ -493,7 +495,7 @@ impl Connection {
 
     /// Payload bytes that the peer has acknowledged.
     pub fn acknowledged_bytes(&self) -> u64 {
-        self.sender.acknowledged_bytes()
+        self.sender.send_space().acknowledged_bytes()
     }
 
     /// Bytes written and not acknowledged, sent or not; a FIN counts as one (Linux `SIOCOUTQ`).
@@ -506,7 +508,7 @@ impl Connection {
 
     /// Bytes written and not sent that lie in the buffer begun last.
     pub fn last_buffer_bytes(&self) -> u32 {
-        self.sender.last_buffer_bytes()
+        self.sender.written().last_bytes()
     }
 
     /// Everything that the connection reports of itself at this instant (`TCP_INFO`).
@@ -523,13 +525,39 @@ impl Connection {
         let failed = self.state == State::Closed && !self.sender.has_acked_control();
         let opening = failed || matches!(self.state, State::SynSent | State::SynReceived);
         if !self.handshake.is_passive() && opening {
-            information.add_syn(
-                &self.config,
-                self.receiver.first_window_bytes(),
-                self.sender.lost_syn_window(),
-            );
+            self.inform_of_syn(&mut information);
         }
         information
+    }
+
+    /// Adds our outstanding SYN, which is a segment like any other in Linux (`tcp_connect_init`,
+    /// `tcp_connect_queue_skb`, `tcp_initialize_rcv_mss`, `tcp_enter_loss`).
+    #[cold]
+    fn inform_of_syn(&self, information: &mut Information) {
+        let window = self.receiver.first_window_bytes();
+        let threshold = self.sender.lost_syn_window();
+        let offered = if self.state == State::SynReceived { window } else { 0 };
+        if offered == 0 {
+            let options = if self.config.timestamps { TIMESTAMPS_BYTES } else { 0 };
+            information.send_mss_bytes =
+                information.send_mss_bytes.min(ASSUMED_BYTES).saturating_sub(options);
+        }
+        information.receive_mss_bytes =
+            Some(first_segment_size(information.send_mss_bytes, offered));
+        information.receive_window_threshold_bytes = Some(window);
+        if self.state != State::Closed {
+            information.unacked_segments =
+                information.unacked_segments.map(|segments| segments + 1);
+        }
+        if threshold.is_some() {
+            // The SYN was lost: the window is one segment, as after every time-out.
+            information.recovery = RecoveryState::Loss;
+            information.lost_segments = information.lost_segments.map(|segments| segments + 1);
+            information.retransmitted_segments =
+                information.retransmitted_segments.map(|segments| segments + 1);
+            information.slow_start_threshold = threshold;
+            information.congestion_window = 1;
+        }
     }
 
     fn option_bits(&self) -> u32 {
@@ -539,8 +567,8 @@ impl Connection {
             (self.sender.negotiated().has_timestamps(), option_bits::TIMESTAMPS),
             (self.sender.negotiated().has_sack(), option_bits::SACK),
             (scales, option_bits::WINDOW_SCALE),
-            (self.sender.is_ecn_negotiated(), option_bits::ECN),
-            (self.receiver.view().has_seen_capable(), option_bits::ECN_SEEN),
+            (self.sender.ecn().is_negotiated(), option_bits::ECN),
+            (self.receiver.ecn().has_seen_capable(), option_bits::ECN_SEEN),
             (fast_open.is_syn_data_acknowledged(), option_bits::SYN_DATA),
             (fast_open.opened_early(), option_bits::FAST_OPEN_CHILD),
         ];
@@ -556,7 +584,7 @@ impl Connection {
     /// Checks what must hold once there is nothing more to send for now.
     fn check_liveness(&self) {
         debug_assert!(
-            !self.sender.has_data_waiting()
+            !self.sender.written().has_any()
                 || !self.may_send()
                 || self.next_deadline() != Instant::MAX,
             "data waits and no timer runs: {self:?}"

@@ -2,14 +2,13 @@
 
 use super::Connection;
 use super::control_segments::ControlSegment;
-use super::keep_alive::KeepAliveAction;
-use crate::event::{Event, IcmpError, Unreachable};
-use crate::handshake::negotiation::{Negotiated, syn_options};
+use super::idle::KeepAliveAction;
+use crate::handshake::{Negotiated, syn_options};
+use crate::sender::Expired;
 use crate::sender::congestion::plugged::RequestedAck;
-use crate::sender::{Expired, Outgoing};
-use crate::state::State;
-use crate::timers::Clock;
-use crate::timers::timestamp_at;
+use crate::sender::loss::Pending;
+use crate::state::{Event, IcmpError, State, Unreachable};
+use crate::timers::{Clock, timestamp_at};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Options, Segment, SequenceNumber};
 
@@ -33,14 +32,14 @@ impl Connection {
         }
         if !self.sender.has_data_to_transmit() {
             // A receiver that sends nothing else.
-            if self.receiver.is_ack_due() && self.state != State::Closed {
+            if self.receiver.ack_policy().is_due() && self.state != State::Closed {
                 self.write_ack(now, into);
                 return true;
             }
             self.check_liveness();
             return false;
         }
-        if !self.receiver.is_ack_due() && self.sender.skip_if_window_is_full(now) {
+        if !self.receiver.ack_policy().is_due() && self.sender.skip_if_window_is_full(now) {
             return false;
         }
         self.next_segment(now, into)
@@ -61,16 +60,18 @@ impl Connection {
             let outgoing = self.sender.next_data(now);
             self.adopt_control_requests();
             if let Some(outgoing) = outgoing {
-                self.write_data(outgoing, now, into);
+                self.receiver.ack_policy_mut().on_data_sent(now);
+                let (sequence, bytes, flags) = outgoing.into_parts();
+                self.write_segment(sequence, bytes, flags, now, into);
                 return true;
             }
         }
-        if self.sender.is_window_probe_due() && self.state.is_synchronised() {
+        if self.sender.persist().is_probe_due() && self.state.is_synchronised() {
             let sequence = self.sender.take_window_probe();
             self.write_segment(sequence, 0, Flags::NONE, now, into);
             return true;
         }
-        if self.receiver.is_ack_due() && self.state != State::Closed {
+        if self.receiver.ack_policy().is_due() && self.state != State::Closed {
             self.write_ack(now, into);
             return true;
         }
@@ -104,14 +105,6 @@ impl Connection {
         })
     }
 
-    /// Writes a segment with data.
-    #[inline]
-    fn write_data(&mut self, outgoing: Outgoing, now: Instant, into: &mut Segment) {
-        self.receiver.on_data_sent(now);
-        let (sequence, bytes) = (outgoing.sequence(), outgoing.payload_bytes());
-        self.write_segment(sequence, bytes, outgoing.flags(), now, into);
-    }
-
     /// Writes a segment of an open connection at `sequence` that acknowledges what has arrived.
     #[inline]
     fn write_segment(
@@ -123,9 +116,9 @@ impl Connection {
         into: &mut Segment,
     ) {
         self.write_header(sequence, payload_bytes, flags, now, into);
-        if self.sender.is_ecn_negotiated() {
-            self.sender.mark_ecn(into);
-            if self.receiver.is_ecn_echo_due() {
+        if self.sender.ecn().is_negotiated() {
+            self.sender.ecn_mut().mark(into);
+            if self.receiver.ecn().is_echo_due() {
                 into.flags |= Flags::ECE;
             }
         }
@@ -165,7 +158,7 @@ impl Connection {
                 ..Options::NONE
             },
         };
-        if self.receiver.has_sack_blocks() {
+        if self.receiver.reassembly().has_blocks() {
             let segment_bytes = self.sender.segment_bytes();
             into.options.sack = self.receiver.take_sack_blocks(payload_bytes, segment_bytes);
         }
@@ -194,7 +187,7 @@ impl Connection {
         let mut segment = Segment::default();
         self.write_header(sequence, 0, Flags::NONE, now, &mut segment);
         segment.acknowledgment = SequenceNumber::new(requested.number);
-        self.sender.mark_requested_ack(&mut segment);
+        self.sender.ecn_mut().mark_requested_ack(&mut segment);
         if requested.echoes {
             segment.flags |= Flags::ECE;
         }
@@ -235,11 +228,11 @@ impl Connection {
             }
             bytes
         };
-        let code_point = self.sender.syn_code_point(flags);
+        let code_point = self.sender.ecn().syn_code_point(flags);
         Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
-            sequence: self.sender.initial(),
+            sequence: self.sender.send_space().initial(),
             acknowledgment: if answers { self.receiver.next() } else { SequenceNumber::default() },
             flags,
             window,
@@ -260,20 +253,14 @@ impl Connection {
             .min(self.keep_alive.due())
     }
 
-    /// The clock of the host's timers.
-    #[inline]
-    fn clock(&self) -> Clock {
-        Clock::new(self.config.timers, self.sender.initial().get())
-    }
-
     /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
-        let clock = self.clock();
+        let clock = Clock::new(self.config.timers, self.sender.send_space().initial().get());
         self.sender.note_instant(now);
-        self.receiver.expire_delayed_ack(clock, now, self.sender.rto());
+        self.receiver.expire_delayed_ack(clock, now, self.sender.rto().timeout());
         self.share_receiver_view();
-        if self.sender.expire_retransmission_timer(clock, now) {
+        if self.sender.rto_mut().expire(clock, now) {
             self.on_retransmission_deadline(now);
         }
         if self.sender.expire_persist_timer(clock, now) == Expired::GaveUp {
@@ -293,7 +280,7 @@ impl Connection {
 
     fn on_retransmission_deadline(&mut self, now: Instant) {
         let is_syn = matches!(self.state, State::SynSent | State::SynReceived);
-        if is_syn && self.sender.is_rto_pending() {
+        if is_syn && self.sender.rto().pending() == Pending::Retransmission {
             self.on_syn_timeout(now);
         } else if self.sender.on_retransmission_deadline(now) == Expired::GaveUp {
             self.give_up();
@@ -303,7 +290,7 @@ impl Connection {
     /// SYN was not answered: again, first at the same interval where the profile says so, then
     /// doubling (RFC 6298 §5.5).
     fn on_syn_timeout(&mut self, now: Instant) {
-        let timeouts = self.sender.count_timeout(now);
+        let timeouts = self.sender.rto_mut().count(now);
         let is_early = self.is_early();
         // A SYN-ACK always backs off.
         let (linear, limit) = match self.state {
@@ -319,7 +306,7 @@ impl Connection {
             return;
         }
         if timeouts > linear {
-            self.sender.back_off();
+            self.sender.rto_mut().back_off(self.config.maximum_rto);
         }
         if is_early {
             self.sender.on_early_timeout(timeouts == EARLY_LOSS, now);
@@ -329,14 +316,16 @@ impl Connection {
     }
 
     fn give_up(&mut self) {
-        let reason = self.sender.soft_error().map_or(Event::TimedOut, Event::Unreachable);
+        let reason = self.sender.soft_error_mut().map_or(Event::TimedOut, Event::Unreachable);
         self.become_closed();
         self.push_event(reason);
     }
 
     /// How long nothing was heard of the peer.
     pub(super) fn silence(&self, now: Instant) -> Span {
-        now.saturating_since(self.sender.last_heard().max(self.receiver.last_received()))
+        now.saturating_since(
+            self.sender.send_space().last_heard().max(self.receiver.ack_policy().last_received()),
+        )
     }
 
     #[cold]
@@ -348,10 +337,10 @@ impl Connection {
             return;
         }
         let (busy, silence) = (!self.sender.is_drained(), self.silence(now));
-        let probes = self.sender.unanswered_probes();
+        let probes = self.sender.persist().unanswered();
         match self.keep_alive.on_deadline(&settings, busy, silence, probes, now) {
             KeepAliveAction::Wait => {}
-            KeepAliveAction::Probe => self.sender.request_window_probe(),
+            KeepAliveAction::Probe => self.sender.persist_mut().request_probe(),
             KeepAliveAction::GiveUp => {
                 self.control_segments.reset_own(self.sender.acceptable_sequence());
                 self.become_closed();
@@ -367,8 +356,8 @@ impl Connection {
     /// about outstanding segments are accepted).
     #[cold]
     pub fn on_icmp_error(&mut self, now: Instant, quoted: SequenceNumber, error: IcmpError) {
-        let outstanding = quoted.is_at_or_after(self.sender.oldest_unacked())
-            && quoted.is_at_or_before(self.sender.next());
+        let outstanding = quoted.is_at_or_after(self.sender.send_space().oldest_unacked())
+            && quoted.is_at_or_before(self.sender.send_space().next());
         if !outstanding || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
             return;
         }
@@ -389,7 +378,7 @@ impl Connection {
         match self.state {
             // One that is in use early and has been accepted is treated as open (Linux `tcp_v4_err`).
             State::SynReceived if is_early && self.handshake.fast_open().is_accepted() => {
-                self.sender.set_soft_error(reason);
+                *self.sender.soft_error_mut() = Some(reason);
             }
             State::SynReceived if !is_early => {
                 if no_route {
@@ -405,7 +394,7 @@ impl Connection {
                 if self.config.path.reports_icmp_errors {
                     self.push_event(Event::Unreachable(reason));
                 } else {
-                    self.sender.set_soft_error(reason);
+                    *self.sender.soft_error_mut() = Some(reason);
                 }
                 if no_route {
                     self.sender.revert_backoff(quoted, now);
@@ -428,7 +417,7 @@ impl Connection {
         if self.config.growth.shares {
             self.push_event(Event::Closing);
         }
-        self.sender.queue_fin();
+        self.sender.written_mut().queue_fin();
         // SYN-RECEIVED closes once its handshake is over.
         let early = self.is_early();
         self.handshake.fast_open_mut().close(early);

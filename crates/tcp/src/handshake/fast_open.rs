@@ -19,6 +19,9 @@ use std::net::IpAddr;
 /// `MAX_TCP_OPTION_SPACE`).
 const OPTION_BYTES: u16 = 40;
 
+/// MSS assumed where the peer names none (RFC 9293 §3.7.1).
+pub(crate) const DEFAULT_MSS: u16 = 536;
+
 /// Why data with the SYN did not save a round trip (Linux `tcpi_fastopen_client_fail`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FastOpenFailure {
@@ -164,12 +167,10 @@ impl FastOpenState {
         self.syn_bytes
     }
 
-    /// The application waits with more data for the connection to open.
     pub(crate) fn expect_data(&mut self) {
         self.data_waits = true;
     }
 
-    /// Whether the application waits with more data.
     pub(crate) fn has_data_waiting(&self) -> bool {
         self.data_waits
     }
@@ -224,7 +225,7 @@ impl FastOpenState {
         };
         self.update = Some(FastOpenUpdate {
             cookie,
-            peer_mss: answer.options.mss.unwrap_or(super::negotiation::DEFAULT_MSS),
+            peer_mss: answer.options.mss.unwrap_or(super::DEFAULT_MSS),
             ask_next,
             data_was_dropped: repeated && cookie.is_none() && outstanding,
         });
@@ -265,33 +266,26 @@ impl FastOpenState {
         self.reply.take().map_or(options, |reply| options.with_fast_open(&reply))
     }
 
-    /// Whether the connection is in use though its handshake is not over.
-    #[inline]
     pub(crate) fn is_early(&self) -> bool {
         self.is_early
     }
 
-    /// Whether the connection was in use before its handshake was over.
     pub(crate) fn opened_early(&self) -> bool {
         self.opened_early
     }
 
-    /// The application has accepted the connection.
     pub(crate) fn note_accepted(&mut self) {
         self.accepted = true;
     }
 
-    /// Whether the application has accepted the connection.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// `shutdown` of an early connection, to take effect once the handshake is over.
     pub(crate) fn shut_down(&mut self) {
         self.shut_down = true;
     }
 
-    /// The application has closed the connection, early or not.
     pub(crate) fn close(&mut self, early: bool) {
         self.finished = early;
     }

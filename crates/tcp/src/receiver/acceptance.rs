@@ -101,7 +101,6 @@ impl Receiver {
     }
 
     /// Nothing was heard for so long that the peer's clock may have wrapped.
-    #[inline]
     fn is_timestamp_expired(&self, now: Instant) -> bool {
         now.saturating_since(self.space.stamped_at) >= self.config.receiving.stamps.life
     }
@@ -148,7 +147,6 @@ impl Receiver {
     }
 
     /// Whether the segment's timestamp is older than the latest one; a reset is never old.
-    #[inline]
     pub(crate) fn is_older(&self, segment: &Segment) -> bool {
         self.timestamp_age(segment).is_some()
     }

@@ -106,7 +106,6 @@ impl AckPolicy {
     }
 
     /// The connection is taken for one that answers, not one that listens.
-    #[inline]
     pub(crate) fn is_interactive(&self, config: &Config) -> bool {
         self.answers >= config.receiving.interactive_threshold
     }
@@ -122,7 +121,6 @@ impl AckPolicy {
     }
 
     /// Notes the end of a write, as one that asks for quick acknowledgments does.
-    #[inline]
     pub(crate) fn note_end_of_write(&mut self) {
         self.small = self.small.max(1);
     }
@@ -172,13 +170,11 @@ impl AckPolicy {
     }
 
     /// Whether each segment is acknowledged as it comes (`tcp_in_quickack_mode`).
-    #[inline]
     pub(crate) fn is_quick(&self, config: &Config) -> bool {
         self.quick > 0 && !self.is_interactive(config)
     }
 
     /// What becomes of an acknowledgment that need not go out now for the amount that arrived.
-    #[inline]
     fn defer(&mut self, config: &Config, context: AckContext) -> Decision {
         if context.disorder { self.merge(config, context) } else { self.delay_for(config, context) }
     }
@@ -221,13 +217,10 @@ impl AckPolicy {
     }
 
     /// Whether an application that has read all there is gets its acknowledgment out.
-    #[inline]
     pub(crate) fn is_due_when_drained(&self, config: &Config) -> bool {
         self.small > 1 || self.small > 0 && !self.is_interactive(config)
     }
 
-    /// When data was received last.
-    #[inline]
     pub(crate) fn last_received(&self) -> Instant {
         self.last_received
     }
@@ -276,50 +269,37 @@ impl AckPolicy {
         self.small = 0;
     }
 
-    /// Whether an acknowledgment goes out at the next opportunity.
-    #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.now
     }
 
-    /// An acknowledgment goes out at the next opportunity.
-    #[inline]
     pub(crate) fn set_due(&mut self) {
         self.now = true;
     }
 
     /// No acknowledgment goes out.
-    #[inline]
     pub(crate) fn clear_due(&mut self) {
         self.now = false;
     }
 
-    /// Something is to be acknowledged, now or later.
-    #[inline]
     pub(crate) fn schedule(&mut self) {
         self.scheduled = true;
     }
 
-    /// Whether something is to be acknowledged, now or later.
-    #[inline]
     pub(crate) fn is_scheduled(&self) -> bool {
         self.scheduled
     }
 
     /// Whether the scheduled acknowledgment does not wait.
-    #[inline]
     pub(crate) fn is_at_once(&self) -> bool {
         self.at_once
     }
 
-    /// Sets whether the scheduled acknowledgment does not wait.
-    #[inline]
     pub(crate) fn set_at_once(&mut self, at_once: bool) {
         self.at_once = at_once;
     }
 
     /// Whether acknowledgments wait to be merged into one.
-    #[inline]
     pub(crate) fn has_merged(&self) -> bool {
         self.merged > 0
     }
@@ -332,25 +312,21 @@ impl AckPolicy {
     }
 
     /// Whether data was dropped for want of memory since the last acknowledgment.
-    #[inline]
     pub(crate) fn has_no_memory(&self) -> bool {
         self.no_memory
     }
 
     /// Leaves the mode of quick acknowledgments.
-    #[inline]
     pub(crate) fn leave_quick_mode(&mut self) {
         self.quick = 0;
     }
 
     /// The window has grown: at least the next segment is acknowledged quickly.
-    #[inline]
     pub(crate) fn on_window_growth(&mut self) {
         self.quick |= 1;
     }
 
     /// Takes the connection for one that answers, or for one that listens.
-    #[inline]
     pub(crate) fn set_interactive(&mut self, interactive: bool, config: &Config) {
         self.answers = if interactive { config.receiving.interactive_threshold } else { 0 };
     }
@@ -366,7 +342,6 @@ impl AckPolicy {
     }
 
     /// The present delay (`ato`).
-    #[inline]
     pub(crate) fn delay(&self) -> Span {
         self.delay
     }
@@ -416,7 +391,6 @@ impl Receiver {
     }
 
     /// Sequence space received and not acknowledged.
-    #[inline]
     fn unacknowledged_bytes(&self) -> u32 {
         self.space.next.distance_from(self.space.last_acknowledged)
     }
@@ -436,7 +410,6 @@ impl Receiver {
     }
 
     /// Segments of half the window that Linux acknowledges at once after disorder.
-    #[inline]
     pub(super) fn quick_ack_budget(&self) -> u32 {
         self.last_announced_window() / (2 * self.segment_size.estimate())
     }

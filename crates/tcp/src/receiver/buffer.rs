@@ -11,7 +11,6 @@
 //! Cost: a packet is one entry of a ring, or shares its predecessor's; where each is read before the
 //! next one comes, the ring is not touched.
 
-use super::window::FirstWindow;
 use crate::config::Receiving;
 use std::collections::VecDeque;
 
@@ -54,14 +53,10 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Most bytes of memory (`sk_rcvbuf`).
-    #[inline]
     pub(crate) fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// Sets the most bytes of memory.
-    #[inline]
     pub(crate) fn set_limit(&mut self, limit: u32) {
         self.limit = limit;
     }
@@ -74,20 +69,14 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Largest window (`window_clamp`).
-    #[inline]
     pub(crate) fn clamp(&self) -> u32 {
         self.clamp
     }
 
-    /// Present limit of the window (`rcv_ssthresh`).
-    #[inline]
     pub(crate) fn threshold(&self) -> u32 {
         self.threshold
     }
 
-    /// Whether no memory is in use.
-    #[inline]
     pub(crate) fn is_unused(&self) -> bool {
         self.allocated == 0
     }
@@ -100,40 +89,34 @@ impl ReceiveBuffer {
     }
 
     /// The memory that so large a window needs (`tcp_space_from_win`).
-    #[inline]
     pub(crate) fn memory_for(&self, window: u64) -> u32 {
         u32::try_from((window << 8) / u64::from(self.ratio)).unwrap_or(u32::MAX)
     }
 
     /// The window of the empty buffer (`tcp_full_space`).
-    #[inline]
     pub(crate) fn full_window(&self) -> u32 {
         self.window_of(self.limit)
     }
 
     /// The window of what is free (`tcp_space`).
-    #[inline]
     pub(crate) fn free_window(&self) -> u32 {
         self.window_of(self.limit.saturating_sub(self.allocated))
     }
 
-    /// No packet waits to be read.
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.last.payload == 0
     }
 
     /// Payload of the packet that will be read next.
-    #[inline]
     pub(crate) fn first_payload(&self) -> u32 {
         self.packets.front().unwrap_or(&self.last).payload
     }
 
     /// The connection is open: sets the limits of the window (`tcp_init_buffer_space`, with
     /// `tcp_app_win` so large that it takes no part).
-    pub(crate) fn open(&mut self, first: FirstWindow, announced_mss: u32) {
-        self.threshold = first.bytes();
-        self.clamp = first.clamp();
+    pub(crate) fn open(&mut self, window: u32, clamp: u32, announced_mss: u32) {
+        self.threshold = window;
+        self.clamp = clamp;
         let most = self.full_window();
         if self.clamp >= most {
             self.clamp = most;
@@ -217,7 +200,6 @@ impl ReceiveBuffer {
 
     /// Whether there is room for a packet, if need be after packing what is there
     /// (`tcp_try_rmem_schedule`).
-    #[inline]
     pub(crate) fn has_room(&self, packet: Packet) -> bool {
         self.allocated.saturating_add(packet.payload) <= self.limit
     }
@@ -344,8 +326,6 @@ impl Packet {
         Self { payload, memory: RECORD_BYTES + (1 + pages) * PAGE, tail_room: 0 }
     }
 
-    /// Bytes of memory (`truesize`).
-    #[inline]
     pub(crate) fn memory(self) -> u32 {
         self.memory
     }
@@ -368,7 +348,6 @@ impl Packet {
     }
 
     /// The packet with only so much of its payload.
-    #[inline]
     pub(crate) fn holding(self, payload: u32) -> Self {
         Self { payload, ..self }
     }

@@ -3,13 +3,12 @@
 //! | module | concern |
 //! |---|---|
 //! | `acceptance` | which segments are acceptable: window, RST, PAWS |
-//! | `data` | arriving data, in order or not |
+//! | `data` | arriving data, in order or not; the urgent byte |
 //! | `reassembly` | out-of-order data and the SACK blocks that report it |
 //! | `ack_policy` | when an acknowledgment goes out |
 //! | `window` | the offered window |
 //! | `buffer` | memory of received packets |
 //! | `tuning` | receive-buffer autotuning; the peer's segment size |
-//! | `urgent` | the urgent byte |
 
 mod acceptance;
 mod ack_policy;
@@ -17,27 +16,27 @@ mod buffer;
 mod data;
 mod reassembly;
 mod tuning;
-mod urgent;
 mod window;
 
+pub use data::UrgentRead;
 pub(crate) use data::{FinArrival, Placement};
 pub(crate) use tuning::first_segment_size;
-pub use urgent::UrgentRead;
 
 use crate::config::{Config, LEAST_BUFFER};
 use crate::ecn::{EcnReceiver, MarkAction};
-use crate::handshake::negotiation::Negotiated;
+use crate::handshake::Negotiated;
 use crate::information::Information;
+use crate::sender::congestion::plugged::ReceiverView;
 use crate::state::State;
 use crate::timers::{Clock, Timer};
 use ack_policy::AckPolicy;
 use buffer::ReceiveBuffer;
+use data::UrgentByte;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, SackBlocks, Segment, SequenceNumber, Timestamps};
 use reassembly::Reassembly;
 use std::sync::Arc;
 use tuning::{SegmentSize, Tuning};
-use urgent::UrgentByte;
 use window::FirstWindow;
 
 /// Acknowledgments that go out at once after a CE mark (Linux `tcp_data_ecn_check`).
@@ -100,65 +99,6 @@ pub(crate) struct Receiver {
     first_window: FirstWindow,
 }
 
-/// What an external congestion control sees of the receiving half.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ReceiverView {
-    next: SequenceNumber,
-    has_seen_capable: bool,
-    is_echo_due: bool,
-    /// Linux' bits of `icsk_ack.pending`.
-    ack_pending: u8,
-}
-
-impl ReceiverView {
-    /// Next number expected (RCV.NXT).
-    #[inline]
-    pub(crate) fn next(self) -> SequenceNumber {
-        self.next
-    }
-
-    /// Whether an ECT packet with data has arrived.
-    #[inline]
-    pub(crate) fn has_seen_capable(self) -> bool {
-        self.has_seen_capable
-    }
-
-    /// Whether acknowledgments echo a CE mark.
-    #[inline]
-    pub(crate) fn is_echo_due(self) -> bool {
-        self.is_echo_due
-    }
-
-    /// Sets whether acknowledgments echo a CE mark.
-    #[inline]
-    pub(crate) fn set_echo_due(&mut self, due: bool) {
-        self.is_echo_due = due;
-    }
-
-    /// Whether the acknowledgment goes out now.
-    #[inline]
-    pub(crate) fn is_ack_now(self) -> bool {
-        self.ack_pending & ACK_NOW != 0
-    }
-
-    /// Sets whether the acknowledgment goes out now.
-    #[inline]
-    pub(crate) fn set_ack_now(&mut self, now: bool) {
-        self.ack_pending = self.ack_pending & !ACK_NOW | if now { ACK_NOW } else { 0 };
-    }
-
-    /// Linux' bits of `icsk_ack.pending`.
-    #[inline]
-    pub(crate) fn ack_pending(self) -> u8 {
-        self.ack_pending
-    }
-}
-
-/// Linux' bits of `icsk_ack.pending`: an acknowledgment is scheduled, delayed by a timer, due now.
-const ACK_SCHEDULED: u8 = 1;
-const ACK_TIMER: u8 = 2;
-pub(crate) const ACK_NOW: u8 = 16;
-
 impl Receiver {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
@@ -187,37 +127,29 @@ impl Receiver {
     }
 
     /// Next number expected (RCV.NXT).
-    #[inline]
     pub(crate) fn next(&self) -> SequenceNumber {
         self.space.next
     }
 
     /// The peer's initial sequence number (IRS).
-    #[inline]
     pub(crate) fn initial(&self) -> SequenceNumber {
         self.space.initial
     }
 
-    /// Payload bytes received in order and not read.
-    #[inline]
     pub(crate) fn unread(&self) -> u32 {
         self.space.unread
     }
 
     /// Payload bytes received in order since the beginning.
-    #[inline]
     pub(crate) fn received_bytes(&self) -> u64 {
         self.space.read_bytes + u64::from(self.space.unread)
     }
 
     /// Whether the application reads no more, or the peer has sent FIN.
-    #[inline]
     pub(crate) fn is_shut(&self) -> bool {
         self.space.is_shut
     }
 
-    /// The application reads no more.
-    #[inline]
     pub(crate) fn shut(&mut self) {
         self.space.is_shut = true;
     }
@@ -236,46 +168,36 @@ impl Receiver {
     }
 
     /// Whether everything up to the peer's FIN was received.
-    #[inline]
     fn has_taken_fin(&self) -> bool {
         self.space.fin.is_some_and(|fin| fin.is_before(self.space.next))
     }
 
-    /// Whether an acknowledgment goes out at the next opportunity.
-    #[inline]
-    pub(crate) fn is_ack_due(&self) -> bool {
-        self.ack_policy.is_due()
+    /// When acknowledgments go out.
+    pub(crate) fn ack_policy(&self) -> &AckPolicy {
+        &self.ack_policy
+    }
+
+    pub(crate) fn ack_policy_mut(&mut self) -> &mut AckPolicy {
+        &mut self.ack_policy
+    }
+
+    /// Data received out of order.
+    pub(crate) fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
+    }
+
+    /// Memory of received packets.
+    pub(crate) fn buffer(&self) -> &ReceiveBuffer {
+        &self.buffer
+    }
+
+    pub(crate) fn ecn(&self) -> &EcnReceiver {
+        &self.ecn
     }
 
     /// An acknowledgment goes out at the next opportunity.
-    #[inline]
     pub(crate) fn send_ack_now(&mut self) {
         self.ack_policy.set_due();
-    }
-
-    /// The scheduled acknowledgment does not wait (`ICSK_ACK_NOW`).
-    #[inline]
-    pub(crate) fn ack_at_once(&mut self) {
-        self.ack_policy.set_at_once(true);
-    }
-
-    /// The acknowledgment of FIN waits for the application's own FIN, which is likely to follow, where
-    /// the policy is Linux'.
-    #[inline]
-    pub(crate) fn delay_ack_of_fin(&mut self) {
-        self.ack_policy.delay_ack_of_fin(&self.config);
-    }
-
-    /// When data was received last.
-    #[inline]
-    pub(crate) fn last_received(&self) -> Instant {
-        self.ack_policy.last_received()
-    }
-
-    /// Data goes out: shortly after data came in, it is an answer.
-    #[inline]
-    pub(crate) fn on_data_sent(&mut self, now: Instant) {
-        self.ack_policy.on_data_sent(now);
     }
 
     /// A segment with an acknowledgment goes out.
@@ -287,33 +209,13 @@ impl Receiver {
     }
 
     /// The timestamp option of a segment that goes out with this value.
-    #[inline]
     pub(crate) fn timestamps(&self, value: u32) -> Option<Timestamps> {
         self.negotiated.has_timestamps().then(|| self.timestamp_echo(value))
     }
 
     /// A timestamp option whether negotiated or not, for SYNs.
-    #[inline]
     pub(crate) fn timestamp_echo(&self, value: u32) -> Timestamps {
         Timestamps { value, echo: self.space.recent_timestamp }
-    }
-
-    /// Whether there are SACK blocks to report.
-    #[inline]
-    pub(crate) fn has_sack_blocks(&self) -> bool {
-        self.reassembly.has_blocks()
-    }
-
-    /// Whether nothing waits out of order.
-    #[inline]
-    pub(crate) fn is_in_order(&self) -> bool {
-        self.reassembly.is_empty()
-    }
-
-    /// SACK blocks to report.
-    #[inline]
-    pub(crate) fn sack_block_count(&self) -> usize {
-        self.reassembly.block_count()
     }
 
     /// The SACK blocks that fit beside `payload_bytes`; a duplicate is reported once.
@@ -328,12 +230,6 @@ impl Receiver {
             self.reassembly.forget_duplicate();
         }
         blocks
-    }
-
-    /// Whether acknowledgments echo a CE mark.
-    #[inline]
-    pub(crate) fn is_ecn_echo_due(&self) -> bool {
-        self.ecn.is_echo_due()
     }
 
     /// The peer has reduced its window (CWR).
@@ -353,16 +249,13 @@ impl Receiver {
 
     /// What an external congestion control sees of this half.
     pub(crate) fn view(&self) -> ReceiverView {
-        let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
         let is_delayed = self.delayed_ack.is_set() && !self.ack_policy.has_merged();
-        ReceiverView {
-            next: self.space.next,
-            has_seen_capable: self.ecn.has_seen_capable(),
-            is_echo_due: self.ecn.is_echo_due(),
-            ack_pending: bit(self.ack_policy.is_scheduled(), ACK_SCHEDULED)
-                | bit(is_delayed, ACK_TIMER)
-                | bit(self.ack_policy.is_at_once(), ACK_NOW),
-        }
+        let scheduled = self.ack_policy.is_scheduled();
+        ReceiverView::new(self.space.next, &self.ecn).with_pending_ack(
+            scheduled,
+            is_delayed,
+            self.ack_policy.is_at_once(),
+        )
     }
 
     /// Adopts what an external congestion control has changed: whether the acknowledgment waits, and
@@ -377,7 +270,6 @@ impl Receiver {
     }
 
     /// Decides when a delayed acknowledgment is due.
-    #[inline]
     pub(crate) fn next_deadline(&self) -> Instant {
         self.delayed_ack.due()
     }
@@ -391,7 +283,6 @@ impl Receiver {
     }
 
     /// Stops the timer of the delayed acknowledgment.
-    #[inline]
     pub(crate) fn stop_timers(&mut self) {
         self.delayed_ack.stop();
     }
@@ -433,30 +324,13 @@ impl Receiver {
         }
     }
 
-    /// Whether acknowledgments wait for answers to carry them.
-    #[inline]
-    pub(crate) fn is_interactive(&self) -> bool {
-        self.ack_policy.is_interactive(&self.config)
-    }
-
-    /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
-    #[inline]
-    pub(crate) fn memory(&self) -> u32 {
-        self.buffer.limit()
-    }
-
-    /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
-    #[inline]
-    pub(crate) fn window_clamp(&self) -> u32 {
-        self.buffer.clamp()
-    }
-
     /// Fills in what `TCP_INFO` reports of the receiving half.
     pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
         information.receive_window_shift = Some(self.negotiated.receive_shift());
         information.acknowledgment_timeout = Some(self.ack_policy.delay());
         information.receive_mss_bytes = Some(self.segment_size.estimate());
-        information.since_data_received = Some(now.saturating_since(self.last_received()));
+        information.since_data_received =
+            Some(now.saturating_since(self.ack_policy.last_received()));
         information.receive_window_threshold_bytes = Some(self.buffer.threshold());
         information.announced_mss_bytes = Some(self.announced_mss());
         information.receiver_rtt = Some(self.tuning.rtt());

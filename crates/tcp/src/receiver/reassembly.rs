@@ -43,48 +43,35 @@ pub(crate) struct Advance {
 }
 
 impl Insertion {
-    /// The first part of it that was there already.
-    #[inline]
     pub(crate) fn duplicate(&self) -> Option<SackBlock> {
         self.duplicate
     }
 
-    /// All of it was there: nothing is kept.
-    #[inline]
     pub(crate) fn is_covered(&self) -> bool {
         self.covered
     }
 }
 
 impl Advance {
-    /// How far everything has arrived without a hole.
-    #[inline]
     pub(crate) fn reach(&self) -> SequenceNumber {
         self.reach
     }
 
-    /// Bytes of memory of the packets in question.
-    #[inline]
     pub(crate) fn memory(&self) -> u32 {
         self.memory
     }
 
-    /// What the segment that filled the hole repeated.
-    #[inline]
     pub(crate) fn duplicate(&self) -> Option<SackBlock> {
         self.duplicate
     }
 }
 
 impl Reassembly {
-    /// Whether nothing waits.
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// The number after the last one that has arrived.
-    #[inline]
     pub(crate) fn end(&self) -> Option<SequenceNumber> {
         self.ranges.back().map(|range| range.right)
     }
@@ -203,31 +190,25 @@ impl Reassembly {
     }
 
     /// A new segment has come: the duplicate before it is not news any more.
-    #[inline]
     pub(crate) fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// Whether there is anything to report.
-    #[inline]
     pub(crate) fn has_blocks(&self) -> bool {
         self.duplicate.is_some() || !self.recent.is_empty()
     }
 
     /// Blocks to report, a duplicate included.
-    #[inline]
     pub(crate) fn block_count(&self) -> usize {
         usize::from(self.duplicate.is_some()) + self.recent.len()
     }
 
     /// The furthest number that is being reported.
-    #[inline]
     pub(crate) fn furthest_reported(&self) -> Option<SequenceNumber> {
         self.recent.iter().map(|block| block.right).reduce(SequenceNumber::later)
     }
 
     /// The blocks to report, at most `room` of them: a duplicate first, if there is one.
-    #[inline]
     pub(crate) fn sack_blocks(&self, room: usize) -> SackBlocks {
         self.duplicate.iter().chain(&self.recent).take(room).copied().collect()
     }

@@ -43,7 +43,6 @@ impl Tuning {
     }
 
     /// The receiver's round-trip estimate; zero before the first sample.
-    #[inline]
     pub(crate) fn rtt(&self) -> Span {
         Span::from_micros(self.eightfold_rtt / 8)
     }
@@ -72,14 +71,11 @@ impl Tuning {
         self.read_since = now;
     }
 
-    /// Bytes read in the best round trip so far.
-    #[inline]
     pub(crate) fn space(&self) -> u32 {
         self.space
     }
 
     /// The window shrank: no more than it is read in a round trip.
-    #[inline]
     pub(crate) fn bound_space(&mut self, clamp: u32) {
         self.space = self.space.min(clamp);
     }
@@ -192,14 +188,11 @@ impl SegmentSize {
         Self { estimate: ASSUMED, last: 0 }
     }
 
-    /// The estimate in bytes of payload (`rcv_mss`).
-    #[inline]
     pub(crate) fn estimate(&self) -> u32 {
         self.estimate
     }
 
     /// Starts anew once the peer's SYN is known.
-    #[inline]
     pub(crate) fn begin(&mut self, largest: u32, window: u32) {
         *self = Self { estimate: first_segment_size(largest, window), last: 0 };
     }

@@ -6,7 +6,7 @@
 use super::Receiver;
 use super::buffer::Packet;
 use crate::config::{BufferAccounting, Config};
-use crate::handshake::negotiation::{GREATEST_SHIFT, Negotiated};
+use crate::handshake::{GREATEST_SHIFT, Negotiated};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 
@@ -18,20 +18,6 @@ pub(crate) struct FirstWindow {
     shift: u8,
     /// Largest window from now on.
     clamp: u32,
-}
-
-impl FirstWindow {
-    /// In bytes.
-    #[inline]
-    pub(crate) fn bytes(self) -> u32 {
-        self.bytes
-    }
-
-    /// Largest window from now on.
-    #[inline]
-    pub(crate) fn clamp(self) -> u32 {
-        self.clamp
-    }
 }
 
 /// Chooses the window of a SYN (`tcp_select_initial_window`). `full` is the window of the whole
@@ -89,7 +75,6 @@ impl Config {
 
 impl Receiver {
     /// Whether the buffer counts memory as Linux does.
-    #[inline]
     pub(crate) fn counts_memory(&self) -> bool {
         self.config.receiving.accounting == BufferAccounting::Memory
     }
@@ -155,13 +140,11 @@ impl Receiver {
     }
 
     /// The window of our SYN in bytes.
-    #[inline]
     pub(crate) fn first_window_bytes(&self) -> u32 {
         self.first_window.bytes
     }
 
     /// The shift of windows to come.
-    #[inline]
     pub(crate) fn window_shift(&self) -> u8 {
         self.first_window.shift
     }
@@ -169,7 +152,7 @@ impl Receiver {
     /// The handshake is over; `segment_bytes` is the payload of our own full segments.
     pub(crate) fn open(&mut self, segment_bytes: u32, now: Instant) {
         let announced_mss = self.announced_mss();
-        self.buffer.open(self.first_window, announced_mss);
+        self.buffer.open(self.first_window.bytes, self.first_window.clamp, announced_mss);
         self.segment_size.begin(announced_mss.min(segment_bytes), self.first_window.bytes);
         let threshold = self.buffer.threshold();
         let window = threshold.min(self.last_announced_window());
@@ -177,7 +160,6 @@ impl Receiver {
     }
 
     /// Payload that a segment of the peer can hold (`advmss`).
-    #[inline]
     pub(crate) fn announced_mss(&self) -> u32 {
         u32::from(self.config.mss).saturating_sub(self.negotiated.option_bytes())
     }
@@ -203,13 +185,11 @@ impl Receiver {
     }
 
     /// The window as it was announced last, counted from what was acknowledged then (`rcv_wnd`).
-    #[inline]
     pub(crate) fn last_announced_window(&self) -> u32 {
         self.space.announced.distance_from(self.space.last_acknowledged)
     }
 
     /// Chooses the window field of a segment and remembers the offer.
-    #[inline]
     pub(crate) fn choose_window(&mut self) -> u16 {
         if self.counts_memory() { self.window_by_memory() } else { self.window_by_payload() }
     }
@@ -265,7 +245,6 @@ impl Receiver {
         u16::try_from(window >> shift).unwrap_or(u16::MAX)
     }
 
-    #[inline]
     fn may_shrink(&self) -> bool {
         self.config.receiving.shrinks && self.negotiated.receive_shift() > 0
     }
@@ -315,7 +294,6 @@ impl Receiver {
 
     /// Whether an ACK would not close the window: the right edge moves at least as far as what has
     /// arrived.
-    #[inline]
     pub(crate) fn window_advances(&mut self) -> bool {
         self.select_window() >= self.last_announced_window()
     }

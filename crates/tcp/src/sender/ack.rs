@@ -1,12 +1,11 @@
 //! Step 5: the acknowledgment field (RFC 9293 §3.10.7.4), from which everything else follows:
 //! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
 
-use crate::sender::Sender;
 use crate::sender::loss::Delivery;
 use crate::sender::queue::Acknowledged;
 use crate::sender::scoreboard::SackUpdate;
 use crate::sender::statistics::SenderLimit;
-use crate::sender::{AckEvent, AckFlags};
+use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::timers::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
@@ -26,13 +25,10 @@ pub(super) struct RoundTrip {
 
 impl RoundTrip {
     /// Of the youngest segment that is reported.
-    #[inline]
     pub(super) fn latest(&self) -> Option<Span> {
         self.latest
     }
 
-    /// Whether it may have been acknowledged late.
-    #[inline]
     pub(super) fn is_delayed(&self) -> bool {
         self.is_delayed
     }
@@ -183,7 +179,8 @@ impl Sender {
         let least_rtt = self.rtt.minimum();
         let rack = self.negotiated.has_sack().then_some(&mut self.rack);
         let mut delivery = Delivery::new(rack, ack.now(), least_rtt, ack.echo());
-        let mut outcome = self.queue.acknowledge(acknowledgment, &mut delivery);
+        let mut outcome =
+            self.queue.acknowledge(acknowledgment, |sent| delivery.on_acknowledged(sent));
         if delivery.delivered_at_sending() != 0 {
             ack.set_delivered_at_sending(delivery.delivered_at_sending());
         }

@@ -35,13 +35,10 @@ impl AckFlags {
     /// The timer is to be set anew.
     pub(crate) const TIMER_DUE: Self = Self(1 << 12);
 
-    /// Whether any of `others` is true.
-    #[inline]
     pub(crate) const fn has(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    #[inline]
     pub(crate) fn add(&mut self, others: Self) {
         self.0 |= others.0;
     }
@@ -53,12 +50,10 @@ impl AckFlags {
         }
     }
 
-    #[inline]
     pub(crate) fn remove(&mut self, others: Self) {
         self.0 &= !others.0;
     }
 
-    #[inline]
     pub(crate) const fn and(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
@@ -108,50 +103,34 @@ impl AckEvent {
         }
     }
 
-    /// When it came.
-    #[inline]
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
 
-    /// Facts about it.
-    #[inline]
     pub(crate) fn flags(&self) -> AckFlags {
         self.flags
     }
 
-    /// Whether any of these facts is true.
-    #[inline]
     pub(crate) fn has(&self, flags: AckFlags) -> bool {
         self.flags.has(flags)
     }
 
-    /// Adds facts.
-    #[inline]
     pub(super) fn add(&mut self, flags: AckFlags) {
         self.flags.add(flags);
     }
 
-    /// Adds facts that hold under a condition.
-    #[inline]
     pub(super) fn add_if(&mut self, condition: bool, flags: AckFlags) {
         self.flags.add_if(condition, flags);
     }
 
-    /// Removes facts.
-    #[inline]
     pub(super) fn remove(&mut self, flags: AckFlags) {
         self.flags.remove(flags);
     }
 
-    /// Oldest unacknowledged number before it.
-    #[inline]
     pub(crate) fn oldest_before(&self) -> SequenceNumber {
         self.oldest_before
     }
 
-    /// Duplicate ACKs that it stands for.
-    #[inline]
     pub(crate) fn duplicates(&self) -> u32 {
         self.duplicates
     }
@@ -162,32 +141,22 @@ impl AckEvent {
         self.duplicates = u32::from(!self.has(excluded));
     }
 
-    /// Segments that it says have arrived.
-    #[inline]
     pub(crate) fn delivered(&self) -> u32 {
         self.delivered
     }
 
-    /// Counts segments that have arrived.
-    #[inline]
     pub(super) fn count_delivered(&mut self, segments: u32) {
         self.delivered += segments;
     }
 
-    /// The echoed timestamp, where there is one.
-    #[inline]
     pub(crate) fn echo(&self) -> Option<u32> {
         self.echo
     }
 
-    /// Segments delivered before the youngest one that it reports was sent; 0 for none.
-    #[inline]
     pub(crate) fn delivered_at_sending(&self) -> u32 {
         self.delivered_at_sending
     }
 
-    /// Sets how many segments had been delivered before the youngest one that it reports was sent.
-    #[inline]
     pub(super) fn set_delivered_at_sending(&mut self, delivered: u32) {
         self.delivered_at_sending = delivered;
     }

@@ -7,11 +7,10 @@
 //! Cost: nothing while [`Sending::delivery_rate`](crate::Sending) is off; else a search per
 //! acknowledgment among those of a window.
 
-use crate::sender::Sender;
 use crate::sender::congestion::plugged::{RateSample, TcpSock, TransmitSnapshot, WindowEvent};
 use crate::sender::loss::LatestDelivered;
 use crate::sender::queue::Marks;
-use crate::sender::{AckEvent, AckFlags};
+use crate::sender::{AckEvent, AckFlags, Sender};
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -70,7 +69,6 @@ impl DeliveryRate {
 
     /// Whether the latest sample was limited by the application, and not by the path; before there
     /// is one, it is taken to be.
-    #[inline]
     pub(crate) fn is_application_limited(&self) -> bool {
         self.sample.is_none_or(|sample| sample.limited)
     }
@@ -92,7 +90,6 @@ impl DeliveryRate {
     }
 
     /// A congestion control says until what is delivered samples are limited by the application.
-    #[inline]
     pub(crate) fn limit_until(&mut self, delivered: u32) {
         self.limited_until = (delivered != 0).then_some(delivered);
     }
@@ -115,7 +112,6 @@ impl DeliveryRate {
     }
 
     /// The same of the segment of the last sample, once.
-    #[inline]
     pub(crate) fn take_at_sending(&mut self) -> Option<TransmitSnapshot> {
         self.at_sending.take()
     }
@@ -166,7 +162,6 @@ impl DeliveryRate {
 
 impl Sender {
     /// Whether anybody asks for the rate.
-    #[inline]
     pub(crate) fn samples_delivery_rate(&self) -> bool {
         self.config.sending.delivery_rate || self.congestion.wants_samples()
     }
@@ -177,7 +172,10 @@ impl Sender {
         if self.in_flight() == 0 {
             self.begin_sending(now);
         }
-        if self.fast_path.is_plain() { Marks::default() } else { self.note_rate_at_sending(now) }
+        if self.fast_path.is_plain() || !self.samples_delivery_rate() {
+            return Marks::default();
+        }
+        self.begin_stage(now)
     }
 
     /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
@@ -185,12 +183,6 @@ impl Sender {
         self.congestion.on_idle_end(self.send.last_sent(), now);
         self.note_instant(now);
         self.notify_control(WindowEvent::SendingBegins);
-    }
-
-    /// Something is about to be sent; returns its marks.
-    #[inline]
-    pub(crate) fn note_rate_at_sending(&mut self, now: Instant) -> Marks {
-        if self.samples_delivery_rate() { self.begin_stage(now) } else { Marks::default() }
     }
 
     #[cold]

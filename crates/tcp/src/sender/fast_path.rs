@@ -24,20 +24,17 @@ impl FastPath {
     }
 
     /// Whether no optional mechanism takes part.
-    #[inline]
     pub(super) fn is_plain(&self) -> bool {
         !self.has_optional && self.is_enabled()
     }
 
     /// An optional mechanism takes part from now on.
-    #[inline]
     pub(super) fn leave(&mut self) {
         self.has_optional = true;
     }
 
     #[cfg(not(test))]
     #[expect(clippy::unused_self, reason = "tests disable it")]
-    #[inline]
     fn is_enabled(&self) -> bool {
         true
     }

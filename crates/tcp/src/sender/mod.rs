@@ -7,41 +7,36 @@
 //! | `queue`, `scoreboard` | outstanding segments; which of them have arrived |
 //! | `loss` | loss detection and recovery |
 //! | `congestion` | congestion window and its algorithms |
-//! | `opening` | the handshake, as far as it concerns the sender |
+//! | `opening` | the handshake, as far as it concerns the sender; advice of a window cache |
 //! | `fast_path` | fast paths and their conditions |
 //! | `transmit`, `retransmit` | new data; lost segments |
-//! | `write`, `written`, `buffer` | data that the application writes; room for it |
-//! | `tso`, `framing`, `redundancy` | segments sent together; small windows; redundant bundling |
+//! | `write` | data that the application writes; room for it |
+//! | `bundling` | TSO autosizing; smart framing; redundant data bundling |
 //! | `pacing`, `delivery_rate` | sending at a rate; the rate of delivery |
-//! | `rtt`, `least_rtt` | round-trip estimation |
-//! | `path`, `mtu_probe` | segment size; path MTU discovery |
-//! | `peer_window`, `persist` | the peer's window; probes while it is closed |
-//! | `user_timeout` | when unacknowledged data ends the connection |
+//! | `rtt` | round-trip estimation |
+//! | `path` | segment size; path MTU discovery |
+//! | `space` | the send sequence space; the peer's window; the urgent pointer |
+//! | `persist` | probes while the peer's window is closed |
 //! | `statistics` | counters, and what limits the sender |
 
 mod ack;
 mod ack_event;
+mod bundling;
 pub(crate) mod congestion;
 mod delivery_rate;
 mod fast_path;
-mod framing;
 pub(crate) mod loss;
-mod mtu_probe;
 mod opening;
 mod pacing;
 mod path;
 mod persist;
 pub(crate) mod queue;
-mod redundancy;
 mod retransmit;
 mod rtt;
 mod scoreboard;
 mod space;
 mod statistics;
 mod transmit;
-mod tso;
-mod user_timeout;
-mod window_advice;
 mod write;
 
 pub(crate) use ack_event::{AckEvent, AckFlags};
@@ -49,27 +44,23 @@ pub use write::{Part, Writing};
 
 use crate::config::{Config, Nagle};
 use crate::ecn::EcnSender;
-use crate::event::Event;
-use crate::event::Unreachable;
-use crate::handshake::negotiation::Negotiated;
-use crate::state::{RecoveryState, State};
-use congestion::control::Usage;
-use congestion::inflight_limit::InflightLimit;
+use crate::handshake::Negotiated;
+use crate::state::{Event, RecoveryState, State, Unreachable};
+use bundling::{Bundles, Framing};
+use congestion::control::{InflightLimit, Usage};
 use congestion::{Congestion, Reduction, Window};
 use delivery_rate::DeliveryRate;
-use fairwind_units::{Instant, Span};
-use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, SequenceNumber};
 use fast_path::FastPath;
-use framing::Framing;
 use loss::{
     DuplicateAcks, FRto, LostRetransmits, Rack, Recovery, Reordering, Rto, TailProbe, Undo,
 };
-use mtu_probe::MtuSearch;
+use opening::Inherited;
 use pacing::Pacer;
-use path::Path;
+use path::{MtuSearch, Path};
 use persist::Persist;
 use queue::SendQueue;
-use redundancy::Bundles;
 use retransmit::Retransmissions;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
@@ -78,7 +69,6 @@ use statistics::{Deliveries, SenderStats};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use transmit::{NagleState, Piggyback, TransmitBudget};
-use window_advice::Inherited;
 use write::{SendBuffer, Written};
 
 /// A segment with data that is to go out, without the fields of the receiving half.
@@ -90,30 +80,18 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    #[inline]
     fn new(sequence: SequenceNumber, payload_bytes: u32, flags: Flags) -> Self {
         Self { sequence, payload_bytes, flags }
     }
 
+    /// Sequence number, payload in bytes, control bits.
+    pub(crate) fn into_parts(self) -> (SequenceNumber, u32, Flags) {
+        (self.sequence, self.payload_bytes, self.flags)
+    }
+
     /// The same with PSH.
-    #[inline]
     fn pushed(self) -> Self {
         Self { flags: self.flags | Flags::PSH, ..self }
-    }
-
-    #[inline]
-    pub(crate) fn sequence(&self) -> SequenceNumber {
-        self.sequence
-    }
-
-    #[inline]
-    pub(crate) fn payload_bytes(&self) -> u32 {
-        self.payload_bytes
-    }
-
-    #[inline]
-    pub(crate) fn flags(&self) -> Flags {
-        self.flags
     }
 }
 
@@ -231,46 +209,89 @@ impl Sender {
         }
     }
 
-    /// Follows the state of the connection.
-    #[inline]
     pub(crate) fn set_connection_state(&mut self, state: State) {
         self.state = state;
     }
 
-    /// The application has let go of the connection.
-    #[inline]
     pub(crate) fn set_orphan(&mut self) {
         self.is_orphan = true;
     }
 
     /// Moves what has happened to the end of `events`.
-    #[inline]
     pub(crate) fn move_events(&mut self, events: &mut VecDeque<Event>) {
         events.append(&mut self.events);
     }
 
     /// The next event, in the order in which they happened.
-    #[inline]
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         if self.events.is_empty() { None } else { self.events.pop_front() }
     }
 
-    /// Initial sequence number (ISS).
-    #[inline]
-    pub(crate) fn initial(&self) -> SequenceNumber {
-        self.send.initial()
+    /// The send sequence space.
+    pub(crate) fn send_space(&self) -> &SendSpace {
+        &self.send
     }
 
-    /// Oldest unacknowledged number (SND.UNA).
-    #[inline]
-    pub(crate) fn oldest_unacked(&self) -> SequenceNumber {
-        self.send.oldest_unacked()
+    /// The retransmission timer and the time-out.
+    pub(crate) fn rto(&self) -> &Rto {
+        &self.rto
     }
 
-    /// Next number to send (SND.NXT).
-    #[inline]
-    pub(crate) fn next(&self) -> SequenceNumber {
-        self.send.next()
+    pub(crate) fn rto_mut(&mut self) -> &mut Rto {
+        &mut self.rto
+    }
+
+    /// Round-trip times.
+    pub(crate) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The congestion window and its threshold.
+    pub(crate) fn window(&self) -> &Window {
+        &self.window
+    }
+
+    pub(crate) fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    pub(crate) fn queue(&self) -> &SendQueue {
+        &self.queue
+    }
+
+    /// What waits to be sent for the first time.
+    pub(crate) fn written(&self) -> &Written {
+        &self.written
+    }
+
+    pub(crate) fn written_mut(&mut self) -> &mut Written {
+        &mut self.written
+    }
+
+    /// Probes of a closed window, or of a silent peer.
+    pub(crate) fn persist(&self) -> &Persist {
+        &self.persist
+    }
+
+    pub(crate) fn persist_mut(&mut self) -> &mut Persist {
+        &mut self.persist
+    }
+
+    pub(crate) fn ecn(&self) -> &EcnSender {
+        &self.ecn
+    }
+
+    pub(crate) fn ecn_mut(&mut self) -> &mut EcnSender {
+        &mut self.ecn
+    }
+
+    pub(crate) fn stats_mut(&mut self) -> &mut SenderStats {
+        &mut self.stats
+    }
+
+    /// The last ICMP error since data was acknowledged that does not end the connection.
+    pub(crate) fn soft_error_mut(&mut self) -> &mut Option<Unreachable> {
+        &mut self.soft_error
     }
 
     /// Whether an old acknowledgment number lies within the largest window, so that the segment may have
@@ -280,124 +301,21 @@ impl Sender {
         u64::from(self.send.oldest_unacked().distance_from(acknowledgment)) <= largest
     }
 
-    /// The retransmission time-out in force, back-off included (RTO).
-    #[inline]
-    pub(crate) fn rto(&self) -> Span {
-        self.rto.timeout()
-    }
-
-    /// Time-outs since the last progress.
-    #[inline]
-    pub(crate) fn timeouts(&self) -> u32 {
-        self.rto.expired()
-    }
-
-    /// Smoothed round-trip time (SRTT), once there was a sample.
-    #[inline]
-    pub(crate) fn smoothed_rtt(&self) -> Option<Span> {
-        self.rtt.smoothed()
-    }
-
-    /// Least round-trip sample.
-    #[inline]
-    pub(crate) fn least_rtt(&self) -> Option<Span> {
-        self.rtt.minimum()
-    }
-
-    /// Congestion window in segments.
-    #[inline]
-    pub(crate) fn congestion_window(&self) -> u32 {
-        self.window.segments()
-    }
-
-    /// Slow-start threshold in segments, once one was set.
-    #[inline]
-    pub(crate) fn slow_start_threshold(&self) -> Option<u32> {
-        (!self.window.is_in_initial_slow_start()).then_some(self.window.threshold())
-    }
-
-    /// The state of loss recovery.
-    #[inline]
-    pub(crate) fn recovery_state(&self) -> RecoveryState {
-        self.recovery.state()
-    }
-
-    /// Payload of a full-sized segment in bytes.
-    #[inline]
     pub(crate) fn segment_bytes(&self) -> u32 {
         self.segment_bytes
     }
 
     /// The options that both ends agreed on.
-    #[inline]
     pub(crate) fn negotiated(&self) -> &Negotiated {
         &self.negotiated
     }
 
-    /// Bytes written and not sent for the first time yet.
-    #[inline]
-    pub(crate) fn unsent_bytes(&self) -> u64 {
-        self.written.unsent()
-    }
-
-    /// Whether FIN is to follow what was written.
-    #[inline]
-    pub(crate) fn is_fin_waiting(&self) -> bool {
-        self.written.is_fin_waiting()
-    }
-
-    /// Whether data is outstanding or waits.
-    #[inline]
     pub(crate) fn has_data(&self) -> bool {
         !self.queue.is_empty() || self.written.unsent() > 0
     }
 
-    /// Whether data is outstanding.
-    #[inline]
-    pub(crate) fn has_outstanding(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
-    /// Whether data or FIN waits to be sent for the first time.
-    #[inline]
-    pub(crate) fn has_data_waiting(&self) -> bool {
-        self.written.has_any()
-    }
-
-    /// Whether everything is acknowledged, FIN included where closed.
-    #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && !self.written.has_any()
-    }
-
-    /// FIN is to follow what was written.
-    #[inline]
-    pub(crate) fn queue_fin(&mut self) {
-        self.written.queue_fin();
-    }
-
-    /// When the peer acknowledged last, new data or not.
-    #[inline]
-    pub(crate) fn last_heard(&self) -> Instant {
-        self.send.last_heard()
-    }
-
-    /// Probes since the peer was heard of last.
-    #[inline]
-    pub(crate) fn unanswered_probes(&self) -> u32 {
-        self.persist.unanswered()
-    }
-
-    /// A silent peer is to be probed.
-    #[inline]
-    pub(crate) fn request_window_probe(&mut self) {
-        self.persist.request_probe();
-    }
-
-    /// Whether a probe of a closed window, or of a silent peer, is to be sent.
-    #[inline]
-    pub(crate) fn is_window_probe_due(&self) -> bool {
-        self.persist.is_probe_due()
     }
 
     /// The number of a probe that goes out: one below the window, so that the peer answers with its
@@ -435,7 +353,6 @@ impl Sender {
 
     /// Notes what segments carry for the receiving half: SACK blocks; whether nothing waits out of
     /// order there; whether an acknowledgment is due.
-    #[inline]
     pub(crate) fn note_receiver(&mut self, sack_blocks: usize, in_order: bool, ack_due: bool) {
         self.piggyback = Piggyback::new(sack_blocks, in_order, ack_due);
     }
@@ -450,7 +367,6 @@ impl Sender {
     }
 
     /// The earliest deadline of the sending half.
-    #[inline]
     pub(crate) fn next_deadline(&self) -> Instant {
         self.rto.due().min(self.persist.due()).min(self.pacer.due())
     }
@@ -470,54 +386,6 @@ impl Sender {
         self.bundles = Bundles::default();
         self.scoreboard = Scoreboard::default();
         self.send.close();
-    }
-
-    /// The last ICMP error since data was acknowledged.
-    #[inline]
-    pub(crate) fn soft_error(&self) -> Option<Unreachable> {
-        self.soft_error
-    }
-
-    /// Notes an ICMP error that does not end the connection.
-    #[inline]
-    pub(crate) fn set_soft_error(&mut self, error: Unreachable) {
-        self.soft_error = Some(error);
-    }
-
-    /// Takes the last ICMP error.
-    #[inline]
-    pub(crate) fn take_soft_error(&mut self) -> Option<Unreachable> {
-        self.soft_error.take()
-    }
-
-    /// Whether ECN was negotiated.
-    #[inline]
-    pub(crate) fn is_ecn_negotiated(&self) -> bool {
-        self.ecn.is_negotiated()
-    }
-
-    /// Whether the congestion control needs ECN.
-    #[inline]
-    pub(crate) fn needs_ecn(&self) -> bool {
-        self.ecn.is_needed()
-    }
-
-    /// Sets the code point and CWR of a segment.
-    #[inline]
-    pub(crate) fn mark_ecn(&mut self, segment: &mut Segment) {
-        self.ecn.mark(segment);
-    }
-
-    /// Sets the code point of an acknowledgment that the congestion control requests.
-    #[inline]
-    pub(crate) fn mark_requested_ack(&mut self, segment: &mut Segment) {
-        self.ecn.mark_requested_ack(segment);
-    }
-
-    /// The code point of the last segment.
-    #[inline]
-    pub(crate) fn last_code_point(&self) -> Ecn {
-        self.ecn.last_code_point()
     }
 
     /// Adopts changed settings.
@@ -558,28 +426,10 @@ impl Sender {
         }
     }
 
-    /// Stream offset of a sequence number, less than 2^31 from the oldest unacknowledged one.
-    #[inline]
-    pub(crate) fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
-        self.send.stream_offset(sequence)
-    }
-
-    /// Payload bytes that the peer has acknowledged.
-    #[inline]
-    pub(crate) fn acknowledged_bytes(&self) -> u64 {
-        self.send.acknowledged_bytes()
-    }
-
     /// Bytes written and not acknowledged, sent or not; a FIN counts as one.
     pub(crate) fn unacked_bytes(&self) -> u64 {
         let outstanding = self.send.next().distance_from(self.send.oldest_unacked());
         self.written.unsent() + u64::from(outstanding) + u64::from(self.written.is_fin_waiting())
-    }
-
-    /// Bytes written and not sent that lie in the buffer begun last.
-    #[inline]
-    pub(crate) fn last_buffer_bytes(&self) -> u32 {
-        self.written.last_bytes()
     }
 
     /// Whether counters agree with what they count, and a timer runs while data is outstanding; for

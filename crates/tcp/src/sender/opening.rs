@@ -1,16 +1,18 @@
-//! The sending half during the handshake: SYN, initial window, first round-trip sample.
+//! What the sending half begins with: SYN, initial window, first round-trip sample, advice of a window cache.
 //!
 //! Source: RFC 9293 §3.5, RFC 6298 §2, RFC 5681 §3.1; Linux `tcp_finish_connect`, `tcp_init_transfer`,
 //! `tcp_create_openreq_child`.
+//! Advice: RFC 9040, RFC 9959; Linux `tcp_init_metrics`.
 
-use super::Sender;
-use super::congestion::Congestion;
-use super::queue::Marks;
-use crate::handshake::RTO_AFTER_LOST_SYN;
-use crate::handshake::negotiation::Negotiated;
-use crate::state::{RecoveryState, State};
+use crate::handshake::{Negotiated, RTO_AFTER_LOST_SYN};
+use crate::sender::Sender;
+use crate::sender::congestion::Congestion;
+use crate::sender::congestion::resumption::Resume;
+use crate::sender::queue::Marks;
+use crate::state::{RecoveryState, ResumptionPhase, State};
+use crate::window_cache::{Advice, CacheMiss, ConnectionId, Share, TimeoutSeed, WindowReport};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 impl Sender {
     /// Whether a number acknowledges our SYN.
@@ -42,12 +44,6 @@ impl Sender {
         }
     }
 
-    /// The SYN-ACK that answers a crossing SYN is no repetition of our SYN.
-    #[inline]
-    pub(crate) fn forget_syn_retransmission(&mut self) {
-        self.stats.forget_retransmission();
-    }
-
     /// The ECN bits of our SYN, or SYN-ACK, after `repetitions` earlier ones.
     pub(crate) fn syn_ecn_flags(&mut self, answers: bool, repetitions: u32) -> Flags {
         if answers {
@@ -57,41 +53,12 @@ impl Sender {
         }
     }
 
-    /// The code point of a SYN with these control bits.
-    #[inline]
-    pub(crate) fn syn_code_point(&self, flags: Flags) -> Ecn {
-        self.ecn.syn_code_point(flags)
-    }
-
-    /// ECN bits of the SYN of a peer that opens.
-    #[inline]
-    pub(crate) fn on_syn_ecn(&mut self, syn: &Segment) {
-        self.ecn.on_syn(&self.config.ecn, syn);
-    }
-
-    /// ECN bits of the answer to our SYN.
-    #[inline]
-    pub(crate) fn on_syn_ack_ecn(&mut self, answer: &Segment) {
-        self.ecn.on_syn_ack(answer);
-    }
-
-    /// ECN bits of a SYN that crosses ours.
-    #[inline]
-    pub(crate) fn on_crossing_syn_ecn(&mut self, syn: &Segment) {
-        self.ecn.on_crossing_syn(syn);
-    }
-
     /// The peer's SYN has opened the connection early (RFC 7413).
     pub(crate) fn open_early(&mut self, now: Instant) {
-        self.begin_idle_time(now);
-        self.take_pending_advice();
-    }
-
-    /// Nothing could be sent before: the window goes stale from now on (Linux `tcp_finish_connect`,
-    /// `tcp_create_openreq_child`, `tcp_rcv_state_process`).
-    #[inline]
-    fn begin_idle_time(&mut self, now: Instant) {
+        // Nothing could be sent before: the window goes stale from now on (Linux `tcp_finish_connect`,
+        // `tcp_create_openreq_child`, `tcp_rcv_state_process`).
         self.send.on_data_sent(now);
+        self.take_pending_advice();
     }
 
     /// Our SYN is acknowledged: takes the round-trip sample `rtt`, or that of the timestamp `echo` if SYN
@@ -176,7 +143,7 @@ impl Sender {
     pub(crate) fn begin_transfer(&mut self, is_passive: bool, crossed: bool, now: Instant) {
         // Linux `tcp_init_transfer`: the window counts as unused from now on.
         self.usage.on_progress(now);
-        self.begin_idle_time(now);
+        self.send.on_data_sent(now);
         // Where both ends open at once, Linux counts the SYN and the handshake.
         self.deliveries.begin(1 + u32::from(crossed));
         if is_passive {
@@ -189,7 +156,6 @@ impl Sender {
     }
 
     /// SYN and its data were one packet.
-    #[inline]
     pub(crate) fn count_syn_and_data_once(&mut self) {
         self.deliveries.begin(self.deliveries.segments().min(1));
     }
@@ -213,8 +179,308 @@ impl Sender {
     }
 
     /// Whether our SYN or FIN was acknowledged.
-    #[inline]
     pub(crate) fn has_acked_control(&self) -> bool {
         self.stats.acknowledged_controls() > 0
+    }
+}
+
+/// What a connection takes over from others before it.
+#[derive(Debug, Default)]
+pub(super) struct Inherited {
+    /// What the connection begins with once the handshake is over.
+    advice: Option<Box<Advice>>,
+    /// A saved window that is resumed with care (RFC 9959).
+    resume: Option<Box<Resume>>,
+    /// Why the connection did not begin with the advised window.
+    unused: Option<CacheMiss>,
+}
+
+impl Inherited {
+    pub(super) fn is_resuming(&self) -> bool {
+        self.resume.is_some()
+    }
+
+    pub(super) fn resume(&self) -> Option<&Resume> {
+        self.resume.as_deref()
+    }
+
+    pub(super) fn take_resume(&mut self) -> Option<Box<Resume>> {
+        self.resume.take()
+    }
+
+    pub(super) fn set_resume(&mut self, resume: Box<Resume>) {
+        self.resume = Some(resume);
+    }
+}
+
+impl Sender {
+    /// Takes advice; `has_opened` if it takes effect at once.
+    pub(crate) fn advise(&mut self, advice: Advice, has_opened: bool) {
+        if let Some(TimeoutSeed::Estimator { rtt, variation }) = advice.timeout
+            && self.rtt.smoothed().is_none()
+        {
+            self.rtt.seed(rtt, variation);
+            self.rto.set_timeout(self.rtt.timeout(&self.config));
+        }
+        if has_opened {
+            self.take_advice(&advice);
+        } else {
+            self.inherited.advice = (advice != Advice::default()).then(|| Box::new(advice));
+        }
+    }
+
+    /// The handshake is over: what was advised takes effect.
+    pub(super) fn take_pending_advice(&mut self) {
+        if let Some(advice) = self.inherited.advice.take() {
+            self.take_advice(&advice);
+        }
+    }
+
+    #[cold]
+    fn take_advice(&mut self, advice: &Advice) {
+        if advice.window.or(advice.least_window).is_some() {
+            self.inherited.unused = self.take_window(advice).err();
+        }
+        if let Some(threshold) = advice.slow_start_threshold {
+            self.window.set_threshold(threshold.max(2));
+        }
+        if let Some(reordering) = advice.reordering {
+            self.reordering.set_threshold(reordering);
+        }
+        if let Some(TimeoutSeed::FirstTimeout { rtt }) = advice.timeout
+            && self.rtt.smoothed().is_none_or(|smoothed| rtt > smoothed)
+        {
+            self.rto.set_timeout(rtt + (rtt * 2).max(self.config.minimum_rto));
+        }
+        if let Some(resumption) = advice.resumption
+            && !self.is_plugged()
+        {
+            self.begin_resumption(resumption);
+        }
+    }
+
+    /// The connection begins with the window that was advised, unless it does not fit.
+    fn take_window(&mut self, advice: &Advice) -> Result<(), CacheMiss> {
+        if self.rto.expired() > self.config.lost_syns_forgiven {
+            return Err(CacheMiss::Unfit);
+        }
+        let window = advice.window.unwrap_or(self.window.segments()).max(1);
+        self.window.set_segments(window);
+        let Some(least) = advice.least_window else { return Ok(()) };
+        if least <= window {
+            return Err(CacheMiss::TooSmall);
+        }
+        if !self.is_on_path(advice.path_rtt) {
+            return Err(CacheMiss::Unfit);
+        }
+        self.window.set_segments(least);
+        self.pace_first_flight();
+        Ok(())
+    }
+
+    /// Whether the handshake lost nothing and took as long as the path that is remembered: more than half of its
+    /// least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart). A server that was opened
+    /// early (RFC 7413) knows neither yet, and takes the path for the same.
+    fn is_on_path(&self, least: Option<Span>) -> bool {
+        let is_same = |(least, found): (Span, Span)| found * 2 > least && found <= least * 10;
+        self.stats.retransmissions() == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
+    }
+
+    /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
+    /// before the handshake is over.
+    pub(crate) fn cache_miss(&self) -> Option<CacheMiss> {
+        self.inherited.unused
+    }
+
+    /// The window is another one from now on, because connections to the same peer share it; while a loss is
+    /// repaired it is left alone. Before the handshake is over it is what the connection will begin with.
+    pub(crate) fn take_share(&mut self, share: &Share, has_opened: bool) {
+        if !has_opened {
+            let advice = self.inherited.advice.get_or_insert_default();
+            advice.window = Some(share.window.max(1));
+            advice.least_window = None;
+            advice.slow_start_threshold =
+                share.slow_start_threshold.or(advice.slow_start_threshold);
+        } else if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
+            self.window.set_segments(share.window.max(1));
+            if let Some(threshold) = share.slow_start_threshold {
+                self.window.set_threshold(threshold.max(2));
+            }
+            self.window.drop_credit();
+            self.update_pacing_rate();
+        }
+    }
+
+    /// Whether the connection was advised a window to begin with.
+    pub(crate) fn has_advised_window(&self) -> bool {
+        self.inherited.advice.as_deref().is_some_and(|advice| advice.window.is_some())
+    }
+
+    /// What the connection has found out. Before its handshake is over its window and its threshold are those that
+    /// it will begin with.
+    pub(crate) fn window_report(&self, connection: ConnectionId, has_opened: bool) -> WindowReport {
+        let advice = self.inherited.advice.as_deref().filter(|_| !has_opened);
+        WindowReport {
+            connection,
+            window: advice.and_then(|advice| advice.window).unwrap_or(self.window.segments()),
+            initial_window: self.window.initial(),
+            slow_start_threshold: advice
+                .and_then(|advice| advice.slow_start_threshold)
+                .or_else(|| self.window.known_threshold()),
+            smoothed_rtt: self.rtt.smoothed(),
+            rtt_variation: self.rtt.deviation(self.config.rtt_rule),
+            least_rtt: self.rtt.minimum(),
+            retransmissions: self.stats.retransmissions(),
+            is_backed_off: self.rto.doublings() > 0,
+            is_open: self.recovery.state() == RecoveryState::Open,
+            reordering: self.reordering.threshold(),
+            usual_reordering: self.config.duplicate_threshold,
+            segment_bytes: self.segment_bytes,
+            is_resuming: self.inherited.resume.as_deref().is_some_and(Resume::is_unvalidated),
+        }
+    }
+
+    /// The phase of a careful resumption, while there is one.
+    pub(crate) fn resumption_phase(&self) -> Option<ResumptionPhase> {
+        self.inherited.resume().map(Resume::phase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What few connections have is followed as long as one has it, and no longer.
+
+    use super::Advice;
+    use crate::config::{AckDelay, Config, CongestionAlgorithm};
+    use crate::connection::{Connection, Ports};
+    use crate::{CarefulResumeConfig, Profile, Resumption, bbr1};
+    use fairwind_units::{Instant, Span};
+    use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
+    use std::sync::Arc;
+
+    const SEGMENT: u64 = 1460;
+    const FIRST: u32 = 1;
+
+    /// A sender with an initial window of ten segments, whose peer is played by hand.
+    struct Sender {
+        end: Connection,
+        now: Instant,
+    }
+
+    impl Sender {
+        /// Open after a round trip of 100 ms, and taken `advice`.
+        fn advised(config: Config, advice: Advice) -> Self {
+            let config = Config {
+                initial_window: 10,
+                initial_window_in_bytes: false,
+                timestamps: false,
+                ack_delay: AckDelay::None,
+                ..config
+            };
+            let ports = Ports { local: 1, remote: 2 };
+            let end = Connection::connect(Arc::new(config), ports, SequenceNumber::new(0));
+            let mut sender = Self { end, now: Instant::from_secs(1) };
+            sender.end.advise(advice);
+            sender.drain();
+            let options = Options { mss: Some(1460), sack_permitted: true, ..Options::NONE };
+            sender.hears(Flags::SYN | Flags::ACK, FIRST, options);
+            sender
+        }
+
+        fn usual(advice: Advice) -> Self {
+            Self::advised(Profile::Rfc.config(), advice)
+        }
+
+        /// A segment of the peer comes 100 ms later.
+        fn hears(&mut self, flags: Flags, acknowledged: u32, options: Options) {
+            self.now += Span::from_millis(100);
+            let sequence = SequenceNumber::new(u32::from(!flags.contains(Flags::SYN)));
+            let acknowledgment = SequenceNumber::new(acknowledged);
+            let window = 60_000;
+            let rest = Segment::default();
+            let segment = Segment { sequence, flags, acknowledgment, options, window, ..rest };
+            self.end.on_segment(self.now, &segment);
+            self.drain();
+        }
+
+        /// So many segments are acknowledged.
+        fn hears_of(&mut self, segments: u32) {
+            let acknowledged = FIRST + segments * u32::try_from(SEGMENT).unwrap();
+            self.hears(Flags::ACK, acknowledged, Options::NONE);
+        }
+
+        fn writes(&mut self, segments: u64) {
+            self.end.write(segments * SEGMENT);
+            self.drain();
+        }
+
+        fn drain(&mut self) {
+            while self.end.poll_segment(self.now).is_some() {}
+        }
+    }
+
+    fn careful(jump: u32) -> Advice {
+        let retreat = CarefulResumeConfig::USUAL.retreat;
+        let resumption = Resumption { jump, saved_rtt: Span::from_millis(100), retreat };
+        Advice { resumption: Some(resumption), ..Advice::default() }
+    }
+
+    #[test]
+    fn the_pace_of_a_first_flight_is_over_with_its_first_acknowledgment() {
+        let mut sender = Sender::usual(Advice { least_window: Some(16), ..Advice::default() });
+        sender.writes(30);
+        assert!(sender.end.sender().paces() && !sender.end.sender().fast_path.is_plain());
+        sender.hears_of(1);
+        assert!(!sender.end.sender().paces() && sender.end.sender().fast_path.is_plain());
+    }
+
+    #[test]
+    fn a_resumption_that_is_over_is_followed_no_more() {
+        let mut sender = Sender::usual(careful(5));
+        sender.writes(30);
+        assert!(!sender.end.sender().fast_path.is_plain());
+        sender.hears_of(10);
+        assert!(!sender.end.sender().inherited.is_resuming(), "there is nothing to gain");
+        assert!(sender.end.sender().fast_path.is_plain());
+    }
+
+    #[test]
+    fn a_resumption_that_a_time_out_ends_is_followed_no_more() {
+        let mut sender = Sender::usual(careful(50));
+        sender.writes(1);
+        assert!(!sender.end.sender().fast_path.is_plain());
+        sender.now = sender.end.next_deadline();
+        sender.end.on_deadline(sender.now);
+        sender.drain();
+        assert!(!sender.end.sender().inherited.is_resuming());
+        assert!(sender.end.sender().fast_path.is_plain());
+    }
+
+    #[test]
+    fn what_else_a_connection_has_is_followed_beyond_its_first_flight() {
+        let mut config = Profile::Rfc.config();
+        config.sending.pacing.enabled = true;
+        let advice = Advice { least_window: Some(16), ..Advice::default() };
+        let mut sender = Sender::advised(config, advice);
+        sender.writes(30);
+        sender.hears_of(1);
+        assert!(!sender.end.sender().pacer.has_first_flight());
+        assert!(sender.end.sender().paces() && !sender.end.sender().fast_path.is_plain());
+    }
+
+    /// Linux `tcp_cleanup_congestion_control` leaves `sk_pacing_status` as it is.
+    #[test]
+    fn the_pace_that_a_congestion_control_asked_for_outlasts_it() {
+        let config = |congestion| Config { congestion, ..Profile::Rfc.config() };
+        let governed = config(CongestionAlgorithm::Plugged(bbr1()));
+        for (first, paces) in [(governed, true), (config(CongestionAlgorithm::Bic), false)] {
+            let mut sender = Sender::advised(first, Advice::default());
+            let next = config(CongestionAlgorithm::Reno);
+            sender.end.reconfigure(sender.now, Arc::new(next));
+            assert_eq!(
+                (sender.end.sender().paces(), !sender.end.sender().fast_path.is_plain()),
+                (paces, paces)
+            );
+        }
     }
 }

@@ -7,10 +7,10 @@
 //! Cost: a division per acknowledgment; nothing more while pacing is switched off.
 
 use crate::config::Pacing;
-use crate::handshake::negotiation::TIMESTAMPS_BYTES;
+use crate::handshake::TIMESTAMPS_BYTES;
 use crate::sender::Sender;
 use crate::sender::congestion::plugged::SockPacing;
-use crate::sender::retransmit::Transmission;
+use crate::sender::loss::Transmission;
 use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
@@ -49,38 +49,28 @@ impl Pacer {
         }
     }
 
-    /// The rate in bytes per second; [`u64::MAX`] before it is known.
-    #[inline]
     pub(crate) fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// When the timer is due.
-    #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.timer.due()
     }
 
-    /// Stops the timer.
-    #[inline]
     pub(crate) fn stop_timer(&mut self) {
         self.timer.stop();
     }
 
     /// When what was sent is through.
-    #[inline]
     pub(crate) fn through_at(&self) -> Instant {
         self.through_at
     }
 
-    /// Whether a congestion control from outside, or a jump, sends at a rate of its own.
-    #[inline]
     pub(crate) fn is_rate_set(&self) -> bool {
         self.is_rate_set
     }
 
     /// Whether the first flight is under way and waits for its turn.
-    #[inline]
     pub(crate) fn has_first_flight(&self) -> bool {
         self.first_flight.is_some()
     }
@@ -179,7 +169,6 @@ impl Sender {
     }
 
     /// Whether the next bundle has to wait; then a timer is set.
-    #[inline]
     pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
         !self.fast_path.is_plain() && self.set_pacing_timer(now)
     }
@@ -219,7 +208,6 @@ impl Sender {
     }
 
     /// How much later other timers run out for the sake of pacing.
-    #[inline]
     pub(crate) fn pacing_delay(&self, now: Instant) -> Span {
         if self.paces() { self.pacer.through_at.saturating_since(now) } else { Span::ZERO }
     }

@@ -35,26 +35,18 @@ impl Persist {
         Self { timer: Timer::OFF, probe_due: false, probes: 0, unanswered: 0, since: None }
     }
 
-    /// When the timer is due.
-    #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.timer.due()
     }
 
-    /// Whether the timer is set.
-    #[inline]
     pub(crate) fn is_armed(&self) -> bool {
         self.timer.is_set()
     }
 
-    /// Stops the timer.
-    #[inline]
     pub(crate) fn stop(&mut self) {
         self.timer.stop();
     }
 
-    /// Whether a probe is to be sent.
-    #[inline]
     pub(crate) fn is_probe_due(&self) -> bool {
         self.probe_due
     }
@@ -66,25 +58,18 @@ impl Persist {
     }
 
     /// The probe goes out, or is not needed.
-    #[inline]
     pub(crate) fn take_probe(&mut self) {
         self.probe_due = false;
     }
 
-    /// The peer was heard of.
-    #[inline]
     pub(crate) fn on_answer(&mut self) {
         self.unanswered = 0;
     }
 
-    /// Probes since the peer was heard of last.
-    #[inline]
     pub(crate) fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
-    /// Probes of a closed window since it closed.
-    #[inline]
     pub(crate) fn probes(&self) -> u32 {
         self.probes
     }

@@ -3,7 +3,7 @@
 //! Source: Linux `tcp_xmit_recovery`, `tcp_xmit_retransmit_queue`, `tcp_send_loss_probe`,
 //! `__tcp_retransmit_skb`; RFC 6675 §4 (`NextSeg`).
 
-use crate::sender::loss::Pending;
+use crate::sender::loss::{Pending, Transmission};
 use crate::sender::queue::{Marks, Purpose};
 use crate::sender::transmit::NagleOverride;
 use crate::sender::{Outgoing, Sender};
@@ -11,17 +11,6 @@ use crate::state::RecoveryState;
 use crate::timers::timestamp_at;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
-
-/// What recovery sends next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transmission {
-    /// Nothing.
-    None,
-    /// Lost segments, as far as the window allows.
-    Lost,
-    /// New data; where none goes, lost segments (RFC 5682 §2.1 step 2).
-    NewFirst,
-}
 
 /// Retransmissions that are due, and the burst under way.
 #[derive(Debug)]
@@ -51,26 +40,14 @@ impl Retransmissions {
         }
     }
 
-    /// Whether anything is due.
-    #[inline]
-    pub(crate) fn is_any_due(&self) -> bool {
-        self.due != Transmission::None || self.forced
-    }
-
-    /// What is due.
-    #[inline]
     pub(crate) fn due(&self) -> Transmission {
         self.due
     }
 
-    /// Sets what is due.
-    #[inline]
     pub(crate) fn set_due(&mut self, due: Transmission) {
         self.due = due;
     }
 
-    /// The oldest segment goes out whatever is in flight.
-    #[inline]
     pub(crate) fn force(&mut self) {
         self.forced = true;
     }
@@ -89,7 +66,6 @@ impl Retransmissions {
     }
 
     /// Outstanding segments were cut: indices have changed.
-    #[inline]
     pub(crate) fn on_cut(&mut self, first_index: u64) {
         self.unproven_from = first_index;
     }
@@ -107,7 +83,6 @@ impl Retransmissions {
         (self.burst_left, self.burst) = (0, 0);
     }
 
-    #[inline]
     fn begin_burst(&mut self, count: u32) {
         (self.burst_left, self.burst) = (count, count);
     }
@@ -122,9 +97,10 @@ impl Retransmissions {
 
 impl Sender {
     /// Whether anything is to be sent for the sake of repair.
-    #[inline]
     pub(super) fn is_retransmission_due(&self) -> bool {
-        self.retransmissions.is_any_due() || self.tail_probe.is_due()
+        self.retransmissions.due != Transmission::None
+            || self.retransmissions.forced
+            || self.tail_probe.is_due()
     }
 
     /// The next retransmission or probe, if any.
@@ -142,12 +118,12 @@ impl Sender {
                 return Some(outgoing);
             }
         }
-        if self.retransmissions.due() == Transmission::NewFirst
+        if self.retransmissions.due == Transmission::NewFirst
             && let Some(outgoing) = self.send_frto_data(now)
         {
             return Some(outgoing);
         }
-        if self.retransmissions.due() == Transmission::None {
+        if self.retransmissions.due == Transmission::None {
             return None;
         }
         let outgoing = self.send_lost(now);
@@ -316,7 +292,7 @@ impl Sender {
 
     /// New data if there is any that the peer's window has room for, else the last segment again.
     fn send_tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.has_data_waiting() && (self.budget.is_tail_probe() || self.has_room_for_next()) {
+        if self.written.has_any() && (self.budget.is_tail_probe() || self.has_room_for_next()) {
             self.budget.set_override(NagleOverride::Probe);
             let outgoing = self.send_new(now);
             if outgoing.is_some() && !self.budget.has_bundle() {

@@ -52,14 +52,12 @@ impl RttEstimator {
     }
 
     /// The smoothed round-trip time (SRTT), once there was a sample.
-    #[inline]
     pub(crate) fn smoothed(&self) -> Option<Span> {
         (self.smoothed_times_8 != 0).then(|| Span::from_nanos(self.smoothed_times_8 >> 3))
     }
 
     /// The smoothed round-trip time in eighths of microseconds, as Linux keeps it; 1 before the first
     /// sample.
-    #[inline]
     pub(crate) fn smoothed_eighths_of_micros(&self) -> u64 {
         (self.smoothed_times_8 / 1000).max(1)
     }
@@ -85,13 +83,11 @@ impl RttEstimator {
     }
 
     /// Least sample of the window of its filter.
-    #[inline]
     pub(crate) fn minimum(&self) -> Option<Span> {
         self.least.get()
     }
 
     /// Takes a sample into the filter for the least one.
-    #[inline]
     pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
         self.least.note(rtt.max(LEAST_SAMPLE), now, config.loss.least_rtt_window);
     }
@@ -208,7 +204,6 @@ pub(crate) struct LeastRtt {
 }
 
 impl LeastRtt {
-    #[inline]
     pub(crate) fn get(&self) -> Option<Span> {
         self.best.as_ref().map(|[best, _, _]| best.rtt)
     }

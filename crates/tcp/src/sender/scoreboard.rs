@@ -9,8 +9,7 @@
 
 use crate::ranges::Ranges;
 use crate::sender::AckFlags;
-use crate::sender::loss::Delivery;
-use crate::sender::queue::{Marks, SendQueue};
+use crate::sender::queue::{Marks, SendQueue, Sent};
 use fairwind_units::Instant;
 use fairwind_wire::{SackBlock, SequenceNumber};
 
@@ -43,32 +42,24 @@ impl SackUpdate {
         flags
     }
 
-    /// Notes whether a D-SACK covers the tail loss probe.
-    #[inline]
     pub(crate) fn note_probe(&mut self, is_probe: bool) {
         self.probe_repeated = is_probe;
     }
 
     /// A plausible D-SACK covers so many segments.
-    #[inline]
     pub(crate) fn count_dsack(&mut self, segments: u32) {
         self.repeated += segments;
     }
 
-    /// When the lowest and the highest newly reported segment that were sent only once were sent.
-    #[inline]
     pub(crate) fn sent_once_at(&self) -> Option<(Instant, Instant)> {
         self.sent_once_at
     }
 
-    /// Lowest segment that arrived after one that was sent later.
-    #[inline]
     pub(crate) fn reordered_from(&self) -> Option<SequenceNumber> {
         self.reordered_from
     }
 
     /// Segments that this ACK says have arrived, one way or another.
-    #[inline]
     pub(crate) fn delivered(&self) -> u32 {
         self.newly_sacked + self.repeated
     }
@@ -93,14 +84,14 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// Takes one valid block into account; `repair_end` is the last number that was sent when the
-    /// state of recovery changed last.
-    pub(crate) fn add(
+    /// state of recovery changed last. Hands over the segments that it newly covers.
+    pub(crate) fn add<F: FnMut(&Sent)>(
         &mut self,
         queue: &mut SendQueue,
         block: SackBlock,
         repair_end: SequenceNumber,
         update: &mut SackUpdate,
-        delivery: &mut Delivery<'_>,
+        on_sacked: F,
     ) {
         let union = self.ranges.union_with(block);
         if let Some(known) = self.ranges.get(union.places().start)
@@ -109,7 +100,7 @@ impl Scoreboard {
         {
             return;
         }
-        let mut ack = News { merged: union.merged(), repair_end, update, delivery };
+        let mut ack = News { merged: union.merged(), repair_end, update, on_sacked };
         // Between the ranges known so far lies what is news.
         let mut gap_left = block.left;
         for place in union.places() {
@@ -126,12 +117,12 @@ impl Scoreboard {
     }
 
     /// Marks the segments that overlap `left..right` and are wholly covered.
-    fn mark(
+    fn mark<F: FnMut(&Sent)>(
         &mut self,
         queue: &mut SendQueue,
         left: SequenceNumber,
         right: SequenceNumber,
-        ack: &mut News<'_, '_>,
+        ack: &mut News<'_, F>,
     ) {
         let mut index = queue.index_of(left);
         while index < queue.end_index() {
@@ -229,13 +220,11 @@ impl Scoreboard {
     }
 
     /// Follows the queue after a cumulative acknowledgment.
-    #[inline]
     pub(crate) fn after_acknowledge(&mut self, queue: &SendQueue) {
         self.settled_below = self.settled_below.max(queue.first_index());
     }
 
     /// Absolute index of the highest segment known to have arrived, if any is.
-    #[inline]
     pub(crate) fn highest(&self, queue: &SendQueue) -> Option<u64> {
         self.ranges.back().map(|range| queue.index_of(range.left.later(range.right - 1)))
     }
@@ -279,19 +268,19 @@ impl Scoreboard {
 }
 
 /// Where the news of one block goes.
-struct News<'a, 'b> {
+struct News<'a, F> {
     /// The block, and all that was known before and touches it.
     merged: SackBlock,
     repair_end: SequenceNumber,
     update: &'a mut SackUpdate,
-    delivery: &'a mut Delivery<'b>,
+    on_sacked: F,
 }
 
-impl News<'_, '_> {
+impl<F: FnMut(&Sent)> News<'_, F> {
     /// Notes one segment reported for the first time; `highest` is the end of the highest one so far.
-    fn note(&mut self, sent: &crate::sender::queue::Sent, highest: Option<SequenceNumber>) {
+    fn note(&mut self, sent: &Sent, highest: Option<SequenceNumber>) {
         self.update.newly_sacked += 1;
-        self.delivery.on_sacked(sent);
+        (self.on_sacked)(sent);
         if sent.is_retransmitted() {
             return;
         }

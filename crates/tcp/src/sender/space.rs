@@ -43,62 +43,44 @@ impl SendSpace {
         }
     }
 
-    /// Initial sequence number (ISS).
-    #[inline]
     pub(crate) fn initial(&self) -> SequenceNumber {
         self.initial
     }
 
-    /// Oldest unacknowledged number (SND.UNA).
-    #[inline]
     pub(crate) fn oldest_unacked(&self) -> SequenceNumber {
         self.oldest_unacked
     }
 
-    /// Next number to send (SND.NXT).
-    #[inline]
     pub(crate) fn next(&self) -> SequenceNumber {
         self.next
     }
 
-    /// Sequence space that is outstanding.
-    #[inline]
     pub(crate) fn outstanding(&self) -> u32 {
         self.next.distance_from(self.oldest_unacked)
     }
 
-    /// Payload bytes acknowledged since the beginning.
-    #[inline]
     pub(crate) fn acknowledged_bytes(&self) -> u64 {
         self.acknowledged_bytes
     }
 
-    /// When the peer acknowledged last, new data or not.
-    #[inline]
     pub(crate) fn last_heard(&self) -> Instant {
         self.last_heard
     }
 
-    /// When data was sent last, or else could be sent first.
-    #[inline]
     pub(crate) fn last_sent(&self) -> Instant {
         self.last_sent
     }
 
-    /// When anything was sent last.
-    #[inline]
     pub(crate) fn last_transmitted(&self) -> Instant {
         self.last_transmitted
     }
 
     /// SYN goes out.
-    #[inline]
     pub(crate) fn on_syn_sent(&mut self) {
         self.next = self.next.later(self.initial + 1);
     }
 
     /// Our SYN is acknowledged.
-    #[inline]
     pub(crate) fn on_syn_acked(&mut self) {
         self.oldest_unacked = self.initial + 1;
     }
@@ -111,19 +93,14 @@ impl SendSpace {
     }
 
     /// Data goes out, or could go out for the first time.
-    #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         self.last_sent = now;
     }
 
-    /// A segment goes out.
-    #[inline]
     pub(crate) fn on_transmitted(&mut self, now: Instant) {
         self.last_transmitted = now;
     }
 
-    /// The peer has acknowledged something, new or not.
-    #[inline]
     pub(crate) fn on_heard(&mut self, now: Instant) {
         self.last_heard = now;
     }
@@ -137,13 +114,11 @@ impl SendSpace {
     }
 
     /// FIN was acknowledged, which is no payload.
-    #[inline]
     pub(crate) fn discount_fin(&mut self, fin: bool) {
         self.acknowledged_bytes -= u64::from(fin);
     }
 
     /// The connection is closed: nothing is outstanding.
-    #[inline]
     pub(crate) fn close(&mut self) {
         self.next = self.oldest_unacked;
     }
@@ -178,20 +153,15 @@ impl PeerWindow {
         self.largest = 0;
     }
 
-    /// In bytes.
-    #[inline]
     pub(crate) fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// Largest window ever offered.
-    #[inline]
     pub(crate) fn largest(&self) -> u32 {
         self.largest
     }
 
     /// The peer has offered a larger window than before.
-    #[inline]
     pub(crate) fn set_largest(&mut self, largest: u32) {
         self.largest = largest;
     }
@@ -208,7 +178,6 @@ impl PeerWindow {
 
 impl Sender {
     /// The window of a segment after the handshake, in bytes.
-    #[inline]
     pub(crate) fn scaled_window(&self, segment: &Segment) -> u32 {
         u32::from(segment.window) << self.negotiated.send_shift()
     }
@@ -236,7 +205,6 @@ impl Sender {
     }
 
     /// Bytes that the peer's window still has room for.
-    #[inline]
     pub(crate) fn usable_window(&self) -> u32 {
         self.peer_window.bytes.saturating_sub(self.send.outstanding())
     }
@@ -261,14 +229,11 @@ pub(crate) struct UrgentPointer {
 }
 
 impl UrgentPointer {
-    /// Whether urgent data waits or is outstanding.
-    #[inline]
     pub(crate) fn is_set(&self) -> bool {
         self.end.is_some()
     }
 
     /// Urgent data ends at this number.
-    #[inline]
     pub(crate) fn set(&mut self, end: SequenceNumber) {
         self.end = Some(end);
     }
@@ -283,8 +248,6 @@ impl UrgentPointer {
 }
 
 impl Sender {
-    /// Whether urgent data waits or is outstanding.
-    #[inline]
     pub(crate) fn has_urgent_data(&self) -> bool {
         self.urgent.is_set()
     }

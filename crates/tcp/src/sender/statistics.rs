@@ -31,7 +31,6 @@ pub(crate) struct Deliveries {
 
 impl Deliveries {
     /// Begins with so many segments.
-    #[inline]
     pub(crate) fn begin(&mut self, segments: u32) {
         self.segments = segments;
     }
@@ -45,14 +44,10 @@ impl Deliveries {
         }
     }
 
-    /// Segments known to have arrived.
-    #[inline]
     pub(crate) fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// Of these, those acknowledged with an ECN echo.
-    #[inline]
     pub(crate) fn marked(&self) -> u32 {
         self.marked
     }
@@ -83,62 +78,47 @@ pub(crate) struct SenderStats {
 }
 
 impl SenderStats {
-    /// Counts a retransmission.
-    #[inline]
     pub(crate) fn on_retransmission(&mut self) {
         self.retransmissions = self.retransmissions.wrapping_add(1);
     }
 
     /// A SYN was no retransmission.
-    #[inline]
     pub(crate) fn forget_retransmission(&mut self) {
         self.retransmissions = self.retransmissions.wrapping_sub(1);
     }
 
-    /// Retransmissions since the beginning, SYN included.
-    #[inline]
     pub(crate) fn retransmissions(&self) -> u32 {
         self.retransmissions
     }
 
     /// Counts payload bytes that are sent again.
-    #[inline]
     pub(crate) fn on_repeated_bytes(&mut self, bytes: u32) {
         self.repeated_bytes += u64::from(bytes);
     }
 
     /// Counts segments that arrived twice.
-    #[inline]
     pub(crate) fn on_dsack(&mut self, segments: u32) {
         self.dsacks = self.dsacks.wrapping_add(segments);
     }
 
     /// Whether more segments were reported twice than were sent again: such reports are implausible.
-    #[inline]
     pub(crate) fn has_more_dsacks_than_retransmissions(&self) -> bool {
         self.dsacks > self.retransmissions
     }
 
     /// Counts the acknowledgment of SYN or FIN.
-    #[inline]
     pub(crate) fn on_control_acked(&mut self, controls: u32) {
         self.acknowledged_controls += controls;
     }
 
-    /// SYN and FIN that were acknowledged; SYN only of the end that began.
-    #[inline]
     pub(crate) fn acknowledged_controls(&self) -> u32 {
         self.acknowledged_controls
     }
 
-    /// Segments sent.
-    #[inline]
     pub(crate) fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// Segments sent with payload.
-    #[inline]
     pub(crate) fn data_segments(&self) -> u32 {
         self.data_segments
     }
@@ -154,7 +134,6 @@ impl SenderStats {
     }
 
     /// Whether nothing weightier takes the time than that something is not acknowledged.
-    #[inline]
     pub(crate) fn is_just_busy(&self) -> bool {
         self.limit == SenderLimit::Busy
     }
@@ -180,24 +159,20 @@ impl SenderStats {
         self.since = Some(now);
     }
 
-    #[inline]
     fn elapsed(&self, now: Instant) -> Span {
         self.since.map_or(Span::ZERO, |since| now.saturating_since(since))
     }
 
-    #[inline]
     fn total(&self, limit: SenderLimit, counted: Span, now: Instant) -> Span {
         if self.limit == limit { counted + self.elapsed(now) } else { counted }
     }
 
     /// Time limited by the peer's window.
-    #[inline]
     pub(crate) fn peer_limited(&self, now: Instant) -> Span {
         self.total(SenderLimit::PeerLimited, self.peer_limited, now)
     }
 
     /// Time limited by the send buffer.
-    #[inline]
     pub(crate) fn buffer_limited(&self, now: Instant) -> Span {
         self.total(SenderLimit::BufferLimited, self.buffer_limited, now)
     }
@@ -263,13 +238,13 @@ impl Sender {
         information.sacked_segments = Some(self.left_network());
         information.lost_segments = Some(self.queue.lost());
         information.retransmitted_segments = Some(self.queue.retransmitted());
-        information.smoothed_rtt = self.smoothed_rtt();
+        information.smoothed_rtt = self.rtt.smoothed();
         information.rtt_variation =
-            self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule));
-        information.slow_start_threshold = self.slow_start_threshold();
+            self.rtt.smoothed().map(|_| self.rtt.deviation(self.config.rtt_rule));
+        information.slow_start_threshold = self.window.known_threshold();
         information.congestion_window = self.window.segments();
         information.reordering_segments = Some(self.reordering.threshold());
-        information.least_rtt = self.least_rtt();
+        information.least_rtt = self.rtt.minimum();
         information.delivered_segments = Some(self.deliveries.segments());
         information.delivered_marked_segments = Some(self.deliveries.marked());
         if self.samples_delivery_rate() {

@@ -7,14 +7,13 @@
 //! of a bundle then leave one by one.
 //! Cost: one decision per bundle, a few comparisons per segment.
 
-use super::mtu_probe::Trial;
+use super::path::Trial;
 use crate::config::{Gathering, IdleRestart, Nagle, SillyWindow};
-use crate::handshake::negotiation::sack_option_bytes;
-use crate::sender::Outgoing;
-use crate::sender::Sender;
+use crate::handshake::sack_option_bytes;
 use crate::sender::congestion::plugged::WindowEvent;
 use crate::sender::queue::Marks;
 use crate::sender::statistics::SenderLimit;
+use crate::sender::{Outgoing, Sender};
 use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
@@ -64,56 +63,43 @@ pub(crate) struct TransmitBudget {
 }
 
 impl TransmitBudget {
-    /// Sets what small segments do.
-    #[inline]
     pub(super) fn set_override(&mut self, nagle_override: NagleOverride) {
         self.nagle_override = nagle_override;
     }
 
     /// New data waits for another occasion.
-    #[inline]
     pub(super) fn hold(&mut self) {
         self.nagle_override = NagleOverride::Wait;
     }
 
     /// A probe's time is over: as much as fits goes, however small.
-    #[inline]
     pub(super) fn probe_with_data(&mut self) {
         self.probes_with_data = true;
     }
 
     /// A buffer was begun, `idle` with nothing outstanding.
-    #[inline]
     pub(super) fn note_resume(&mut self, idle: bool) {
         self.resumes |= idle;
     }
 
-    /// The congestion window made a bundle wait for more.
-    #[inline]
     pub(super) fn note_window_limit(&mut self) {
         self.window_limited = true;
     }
 
-    /// The peer's window stood in the way.
-    #[inline]
     pub(super) fn note_peer_limit(&mut self) {
         self.peer_limited = true;
     }
 
     /// Whether what is sent is due to a window probe's time.
-    #[inline]
     pub(super) fn is_woken(&self) -> bool {
         self.woken
     }
 
     /// Whether a tail loss probe is being sent.
-    #[inline]
     pub(super) fn is_tail_probe(&self) -> bool {
         self.nagle_override == NagleOverride::Probe
     }
 
-    /// Whether a bundle is under way.
-    #[inline]
     pub(super) fn has_bundle(&self) -> bool {
         self.bundle_left > 0
     }
@@ -150,13 +136,11 @@ impl NagleState {
     }
 
     /// What waits for want of size may go.
-    #[inline]
     pub(super) fn push_once(&mut self) {
         self.pushes_once = true;
     }
 
     /// A new buffer is begun.
-    #[inline]
     pub(super) fn on_new_buffer(&mut self) {
         self.pushes_once = false;
     }
@@ -174,13 +158,10 @@ pub(super) struct Piggyback {
 }
 
 impl Piggyback {
-    #[inline]
     pub(super) fn new(sack_blocks: usize, in_order: bool, ack_due: bool) -> Self {
         Self { sack_blocks, has_hole: !in_order, ack_due }
     }
 
-    /// Whether something waits out of order at the receiving half.
-    #[inline]
     pub(super) fn has_hole(&self) -> bool {
         self.has_hole
     }
@@ -218,7 +199,7 @@ impl Sender {
             self.resume(now);
         }
         self.stats.begin(SenderLimit::Busy, now);
-        if self.budget.bundle_left == 0 && self.has_unsent() {
+        if self.budget.bundle_left == 0 && self.written.has_any() {
             self.expire_path_mtu(now);
             match self.next_bundle(now) {
                 Some(0) => return Some(self.transmit(0, now)),
@@ -259,15 +240,9 @@ impl Sender {
         self.note_pace(bytes, full, now);
     }
 
-    #[inline]
-    fn has_unsent(&self) -> bool {
-        self.written.has_any()
-    }
-
     /// Whether there is anything to do for [`send_new`](Self::send_new).
-    #[inline]
     pub(crate) fn has_data_to_transmit(&self) -> bool {
-        self.has_unsent() || self.budget.sent || self.send_buffer.wants_room()
+        self.written.has_any() || self.budget.sent || self.send_buffer.wants_room()
     }
 
     /// Payload bytes of a full-sized segment as of now: SACK blocks travel with new data, and take
@@ -488,7 +463,7 @@ impl Sender {
         } else {
             self.end_limit(SenderLimit::PeerLimited, now);
         }
-        if self.queue.is_empty() && self.has_unsent() && !self.persist.is_armed() {
+        if self.queue.is_empty() && self.written.has_any() && !self.persist.is_armed() {
             self.arm_persist(now);
         }
         if self.send_buffer.wants_room() {

@@ -130,7 +130,6 @@ impl Sender {
         bytes.min(u64::from(room))
     }
 
-    #[inline]
     fn extend(&mut self, bytes: u64, begins_write: bool) {
         self.written.append(u32::try_from(bytes).unwrap_or(u32::MAX), begins_write);
     }
@@ -215,26 +214,18 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Bytes not sent yet.
-    #[inline]
     pub(crate) fn unsent(&self) -> u64 {
         self.unsent
     }
 
-    /// Whether bytes or FIN wait.
-    #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.unsent > 0 || self.fin
     }
 
-    /// FIN is to follow.
-    #[inline]
     pub(crate) fn queue_fin(&mut self) {
         self.fin = true;
     }
 
-    /// Whether FIN is to follow.
-    #[inline]
     pub(crate) fn is_fin_waiting(&self) -> bool {
         self.fin
     }
@@ -247,32 +238,19 @@ impl Written {
         taken
     }
 
-    /// Buffers not sent yet.
-    #[inline]
-    pub(crate) fn buffers(&self) -> usize {
-        self.buffers.len()
-    }
-
-    /// Bytes of the first buffer.
-    #[inline]
     pub(crate) fn first_bytes(&self) -> u32 {
         self.buffers.front().map_or(0, |first| first.bytes)
     }
 
-    /// Bytes of the last buffer.
-    #[inline]
     pub(crate) fn last_bytes(&self) -> u32 {
         self.buffers.back().map_or(0, |last| last.bytes)
     }
 
-    /// Whether the first buffer is the last.
-    #[inline]
     pub(crate) fn is_first_last(&self) -> bool {
         self.buffers.len() <= 1
     }
 
     /// Whether the first buffer ends a record.
-    #[inline]
     pub(crate) fn is_first_sealed(&self) -> bool {
         self.buffers.front().is_some_and(|first| first.sealed)
     }
@@ -286,8 +264,6 @@ impl Written {
         }
     }
 
-    /// Begins a buffer.
-    #[inline]
     pub(crate) fn begin(&mut self) {
         self.buffers.push_back(Buffer::default());
     }
@@ -321,7 +297,6 @@ impl Written {
     }
 
     /// Whether half of the largest window was written since PSH was set.
-    #[inline]
     pub(crate) fn is_push_overdue(&self, largest_window: u32) -> bool {
         self.end > self.pushed_to + u64::from(largest_window >> 1)
     }
@@ -403,7 +378,6 @@ impl Written {
     }
 
     /// Whether the count of bytes is that of the buffers; for debug builds.
-    #[inline]
     pub(crate) fn is_consistent(&self) -> bool {
         self.unsent == self.buffers.iter().map(|buffer| u64::from(buffer.bytes)).sum::<u64>()
     }
@@ -428,20 +402,15 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// The application has found the send buffer full.
-    #[inline]
     pub(crate) fn want_room(&mut self) {
         self.wants_room = true;
     }
 
-    /// Whether the application waits for room.
-    #[inline]
     pub(crate) fn wants_room(&self) -> bool {
         self.wants_room
     }
 
     /// The application has set the size.
-    #[inline]
     pub(crate) fn reset(&mut self) {
         self.grown = 0;
     }
@@ -470,20 +439,17 @@ impl Sender {
         match self.config.sending.buffer_rule {
             SendBufferRule::Payload => payload,
             SendBufferRule::Memory { overhead_bytes, .. } => {
-                let buffers = self.written.buffers() as u64 + u64::from(self.queue.bundles());
+                let buffers = self.written.buffers.len() as u64 + u64::from(self.queue.bundles());
                 payload + buffers * u64::from(overhead_bytes)
             }
         }
     }
 
     /// Size of the send buffer in bytes (`SO_SNDBUF` as the system tells it).
-    #[inline]
     pub(crate) fn send_buffer(&self) -> u32 {
         self.config.send_buffer.max(self.send_buffer.grown)
     }
 
-    /// Room in the send buffer in bytes.
-    #[inline]
     pub(crate) fn send_room(&self) -> u64 {
         u64::from(self.send_buffer()).saturating_sub(self.send_memory())
     }

@@ -7,13 +7,28 @@
 //! Differs: windows are counted in segments, as everywhere in this endpoint, and a set is lent from the moment at
 //! which a connection opens, not from its jump.
 
-use super::cache::{Advice, CacheMiss, WindowReport};
-use super::entries::{Entries, WhenFull};
-use super::{CacheEntry, CarefulResumeConfig, ConnectionId, Moment, Opening, Policy, Sharing};
-use crate::sender::congestion::resumption::Resumption;
-use fairwind_units::{Instant, Span};
+use super::policy::{
+    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Moment, Opening, Policy, Resumption,
+    WhenFull, WindowReport,
+};
+use fairwind_units::{Instant, Ratio, Span};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+/// Parameters of RFC 9959.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarefulResumeConfig {
+    /// Segments that a connection jumps to at most (`max_jump`); `None` for half of what is saved.
+    pub largest_jump: Option<u32>,
+    /// Share of what the path was seen to carry that is the threshold after a retreat (Beta).
+    pub retreat: Ratio,
+}
+
+impl CarefulResumeConfig {
+    /// The values of RFC 9959 §2.4: Beta is one half; jumps have no limit of their own.
+    pub const USUAL: Self =
+        Self { largest_jump: None, retreat: Ratio::from_parts_per_billion(500_000_000) };
+}
 
 /// Windows below so many initial ones are not worth the effort (RFC 9959 §3.1).
 const LEAST_INITIAL_WINDOWS: u32 = 4;
@@ -34,8 +49,8 @@ pub(super) struct CarefulResume {
 }
 
 impl CarefulResume {
-    pub(super) fn new(settings: &Sharing, config: CarefulResumeConfig) -> Self {
-        let saved = Entries::new(settings.lifetime, settings.entries, WhenFull::Replace);
+    pub(super) fn new(lifetime: Span, entries: usize, config: CarefulResumeConfig) -> Self {
+        let saved = Entries::new(lifetime, entries, WhenFull::Replace);
         Self { saved, users: BTreeMap::new(), config }
     }
 }
@@ -100,7 +115,7 @@ impl Policy for CarefulResume {
 #[cfg(test)]
 mod tests {
     use crate::WindowReport;
-    use crate::window_cache::testing::{Host, peer, window_report};
+    use crate::window_cache::tests::{Host, peer, window_report};
     use crate::window_cache::{
         CacheMiss, CarefulResumeConfig, ConnectionId, Opener, PolicyConfig, Resumption, Sharing,
     };

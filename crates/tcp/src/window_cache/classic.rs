@@ -11,11 +11,40 @@
 //! Parameters: [`ClassicConfig`], [`Sharing::lifetime`](super::Sharing::lifetime),
 //! [`Sharing::entries`](super::Sharing::entries).
 
-use super::cache::{Advice, CacheMiss, WindowReport};
-use super::entries::{Entries, WhenFull};
-use super::{CacheEntry, ClassicConfig, Moment, Opening, Policy, Sharing, Trust};
-use fairwind_units::{Instant, Span};
+use super::policy::{
+    Advice, CacheEntry, CacheMiss, Entries, Moment, Opening, Policy, WhenFull, WindowReport,
+};
+use fairwind_units::{Instant, Ratio, Span};
 use std::net::IpAddr;
+
+/// How far a remembered window is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Connections begin with it.
+    Exact,
+    /// Connections begin with half of it, paced, and one that lost packets halves what is remembered.
+    Safe,
+}
+
+/// Parameters of the report's list, and of what its authors thought of for later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassicConfig {
+    /// How far a remembered window is trusted.
+    pub trust: Trust,
+    /// How far a smaller window pulls the remembered one down: nothing is the report's rule.
+    pub forgetfulness: Ratio,
+    /// Segments that a connection begins with at most; `None` for as many as are remembered.
+    pub largest_window: Option<u32>,
+}
+
+impl ClassicConfig {
+    /// The report's mechanism.
+    pub const REPORT: Self =
+        Self { trust: Trust::Exact, forgetfulness: Ratio::ZERO, largest_window: None };
+
+    /// The same with a bound on trust.
+    pub const SAFE: Self = Self { trust: Trust::Safe, ..Self::REPORT };
+}
 
 /// What is remembered of a peer.
 #[derive(Debug, Clone, Copy)]
@@ -33,8 +62,8 @@ pub(super) struct Classic {
 }
 
 impl Classic {
-    pub(super) fn new(settings: &Sharing, config: ClassicConfig) -> Self {
-        let windows = Entries::new(settings.lifetime, settings.entries, WhenFull::Refuse);
+    pub(super) fn new(lifetime: Span, entries: usize, config: ClassicConfig) -> Self {
+        let windows = Entries::new(lifetime, entries, WhenFull::Refuse);
         Self { windows, config }
     }
 
@@ -106,7 +135,7 @@ impl Policy for Classic {
 
 #[cfg(test)]
 mod tests {
-    use crate::window_cache::testing::{Host, peer, window_report};
+    use crate::window_cache::tests::{Host, peer, window_report};
     use crate::window_cache::{
         CacheEntry, CacheMiss, ClassicConfig, Moment, Opener, Openings, PolicyConfig, Sharing,
     };

@@ -11,12 +11,22 @@
 //! what was there, and those that were there one segment more each until nothing is left over, so that the sum stays
 //! as it was; who leaves takes its share along.
 
-use super::cache::{Advice, CacheMiss, TimeoutSeed, WindowReport};
-use super::entries::{Entries, WhenFull};
-use super::{CacheEntry, ConnectionId, Interdependence, Moment, Opening, Policy, Share, Sharing};
+use super::policy::{
+    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Moment, Opening, Policy, Share,
+    TimeoutSeed, WhenFull, WindowReport,
+};
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+
+/// Parameters of the sharing of RFC 9040.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interdependence {
+    /// Connections that are open at the same time share their windows (RFC 9040 §7).
+    pub ensemble: bool,
+    /// Segments that a connection begins with at most; `None` for as many as are remembered.
+    pub largest_window: Option<u32>,
+}
 
 /// What is kept of connections that have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +108,9 @@ impl Kept {
 }
 
 impl ControlBlocks {
-    pub(super) fn new(settings: &Sharing, config: Interdependence) -> Self {
+    pub(super) fn new(lifetime: Span, entries: usize, config: Interdependence) -> Self {
         Self {
-            kept: Entries::new(settings.lifetime, settings.entries, WhenFull::Replace),
+            kept: Entries::new(lifetime, entries, WhenFull::Replace),
             open: BTreeMap::new(),
             shares: VecDeque::new(),
             config,
@@ -208,7 +218,7 @@ impl Policy for ControlBlocks {
 #[cfg(test)]
 mod tests {
     use crate::WindowReport;
-    use crate::window_cache::testing::{Host, peer, window_report};
+    use crate::window_cache::tests::{Host, peer, window_report};
     use crate::window_cache::{
         ConnectionId, Interdependence, Moment, Opener, PolicyConfig, Share, Sharing, TimeoutSeed,
     };

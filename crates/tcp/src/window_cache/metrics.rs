@@ -8,11 +8,19 @@
 //! Differs: times are in nanoseconds, not in milliseconds or microseconds; metrics that `ip route` or
 //! `ip tcp_metrics` lock are not to be had, nor what is kept for Fast Open.
 
-use super::cache::{Advice, CacheMiss, TimeoutSeed, WindowReport};
-use super::entries::{Entries, WhenFull};
-use super::{CacheEntry, MetricsConfig, Moment, Opening, Policy, Sharing};
+use super::policy::{
+    Advice, CacheEntry, CacheMiss, Entries, Moment, Opening, Policy, TimeoutSeed, WhenFull,
+    WindowReport,
+};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
+
+/// Parameters of Linux' metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricsConfig {
+    /// The threshold is used (`tcp_no_ssthresh_metrics_save` = 0, as it was before Linux 5.6).
+    pub threshold: bool,
+}
 
 /// Metrics of a destination; 0 for what is not known, as in the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,8 +40,8 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn new(settings: &Sharing, config: MetricsConfig) -> Self {
-        let entries = Entries::new(settings.lifetime, settings.entries, WhenFull::Replace);
+    pub(super) fn new(lifetime: Span, entries: usize, config: MetricsConfig) -> Self {
+        let entries = Entries::new(lifetime, entries, WhenFull::Replace);
         Self { entries, config }
     }
 }
@@ -133,7 +141,7 @@ impl Policy for Metrics {
 mod tests {
     use super::Metric;
     use crate::WindowReport;
-    use crate::window_cache::testing::{Host, window_report};
+    use crate::window_cache::tests::{Host, window_report};
     use crate::window_cache::{MetricsConfig, PolicyConfig, Sharing, TimeoutSeed};
     use fairwind_units::Span;
 

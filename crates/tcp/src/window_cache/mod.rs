@@ -10,8 +10,7 @@
 //! | `metrics` | first time-out, reordering, and where asked for the threshold | Linux `tcp_metrics.c` |
 //! | `careful` | half of a saved window, paced and with a way back | RFC 9959 |
 //!
-//! Further modules: `settings` (what is configured), `entries` (a bounded list of peers), `cache` (the host's
-//! end), `report` (what connections report, and the advice).
+//! `policy` has what connections report, the advice, and the bounded list of peers.
 //!
 //! **The driver's part.** A connection whose behaviour says [`Growth::shares`](crate::Growth::shares) tells of
 //! the peer's SYN ([`Event::PeerAsks`](crate::Event::PeerAsks)), of being closed
@@ -25,131 +24,31 @@
 //!
 //! Cost: a look-up and an update are logarithmic in the number of peers; memory is bounded by
 //! [`Sharing::entries`].
-//!
-//! What a host's memory is told.
 
-mod cache;
 mod careful;
 mod classic;
-mod entries;
 mod interdependence;
 mod metrics;
+mod policy;
 #[cfg(test)]
-mod testing;
+mod tests;
 
-pub use crate::sender::congestion::resumption::{Resumption, ResumptionEnd, ResumptionPhase};
-pub use cache::{Advice, CacheMiss, TimeoutSeed, WindowCache, WindowReport};
+pub use crate::state::{ResumptionEnd, ResumptionPhase};
+pub use careful::CarefulResumeConfig;
+pub use classic::{ClassicConfig, Trust};
+pub use interdependence::Interdependence;
+pub use metrics::MetricsConfig;
+pub use policy::{
+    Advice, CacheEntry, CacheMiss, ConnectionId, Moment, Opener, Opening, Policy, Resumption,
+    Share, TimeoutSeed, WindowReport,
+};
 
-use fairwind_units::{Instant, Ratio, Span};
-use std::fmt::Debug;
+use careful::CarefulResume;
+use classic::Classic;
+use fairwind_units::{Instant, Span};
+use interdependence::ControlBlocks;
+use metrics::Metrics;
 use std::net::IpAddr;
-
-/// A connection as its host tells it from others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub u64);
-
-/// Who opens a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opener {
-    /// The peer: the connection is incoming.
-    Peer,
-    /// This host.
-    Host,
-}
-
-/// A connection that is about to be opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening {
-    /// When.
-    pub now: Instant,
-    /// With whom.
-    pub peer: IpAddr,
-    /// Which one it is.
-    pub connection: ConnectionId,
-    /// Who opens it.
-    pub opener: Opener,
-}
-
-/// When a connection tells what it has found out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// In between.
-    Sampled,
-    /// The application has closed it.
-    Closed,
-    /// All that it sent is acknowledged.
-    Ended,
-}
-
-/// One line of the list of what is remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CacheEntry {
-    /// The peer's address.
-    pub peer: IpAddr,
-    /// The window in segments.
-    pub window: u32,
-    /// How old the entry is.
-    pub age: Span,
-}
-
-/// A new window for a connection that is open already, because another one to the same peer has joined it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
-    /// Whose window it is.
-    pub connection: ConnectionId,
-    /// Segments.
-    pub window: u32,
-    /// Slow-start threshold in segments, where any of the connections has one.
-    pub slow_start_threshold: Option<u32>,
-}
-
-/// How what connections find out is remembered and used.
-pub trait Policy: Debug + Send {
-    /// What a connection that opens now begins with, or why not with what is remembered.
-    ///
-    /// # Errors
-    /// Nothing that is remembered fits the connection, which is no failure.
-    fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss>;
-
-    /// A connection tells what it has found out.
-    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment);
-
-    /// The connection does not use what it was advised any longer; where `failed`, that was wrong.
-    fn release(&mut self, _peer: IpAddr, _connection: ConnectionId, _failed: bool) {}
-
-    /// The connection is over.
-    fn leave(&mut self, _peer: IpAddr, _connection: ConnectionId) {}
-
-    /// Connections to `peer` that share their windows while they are open: the policy wants to learn from
-    /// them before it gives advice.
-    fn companions(&self, _peer: IpAddr) -> Vec<ConnectionId> {
-        Vec::new()
-    }
-
-    /// The next window that an open connection is to have, after advice was given.
-    fn poll_share(&mut self) -> Option<Share> {
-        None
-    }
-
-    /// All that is remembered, by address.
-    fn list(&self, now: Instant) -> Vec<CacheEntry>;
-
-    /// What is remembered of one peer, even if it is outdated; nothing is deleted.
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.list(now).into_iter().find(|remembered| remembered.peer == peer)
-    }
-
-    /// How many peers are remembered, outdated ones included.
-    fn len(&self) -> usize;
-
-    /// Whether no peer is remembered.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Forgets all.
-    fn clear(&mut self);
-}
 
 /// Which connections take up what is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,66 +96,6 @@ pub enum PolicyConfig {
     CarefulResume(CarefulResumeConfig),
 }
 
-/// How far a remembered window is trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// Connections begin with it.
-    Exact,
-    /// Connections begin with half of it, paced, and one that lost packets halves what is remembered.
-    Safe,
-}
-
-/// Parameters of the report's list, and of what its authors thought of for later.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClassicConfig {
-    /// How far a remembered window is trusted.
-    pub trust: Trust,
-    /// How far a smaller window pulls the remembered one down: nothing is the report's rule.
-    pub forgetfulness: Ratio,
-    /// Segments that a connection begins with at most; `None` for as many as are remembered.
-    pub largest_window: Option<u32>,
-}
-
-/// Parameters of the sharing of RFC 9040.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interdependence {
-    /// Connections that are open at the same time share their windows (RFC 9040 §7).
-    pub ensemble: bool,
-    /// Segments that a connection begins with at most; `None` for as many as are remembered.
-    pub largest_window: Option<u32>,
-}
-
-/// Parameters of Linux' metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MetricsConfig {
-    /// The threshold is used (`tcp_no_ssthresh_metrics_save` = 0, as it was before Linux 5.6).
-    pub threshold: bool,
-}
-
-/// Parameters of RFC 9959.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarefulResumeConfig {
-    /// Segments that a connection jumps to at most (`max_jump`); `None` for half of what is saved.
-    pub largest_jump: Option<u32>,
-    /// Share of what the path was seen to carry that is the threshold after a retreat (Beta).
-    pub retreat: Ratio,
-}
-
-impl ClassicConfig {
-    /// The report's mechanism.
-    pub const REPORT: Self =
-        Self { trust: Trust::Exact, forgetfulness: Ratio::ZERO, largest_window: None };
-
-    /// The same with a bound on trust.
-    pub const SAFE: Self = Self { trust: Trust::Safe, ..Self::REPORT };
-}
-
-impl CarefulResumeConfig {
-    /// The values of RFC 9959 §2.4: Beta is one half; jumps have no limit of their own.
-    pub const USUAL: Self =
-        Self { largest_jump: None, retreat: Ratio::from_parts_per_billion(500_000_000) };
-}
-
 impl Sharing {
     /// How long something is believed where nothing else is said: minutes, as RFC 9959 §4.3.1 asks for on paths
     /// that may change. The report does not give its own.
@@ -279,5 +118,128 @@ impl Sharing {
             collection: if is_classic { Collection::Close } else { Collection::End },
             policy,
         }
+    }
+}
+
+/// A host's memory of its connections.
+#[derive(Debug)]
+pub struct WindowCache {
+    policy: Box<dyn Policy>,
+    openings: Openings,
+    collection: Collection,
+    is_capturing: bool,
+}
+
+impl WindowCache {
+    /// An empty memory that captures.
+    pub fn new(settings: &Sharing) -> Self {
+        let Sharing { lifetime, entries, .. } = *settings;
+        let policy: Box<dyn Policy> = match &settings.policy {
+            PolicyConfig::Classic(classic) => {
+                Box::new(Classic::new(lifetime, entries, classic.clone()))
+            }
+            PolicyConfig::Interdependence(shared) => {
+                Box::new(ControlBlocks::new(lifetime, entries, shared.clone()))
+            }
+            PolicyConfig::Metrics(metrics) => Box::new(Metrics::new(lifetime, entries, *metrics)),
+            PolicyConfig::CarefulResume(careful) => {
+                Box::new(CarefulResume::new(lifetime, entries, careful.clone()))
+            }
+        };
+        Self::with_policy(settings, policy)
+    }
+
+    /// The same with a policy of one's own.
+    pub fn with_policy(settings: &Sharing, policy: Box<dyn Policy>) -> Self {
+        let Sharing { openings, collection, .. } = *settings;
+        Self { policy, openings, collection, is_capturing: true }
+    }
+
+    /// Remembers from now on, and uses what is remembered (the report's magic address `cs1`).
+    pub fn start(&mut self) {
+        self.is_capturing = true;
+    }
+
+    /// Remembers nothing any longer, and forgets all (the report's `cs2`, which frees the list).
+    pub fn stop(&mut self) {
+        self.is_capturing = false;
+        self.policy.clear();
+    }
+
+    /// Whether windows are remembered and used.
+    pub fn is_capturing(&self) -> bool {
+        self.is_capturing
+    }
+
+    /// Open connections to `peer` whose reports are wanted, as samples, before
+    /// [`on_opening`](Self::on_opening).
+    pub fn companions(&self, peer: IpAddr) -> Vec<ConnectionId> {
+        self.policy.companions(peer)
+    }
+
+    /// What a connection is to begin with, or why not with what is remembered. Afterwards, drain
+    /// [`poll_share`](Self::poll_share).
+    ///
+    /// # Errors
+    /// Nothing that is remembered fits the connection, which is no failure.
+    pub fn on_opening(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
+        if self.serves(opening.opener) {
+            self.policy.advise(opening)
+        } else {
+            Err(CacheMiss::NotServed)
+        }
+    }
+
+    /// Whether connections that are opened by `opener` are told what is remembered.
+    fn serves(&self, opener: Opener) -> bool {
+        self.is_capturing && (self.openings == Openings::All || opener == Opener::Peer)
+    }
+
+    /// The next window that another open connection is to have.
+    pub fn poll_share(&mut self) -> Option<Share> {
+        self.policy.poll_share()
+    }
+
+    /// A connection tells what it has found out.
+    pub fn on_report(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
+        let is_wanted = match moment {
+            Moment::Sampled => true,
+            Moment::Closed => self.collection == Collection::Close,
+            Moment::Ended => self.collection == Collection::End,
+        };
+        if self.is_capturing && is_wanted {
+            self.policy.learn(now, peer, report, moment);
+        }
+    }
+
+    /// A connection does not use what it was advised any longer, because that was wrong where `failed`.
+    pub fn on_release(&mut self, peer: IpAddr, connection: ConnectionId, failed: bool) {
+        self.policy.release(peer, connection, failed);
+    }
+
+    /// A connection is over, whatever the reason.
+    pub fn on_over(&mut self, peer: IpAddr, connection: ConnectionId) {
+        self.policy.release(peer, connection, false);
+        self.policy.leave(peer, connection);
+    }
+
+    /// What is remembered of one peer, even if it is outdated; this is no look-up, and deletes nothing.
+    pub fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
+        self.policy.known(peer, now)
+    }
+
+    /// All that is remembered, by address (the report's `/proc/project`).
+    pub fn list(&self, now: Instant) -> Vec<CacheEntry> {
+        self.policy.list(now)
+    }
+
+    /// How many peers are remembered, outdated ones included.
+    pub fn len(&self) -> usize {
+        self.policy.len()
+    }
+
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.policy.is_empty()
     }
 }

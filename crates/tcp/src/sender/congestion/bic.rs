@@ -72,7 +72,6 @@ impl Bic {
     }
 
     /// A time-out begins anew.
-    #[inline]
     pub(crate) fn on_timeout(&mut self) {
         *self = Self::new();
     }

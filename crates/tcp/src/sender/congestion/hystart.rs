@@ -51,14 +51,11 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// Whether slow start has been ended already.
-    #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.found
     }
 
     /// A round trip begins, which ends with what is sent so far (Linux `bictcp_hystart_reset`).
-    #[inline]
     pub(super) fn begin_round(&mut self, now: u64, next: SequenceNumber) {
         self.round = Round::beginning(now, next);
     }

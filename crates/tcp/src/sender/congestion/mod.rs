@@ -15,7 +15,6 @@ mod bic;
 pub(crate) mod control;
 mod cubic;
 mod hystart;
-pub(crate) mod inflight_limit;
 pub(crate) mod plugged;
 mod prr;
 pub(crate) mod resumption;
@@ -29,6 +28,7 @@ use crate::config::{AckCounting, Config, CongestionAlgorithm, ReductionBase};
 use cubic::Rules;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
+use plugged::Hooks;
 
 /// "Arbitrarily high" (RFC 5681 §3.1), as Linux writes it.
 pub(crate) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -61,32 +61,23 @@ impl Window {
         }
     }
 
-    /// Segments that may be in flight (cwnd).
-    #[inline]
     pub(crate) fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// Sets the window.
-    #[inline]
     pub(crate) fn set_segments(&mut self, segments: u32) {
         self.segments = segments;
     }
 
     /// The slow-start threshold in segments (ssthresh).
-    #[inline]
     pub(crate) fn threshold(&self) -> u32 {
         self.slow_start_threshold
     }
 
-    /// Sets the slow-start threshold.
-    #[inline]
     pub(crate) fn set_threshold(&mut self, threshold: u32) {
         self.slow_start_threshold = threshold;
     }
 
-    /// The window to begin with, and again after idleness.
-    #[inline]
     pub(crate) fn initial(&self) -> u32 {
         self.initial
     }
@@ -101,24 +92,23 @@ impl Window {
     }
 
     /// Follows a changed rule of counting.
-    #[inline]
     pub(crate) fn recount(&mut self, config: &Config) {
         self.counting = config.ack_counting;
     }
 
-    #[inline]
     pub(crate) fn is_in_slow_start(&self) -> bool {
         self.segments < self.slow_start_threshold
     }
 
     /// Whether no loss has set the threshold yet.
-    #[inline]
     pub(crate) fn is_in_initial_slow_start(&self) -> bool {
         self.slow_start_threshold >= INFINITE_SSTHRESH
     }
 
-    /// Forgets acknowledged segments not yet turned into growth.
-    #[inline]
+    pub(crate) fn known_threshold(&self) -> Option<u32> {
+        (!self.is_in_initial_slow_start()).then_some(self.slow_start_threshold)
+    }
+
     pub(crate) fn drop_credit(&mut self) {
         self.credit = 0;
     }
@@ -214,9 +204,8 @@ impl Congestion {
     }
 
     /// Whether it lives by marks of congestion (Linux `tcp_ca_needs_ecn`).
-    #[inline]
     pub(crate) fn needs_marks(&self) -> bool {
-        matches!(self, Self::Plugged(plugged) if plugged.needs_marks())
+        matches!(self, Self::Plugged(plugged) if plugged.has_hook(Hooks::NEEDS_ECN))
     }
 
     /// The slow-start threshold after a loss, in segments; `flight` is what was outstanding.
@@ -259,13 +248,11 @@ impl Congestion {
     }
 
     /// Whether the algorithm lives by samples of the delivery rate.
-    #[inline]
     pub(crate) fn wants_samples(&self) -> bool {
-        matches!(self, Self::Plugged(plugged) if plugged.wants_samples())
+        matches!(self, Self::Plugged(plugged) if plugged.has_hook(Hooks::CONG_CONTROL.and(Hooks::SEGMENTS)))
     }
 
     /// Whether the algorithm looks at what acknowledgments tell besides progress.
-    #[inline]
     pub(crate) fn takes_samples(&self) -> bool {
         matches!(self, Self::Bic(_) | Self::Cubic(_))
     }
@@ -312,7 +299,6 @@ impl Reno {
         (reduced / 2).max(2)
     }
 
-    #[inline]
     pub(crate) fn avoid_congestion(window: &mut Window, acknowledged: u32) {
         window.additive_increase(window.segments, acknowledged);
     }

@@ -4,10 +4,9 @@
 //! `tcp_cwnd_reduction`, `tcp_end_cwnd_reduction`, `tcp_enter_cwr`, and `tcp_cwnd_down` of Linux 2.6.
 
 use crate::config::WindowReduction;
-use crate::sender::Sender;
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::plugged::WindowEvent;
-use crate::sender::{AckEvent, AckFlags};
+use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::RecoveryState;
 use fairwind_units::Instant;
 
@@ -31,19 +30,15 @@ impl Reduction {
     }
 
     /// Notes the window that a time-out reduces.
-    #[inline]
     pub(crate) fn note_window(&mut self, window: u32) {
         self.window_before = window;
     }
 
-    /// The window before the reduction.
-    #[inline]
     pub(crate) fn window_before(&self) -> u32 {
         self.window_before
     }
 
     /// Notes that a segment was sent while the window comes down.
-    #[inline]
     pub(crate) fn on_sent(&mut self) {
         self.sent += 1;
     }

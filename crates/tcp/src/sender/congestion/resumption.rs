@@ -15,101 +15,14 @@
 //! an acknowledgment or a time-out comes.
 //! Parameters: [`Resumption`]. Cost: nothing for other connections, a few comparisons per ACK while it lasts.
 
-use crate::event::Event;
-use crate::sender::Sender;
-use crate::sender::{AckEvent, AckFlags};
-use crate::state::RecoveryState;
-use fairwind_units::{Instant, Ratio, Span};
+use crate::sender::{AckEvent, AckFlags, Sender};
+use crate::state::{Event, RecoveryState, ResumptionEnd, ResumptionPhase};
+use crate::window_cache::Resumption;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 /// A longer round trip than so many saved ones is another path's (RFC 9959 §4.2.1).
 const LONGEST_IN_SAVED: u64 = 10;
-
-/// What is to be resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resumption {
-    /// Window to jump to, in segments (`jump_cwnd`): half of the saved one at most.
-    pub jump: u32,
-    /// Least round-trip time of the connection that found it (`saved_rtt`).
-    pub saved_rtt: Span,
-    /// Share of what was carried that is the threshold after a retreat (Beta).
-    pub retreat: Ratio,
-}
-
-/// Where a careful resumption stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ResumptionPhase {
-    /// The path is looked at.
-    Reconnaissance,
-    /// The window has jumped.
-    Unvalidated,
-    /// What the jump has sent is waited for.
-    Validating,
-    /// The jump was too far.
-    SafeRetreat,
-    /// It is over.
-    Normal(ResumptionEnd),
-}
-
-/// Why a careful resumption is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ResumptionEnd {
-    /// There was congestion before the jump.
-    Congested,
-    /// The round trip is not that of the saved path.
-    PathChanged,
-    /// The window has grown as far by itself.
-    NothingToGain,
-    /// There was too little to send: the window is what was carried.
-    RateLimited,
-    /// All that the jump has sent is acknowledged.
-    Validated,
-    /// The way back is over.
-    Retreated,
-    /// A time-out ended it.
-    TimedOut,
-    /// The connection was over before; its host says so.
-    Closed,
-}
-
-impl ResumptionEnd {
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Congested => "congested",
-            Self::PathChanged => "path-changed",
-            Self::NothingToGain => "nothing-to-gain",
-            Self::RateLimited => "rate-limited",
-            Self::Validated => "validated",
-            Self::Retreated => "retreated",
-            Self::TimedOut => "timed-out",
-            Self::Closed => "closed",
-        }
-    }
-}
-
-impl ResumptionPhase {
-    /// Why it is over, where it is.
-    pub const fn end(self) -> Option<ResumptionEnd> {
-        match self {
-            Self::Normal(end) => Some(end),
-            _ => None,
-        }
-    }
-
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reconnaissance => "reconnaissance",
-            Self::Unvalidated => "unvalidated",
-            Self::Validating => "validating",
-            Self::SafeRetreat => "safe-retreat",
-            Self::Normal(_) => "normal",
-        }
-    }
-}
 
 /// A resumption under way.
 #[derive(Debug)]
@@ -128,13 +41,11 @@ pub(crate) struct Resume {
 }
 
 impl Resume {
-    #[inline]
     pub(crate) fn phase(&self) -> ResumptionPhase {
         self.phase
     }
 
     /// Whether the window is more than is known to fit.
-    #[inline]
     pub(crate) fn is_unvalidated(&self) -> bool {
         !matches!(self.phase, ResumptionPhase::Reconnaissance | ResumptionPhase::Normal(_))
     }
@@ -163,7 +74,6 @@ impl Resume {
     }
 
     /// The window of the way back (RFC 9959 §3.5).
-    #[inline]
     fn retreat_window(&self) -> u32 {
         (self.carried / 2).max(1)
     }
@@ -185,13 +95,11 @@ impl Sender {
         self.tell_phase(ResumptionPhase::Reconnaissance);
     }
 
-    #[inline]
     fn tell_phase(&mut self, phase: ResumptionPhase) {
         self.events.push_back(Event::Resumption(phase));
     }
 
     /// Whether the window has jumped and what goes out is paced for that reason.
-    #[inline]
     pub(crate) fn is_jumping(&self) -> bool {
         self.inherited.resume().is_some_and(|resume| resume.phase == ResumptionPhase::Unvalidated)
     }
@@ -226,14 +134,13 @@ impl Sender {
         if resume.is_unvalidated() {
             let threshold = self.window.slow_start_threshold.min(resume.threshold());
             self.window.slow_start_threshold = threshold;
-            self.clear_undo();
+            self.undo.clear();
         }
         self.end_jump_pace();
         self.update_fast_path();
         self.tell_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
     }
 
-    #[inline]
     fn is_congested(&self) -> bool {
         !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder)
     }
@@ -322,7 +229,7 @@ impl Sender {
     /// window back.
     fn retreat(&mut self, resume: &Resume) -> ResumptionPhase {
         self.end_jump_pace();
-        self.clear_undo();
+        self.undo.clear();
         self.window.segments = resume.retreat_window();
         self.window.slow_start_threshold = resume.retreat_window().max(2);
         if self.queue.lost() > self.queue.retransmitted() {

@@ -6,10 +6,9 @@
 //! own, in the order of that. So only segments are touched that are lost or may be, and ranges
 //! that have arrived are stepped over as a whole.
 
-use crate::sender::queue::{Marks, SendQueue, Sent};
+use crate::sender::queue::{Marks, Moment, SendQueue, Sent};
 use crate::sender::scoreboard::Scoreboard;
-use crate::timers::is_earlier;
-use crate::timers::timestamp_at;
+use crate::timers::{is_earlier, timestamp_at};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
@@ -17,48 +16,6 @@ use std::collections::VecDeque;
 /// Recoveries without a D-SACK after which the reordering window is as at first (Linux
 /// `TCP_RACK_RECOVERY_THRESH`).
 const PATIENT_REPAIRS: u8 = 16;
-
-/// When a segment was sent: an instant, and the place among the transmissions of that instant, for a
-/// virtual clock shows the same one for many (the kernel compares end numbers instead).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
-    at: Instant,
-    rank: u16,
-}
-
-impl Moment {
-    /// Before everything else.
-    pub(crate) const ZERO: Self = Self { at: Instant::ZERO, rank: 0 };
-
-    pub(crate) fn new(at: Instant, rank: u16) -> Self {
-        Self { at, rank }
-    }
-
-    /// The instant.
-    #[inline]
-    pub(crate) fn at(self) -> Instant {
-        self.at
-    }
-
-    /// The place among the transmissions of that instant.
-    #[inline]
-    pub(crate) fn rank(self) -> u16 {
-        self.rank
-    }
-
-    #[inline]
-    fn is_before(self, other: Self) -> bool {
-        self.at < other.at || self.at == other.at && self.rank < other.rank
-    }
-
-    /// The moment of the next transmission.
-    #[inline]
-    pub(crate) fn advance(&mut self, now: Instant) -> Self {
-        self.rank = if self.at == now { self.rank.saturating_add(1) } else { 0 };
-        self.at = now;
-        *self
-    }
-}
 
 /// A segment that was sent again.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +50,7 @@ pub(crate) struct Rack {
 impl Rack {
     pub(crate) fn new() -> Self {
         Self {
-            youngest: Moment { at: Instant::ZERO, rank: 0 },
+            youngest: Moment::ZERO,
             rtt: Span::ZERO,
             advanced: false,
             repeated: false,
@@ -106,25 +63,20 @@ impl Rack {
     }
 
     /// Whether something has arrived since losses were looked for; from now on nothing has.
-    #[inline]
     pub(crate) fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }
 
     /// Losses are to be looked for although nothing has arrived.
-    #[inline]
     pub(crate) fn look_again(&mut self) {
         self.advanced = true;
     }
 
-    /// A needless retransmission was reported (D-SACK).
-    #[inline]
     pub(crate) fn note_dsack(&mut self) {
         self.repeated = true;
     }
 
     /// Whether a segment was sent before the youngest that has arrived.
-    #[inline]
     fn is_overtaken(&self, sent: &Sent) -> bool {
         sent.moment().is_before(self.youngest)
     }
@@ -148,11 +100,10 @@ impl Rack {
     pub(crate) fn on_handshake(&mut self, sent_at: Instant, rtt: Span) {
         self.advanced = true;
         self.rtt = rtt;
-        self.youngest = Moment { at: sent_at, rank: 0 };
+        self.youngest = Moment::new(sent_at, 0);
     }
 
     /// Notes that the segment at `sequence` has been sent again.
-    #[inline]
     pub(crate) fn on_retransmitted(&mut self, sequence: SequenceNumber, now: Instant) {
         self.retransmitted_order.push_back(RetransmittedSegment { sequence, at: now });
     }
@@ -170,13 +121,11 @@ impl Rack {
     }
 
     /// When a segment sent at `sent_at` counts as lost, if one sent later has arrived.
-    #[inline]
     pub(crate) fn lost_at(&self, sent_at: Instant, reordering_window: Span) -> Instant {
         sent_at + self.rtt + reordering_window
     }
 
     /// How long late segments are waited for, beyond a round trip.
-    #[inline]
     pub(crate) fn reordering_window(&self, least_rtt: Span, smoothed: Span) -> Span {
         (least_rtt / 4 * u64::from(self.steps)).min(smoothed)
     }
@@ -328,26 +277,18 @@ pub(crate) struct LatestDelivered {
 }
 
 impl LatestDelivered {
-    /// Segments delivered before it was sent.
-    #[inline]
     pub(crate) fn delivered_before(&self) -> u32 {
         self.delivered_before
     }
 
-    /// When it was sent.
-    #[inline]
     pub(crate) fn sent_at(&self) -> Instant {
         self.sent_at
     }
 
-    /// The number after it.
-    #[inline]
     pub(crate) fn end(&self) -> SequenceNumber {
         self.end
     }
 
-    /// Its marks.
-    #[inline]
     pub(crate) fn marks(&self) -> Marks {
         self.marks
     }
@@ -396,8 +337,6 @@ impl<'a> Delivery<'a> {
         LatestDelivered { delivered_before, sent_at, end, marks }
     }
 
-    /// Segments delivered before the latest of them was sent; 0 for none.
-    #[inline]
     pub(crate) fn delivered_at_sending(&self) -> u32 {
         self.delivered_at_sending
     }

@@ -72,7 +72,8 @@ impl Sender {
         sorted[..count].sort_unstable_by_key(|block| block.left.distance_from(oldest));
         for &block in &sorted[..count] {
             let end = self.recovery.end();
-            self.scoreboard.add(&mut self.queue, block, end, update, &mut delivery);
+            self.scoreboard
+                .add(&mut self.queue, block, end, update, |sent| delivery.on_sacked(sent));
         }
         let delivered_at_sending = delivery.delivered_at_sending();
         if !self.fast_path.is_plain() {

@@ -9,11 +9,9 @@
 use super::Pending;
 use super::detection::MIN_WAIT;
 use crate::config::TailLossProbe;
-use crate::event::Event;
-use crate::sender::Sender;
 use crate::sender::queue::Purpose;
-use crate::sender::{AckEvent, AckFlags};
-use crate::state::{RecoveryState, State};
+use crate::sender::{AckEvent, AckFlags, Sender};
+use crate::state::{Event, RecoveryState, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
@@ -30,46 +28,29 @@ pub(crate) struct TailProbe {
 }
 
 impl TailProbe {
-    /// Whether it is to be sent.
-    #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Sets whether it is to be sent.
-    #[inline]
     pub(crate) fn set_due(&mut self, due: bool) {
         self.due = due;
     }
 
-    /// Whether it is outstanding.
-    #[inline]
     pub(crate) fn is_outstanding(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Whether it is outstanding and was a retransmission.
-    #[inline]
     pub(crate) fn is_retransmission_outstanding(&self) -> bool {
         self.end.is_some() && self.retransmitted
     }
 
-    /// Whether it ends at this number.
-    #[inline]
     pub(crate) fn ends_at(&self, end: SequenceNumber) -> bool {
         self.end == Some(end)
     }
 
     /// It is no longer outstanding.
-    #[inline]
     pub(crate) fn clear(&mut self) {
         self.end = None;
-    }
-
-    /// It has been sent, as a retransmission or as new data.
-    #[inline]
-    fn on_sent(&mut self, end: SequenceNumber, retransmitted: bool) {
-        *self = Self { end: Some(end), retransmitted, due: false };
     }
 }
 
@@ -151,7 +132,11 @@ impl Sender {
         }
         let wait = match (rule, self.rtt.smoothed()) {
             (TailLossProbe::Linux3_10, None) => return false,
-            (TailLossProbe::Linux3_10, Some(_)) if self.may_send_more() => return false,
+            (TailLossProbe::Linux3_10, Some(_))
+                if self.window.segments() > self.in_flight() && self.written.unsent() > 0 =>
+            {
+                return false;
+            }
             (TailLossProbe::Linux3_10, Some(smoothed)) => self.probe_wait_3_10(smoothed),
             (_, None) => self.config.initial_rto,
             (_, Some(smoothed)) if self.queue.outstanding() == 1 => {
@@ -162,11 +147,6 @@ impl Sender {
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
         self.set_timer(Pending::Probe, now, wait + self.pacing_delay(now));
         true
-    }
-
-    #[inline]
-    fn may_send_more(&self) -> bool {
-        self.window.segments() > self.in_flight() && self.written.unsent() > 0
     }
 
     fn probe_wait_3_10(&self, smoothed: Span) -> Span {
@@ -187,7 +167,8 @@ impl Sender {
 
     /// The probe is on its way: from now on the time-out counts.
     pub(crate) fn on_tail_probe_sent(&mut self, purpose: Option<Purpose>, now: Instant) {
-        self.tail_probe.on_sent(self.send.next(), purpose.is_some());
+        self.tail_probe =
+            TailProbe { end: Some(self.send.next()), retransmitted: purpose.is_some(), due: false };
         self.rto.set_pending(Pending::Retransmission);
         self.rearm_rto(now);
         self.events.push_back(Event::TailLossProbe);

@@ -1,18 +1,17 @@
-//! After a time-out: what is lost, and whether the time-out was spurious.
+//! Retransmission time-out: when it is armed, what it marks lost, F-RTO, and when the connection is given up.
 //!
 //! Source: RFC 5681 §3.1, RFC 6675 §5.1, RFC 8985 §6.3, RFC 5682 (F-RTO); Linux `tcp_enter_loss`,
 //! `tcp_timeout_mark_lost`, `tcp_process_loss`.
+//!
+//! Giving up: Linux `tcp_write_timeout`, `retransmits_timed_out`, `tcp_model_timeout`,
+//! `tcp_orphan_retries`, `tcp_rtx_probe0_timed_out`, `tcp_clamp_rto_to_user_timeout`; RFC 1122 §4.2.3.5, RFC 5482.
 
-use crate::event::Event;
-use crate::sender::Expired;
-use crate::sender::Sender;
 use crate::sender::congestion::plugged::WindowEvent;
+use crate::sender::loss::Transmission;
 use crate::sender::queue::Marks;
-use crate::sender::retransmit::Transmission;
-use crate::sender::{AckEvent, AckFlags};
-use crate::state::RecoveryState;
-use crate::timers::timestamp_at;
-use crate::timers::{Clock, Timer};
+use crate::sender::{AckEvent, AckFlags, Expired, Sender};
+use crate::state::{Event, RecoveryState};
+use crate::timers::{Clock, Timer, timestamp_at};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
@@ -58,14 +57,10 @@ impl Rto {
         }
     }
 
-    /// The time-out in force, back-off included.
-    #[inline]
     pub(crate) fn timeout(&self) -> Span {
         self.timeout
     }
 
-    /// Sets the time-out, back-off included or not.
-    #[inline]
     pub(crate) fn set_timeout(&mut self, timeout: Span) {
         self.timeout = timeout;
     }
@@ -78,37 +73,32 @@ impl Rto {
     }
 
     /// Doubles the time-out (RFC 6298 §5.5).
-    fn back_off(&mut self, greatest: Span) {
+    pub(crate) fn back_off(&mut self, greatest: Span) {
         self.doublings += 1;
         self.timeout = (self.timeout * 2).min(greatest);
     }
 
-    /// Time-outs since the last progress.
-    #[inline]
     pub(crate) fn expired(&self) -> u32 {
         self.expired
     }
 
     /// Something new is acknowledged.
-    #[inline]
     pub(crate) fn on_progress(&mut self) {
         self.expired = 0;
     }
 
     /// How often the time-out is doubled at present.
-    #[inline]
     pub(crate) fn doublings(&self) -> u32 {
         self.doublings
     }
 
     /// How long ago the first time-out ran out.
-    #[inline]
     pub(crate) fn since_first_expiry(&self, now: Instant) -> Span {
         now.saturating_since(self.since)
     }
 
     /// Counts a time-out; returns how many came in a row.
-    fn count(&mut self, now: Instant) -> u32 {
+    pub(crate) fn count(&mut self, now: Instant) -> u32 {
         if self.expired == 0 {
             self.since = now;
         }
@@ -116,40 +106,35 @@ impl Rto {
         self.expired
     }
 
-    /// What the timer is set for.
-    #[inline]
     pub(crate) fn pending(&self) -> Pending {
         self.pending
     }
 
     /// The timer is, or will be, set for this.
-    #[inline]
     pub(crate) fn set_pending(&mut self, pending: Pending) {
         self.pending = pending;
     }
 
-    /// When the timer is due.
-    #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.timer.due()
     }
 
-    /// Whether the timer is set.
-    #[inline]
     pub(crate) fn is_armed(&self) -> bool {
         self.timer.is_set()
     }
 
-    /// Sets the timer.
-    #[inline]
     pub(crate) fn arm(&mut self, now: Instant, wait: Span) {
         self.timer.set(now, wait);
     }
 
     /// Sets the timer if it is not due before.
-    #[inline]
     pub(crate) fn hasten(&mut self, now: Instant, wait: Span) {
         self.timer.hasten(now, wait);
+    }
+
+    /// Unsets the timer if it runs out, and returns whether it does.
+    pub(crate) fn expire(&mut self, clock: Clock, now: Instant) -> bool {
+        self.timer.expire(clock, now)
     }
 
     /// Stops the timer.
@@ -167,38 +152,13 @@ pub(crate) struct FRto {
 }
 
 impl FRto {
-    /// A time-out has run out.
-    #[inline]
-    fn begin(&mut self, active: bool) {
-        self.is_active = active;
-    }
-
     /// The time-out was not spurious, or nobody knows.
-    #[inline]
     pub(crate) fn stop(&mut self) {
         self.is_active = false;
-    }
-
-    /// Whether it is undecided if the time-out was spurious.
-    #[inline]
-    fn is_active(&self) -> bool {
-        self.is_active
     }
 }
 
 impl Sender {
-    /// Unsets the retransmission timer if it runs out, and returns whether it does.
-    #[inline]
-    pub(crate) fn expire_retransmission_timer(&mut self, clock: Clock, now: Instant) -> bool {
-        self.rto.timer.expire(clock, now)
-    }
-
-    /// Whether the retransmission timer is set for the RTO.
-    #[inline]
-    pub(crate) fn is_rto_pending(&self) -> bool {
-        self.rto.pending() == Pending::Retransmission
-    }
-
     /// The retransmission timer has run out, after the handshake or for something other than the RTO.
     pub(crate) fn on_retransmission_deadline(&mut self, now: Instant) -> Expired {
         match self.rto.pending() {
@@ -211,15 +171,9 @@ impl Sender {
         Expired::GoesOn
     }
 
-    /// Counts a time-out; returns how many came in a row.
-    #[inline]
-    pub(crate) fn count_timeout(&mut self, now: Instant) -> u32 {
-        self.rto.count(now)
-    }
-
     /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
     fn on_rto(&mut self, now: Instant) -> Expired {
-        let timeouts = self.count_timeout(now);
+        let timeouts = self.rto.count(now);
         if self.is_black_hole_suspected(now) {
             self.suspect_black_hole(now);
         }
@@ -230,27 +184,15 @@ impl Sender {
         if self.stays_linear(timeouts) {
             self.rto.restart(self.rtt.timeout(&self.config));
         } else {
-            self.back_off();
+            self.rto.back_off(self.config.maximum_rto);
         }
         self.restart_retransmission_timer(now);
         Expired::GoesOn
     }
 
-    /// Doubles the time-out (RFC 6298 §5.5).
-    #[inline]
-    pub(crate) fn back_off(&mut self) {
-        self.rto.back_off(self.config.maximum_rto);
-    }
-
     /// Sets the retransmission timer, within the user timeout.
     pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
         let wait = self.rto_within_user_timeout(now);
-        self.rto.arm(now, wait);
-    }
-
-    /// Sets the retransmission timer.
-    #[inline]
-    pub(crate) fn set_retransmission_timer(&mut self, now: Instant, wait: Span) {
         self.rto.arm(now, wait);
     }
 
@@ -317,7 +259,7 @@ impl Sender {
         self.ecn.on_reduction();
         let probes_mtu = self.mtu_search.is_some_and(|search| search.is_under_way());
         let frto = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
-        self.frto.begin(frto);
+        self.frto.is_active = frto;
         self.retransmissions.begin_loss();
         self.end_resumption_by_timeout();
         self.update_framing();
@@ -377,7 +319,7 @@ impl Sender {
         if ack.has(AckFlags::ADVANCED) && self.try_undo_loss(ack, false) {
             return;
         }
-        if self.frto.is_active() && self.on_ack_during_frto(ack, repaired) {
+        if self.frto.is_active && self.on_ack_during_frto(ack, repaired) {
             return;
         }
         if repaired {
@@ -415,5 +357,92 @@ impl Sender {
             self.frto.stop();
         }
         false
+    }
+}
+
+/// Doublings of the least time-out before the greatest is reached, in the count of
+/// [`Config::retransmission_limit`](crate::Config::retransmission_limit).
+const MOST_DOUBLINGS: u32 = 9;
+/// Attempts for a connection without an application, unless told otherwise.
+const ORPHAN_ATTEMPTS: u32 = 8;
+/// The last interval of a user time-out is not shorter.
+const LEAST_INTERVAL: Span = Span::from_millis(4);
+
+impl Sender {
+    /// Whether patience is over at a time-out. Linux counts time, not attempts, from the first
+    /// repetition on.
+    pub(crate) fn has_retransmission_limit_expired(&self, now: Instant) -> bool {
+        let is_missed = !self.is_orphan || self.config.liveness.orphan_limit.is_none();
+        if self.peer_window.bytes() == 0 && is_missed && self.state.is_synchronised() {
+            return self.is_closed_for_too_long(now);
+        }
+        let allowed = match self.config.liveness.user_timeout {
+            Some(limit) => limit,
+            None => self.time_of_retransmissions(self.retransmission_limit(self.rto.timeout())),
+        };
+        self.rto.expired() > 1 && self.rto.since_first_expiry(now) >= allowed
+    }
+
+    /// Attempts that are made at time-outs that have grown to `timeout`. Nobody waits for what a
+    /// connection without an application has still to say, so it is not insisted on, least of all
+    /// where the path has complained.
+    pub(crate) fn retransmission_limit(&self, timeout: Span) -> u32 {
+        match self.config.liveness.orphan_limit {
+            Some(limit) if self.is_orphan => {
+                let is_alive = timeout < self.config.maximum_rto;
+                match (is_alive, limit) {
+                    (true, 0) => ORPHAN_ATTEMPTS,
+                    (false, _) if self.soft_error.is_some() => 0,
+                    _ => limit,
+                }
+            }
+            _ => self.config.retransmission_limit,
+        }
+    }
+
+    /// The same before the handshake is over, where attempts are counted too.
+    pub(crate) fn has_user_timeout_expired(&self, now: Instant) -> bool {
+        let limit = self.config.liveness.user_timeout;
+        self.rto.expired() > 1
+            && limit.is_some_and(|limit| self.rto.since_first_expiry(now) >= limit)
+    }
+
+    /// Whether time-outs in a row make the path itself suspect (RFC 1122 §4.2.3.5 R1).
+    pub(crate) fn is_black_hole_suspected(&self, now: Instant) -> bool {
+        self.rto.expired() > 1
+            && self.rto.since_first_expiry(now)
+                >= self.time_of_retransmissions(self.config.liveness.suspicion_limit)
+    }
+
+    /// How long `limit` attempts take, with doubling from the least time-out.
+    pub(crate) fn time_of_retransmissions(&self, limit: u32) -> Span {
+        let doublings = limit.min(MOST_DOUBLINGS);
+        let doubled = self.config.minimum_rto * ((2_u64 << doublings) - 1);
+        doubled + self.config.maximum_rto * u64::from(limit - doublings)
+    }
+
+    /// A peer that closed its window over what is in flight is alive as long as it answers, which the
+    /// repetitions make it do like probes.
+    fn is_closed_for_too_long(&self, now: Instant) -> bool {
+        let elapsed = self.rto.since_first_expiry(now);
+        let mut allowed = self.config.maximum_rto * 2;
+        if let Some(limit) = self.config.liveness.user_timeout {
+            if elapsed > limit {
+                return true;
+            }
+            allowed = allowed.min(limit);
+        }
+        now.saturating_since(self.send.last_heard()) > allowed && elapsed > allowed
+    }
+
+    /// The time-out in force, shortened to what is left of the user's patience.
+    pub(crate) fn rto_within_user_timeout(&self, now: Instant) -> Span {
+        match self.config.liveness.user_timeout {
+            Some(limit) if self.rto.expired() > 0 => {
+                let left = limit.saturating_sub(self.rto.since_first_expiry(now));
+                self.rto.timeout().min(left.max(LEAST_INTERVAL))
+            }
+            _ => self.rto.timeout(),
+        }
     }
 }

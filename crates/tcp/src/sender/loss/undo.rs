@@ -3,8 +3,7 @@
 //! Source: RFC 3522 (Eifel detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response);
 //! Linux `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`, `tcp_try_undo_...`.
 
-use crate::sender::AckEvent;
-use crate::sender::Sender;
+use crate::sender::{AckEvent, Sender};
 use crate::state::RecoveryState;
 use crate::timers::is_earlier;
 use fairwind_units::Instant;
@@ -40,7 +39,6 @@ impl Undo {
     }
 
     /// Oldest unacknowledged number when the reduction began, if it can be undone.
-    #[inline]
     pub(crate) fn from(&self) -> Option<SequenceNumber> {
         self.from
     }
@@ -52,19 +50,16 @@ impl Undo {
     }
 
     /// There is nothing to undo.
-    #[inline]
     pub(crate) fn disarm(&mut self) {
         self.from = None;
     }
 
     /// The reduction must stand.
-    #[inline]
     pub(crate) fn forbid(&mut self) {
         self.threshold = 0;
     }
 
     /// The reduction may be undone; the threshold comes back to this one.
-    #[inline]
     pub(crate) fn allow(&mut self, threshold: u32) {
         self.threshold = threshold;
     }
@@ -76,25 +71,20 @@ impl Undo {
     }
 
     /// Notes the reading of the timestamp clock at the first retransmission.
-    #[inline]
     pub(crate) fn note_stamp(&mut self, stamp: u32) {
         self.first_stamp.get_or_insert(stamp);
     }
 
     /// The first retransmission of an earlier recovery does not matter any more.
-    #[inline]
     pub(crate) fn forget_first_stamp(&mut self) {
         self.first_stamp = None;
     }
 
-    /// The threshold to come back to; 0 where the reduction must stand.
-    #[inline]
     pub(crate) fn threshold(&self) -> u32 {
         self.threshold
     }
 
     /// Every retransmission arrived in vain.
-    #[inline]
     fn is_explained(&self) -> bool {
         self.unexplained == Some(0)
     }
@@ -106,12 +96,6 @@ impl Sender {
         let probed = self.tail_probe.is_retransmission_outstanding();
         let out = self.queue.retransmitted() + u32::from(probed);
         self.undo.begin(self.send.oldest_unacked(), out);
-    }
-
-    /// What comes is no congestion: there is nothing to take back.
-    #[inline]
-    pub(crate) fn clear_undo(&mut self) {
-        self.undo.clear();
     }
 
     /// The first retransmission of an earlier repair says nothing of this one.
@@ -194,7 +178,7 @@ impl Sender {
     /// A part is acknowledged, but by an original: there was reordering. Returns whether nothing more
     /// is to be done while retransmissions are on their way.
     pub(super) fn try_undo_partial(&mut self, ack: &AckEvent) -> bool {
-        let undoes = self.config.loss.undo && self.undo.from().is_some();
+        let undoes = self.config.loss.undo && self.undo.from.is_some();
         if !undoes || !self.is_delayed(ack) {
             return false;
         }

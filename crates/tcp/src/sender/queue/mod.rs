@@ -5,14 +5,50 @@
 //! acknowledged segments leave at the front. Counters (what is selectively acknowledged, lost,
 //! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
 
-mod cut;
 mod marks;
 
 use crate::sender::Outgoing;
-use crate::sender::loss::{Delivery, Moment};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, SequenceNumber};
 use std::collections::VecDeque;
+
+/// When a segment was sent: an instant, and the place among the transmissions of that instant, for a
+/// virtual clock shows the same one for many (the kernel compares end numbers instead).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    at: Instant,
+    rank: u16,
+}
+
+impl Moment {
+    /// Before everything else.
+    pub(crate) const ZERO: Self = Self { at: Instant::ZERO, rank: 0 };
+
+    pub(crate) fn new(at: Instant, rank: u16) -> Self {
+        Self { at, rank }
+    }
+
+    pub(crate) fn at(self) -> Instant {
+        self.at
+    }
+
+    /// The place among the transmissions of that instant.
+    pub(crate) fn rank(self) -> u16 {
+        self.rank
+    }
+
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        self.at < other.at || self.at == other.at && self.rank < other.rank
+    }
+
+    /// The moment of the next transmission.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Instant) -> Self {
+        self.rank = if self.at == now { self.rank.saturating_add(1) } else { 0 };
+        self.at = now;
+        *self
+    }
+}
 
 /// Marks of one transmitted segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +74,6 @@ impl Marks {
     /// Was the last of a bundle, that is, of a buffer of the host's.
     pub(crate) const BUNDLE_END: Self = Self(128);
 
-    #[inline]
     pub(crate) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -51,17 +86,14 @@ impl Marks {
     }
 
     /// Of these marks, those that are counted.
-    #[inline]
     pub(crate) const fn counted(self) -> u8 {
         self.0 & Self::COUNTED.0
     }
 
-    #[inline]
     pub(crate) fn set(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    #[inline]
     pub(crate) fn clear(&mut self, other: Self) {
         self.0 &= !other.0;
     }
@@ -85,43 +117,31 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Its first sequence number.
-    #[inline]
     pub(crate) fn sequence(&self) -> SequenceNumber {
         self.sequence
     }
 
-    /// Sequence space taken: payload, and one for FIN.
-    #[inline]
     pub(crate) fn length(&self) -> u32 {
         self.length
     }
 
     /// Payload in bytes.
-    #[inline]
     pub(crate) fn payload_bytes(&self) -> u32 {
         self.length - u32::from(self.has_fin())
     }
 
-    /// When it was sent last.
-    #[inline]
     pub(crate) fn transmitted_at(&self) -> Instant {
         self.transmitted_at
     }
 
-    /// Segments delivered since the beginning when it was sent last, modulo 2^32.
-    #[inline]
     pub(crate) fn delivered_before(&self) -> u32 {
         self.delivered_before
     }
 
-    /// Its marks.
-    #[inline]
     pub(crate) fn marks(&self) -> Marks {
         self.marks
     }
 
-    #[inline]
     pub(crate) fn end(&self) -> SequenceNumber {
         self.sequence + self.length
     }
@@ -135,25 +155,20 @@ impl Sent {
         }
     }
 
-    #[inline]
     pub(crate) fn has_fin(&self) -> bool {
         self.marks.contains(Marks::FIN)
     }
 
     /// The segment that carries it.
-    #[inline]
     pub(crate) fn outgoing(&self) -> Outgoing {
         Outgoing::new(self.sequence, self.payload_bytes(), self.marks.flags())
     }
 
     /// When it was sent last.
-    #[inline]
     pub(crate) fn moment(&self) -> Moment {
         Moment::new(self.transmitted_at, self.rank)
     }
 
-    /// Whether it was ever sent again.
-    #[inline]
     pub(crate) fn is_retransmitted(&self) -> bool {
         self.transmissions > 1
     }
@@ -190,50 +205,35 @@ pub(crate) struct Original {
 }
 
 impl Acknowledged {
-    /// Segments wholly acknowledged.
-    #[inline]
     pub(crate) fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// Of these, segments not selectively acknowledged before.
-    #[inline]
     pub(crate) fn newly_delivered(&self) -> u32 {
         self.newly_delivered
     }
 
-    /// The oldest of those that were sent once and not selectively acknowledged before.
-    #[inline]
     pub(crate) fn first_original(&self) -> Option<Original> {
         self.first_original
     }
 
-    /// When the youngest of those was sent.
-    #[inline]
     pub(crate) fn last_original_at(&self) -> Option<Instant> {
         self.last_original_at
     }
 
-    /// Whether one of the segments had been retransmitted.
-    #[inline]
     pub(crate) fn has_retransmitted(&self) -> bool {
         self.retransmitted
     }
 
-    /// Whether FIN was among them.
-    #[inline]
     pub(crate) fn has_fin(&self) -> bool {
         self.fin
     }
 
     /// Whether the receiver must have dropped the oldest segment left over.
-    #[inline]
     pub(crate) fn has_reneged(&self) -> bool {
         self.reneged
     }
 
-    /// Payload of a full segment of the bundle that was acknowledged in part, to be cut anew.
-    #[inline]
     pub(crate) fn cut(&self) -> Option<u32> {
         self.cut
     }
@@ -246,20 +246,14 @@ impl Acknowledged {
 }
 
 impl Original {
-    /// Its first sequence number.
-    #[inline]
     pub(crate) fn sequence(&self) -> SequenceNumber {
         self.sequence
     }
 
-    /// The number after it.
-    #[inline]
     pub(crate) fn end(&self) -> SequenceNumber {
         self.end
     }
 
-    /// When it was sent.
-    #[inline]
     pub(crate) fn transmitted_at(&self) -> Instant {
         self.transmitted_at
     }
@@ -315,72 +309,58 @@ impl SendQueue {
     }
 
     /// The moment of the next transmission.
-    #[inline]
     pub(crate) fn next_moment(&mut self, now: Instant) -> Moment {
         self.last_sent.advance(now)
     }
 
     /// Segments sent and not cumulatively acknowledged.
-    #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "a window holds fewer than 2^32 segments")]
     pub(crate) fn outstanding(&self) -> u32 {
         self.sent.len() as u32
     }
 
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// Bundles sent and not wholly acknowledged.
-    #[inline]
     pub(crate) fn bundles(&self) -> u32 {
         self.bundles
     }
 
     /// Of the outstanding segments, those selectively acknowledged.
-    #[inline]
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked
     }
 
     /// Of the outstanding segments, those believed lost.
-    #[inline]
     pub(crate) fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// How often a segment was marked lost since the beginning, modulo 2^32.
-    #[inline]
     pub(crate) fn losses(&self) -> u32 {
         self.losses
     }
 
     /// Retransmissions believed to be under way.
-    #[inline]
     pub(crate) fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
 
     /// Absolute index of the oldest outstanding segment (of the next to be sent, if none is).
-    #[inline]
     pub(crate) fn first_index(&self) -> u64 {
         self.first
     }
 
     /// Absolute index after the youngest outstanding segment.
-    #[inline]
     pub(crate) fn end_index(&self) -> u64 {
         self.first + self.sent.len() as u64
     }
 
-    #[inline]
     fn offset(&self, index: u64) -> usize {
         usize::try_from(index - self.first).expect("an index of an outstanding segment")
     }
 
     /// The segment at an absolute index.
-    #[inline]
     pub(crate) fn get(&self, index: u64) -> &Sent {
         &self.sent[self.offset(index)]
     }
@@ -398,7 +378,6 @@ impl SendQueue {
     }
 
     /// The oldest outstanding segment.
-    #[inline]
     pub(crate) fn front(&self) -> Option<&Sent> {
         self.sent.front()
     }
@@ -428,17 +407,17 @@ impl SendQueue {
     }
 
     /// Absolute index of the first segment that ends after `sequence`.
-    #[inline]
     pub(crate) fn index_of(&self, sequence: SequenceNumber) -> u64 {
         self.first + self.sent.partition_point(|sent| sent.end().is_at_or_before(sequence)) as u64
     }
 
-    /// Takes everything up to `acknowledged` off the queue; a segment acknowledged in part is cut.
+    /// Takes everything up to `acknowledged` off the queue, and hands over what had not been selectively
+    /// acknowledged; a segment acknowledged in part is cut.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
         acknowledged: SequenceNumber,
-        delivery: &mut Delivery<'_>,
+        mut on_acknowledged: impl FnMut(&Sent),
     ) -> Acknowledged {
         let mut outcome = Acknowledged::default();
         while let Some(front) = self.sent.front_mut() {
@@ -463,7 +442,7 @@ impl SendQueue {
                 continue;
             }
             outcome.newly_delivered += 1;
-            delivery.on_acknowledged(&front);
+            on_acknowledged(&front);
             if !front.is_retransmitted() {
                 outcome.last_original_at = Some(front.transmitted_at);
                 if outcome.first_original.is_none() {

@@ -3,19 +3,18 @@
 //! Source: Linux `tcp_init_congestion_control`, `tcp_cong_control`, `tcp_in_ack_event`, `tcp_set_ca_state`,
 //! `tcp_ca_event`, `tcp_undo_cwnd_reduction`.
 
-use super::tcp_sock::TcpSock;
-use super::tcp_sock::{AckReport, LostSegment, RateSample};
+use super::tcp_sock::{AckReport, LostSegment, RateSample, TcpSock};
 use super::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, ControlFaults, FLAG_ECHO, Hooks,
-    RequestedAck, WindowEvent,
+    PluggedAlgorithm, RequestedAck, WindowEvent,
 };
-use crate::receiver::{ACK_NOW, ReceiverView};
-use crate::sender::Sender;
+use crate::config::AckCounting;
+use crate::ecn::EcnReceiver;
 use crate::sender::congestion::{Congestion, INFINITE_SSTHRESH};
-use crate::sender::{AckEvent, AckFlags};
+use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::RecoveryState;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Segment;
+use fairwind_wire::{Segment, SequenceNumber};
 
 /// Linux' bits of `ecn_flags`: agreed on, the reduction is to be told, a mark is to be echoed, marks seen.
 const ECN_AGREED: u8 = 1;
@@ -47,27 +46,124 @@ fn ecn_flags(is_negotiated: bool, is_cwr_due: bool, receiver: ReceiverView) -> u
     let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
     bit(is_negotiated, ECN_AGREED)
         | bit(is_cwr_due, ECN_OWES_REDUCED)
-        | bit(receiver.is_echo_due(), ECN_DEMANDS)
-        | bit(receiver.has_seen_capable(), ECN_SEEN)
+        | bit(receiver.is_echo_due, ECN_DEMANDS)
+        | bit(receiver.has_seen_capable, ECN_SEEN)
+}
+
+/// Linux' bits of `icsk_ack.pending`: an acknowledgment is scheduled, delayed by a timer, due now.
+const ACK_SCHEDULED: u8 = 1;
+const ACK_TIMER: u8 = 2;
+const ACK_NOW: u8 = 16;
+
+/// What an external congestion control sees of the receiving half.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReceiverView {
+    next: SequenceNumber,
+    has_seen_capable: bool,
+    is_echo_due: bool,
+    /// Linux' bits of `icsk_ack.pending`.
+    ack_pending: u8,
+}
+
+impl ReceiverView {
+    /// `next` is the next number expected (RCV.NXT).
+    pub(crate) fn new(next: SequenceNumber, ecn: &EcnReceiver) -> Self {
+        let (has_seen_capable, is_echo_due) = (ecn.has_seen_capable(), ecn.is_echo_due());
+        Self { next, has_seen_capable, is_echo_due, ack_pending: 0 }
+    }
+
+    /// The acknowledgment that waits: whether it is scheduled, delayed by a timer, due now.
+    pub(crate) fn with_pending_ack(self, scheduled: bool, delayed: bool, now: bool) -> Self {
+        let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+        let (scheduled, delayed) = (bit(scheduled, ACK_SCHEDULED), bit(delayed, ACK_TIMER));
+        Self { ack_pending: scheduled | delayed | bit(now, ACK_NOW), ..self }
+    }
+}
+
+/// An algorithm and the sender as it sees it.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
+pub(crate) struct Plugged {
+    control: Box<dyn CongestionControl>,
+    hooks: Hooks,
+    sender: Box<TcpSock>,
+    /// The connection is open, and the algorithm knows of it.
+    is_begun: bool,
+    /// What the algorithm sees is as it is, and with which flags of marks and of owed acknowledgments.
+    is_shown: bool,
+    shown: (u8, u8),
+    /// What an acknowledgment has told, where it is to be told together with the growth on it.
+    waiting: Option<AckReport>,
+    /// In flight when the acknowledgment that is being processed came.
+    flight_before: u32,
+    /// What it sees of the receiving half, and whether it has changed that.
+    receiver: ReceiverView,
+    requests_ack_now: bool,
+    requests_echo: bool,
+    /// How often a window of nothing was asked for, and a pace at which a flow all but stands still.
+    empty_windows: u32,
+    standstills: u32,
+}
+
+impl Plugged {
+    pub(crate) fn new(algorithm: &PluggedAlgorithm) -> Self {
+        let control = algorithm.0.create();
+        let hooks = control.hooks();
+        Self {
+            control,
+            hooks,
+            sender: Box::default(),
+            is_begun: false,
+            is_shown: false,
+            waiting: None,
+            shown: (0, 0),
+            flight_before: 0,
+            receiver: ReceiverView::default(),
+            requests_ack_now: false,
+            requests_echo: false,
+            empty_windows: 0,
+            standstills: 0,
+        }
+    }
+
+    /// Says how the stack counts what is acknowledged.
+    pub(crate) fn count_as(&mut self, counting: AckCounting) {
+        self.sender.counting = match counting {
+            AckCounting::Segments => 0,
+            AckCounting::SegmentsInSlowStart => 1,
+            AckCounting::PerAck => 2,
+        };
+    }
+
+    /// Whether it has any of these hooks.
+    pub(crate) fn has_hook(&self, hooks: Hooks) -> bool {
+        self.hooks.contains(hooks)
+    }
+
+    /// What was amiss; its own complaint is told once.
+    fn complaints(&mut self) -> ControlFaults {
+        ControlFaults {
+            empty_windows: self.empty_windows,
+            standstills: self.standstills,
+            own: self.control.take_fault(),
+        }
+    }
 }
 
 impl Sender {
     /// Whether an algorithm from outside governs the window, and has any of these hooks.
-    #[inline]
     fn has_hook(&self, hooks: Hooks) -> bool {
         matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_begun && plugged.hooks.contains(hooks))
     }
 
     /// Whether an algorithm from outside governs the window.
-    #[inline]
     pub(crate) fn is_plugged(&self) -> bool {
         matches!(&self.congestion, Congestion::Plugged(_))
     }
 
     /// Whether an algorithm from outside alone decides on the window.
-    #[inline]
     pub(crate) fn has_cong_control(&self) -> bool {
-        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.has_cong_control())
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.has_hook(Hooks::CONG_CONTROL))
     }
 
     /// It is `now` for the algorithm, too.
@@ -128,7 +224,7 @@ impl Sender {
         let receiver = plugged.receiver;
         let ecn_flags = ecn_flags(is_negotiated, is_cwr_due, receiver);
         let needs_ecn = plugged.hooks.contains(Hooks::NEEDS_ECN);
-        let pending = if needs_ecn { receiver.ack_pending() } else { 0 };
+        let pending = if needs_ecn { receiver.ack_pending } else { 0 };
         plugged.is_shown = true;
         plugged.shown = (ecn_flags, pending);
         let sender = &mut *plugged.sender;
@@ -153,7 +249,7 @@ impl Sender {
         sender.segment_bytes = self.segment_bytes;
         sender.oldest_unacked = self.send.oldest_unacked().get();
         sender.next = self.send.next().get();
-        sender.expected = receiver.next().get();
+        sender.expected = receiver.next.get();
         sender.last_sent_jiffies = jiffies(self.send.last_sent());
         self.rtt.show(sender);
         if !plugged.hooks.contains(Hooks::LOOKS_AT_LITTLE) {
@@ -220,12 +316,13 @@ impl Sender {
         self.delivery_rate.limit_until(sender.application_limited);
         let ecn_flags = sender.ecn_flags;
         if plugged.hooks.contains(Hooks::NEEDS_ECN) {
-            plugged.receiver.set_ack_now(sender.control.pending & ACK_NOW != 0);
+            plugged.receiver.ack_pending =
+                plugged.receiver.ack_pending & !ACK_NOW | sender.control.pending & ACK_NOW;
             plugged.requests_ack_now = true;
         }
         if self.ecn.is_negotiated() {
             self.ecn.set_cwr_due(ecn_flags & ECN_OWES_REDUCED != 0);
-            plugged.receiver.set_echo_due(ecn_flags & ECN_DEMANDS != 0);
+            plugged.receiver.is_echo_due = ecn_flags & ECN_DEMANDS != 0;
             plugged.requests_echo = true;
         }
     }
@@ -244,7 +341,7 @@ impl Sender {
         let view = plugged.receiver;
         let ack_now = std::mem::take(&mut plugged.requests_ack_now);
         let echo = std::mem::take(&mut plugged.requests_echo);
-        (ack_now.then(|| view.is_ack_now()), echo.then(|| view.is_echo_due()))
+        (ack_now.then(|| view.ack_pending & ACK_NOW != 0), echo.then(|| view.is_echo_due))
     }
 
     /// Data has come with or without a CE mark. Returns the acknowledgment that the congestion control
@@ -253,7 +350,7 @@ impl Sender {
     pub(crate) fn notify_ce_mark(&mut self, event: WindowEvent) -> Option<RequestedAck> {
         self.notify_control(event);
         match &mut self.congestion {
-            Congestion::Plugged(plugged) => plugged.take_requested_ack(),
+            Congestion::Plugged(plugged) => plugged.control.take_requested_ack(),
             _ => None,
         }
     }
@@ -315,7 +412,7 @@ impl Sender {
     #[inline]
     pub(crate) fn enter(&mut self, state: RecoveryState) {
         if self.has_hook(Hooks::SET_STATE) {
-            self.notify_state(state);
+            self.consult(|control, sender| control.set_state(sender, state.number()));
         }
         self.recovery.set_state(state);
     }
@@ -324,11 +421,6 @@ impl Sender {
     pub(crate) fn enter_loss(&mut self, now: Instant) {
         self.congestion.on_timeout(now, self.send.next());
         self.enter(RecoveryState::Loss);
-    }
-
-    #[cold]
-    fn notify_state(&mut self, state: RecoveryState) {
-        self.consult(|control, sender| control.set_state(sender, state.number()));
     }
 
     /// Something happens to the window.

@@ -19,13 +19,12 @@
 mod calls;
 mod tcp_sock;
 
+pub(crate) use calls::{Plugged, ReceiverView};
 pub use tcp_sock::{
     AckReport, InetConnectionSock, LostSegment, PRIVATE_WORDS, Pacing as SockPacing, RateSample,
     RequestedAck, TcpSock, TransmitSnapshot,
 };
 
-use crate::config::AckCounting;
-use crate::receiver::ReceiverView;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -164,19 +163,16 @@ pub trait CongestionControl: Debug + Send {
 
     /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
     /// present one where it is greater.
-    #[inline]
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         sender.window.max(sender.window_before)
     }
 
     /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has asked for, once.
-    #[inline]
     fn take_requested_ack(&mut self) -> Option<RequestedAck> {
         None
     }
 
     /// What the algorithm has to complain of, once: an exception in its code, say.
-    #[inline]
     fn take_fault(&mut self) -> Option<String> {
         None
     }
@@ -196,38 +192,12 @@ pub trait ControlFactory: Debug + Send + Sync {
 pub struct PluggedAlgorithm(pub Arc<dyn ControlFactory>);
 
 impl PartialEq for PluggedAlgorithm {
-    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.0.name() == other.0.name()
     }
 }
 
 impl Eq for PluggedAlgorithm {}
-
-/// An algorithm and the sender as it sees it.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
-pub(crate) struct Plugged {
-    control: Box<dyn CongestionControl>,
-    hooks: Hooks,
-    sender: Box<TcpSock>,
-    /// The connection is open, and the algorithm knows of it.
-    is_begun: bool,
-    /// What the algorithm sees is as it is, and with which flags of marks and of owed acknowledgments.
-    is_shown: bool,
-    shown: (u8, u8),
-    /// What an acknowledgment has told, where it is to be told together with the growth on it.
-    waiting: Option<AckReport>,
-    /// In flight when the acknowledgment that is being processed came.
-    flight_before: u32,
-    /// What it sees of the receiving half, and whether it has changed that.
-    receiver: ReceiverView,
-    requests_ack_now: bool,
-    requests_echo: bool,
-    /// How often a window of nothing was asked for, and a pace at which a flow all but stands still.
-    empty_windows: u32,
-    standstills: u32,
-}
 
 /// What was amiss with an algorithm from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -238,68 +208,4 @@ pub struct ControlFaults {
     pub standstills: u32,
     /// What it complained of itself.
     pub own: Option<String>,
-}
-
-impl Plugged {
-    pub(crate) fn new(algorithm: &PluggedAlgorithm) -> Self {
-        let control = algorithm.0.create();
-        let hooks = control.hooks();
-        Self {
-            control,
-            hooks,
-            sender: Box::default(),
-            is_begun: false,
-            is_shown: false,
-            waiting: None,
-            shown: (0, 0),
-            flight_before: 0,
-            receiver: ReceiverView::default(),
-            requests_ack_now: false,
-            requests_echo: false,
-            empty_windows: 0,
-            standstills: 0,
-        }
-    }
-
-    /// Says how the stack counts what is acknowledged.
-    pub(crate) fn count_as(&mut self, counting: AckCounting) {
-        self.sender.counting = match counting {
-            AckCounting::Segments => 0,
-            AckCounting::SegmentsInSlowStart => 1,
-            AckCounting::PerAck => 2,
-        };
-    }
-
-    /// Whether it alone decides on the window.
-    #[inline]
-    pub(crate) fn has_cong_control(&self) -> bool {
-        self.hooks.contains(Hooks::CONG_CONTROL)
-    }
-
-    /// Whether it lives by marks of congestion.
-    #[inline]
-    pub(crate) fn needs_marks(&self) -> bool {
-        self.hooks.contains(Hooks::NEEDS_ECN)
-    }
-
-    /// What its last occasion has asked to have acknowledged.
-    #[inline]
-    pub(crate) fn take_requested_ack(&mut self) -> Option<RequestedAck> {
-        self.control.take_requested_ack()
-    }
-
-    /// Whether it lives by samples of the delivery rate, or by what becomes of each segment.
-    #[inline]
-    pub(crate) fn wants_samples(&self) -> bool {
-        self.hooks.contains(Hooks::CONG_CONTROL.and(Hooks::SEGMENTS))
-    }
-
-    /// What was amiss; its own complaint is told once.
-    fn complaints(&mut self) -> ControlFaults {
-        ControlFaults {
-            empty_windows: self.empty_windows,
-            standstills: self.standstills,
-            own: self.control.take_fault(),
-        }
-    }
 }

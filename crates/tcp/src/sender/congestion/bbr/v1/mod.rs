@@ -35,9 +35,9 @@
 mod control;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
-use crate::sender::congestion::bbr::GreatestOfLate;
-use crate::sender::congestion::bbr::{Chance, LOSS, UNIT, is_before, sampled_bandwidth};
-use crate::sender::congestion::bbr::{delivered_in, elapsed};
+use crate::sender::congestion::bbr::{
+    Chance, GreatestOfLate, LOSS, UNIT, delivered_in, elapsed, is_before, sampled_bandwidth,
+};
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, RateSample, TcpSock, WindowEvent,
 };

@@ -1,17 +1,23 @@
-//! What follows from the model: the rate and the window.
+//! Rate and window that follow from the model, within the bounds that losses have shown.
 //!
 //! Source: draft-ietf-ccwg-bbr-06 §5.6.
 //!
 //! Start-up, how it ends by growth or by losses, and draining what it left.
 //!
 //! Source: draft-ietf-ccwg-bbr-06 §5.3.1, §5.3.2.
+//!
+//! What losses say the path does not take: bounds of the rate and of what is in flight, for the present cycle of
+//! probing and in the long run, and how they are taken back.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11.
 
-use crate::sender::congestion::bbr::v3::bounds::is_too_much;
-use crate::sender::congestion::bbr::v3::{Bbr3, FullPipe, INITIAL_WINDOW, LEAST_WINDOW, State};
-use crate::sender::congestion::bbr::{
-    BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, product,
+use crate::sender::congestion::bbr::v3::{
+    Bbr3, Bounds, FullPipe, INITIAL_WINDOW, LEAST_WINDOW, Latest, State,
 };
-use crate::sender::congestion::plugged::{RateSample, TcpSock};
+use crate::sender::congestion::bbr::{
+    BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, is_before, product,
+};
+use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
 /// 4 ln 2, as the kernel's version 3 rounds it.
 const STARTUP_GAIN: u64 = UNIT * 277 / 100 + 1;
@@ -213,5 +219,201 @@ impl Bbr3 {
         {
             self.go_down(sender);
         }
+    }
+}
+
+/// Of a hundred in flight, so many may be lost.
+const LOSS_PERCENT: u64 = 2;
+
+/// Seven tenths, to which a bound falls at most in a round.
+pub(super) fn reduced(value: u64) -> u64 {
+    value * 7 / 10
+}
+
+fn reduced_segments(value: u32) -> u32 {
+    u32::try_from(reduced(u64::from(value))).unwrap_or(u32::MAX)
+}
+
+/// Whether more was lost than may be, of so many in flight.
+pub(super) fn is_too_much(lost: u32, flight: u32) -> bool {
+    u64::from(lost) * 100 > u64::from(flight) * LOSS_PERCENT
+}
+
+/// What was in flight when losses became too many: before the segment, and the part of it that was not too much,
+/// of which there is none in whole segments (§5.5.10.2 `InflightAtLoss`).
+pub(super) fn flight_before(lost: &LostSegment) -> u32 {
+    lost.at_sending.flight.saturating_sub(1)
+}
+
+impl Latest {
+    /// Begins anew (`ResetCongestionSignals`).
+    pub(super) fn forget(&mut self) {
+        self.has_loss = false;
+        self.bandwidth = 0;
+        self.flight = 0;
+    }
+
+    /// Near the beginning of an acknowledgment (`UpdateLatestDeliverySignals`).
+    pub(super) fn follow(&mut self, sender: &TcpSock, sample: &RateSample, bandwidth: u64) {
+        self.bandwidth = self.bandwidth.max(bandwidth);
+        self.flight = self.flight.max(sample.delivered.cast_unsigned());
+        self.round_began = !is_before(sample.delivered_before, self.round_ends_at);
+        if self.round_began {
+            self.round_ends_at = sender.delivered;
+        }
+    }
+
+    /// Near its end (`AdvanceLatestDeliverySignals`).
+    pub(super) fn advance(&mut self, sample: &RateSample, bandwidth: u64) {
+        if self.round_began {
+            self.bandwidth = bandwidth;
+            self.flight = sample.delivered.cast_unsigned();
+            self.gaps = 0;
+            self.gap_end = None;
+        }
+    }
+
+    /// A segment was lost; returns whether it is the first one of the round.
+    pub(super) fn note_loss(&mut self, sender: &TcpSock, lost: &LostSegment) -> bool {
+        let is_first = !self.has_loss;
+        if is_first {
+            self.round_ends_at = sender.delivered;
+        }
+        self.has_loss = true;
+        self.gaps += u32::from(self.gap_end != Some(lost.begin));
+        self.gap_end = Some(lost.end);
+        is_first
+    }
+
+    /// The greatest that was delivered in a round trip, in segments.
+    pub(super) fn flight(&self) -> u32 {
+        self.flight
+    }
+}
+
+impl Bounds {
+    /// Those of the present cycle are forgotten (`ResetShortTermModel`).
+    pub(super) fn forget_cycle(&mut self) {
+        self.bandwidth = None;
+        self.flight = None;
+    }
+
+    /// A round with losses is over: towards what it delivered, but no further than seven tenths
+    /// (`AdaptLowerBoundsFromCongestion`).
+    pub(super) fn adapt(&mut self, latest: &Latest, greatest: u64, window: u32) {
+        let bandwidth = self.bandwidth.unwrap_or(greatest);
+        let flight = self.flight.unwrap_or(window);
+        self.bandwidth = Some(latest.bandwidth.max(reduced(bandwidth)));
+        self.flight = Some(latest.flight.max(reduced_segments(flight)));
+    }
+
+    /// What probing has shown to be too much (`HandleInflightTooHigh`).
+    pub(super) fn set_long_term(&mut self, flight: u32, target: u32) {
+        self.long_term = Some(flight.max(reduced_segments(target)));
+    }
+
+    /// The bandwidth within its bound (`BoundBWForModel`).
+    pub(super) fn bounded(&self, greatest: u64) -> u64 {
+        self.bandwidth.map_or(greatest, |bound| bound.min(greatest))
+    }
+
+    /// The long-term bound less what is left to others: 15 %, a segment at least (`InflightWithHeadroom`).
+    pub(super) fn with_headroom(&self, least: u32) -> Option<u32> {
+        self.long_term.map(|bound| {
+            let room = u64::from(bound) * 15 / 100;
+            let room = u32::try_from(room).unwrap_or(u32::MAX).max(1);
+            bound.saturating_sub(room).max(least)
+        })
+    }
+
+    /// Bounds that were needless are wider again (`HandleSpuriousLossDetection`).
+    pub(super) fn widen(&mut self, before: &Self) {
+        // None is wider than any.
+        fn wider<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.zip(other).map(|(one, other)| one.max(other))
+        }
+        self.bandwidth = wider(self.bandwidth, before.bandwidth);
+        self.flight = wider(self.flight, before.flight);
+        self.long_term = wider(self.long_term, before.long_term);
+    }
+
+    /// As they are, to be widened to later (`SaveStateUponLoss`).
+    pub(super) fn saved(&self) -> Self {
+        Self { bandwidth: self.bandwidth, flight: self.flight, long_term: self.long_term }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::congestion::plugged::TransmitSnapshot;
+
+    fn lost(flight: u32, before: u32, now: u32) -> LostSegment {
+        let at_sending = TransmitSnapshot { flight, losses: before, is_application_limited: false };
+        LostSegment { begin: 0, end: 1448, losses: now, at_sending }
+    }
+
+    #[test]
+    fn more_than_two_of_a_hundred_are_too_many() {
+        assert!(!is_too_much(2, 100));
+        assert!(is_too_much(3, 100));
+        assert!(is_too_much(1, 49));
+        assert!(!is_too_much(0, 0));
+    }
+
+    /// (0.02 x 99 - 2) / 0.98 is less than a segment: what was in flight before it was not too much.
+    #[test]
+    fn what_was_in_flight_before_the_segment_that_was_too_much_is_the_bound() {
+        assert_eq!(flight_before(&lost(100, 0, 3)), 99);
+    }
+
+    #[test]
+    fn the_long_term_bound_is_seven_tenths_of_the_target_at_least_and_has_headroom_of_15_per_cent()
+    {
+        let mut bounds = Bounds::default();
+        assert_eq!(bounds.with_headroom(4), None);
+        bounds.set_long_term(99, 100);
+        assert_eq!(bounds.long_term, Some(99));
+        bounds.set_long_term(50, 100);
+        assert_eq!(bounds.long_term, Some(70));
+        // 70 x 0.15 = 10.5.
+        assert_eq!(bounds.with_headroom(4), Some(60));
+        bounds.set_long_term(5, 0);
+        assert_eq!(bounds.with_headroom(4), Some(4), "a segment at least");
+        bounds.set_long_term(4, 0);
+        assert_eq!(bounds.with_headroom(4), Some(4), "never less than the least window");
+    }
+
+    /// 1000 falls to 700, not to 600; then to 650, which is more than 490.
+    #[test]
+    fn a_round_with_losses_pulls_bounds_to_what_it_delivered_but_no_further_than_seven_tenths() {
+        let mut bounds = Bounds::default();
+        let mut latest = Latest { bandwidth: 600, flight: 60, ..Latest::default() };
+        bounds.adapt(&latest, 1000, 100);
+        assert_eq!((bounds.bandwidth, bounds.flight), (Some(700), Some(70)));
+        assert_eq!(bounds.bounded(1000), 700);
+        (latest.bandwidth, latest.flight) = (650, 65);
+        bounds.adapt(&latest, 1000, 100);
+        assert_eq!((bounds.bandwidth, bounds.flight), (Some(650), Some(65)));
+        bounds.forget_cycle();
+        assert_eq!(bounds.bounded(1000), 1000);
+    }
+
+    #[test]
+    fn needless_bounds_are_as_wide_again_as_they_were() {
+        let mut bounds = Bounds { bandwidth: Some(700), flight: Some(70), long_term: Some(80) };
+        bounds.widen(&Bounds { bandwidth: None, flight: Some(90), long_term: Some(60) });
+        assert_eq!((bounds.bandwidth, bounds.flight, bounds.long_term), (None, Some(90), Some(80)));
+    }
+
+    #[test]
+    fn segments_lost_in_a_row_are_one_gap() {
+        let sender = TcpSock::default();
+        let mut latest = Latest::default();
+        for (begin, end) in [(0, 10), (10, 20), (40, 50), (60, 70)] {
+            let lost = LostSegment { begin, end, ..lost(10, 0, 1) };
+            assert_eq!(latest.note_loss(&sender, &lost), begin == 0);
+        }
+        assert_eq!(latest.gaps, 3);
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Source: draft-ietf-ccwg-bbr-06 §5.3.4, §5.5.7.
 
-use crate::sender::congestion::bbr::v3::bounds::{flight_before, is_too_much};
+use crate::sender::congestion::bbr::v3::control::{flight_before, is_too_much};
 use crate::sender::congestion::bbr::v3::{Bbr3, LEAST_WINDOW, LeastRtt, Probing, State};
 use crate::sender::congestion::bbr::{UNIT, elapsed};
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
@@ -43,7 +43,6 @@ impl Probing {
 }
 
 impl State {
-    /// Whether it belongs to the cycle.
     pub(super) fn is_of_cycle(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }

@@ -37,13 +37,13 @@
 //!
 //! Source: draft-ietf-ccwg-bbr-06 §5.5.1 to §5.5.6, §5.5.9.
 
-mod bounds;
 mod control;
 mod cycle;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
-use crate::sender::congestion::bbr::{Chance, LOSS, UNIT, sampled_bandwidth};
-use crate::sender::congestion::bbr::{GreatestOfLate, delivered_in, elapsed, is_before};
+use crate::sender::congestion::bbr::{
+    Chance, GreatestOfLate, LOSS, UNIT, delivered_in, elapsed, is_before, sampled_bandwidth,
+};
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, LostSegment, RateSample, TcpSock, TransmitSnapshot, WindowEvent,
 };

@@ -3,18 +3,123 @@
 //! Source: Linux `tcp_fastretrans_alert`, `tcp_enter_recovery`, `tcp_try_to_open`,
 //! `tcp_try_keep_open`, `tcp_check_sack_reneging`.
 
-use super::Pending;
-use crate::event::Event;
-use crate::sender::Sender;
-use crate::sender::retransmit::Transmission;
-use crate::sender::{AckEvent, AckFlags};
-use crate::state::RecoveryState;
+use super::{Pending, Transmission};
+use crate::sender::queue::Sent;
+use crate::sender::{AckEvent, AckFlags, Sender};
+use crate::state::{Event, RecoveryState};
 use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
 
 /// Least time to wait for a receiver that has dropped what it had reported to be found out.
 const LEAST_RENEGING_WAIT: Span = Span::from_millis(10);
 
+/// The state of loss recovery.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    state: RecoveryState,
+    /// The state may end when this is acknowledged (`high_seq`; RFC 6675 `RecoveryPoint`).
+    end: SequenceNumber,
+    /// The receiver has dropped data that it had reported; until recovery ends.
+    reneged: bool,
+}
+
+impl Recovery {
+    pub(crate) fn new(initial: SequenceNumber) -> Self {
+        Self { state: RecoveryState::Open, end: initial, reneged: false }
+    }
+
+    pub(crate) fn state(&self) -> RecoveryState {
+        self.state
+    }
+
+    /// Changes the state; the congestion control is notified before.
+    pub(crate) fn set_state(&mut self, state: RecoveryState) {
+        self.state = state;
+    }
+
+    /// The number whose acknowledgment may end the state.
+    pub(crate) fn end(&self) -> SequenceNumber {
+        self.end
+    }
+
+    pub(crate) fn set_end(&mut self, end: SequenceNumber) {
+        self.end = end;
+    }
+
+    pub(crate) fn has_reneged(&self) -> bool {
+        self.reneged
+    }
+
+    pub(crate) fn set_reneged(&mut self, reneged: bool) {
+        self.reneged = reneged;
+    }
+
+    /// Whether losses are being repaired.
+    pub(crate) fn is_repairing(&self) -> bool {
+        matches!(self.state, RecoveryState::Recovery | RecoveryState::Loss)
+    }
+
+    /// Whether the window is on its way down to the threshold (Linux `tcp_in_cwnd_reduction`).
+    pub(crate) fn is_reducing(&self) -> bool {
+        matches!(self.state, RecoveryState::Recovery | RecoveryState::WindowReduced)
+    }
+}
+
 impl Sender {
+    /// Segments believed to be in the network.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        let gone = self.left_network() + self.queue.lost();
+        (self.queue.outstanding() + self.queue.retransmitted()).saturating_sub(gone)
+    }
+
+    /// Outstanding segments known or presumed to have arrived.
+    pub(crate) fn left_network(&self) -> u32 {
+        self.queue.sacked() + self.duplicate_acks.count()
+    }
+
+    /// Segments that count against the window when new data is to be sent: without limited
+    /// transmit, duplicates do not make room before recovery (RFC 3042).
+    #[inline]
+    pub(crate) fn in_flight_for_new_data(&self) -> u32 {
+        if self.config.limited_transmit || self.recovery.is_repairing() {
+            self.in_flight()
+        } else {
+            self.queue.outstanding()
+        }
+    }
+
+    /// Whether a segment that is outstanding was sent again (Linux `tcp_any_retrans_done`).
+    pub(crate) fn is_any_retransmitted(&self) -> bool {
+        self.queue.retransmitted() > 0 || self.queue.front().is_some_and(Sent::is_retransmitted)
+    }
+
+    /// A segment at `lowest` arrived after one that ends at `highest`.
+    #[cold]
+    pub(crate) fn update_reordering(&mut self, lowest: SequenceNumber, highest: SequenceNumber) {
+        if lowest.is_before(highest) {
+            let segments = highest.distance_from(lowest).div_ceil(self.segment_bytes);
+            self.reordering.on_distance(segments);
+        }
+    }
+
+    /// End of the highest segment that was selectively acknowledged.
+    #[inline]
+    pub(crate) fn highest_sacked(&self) -> SequenceNumber {
+        if self.negotiated.has_sack() {
+            self.scoreboard.highest_end(&self.queue, self.send.oldest_unacked())
+        } else {
+            self.send.oldest_unacked()
+        }
+    }
+
+    /// Counts duplicate ACKs without SACK. Returns how many segments arrived.
+    pub(crate) fn count_duplicates(&mut self, duplicates: u32) -> u32 {
+        let arrived = self.duplicate_acks.add(duplicates, &self.queue, &mut self.reordering);
+        self.deliveries.add(arrived, false);
+        arrived
+    }
+
     /// Whether an acknowledgment needs a closer look (Linux `tcp_ack_is_dubious`).
     #[inline]
     pub(crate) fn is_dubious(&self, flags: AckFlags) -> bool {
@@ -147,7 +252,8 @@ impl Sender {
             self.begin_reduction();
         }
         self.enter(RecoveryState::Recovery);
-        self.retransmissions.begin_recovery(self.reduces_at_once(), self.queue.first_index());
+        self.retransmissions
+            .begin_recovery(!self.reduces_in_proportion(), self.queue.first_index());
         self.lost_retransmits.clear();
         self.events.push_back(Event::FastRetransmit);
     }
