@@ -28,6 +28,11 @@ pub(crate) struct EcnSender {
 }
 
 impl EcnSender {
+    getters! {
+        is_negotiated: bool,
+        is_needed: bool,
+    }
+
     pub(crate) fn new(initial: SequenceNumber, is_needed: bool) -> Self {
         Self {
             is_negotiated: false,
@@ -85,14 +90,6 @@ impl EcnSender {
     /// Data went out with the SYN, up to this number.
     pub(crate) fn on_syn_data(&mut self, end: SequenceNumber) {
         self.sent_up_to = end;
-    }
-
-    pub(crate) fn is_negotiated(&self) -> bool {
-        self.is_negotiated
-    }
-
-    pub(crate) fn is_needed(&self) -> bool {
-        self.is_needed
     }
 
     /// Follows a change of the congestion control.

@@ -36,6 +36,8 @@
 //! | `window_cache` | what a host remembers of its connections for the next ones |
 //! | `information` | `TCP_INFO` |
 
+#[macro_use]
+mod accessors;
 mod config;
 mod connection;
 mod ecn;

@@ -150,6 +150,15 @@ pub(crate) struct FastOpenState {
 }
 
 impl FastOpenState {
+    getters! {
+        /// Bytes of data that our SYN carries.
+        syn_bytes: u32,
+        /// Why data with the SYN did not save a round trip.
+        failure: Option<FastOpenFailure>,
+        is_early: bool,
+        opened_early: bool,
+    }
+
     /// Sets what our SYN is to carry; `own_mss` bounds its data.
     pub(crate) fn set_syn(&mut self, syn: FastOpenSyn, own_mss: u16) {
         if let FastOpenSyn::Data { bytes, peer_mss, .. } = syn {
@@ -160,11 +169,6 @@ impl FastOpenState {
             self.failure = Some(FastOpenFailure::CookieUnavailable);
         }
         self.syn = Some(syn);
-    }
-
-    /// Bytes of data that our SYN carries.
-    pub(crate) fn syn_bytes(&self) -> u32 {
-        self.syn_bytes
     }
 
     pub(crate) fn expect_data(&mut self) {
@@ -178,11 +182,6 @@ impl FastOpenState {
     /// What the answer to our SYN changes in the driver's cache, once.
     pub(crate) fn take_update(&mut self) -> Option<FastOpenUpdate> {
         self.update.take()
-    }
-
-    /// Why data with the SYN did not save a round trip.
-    pub(crate) fn failure(&self) -> Option<FastOpenFailure> {
-        self.failure
     }
 
     /// Whether the SYN's data was acknowledged or taken.
@@ -264,14 +263,6 @@ impl FastOpenState {
     /// The options of our SYN-ACK with Fast Open's: a cookie stands in the first one only.
     pub(crate) fn take_reply(&mut self, options: Options) -> Options {
         self.reply.take().map_or(options, |reply| options.with_fast_open(&reply))
-    }
-
-    pub(crate) fn is_early(&self) -> bool {
-        self.is_early
-    }
-
-    pub(crate) fn opened_early(&self) -> bool {
-        self.opened_early
     }
 
     pub(crate) fn note_accepted(&mut self) {

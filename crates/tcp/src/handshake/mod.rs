@@ -34,6 +34,13 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
+    getters! {
+        is_passive: bool,
+        peer_scales: bool,
+        transmissions: u32,
+        syn_sent_at: Instant,
+    }
+
     pub(crate) fn new(is_passive: bool) -> Self {
         Self {
             fast_open: FastOpenState::default(),
@@ -53,17 +60,9 @@ impl Handshake {
         &mut self.fast_open
     }
 
-    pub(crate) fn is_passive(&self) -> bool {
-        self.is_passive
-    }
-
     /// Notes the options of the peer's SYN.
     pub(crate) fn learn_peer(&mut self, syn: &Segment) {
         self.peer_scales = syn.options.window_scale.is_some();
-    }
-
-    pub(crate) fn peer_scales(&self) -> bool {
-        self.peer_scales
     }
 
     /// SYN goes out. Returns how often it did before.
@@ -83,14 +82,6 @@ impl Handshake {
             self.transmissions = 0;
         }
         repeated
-    }
-
-    pub(crate) fn transmissions(&self) -> u32 {
-        self.transmissions
-    }
-
-    pub(crate) fn syn_sent_at(&self) -> Instant {
-        self.syn_sent_at
     }
 
     /// Whether the timestamp that an answer echoes, if it does, is one of our SYNs' (RFC 7323 §3.2).
@@ -157,6 +148,12 @@ pub(crate) struct Negotiated {
 }
 
 impl Negotiated {
+    getters! {
+        send_shift: u8,
+        receive_shift: u8,
+        segment_bytes: u32,
+    }
+
     /// Before the peer's SYN is known.
     pub(crate) fn nothing() -> Self {
         Self {
@@ -197,20 +194,8 @@ impl Negotiated {
         self.timestamps
     }
 
-    pub(crate) fn send_shift(self) -> u8 {
-        self.send_shift
-    }
-
-    pub(crate) fn receive_shift(self) -> u8 {
-        self.receive_shift
-    }
-
     pub(crate) fn set_receive_shift(&mut self, shift: u8) {
         self.receive_shift = shift;
-    }
-
-    pub(crate) fn segment_bytes(self) -> u32 {
-        self.segment_bytes
     }
 
     /// Bytes of the options that every segment carries.

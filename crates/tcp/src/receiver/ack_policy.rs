@@ -88,6 +88,12 @@ enum Decision {
 }
 
 impl AckPolicy {
+    getters! {
+        last_received: Instant,
+        /// The present delay (`ato`).
+        delay: Span,
+    }
+
     pub(crate) fn new() -> Self {
         Self {
             now: false,
@@ -221,10 +227,6 @@ impl AckPolicy {
         self.small > 1 || self.small > 0 && !self.is_interactive(config)
     }
 
-    pub(crate) fn last_received(&self) -> Instant {
-        self.last_received
-    }
-
     /// Data goes out: soon after data came in, it is an answer.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
@@ -339,11 +341,6 @@ impl AckPolicy {
         } else {
             self.at_once = true;
         }
-    }
-
-    /// The present delay (`ato`).
-    pub(crate) fn delay(&self) -> Span {
-        self.delay
     }
 }
 

@@ -39,6 +39,12 @@ pub(crate) struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
+    getters! {
+        limit: u32,
+        clamp: u32,
+        threshold: u32,
+    }
+
     /// With so many bytes of memory.
     pub(crate) fn new(limit: u32) -> Self {
         Self {
@@ -53,10 +59,6 @@ impl ReceiveBuffer {
         }
     }
 
-    pub(crate) fn limit(&self) -> u32 {
-        self.limit
-    }
-
     pub(crate) fn set_limit(&mut self, limit: u32) {
         self.limit = limit;
     }
@@ -67,14 +69,6 @@ impl ReceiveBuffer {
             self.limit = memory;
             self.clamp = self.full_window();
         }
-    }
-
-    pub(crate) fn clamp(&self) -> u32 {
-        self.clamp
-    }
-
-    pub(crate) fn threshold(&self) -> u32 {
-        self.threshold
     }
 
     pub(crate) fn is_unused(&self) -> bool {

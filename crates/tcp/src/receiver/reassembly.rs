@@ -53,16 +53,10 @@ impl Insertion {
 }
 
 impl Advance {
-    pub(crate) fn reach(&self) -> SequenceNumber {
-        self.reach
-    }
-
-    pub(crate) fn memory(&self) -> u32 {
-        self.memory
-    }
-
-    pub(crate) fn duplicate(&self) -> Option<SackBlock> {
-        self.duplicate
+    getters! {
+        reach: SequenceNumber,
+        memory: u32,
+        duplicate: Option<SackBlock>,
     }
 }
 

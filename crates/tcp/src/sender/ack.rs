@@ -24,13 +24,10 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Of the youngest segment that is reported.
-    pub(super) fn latest(&self) -> Option<Span> {
-        self.latest
-    }
-
-    pub(super) fn is_delayed(&self) -> bool {
-        self.is_delayed
+    getters! {
+        /// Of the youngest segment that is reported.
+        latest: Option<Span>,
+        is_delayed: bool,
     }
 }
 

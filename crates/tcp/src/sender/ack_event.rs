@@ -84,6 +84,16 @@ pub(crate) struct AckEvent {
 }
 
 impl AckEvent {
+    getters! {
+        now: Instant,
+        flags: AckFlags,
+        oldest_before: SequenceNumber,
+        duplicates: u32,
+        delivered: u32,
+        echo: Option<u32>,
+        delivered_at_sending: u32,
+    }
+
     /// An acknowledgment that comes at `now`, while `oldest_before` is the oldest unacknowledged number.
     #[inline]
     pub(super) fn new(
@@ -103,14 +113,6 @@ impl AckEvent {
         }
     }
 
-    pub(crate) fn now(&self) -> Instant {
-        self.now
-    }
-
-    pub(crate) fn flags(&self) -> AckFlags {
-        self.flags
-    }
-
     pub(crate) fn has(&self, flags: AckFlags) -> bool {
         self.flags.has(flags)
     }
@@ -127,34 +129,14 @@ impl AckEvent {
         self.flags.remove(flags);
     }
 
-    pub(crate) fn oldest_before(&self) -> SequenceNumber {
-        self.oldest_before
-    }
-
-    pub(crate) fn duplicates(&self) -> u32 {
-        self.duplicates
-    }
-
     /// It is a duplicate if it acknowledges nothing, brings nothing and opens nothing (RFC 5681 §2).
     pub(super) fn count_duplicate(&mut self) {
         let excluded = AckFlags::NOT_DUPLICATE.and(AckFlags::ADVANCED).and(AckFlags::REPEATED);
         self.duplicates = u32::from(!self.has(excluded));
     }
 
-    pub(crate) fn delivered(&self) -> u32 {
-        self.delivered
-    }
-
     pub(super) fn count_delivered(&mut self, segments: u32) {
         self.delivered += segments;
-    }
-
-    pub(crate) fn echo(&self) -> Option<u32> {
-        self.echo
-    }
-
-    pub(crate) fn delivered_at_sending(&self) -> u32 {
-        self.delivered_at_sending
     }
 
     pub(super) fn set_delivered_at_sending(&mut self, delivered: u32) {

@@ -39,6 +39,13 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
+    getters! {
+        rate: u64,
+        /// When what was sent is through.
+        through_at: Instant,
+        is_rate_set: bool,
+    }
+
     pub(crate) fn new() -> Self {
         Self {
             rate: u64::MAX,
@@ -49,25 +56,12 @@ impl Pacer {
         }
     }
 
-    pub(crate) fn rate(&self) -> u64 {
-        self.rate
-    }
-
     pub(crate) fn due(&self) -> Instant {
         self.timer.due()
     }
 
     pub(crate) fn stop_timer(&mut self) {
         self.timer.stop();
-    }
-
-    /// When what was sent is through.
-    pub(crate) fn through_at(&self) -> Instant {
-        self.through_at
-    }
-
-    pub(crate) fn is_rate_set(&self) -> bool {
-        self.is_rate_set
     }
 
     /// Whether the first flight is under way and waits for its turn.

@@ -37,6 +37,11 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    getters! {
+        mtu: u32,
+        greatest_segment: u32,
+    }
+
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             mtu: Self::link_mtu(config),
@@ -49,14 +54,6 @@ impl Path {
     pub(crate) fn link_mtu(config: &Config) -> u32 {
         let headers = config.path.ip_header_bytes + TCP_HEADER_BYTES;
         config.path.mtu.unwrap_or(u32::from(config.mss) + headers)
-    }
-
-    pub(crate) fn mtu(&self) -> u32 {
-        self.mtu
-    }
-
-    pub(crate) fn greatest_segment(&self) -> u32 {
-        self.greatest_segment
     }
 
     /// Takes the peer's bound from its SYN.

@@ -31,6 +31,11 @@ pub(crate) struct Persist {
 }
 
 impl Persist {
+    getters! {
+        unanswered: u32,
+        probes: u32,
+    }
+
     pub(crate) fn new() -> Self {
         Self { timer: Timer::OFF, probe_due: false, probes: 0, unanswered: 0, since: None }
     }
@@ -64,14 +69,6 @@ impl Persist {
 
     pub(crate) fn on_answer(&mut self) {
         self.unanswered = 0;
-    }
-
-    pub(crate) fn unanswered(&self) -> u32 {
-        self.unanswered
-    }
-
-    pub(crate) fn probes(&self) -> u32 {
-        self.probes
     }
 
     /// The window is open again.

@@ -31,6 +31,11 @@ pub(crate) struct SackUpdate {
 }
 
 impl SackUpdate {
+    getters! {
+        sent_once_at: Option<(Instant, Instant)>,
+        reordered_from: Option<SequenceNumber>,
+    }
+
     /// The facts for the acknowledgment.
     #[inline]
     pub(crate) fn flags(&self) -> AckFlags {
@@ -49,14 +54,6 @@ impl SackUpdate {
     /// A plausible D-SACK covers so many segments.
     pub(crate) fn count_dsack(&mut self, segments: u32) {
         self.repeated += segments;
-    }
-
-    pub(crate) fn sent_once_at(&self) -> Option<(Instant, Instant)> {
-        self.sent_once_at
-    }
-
-    pub(crate) fn reordered_from(&self) -> Option<SequenceNumber> {
-        self.reordered_from
     }
 
     /// Segments that this ACK says have arrived, one way or another.

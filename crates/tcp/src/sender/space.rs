@@ -30,6 +30,16 @@ pub(crate) struct SendSpace {
 }
 
 impl SendSpace {
+    getters! {
+        initial: SequenceNumber,
+        oldest_unacked: SequenceNumber,
+        next: SequenceNumber,
+        acknowledged_bytes: u64,
+        last_heard: Instant,
+        last_sent: Instant,
+        last_transmitted: Instant,
+    }
+
     /// Nothing sent yet; numbers begin with `initial`.
     pub(crate) fn new(initial: SequenceNumber) -> Self {
         Self {
@@ -43,36 +53,8 @@ impl SendSpace {
         }
     }
 
-    pub(crate) fn initial(&self) -> SequenceNumber {
-        self.initial
-    }
-
-    pub(crate) fn oldest_unacked(&self) -> SequenceNumber {
-        self.oldest_unacked
-    }
-
-    pub(crate) fn next(&self) -> SequenceNumber {
-        self.next
-    }
-
     pub(crate) fn outstanding(&self) -> u32 {
         self.next.distance_from(self.oldest_unacked)
-    }
-
-    pub(crate) fn acknowledged_bytes(&self) -> u64 {
-        self.acknowledged_bytes
-    }
-
-    pub(crate) fn last_heard(&self) -> Instant {
-        self.last_heard
-    }
-
-    pub(crate) fn last_sent(&self) -> Instant {
-        self.last_sent
-    }
-
-    pub(crate) fn last_transmitted(&self) -> Instant {
-        self.last_transmitted
     }
 
     /// SYN goes out.
@@ -147,18 +129,15 @@ pub(crate) struct PeerWindow {
 }
 
 impl PeerWindow {
+    getters! {
+        bytes: u32,
+        largest: u32,
+    }
+
     /// The window of the peer's SYN.
     pub(crate) fn begin(&mut self, bytes: u32) {
         self.bytes = bytes;
         self.largest = 0;
-    }
-
-    pub(crate) fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    pub(crate) fn largest(&self) -> u32 {
-        self.largest
     }
 
     /// The peer has offered a larger window than before.

@@ -30,6 +30,11 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
+    getters! {
+        segments: u32,
+        marked: u32,
+    }
+
     /// Begins with so many segments.
     pub(crate) fn begin(&mut self, segments: u32) {
         self.segments = segments;
@@ -42,14 +47,6 @@ impl Deliveries {
         if marked {
             self.marked = self.marked.wrapping_add(segments);
         }
-    }
-
-    pub(crate) fn segments(&self) -> u32 {
-        self.segments
-    }
-
-    pub(crate) fn marked(&self) -> u32 {
-        self.marked
     }
 }
 
@@ -78,6 +75,13 @@ pub(crate) struct SenderStats {
 }
 
 impl SenderStats {
+    getters! {
+        retransmissions: u32,
+        acknowledged_controls: u32,
+        segments: u32,
+        data_segments: u32,
+    }
+
     pub(crate) fn on_retransmission(&mut self) {
         self.retransmissions = self.retransmissions.wrapping_add(1);
     }
@@ -85,10 +89,6 @@ impl SenderStats {
     /// A SYN was no retransmission.
     pub(crate) fn forget_retransmission(&mut self) {
         self.retransmissions = self.retransmissions.wrapping_sub(1);
-    }
-
-    pub(crate) fn retransmissions(&self) -> u32 {
-        self.retransmissions
     }
 
     /// Counts payload bytes that are sent again.
@@ -109,18 +109,6 @@ impl SenderStats {
     /// Counts the acknowledgment of SYN or FIN.
     pub(crate) fn on_control_acked(&mut self, controls: u32) {
         self.acknowledged_controls += controls;
-    }
-
-    pub(crate) fn acknowledged_controls(&self) -> u32 {
-        self.acknowledged_controls
-    }
-
-    pub(crate) fn segments(&self) -> u32 {
-        self.segments
-    }
-
-    pub(crate) fn data_segments(&self) -> u32 {
-        self.data_segments
     }
 
     /// Counts a segment.

@@ -51,6 +51,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    getters! {
+        segments: u32,
+        initial: u32,
+    }
+
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             segments: config.initial_window,
@@ -59,10 +64,6 @@ impl Window {
             credit: 0,
             counting: config.ack_counting,
         }
-    }
-
-    pub(crate) fn segments(&self) -> u32 {
-        self.segments
     }
 
     pub(crate) fn set_segments(&mut self, segments: u32) {
@@ -76,10 +77,6 @@ impl Window {
 
     pub(crate) fn set_threshold(&mut self, threshold: u32) {
         self.slow_start_threshold = threshold;
-    }
-
-    pub(crate) fn initial(&self) -> u32 {
-        self.initial
     }
 
     /// Bounds the initial window for segments of so many bytes (RFC 5681 §3.1).

@@ -190,6 +190,12 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
+    getters! {
+        /// Duplicate ACKs, or selectively acknowledged segments, that prove a loss.
+        threshold: u32,
+        events: u32,
+    }
+
     pub(crate) fn new(config: &Config) -> Self {
         Self { threshold: config.duplicate_threshold, events: 0, detection: config.loss.reordering }
     }
@@ -199,11 +205,6 @@ impl Reordering {
         self.detection = config.loss.reordering;
     }
 
-    /// Duplicate ACKs, or selectively acknowledged segments, that prove a loss.
-    pub(crate) fn threshold(&self) -> u32 {
-        self.threshold
-    }
-
     pub(crate) fn set_threshold(&mut self, threshold: u32) {
         self.threshold = threshold;
     }
@@ -211,10 +212,6 @@ impl Reordering {
     /// So many duplicates, and still a time-out: reordering was overestimated.
     pub(crate) fn lower_to(&mut self, threshold: u32) {
         self.threshold = self.threshold.min(threshold);
-    }
-
-    pub(crate) fn events(&self) -> u32 {
-        self.events
     }
 
     pub(crate) fn is_seen(&self) -> bool {

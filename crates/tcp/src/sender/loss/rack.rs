@@ -277,20 +277,11 @@ pub(crate) struct LatestDelivered {
 }
 
 impl LatestDelivered {
-    pub(crate) fn delivered_before(&self) -> u32 {
-        self.delivered_before
-    }
-
-    pub(crate) fn sent_at(&self) -> Instant {
-        self.sent_at
-    }
-
-    pub(crate) fn end(&self) -> SequenceNumber {
-        self.end
-    }
-
-    pub(crate) fn marks(&self) -> Marks {
-        self.marks
+    getters! {
+        delivered_before: u32,
+        sent_at: Instant,
+        end: SequenceNumber,
+        marks: Marks,
     }
 }
 

@@ -24,22 +24,19 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    pub(crate) fn new(initial: SequenceNumber) -> Self {
-        Self { state: RecoveryState::Open, end: initial, reneged: false }
+    getters! {
+        state: RecoveryState,
+        /// The number whose acknowledgment may end the state.
+        end: SequenceNumber,
     }
 
-    pub(crate) fn state(&self) -> RecoveryState {
-        self.state
+    pub(crate) fn new(initial: SequenceNumber) -> Self {
+        Self { state: RecoveryState::Open, end: initial, reneged: false }
     }
 
     /// Changes the state; the congestion control is notified before.
     pub(crate) fn set_state(&mut self, state: RecoveryState) {
         self.state = state;
-    }
-
-    /// The number whose acknowledgment may end the state.
-    pub(crate) fn end(&self) -> SequenceNumber {
-        self.end
     }
 
     pub(crate) fn set_end(&mut self, end: SequenceNumber) {

@@ -45,6 +45,14 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
+    getters! {
+        timeout: Span,
+        expired: u32,
+        /// How often the time-out is doubled at present.
+        doublings: u32,
+        pending: Pending,
+    }
+
     /// Nothing has run out, and `timeout` is in force.
     pub(crate) fn new(timeout: Span) -> Self {
         Self {
@@ -55,10 +63,6 @@ impl Rto {
             doublings: 0,
             since: Instant::ZERO,
         }
-    }
-
-    pub(crate) fn timeout(&self) -> Span {
-        self.timeout
     }
 
     pub(crate) fn set_timeout(&mut self, timeout: Span) {
@@ -78,18 +82,9 @@ impl Rto {
         self.timeout = (self.timeout * 2).min(greatest);
     }
 
-    pub(crate) fn expired(&self) -> u32 {
-        self.expired
-    }
-
     /// Something new is acknowledged.
     pub(crate) fn on_progress(&mut self) {
         self.expired = 0;
-    }
-
-    /// How often the time-out is doubled at present.
-    pub(crate) fn doublings(&self) -> u32 {
-        self.doublings
     }
 
     /// How long ago the first time-out ran out.
@@ -104,10 +99,6 @@ impl Rto {
         }
         self.expired += 1;
         self.expired
-    }
-
-    pub(crate) fn pending(&self) -> Pending {
-        self.pending
     }
 
     /// The timer is, or will be, set for this.

@@ -25,6 +25,12 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
+    getters! {
+        /// Oldest unacknowledged number when the reduction began, if it can be undone.
+        from: Option<SequenceNumber>,
+        threshold: u32,
+    }
+
     /// Notes a retransmission that was sent when the timestamp clock read `stamp`.
     pub(crate) fn on_retransmitted(&mut self, stamp: u32) {
         self.note_stamp(stamp);
@@ -36,11 +42,6 @@ impl Undo {
         if let Some(left) = self.unexplained.filter(|&left| left > 0) {
             self.unexplained = Some(left.saturating_sub(segments));
         }
-    }
-
-    /// Oldest unacknowledged number when the reduction began, if it can be undone.
-    pub(crate) fn from(&self) -> Option<SequenceNumber> {
-        self.from
     }
 
     /// Begins to account for retransmissions, of which `out` are under way (Linux `tcp_init_undo`).
@@ -78,10 +79,6 @@ impl Undo {
     /// The first retransmission of an earlier recovery does not matter any more.
     pub(crate) fn forget_first_stamp(&mut self) {
         self.first_stamp = None;
-    }
-
-    pub(crate) fn threshold(&self) -> u32 {
-        self.threshold
     }
 
     /// Every retransmission arrived in vain.

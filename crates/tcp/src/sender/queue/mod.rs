@@ -21,20 +21,17 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
+    getters! {
+        at: Instant,
+        /// The place among the transmissions of that instant.
+        rank: u16,
+    }
+
     /// Before everything else.
     pub(crate) const ZERO: Self = Self { at: Instant::ZERO, rank: 0 };
 
     pub(crate) fn new(at: Instant, rank: u16) -> Self {
         Self { at, rank }
-    }
-
-    pub(crate) fn at(self) -> Instant {
-        self.at
-    }
-
-    /// The place among the transmissions of that instant.
-    pub(crate) fn rank(self) -> u16 {
-        self.rank
     }
 
     pub(crate) fn is_before(self, other: Self) -> bool {
@@ -117,29 +114,17 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    pub(crate) fn sequence(&self) -> SequenceNumber {
-        self.sequence
-    }
-
-    pub(crate) fn length(&self) -> u32 {
-        self.length
+    getters! {
+        sequence: SequenceNumber,
+        length: u32,
+        transmitted_at: Instant,
+        delivered_before: u32,
+        marks: Marks,
     }
 
     /// Payload in bytes.
     pub(crate) fn payload_bytes(&self) -> u32 {
         self.length - u32::from(self.has_fin())
-    }
-
-    pub(crate) fn transmitted_at(&self) -> Instant {
-        self.transmitted_at
-    }
-
-    pub(crate) fn delivered_before(&self) -> u32 {
-        self.delivered_before
-    }
-
-    pub(crate) fn marks(&self) -> Marks {
-        self.marks
     }
 
     pub(crate) fn end(&self) -> SequenceNumber {
@@ -205,20 +190,12 @@ pub(crate) struct Original {
 }
 
 impl Acknowledged {
-    pub(crate) fn segments(&self) -> u32 {
-        self.segments
-    }
-
-    pub(crate) fn newly_delivered(&self) -> u32 {
-        self.newly_delivered
-    }
-
-    pub(crate) fn first_original(&self) -> Option<Original> {
-        self.first_original
-    }
-
-    pub(crate) fn last_original_at(&self) -> Option<Instant> {
-        self.last_original_at
+    getters! {
+        segments: u32,
+        newly_delivered: u32,
+        first_original: Option<Original>,
+        last_original_at: Option<Instant>,
+        cut: Option<u32>,
     }
 
     pub(crate) fn has_retransmitted(&self) -> bool {
@@ -234,10 +211,6 @@ impl Acknowledged {
         self.reneged
     }
 
-    pub(crate) fn cut(&self) -> Option<u32> {
-        self.cut
-    }
-
     /// The rest of that bundle makes one segment fewer.
     pub(crate) fn count_merged(&mut self) {
         self.segments += 1;
@@ -246,16 +219,10 @@ impl Acknowledged {
 }
 
 impl Original {
-    pub(crate) fn sequence(&self) -> SequenceNumber {
-        self.sequence
-    }
-
-    pub(crate) fn end(&self) -> SequenceNumber {
-        self.end
-    }
-
-    pub(crate) fn transmitted_at(&self) -> Instant {
-        self.transmitted_at
+    getters! {
+        sequence: SequenceNumber,
+        end: SequenceNumber,
+        transmitted_at: Instant,
     }
 }
 
@@ -292,6 +259,17 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
+    getters! {
+        bundles: u32,
+        /// Of the outstanding segments, those selectively acknowledged.
+        sacked: u32,
+        /// Of the outstanding segments, those believed lost.
+        lost: u32,
+        losses: u32,
+        /// Retransmissions believed to be under way.
+        retransmitted: u32,
+    }
+
     pub(crate) fn new() -> Self {
         Self {
             sent: VecDeque::new(),
@@ -321,29 +299,6 @@ impl SendQueue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
-    }
-
-    pub(crate) fn bundles(&self) -> u32 {
-        self.bundles
-    }
-
-    /// Of the outstanding segments, those selectively acknowledged.
-    pub(crate) fn sacked(&self) -> u32 {
-        self.sacked
-    }
-
-    /// Of the outstanding segments, those believed lost.
-    pub(crate) fn lost(&self) -> u32 {
-        self.lost
-    }
-
-    pub(crate) fn losses(&self) -> u32 {
-        self.losses
-    }
-
-    /// Retransmissions believed to be under way.
-    pub(crate) fn retransmitted(&self) -> u32 {
-        self.retransmitted
     }
 
     /// Absolute index of the oldest outstanding segment (of the next to be sent, if none is).
