@@ -163,15 +163,6 @@ pub(crate) struct EcnReceiver {
     echo_due: bool,
 }
 
-/// What the code point of arriving data requires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MarkAction {
-    /// Nothing.
-    None,
-    /// The next acknowledgments go out at once.
-    AcknowledgeQuickly,
-}
-
 impl EcnReceiver {
     /// Whether an ECT packet with data has arrived.
     pub(crate) fn has_seen_capable(&self) -> bool {
@@ -194,19 +185,13 @@ impl EcnReceiver {
         segment.sequence_length() > 0
     }
 
-    /// The code point of data that has arrived (Linux `tcp_data_ecn_check`). The congestion control is
-    /// notified before.
-    pub(crate) fn on_data(&mut self, mark: Ecn) -> MarkAction {
-        let quickly = match mark {
-            Ecn::NotEct => return self.on_unmarkable_data(),
-            Ecn::Ce => !std::mem::replace(&mut self.echo_due, true),
-            Ecn::Ect0 | Ecn::Ect1 => false,
-        };
+    /// The code point of data that has arrived (Linux `tcp_data_ecn_check`). Returns whether the next
+    /// acknowledgments go out at once. The congestion control is notified before.
+    pub(crate) fn on_data(&mut self, mark: Ecn) -> bool {
+        if mark == Ecn::NotEct {
+            return self.seen;
+        }
         self.seen = true;
-        if quickly { MarkAction::AcknowledgeQuickly } else { MarkAction::None }
-    }
-
-    fn on_unmarkable_data(&self) -> MarkAction {
-        if self.seen { MarkAction::AcknowledgeQuickly } else { MarkAction::None }
+        mark == Ecn::Ce && !std::mem::replace(&mut self.echo_due, true)
     }
 }

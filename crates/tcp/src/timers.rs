@@ -16,6 +16,12 @@ pub(crate) struct Timer {
     set_at: Instant,
 }
 
+impl Default for Timer {
+    fn default() -> Self {
+        Self::OFF
+    }
+}
+
 impl Timer {
     /// Not set.
     pub(crate) const OFF: Self = Self { due: Instant::MAX, set_at: Instant::MAX };

@@ -78,7 +78,7 @@ impl TimeWaitAction {
 }
 
 /// The timer that watches for silence.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KeepAliveTimer {
     timer: Timer,
 }
@@ -95,10 +95,6 @@ pub(super) enum KeepAliveAction {
 }
 
 impl KeepAliveTimer {
-    pub(super) fn new() -> Self {
-        Self { timer: Timer::OFF }
-    }
-
     /// The connection is open.
     pub(super) fn begin(&mut self, keep_alive: &KeepAlive, now: Instant) {
         if keep_alive.enabled {

@@ -75,7 +75,7 @@ impl Connection {
             config,
             control_segments: ControlSegments::default(),
             time_wait: Timer::OFF,
-            keep_alive: KeepAliveTimer::new(),
+            keep_alive: KeepAliveTimer::default(),
             handshake: Handshake::new(state == State::Listen),
             response_limit: ResponseLimit::default(),
             events: VecDeque::new(),

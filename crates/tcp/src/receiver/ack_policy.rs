@@ -37,7 +37,7 @@ const HANDSHAKE_DELAY: Span = Span::from_millis(200);
 const UNMERGED: u32 = 3;
 
 /// What was received and not acknowledged, and how eager to be about it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "as many marks as the kernel has")]
 pub(crate) struct AckPolicy {
     /// An acknowledgment goes out at the next opportunity.
@@ -92,23 +92,6 @@ impl AckPolicy {
         last_received: Instant,
         /// The present delay (`ato`).
         delay: Span,
-    }
-
-    pub(crate) fn new() -> Self {
-        Self {
-            now: false,
-            scheduled: false,
-            at_once: false,
-            no_memory: false,
-            small: 0,
-            quick: 0,
-            answers: 0,
-            delay: Span::ZERO,
-            last_received: Instant::ZERO,
-            repeated: 0,
-            repeated_at: SequenceNumber::default(),
-            merged: 0,
-        }
     }
 
     /// The connection is taken for one that answers, not one that listens.

@@ -23,7 +23,7 @@ pub(crate) use data::{FinArrival, Placement};
 pub(crate) use tuning::first_segment_size;
 
 use crate::config::{Config, LEAST_BUFFER};
-use crate::ecn::{EcnReceiver, MarkAction};
+use crate::ecn::EcnReceiver;
 use crate::handshake::Negotiated;
 use crate::information::Information;
 use crate::sender::congestion::plugged::ReceiverView;
@@ -106,12 +106,12 @@ impl Receiver {
             config,
             space: ReceiveSpace::default(),
             negotiated: Negotiated::nothing(),
-            ack_policy: AckPolicy::new(),
+            ack_policy: AckPolicy::default(),
             delayed_ack: Timer::OFF,
             reassembly: Reassembly::default(),
             buffer: ReceiveBuffer::new(memory),
             segment_size: SegmentSize::new(),
-            tuning: Tuning::new(),
+            tuning: Tuning::default(),
             counters: Counters::default(),
             ecn: EcnReceiver::default(),
             first_window: FirstWindow::default(),
@@ -242,7 +242,7 @@ impl Receiver {
 
     /// The code point of data that has arrived.
     pub(crate) fn on_code_point(&mut self, mark: Ecn) {
-        if self.ecn.on_data(mark) == MarkAction::AcknowledgeQuickly {
+        if self.ecn.on_data(mark) {
             self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
         }
     }

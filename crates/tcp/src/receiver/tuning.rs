@@ -15,7 +15,7 @@ use fairwind_wire::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES};
 const TUNING_SEGMENTS: u32 = 10;
 
 /// The receiver's own round-trip estimate, and what was read within one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tuning {
     /// Eight times the estimate, in microseconds (`rcv_rtt_est.rtt_us`).
     eightfold_rtt: u64,
@@ -30,18 +30,6 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    pub(crate) fn new() -> Self {
-        Self {
-            eightfold_rtt: 0,
-            measured_to: SequenceNumber::default(),
-            measured_since: None,
-            last_echo: 0,
-            space: 0,
-            read_from: SequenceNumber::default(),
-            read_since: Instant::ZERO,
-        }
-    }
-
     /// The receiver's round-trip estimate; zero before the first sample.
     pub(crate) fn rtt(&self) -> Span {
         Span::from_micros(self.eightfold_rtt / 8)

@@ -37,7 +37,7 @@ struct SendStage {
 }
 
 /// The latest rate, and what the next samples are taken from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DeliveryRate {
     stages: VecDeque<SendStage>,
     first_sent_at: Instant,
@@ -55,18 +55,6 @@ pub(crate) struct DeliveryRate {
 const SPARE_STAGES: usize = 64;
 
 impl DeliveryRate {
-    pub(crate) fn new() -> Self {
-        Self {
-            stages: VecDeque::new(),
-            first_sent_at: Instant::ZERO,
-            delivered_at: Instant::ZERO,
-            limited_until: None,
-            latest_delivered: None,
-            sample: None,
-            at_sending: None,
-        }
-    }
-
     /// Whether the latest sample was limited by the application, and not by the path; before there
     /// is one, it is taken to be.
     pub(crate) fn is_application_limited(&self) -> bool {

@@ -172,13 +172,13 @@ impl Sender {
             mtu_search: None,
             segment_bytes: Negotiated::nothing().segment_bytes(),
             negotiated: Negotiated::nothing(),
-            queue: SendQueue::new(),
+            queue: SendQueue::default(),
             written: Written::default(),
             budget: TransmitBudget::default(),
             piggyback: Piggyback::default(),
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(initial),
-            retransmissions: Retransmissions::new(),
+            retransmissions: Retransmissions::default(),
             duplicate_acks: DuplicateAcks::default(),
             reordering: Reordering::new(&config),
             rack: Rack::new(),
@@ -192,9 +192,9 @@ impl Sender {
             ecn: EcnSender::new(initial, congestion.needs_marks()),
             congestion,
             usage: Usage::new(initial),
-            rtt: RttEstimator::new(),
+            rtt: RttEstimator::default(),
             rto: Rto::new(config.initial_rto),
-            persist: Persist::new(),
+            persist: Persist::default(),
             pacer: Pacer::new(),
             stats: SenderStats::default(),
             path: Path::new(&config),
@@ -203,7 +203,7 @@ impl Sender {
             inherited: Inherited::default(),
             inflight_limit,
             bundles: Bundles::default(),
-            delivery_rate: DeliveryRate::new(),
+            delivery_rate: DeliveryRate::default(),
             events: VecDeque::new(),
             config,
         }
@@ -381,7 +381,7 @@ impl Sender {
     /// The connection is closed: nothing is outstanding or waits.
     pub(crate) fn close(&mut self) {
         self.persist.take_probe();
-        self.queue = SendQueue::new();
+        self.queue = SendQueue::default();
         self.written.clear();
         self.bundles = Bundles::default();
         self.scoreboard = Scoreboard::default();

@@ -17,7 +17,7 @@ const MOST_DOUBLINGS: u32 = 10;
 const LEAST_REMAINING: Span = Span::from_millis(8);
 
 /// The persist timer, and the probes of a closed window or a silent peer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Persist {
     timer: Timer,
     /// A probe is to be sent.
@@ -34,10 +34,6 @@ impl Persist {
     getters! {
         unanswered: u32,
         probes: u32,
-    }
-
-    pub(crate) fn new() -> Self {
-        Self { timer: Timer::OFF, probe_due: false, probes: 0, unanswered: 0, since: None }
     }
 
     pub(crate) fn due(&self) -> Instant {

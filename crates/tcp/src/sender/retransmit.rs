@@ -13,7 +13,7 @@ use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
 /// Retransmissions that are due, and the burst under way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Retransmissions {
     due: Transmission,
     /// The oldest segment goes out whatever is in flight (a time-out; RFC 6675 §5 step 4.3).
@@ -29,17 +29,6 @@ pub(crate) struct Retransmissions {
 }
 
 impl Retransmissions {
-    pub(crate) fn new() -> Self {
-        Self {
-            due: Transmission::None,
-            forced: false,
-            rescued: false,
-            burst_left: 0,
-            burst: 0,
-            unproven_from: 0,
-        }
-    }
-
     pub(crate) fn due(&self) -> Transmission {
         self.due
     }

@@ -24,7 +24,7 @@ fn micros(nanos: u64) -> u32 {
 }
 
 /// Smoothed round-trip time, its variation, and the time-out computed from them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct RttEstimator {
     /// Eight times the smoothed round-trip time in nanoseconds; 0 before the first sample.
     smoothed_times_8: u64,
@@ -40,17 +40,6 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub(crate) fn new() -> Self {
-        Self {
-            smoothed_times_8: 0,
-            deviation_times_4: 0,
-            largest_deviation_times_4: 0,
-            variation_times_4: 0,
-            round_end: SequenceNumber::new(0),
-            least: LeastRtt::default(),
-        }
-    }
-
     /// The smoothed round-trip time (SRTT), once there was a sample.
     pub(crate) fn smoothed(&self) -> Option<Span> {
         (self.smoothed_times_8 != 0).then(|| Span::from_nanos(self.smoothed_times_8 >> 3))
@@ -269,7 +258,7 @@ mod tests {
     use crate::Profile;
 
     fn estimator_after(config: &Config, samples_ms: &[u64]) -> RttEstimator {
-        let mut estimator = RttEstimator::new();
+        let mut estimator = RttEstimator::default();
         for (at, &sample) in (0..).zip(samples_ms) {
             let sequence = SequenceNumber::new(at * 10);
             estimator.sample(config, Span::from_millis(sample), sequence, sequence + 5);
@@ -317,7 +306,7 @@ mod tests {
     #[test]
     fn before_any_sample_the_initial_time_out_holds() {
         let config = Profile::Linux6_18.config();
-        assert_eq!(RttEstimator::new().timeout(&config), Span::from_secs(1));
+        assert_eq!(RttEstimator::default().timeout(&config), Span::from_secs(1));
     }
 }
 

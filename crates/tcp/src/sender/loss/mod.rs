@@ -35,9 +35,10 @@ pub(crate) use timeout::{FRto, Pending, Rto};
 pub(crate) use undo::Undo;
 
 /// What recovery sends next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transmission {
     /// Nothing.
+    #[default]
     None,
     /// Lost segments, as far as the window allows.
     Lost,

@@ -25,7 +25,7 @@ struct RetransmittedSegment {
 }
 
 /// What is known of the segment sent last among those that have arrived.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Rack {
     /// When it was sent (`rack.mstamp`, `rack.end_seq`).
     youngest: Moment,
@@ -49,17 +49,7 @@ pub(crate) struct Rack {
 
 impl Rack {
     pub(crate) fn new() -> Self {
-        Self {
-            youngest: Moment::ZERO,
-            rtt: Span::ZERO,
-            advanced: false,
-            repeated: false,
-            steps: 1,
-            persists: 0,
-            delivered_at_growth: 0,
-            judged_below: 0,
-            retransmitted_order: VecDeque::new(),
-        }
+        Self { steps: 1, ..Self::default() }
     }
 
     /// Whether something has arrived since losses were looked for; from now on nothing has.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// When a segment was sent: an instant, and the place among the transmissions of that instant, for a
 /// virtual clock shows the same one for many (the kernel compares end numbers instead).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Moment {
     at: Instant,
     rank: u16,
@@ -26,9 +26,6 @@ impl Moment {
         /// The place among the transmissions of that instant.
         rank: u16,
     }
-
-    /// Before everything else.
-    pub(crate) const ZERO: Self = Self { at: Instant::ZERO, rank: 0 };
 
     pub(crate) fn new(at: Instant, rank: u16) -> Self {
         Self { at, rank }
@@ -236,7 +233,7 @@ pub(crate) enum Purpose {
 }
 
 /// The ring of transmitted segments, its counters, and the bytes not sent yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     sent: VecDeque<Sent>,
     /// Absolute index of the segment at the front.
@@ -268,22 +265,6 @@ impl SendQueue {
         losses: u32,
         /// Retransmissions believed to be under way.
         retransmitted: u32,
-    }
-
-    pub(crate) fn new() -> Self {
-        Self {
-            sent: VecDeque::new(),
-            first: 0,
-            bundles: 0,
-            sacked: 0,
-            lost: 0,
-            losses: 0,
-            retransmitted: 0,
-            awaiting_retransmission: 0,
-            retransmit_from: 0,
-            marked_lost: None,
-            last_sent: Moment::ZERO,
-        }
     }
 
     /// The moment of the next transmission.
