@@ -2,9 +2,8 @@
 //!
 //! RFC 9293 §3.10.7.4, §3.8.4, RFC 1337, RFC 6191, RFC 1122 §4.2.3.6.
 //!
-//! Source: Linux 6.18 `tcp_timewait_state_process`. The driver has the listener, so it decides on a SYN that may
+//! Source: Linux 6.18 `tcp_timewait_state_process`, `tcp_keepalive_timer`. The driver has the listener, so it decides on a SYN that may
 //! reopen the connection ([`Connection::may_be_reopened_by`](crate::Connection::may_be_reopened_by)).
-//! Source: Linux `tcp_keepalive_timer`.
 
 use crate::config::{Config, KeepAlive, Liveness};
 use crate::receiver::Receiver;

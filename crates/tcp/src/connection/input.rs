@@ -320,7 +320,12 @@ impl Connection {
             .timestamp_age(segment)
             .is_some_and(|age| self.is_too_old(segment, age, now));
         if segment.sequence == self.receiver.initial() && is_pure_syn(segment) && !old {
-            self.answer_repeated_syn(now);
+            // Our SYN-ACK was lost, it seems: again, and the timer starts anew.
+            if self.response_limit.allows_response(&self.config, now) {
+                let timeout = self.sender.rto().timeout();
+                self.control_segments.set_syn(true);
+                self.sender.rto_mut().arm(now, timeout);
+            }
             return false;
         }
         let rst = segment.flags.contains(Flags::RST);
@@ -343,15 +348,6 @@ impl Connection {
         let timeouts = self.sender.rto().expired();
         self.check_control_when_half_open(segment)
             && !self.handshake.defers(is_bare, timeouts, &self.config)
-    }
-
-    /// Our SYN-ACK was lost, it seems: again, and the timer starts anew.
-    fn answer_repeated_syn(&mut self, now: Instant) {
-        if self.response_limit.allows_response(&self.config, now) {
-            self.control_segments.set_syn(true);
-            let timeout = self.sender.rto().timeout();
-            self.sender.rto_mut().arm(now, timeout);
-        }
     }
 
     /// A reset anywhere in the window ends the attempt, another SYN does so with a reset.

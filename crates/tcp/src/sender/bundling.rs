@@ -8,7 +8,7 @@
 //! **Smart framing**: while the window is small, what it holds leaves as several segments and not as few full
 //! ones, so that a lost segment is followed by as many as it takes to find that out before the time-out.
 //!
-//! Source: [`SmartFraming`]. With a window of `w` full segments, `w` less than the `n` of the rule, a
+//! Source: [`SmartFraming`](crate::SmartFraming). With a window of `w` full segments, `w` less than the `n` of the rule, a
 //! segment carries `w / n` of a full one, and `n` may be in flight; from `w = n` on segments are full.
 //! The window counts segments, so `n` of these count as the `w` for which they stand when it grows:
 //! it opens as it would without. More bytes than the window has are never in flight, nor more than `n`
@@ -24,7 +24,7 @@
 //! **Redundant data bundling**: what was sent shortly before travels again, ahead of new data, so that the
 //! loss of one segment costs a thin stream no more than the time to its next write.
 //!
-//! Source: [`RedundantBundling`]. The receiver needs nothing: it takes what is new of an overlapping
+//! Source: [`RedundantBundling`](crate::RedundantBundling). The receiver needs nothing: it takes what is new of an overlapping
 //! segment (RFC 9293 §3.10.7.4). What is outstanding is kept as it was written, so retransmissions carry
 //! no more than they would otherwise.
 //!

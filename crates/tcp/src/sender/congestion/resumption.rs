@@ -13,7 +13,7 @@
 //! Differs: windows and what is carried (`PipeSize`) are counted in segments; the way back is left when the
 //! repair is over, too (§3.5 allows for that), so that the repair does not raise the window. A phase changes when
 //! an acknowledgment or a time-out comes.
-//! Parameters: [`Resumption`]. Cost: nothing for other connections, a few comparisons per ACK while it lasts.
+//! Parameters: [`Resumption`](crate::Resumption). Cost: nothing for other connections, a few comparisons per ACK while it lasts.
 
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::{Event, RecoveryState, ResumptionEnd, ResumptionPhase};

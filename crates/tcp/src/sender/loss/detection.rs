@@ -5,11 +5,10 @@
 //! retransmit); Linux `tcp_identify_packet_loss`, `tcp_newreno_mark_lost`, `tcp_rack_reo_wnd`, and
 //! `tcp_time_to_recover`, `tcp_update_scoreboard` of Linux 3.16.
 //!
-//! **Reordering, duplicate ACKs.** Source: Linux `tcp_check_sack_reordering`, `tcp_check_reno_reordering`, `tcp_add_reno_sack`,
-//! `tcp_remove_reno_sacks`; RFC 6582 §3.2.
+//! **Reordering, duplicate ACKs.** Source: Linux `tcp_check_sack_reordering`, `tcp_check_reno_reordering`,
+//! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`; RFC 6582 §3.2.
 //!
-//! **Lost retransmissions**, found by reach.
-//! Source: Linux 2.6 `tcp_sacktag_write_queue` (what it calls a lost retransmission). Whatever is sent for the first
+//! **Lost retransmissions**, found by reach. Source: Linux 2.6 `tcp_sacktag_write_queue` (what it calls a lost retransmission). Whatever is sent for the first
 //! time after a repair lies behind everything that had been sent when the repair was; so once something there is
 //! reported to have arrived, the repair has been overtaken, and is lost. Without forward acknowledgment, and where reordering
 //! was seen, the report has to lie as many segments further as prove a loss.
@@ -18,8 +17,7 @@
 //! Parameters: [`LostRetransmissions`](crate::LostRetransmissions).
 //! Cost: constant per repair.
 //!
-//! **Thin streams** have too few segments in flight for three duplicate ACKs.
-//! Source: Linux `tcp_stream_is_thin`, `tcp_time_to_recover` and `tcp_retransmit_timer` as of 3.16.
+//! **Thin streams** have too few segments in flight for three duplicate ACKs. Source: Linux `tcp_stream_is_thin`, `tcp_time_to_recover` and `tcp_retransmit_timer` as of 3.16.
 
 use crate::config::{
     Config, EarlyRetransmit, LossDetection, LostRetransmissions, ReorderingDetection,
