@@ -341,7 +341,7 @@ impl Sender {
         let view = plugged.receiver;
         let ack_now = std::mem::take(&mut plugged.requests_ack_now);
         let echo = std::mem::take(&mut plugged.requests_echo);
-        (ack_now.then(|| view.ack_pending & ACK_NOW != 0), echo.then(|| view.is_echo_due))
+        (ack_now.then_some(view.ack_pending & ACK_NOW != 0), echo.then_some(view.is_echo_due))
     }
 
     /// Data has come with or without a CE mark. Returns the acknowledgment that the congestion control
