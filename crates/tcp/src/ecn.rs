@@ -20,7 +20,7 @@ pub(crate) struct EcnSender {
     /// `tcp_ca_needs_ecn`).
     is_needed: bool,
     /// The next new data carries CWR (`TCP_ECN_QUEUE_CWR`).
-    cwr_due: bool,
+    is_cwr_due: bool,
     /// The last segment was ECT.
     was_capable: bool,
     /// Number after the last new data; data from here on is new.
@@ -31,13 +31,14 @@ impl EcnSender {
     getters! {
         is_negotiated: bool,
         is_needed: bool,
+        is_cwr_due: bool,
     }
 
     pub(crate) fn new(initial: SequenceNumber, is_needed: bool) -> Self {
         Self {
             is_negotiated: false,
             is_needed,
-            cwr_due: false,
+            is_cwr_due: false,
             was_capable: false,
             sent_up_to: initial + 1,
         }
@@ -97,26 +98,21 @@ impl EcnSender {
         self.is_needed = is_needed;
     }
 
-    /// Whether the next new data carries CWR.
-    pub(crate) fn is_cwr_due(&self) -> bool {
-        self.cwr_due
-    }
-
     /// An external congestion control sets whether CWR is due.
     pub(crate) fn set_cwr_due(&mut self, due: bool) {
         if self.is_negotiated {
-            self.cwr_due = due;
+            self.is_cwr_due = due;
         }
     }
 
     /// The window was reduced, for an ECN echo or a loss: the next new data carries CWR.
     pub(crate) fn on_reduction(&mut self) {
-        self.cwr_due = self.is_negotiated;
+        self.is_cwr_due = self.is_negotiated;
     }
 
     /// The reduction was undone: no CWR is due.
     pub(crate) fn on_undo(&mut self) {
-        self.cwr_due = false;
+        self.is_cwr_due = false;
     }
 
     /// Whether an acknowledgment echoes a CE mark.
@@ -134,7 +130,7 @@ impl EcnSender {
         }
         if is_new {
             self.sent_up_to = segment.sequence + segment.payload_bytes;
-            if std::mem::take(&mut self.cwr_due) {
+            if std::mem::take(&mut self.is_cwr_due) {
                 segment.flags |= Flags::CWR;
             }
         }
@@ -158,30 +154,26 @@ impl EcnSender {
 #[derive(Debug, Default)]
 pub(crate) struct EcnReceiver {
     /// An ECT packet with data has arrived (Linux `TCP_ECN_SEEN`).
-    seen: bool,
+    has_seen_capable: bool,
     /// A CE mark has arrived, and the peer has not answered with CWR (`TCP_ECN_DEMAND_CWR`).
-    echo_due: bool,
+    is_echo_due: bool,
 }
 
 impl EcnReceiver {
-    /// Whether an ECT packet with data has arrived.
-    pub(crate) fn has_seen_capable(&self) -> bool {
-        self.seen
-    }
-
-    pub(crate) fn is_echo_due(&self) -> bool {
-        self.echo_due
+    getters! {
+        has_seen_capable: bool,
+        is_echo_due: bool,
     }
 
     /// An external congestion control sets whether acknowledgments echo a mark.
     pub(crate) fn set_echo_due(&mut self, due: bool) {
-        self.echo_due = due;
+        self.is_echo_due = due;
     }
 
     /// The peer has reduced its window (CWR). Returns whether an acknowledgment goes out at once, because
     /// that window may be very small (Linux `tcp_ecn_accept_cwr`).
     pub(crate) fn accept_cwr(&mut self, segment: &Segment) -> bool {
-        self.echo_due = false;
+        self.is_echo_due = false;
         segment.sequence_length() > 0
     }
 
@@ -189,9 +181,9 @@ impl EcnReceiver {
     /// acknowledgments go out at once. The congestion control is notified before.
     pub(crate) fn on_data(&mut self, mark: Ecn) -> bool {
         if mark == Ecn::NotEct {
-            return self.seen;
+            return self.has_seen_capable;
         }
-        self.seen = true;
-        mark == Ecn::Ce && !std::mem::replace(&mut self.echo_due, true)
+        self.has_seen_capable = true;
+        mark == Ecn::Ce && !std::mem::replace(&mut self.is_echo_due, true)
     }
 }

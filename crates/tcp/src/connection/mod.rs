@@ -234,11 +234,6 @@ impl Connection {
         self.receiver.shut();
     }
 
-    /// Whether reading gives the end of the stream for good.
-    pub fn is_receiving_shut(&self) -> bool {
-        self.receiver.is_shut()
-    }
-
     /// Whether a SYN may begin a new connection in the place of this one: beyond the old one's
     /// numbers, or with a later timestamp (RFC 6191).
     pub fn may_be_reopened_by(&self, segment: &Segment) -> bool {

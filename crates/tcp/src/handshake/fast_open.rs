@@ -128,7 +128,7 @@ pub(crate) struct FastOpenState {
     /// Our SYN carried so many bytes of data.
     syn_bytes: u32,
     /// The SYN's data was acknowledged (client) or taken (server): `tcpi_options`.
-    syn_data_acknowledged: bool,
+    is_syn_data_acknowledged: bool,
     failure: Option<FastOpenFailure>,
     update: Option<FastOpenUpdate>,
     /// What a listening end may do.
@@ -140,9 +140,9 @@ pub(crate) struct FastOpenState {
     /// The connection was in use before its handshake was over.
     opened_early: bool,
     /// The application waits with more data for the connection to open.
-    data_waits: bool,
+    has_data_waiting: bool,
     /// The application has accepted it.
-    accepted: bool,
+    is_accepted: bool,
     /// `shutdown` was called, to take effect once the handshake is over.
     shut_down: bool,
     /// The application has closed an early connection.
@@ -157,6 +157,9 @@ impl FastOpenState {
         failure: Option<FastOpenFailure>,
         is_early: bool,
         opened_early: bool,
+        has_data_waiting: bool,
+        is_syn_data_acknowledged: bool,
+        is_accepted: bool,
     }
 
     /// Sets what our SYN is to carry; `own_mss` bounds its data.
@@ -172,21 +175,12 @@ impl FastOpenState {
     }
 
     pub(crate) fn expect_data(&mut self) {
-        self.data_waits = true;
-    }
-
-    pub(crate) fn has_data_waiting(&self) -> bool {
-        self.data_waits
+        self.has_data_waiting = true;
     }
 
     /// What the answer to our SYN changes in the driver's cache, once.
     pub(crate) fn take_update(&mut self) -> Option<FastOpenUpdate> {
         self.update.take()
-    }
-
-    /// Whether the SYN's data was acknowledged or taken.
-    pub(crate) fn is_syn_data_acknowledged(&self) -> bool {
-        self.syn_data_acknowledged
     }
 
     /// The options of our first SYN with Fast Open's, and the bytes of its data (Linux
@@ -229,7 +223,7 @@ impl FastOpenState {
             data_was_dropped: repeated && cookie.is_none() && outstanding,
         });
         if !outstanding {
-            self.syn_data_acknowledged = self.syn_bytes > 0;
+            self.is_syn_data_acknowledged = self.syn_bytes > 0;
         } else if repeated {
             self.failure = Some(FastOpenFailure::SynRetransmitted);
         } else {
@@ -254,7 +248,7 @@ impl FastOpenState {
                 self.reply = reply;
                 self.is_early = true;
                 self.opened_early = true;
-                self.syn_data_acknowledged = syn.payload_bytes > 0;
+                self.is_syn_data_acknowledged = syn.payload_bytes > 0;
                 true
             }
         }
@@ -266,11 +260,7 @@ impl FastOpenState {
     }
 
     pub(crate) fn note_accepted(&mut self) {
-        self.accepted = true;
-    }
-
-    pub(crate) fn is_accepted(&self) -> bool {
-        self.accepted
+        self.is_accepted = true;
     }
 
     pub(crate) fn shut_down(&mut self) {

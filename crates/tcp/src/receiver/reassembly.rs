@@ -28,7 +28,7 @@ pub(crate) struct Insertion {
     /// The first part of it that was there already.
     duplicate: Option<SackBlock>,
     /// All of it was there: nothing is kept.
-    covered: bool,
+    is_covered: bool,
 }
 
 /// What is no longer ahead of its turn.
@@ -43,12 +43,9 @@ pub(crate) struct Advance {
 }
 
 impl Insertion {
-    pub(crate) fn duplicate(&self) -> Option<SackBlock> {
-        self.duplicate
-    }
-
-    pub(crate) fn is_covered(&self) -> bool {
-        self.covered
+    getters! {
+        duplicate: Option<SackBlock>,
+        is_covered: bool,
     }
 }
 
@@ -80,18 +77,18 @@ impl Reassembly {
     ) -> Insertion {
         let block = SackBlock { left, right };
         let union = self.ranges.union_with(block);
-        let mut insertion = Insertion { duplicate: None, covered: false };
+        let mut insertion = Insertion { duplicate: None, is_covered: false };
         let places = union.places();
         for range in places.clone().filter_map(|place| self.ranges.get(place)) {
             let shared =
                 SackBlock { left: left.later(range.left), right: right.earlier(range.right) };
             if shared.left.is_before(shared.right) && insertion.duplicate.is_none() {
                 insertion.duplicate = Some(shared);
-                insertion.covered = shared == block;
+                insertion.is_covered = shared == block;
             }
         }
         self.report_first(if whole_blocks { union.merged() } else { block });
-        if insertion.covered {
+        if insertion.is_covered {
             return insertion;
         }
         let joined: u32 = self.memory.drain(places.clone()).sum();

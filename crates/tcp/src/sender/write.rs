@@ -206,7 +206,7 @@ pub(crate) struct Written {
     /// Bytes not sent yet.
     unsent: u64,
     /// FIN is to follow them.
-    fin: bool,
+    is_fin_waiting: bool,
     /// Bytes written since the connection began.
     end: u64,
     /// `end` as it was when PSH was set last.
@@ -214,27 +214,27 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    getters! {
+        is_fin_waiting: bool,
+    }
+
     pub(crate) fn unsent(&self) -> u64 {
         self.unsent
     }
 
     pub(crate) fn has_any(&self) -> bool {
-        self.unsent > 0 || self.fin
+        self.unsent > 0 || self.is_fin_waiting
     }
 
     pub(crate) fn queue_fin(&mut self) {
-        self.fin = true;
-    }
-
-    pub(crate) fn is_fin_waiting(&self) -> bool {
-        self.fin
+        self.is_fin_waiting = true;
     }
 
     /// Takes FIN, if it comes next.
     #[inline]
     pub(crate) fn take_fin(&mut self) -> bool {
-        let taken = self.fin && self.unsent == 0;
-        self.fin &= !taken;
+        let taken = self.is_fin_waiting && self.unsent == 0;
+        self.is_fin_waiting &= !taken;
         taken
     }
 
@@ -374,7 +374,7 @@ impl Written {
     pub(crate) fn clear(&mut self) {
         self.buffers.clear();
         self.unsent = 0;
-        self.fin = false;
+        self.is_fin_waiting = false;
     }
 
     /// Whether the count of bytes is that of the buffers; for debug builds.

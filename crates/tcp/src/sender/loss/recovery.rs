@@ -20,7 +20,7 @@ pub(crate) struct Recovery {
     /// The state may end when this is acknowledged (`high_seq`; RFC 6675 `RecoveryPoint`).
     end: SequenceNumber,
     /// The receiver has dropped data that it had reported; until recovery ends.
-    reneged: bool,
+    has_reneged: bool,
 }
 
 impl Recovery {
@@ -28,10 +28,11 @@ impl Recovery {
         state: RecoveryState,
         /// The number whose acknowledgment may end the state.
         end: SequenceNumber,
+        has_reneged: bool,
     }
 
     pub(crate) fn new(initial: SequenceNumber) -> Self {
-        Self { state: RecoveryState::Open, end: initial, reneged: false }
+        Self { state: RecoveryState::Open, end: initial, has_reneged: false }
     }
 
     /// Changes the state; the congestion control is notified before.
@@ -43,12 +44,8 @@ impl Recovery {
         self.end = end;
     }
 
-    pub(crate) fn has_reneged(&self) -> bool {
-        self.reneged
-    }
-
     pub(crate) fn set_reneged(&mut self, reneged: bool) {
-        self.reneged = reneged;
+        self.has_reneged = reneged;
     }
 
     /// Whether losses are being repaired.

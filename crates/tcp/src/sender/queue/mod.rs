@@ -168,12 +168,12 @@ pub(crate) struct Acknowledged {
     /// When the youngest of those was sent.
     last_original_at: Option<Instant>,
     /// Whether one of the segments had been retransmitted.
-    retransmitted: bool,
+    has_retransmitted: bool,
     /// Whether FIN was among them.
-    fin: bool,
+    has_fin: bool,
     /// Whether the oldest segment left over had been selectively acknowledged: the receiver must
     /// have dropped it, or else it would be covered.
-    reneged: bool,
+    has_reneged: bool,
     /// Payload of a full segment of the bundle that was acknowledged in part, to be cut anew.
     cut: Option<u32>,
 }
@@ -193,19 +193,9 @@ impl Acknowledged {
         first_original: Option<Original>,
         last_original_at: Option<Instant>,
         cut: Option<u32>,
-    }
-
-    pub(crate) fn has_retransmitted(&self) -> bool {
-        self.retransmitted
-    }
-
-    pub(crate) fn has_fin(&self) -> bool {
-        self.fin
-    }
-
-    /// Whether the receiver must have dropped the oldest segment left over.
-    pub(crate) fn has_reneged(&self) -> bool {
-        self.reneged
+        has_retransmitted: bool,
+        has_fin: bool,
+        has_reneged: bool,
     }
 
     /// The rest of that bundle makes one segment fewer.
@@ -362,7 +352,7 @@ impl SendQueue {
                 {
                     outcome.cut = Some(front.length);
                 }
-                outcome.reneged = front.marks.contains(Marks::SACKED);
+                outcome.has_reneged = front.marks.contains(Marks::SACKED);
                 front.cut(acknowledged);
                 break;
             }
@@ -372,8 +362,8 @@ impl SendQueue {
             if front.marks.contains(Marks::COUNTED) {
                 self.forget_marks(front.marks);
             }
-            outcome.fin |= front.has_fin();
-            outcome.retransmitted |= front.is_retransmitted();
+            outcome.has_fin |= front.has_fin();
+            outcome.has_retransmitted |= front.is_retransmitted();
             if front.marks.contains(Marks::SACKED) {
                 continue;
             }
