@@ -1,17 +1,16 @@
-//! Who is told of an observation, and when the warm-up, the windows and the measurement end.
+//! Collector: dispatch of observations, and the ends of warm-up, windows and measurement.
 //!
 //! Cost: an observation given as a literal compiles to one comparison with the next border in time and
 //! the code of that observation alone.
 
-use crate::failure::Milestones;
-use crate::flow::Flow;
+use crate::distribution::Percentiles;
+use crate::flow::{Flow, Milestones};
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
 use crate::queue::{Fate, Impaired, Queue};
-use crate::queue_series::{Happening, QueueEvent, QueueEvents, QueueSeries, SlotBook};
+use crate::queue_series::{QueueEvent, QueueEventKind, QueueEvents, QueueSeries, SlotBook};
 use crate::rows::{EndpointSample, GroupSum, Retired, latency_percentiles};
 use crate::settings::{FlowDescription, Settings, SettingsError};
-use crate::summary::Percentiles;
 use fairwind_units::{Instant, Span};
 
 /// Takes observations and gives tables.
@@ -117,11 +116,11 @@ impl Collector {
     pub fn add_flow(&mut self, description: FlowDescription) -> Result<FlowId, SettingsError> {
         self.check_new_flow(&description)?;
         let number = Some(self.retired.next_number());
-        let id = self.retired.reused_place().unwrap_or_else(|| {
+        let id = self.retired.free.pop().unwrap_or_else(|| {
             FlowId(u32::try_from(self.flows.len()).expect("fewer than 2^32 flows"))
         });
         if let Some(answered) = description.answers {
-            self.flow(answered).set_opposite(Some(id));
+            self.flow(answered).opposite = Some(id);
         }
         let (mut flow, group) = (Flow::new(description.answers), description.group_index());
         // The connection may have been established before there was data of both sides.
@@ -158,7 +157,7 @@ impl Collector {
         if !is_there || self.settings.flows[answered.index()].answers.is_some() {
             return Err(SettingsError::NothingToAnswer { flow: number, name: name(), answers });
         }
-        if self.flows[answered.index()].opposite().is_some() {
+        if self.flows[answered.index()].opposite.is_some() {
             return Err(SettingsError::AnsweredTwice { flow: number, name: name(), answers });
         }
         Ok(())
@@ -205,7 +204,7 @@ impl Collector {
                 match direction {
                     Direction::Forward => {
                         flow.on_forward_received(segment, wire_bytes);
-                        if let Some(opposite) = flow.opposite() {
+                        if let Some(opposite) = flow.opposite {
                             self.flows[opposite.index()].on_reverse_received(at, segment);
                         }
                     }
@@ -227,7 +226,7 @@ impl Collector {
                 if self.queue_events.is_some() {
                     known.keep_backlog_bytes(backlog_bytes);
                     let backlog = Some((backlog_packets, backlog_bytes));
-                    self.keep(at, (queue, flow), wire_bytes, backlog, Happening::Accepted);
+                    self.keep(at, (queue, flow), wire_bytes, backlog, QueueEventKind::Accepted);
                 }
             }
             Observation::Dequeued { queue, flow, wire_bytes, sojourn } => {
@@ -268,7 +267,7 @@ impl Collector {
         }
         if self.queue_events.is_some() {
             known.keep_backlog_bytes(0);
-            self.keep(at, (queue, flow), wire_bytes, Some((0, 0)), Happening::Accepted);
+            self.keep(at, (queue, flow), wire_bytes, Some((0, 0)), QueueEventKind::Accepted);
         }
     }
 
@@ -280,11 +279,11 @@ impl Collector {
         (queue, flow): (QueueId, FlowId),
         wire_bytes: u32,
         backlog: Option<(u32, u32)>,
-        happening: Happening,
+        kind: QueueEventKind,
     ) {
         let (number, group) = (self.number_of(flow), self.group_of_flow[flow.index()]);
         if let (Some(events), Some(flow)) = (&mut self.queue_events, number) {
-            events.take(QueueEvent { at, queue, flow, group, wire_bytes, backlog, happening });
+            events.take(QueueEvent { at, queue, flow, group, wire_bytes, backlog, kind });
         }
     }
 
@@ -309,7 +308,7 @@ impl Collector {
         let connection = self.connection_of(flow);
         let fate = Fate { reason, has_waited: waited.is_some(), wire_bytes };
         self.queues[queue.index()].on_dropped(group, connection, fate);
-        self.keep(at, (queue, flow), wire_bytes, backlog, Happening::of_drop(reason, waited));
+        self.keep(at, (queue, flow), wire_bytes, backlog, QueueEventKind::of_drop(reason, waited));
     }
 
     /// A number that both flows of one connection share, and no others.
@@ -351,16 +350,16 @@ impl Collector {
             Observation::Answered { flow, asked } => self.flow(flow).on_answered(at, asked),
             Observation::Timeout { flow } => self.flow(flow).on_timeout(),
             Observation::FastRetransmit { flow } => {
-                self.flow(flow).totals_mut().fast_retransmits += 1;
+                self.flow(flow).totals.fast_retransmits += 1;
             }
             Observation::SynRetry { flow } => self.flow(flow).on_syn_retry(),
             Observation::ZeroWindowProbe { flow } => {
-                self.flow(flow).totals_mut().zero_window_probes += 1;
+                self.flow(flow).totals.zero_window_probes += 1;
             }
             Observation::Opened { flow } => self.open(flow, at),
             Observation::Established { flow } => {
                 self.milestones(flow).establish(at);
-                if let Some(opposite) = self.flow(flow).opposite() {
+                if let Some(opposite) = self.flow(flow).opposite {
                     self.milestones(opposite).establish(at);
                 }
             }
@@ -395,7 +394,7 @@ impl Collector {
 
     /// A flow that awaited another one begins, and what answers it; of others it was known before.
     fn open(&mut self, flow: FlowId, at: Instant) {
-        let opposite = self.flow(flow).opposite();
+        let opposite = self.flow(flow).opposite;
         for opened in std::iter::once(flow).chain(opposite) {
             let start = &mut self.settings.flows[opened.index()].start;
             if *start == FlowDescription::START_PENDING {
@@ -410,7 +409,7 @@ impl Collector {
             Observation::Marked { queue, flow, wire_bytes } => {
                 let group = self.group_of_flow[flow.index()];
                 self.queues[queue.index()].on_marked(group, wire_bytes);
-                self.keep(at, (queue, flow), wire_bytes, None, Happening::Marked);
+                self.keep(at, (queue, flow), wire_bytes, None, QueueEventKind::Marked);
             }
             Observation::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
                 self.drop_at_queue(at, (queue, flow), wire_bytes, (reason, waited), backlog);
@@ -433,7 +432,7 @@ impl Collector {
     }
 
     fn impaired(&mut self, queue: QueueId) -> &mut Impaired {
-        self.queues[queue.index()].impaired_mut()
+        &mut self.queues[queue.index()].impaired
     }
 
     /// When a flow did all that it was meant to do, or was given up; `None` if it has not.
@@ -482,8 +481,8 @@ impl Collector {
             self.end_windows(at.min(self.settings.end));
         }
         let begin = (!self.is_warm).then_some(self.measured_from);
-        let of_queues = self.queue_series.as_ref().map(QueueSeries::border);
-        let borders = self.series.iter().map(Series::border).chain(begin).chain(of_queues);
+        let of_queues = self.queue_series.as_ref().map(|series| series.border);
+        let borders = self.series.iter().map(|series| series.border).chain(begin).chain(of_queues);
         self.next_border = borders.fold(self.settings.end, Instant::min);
         at < self.settings.end
     }
@@ -495,7 +494,7 @@ impl Collector {
     }
 
     fn end_windows(&mut self, until: Instant) {
-        if self.series.iter().any(|series| series.border() <= until) {
+        if self.series.iter().any(|series| series.border <= until) {
             let totals = self.window_totals();
             self.series.iter_mut().for_each(|series| series.roll(until, &totals));
         }
@@ -511,10 +510,10 @@ impl Collector {
             totals[*scope] = WindowCounts::of(&retired.totals);
         }
         for (flow, group) in self.flows.iter().zip(&self.group_of_flow) {
-            totals[self.scopes.of_group[*group]].add(&WindowCounts::of(flow.totals()));
+            totals[self.scopes.of_group[*group]].add(&WindowCounts::of(&flow.totals));
         }
         for (flow, scope) in self.flows.iter().zip(&self.scopes.of_flow) {
-            totals[*scope] = WindowCounts::of(flow.totals());
+            totals[*scope] = WindowCounts::of(&flow.totals);
         }
         totals
     }
@@ -525,7 +524,7 @@ fn flows(descriptions: &[FlowDescription]) -> Vec<Flow> {
     let mut flows: Vec<Flow> = descriptions.iter().map(|flow| Flow::new(flow.answers)).collect();
     for (id, description) in (0..).zip(descriptions) {
         if let Some(answered) = description.answers {
-            flows[answered.index()].set_opposite(Some(FlowId(id)));
+            flows[answered.index()].opposite = Some(FlowId(id));
         }
     }
     flows

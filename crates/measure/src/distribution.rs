@@ -1,4 +1,4 @@
-//! A distribution in little memory: a histogram of two significant digits, exact extremes and sum.
+//! Distributions in little memory: a histogram of two significant digits, exact extremes and sum; and their summaries.
 //!
 //! Quantiles come from the histogram and are at most 1/128 (0.8 %) above the sample that they stand
 //! for, or half the resolution where that is more (512 ns for times: 1 us is the smallest that is told
@@ -14,6 +14,7 @@
 //! samples is counted when it is asked for.
 
 use crate::formula;
+use crate::formula::{rank, seconds};
 use crate::histogram::{Bucket, Histogram};
 use std::borrow::Cow;
 
@@ -245,7 +246,7 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
     /// The sample that `percentile` per cent of the samples do not exceed, above 0 and up to 100: at most
     /// 1/128 above it, and never outside the extremes. [`Summary`](crate::Summary) takes several at once.
     pub fn percentile(&self, percentile: f64) -> Option<u64> {
-        let rank = formula::rank(percentile, self.count())?;
+        let rank = rank(percentile, self.count())?;
         self.values_of_ranks(&[rank]).first().copied()
     }
 
@@ -288,6 +289,101 @@ impl<const UNIT_BITS: u32> Default for Distribution<UNIT_BITS> {
     /// Of no samples.
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// The percentiles that some columns show, ascending.
+#[derive(Debug, Clone)]
+pub struct Percentiles(Vec<f64>);
+
+impl Percentiles {
+    /// These percentiles, above 0 and up to 100, in any order.
+    pub fn new(percentiles: impl IntoIterator<Item = f64>) -> Self {
+        let mut ascending: Vec<f64> = percentiles.into_iter().collect();
+        ascending.sort_by(f64::total_cmp);
+        ascending.dedup();
+        Self(ascending)
+    }
+
+    /// Where summaries that were taken with these percentiles have `percentile`.
+    ///
+    /// # Panics
+    /// Where it is none of them.
+    pub fn place(&self, percentile: f64) -> PercentileIndex {
+        let found = self.0.iter().position(|known| known.total_cmp(&percentile).is_eq());
+        PercentileIndex(found.expect("columns show percentiles that were asked for"))
+    }
+}
+
+/// The place of one percentile.
+#[derive(Debug, Clone, Copy)]
+pub struct PercentileIndex(usize);
+
+/// What percentiles are called in columns, before the unit: `p50`, `p99_9`.
+pub fn percentile_name(percentile: f64) -> String {
+    format!("p{percentile}").replace('.', "_")
+}
+
+/// Summary of a distribution in a table row.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// Samples.
+    pub count: u64,
+    /// The smallest sample.
+    pub minimum: Option<u64>,
+    /// The mean of the samples.
+    pub mean: Option<f64>,
+    /// The largest sample.
+    pub maximum: Option<u64>,
+    /// For each percentile the smallest value that so many per cent of the samples do not exceed; none
+    /// where there are no samples.
+    values: Vec<u64>,
+}
+
+impl Summary {
+    /// What `distribution` is, with these percentiles.
+    pub fn of<const UNIT_BITS: u32>(
+        distribution: &Distribution<UNIT_BITS>,
+        percentiles: &Percentiles,
+    ) -> Self {
+        let count = distribution.count();
+        if count == 0 {
+            return Self::default();
+        }
+        let ranks: Vec<u64> =
+            percentiles.0.iter().filter_map(|&percentile| rank(percentile, count)).collect();
+        Self {
+            count,
+            minimum: distribution.minimum(),
+            mean: formula::mean(distribution.sum(), count),
+            maximum: distribution.maximum(),
+            values: distribution.values_of_ranks(&ranks),
+        }
+    }
+
+    /// The value of the percentile at `place`; `None` where there are no samples.
+    pub fn percentile(&self, place: PercentileIndex) -> Option<u64> {
+        self.values.get(place.0).copied()
+    }
+
+    /// The smallest of times, in seconds.
+    pub fn minimum_s(&self) -> Option<f64> {
+        self.minimum.map(seconds)
+    }
+
+    /// The mean of times, in seconds.
+    pub fn mean_s(&self) -> Option<f64> {
+        self.mean.map(|nanos| nanos / 1e9)
+    }
+
+    /// The percentile of times, in seconds.
+    pub fn percentile_s(&self, place: PercentileIndex) -> Option<f64> {
+        self.percentile(place).map(seconds)
+    }
+
+    /// The maximum of times, in seconds.
+    pub fn maximum_s(&self) -> Option<f64> {
+        self.maximum.map(seconds)
     }
 }
 
@@ -378,5 +474,22 @@ mod tests {
         nothing.record_many(5, 0);
         assert_eq!((nothing.minimum(), nothing.maximum()), (None, None));
         assert_eq!((nothing.sum(), nothing.count()), (0, 0));
+    }
+
+    #[test]
+    fn a_summary_has_the_samples_of_its_ranks() {
+        let mut counts = Counts::new();
+        (1..=200).for_each(|value| counts.record(value));
+        let percentiles = Percentiles::new([99.0, 0.5, 50.0]);
+        let summary = Summary::of(&counts, &percentiles);
+        let values = [0.5, 50.0, 99.0].map(|at| summary.percentile(percentiles.place(at)));
+        assert_eq!(values, [Some(1), Some(100), Some(198)]);
+        assert_eq!((summary.count, summary.mean), (200, Some(100.5)));
+        assert_eq!((summary.minimum, summary.maximum), (Some(1), Some(200)));
+    }
+
+    #[test]
+    fn names_of_percentiles_have_no_dot() {
+        assert_eq!([50.0, 99.9].map(percentile_name), ["p50", "p99_9"]);
     }
 }

@@ -1,10 +1,11 @@
-//! Tables that engines fill: `senders`, `resumptions`, `remembered`, `control_complaints` and `hosts`.
+//! Tables that engines fill: `senders`, `resumptions`, `remembered`, `control_complaints`, `hosts` and `lateness`.
 
 use crate::collector::Collector;
+use crate::distribution::{Counts, Percentiles, Summary, Times};
 use crate::formula::seconds;
 use crate::observation::FlowId;
 use crate::settings::FlowDescription;
-use crate::table::{Table, TableBuilder};
+use crate::table::{DefinitionLine, Table, TableBuilder};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
 
@@ -200,3 +201,187 @@ pub fn hosts_table(hosts: &[HostLateness]) -> Table {
         .with("broken_connections", |row| row.broken_connections)
         .build()
 }
+
+/// What became of packets that hosts gave to a router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RoutedPackets {
+    /// Taken from hosts, whatever became of them.
+    pub taken: u64,
+    /// Of these, carried although they belong to no flow that is measured.
+    pub unmeasured: u64,
+    /// Of these, for nobody here, or not to be understood: thrown away and counted nowhere else.
+    pub discarded: u64,
+    /// Carried, but refused by the kernel at their destination.
+    pub refused: u64,
+    /// Datagrams that never came out of their host's device, as far as the router can tell.
+    pub missing: u64,
+}
+
+/// Lateness of deliveries, and the bound that it is judged by.
+#[derive(Debug, Clone)]
+pub struct Lateness {
+    bound: Span,
+    deliveries: Times,
+    beyond_bound: u64,
+    batches: Counts,
+    /// What became of packets.
+    pub packets: RoutedPackets,
+    /// Events of the kernel's endpoints that were lost because they came faster than they were read.
+    pub events_missed: u64,
+}
+
+impl Lateness {
+    /// Of nothing yet.
+    pub fn new(bound: Span) -> Self {
+        Self {
+            bound,
+            deliveries: Times::new(),
+            beyond_bound: 0,
+            batches: Counts::new(),
+            packets: RoutedPackets::default(),
+            events_missed: 0,
+        }
+    }
+
+    /// A packet was handed over `late` after it was due.
+    #[inline]
+    pub fn on_delivery(&mut self, late: Span) {
+        self.beyond_bound += u64::from(late > self.bound);
+        self.deliveries.record(late.as_nanos());
+    }
+
+    /// So many packets of one host were waiting when the router looked: all but the last of them
+    /// had been ready before.
+    #[inline]
+    pub fn on_batch(&mut self, packets: u64) {
+        self.batches.record(packets);
+    }
+
+    /// What its 99th percentile may be.
+    pub const fn bound(&self) -> Span {
+        self.bound
+    }
+
+    /// The lateness that this per cent of the deliveries do not exceed, at most 1 % (or 0.5 us)
+    /// above the true one; `None` without deliveries.
+    pub fn percentile(&self, percentile: f64) -> Option<Span> {
+        self.deliveries.percentile(percentile).map(Span::from_nanos)
+    }
+
+    /// Whether the 99th percentile is above the bound.
+    pub fn exceeds_bound(&self) -> bool {
+        self.percentile(99.0).is_some_and(|late| late > self.bound)
+    }
+
+    /// The table `lateness`, of one row.
+    pub fn table(&self) -> Table {
+        let percentiles = &Percentiles::new(LATENESS_PERCENTILES);
+        let rows = [LatenessRow {
+            deliveries: Summary::of(&self.deliveries, percentiles),
+            batches: Summary::of(&self.batches, percentiles),
+        }];
+        let p99 = percentiles.place(99.0);
+        TableBuilder::new("lateness", &rows)
+            .with("bound_s", |_| seconds(self.bound.as_nanos()))
+            .with("exceeds_bound", |_| self.exceeds_bound())
+            .with("deliveries", |row| row.deliveries.count)
+            .with("deliveries_beyond_bound", |_| self.beyond_bound)
+            .with_times("lateness_", &LATENESS_PERCENTILES, percentiles, |row| &row.deliveries)
+            .with("batch_mean_packets", |row| row.batches.mean)
+            .with("batch_p99_packets", |row| row.batches.percentile(p99))
+            .with("batch_max_packets", |row| row.batches.maximum)
+            .with("packets_taken", |_| self.packets.taken)
+            .with("packets_unmeasured", |_| self.packets.unmeasured)
+            .with("packets_discarded", |_| self.packets.discarded)
+            .with("packets_refused", |_| self.packets.refused)
+            .with("datagrams_missing", |_| self.packets.missing)
+            .with("events_missed", |_| self.events_missed)
+            .build()
+    }
+}
+
+/// The row of the table `lateness`.
+struct LatenessRow {
+    deliveries: Summary,
+    batches: Summary,
+}
+
+/// The percentiles of the table `lateness`.
+const LATENESS_PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+#[rustfmt::skip]
+pub(crate) const RESUMPTION: &[DefinitionLine] = &[
+    ("time_s", "s", "When the phase began, since the experiment began; the table is there, of simulations, where connections opened at a host that remembers windows (`tcp.sharing`)."),
+    ("flow", "number", "The number of the flow whose data it is."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The group of the flow."),
+    ("phase", "text", "`opening` when the handshake of a connection is over whose host had looked up a window for it; with careful-resume also reconnaissance, unvalidated, validating, safe-retreat, and normal when the resumption is over (RFC 9959)."),
+    ("reason", "text", "Of an opening why it does not use what is remembered: unknown (nothing is), outdated, in-use (another connection resumes it), unfit (a loss in the handshake or another path), too-small (no more than the initial window); empty where it does. Of normal why the resumption is over: congested (before the jump), path-changed, nothing-to-gain, rate-limited, validated, retreated, timed-out or closed (the connection ended first)."),
+    ("cwnd_packets", "packets", "The congestion window in segments with which the phase began."),
+    ("saved_packets", "packets", "Of an opening the window in segments that was remembered of the peer, outdated or not; missing where nothing was, and in other phases."),
+];
+
+#[rustfmt::skip]
+pub(crate) const REMEMBERED: &[DefinitionLine] = &[
+    ("host", "text", "Who remembers; there is a row for each peer of each host that remembers windows (`tcp.sharing`) when the run is over, as the report's `/proc/project` lists them, outdated ones included until they are looked up."),
+    ("peer", "text", "The peer's address."),
+    ("window_packets", "packets", "The window in segments that is remembered: the largest (classic), the mean (rfc9040), Linux' (tcp-metrics), the saved one (careful-resume)."),
+    ("age_s", "s", "How long ago it was written down. On the kernel since its hosts had ended, which leave windows of connections that were still open, too."),
+];
+
+#[rustfmt::skip]
+pub(crate) const SENDER: &[DefinitionLine] = &[
+    ("flow", "number", "The flow's number; there is a row for each data sender, of runs, not of captures."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The group of the flow."),
+    ("open_s", "s", "From the flow's start until it finished, was given up, or the run ended; this table counts the warm-up, too."),
+    ("busy_s", "s", "Time in which something was written that was not acknowledged; in the rest the application had nothing to send."),
+    ("window_limited_s", "s", "Of the busy time that in which the peer's window held data back."),
+    ("buffer_limited_s", "s", "Of the busy time that in which all that the send buffer holds was sent, and the application had more."),
+    ("total_segments_retransmitted", "segments", "Segments that the sender sent again."),
+    ("cwnd_packets", "packets", "Congestion window at the end; 0 only on the kernel, where a congestion control may have set it: nothing but probes leaves then."),
+    ("in_slow_start", "yes/no", "Whether the congestion window was below the slow-start threshold at the end: with no segment sent again, the flow never left slow start."),
+];
+
+#[rustfmt::skip]
+pub(crate) const CONTROL_COMPLAINT: &[DefinitionLine] = &[
+    ("group", "text", "The group of flows; the table is there only if a congestion control did what it should not."),
+    ("congestion", "text", "The congestion control, by its name in the scenario."),
+    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a pace at which a segment takes longer than a minute, or a hook was ended, and why, with the line of its source where that is known."),
+    ("connections", "number", "Connections of the group with which it was."),
+    ("times", "number", "How often it was, of all connections together; missing where only the first time is told."),
+];
+
+#[rustfmt::skip]
+pub(crate) const LATENESS: &[DefinitionLine] = &[
+    ("bound_s", "s", "What the 99th percentile of the lateness may be: 0.2 ms, or a tenth of the time that a full packet takes on the bottleneck where that is longer. Only runs in real time have this table."),
+    ("exceeds_bound", "yes/no", "Whether the 99th percentile of the lateness is above the bound, so that the run was not what it claims to be."),
+    ("deliveries", "packets", "Packets handed over to hosts, warm-up included."),
+    ("deliveries_beyond_bound", "packets", "Packets handed over later than the bound after they were due."),
+    ("lateness_mean_s", "s", "Mean lateness; one sample for each delivery, from the instant at which it was due to the one at which the router handed it to the host's kernel."),
+    ("lateness_p50_s", "s", "Median of the lateness, at most 1 % (or 0.5 us) above the true one."),
+    ("lateness_p90_s", "s", "90th percentile of the lateness."),
+    ("lateness_p99_s", "s", "99th percentile of the lateness."),
+    ("lateness_p99_9_s", "s", "99.9th percentile of the lateness."),
+    ("lateness_max_s", "s", "Largest lateness."),
+    ("batch_mean_packets", "packets", "Mean number of packets of one host that the router found waiting at once; 1 where it took every packet as it came."),
+    ("batch_p99_packets", "packets", "99th percentile of the packets found waiting at once."),
+    ("batch_max_packets", "packets", "Most packets found waiting at once."),
+    ("packets_taken", "packets", "Packets that the router took from hosts, whatever became of them."),
+    ("packets_unmeasured", "packets", "Packets carried although they belong to no flow that is measured, such as ICMP."),
+    ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
+    ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
+    ("datagrams_missing", "packets", "Datagrams that hosts sent and that never came to the router, at least, as the numbers in those after them tell: the host's own device had no room for them. They count nowhere else. Those with fewer than 16 bytes of payload have no numbers; behind the kernel's own router nobody looks."),
+    ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that no program told of, at least, so that some counts are too low: they came faster than they were read, or, behind the kernel's own router, the hosts' devices counted more packets than were told of; 0 where the kernel is not watched by tracepoints."),
+];
+
+#[rustfmt::skip]
+pub(crate) const HOST: &[DefinitionLine] = &[
+    ("host", "text", "The host's name in the scenario. Only runs in real time have this table."),
+    ("timed_writes", "writes", "Writes of the host's applications that were due at an instant, as those of thin streams are; warm-up included."),
+    ("late_write_mean_s", "s", "How late the timed writes were on average, since the host's process was not woken in time; missing where there were none. Latencies are measured from the write that was made, not from the one that was due."),
+    ("late_write_p99_s", "s", "99th percentile of how late the timed writes were."),
+    ("late_write_max_s", "s", "How late the latest of the timed writes was."),
+    ("unexpected_connections", "connections", "Connections that came from where nobody was expected; they were closed."),
+    ("broken_connections", "connections", "Connections that the other end broke off while this host was reading."),
+];

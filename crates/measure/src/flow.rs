@@ -1,77 +1,68 @@
-//! What is known of one flow: counters, the state of its stream, its latencies and milestones.
+//! State of one flow: counters, stream, latencies and milestones; and which flows are *problematic*.
 //!
-//! Source: RFC 9293 for sequence numbers. Cost per observation: a few additions; a data segment that
+//! Source: RFC 9293 for sequence numbers. The number of problematic connections is asked for in the thesis (table 4.1,
+//! "Too congested?"), which defines it nowhere that can be read. Our definition is made of what its authors counted
+//! beside it: failed and repeated handshakes, and successive timeouts. A flow is problematic if its connection was
+//! never established or was given up, if its SYN was sent again, if [`REPEATED_TIMEOUTS`] or more timeouts came in a
+//! row, or if a write waited for [`LONG_WAIT`] or more. Each of these has a column of its own, so that other bounds
+//! can be drawn from the same tables.
+//!
+//! Cost per observation: a few additions; a data segment that
 //! continues the stream costs one ring entry, and one that fills a hole a search among the holes.
 
 use crate::distribution::Times;
-use crate::failure::{Milestones, Setbacks, TIME_TO_BEGIN, Trouble};
-use crate::observation::{Direction, FlowId};
+use crate::observation::{Direction, FailureReason, FlowId};
 use crate::ring::Ring;
 use crate::stream::{ReceivedBytes, StreamOrigin, clamped};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Segment};
 
-/// Counters of a flow, or sums of them over a group, since the end of the warm-up.
-///
-/// In this order in memory: what a sent packet counts and what is read, what a received one counts, what is
-/// seldom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(C)]
-pub(crate) struct Totals {
-    pub(crate) packets_sent: u64,
-    pub(crate) wire_bytes_sent: u64,
-    pub(crate) data_segments_sent: u64,
-    pub(crate) payload_bytes_sent: u64,
-    pub(crate) payload_bytes_read: u64,
-    pub(crate) data_segments_retransmitted: u64,
-    pub(crate) payload_bytes_retransmitted: u64,
-    pub(crate) packets_received: u64,
-    pub(crate) wire_bytes_received: u64,
-    pub(crate) payload_bytes_received: u64,
-    pub(crate) payload_bytes_duplicate: u64,
-    pub(crate) ack_packets_sent: u64,
-    pub(crate) packets_lost: u64,
-    pub(crate) wire_bytes_lost: u64,
-    pub(crate) payload_bytes_lost: u64,
-    pub(crate) ack_packets_lost: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) syn_retries: u64,
-    pub(crate) zero_window_probes: u64,
-    pub(crate) packets_marked: u64,
-    pub(crate) wire_bytes_marked: u64,
-    pub(crate) bundles_sent: u64,
-    pub(crate) payload_bytes_bundled: u64,
+macro_rules! totals {
+    ($($counter:ident),* $(,)?) => {
+        /// Counters of a flow, or sums of them over a group, since the end of the warm-up.
+        ///
+        /// In this order in memory: what a sent packet counts and what is read, what a received one counts, what is
+        /// seldom.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        #[repr(C)]
+        pub(crate) struct Totals {
+            $(pub(crate) $counter: u64,)*
+        }
+
+        impl Totals {
+            /// Adds the counters of another flow.
+            pub(crate) fn add(&mut self, other: &Self) {
+                $(self.$counter += other.$counter;)*
+            }
+        }
+    };
 }
 
-impl Totals {
-    /// Adds the counters of another flow.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.packets_sent += other.packets_sent;
-        self.wire_bytes_sent += other.wire_bytes_sent;
-        self.data_segments_sent += other.data_segments_sent;
-        self.payload_bytes_sent += other.payload_bytes_sent;
-        self.data_segments_retransmitted += other.data_segments_retransmitted;
-        self.payload_bytes_retransmitted += other.payload_bytes_retransmitted;
-        self.packets_received += other.packets_received;
-        self.wire_bytes_received += other.wire_bytes_received;
-        self.payload_bytes_received += other.payload_bytes_received;
-        self.payload_bytes_duplicate += other.payload_bytes_duplicate;
-        self.payload_bytes_read += other.payload_bytes_read;
-        self.packets_lost += other.packets_lost;
-        self.wire_bytes_lost += other.wire_bytes_lost;
-        self.payload_bytes_lost += other.payload_bytes_lost;
-        self.ack_packets_sent += other.ack_packets_sent;
-        self.ack_packets_lost += other.ack_packets_lost;
-        self.timeouts += other.timeouts;
-        self.fast_retransmits += other.fast_retransmits;
-        self.syn_retries += other.syn_retries;
-        self.zero_window_probes += other.zero_window_probes;
-        self.packets_marked += other.packets_marked;
-        self.wire_bytes_marked += other.wire_bytes_marked;
-        self.bundles_sent += other.bundles_sent;
-        self.payload_bytes_bundled += other.payload_bytes_bundled;
-    }
+totals! {
+    packets_sent,
+    wire_bytes_sent,
+    data_segments_sent,
+    payload_bytes_sent,
+    payload_bytes_read,
+    data_segments_retransmitted,
+    payload_bytes_retransmitted,
+    packets_received,
+    wire_bytes_received,
+    payload_bytes_received,
+    payload_bytes_duplicate,
+    ack_packets_sent,
+    packets_lost,
+    wire_bytes_lost,
+    payload_bytes_lost,
+    ack_packets_lost,
+    timeouts,
+    fast_retransmits,
+    syn_retries,
+    zero_window_probes,
+    packets_marked,
+    wire_bytes_marked,
+    bundles_sent,
+    payload_bytes_bundled,
 }
 
 /// One flow.
@@ -88,15 +79,15 @@ pub(crate) struct Flow {
     sent: Stretches,
     read: u64,
     written: Stretches,
-    totals: Totals,
+    pub(crate) totals: Totals,
     received: ReceivedBytes,
     highest_written: u64,
     /// The flow of the data that goes the other way on the same connection.
-    opposite: Option<FlowId>,
+    pub(crate) opposite: Option<FlowId>,
     /// Apart from the stretches: a sample changes one line of it.
-    ack_latency: Times,
-    delivery_latency: Times,
-    response_time: Times,
+    pub(crate) ack_latency: Times,
+    pub(crate) delivery_latency: Times,
+    pub(crate) response_time: Times,
     pub(crate) milestones: Milestones,
     setbacks: Setbacks,
     /// The numbers of the datagrams that were read, where there are any.
@@ -135,38 +126,8 @@ impl Flow {
     }
 
     #[inline]
-    pub(crate) const fn opposite(&self) -> Option<FlowId> {
-        self.opposite
-    }
-
-    /// Another flow is found to carry data the other way on the same connection, or none any more.
-    pub(crate) const fn set_opposite(&mut self, opposite: Option<FlowId>) {
-        self.opposite = opposite;
-    }
-
-    #[inline]
     pub(crate) const fn arrived_in_order(&self) -> u64 {
         self.received.next()
-    }
-
-    pub(crate) const fn totals(&self) -> &Totals {
-        &self.totals
-    }
-
-    pub(crate) const fn totals_mut(&mut self) -> &mut Totals {
-        &mut self.totals
-    }
-
-    pub(crate) const fn ack_latency(&self) -> &Times {
-        &self.ack_latency
-    }
-
-    pub(crate) const fn delivery_latency(&self) -> &Times {
-        &self.delivery_latency
-    }
-
-    pub(crate) const fn response_time(&self) -> &Times {
-        &self.response_time
     }
 
     /// Begins to count afresh; what is known of the stream stays.
@@ -424,6 +385,133 @@ impl Stretches {
     /// How long the oldest stretch that is not covered has been under way.
     pub(crate) fn oldest(&self, now: Instant) -> Option<Span> {
         self.under_way.front().map(|(_, began)| now.saturating_since(*began))
+    }
+}
+
+/// So many time-outs in a row are a sign that the path has failed: threshold R1 of RFC 1122 §4.2.3.5, the
+/// smallest that it allows.
+pub(crate) const REPEATED_TIMEOUTS: u64 = 3;
+
+/// After this wait users turn to something else (R. Miller's ten seconds, 1968).
+pub(crate) const LONG_WAIT: Span = Span::from_secs(10);
+
+/// A connection that was asked for more recently may still come to be: the first SYN is not given up earlier
+/// (RFC 6298 §2.1).
+pub(crate) const TIME_TO_BEGIN: Span = Span::from_secs(1);
+
+/// When a flow first reached its stages. Warm-up does not hide them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Milestones {
+    pub(crate) established: Option<Instant>,
+    pub(crate) finished: Option<Instant>,
+    pub(crate) failed: Option<(Instant, FailureReason)>,
+}
+
+impl Milestones {
+    /// A connection that comes to be after a refusal was not given up then: its opener has asked again.
+    pub(crate) fn establish(&mut self, at: Instant) {
+        if self.established.is_none() {
+            self.established = Some(at);
+            self.failed = None;
+        }
+    }
+}
+
+/// What is followed of one flow; changes with time-outs and repeated SYNs only.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Setbacks {
+    /// Repeated SYNs, those of the warm-up included.
+    syn_retries: u64,
+    /// What was sent and acknowledged when the timer last expired.
+    progress: Option<(u64, u64)>,
+    in_a_row: u64,
+    most_in_a_row: u64,
+}
+
+impl Setbacks {
+    /// A SYN was sent again.
+    pub(crate) const fn on_syn_retry(&mut self) {
+        self.syn_retries += 1;
+    }
+
+    /// The retransmission timer expired. What counts as `progress` are new bytes sent, and stretches of new
+    /// data that were acknowledged.
+    pub(crate) fn on_timeout(&mut self, progress: (u64, u64)) {
+        let goes_on = self.progress.replace(progress) == Some(progress);
+        self.in_a_row = if goes_on { self.in_a_row + 1 } else { 1 };
+        self.most_in_a_row = self.most_in_a_row.max(self.in_a_row);
+    }
+
+    /// Begins to count afresh, but for the set-up, which the warm-up does not hide.
+    pub(crate) fn end_warmup(&mut self) {
+        *self = Self { syn_retries: self.syn_retries, ..Self::default() };
+    }
+}
+
+/// What went wrong with a flow that is over, or at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    /// The connection never came to be, or was given up.
+    pub(crate) has_failed: bool,
+    /// Its SYN was sent again.
+    pub(crate) has_repeated_syn: bool,
+    /// Most time-outs without anything new acknowledged in between.
+    pub(crate) timeouts_in_a_row: u64,
+    /// The longest that a write waited to be read whole, or has been waiting since; none of no writes.
+    pub(crate) longest_wait: Option<Span>,
+}
+
+impl Trouble {
+    /// `is_there`: the connection was not seen to begin, but it is there, or may come yet.
+    pub(crate) fn of(
+        setbacks: &Setbacks,
+        milestones: &Milestones,
+        is_there: bool,
+        longest_wait: Option<Span>,
+    ) -> Self {
+        let never_came = milestones.established.is_none() && !is_there;
+        Self {
+            has_failed: never_came || milestones.failed.is_some(),
+            has_repeated_syn: setbacks.syn_retries > 0,
+            timeouts_in_a_row: setbacks.most_in_a_row,
+            longest_wait,
+        }
+    }
+
+    pub(crate) fn has_repeated_timeouts(&self) -> bool {
+        self.timeouts_in_a_row >= REPEATED_TIMEOUTS
+    }
+
+    pub(crate) fn has_waited_long(&self) -> bool {
+        self.longest_wait.is_some_and(|wait| wait >= LONG_WAIT)
+    }
+
+    pub(crate) fn is_problematic(&self) -> bool {
+        self.has_failed
+            || self.has_repeated_syn
+            || self.has_repeated_timeouts()
+            || self.has_waited_long()
+    }
+}
+
+/// How many flows of a group had what trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Troubled {
+    pub(crate) problematic: u64,
+    pub(crate) failed: u64,
+    pub(crate) with_repeated_syn: u64,
+    pub(crate) with_repeated_timeouts: u64,
+    pub(crate) with_long_waits: u64,
+}
+
+impl Troubled {
+    /// Counts one more flow.
+    pub(crate) fn add(&mut self, trouble: &Trouble) {
+        self.problematic += u64::from(trouble.is_problematic());
+        self.failed += u64::from(trouble.has_failed);
+        self.with_repeated_syn += u64::from(trouble.has_repeated_syn);
+        self.with_repeated_timeouts += u64::from(trouble.has_repeated_timeouts());
+        self.with_long_waits += u64::from(trouble.has_waited_long());
     }
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn mean(sum: u128, count: u64) -> Option<f64> {
     (count > 0).then(|| real_sum(sum) / real(count))
 }
 
-/// `part / whole`, or `None` where there is no whole.
-pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
+/// `part / whole`; `None` if `whole` is zero.
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| real(part) / real(whole))
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn time_weighted(weighted: u128, time: Span) -> Option<f64> {
 }
 
 /// Nanoseconds as seconds.
-pub(crate) fn seconds(nanos: u64) -> f64 {
+pub fn seconds(nanos: u64) -> f64 {
     Span::from_nanos(nanos).as_secs_f64()
 }
 

@@ -1,4 +1,4 @@
-//! How often values came, in slots that are as wide as the values allow.
+//! Histogram with slots as wide as the values allow.
 //!
 //! Source: the logarithmic-linear slots of G. Tene's `HdrHistogram`. Up to 256 units each unit has its
 //! own slot; behind that each doubling is cut into 128 slots of equal width, so that a slot is never

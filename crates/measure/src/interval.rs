@@ -15,71 +15,42 @@ use crate::settings::{FlowDescription, Settings};
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
-/// What a window counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct WindowCounts {
-    pub(crate) packets_sent: u64,
-    pub(crate) wire_bytes_sent: u64,
-    pub(crate) payload_bytes_retransmitted: u64,
-    pub(crate) payload_bytes_bundled: u64,
-    pub(crate) packets_lost: u64,
-    pub(crate) wire_bytes_lost: u64,
-    pub(crate) packets_received: u64,
-    pub(crate) packets_marked: u64,
-    pub(crate) wire_bytes_received: u64,
-    pub(crate) payload_bytes_read: u64,
+macro_rules! window_counts {
+    ($($counter:ident),* $(,)?) => {
+        /// Counters of a window, which are some of [`Totals`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub(crate) struct WindowCounts {
+            $(pub(crate) $counter: u64,)*
+        }
+
+        impl WindowCounts {
+            pub(crate) const fn of(totals: &Totals) -> Self {
+                Self { $($counter: totals.$counter,)* }
+            }
+
+            pub(crate) const fn add(&mut self, other: &Self) {
+                $(self.$counter += other.$counter;)*
+            }
+
+            /// Saturating: an observation of a flow after its end must not turn totals round.
+            const fn since(&self, before: &Self) -> Self {
+                Self { $($counter: self.$counter.saturating_sub(before.$counter),)* }
+            }
+        }
+    };
 }
 
-impl WindowCounts {
-    pub(crate) const fn of(totals: &Totals) -> Self {
-        Self {
-            packets_sent: totals.packets_sent,
-            wire_bytes_sent: totals.wire_bytes_sent,
-            payload_bytes_retransmitted: totals.payload_bytes_retransmitted,
-            payload_bytes_bundled: totals.payload_bytes_bundled,
-            packets_lost: totals.packets_lost,
-            wire_bytes_lost: totals.wire_bytes_lost,
-            packets_received: totals.packets_received,
-            packets_marked: totals.packets_marked,
-            wire_bytes_received: totals.wire_bytes_received,
-            payload_bytes_read: totals.payload_bytes_read,
-        }
-    }
-
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.packets_sent += other.packets_sent;
-        self.wire_bytes_sent += other.wire_bytes_sent;
-        self.payload_bytes_retransmitted += other.payload_bytes_retransmitted;
-        self.payload_bytes_bundled += other.payload_bytes_bundled;
-        self.packets_lost += other.packets_lost;
-        self.wire_bytes_lost += other.wire_bytes_lost;
-        self.packets_received += other.packets_received;
-        self.packets_marked += other.packets_marked;
-        self.wire_bytes_received += other.wire_bytes_received;
-        self.payload_bytes_read += other.payload_bytes_read;
-    }
-
-    /// Saturating: what somebody tells of a flow after its end must not turn totals round.
-    const fn since(&self, before: &Self) -> Self {
-        Self {
-            packets_sent: self.packets_sent.saturating_sub(before.packets_sent),
-            wire_bytes_sent: self.wire_bytes_sent.saturating_sub(before.wire_bytes_sent),
-            payload_bytes_retransmitted: self
-                .payload_bytes_retransmitted
-                .saturating_sub(before.payload_bytes_retransmitted),
-            payload_bytes_bundled: self
-                .payload_bytes_bundled
-                .saturating_sub(before.payload_bytes_bundled),
-            packets_lost: self.packets_lost.saturating_sub(before.packets_lost),
-            wire_bytes_lost: self.wire_bytes_lost.saturating_sub(before.wire_bytes_lost),
-            packets_received: self.packets_received.saturating_sub(before.packets_received),
-            packets_marked: self.packets_marked.saturating_sub(before.packets_marked),
-            wire_bytes_received: self
-                .wire_bytes_received
-                .saturating_sub(before.wire_bytes_received),
-            payload_bytes_read: self.payload_bytes_read.saturating_sub(before.payload_bytes_read),
-        }
-    }
+window_counts! {
+    packets_sent,
+    wire_bytes_sent,
+    payload_bytes_retransmitted,
+    payload_bytes_bundled,
+    packets_lost,
+    wire_bytes_lost,
+    packets_received,
+    packets_marked,
+    wire_bytes_received,
+    payload_bytes_read,
 }
 
 /// A flow that is retired, as its windows know it.
@@ -111,11 +82,11 @@ struct ScopeState {
 /// The windows of one length, for every scope (group or flow).
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
-    length: Span,
+    pub(crate) length: Span,
     /// Which windows in which nothing happened are kept.
     silence: EmptyRowBudget,
     /// End of the window that is being filled.
-    border: Instant,
+    pub(crate) border: Instant,
     /// Number of the window that is being filled.
     filling: u64,
     scopes: Vec<ScopeState>,
@@ -137,14 +108,6 @@ impl Series {
             windows: Vec::new(),
             of_retired: Vec::new(),
         }
-    }
-
-    pub(crate) const fn length(&self) -> Span {
-        self.length
-    }
-
-    pub(crate) const fn border(&self) -> Instant {
-        self.border
     }
 
     /// A scope is added, of which nothing has been counted yet.
@@ -297,9 +260,9 @@ const PART: u64 = 32;
 /// The allowance of one series.
 ///
 /// ```
-/// use fairwind_measure::Silence;
+/// use fairwind_measure::EmptyRowBudget;
 ///
-/// let mut silence = Silence::of_rows(Some(320));
+/// let mut silence = EmptyRowBudget::with_rows(Some(320));
 /// // Of two scopes: 300 rows, then 30 of the 20 that are left.
 /// assert!(silence.shows(150, 2));
 /// assert!(!silence.shows(15, 2));

@@ -1,7 +1,7 @@
 //! Observations in, tables out: the one definition of every measure.
 //!
-//! A [`Collector`] is told facts as they happen ([`Observation`]: a packet seen at a tap, a queue's
-//! enqueue, dequeue or drop, an application's write and read, an endpoint's time-out) and turns them
+//! A [`Collector`] takes facts as they happen ([`Observation`]: a packet seen at a tap, a queue's
+//! enqueue, dequeue or drop, an application's write and read, an endpoint's timeout) and turns them
 //! into [`Tables`]: rates, losses, retransmissions, latencies, queues and fairness, per flow and per
 //! group of flows. It does not know who made the observations, so a simulated run, a run on a real
 //! kernel and a pair of captures are measured alike. Every column that can appear, with its unit and
@@ -13,7 +13,9 @@
 //! (windows, endpoint samples) grow with its length.
 //!
 //! ```
-//! use fairwind_measure::{Collector, Direction, FlowDescription, FlowId, Observation, Points, Settings};
+//! use fairwind_measure::{
+//!     Collector, Direction, FlowDescription, FlowId, Observation, ObservationPoints, Settings,
+//! };
 //! use fairwind_units::Instant;
 //! use fairwind_wire::Segment;
 //!
@@ -24,7 +26,7 @@
 //!         name: "greedy-0".to_owned(),
 //!         start: Instant::ZERO,
 //!         answers: None,
-//!         seen_at: Points::EVERYWHERE,
+//!         seen_at: ObservationPoints::EVERYWHERE,
 //!     }],
 //!     end: Instant::from_secs(1),
 //!     ..Settings::default()
@@ -39,33 +41,24 @@
 //! assert_eq!(flows.column("data_segments_sent").and_then(|values| values.number(0)), Some(1.0));
 //! ```
 //!
-//! Flows may come and go while it measures: see [`Collector::retire`]. Where a flow is not watched
-//! everywhere ([`ObservationPoints`]), what nobody could see is missing in tables. Other rooms, which infer what
-//! is not observed, make tables of the same kind of the same parts: [`TableBuilder`], [`Distribution`],
-//! [`Summary`], [`define`].
+//! Flows may come and go while it measures: see [`Collector::retire`]. If a flow is not watched everywhere
+//! ([`ObservationPoints`]), tables miss what nobody could see. Other crates, which infer what is not observed, make
+//! tables of the same parts: [`TableBuilder`], [`Distribution`], [`Summary`], [`define`].
 //!
-//! Modules: `observation` (the facts), `connection` (which flow a packet belongs
-//! to), `early` (what was counted before that was clear), `points` (where a flow is watched), `settings` (what is measured, and its checks), `collector`
-//! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
-//! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
-//! instant to a last one), `ring` (a queue), `distribution` (samples: extremes, sum and
-//! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
-//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `complaint` (what congestion controls did amiss), `sender` (what kept senders from sending), `resumption` (what connections began with of remembered windows), `remembered` (what hosts remember in the end), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
-//! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
-//! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
-//! words and names), `tabulate` (one file per table), `columns` (what each column means).
+//! Modules: `observation` (the facts, and the flow that a packet belongs to), `settings` (what is measured, and its
+//! checks), `collector` (takes observations; ends warm-up and windows), `retired` (flows that are over, and the end),
+//! `flow` (counters of one flow, and its failures), `stream` (sequence numbers and received bytes), `ring` (a queue in
+//! one block), `distribution` and `histogram` (samples), `interval` (series of windows), `queue` and `queue_series`
+//! (queues, and queues over time), `rows` and `tabulate` (tables of a collector, with their columns), `engine_tables`
+//! (tables that engines fill), `table` (plain columns), `formula` (floating-point formulas).
 
 mod collector;
-mod columns;
-mod connection;
 mod distribution;
 mod engine_tables;
-mod failure;
 mod flow;
 mod formula;
 mod histogram;
 mod interval;
-mod lateness;
 mod observation;
 mod queue;
 mod queue_series;
@@ -74,33 +67,32 @@ mod ring;
 mod rows;
 mod settings;
 mod stream;
-mod summary;
 mod table;
 mod tabulate;
 
 pub use collector::Collector;
-pub use columns::{
-    ColumnDefinition, DefinitionLine, TableDefinition, columns, define, definition_faults,
+pub use distribution::{
+    Counts, Distribution, PercentileIndex, Percentiles, Summary, Times, percentile_name,
 };
-pub use connection::{ConnectionFlows, EarlyPackets, PacketCount};
-pub use distribution::{Counts, Distribution, Times};
 pub use engine_tables::{
-    CachedWindow, ControlComplaint, HostLateness, ResumptionStep, SenderCounts, SenderRow,
-    control_complaints_table, hosts_table, remembered_table, resumptions_table, senders_table,
+    CachedWindow, ControlComplaint, HostLateness, Lateness, ResumptionStep, RoutedPackets,
+    SenderCounts, SenderRow, control_complaints_table, hosts_table, remembered_table,
+    resumptions_table, senders_table,
 };
+pub use formula::{ratio, seconds};
 pub use histogram::Bucket;
 pub use interval::EmptyRowBudget;
-pub use lateness::{Lateness, RoutedPackets};
 pub use observation::{
-    CongestionState, Direction, DropReason, Dropped, FailureReason, FlowId, FramesAssigned,
-    Observation, QueueId,
+    CongestionState, ConnectionFlows, Direction, DropReason, Dropped, EarlyPackets, FailureReason,
+    FlowId, FramesAssigned, Observation, PacketCount, QueueId,
 };
 pub use queue::{LossRun, LossRuns};
 pub use queue_series::QueueEventSettings;
 pub use ring::Ring;
 pub use settings::{FlowDescription, ObservationPoints, Settings, SettingsError};
 pub use stream::{ReceivedBytes, StreamOrigin};
-pub use summary::{PercentileIndex, Percentiles, Summary, percentile_name};
 pub use table::{
-    Column, RATE_COLUMNS, RateColumn, Table, TableBuilder, Tables, TextColumn, Values, fill_rates,
+    Column, ColumnDefinition, DefinitionLine, RATE_COLUMNS, RateColumn, Table, TableBuilder,
+    TableDefinition, Tables, TextColumn, Values, define, definition_faults, fill_rates,
 };
+pub use tabulate::columns;

@@ -1,4 +1,10 @@
-//! The facts that measures are made of.
+//! Observations that measures are made of, and the flow that a packet belongs to.
+//!
+//! Attribution is our own definition. A packet that takes a place in its sender's sequence space (payload, SYN or
+//! FIN) belongs to the flow of that sender's data, whatever it acknowledges. Any other packet belongs, as an
+//! acknowledgment, to the flow of the data that goes the other way. So each packet is of one flow, at every tap and
+//! every queue, and nothing is counted twice. The collector lets the acknowledgment of a packet with data end ACK
+//! latencies of the other flow.
 
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
@@ -60,6 +66,15 @@ pub enum DropReason {
 impl DropReason {
     /// Number of reasons.
     pub(crate) const COUNT: usize = 3;
+
+    /// Its name in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::Early => "early",
+            Self::LinkLoss => "link_loss",
+        }
+    }
 
     /// Place of the reason in lists by reason.
     #[inline]
@@ -407,4 +422,72 @@ pub enum Observation<'a> {
         /// What loss recovery is doing.
         state: CongestionState,
     },
+}
+
+/// The flows of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionFlows {
+    /// The data of the side that opened the connection.
+    pub opening: FlowId,
+    /// The data that goes the other way; `None` where there is none, and everything belongs to
+    /// the opening flow.
+    pub answering: Option<FlowId>,
+}
+
+impl ConnectionFlows {
+    /// The flow that a packet belongs to, and its direction in that flow. `direction` says which
+    /// way it goes: forward from the side that opened the connection, reverse to it.
+    ///
+    /// ```
+    /// use fairwind_measure::{ConnectionFlows, Direction, FlowId};
+    /// use fairwind_wire::{Flags, Segment};
+    ///
+    /// let flows = ConnectionFlows { opening: FlowId(0), answering: Some(FlowId(1)) };
+    /// let data = Segment { flags: Flags::ACK, payload_bytes: 1000, ..Segment::default() };
+    /// let bare = Segment { flags: Flags::ACK, ..Segment::default() };
+    /// assert_eq!(flows.attribute(Direction::Reverse, &data), (FlowId(1), Direction::Forward));
+    /// assert_eq!(flows.attribute(Direction::Forward, &bare), (FlowId(1), Direction::Reverse));
+    /// assert_eq!(flows.attribute(Direction::Reverse, &bare), (FlowId(0), Direction::Reverse));
+    /// ```
+    #[inline]
+    pub fn attribute(self, direction: Direction, segment: &Segment) -> (FlowId, Direction) {
+        let Some(answering) = self.answering else { return (self.opening, direction) };
+        match (direction, segment.sequence_length() > 0) {
+            (Direction::Forward, true) => (self.opening, Direction::Forward),
+            (Direction::Reverse, true) => (answering, Direction::Forward),
+            (Direction::Forward, false) => (answering, Direction::Reverse),
+            (Direction::Reverse, false) => (self.opening, Direction::Reverse),
+        }
+    }
+}
+
+/// A number of packets, and their bytes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PacketCount {
+    /// Packets.
+    pub packets: u32,
+    /// Their bytes on the wire.
+    pub wire_bytes: u32,
+}
+
+impl PacketCount {
+    /// Counts one more.
+    pub const fn add(&mut self, wire_bytes: u32) {
+        self.packets = self.packets.saturating_add(1);
+        self.wire_bytes = self.wire_bytes.saturating_add(wire_bytes);
+    }
+}
+
+/// Packets of a connection that [`ConnectionFlows::attribute`](crate::ConnectionFlows::attribute) gives
+/// to the one flow that it has, and would give to the other one if there were two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EarlyPackets {
+    /// Packets of the opener without a place in sequence space, as they left it.
+    pub bare_sent: PacketCount,
+    /// The same, as they arrived.
+    pub bare_received: PacketCount,
+    /// Packets of the answerer with a place in sequence space (SYN-ACK), as they left it.
+    pub answer_sent: PacketCount,
+    /// The same, as they arrived.
+    pub answer_received: PacketCount,
 }

@@ -1,5 +1,4 @@
-//! What is known of one queue: who arrived, who was dropped and why, how long it was and how long
-//! packets waited.
+//! Counts of one queue: arrivals, drops by reason, backlog and waiting times; and runs of losses.
 //!
 //! The time-weighted backlog is the sum of the packets' waiting times over the measured time
 //! (Little's law), which needs no state about the queue's content. Waiting before the end of the
@@ -38,16 +37,18 @@ impl Amount {
 /// One group at one queue, since the end of the warm-up.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupAtQueue {
-    enqueued: Amount,
+    /// What was accepted.
+    pub(crate) enqueued: Amount,
     /// Packets that left for the link.
-    dequeued_packets: u64,
-    sojourn: Times,
+    pub(crate) dequeued_packets: u64,
+    /// How long packets waited before they left.
+    pub(crate) sojourn: Times,
     /// What was not let in.
     refused: Amount,
     /// Packets dropped after they were let in.
     dropped_waiting: u64,
     dropped: [Amount; DropReason::COUNT],
-    marked: Amount,
+    pub(crate) marked: Amount,
     runs: LossRuns,
     /// Runs that may go on: of arrivals, in the queue, on the link.
     open_runs: [LossRun; 3],
@@ -86,11 +87,6 @@ impl GroupAtQueue {
         self.open_runs[row].lose(place, connection, &mut self.runs);
     }
 
-    /// What was accepted.
-    pub(crate) const fn enqueued(&self) -> Amount {
-        self.enqueued
-    }
-
     /// What came to the queue, whether it was let in or not.
     pub(crate) const fn offered(&self) -> Amount {
         let mut offered = self.enqueued;
@@ -112,20 +108,6 @@ impl GroupAtQueue {
         let mut dropped = self.dropped_for(DropReason::QueueFull);
         dropped.add(self.dropped_for(DropReason::Early));
         dropped
-    }
-
-    pub(crate) const fn marked(&self) -> Amount {
-        self.marked
-    }
-
-    /// How long packets waited before they left.
-    pub(crate) const fn sojourn(&self) -> &Times {
-        &self.sojourn
-    }
-
-    /// Packets that left.
-    pub(crate) const fn dequeued_packets(&self) -> u64 {
-        self.dequeued_packets
     }
 
     /// The losses in runs, with those that may go on as if they were over.
@@ -173,15 +155,20 @@ impl Maxima {
 /// One queue, since the end of the warm-up.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
-    groups: Vec<GroupAtQueue>,
-    backlog_packets: Counts,
-    backlog_bytes_sum: u128,
-    backlog_bytes_maximum: u32,
-    /// Where events are asked for only: it would cost every packet as much as all else that is counted here.
-    backlog_bytes: Counts,
-    packet_nanos: u128,
-    byte_nanos: u128,
-    impaired: Impaired,
+    pub(crate) groups: Vec<GroupAtQueue>,
+    /// Packets that accepted arrivals found waiting.
+    pub(crate) backlog_packets: Counts,
+    /// Sum and maximum of the bytes that accepted arrivals found waiting.
+    pub(crate) backlog_bytes_sum: u128,
+    pub(crate) backlog_bytes_maximum: u32,
+    /// Bytes that accepted arrivals found waiting, only if events are requested: it would cost every packet as much
+    /// as all else that is counted here.
+    pub(crate) backlog_bytes: Counts,
+    /// Sum over packets of nanoseconds waited.
+    pub(crate) packet_nanos: u128,
+    /// Sum over packets of bytes times nanoseconds waited.
+    pub(crate) byte_nanos: u128,
+    pub(crate) impaired: Impaired,
 }
 
 /// Packets to which something else than a loss happened on the link behind a queue.
@@ -271,19 +258,6 @@ impl Queue {
         self.groups[group].marked.add_packet(u64::from(wire_bytes));
     }
 
-    pub(crate) const fn impaired(&self) -> Impaired {
-        self.impaired
-    }
-
-    pub(crate) const fn impaired_mut(&mut self) -> &mut Impaired {
-        &mut self.impaired
-    }
-
-    /// What is known of each group.
-    pub(crate) fn groups(&self) -> &[GroupAtQueue] {
-        &self.groups
-    }
-
     /// The sum over the groups.
     pub(crate) fn sum(&self, amount: impl Fn(&GroupAtQueue) -> Amount) -> Amount {
         let amounts: Vec<Amount> = self.groups.iter().map(amount).collect();
@@ -300,41 +274,11 @@ impl Queue {
         Maxima { backlog, waits: waits.collect() }
     }
 
-    /// Packets that accepted arrivals found waiting.
-    pub(crate) const fn backlog_packets(&self) -> &Counts {
-        &self.backlog_packets
-    }
-
-    /// Sum of the bytes that accepted arrivals found waiting.
-    pub(crate) const fn backlog_bytes_sum(&self) -> u128 {
-        self.backlog_bytes_sum
-    }
-
-    /// Most bytes that an accepted arrival found waiting.
-    pub(crate) const fn backlog_bytes_maximum(&self) -> u32 {
-        self.backlog_bytes_maximum
-    }
-
-    /// Bytes that accepted arrivals found waiting; of none where that is not kept.
-    pub(crate) const fn backlog_bytes(&self) -> &Counts {
-        &self.backlog_bytes
-    }
-
     /// How long packets of all groups waited before they left.
     pub(crate) fn sojourn(&self) -> Times {
         let mut sojourn = Times::new();
         self.groups.iter().for_each(|group| sojourn.add(&group.sojourn));
         sojourn
-    }
-
-    /// Sum over packets of nanoseconds waited.
-    pub(crate) const fn packet_nanos(&self) -> u128 {
-        self.packet_nanos
-    }
-
-    /// Sum over packets of bytes times nanoseconds waited.
-    pub(crate) const fn byte_nanos(&self) -> u128 {
-        self.byte_nanos
     }
 }
 

@@ -17,9 +17,9 @@ pub struct QueueEventSettings {
     pub most: usize,
 }
 
-/// What happened.
+/// Kind of a queue event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Happening {
+pub(crate) enum QueueEventKind {
     Accepted,
     /// Not let in.
     Refused(DropReason),
@@ -30,7 +30,7 @@ pub(crate) enum Happening {
     Marked,
 }
 
-impl Happening {
+impl QueueEventKind {
     pub(crate) const fn of_drop(reason: DropReason, waited: Option<Span>) -> Self {
         match (reason, waited) {
             (DropReason::LinkLoss, _) => Self::Lost,
@@ -52,18 +52,18 @@ pub(crate) struct QueueEvent {
     pub(crate) wire_bytes: u32,
     /// Packets and bytes that waited, where that is told.
     pub(crate) backlog: Option<(u32, u32)>,
-    pub(crate) happening: Happening,
+    pub(crate) kind: QueueEventKind,
 }
 
 /// The events that were asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueEvents {
     asked: QueueEventSettings,
-    kept: Vec<QueueEvent>,
+    pub(crate) kept: Vec<QueueEvent>,
     /// Events whose rows were taken.
     taken: usize,
     /// Events that there was no room for.
-    left_out: u64,
+    pub(crate) left_out: u64,
 }
 
 impl QueueEvents {
@@ -91,14 +91,6 @@ impl QueueEvents {
         self.taken += self.kept.len();
         self.kept.clear();
     }
-
-    pub(crate) fn kept(&self) -> &[QueueEvent] {
-        &self.kept
-    }
-
-    pub(crate) const fn left_out(&self) -> u64 {
-        self.left_out
-    }
 }
 
 /// What a queue did in one window.
@@ -122,7 +114,7 @@ pub(crate) struct QueueWindow {
 
 /// What had been counted of a queue at the last border.
 #[derive(Debug, Clone, Default)]
-struct Standing {
+struct QueueTotals {
     enqueued: u64,
     dropped: u64,
     marked: u64,
@@ -133,18 +125,18 @@ struct Standing {
     greatest: Maxima,
 }
 
-impl Standing {
+impl QueueTotals {
     /// What a queue did since the last border, from which on it is looked at anew.
     fn window(&mut self, number: u64, place: usize, queue: &mut Queue) -> QueueWindow {
         let greatest = queue.swap_maxima(&Maxima::default());
         self.greatest.raise(&greatest);
         let now = Self {
-            enqueued: queue.sum(GroupAtQueue::enqueued).packets,
+            enqueued: queue.sum(|group| group.enqueued).packets,
             dropped: queue.sum(GroupAtQueue::dropped).packets,
-            marked: queue.sum(GroupAtQueue::marked).packets,
-            backlog_sum: queue.backlog_packets().sum(),
-            left: queue.groups().iter().map(GroupAtQueue::dequeued_packets).sum(),
-            waited_sum: queue.groups().iter().map(|group| group.sojourn().sum()).sum(),
+            marked: queue.sum(|group| group.marked).packets,
+            backlog_sum: queue.backlog_packets.sum(),
+            left: queue.groups.iter().map(|group| group.dequeued_packets).sum(),
+            waited_sum: queue.groups.iter().map(|group| group.sojourn.sum()).sum(),
             greatest: std::mem::take(&mut self.greatest),
         };
         let before = std::mem::replace(self, now);
@@ -167,30 +159,19 @@ impl Standing {
 /// The windows of one length, for every queue.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueSeries {
-    length: Span,
-    border: Instant,
+    pub(crate) length: Span,
+    /// End of the window that is being filled.
+    pub(crate) border: Instant,
     filling: u64,
-    before: Vec<Standing>,
-    windows: Vec<QueueWindow>,
+    before: Vec<QueueTotals>,
+    /// The windows that ended, in the order of time, then of queues.
+    pub(crate) windows: Vec<QueueWindow>,
 }
 
 impl QueueSeries {
     pub(crate) fn new(length: Span, begin: Instant, queues: usize) -> Self {
-        let before = vec![Standing::default(); queues];
+        let before = vec![QueueTotals::default(); queues];
         Self { length, border: begin + length, filling: 0, before, windows: Vec::new() }
-    }
-
-    pub(crate) const fn length(&self) -> Span {
-        self.length
-    }
-
-    pub(crate) const fn border(&self) -> Instant {
-        self.border
-    }
-
-    /// The windows that ended, in the order of time, then of queues.
-    pub(crate) fn windows(&self) -> &[QueueWindow] {
-        &self.windows
     }
 
     /// Ends every window whose border is not after `until`, given the queues, of which nothing was counted since the
@@ -268,18 +249,14 @@ pub(crate) struct Slots {
 pub(crate) struct SlotBook {
     begin: Instant,
     end: Instant,
-    length: Option<Span>,
+    /// Length of the windows, if there are any.
+    pub(crate) length: Option<Span>,
     queues: Vec<Slots>,
 }
 
 impl SlotBook {
     pub(crate) fn new(begin: Instant, end: Instant, length: Option<Span>, queues: usize) -> Self {
         Self { begin, end, length, queues: vec![Slots::default(); queues] }
-    }
-
-    /// Length of the windows; none where there are none.
-    pub(crate) fn length(&self) -> Option<Span> {
-        self.length
     }
 
     /// Those that have slots, with their places in lists of queues.

@@ -1,4 +1,4 @@
-//! Flows that are over while others go on, and the tables at the end.
+//! Reattribution and retirement of flows, and the tables at the end.
 //!
 //! A retired flow is a row that waits to be taken, and its part in the sums of its group; its place
 //! serves the next flow. So what is kept is bounded by the flows that are open, the rows that wait, and
@@ -7,7 +7,7 @@
 use crate::collector::Collector;
 use crate::flow::Flow;
 use crate::interval::{RetiredFlow, WindowCounts};
-use crate::observation::FlowId;
+use crate::observation::{EarlyPackets, FlowId, PacketCount};
 use crate::queue_series::QueueEvents;
 use crate::rows::{FlowRow, GroupSum, Labels};
 use crate::settings::{FlowDescription, ObservationPoints};
@@ -17,6 +17,30 @@ use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
 impl Collector {
+    /// A connection that `opening` was the only flow of has got another one, `answering`: these packets,
+    /// which were counted since the end of the warm-up, are counted as if that had been known before. In
+    /// windows that are over they stay where they are.
+    ///
+    /// # Panics
+    /// Where there is no such flow.
+    pub fn reattribute(&mut self, opening: FlowId, answering: FlowId, early: &EarlyPackets) {
+        let totals = &mut self.flow(opening).totals;
+        take_early(&mut totals.packets_sent, &mut totals.wire_bytes_sent, early.bare_sent);
+        take_early(
+            &mut totals.packets_received,
+            &mut totals.wire_bytes_received,
+            early.bare_received,
+        );
+        let answers_sent = u64::from(early.answer_sent.packets);
+        totals.ack_packets_sent = totals.ack_packets_sent.saturating_sub(answers_sent);
+        let totals = &mut self.flow(answering).totals;
+        totals.ack_packets_sent += u64::from(early.bare_sent.packets);
+        totals.packets_sent += u64::from(early.answer_sent.packets);
+        totals.wire_bytes_sent += u64::from(early.answer_sent.wire_bytes);
+        totals.packets_received += u64::from(early.answer_received.packets);
+        totals.wire_bytes_received += u64::from(early.answer_received.wire_bytes);
+    }
+
     /// It has turned out that the flow is seen at these points only.
     ///
     /// # Panics
@@ -48,14 +72,14 @@ impl Collector {
         let gone = &mut self.settings.flows[place];
         let description = FlowDescription { name: std::mem::take(&mut gone.name), ..*gone };
         let mut over = std::mem::replace(&mut self.flows[place], Flow::new(None));
-        if let Some(opposite) = over.opposite() {
-            self.flow(opposite).set_opposite(None);
+        if let Some(opposite) = over.opposite {
+            self.flow(opposite).opposite = None;
         }
         if !self.is_warm {
             over.end_warmup();
         }
         if let Some(&scope) = self.scopes.of_flow.get(place) {
-            let totals = WindowCounts::of(over.totals());
+            let totals = WindowCounts::of(&over.totals);
             let owner = Arc::new(RetiredFlow { number, description: description.clone() });
             self.series.iter_mut().for_each(|series| series.retire_scope(scope, &totals, &owner));
         }
@@ -106,7 +130,7 @@ impl Collector {
     /// The rows of the table `queue_events` that nobody has yet, to be put before those that come later; `None` while
     /// there are fewer than `least`.
     pub fn take_queue_events(&mut self, least: usize) -> Option<Table> {
-        let events = self.queue_events.as_ref().map_or(&[][..], QueueEvents::kept);
+        let events = self.queue_events.as_ref().map_or(&[][..], |events| &events.kept);
         if events.is_empty() || events.len() < least {
             return None;
         }
@@ -197,4 +221,9 @@ impl Collector {
         }
         labels
     }
+}
+
+fn take_early(packets: &mut u64, wire_bytes: &mut u64, early: PacketCount) {
+    *packets = packets.saturating_sub(u64::from(early.packets));
+    *wire_bytes = wire_bytes.saturating_sub(u64::from(early.wire_bytes));
 }

@@ -1,4 +1,4 @@
-//! A queue in one block of memory, for values that are copied.
+//! Ring buffer: a queue in one block of memory, for values that are copied.
 //!
 //! Source: `std::collections::VecDeque`. What differs and why: a new value is put together in its place,
 //! field by field. Handed to a call as a whole it is read back in wider words than it was written in, for

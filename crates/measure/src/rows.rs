@@ -1,12 +1,11 @@
 //! Rows of tables: flows, groups and retired flows.
 
 use crate::distribution::Times;
-use crate::failure::{Milestones, Trouble, Troubled};
-use crate::flow::{Flow, Totals};
+use crate::distribution::{Percentiles, Summary};
+use crate::flow::{Flow, Milestones, Totals, Trouble, Troubled};
 use crate::formula::Shares;
 use crate::observation::{CongestionState, FlowId};
 use crate::settings::{FlowDescription, ObservationPoints, Settings, Watched};
-use crate::summary::{Percentiles, Summary};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -71,13 +70,13 @@ impl FlowRow {
         percentiles: &Percentiles,
     ) -> Self {
         let trouble = flow.trouble(description.start, now);
-        let times = [flow.ack_latency(), flow.delivery_latency(), flow.response_time()];
+        let times = [&flow.ack_latency, &flow.delivery_latency, &flow.response_time];
         Self {
             number,
             description,
             milestones: flow.milestones,
             trouble,
-            totals: *flow.totals(),
+            totals: flow.totals,
             latencies: Latencies::of(times, percentiles),
         }
     }
@@ -180,11 +179,6 @@ impl Retired {
     pub(crate) fn coming_number(&self) -> usize {
         usize::try_from(self.flows).unwrap_or(usize::MAX)
     }
-
-    /// The place of a retired flow, for another one.
-    pub(crate) fn reused_place(&mut self) -> Option<FlowId> {
-        self.free.pop()
-    }
 }
 
 /// The sum over some flows.
@@ -240,15 +234,15 @@ impl GroupSum {
             self.troubled.add(&flow.trouble(description.start, now));
         }
         self.setup_nanos += setup_time.map_or(0, |time| u128::from(time.as_nanos()));
-        self.totals.add(flow.totals());
+        self.totals.add(&flow.totals);
         if description.seen_at.contains(ObservationPoints::HOSTS) {
-            self.totals_at_both_hosts.add(flow.totals());
+            self.totals_at_both_hosts.add(&flow.totals);
         }
-        self.ack_latency.add(flow.ack_latency());
-        self.delivery_latency.add(flow.delivery_latency());
-        self.response_time.add(flow.response_time());
+        self.ack_latency.add(&flow.ack_latency);
+        self.delivery_latency.add(&flow.delivery_latency);
+        self.response_time.add(&flow.response_time);
         if description.seen_at.contains(ObservationPoints::READER) {
-            self.bytes_read.add(flow.totals().payload_bytes_read);
+            self.bytes_read.add(flow.totals.payload_bytes_read);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is measured, from when to when, and how it is cut.
+//! Settings of measures: flows, groups, queues, times and windows; and the points of observation.
 
 use crate::observation::FlowId;
 use crate::queue_series::QueueEventSettings;

@@ -1,5 +1,6 @@
-//! Plain columns, of no library: what leaves this room.
+//! Tables of plain columns, and the definitions of columns.
 
+use crate::distribution::{Percentiles, Summary, percentile_name};
 use crate::formula;
 use crate::formula::bits_per_second;
 use fairwind_units::Span;
@@ -261,6 +262,28 @@ impl<'a, Row> TableBuilder<'a, Row> {
         self.with_values(name, Values::Text(texts))
     }
 
+    /// Adds columns of a distribution of times: `{prefix}mean_s`, one for each of `shown` such as `{prefix}p99_s`, and
+    /// `{prefix}max_s`. The summaries were made with `percentiles`.
+    ///
+    /// # Panics
+    /// If one of `shown` is not among `percentiles`.
+    #[must_use]
+    pub fn with_times(
+        self,
+        prefix: &str,
+        shown: &[f64],
+        percentiles: &Percentiles,
+        summary: impl Fn(&Row) -> &Summary,
+    ) -> Self {
+        let mut table = self.with(&format!("{prefix}mean_s"), |row| summary(row).mean_s());
+        for &percentile in shown {
+            let place = percentiles.place(percentile);
+            let name = format!("{prefix}{}_s", percentile_name(percentile));
+            table = table.with(&name, |row| summary(row).percentile_s(place));
+        }
+        table.with(&format!("{prefix}max_s"), |row| summary(row).maximum_s())
+    }
+
     /// Adds a column whose values are there already, one for each row.
     #[must_use]
     fn with_values(mut self, name: &str, values: Values) -> Self {
@@ -277,9 +300,9 @@ impl<'a, Row> TableBuilder<'a, Row> {
 /// Texts in their order.
 ///
 /// ```
-/// use fairwind_measure::Texts;
+/// use fairwind_measure::TextColumn;
 ///
-/// let texts: Texts = ["fast", "", "slow"].into_iter().collect();
+/// let texts: TextColumn = ["fast", "", "slow"].into_iter().collect();
 /// assert_eq!((texts.len(), texts.get(2), texts.get(3)), (3, Some("slow"), None));
 /// ```
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -403,6 +426,107 @@ fn rates_of(bytes: &Values, measured: Span) -> Values {
         Values::OptionalU64(bytes) => bytes.iter().map(|bytes| rate(*bytes)).collect(),
         _ => vec![None; bytes.len()],
     })
+}
+
+/// The meaning of one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnDefinition {
+    /// The table.
+    pub table: &'static str,
+    /// The column's name; a `*` stands for a percentile, as in `p*_s` for `p99_9_s`.
+    pub column: &'static str,
+    /// Its unit, or what kind of value it is.
+    pub unit: &'static str,
+    /// What it is, in a sentence.
+    pub definition: &'static str,
+}
+
+impl ColumnDefinition {
+    /// Whether this defines the column `column` of the table `table`.
+    pub fn defines(&self, table: &str, column: &str) -> bool {
+        let is_column = match self.column.split_once('*') {
+            None => self.column == column,
+            Some((before, behind)) => column
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(behind))
+                .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit())),
+        };
+        self.table == table && is_column
+    }
+}
+
+/// Column, unit, definition.
+pub type DefinitionLine = (&'static str, &'static str, &'static str);
+
+/// A table and its columns, in parts that tables can share.
+pub type TableDefinition = (&'static str, &'static [&'static [DefinitionLine]]);
+
+/// The columns of these tables one by one, for other crates that define tables.
+pub fn define(tables: &[TableDefinition]) -> Vec<ColumnDefinition> {
+    let lines = tables
+        .iter()
+        .flat_map(|(table, parts)| parts.iter().copied().flatten().map(|line| (*table, *line)));
+    lines
+        .map(|(table, (column, unit, definition))| ColumnDefinition {
+            table,
+            column,
+            unit,
+            definition,
+        })
+        .collect()
+}
+
+/// What is wrong with `definitions` of columns, given tables that have all of them, for tests: columns not
+/// defined once or not in the order of the list, defined ones that are not there, definitions that are no
+/// sentences or have another unit than the name says, columns of a table that are not equally long.
+pub fn definition_faults(definitions: &[ColumnDefinition], tables: &Tables) -> Vec<String> {
+    let of_tables = tables.iter().flat_map(|table| table_faults(definitions, table));
+    let of_definitions = definitions.iter().flat_map(|defined| {
+        let is_there = tables.get(defined.table).is_some_and(|table| {
+            table.columns.iter().any(|column| defined.defines(table.name, &column.name))
+        });
+        let unit = UNITS.iter().find(|(end, _)| defined.column.ends_with(end));
+        [
+            (!is_there).then_some("is in no table"),
+            (!defined.definition.ends_with('.')).then_some("has no sentence for a definition"),
+            defined.unit.is_empty().then_some("has no unit"),
+            unit.is_some_and(|(_, unit)| *unit != defined.unit).then_some("has another unit"),
+        ]
+        .into_iter()
+        .flatten()
+        .map(|fault| format!("{}.{} {fault}", defined.table, defined.column))
+    });
+    of_tables.chain(of_definitions).collect()
+}
+
+/// Units that names end in.
+const UNITS: [(&str, &str); 5] = [
+    ("_bits_per_second", "bit/s"),
+    ("_packets", "packets"),
+    ("_bytes", "B"),
+    ("_s", "s"),
+    ("_ratio", "ratio"),
+];
+
+fn table_faults(definitions: &[ColumnDefinition], table: &Table) -> Vec<String> {
+    let (mut faults, mut last) = (Vec::new(), 0);
+    for column in &table.columns {
+        let name = format!("{}.{}", table.name, column.name);
+        let mut defining = definitions
+            .iter()
+            .enumerate()
+            .filter(|(_, defined)| defined.defines(table.name, &column.name))
+            .map(|(place, _)| place);
+        match (defining.next(), defining.next()) {
+            (Some(place), None) if place < last => faults.push(format!("{name} is out of order")),
+            (Some(place), None) => last = place,
+            _ => faults.push(format!("{name} is not defined once")),
+        }
+        if column.values.len() != table.rows() {
+            faults.push(format!("{name} is not as long as its table"));
+        }
+    }
+    faults
 }
 
 #[cfg(test)]

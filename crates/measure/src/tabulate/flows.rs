@@ -1,17 +1,14 @@
 //! Tables of flows and groups: `flows`, `groups`, `latencies`, `latency_histogram`, `endpoint` and `fairness`.
 
 use super::{Basis, Measurement, OpenFlow, Scope};
-use crate::failure::{Milestones, Troubled};
-use crate::flow::Totals;
+use crate::distribution::{Percentiles, Summary};
+use crate::flow::{Milestones, Totals, Troubled};
 use crate::formula;
 use crate::formula::{Fairness, bits_per_second, ratio, seconds};
 use crate::histogram::Bucket;
-use crate::rows::{
-    EndpointSample, FlowRow, GroupRow, Labels, Latencies, Measured, SHOWN_PERCENTILES,
-};
-use crate::settings::ObservationPoints;
-use crate::summary::{PercentileIndex, Percentiles, Summary, percentile_name};
-use crate::table::{Table, TableBuilder};
+use crate::rows::{EndpointSample, FlowRow, GroupRow, Labels, Measured, SHOWN_PERCENTILES};
+use crate::settings::ObservationPoints as Points;
+use crate::table::{DefinitionLine, Table, TableBuilder};
 use fairwind_units::Span;
 
 /// Rows in the order in which they are given.
@@ -36,13 +33,12 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
             let Milestones { established, failed, .. } = row.milestones;
             text.push_str(failed.map_or("", |(_, reason)| reason.name(established.is_some())));
         });
-    let at = ObservationPoints::SENDER;
+    let at = Points::SENDER;
     let seen = move |row: &FlowRow| row.knows(at).then_some(row.trouble);
     with_measures(table, basis)
         .with_known("timeouts_in_a_row_max", move |row| Some(seen(row)?.timeouts_in_a_row))
         .with("longest_wait_s", |row| {
-            let wait =
-                row.trouble.longest_wait.filter(|_| row.knows(ObservationPoints::APPLICATIONS));
+            let wait = row.trouble.longest_wait.filter(|_| row.knows(Points::APPLICATIONS));
             wait.map(Span::as_secs_f64)
         })
         .with_known("problematic", move |row| Some(seen(row)?.is_problematic()))
@@ -62,10 +58,10 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
         })
         .with("goodput_per_flow_bits_per_second", |row| {
             let goodput = bits_per_second(row.totals().payload_bytes_read, basis.measured?)?;
-            let flows = row.sum.watched.flows_at(ObservationPoints::READER);
+            let flows = row.sum.watched.flows_at(Points::READER);
             (flows > 0).then(|| goodput / formula::real(flows))
         });
-    let at = ObservationPoints::SENDER;
+    let at = Points::SENDER;
     let count = |count: fn(&Troubled) -> u64| {
         move |row: &GroupRow<'_>| row.knows(at).then(|| count(&row.sum.troubled))
     };
@@ -78,14 +74,14 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
             count(|troubled| troubled.with_repeated_timeouts),
         )
         .with_known("flows_with_long_waits", |row| {
-            row.knows(ObservationPoints::APPLICATIONS).then_some(row.sum.troubled.with_long_waits)
+            row.knows(Points::APPLICATIONS).then_some(row.sum.troubled.with_long_waits)
         })
         .build()
 }
 
 /// Whether it is of a connection, or of some, as far as is known: of datagrams there is none.
 fn of_connection<Row: Measured>(row: &Row) -> bool {
-    row.knows(ObservationPoints::CONNECTION) || !row.knows(ObservationPoints::HOSTS)
+    row.knows(Points::CONNECTION) || !row.knows(Points::HOSTS)
 }
 
 /// Adds the measures that flows and groups share.
@@ -100,7 +96,7 @@ fn with_measures<'a, Row: Measured>(
 
 /// What stands in a column where `points` are watched.
 fn known<Row: Measured, Value>(
-    points: ObservationPoints,
+    points: Points,
     value: impl Fn(&Totals) -> Value,
 ) -> impl Fn(&Row) -> Option<Value> {
     move |row| row.knows(points).then(|| value(row.totals()))
@@ -118,15 +114,15 @@ fn with_rates<Row: Measured>(
     table
         .with_known("measured_s", |_| measured.map(Span::as_secs_f64))
         .with("throughput_bits_per_second", |row| {
-            rate(row, ObservationPoints::ARRIVING, row.totals().wire_bytes_received)
+            rate(row, Points::ARRIVING, row.totals().wire_bytes_received)
         })
         .with("goodput_bits_per_second", |row| {
-            rate(row, ObservationPoints::READER, row.totals().payload_bytes_read)
+            rate(row, Points::READER, row.totals().payload_bytes_read)
         })
 }
 
 fn with_departures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let (at, repeating) = (ObservationPoints::LEAVING, ObservationPoints::SENDER);
+    let (at, repeating) = (Points::LEAVING, Points::SENDER);
     table
         .with_known("packets_sent", known(at, |sum| sum.packets_sent))
         .with_known("wire_bytes_sent", known(at, |sum| sum.wire_bytes_sent))
@@ -147,23 +143,20 @@ fn with_departures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<
 }
 
 fn with_arrivals<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = ObservationPoints::ARRIVING;
+    let at = Points::ARRIVING;
     table
         .with_known("packets_received", known(at, |sum| sum.packets_received))
         .with_known("wire_bytes_received", known(at, |sum| sum.wire_bytes_received))
         .with_known("payload_bytes_received", known(at, |sum| sum.payload_bytes_received))
         .with_known(
             "payload_bytes_duplicate",
-            known(ObservationPoints::RECEIVER, |sum| sum.payload_bytes_duplicate),
+            known(Points::RECEIVER, |sum| sum.payload_bytes_duplicate),
         )
-        .with_known(
-            "payload_bytes_read",
-            known(ObservationPoints::READER, |sum| sum.payload_bytes_read),
-        )
+        .with_known("payload_bytes_read", known(Points::READER, |sum| sum.payload_bytes_read))
 }
 
 fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let (at, acknowledging) = (ObservationPoints::HOSTS, ObservationPoints::ENDPOINTS);
+    let (at, acknowledging) = (Points::HOSTS, Points::ENDPOINTS);
     let share = |row: &Row, part: fn(&Totals) -> u64, whole: fn(&Totals) -> u64| {
         let sum = row.totals_at_both_hosts();
         ratio(part(sum), whole(sum)).filter(|_| row.knows(at))
@@ -179,10 +172,7 @@ fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, 
         .with("payload_byte_loss_ratio", |row| {
             share(row, |sum| sum.payload_bytes_lost, |sum| sum.payload_bytes_sent)
         })
-        .with_known(
-            "ack_packets_sent",
-            known(ObservationPoints::RECEIVER, |sum| sum.ack_packets_sent),
-        )
+        .with_known("ack_packets_sent", known(Points::RECEIVER, |sum| sum.ack_packets_sent))
         .with_known("ack_packets_lost", known(acknowledging, |sum| sum.ack_packets_lost))
         .with("ack_loss_ratio", |row| {
             share(row, |sum| sum.ack_packets_lost, |sum| sum.ack_packets_sent)
@@ -190,50 +180,35 @@ fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, 
 }
 
 fn with_endpoint_events<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = ObservationPoints::SENDER;
+    let at = Points::SENDER;
     table
         .with_known("timeouts", known(at, |sum| sum.timeouts))
         .with_known("fast_retransmits", known(at, |sum| sum.fast_retransmits))
         .with_known("syn_retries", known(at, |sum| sum.syn_retries))
         .with_known("zero_window_probes", known(at, |sum| sum.zero_window_probes))
-        .with_known("packets_marked", known(ObservationPoints::RECEIVER, |sum| sum.packets_marked))
-        .with_known(
-            "wire_bytes_marked",
-            known(ObservationPoints::RECEIVER, |sum| sum.wire_bytes_marked),
-        )
+        .with_known("packets_marked", known(Points::RECEIVER, |sum| sum.packets_marked))
+        .with_known("wire_bytes_marked", known(Points::RECEIVER, |sum| sum.wire_bytes_marked))
         .with("packet_mark_ratio", |row: &Row| {
             let sum = row.totals();
             let share = ratio(sum.packets_marked, sum.packets_received);
-            share.filter(|_| row.knows(ObservationPoints::RECEIVER))
+            share.filter(|_| row.knows(Points::RECEIVER))
         })
 }
 
+/// There are no samples of what was not observed.
 fn with_latencies<'a, Row: Measured>(
     table: TableBuilder<'a, Row>,
     percentiles: &Percentiles,
 ) -> TableBuilder<'a, Row> {
-    let places = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
-    let table = with_latency(table, "ack_latency", places, |latencies| &latencies.ack);
-    let table = with_latency(table, "delivery_latency", places, |latencies| &latencies.delivery);
-    let table = table.with_known("responses", |row: &Row| {
-        let is_asked = row.knows(ObservationPoints::APPLICATIONS) && of_connection(row);
-        is_asked.then_some(row.latencies().response.count)
-    });
-    with_latency(table, "response_time", places, |latencies| &latencies.response)
-}
-
-/// Where it was not to be seen there are no samples.
-fn with_latency<'a, Row: Measured>(
-    table: TableBuilder<'a, Row>,
-    kind: &str,
-    [p50, p99]: [PercentileIndex; 2],
-    latency: impl Fn(&Latencies) -> &Summary,
-) -> TableBuilder<'a, Row> {
+    let shown = &SHOWN_PERCENTILES;
     table
-        .with(&format!("{kind}_mean_s"), |row| latency(row.latencies()).mean_s())
-        .with(&format!("{kind}_p50_s"), |row| latency(row.latencies()).percentile_s(p50))
-        .with(&format!("{kind}_p99_s"), |row| latency(row.latencies()).percentile_s(p99))
-        .with(&format!("{kind}_max_s"), |row| latency(row.latencies()).maximum_s())
+        .with_times("ack_latency_", shown, percentiles, |row| &row.latencies().ack)
+        .with_times("delivery_latency_", shown, percentiles, |row| &row.latencies().delivery)
+        .with_known("responses", |row: &Row| {
+            let is_asked = row.knows(Points::APPLICATIONS) && of_connection(row);
+            is_asked.then_some(row.latencies().response.count)
+        })
+        .with_times("response_time_", shown, percentiles, |row| &row.latencies().response)
 }
 
 struct Row<'a> {
@@ -255,7 +230,7 @@ pub(super) fn latencies_table(
         .iter()
         .flat_map(|flow| all_kinds(basis.flow_scope(flow.number, &flow.description), flow));
     let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
-    let mut table = TableBuilder::new("latencies", &rows)
+    TableBuilder::new("latencies", &rows)
         .with_text("scope", |row, text| text.push_str(row.scope.kind))
         .with_text("name", |row, text| text.push_str(row.scope.name))
         .with_text("group", |row, text| text.push_str(row.scope.group))
@@ -263,24 +238,16 @@ pub(super) fn latencies_table(
         .with_text("kind", |row, text| text.push_str(row.kind))
         .with("count", |row| row.latency.count)
         .with("min_s", |row| row.latency.minimum_s())
-        .with("mean_s", |row| row.latency.mean_s());
-    for &percentile in &basis.settings.percentiles {
-        let place = basis.percentiles.place(percentile);
-        let name = format!("{}_s", percentile_name(percentile));
-        table = table.with(&name, |row| row.latency.percentile_s(place));
-    }
-    table.with("max_s", |row| row.latency.maximum_s()).build()
+        .with_times("", &basis.settings.percentiles, basis.percentiles, |row| row.latency)
+        .build()
 }
 
 fn all_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> impl Iterator<Item = Row<'a>> {
     let latencies = row.latencies();
     let response = Some(&latencies.response).filter(|times| times.count > 0);
     let kinds = [
-        ("ack", Some(&latencies.ack).filter(|_| row.knows(ObservationPoints::SENDER))),
-        (
-            "delivery",
-            Some(&latencies.delivery).filter(|_| row.knows(ObservationPoints::APPLICATIONS)),
-        ),
+        ("ack", Some(&latencies.ack).filter(|_| row.knows(Points::SENDER))),
+        ("delivery", Some(&latencies.delivery).filter(|_| row.knows(Points::APPLICATIONS))),
         ("response", response),
     ];
     kinds
@@ -385,11 +352,159 @@ pub(super) fn fairness_table(measurement: &Measurement<'_>) -> Table {
 fn goodput_by_group(measurement: &Measurement<'_>) -> Vec<Vec<f64>> {
     let mut groups = vec![Vec::new(); measurement.basis.settings.groups.len()];
     for OpenFlow { description, flow, .. } in measurement.open {
-        if description.seen_at.contains(ObservationPoints::READER) {
-            let bytes = flow.totals().payload_bytes_read;
+        if description.seen_at.contains(Points::READER) {
+            let bytes = flow.totals.payload_bytes_read;
             let goodput = bits_per_second(bytes, measurement.basis.measured());
             groups[description.group_index()].extend(goodput);
         }
     }
     groups
 }
+
+#[rustfmt::skip]
+pub(super) const FLOW: &[DefinitionLine] = &[
+    ("flow", "number", "The flow's number, counted from 0 in the order of the scenario, or in which flows came."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The group that the flow belongs to."),
+    ("start_s", "s", "When the application opened the flow, since the experiment began."),
+    ("established", "yes/no", "Whether the connection was established, during the warm-up or after it; missing where there is none, as with datagrams."),
+    ("setup_time_s", "s", "From the flow's start to the establishment of the connection at the side that opened it."),
+    ("finished", "yes/no", "Whether the flow did all that it was meant to do."),
+    ("finished_s", "s", "When the flow finished, since the experiment began."),
+    ("completion_time_s", "s", "From the flow's start to its finish."),
+    ("failed", "yes/no", "Whether the connection was given up."),
+    ("failed_s", "s", "When the connection was given up, since the experiment began."),
+    ("failure", "text", "Why the connection was given up: refused, reset, timed-out, unreachable or other; nothing where it was not."),
+];
+
+#[rustfmt::skip]
+pub(super) const GROUP: &[DefinitionLine] = &[
+    ("group", "text", "The group's name."),
+    ("flows", "flows", "Flows in the group."),
+    ("flows_established", "flows", "Flows whose connection was established, during the warm-up or after it."),
+    ("flows_finished", "flows", "Flows that did all that they were meant to do."),
+    ("flows_failed", "flows", "Flows whose connection was given up."),
+    ("setup_time_mean_s", "s", "Mean, over established flows, of the time from the flow's start to the establishment."),
+    ("goodput_per_flow_bits_per_second", "bit/s", "The group's goodput divided by its flows."),
+];
+
+#[rustfmt::skip]
+pub(super) const RATES: &[DefinitionLine] = &[
+    ("measured_s", "s", "Measured time, from the end of the warm-up to the end of the run; the same for every flow, whenever it started."),
+    ("throughput_bits_per_second", "bit/s", "Bytes on the wire that reached the receiving host, headers and retransmissions included, per measured time."),
+    ("goodput_bits_per_second", "bit/s", "Payload that the receiving application read in order, each byte once, per measured time. In captures what has arrived in order at the receiving host counts as read; where that was not watched, what it acknowledged."),
+];
+
+#[rustfmt::skip]
+pub(super) const COUNTS: &[DefinitionLine] = &[
+    ("packets_sent", "packets", "Packets that left the data sender's host, those without payload included; where data goes both ways on the connection, without those that take no place in its sequence numbers."),
+    ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent."),
+    ("data_segments_sent", "segments", "Packets sent that carry payload; SYN and FIN are not payload."),
+    ("payload_bytes_sent", "B", "Payload bytes sent, retransmissions and the old bytes of bundles included."),
+    ("data_segments_retransmitted", "segments", "Data segments sent of which every byte had been sent before; one with new bytes, too, is a bundle."),
+    ("bytes_retransmitted", "B", "Payload bytes of the data segments retransmitted."),
+    ("retransmission_ratio", "ratio", "Data segments retransmitted over data segments sent."),
+    ("bundles_sent", "segments", "Data segments sent that carry bytes that had been sent before, ahead of new ones, as redundant data bundling (RDB) makes them: they are no retransmissions."),
+    ("bundled_bytes_sent", "B", "Payload bytes in bundles that had been sent before."),
+    ("packets_received", "packets", "Packets that reached the receiving host."),
+    ("wire_bytes_received", "B", "Bytes on the wire of the packets received."),
+    ("payload_bytes_received", "B", "Payload bytes that reached the receiving host, repeated ones included."),
+    ("payload_bytes_duplicate", "B", "Payload bytes received that had been received before."),
+    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once; in captures, what has arrived in order, or was acknowledged, as for goodput. Of datagrams each once, too, however often a link has copied it (on the kernel those of 16 bytes of payload or more)."),
+    ("packets_lost", "packets", "Packets of the data sender that were dropped in the network, as seen where it happened; between two captures, those that left its host and never reached the other one."),
+    ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost."),
+    ("payload_bytes_lost", "B", "Payload bytes of the packets lost."),
+    ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
+    ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost over bytes on the wire sent."),
+    ("payload_byte_loss_ratio", "ratio", "Payload bytes lost over payload bytes sent."),
+    ("ack_packets_sent", "packets", "Packets without payload that left the receiver's host towards the data sender; a packet with data of the other direction is counted there, whatever it acknowledges."),
+    ("ack_packets_lost", "packets", "Packets without payload towards the data sender that were dropped in the network."),
+    ("ack_loss_ratio", "ratio", "ACK packets lost over ACK packets sent."),
+    ("timeouts", "events", "Expiries of the data sender's retransmission timer."),
+    ("fast_retransmits", "events", "Entries into fast retransmit."),
+    ("syn_retries", "events", "SYN packets sent again."),
+    ("zero_window_probes", "events", "Probes sent into a closed window."),
+    ("packets_marked", "packets", "Packets received that carried a mark of congestion (Congestion Experienced, RFC 3168)."),
+    ("wire_bytes_marked", "B", "Bytes on the wire of the packets marked."),
+    ("packet_mark_ratio", "ratio", "Packets marked over packets received."),
+];
+
+#[rustfmt::skip]
+pub(super) const LATENCIES: &[DefinitionLine] = &[
+    ("ack_latency_mean_s", "s", "Mean ACK latency; one sample for each segment of new data, from its first sending to the first acknowledgment at the sender that covers it."),
+    ("ack_latency_p50_s", "s", "Median ACK latency, at most 1 % above the true one."),
+    ("ack_latency_p99_s", "s", "99th percentile of the ACK latency, at most 1 % above the true one."),
+    ("ack_latency_max_s", "s", "Largest ACK latency."),
+    ("delivery_latency_mean_s", "s", "Mean delivery latency; one sample for each write of the application, from the write to the in-order read of its last byte, or for each datagram that arrived, for the first of its copies."),
+    ("delivery_latency_p50_s", "s", "Median delivery latency, at most 1 % above the true one."),
+    ("delivery_latency_p99_s", "s", "99th percentile of the delivery latency, at most 1 % above the true one."),
+    ("delivery_latency_max_s", "s", "Largest delivery latency."),
+    ("responses", "responses", "Requests whose response the application that asked has read whole."),
+    ("response_time_mean_s", "s", "Mean response time; one sample for each request, at the flow that carries the requests: from the write of its first byte to the read of its response's last byte."),
+    ("response_time_p50_s", "s", "Median response time, at most 1 % above the true one."),
+    ("response_time_p99_s", "s", "99th percentile of the response time, at most 1 % above the true one."),
+    ("response_time_max_s", "s", "Largest response time."),
+];
+
+#[rustfmt::skip]
+pub(super) const FLOW_TROUBLE: &[DefinitionLine] = &[
+    ("timeouts_in_a_row_max", "events", "Most time-outs one after another without a segment of new data sent or acknowledged in between."),
+    ("longest_wait_s", "s", "The longest that a write waited to be read whole, or had been waiting when the run ended or the flow was over; what was written in the warm-up waits since then."),
+    ("problematic", "yes/no", "Whether the network hardly served the flow: its connection was given up, or never came to be (though asked for 1 s or more before the end), or its SYN was sent again (all of these in the warm-up, too), or three or more time-outs came in a row (RFC 1122 §4.2.3.5), or a write waited for 10 s or more."),
+];
+
+#[rustfmt::skip]
+pub(super) const GROUP_TROUBLE: &[DefinitionLine] = &[
+    ("flows_problematic", "flows", "Flows that the network hardly served, for any of the four reasons of the following columns."),
+    ("flows_without_connection", "flows", "Flows whose connection was given up, or never came to be though it was asked for 1 s or more before the end."),
+    ("flows_with_syn_retries", "flows", "Flows whose SYN was sent again, in the warm-up or after it."),
+    ("flows_with_timeouts_in_a_row", "flows", "Flows with three or more time-outs one after another without a segment of new data sent or acknowledged in between (RFC 1122 §4.2.3.5)."),
+    ("flows_with_long_waits", "flows", "Flows of which a write waited for 10 s or more to be read whole, or had been waiting so long at the end."),
+];
+
+#[rustfmt::skip]
+pub(super) const LATENCY: &[DefinitionLine] = &[
+    ("scope", "text", "`group` or `flow`; a group has all samples of its flows."),
+    ("name", "text", "Name of the group or flow."),
+    ("group", "text", "The group, or the group of the flow."),
+    ("flow", "number", "The flow's number; missing for a group."),
+    ("kind", "text", "`ack`: from the first sending of new data to the first acknowledgment that covers it; `delivery`: from the application's write to the in-order read of its last byte; `response`, only of flows that asked for something: from the write of a request's first byte to the read of its response's last byte."),
+    ("count", "samples", "Samples; a sample belongs to the instant at which it is complete."),
+    ("min_s", "s", "Smallest latency."),
+    ("mean_s", "s", "Mean latency."),
+    ("p*_s", "s", "The latency that this per cent of the samples do not exceed, at most 1 % (or 0.5 us) above the true one."),
+    ("max_s", "s", "Largest latency."),
+];
+
+#[rustfmt::skip]
+pub(super) const LATENCY_HISTOGRAM: &[DefinitionLine] = &[
+    ("group", "text", "The group."),
+    ("kind", "text", "`ack`, `delivery` or `response`, as in the table `latencies`."),
+    ("lower_s", "s", "Smallest latency that falls into the slot."),
+    ("upper_s", "s", "Smallest latency above the slot."),
+    ("count", "samples", "Samples in the slot; empty slots are left out."),
+];
+
+#[rustfmt::skip]
+pub(super) const FAIRNESS: &[DefinitionLine] = &[
+    ("scope", "text", "`all`: among all flows; `group`: among the flows of one group; `between_groups`: among the groups' means per flow."),
+    ("name", "text", "The group's name, or `all`."),
+    ("members", "number", "How many flows or groups compete."),
+    ("jain_index", "ratio", "Jain's index of goodput, 1 where all are equal; missing where nobody has any."),
+    ("minimum_to_maximum_ratio", "ratio", "The smallest goodput over the largest."),
+    ("goodput_min_bits_per_second", "bit/s", "The smallest goodput."),
+    ("goodput_max_bits_per_second", "bit/s", "The largest goodput."),
+];
+
+#[rustfmt::skip]
+pub(super) const ENDPOINT: &[DefinitionLine] = &[
+    ("time_s", "s", "When the sample was taken, since the experiment began; samples of the warm-up are kept."),
+    ("flow", "number", "The flow's number."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The flow's group."),
+    ("cwnd_packets", "packets", "The data sender's congestion window in segments."),
+    ("ssthresh_packets", "packets", "Its slow-start threshold in segments; missing while it is unlimited."),
+    ("smoothed_rtt_s", "s", "Its smoothed round-trip time; missing before the first measurement."),
+    ("flight_packets", "packets", "Its segments in flight."),
+    ("state", "text", "What its loss recovery is doing: open, disorder, window_reduced, recovery or loss."),
+];

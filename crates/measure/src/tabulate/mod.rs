@@ -1,17 +1,19 @@
-//! From what was counted to tables, one file per concern.
+//! Tables of a collector, with the definitions of their columns.
 
 mod flows;
 mod queues;
 mod windows;
 
+use crate::distribution::Percentiles;
+use crate::engine_tables;
 use crate::flow::Flow;
 use crate::queue::Queue;
 use crate::queue_series::{QueueEvents, QueueSeries, SlotBook};
 use crate::rows::{EndpointSample, FlowRow, GroupRow, GroupSum, Labels};
 use crate::settings::{FlowDescription, Settings};
-use crate::summary::Percentiles;
-use crate::table::Tables;
+use crate::table::{ColumnDefinition, TableDefinition, Tables, define};
 use fairwind_units::{Instant, Span};
+use std::sync::LazyLock;
 pub(crate) use windows::{Windows, queue_events_table};
 
 /// What every table rests on.
@@ -64,7 +66,7 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
         .zip(measurement.groups)
         .map(|(name, sum)| GroupRow::of(name, sum, basis.percentiles))
         .collect();
-    let events = measurement.queue_events.map_or(&[][..], QueueEvents::kept);
+    let events = measurement.queue_events.map_or(&[][..], |events| &events.kept);
     let [loss_runs, loss_run_lengths] = queues::loss_runs_tables(measurement);
     Tables {
         tables: vec![
@@ -146,3 +148,39 @@ struct Scope<'a> {
     name: &'a str,
     group: &'a str,
 }
+
+/// Every column that the tables of a [`Collector`](crate::Collector) can have, in the order of tables and
+/// columns.
+pub fn columns() -> &'static [ColumnDefinition] {
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| define(TABLES));
+    &COLUMNS
+}
+
+const TABLES: &[TableDefinition] = &[
+    ("flows", &[flows::FLOW, flows::RATES, flows::COUNTS, flows::LATENCIES, flows::FLOW_TROUBLE]),
+    (
+        "groups",
+        &[flows::GROUP, flows::RATES, flows::COUNTS, flows::LATENCIES, flows::GROUP_TROUBLE],
+    ),
+    ("intervals", &[windows::INTERVAL]),
+    ("latencies", &[flows::LATENCY]),
+    ("latency_histogram", &[flows::LATENCY_HISTOGRAM]),
+    ("queues", &[queues::QUEUE]),
+    ("queue_drops", &[queues::QUEUE_DROPS]),
+    ("queue_loss_runs", &[queues::QUEUE_LOSS_RUNS]),
+    ("queue_loss_run_lengths", &[queues::QUEUE_LOSS_RUN_LENGTHS]),
+    ("queue_sojourn_histogram", &[queues::QUEUE_SOJOURN_HISTOGRAM]),
+    ("queue_backlog_histogram", &[queues::QUEUE_BACKLOG_HISTOGRAM]),
+    ("queue_intervals", &[windows::QUEUE_INTERVAL]),
+    ("slots", &[windows::SLOTS, windows::SLOT_COUNTS]),
+    ("slot_intervals", &[windows::SLOT_INTERVALS, windows::SLOT_COUNTS]),
+    ("queue_events", &[windows::QUEUE_EVENTS]),
+    ("fairness", &[flows::FAIRNESS]),
+    ("endpoint", &[flows::ENDPOINT]),
+    ("lateness", &[engine_tables::LATENESS]),
+    ("hosts", &[engine_tables::HOST]),
+    ("control_complaints", &[engine_tables::CONTROL_COMPLAINT]),
+    ("senders", &[engine_tables::SENDER]),
+    ("resumptions", &[engine_tables::RESUMPTION]),
+    ("remembered", &[engine_tables::REMEMBERED]),
+];

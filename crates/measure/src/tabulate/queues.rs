@@ -1,14 +1,13 @@
 //! Tables of queues: `queues`, `queue_drops`, loss runs and histograms.
 
 use super::Measurement;
+use crate::distribution::{Percentiles, Summary};
 use crate::formula;
 use crate::formula::{ratio, seconds, time_weighted};
 use crate::histogram::Bucket;
 use crate::observation::DropReason;
 use crate::queue::{Amount, GroupAtQueue, LossRuns, Queue};
-use crate::queue_series::QueueEvents;
-use crate::summary::{Percentiles, Summary};
-use crate::table::{Table, TableBuilder};
+use crate::table::{DefinitionLine, Table, TableBuilder};
 use fairwind_units::Span;
 
 struct QueueRow<'a> {
@@ -35,39 +34,42 @@ pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
             name,
             queue,
             measured: measurement.basis.measured(),
-            backlog_packets: Summary::of(queue.backlog_packets(), percentiles),
+            backlog_packets: Summary::of(&queue.backlog_packets, percentiles),
             sojourn: Summary::of(&queue.sojourn(), percentiles),
         })
         .collect();
     let table = TableBuilder::new("queues", &rows)
         .with("queue", |row| row.name.to_owned())
-        .with("enqueued_packets", |row| row.queue.sum(GroupAtQueue::enqueued).packets)
-        .with("enqueued_bytes", |row| row.queue.sum(GroupAtQueue::enqueued).bytes)
+        .with("enqueued_packets", |row| row.queue.sum(|group| group.enqueued).packets)
+        .with("enqueued_bytes", |row| row.queue.sum(|group| group.enqueued).bytes)
         .with("drops_packets", |row| row.queue.sum(GroupAtQueue::dropped).packets)
         .with("drops_bytes", |row| row.queue.sum(GroupAtQueue::dropped).bytes);
-    let table = with_reason(table, "queue_full", DropReason::QueueFull);
-    let table = with_reason(table, "early", DropReason::Early);
-    let table = with_reason(table, "link_loss", DropReason::LinkLoss);
-    with_sojourn(with_backlog(table, percentiles), percentiles)
-        .with("marks_packets", |row| row.queue.sum(GroupAtQueue::marked).packets)
-        .with("marks_bytes", |row| row.queue.sum(GroupAtQueue::marked).bytes)
-        .with("duplicated_packets", |row| row.queue.impaired().duplicated)
-        .with("damaged_packets", |row| row.queue.impaired().damaged)
-        .with("reordered_packets", |row| row.queue.impaired().reordered)
-        .with("events_left_out", |_| measurement.queue_events.map_or(0, QueueEvents::left_out))
+    let of_reason = |row: &QueueRow<'_>, reason| row.queue.sum(|group| group.dropped_for(reason));
+    with_backlog(with_reasons(table, of_reason), percentiles)
+        .with_times("sojourn_", &SHOWN_PERCENTILES, percentiles, |row| &row.sojourn)
+        .with("marks_packets", |row| row.queue.sum(|group| group.marked).packets)
+        .with("marks_bytes", |row| row.queue.sum(|group| group.marked).bytes)
+        .with("duplicated_packets", |row| row.queue.impaired.duplicated)
+        .with("damaged_packets", |row| row.queue.impaired.damaged)
+        .with("reordered_packets", |row| row.queue.impaired.reordered)
+        .with("events_left_out", |_| measurement.queue_events.map_or(0, |events| events.left_out))
         .build()
 }
 
 type Builder<'a> = TableBuilder<'a, QueueRow<'a>>;
 
-fn with_reason<'a>(table: Builder<'a>, name: &str, reason: DropReason) -> Builder<'a> {
+/// Adds what was dropped for each reason.
+fn with_reasons<Row>(
+    mut table: TableBuilder<'_, Row>,
+    dropped: impl Fn(&Row, DropReason) -> Amount,
+) -> TableBuilder<'_, Row> {
+    for reason in [DropReason::QueueFull, DropReason::Early, DropReason::LinkLoss] {
+        let name = reason.name();
+        table = table
+            .with(&format!("drops_{name}_packets"), |row| dropped(row, reason).packets)
+            .with(&format!("drops_{name}_bytes"), |row| dropped(row, reason).bytes);
+    }
     table
-        .with(&format!("drops_{name}_packets"), |row| of_reason(row, reason).packets)
-        .with(&format!("drops_{name}_bytes"), |row| of_reason(row, reason).bytes)
-}
-
-fn of_reason(row: &QueueRow<'_>, reason: DropReason) -> Amount {
-    row.queue.sum(|group| group.dropped_for(reason))
 }
 
 fn with_backlog<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a> {
@@ -79,24 +81,14 @@ fn with_backlog<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a
         .with("arrival_backlog_p99_packets", |row| row.backlog_packets.percentile(p99))
         .with("arrival_backlog_max_packets", |row| row.backlog_packets.maximum)
         .with("arrival_backlog_mean_bytes", |row| {
-            formula::mean(row.queue.backlog_bytes_sum(), row.backlog_packets.count)
+            formula::mean(row.queue.backlog_bytes_sum, row.backlog_packets.count)
         })
         .with("arrival_backlog_max_bytes", |row| {
             let seen = row.backlog_packets.count > 0;
-            seen.then(|| u64::from(row.queue.backlog_bytes_maximum()))
+            seen.then(|| u64::from(row.queue.backlog_bytes_maximum))
         })
-        .with("backlog_mean_packets", |row| time_weighted(row.queue.packet_nanos(), row.measured))
-        .with("backlog_mean_bytes", |row| time_weighted(row.queue.byte_nanos(), row.measured))
-}
-
-fn with_sojourn<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a> {
-    let [p50, p90, p99] = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
-    table
-        .with("sojourn_mean_s", |row| row.sojourn.mean_s())
-        .with("sojourn_p50_s", |row| row.sojourn.percentile_s(p50))
-        .with("sojourn_p90_s", |row| row.sojourn.percentile_s(p90))
-        .with("sojourn_p99_s", |row| row.sojourn.percentile_s(p99))
-        .with("sojourn_max_s", |row| row.sojourn.maximum_s())
+        .with("backlog_mean_packets", |row| time_weighted(row.queue.packet_nanos, row.measured))
+        .with("backlog_mean_bytes", |row| time_weighted(row.queue.byte_nanos, row.measured))
 }
 
 struct GroupRow<'a> {
@@ -116,7 +108,7 @@ pub(super) fn drops_table(measurement: &Measurement<'_>) -> Table {
             group,
             known,
             dropped_of_all: of_all.sum(GroupAtQueue::dropped).packets,
-            sojourn: Summary::of(known.sojourn(), percentiles),
+            sojourn: Summary::of(&known.sojourn, percentiles),
         })
         .collect();
     let table = TableBuilder::new("queue_drops", &rows)
@@ -125,39 +117,21 @@ pub(super) fn drops_table(measurement: &Measurement<'_>) -> Table {
         .with("packets", |row| row.known.dropped().packets)
         .with("bytes", |row| row.known.dropped().bytes)
         .with("share", |row| ratio(row.known.dropped().packets, row.dropped_of_all))
-        .with("enqueued_packets", |row| row.known.enqueued().packets)
-        .with("enqueued_bytes", |row| row.known.enqueued().bytes)
+        .with("enqueued_packets", |row| row.known.enqueued.packets)
+        .with("enqueued_bytes", |row| row.known.enqueued.bytes)
         .with("offered_packets", |row| row.known.offered().packets)
         .with("offered_bytes", |row| row.known.offered().bytes);
-    let table = with_group_reason(table, "queue_full", DropReason::QueueFull);
-    let table = with_group_reason(table, "early", DropReason::Early);
-    let table = with_group_reason(table, "link_loss", DropReason::LinkLoss)
+    with_reasons(table, |row, reason| row.known.dropped_for(reason))
         .with("packet_drop_ratio", |row| {
             ratio(row.known.dropped_by_queue().packets, row.known.offered().packets)
         })
         .with("byte_drop_ratio", |row| {
             ratio(row.known.dropped_by_queue().bytes, row.known.offered().bytes)
         })
-        .with("marked_packets", |row| row.known.marked().packets)
-        .with("marked_bytes", |row| row.known.marked().bytes);
-    let [p50, p90, p99] = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
-    table
-        .with("sojourn_mean_s", |row| row.sojourn.mean_s())
-        .with("sojourn_p50_s", |row| row.sojourn.percentile_s(p50))
-        .with("sojourn_p90_s", |row| row.sojourn.percentile_s(p90))
-        .with("sojourn_p99_s", |row| row.sojourn.percentile_s(p99))
-        .with("sojourn_max_s", |row| row.sojourn.maximum_s())
+        .with("marked_packets", |row| row.known.marked.packets)
+        .with("marked_bytes", |row| row.known.marked.bytes)
+        .with_times("sojourn_", &SHOWN_PERCENTILES, percentiles, |row| &row.sojourn)
         .build()
-}
-
-fn with_group_reason<'a>(
-    table: TableBuilder<'a, GroupRow<'a>>,
-    name: &str,
-    reason: DropReason,
-) -> TableBuilder<'a, GroupRow<'a>> {
-    table
-        .with(&format!("drops_{name}_packets"), |row| row.known.dropped_for(reason).packets)
-        .with(&format!("drops_{name}_bytes"), |row| row.known.dropped_for(reason).bytes)
 }
 
 /// Every group at every queue: the queue's name, the queue, the group's name, the group there.
@@ -166,7 +140,7 @@ fn groups_at_queues<'a>(
 ) -> impl Iterator<Item = (&'a str, &'a Queue, &'a str, &'a GroupAtQueue)> {
     let settings = measurement.basis.settings;
     settings.queues.iter().zip(measurement.queues).flat_map(|(name, queue)| {
-        let groups = settings.groups.iter().zip(queue.groups());
+        let groups = settings.groups.iter().zip(&queue.groups);
         groups.map(move |(group, known)| (name.as_str(), queue, group.as_str(), known))
     })
 }
@@ -217,9 +191,9 @@ pub(super) fn sojourn_histogram_table(measurement: &Measurement<'_>) -> Table {
     let settings = measurement.basis.settings;
     let mut rows = Vec::new();
     for (name, queue) in settings.queues.iter().zip(measurement.queues) {
-        for (group, known) in settings.groups.iter().zip(queue.groups()) {
+        for (group, known) in settings.groups.iter().zip(&queue.groups) {
             let row = |slot| Row { queue: name, of: group, slot };
-            rows.extend(known.sojourn().slots().map(row));
+            rows.extend(known.sojourn.slots().map(row));
         }
     }
     TableBuilder::new("queue_sojourn_histogram", &rows)
@@ -235,8 +209,7 @@ pub(super) fn sojourn_histogram_table(measurement: &Measurement<'_>) -> Table {
 pub(super) fn backlog_histogram_table(measurement: &Measurement<'_>) -> Table {
     let mut rows = Vec::new();
     for (name, queue) in measurement.basis.settings.queues.iter().zip(measurement.queues) {
-        for (of, backlog) in
-            [("packets", queue.backlog_packets()), ("bytes", queue.backlog_bytes())]
+        for (of, backlog) in [("packets", &queue.backlog_packets), ("bytes", &queue.backlog_bytes)]
         {
             rows.extend(backlog.slots().map(|slot| Row { queue: name, of, slot }));
         }
@@ -249,3 +222,104 @@ pub(super) fn backlog_histogram_table(measurement: &Measurement<'_>) -> Table {
         .with("count", |row| row.slot.count)
         .build()
 }
+
+#[rustfmt::skip]
+pub(super) const QUEUE: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name."),
+    ("enqueued_packets", "packets", "Packets that the queue accepted."),
+    ("enqueued_bytes", "B", "Bytes on the wire that the queue accepted."),
+    ("drops_packets", "packets", "Packets dropped at the queue or lost on the link behind it."),
+    ("drops_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_queue_full_packets", "packets", "Packets dropped because the queue was full."),
+    ("drops_queue_full_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_early_packets", "packets", "Packets dropped by the queue discipline although there was room."),
+    ("drops_early_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_link_loss_packets", "packets", "Packets lost or damaged on the link behind the queue."),
+    ("drops_link_loss_bytes", "B", "Bytes on the wire of these packets."),
+    ("arrival_backlog_mean_packets", "packets", "Mean number of packets that an accepted packet found waiting."),
+    ("arrival_backlog_p50_packets", "packets", "Median of the packets found waiting; exact below 256, else at most 1 % above."),
+    ("arrival_backlog_p90_packets", "packets", "90th percentile of the packets found waiting."),
+    ("arrival_backlog_p99_packets", "packets", "99th percentile of the packets found waiting."),
+    ("arrival_backlog_max_packets", "packets", "Most packets that an accepted packet found waiting."),
+    ("arrival_backlog_mean_bytes", "B", "Mean number of bytes that an accepted packet found waiting."),
+    ("arrival_backlog_max_bytes", "B", "Most bytes that an accepted packet found waiting."),
+    ("backlog_mean_packets", "packets", "Time-weighted mean of the packets waiting: the sum of the waiting times of packets that left, over the measured time."),
+    ("backlog_mean_bytes", "B", "Time-weighted mean of the bytes waiting, counted likewise."),
+    ("sojourn_mean_s", "s", "Mean time that a packet waited before it was transmitted."),
+    ("sojourn_p50_s", "s", "Median of the waiting time, at most 1 % above the true one."),
+    ("sojourn_p90_s", "s", "90th percentile of the waiting time."),
+    ("sojourn_p99_s", "s", "99th percentile of the waiting time."),
+    ("sojourn_max_s", "s", "Longest waiting time."),
+    ("marks_packets", "packets", "Packets that the queue marked instead of dropping them (RFC 3168)."),
+    ("marks_bytes", "B", "Bytes on the wire of these packets."),
+    ("duplicated_packets", "packets", "Packets that the link behind the queue made, beside those that came to it."),
+    ("damaged_packets", "packets", "Packets that the link behind the queue damaged; they are among those of `drops_link_loss_packets`, for no host takes them."),
+    ("reordered_packets", "packets", "Packets that reached the end of the link behind the queue before one that was sent earlier."),
+    ("events_left_out", "events", "Events of all queues that were asked for and that the table `queue_events` had no room for."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_DROPS: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("packets", "packets", "Packets of the group dropped at the queue or lost on the link behind it."),
+    ("bytes", "B", "Bytes on the wire of these packets."),
+    ("share", "ratio", "The group's part of all packets dropped there."),
+    ("enqueued_packets", "packets", "Packets of the group that the queue accepted."),
+    ("enqueued_bytes", "B", "Bytes on the wire of these packets."),
+    ("offered_packets", "packets", "Packets of the group that came to the queue, let in or not."),
+    ("offered_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_queue_full_packets", "packets", "Packets of the group dropped because the queue was full."),
+    ("drops_queue_full_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_early_packets", "packets", "Packets of the group dropped by the queue discipline although there was room."),
+    ("drops_early_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_link_loss_packets", "packets", "Packets of the group lost or damaged on the link behind the queue."),
+    ("drops_link_loss_bytes", "B", "Bytes on the wire of these packets."),
+    ("packet_drop_ratio", "ratio", "The group's relative packet loss at the queue: packets that the queue dropped, for whatever reason, over packets offered."),
+    ("byte_drop_ratio", "ratio", "The group's relative byte loss at the queue: bytes on the wire that the queue dropped over bytes offered."),
+    ("marked_packets", "packets", "Packets of the group that the queue marked instead of dropping them."),
+    ("marked_bytes", "B", "Bytes on the wire of these packets."),
+    ("sojourn_mean_s", "s", "Mean time that a packet of the group waited before it was transmitted."),
+    ("sojourn_p50_s", "s", "Median of the group's waiting time, at most 1 % above the true one."),
+    ("sojourn_p90_s", "s", "90th percentile of the group's waiting time."),
+    ("sojourn_p99_s", "s", "99th percentile of the group's waiting time."),
+    ("sojourn_max_s", "s", "Longest waiting time of the group."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_LOSS_RUNS: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("packets_sent", "packets", "Packets of the group that came to the queue, in the order in which they came."),
+    ("packets_lost", "packets", "Packets of the group dropped at the queue or lost on the link behind it."),
+    ("packet_loss_ratio", "ratio", "Lost by sent."),
+    ("in_succession_ratio", "ratio", "Share of the losses that are in runs of two or more packets of the group, one after another: refused arrivals with none in between that was let in; packets dropped out of the queue with none in between that left it; packets lost on the link with none in between that was not."),
+    ("among_connections_ratio", "ratio", "Share of the losses that are in runs which hit more than one connection."),
+    ("within_connections_ratio", "ratio", "Share of the losses that are in runs in which some connection lost more than one packet."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_LOSS_RUN_LENGTHS: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("length_packets", "packets", "Length of a run of lost packets, as in the table `queue_loss_runs`."),
+    ("runs", "runs", "How often there was a run of this length."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_SOJOURN_HISTOGRAM: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("lower_s", "s", "Smallest waiting time that falls into the slot."),
+    ("upper_s", "s", "Smallest waiting time above the slot."),
+    ("count", "packets", "Packets of the group that waited so long and left; empty slots are left out."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_BACKLOG_HISTOGRAM: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name."),
+    ("of", "text", "What is counted of those that an accepted packet found waiting: `packets`, or, in scenarios that ask for `measure.queue_events`, `bytes` on the wire, too."),
+    ("lower", "packets or B", "Smallest backlog that falls into the slot."),
+    ("upper", "packets or B", "Smallest backlog above the slot."),
+    ("count", "packets", "Accepted packets that found so much waiting; empty slots are left out."),
+];

@@ -6,10 +6,10 @@ use crate::formula::{bits_per_second, ratio};
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::DropReason;
 use crate::queue_series::{
-    Happening, QueueEvent, QueueSeries, QueueWindow, SlotBook, SlotCounts, Slots,
+    QueueEvent, QueueEventKind, QueueSeries, QueueWindow, SlotBook, SlotCounts, Slots,
 };
-use crate::settings::{ObservationPoints, Watched};
-use crate::table::{Table, TableBuilder};
+use crate::settings::{ObservationPoints as Points, Watched};
+use crate::table::{DefinitionLine, Table, TableBuilder};
 use fairwind_units::Span;
 
 /// The windows that nobody has yet, and whose they are.
@@ -31,15 +31,15 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn rate(&self, points: ObservationPoints, bytes: u64) -> Option<f64> {
+    fn rate(&self, points: Points, bytes: u64) -> Option<f64> {
         self.known(points, bits_per_second(bytes, self.length).unwrap_or_default())
     }
 
-    fn share(&self, points: ObservationPoints, part: u64, whole: u64) -> Option<f64> {
+    fn share(&self, points: Points, part: u64, whole: u64) -> Option<f64> {
         self.known(points, ratio(part, whole)).flatten()
     }
 
-    fn known<Value>(&self, points: ObservationPoints, value: Value) -> Option<Value> {
+    fn known<Value>(&self, points: Points, value: Value) -> Option<Value> {
         self.watched.knows(points).then_some(value)
     }
 }
@@ -57,45 +57,31 @@ pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table
         .with_text("group", |row, text| text.push_str(row.scope.group))
         .with("flow", |row| row.scope.flow)
         .with_known("throughput_bits_per_second", |row| {
-            row.rate(ObservationPoints::ARRIVING, row.counts.wire_bytes_received)
+            row.rate(Points::ARRIVING, row.counts.wire_bytes_received)
         })
         .with_known("goodput_bits_per_second", |row| {
-            row.rate(ObservationPoints::READER, row.counts.payload_bytes_read)
+            row.rate(Points::READER, row.counts.payload_bytes_read)
         })
-        .with_known("packets_sent", |row| {
-            row.known(ObservationPoints::LEAVING, row.counts.packets_sent)
-        })
+        .with_known("packets_sent", |row| row.known(Points::LEAVING, row.counts.packets_sent))
         .with_known("bytes_retransmitted", |row| {
-            row.known(ObservationPoints::SENDER, row.counts.payload_bytes_retransmitted)
+            row.known(Points::SENDER, row.counts.payload_bytes_retransmitted)
         })
         .with_known("bundled_bytes_sent", |row| {
-            row.known(ObservationPoints::SENDER, row.counts.payload_bytes_bundled)
+            row.known(Points::SENDER, row.counts.payload_bytes_bundled)
         })
-        .with_known("packets_lost", |row| {
-            row.known(ObservationPoints::HOSTS, row.counts.packets_lost)
-        })
-        .with_known("wire_bytes_sent", |row| {
-            row.known(ObservationPoints::LEAVING, row.counts.wire_bytes_sent)
-        })
-        .with_known("wire_bytes_lost", |row| {
-            row.known(ObservationPoints::HOSTS, row.counts.wire_bytes_lost)
-        })
+        .with_known("packets_lost", |row| row.known(Points::HOSTS, row.counts.packets_lost))
+        .with_known("wire_bytes_sent", |row| row.known(Points::LEAVING, row.counts.wire_bytes_sent))
+        .with_known("wire_bytes_lost", |row| row.known(Points::HOSTS, row.counts.wire_bytes_lost))
         .with("packet_loss_ratio", |row| {
-            row.share(ObservationPoints::HOSTS, row.counts.packets_lost, row.counts.packets_sent)
+            row.share(Points::HOSTS, row.counts.packets_lost, row.counts.packets_sent)
         })
         .with("wire_byte_loss_ratio", |row| {
-            row.share(
-                ObservationPoints::HOSTS,
-                row.counts.wire_bytes_lost,
-                row.counts.wire_bytes_sent,
-            )
+            row.share(Points::HOSTS, row.counts.wire_bytes_lost, row.counts.wire_bytes_sent)
         })
         .with_known("packets_received", |row| {
-            row.known(ObservationPoints::ARRIVING, row.counts.packets_received)
+            row.known(Points::ARRIVING, row.counts.packets_received)
         })
-        .with_known("packets_marked", |row| {
-            row.known(ObservationPoints::RECEIVER, row.counts.packets_marked)
-        })
+        .with_known("packets_marked", |row| row.known(Points::RECEIVER, row.counts.packets_marked))
         .build()
 }
 
@@ -104,7 +90,7 @@ fn series_rows<'a>(
     windows: &'a Windows<'a>,
     series: &'a Series,
 ) -> Vec<Row<'a>> {
-    let length = series.length();
+    let length = series.length;
     let row = |number, scope, watched, counts| Row { length, number, scope, watched, counts };
     let groups: Vec<_> =
         basis.group_scopes().zip(&windows.scopes.of_group).zip(&windows.groups).collect();
@@ -138,8 +124,8 @@ fn series_rows<'a>(
 
 /// Rows by window, then by queue.
 pub(super) fn queue_intervals_table(basis: &Basis<'_>, series: Option<&QueueSeries>) -> Table {
-    let length = series.map_or(Span::ZERO, QueueSeries::length);
-    let rows = series.map_or(&[][..], QueueSeries::windows);
+    let length = series.map_or(Span::ZERO, |series| series.length);
+    let rows = series.map_or(&[][..], |series| &series.windows);
     let begin = basis.settings.measured_from();
     let seconds = |nanos: u64| Span::from_nanos(nanos).as_secs_f64();
     TableBuilder::new("queue_intervals", rows)
@@ -170,40 +156,36 @@ pub(crate) fn queue_events_table(basis: &Basis<'_>, events: &[QueueEvent]) -> Ta
         .with_text("queue", |event, text| text.push_str(&settings.queues[event.queue.index()]))
         .with("flow", |event| event.flow)
         .with_text("group", |event, text| text.push_str(&settings.groups[event.group]))
-        .with_text("event", |event, text| text.push_str(name(event.happening)))
-        .with_text("reason", |event, text| text.push_str(reason(event.happening)))
+        .with_text("event", |event, text| text.push_str(name(event.kind)))
+        .with_text("reason", |event, text| text.push_str(reason(event.kind)))
         .with("wire_bytes", |event| u64::from(event.wire_bytes))
         .with("backlog_packets", |event| Some(u64::from(event.backlog?.0)))
         .with("backlog_bytes", |event| Some(u64::from(event.backlog?.1)))
-        .with("waited_s", |event| waited(event.happening).map(Span::as_secs_f64))
+        .with("waited_s", |event| waited(event.kind).map(Span::as_secs_f64))
         .build()
 }
 
-const fn name(happening: Happening) -> &'static str {
-    match happening {
-        Happening::Accepted => "accepted",
-        Happening::Refused(_) => "refused",
-        Happening::Dropped(..) => "dropped",
-        Happening::Lost => "lost",
-        Happening::Marked => "marked",
+const fn name(kind: QueueEventKind) -> &'static str {
+    match kind {
+        QueueEventKind::Accepted => "accepted",
+        QueueEventKind::Refused(_) => "refused",
+        QueueEventKind::Dropped(..) => "dropped",
+        QueueEventKind::Lost => "lost",
+        QueueEventKind::Marked => "marked",
     }
 }
 
-const fn reason(happening: Happening) -> &'static str {
-    match happening {
-        Happening::Accepted | Happening::Marked => "",
-        Happening::Lost => "link_loss",
-        Happening::Refused(reason) | Happening::Dropped(reason, _) => match reason {
-            DropReason::QueueFull => "queue_full",
-            DropReason::Early => "early",
-            DropReason::LinkLoss => "link_loss",
-        },
+const fn reason(kind: QueueEventKind) -> &'static str {
+    match kind {
+        QueueEventKind::Accepted | QueueEventKind::Marked => "",
+        QueueEventKind::Lost => DropReason::LinkLoss.name(),
+        QueueEventKind::Refused(reason) | QueueEventKind::Dropped(reason, _) => reason.name(),
     }
 }
 
-const fn waited(happening: Happening) -> Option<Span> {
-    match happening {
-        Happening::Dropped(_, waited) => Some(waited),
+const fn waited(kind: QueueEventKind) -> Option<Span> {
+    match kind {
+        QueueEventKind::Dropped(_, waited) => Some(waited),
         _ => None,
     }
 }
@@ -242,7 +224,7 @@ pub(super) fn slots_table(basis: &Basis<'_>, book: &SlotBook) -> Table {
 
 /// Rows by queue, then by window; windows after the last of which anything was told are left out.
 pub(super) fn slot_intervals_table(basis: &Basis<'_>, book: &SlotBook) -> Table {
-    let length = book.length().unwrap_or(Span::ZERO);
+    let length = book.length.unwrap_or(Span::ZERO);
     let begin = basis.settings.measured_from();
     let rows: Vec<SlotRow<'_>> = book
         .queues()
@@ -292,3 +274,86 @@ fn counts<'a, 'r>(builder: TableBuilder<'a, SlotRow<'r>>) -> TableBuilder<'a, Sl
         })
         .with("requested_bytes", |row| row.counts.volume_bytes)
 }
+
+#[rustfmt::skip]
+pub(super) const INTERVAL: &[DefinitionLine] = &[
+    ("interval_s", "s", "Length of the window; each requested length is a series of its own."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out. Of captures, silence that is long for its windows has no rows: 131 072 rows of it are shown, and 4096 more for each window in which something happened."),
+    ("scope", "text", "`group`, or `flow` where series of flows were asked for."),
+    ("name", "text", "Name of the group or flow."),
+    ("group", "text", "The group, or the group of the flow."),
+    ("flow", "number", "The flow's number; missing for a group."),
+    ("throughput_bits_per_second", "bit/s", "Bytes on the wire that reached the receiving host in the window, over its length."),
+    ("goodput_bits_per_second", "bit/s", "Payload read in order in the window, over its length."),
+    ("packets_sent", "packets", "Packets that left the data sender's host in the window."),
+    ("bytes_retransmitted", "B", "Payload bytes of the data segments retransmitted in the window."),
+    ("bundled_bytes_sent", "B", "Payload bytes in the bundles of the window that had been sent before."),
+    ("packets_lost", "packets", "Packets of the data sender dropped in the network in the window; between two captures, those that left in the window."),
+    ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent in the window."),
+    ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost in the window."),
+    ("packet_loss_ratio", "ratio", "Packets lost in the window over packets sent in it; above 1 where more of earlier windows were lost than left in this one."),
+    ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost in the window over those sent in it."),
+    ("packets_received", "packets", "Packets that reached the receiving host in the window."),
+    ("packets_marked", "packets", "Packets received in the window that carried a mark of congestion."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_INTERVAL: &[DefinitionLine] = &[
+    ("interval_s", "s", "Length of the window, `measure.queue_interval`."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out."),
+    ("queue", "text", "The queue's name."),
+    ("enqueued_packets", "packets", "Packets that the queue accepted in the window."),
+    ("drops_packets", "packets", "Packets dropped at the queue or lost on the link behind it in the window."),
+    ("marks_packets", "packets", "Packets that the queue marked in the window."),
+    ("arrival_backlog_mean_packets", "packets", "Mean number of packets that a packet accepted in the window found waiting."),
+    ("arrival_backlog_max_packets", "packets", "Most packets that it found waiting."),
+    ("sojourn_mean_s", "s", "Mean time that the packets waited whose departure was told in the window; the last one before a link falls idle is told when it next has something to do."),
+    ("sojourn_max_s", "s", "Longest waiting time of these packets."),
+];
+
+#[rustfmt::skip]
+pub(super) const SLOTS: &[DefinitionLine] = &[
+    ("queue", "text", "The queue's name; only queues that have slots of a carrier have rows here."),
+    ("frame_s", "s", "How long a frame of the carrier lasts."),
+];
+
+#[rustfmt::skip]
+pub(super) const SLOT_INTERVALS: &[DefinitionLine] = &[
+    ("interval_s", "s", "Length of the window, `measure.queue_interval`."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up."),
+    ("queue", "text", "The queue's name."),
+];
+
+#[rustfmt::skip]
+pub(super) const SLOT_COUNTS: &[DefinitionLine] = &[
+    ("frames", "frames", "Frames of the carrier that began."),
+    ("slots_assigned", "slots", "Slots of these frames that the queue had, used or not."),
+    ("slots_guaranteed", "slots", "Those that were its own (CRA)."),
+    ("slots_by_rate", "slots", "Those for a rate that it asked for (RBDC)."),
+    ("slots_by_volume", "slots", "Those for a volume that it asked for (VBDC, AVBDC)."),
+    ("slots_free", "slots", "Those that nobody asked for (FCA)."),
+    ("slots_used", "slots", "Slots in which something was sent."),
+    ("slot_use_ratio", "ratio", "Slots used over slots assigned."),
+    ("capacity_bytes", "B", "Bytes that the slots assigned carry, with what the link adds to packets."),
+    ("carried_bytes", "B", "Bytes that were sent in them."),
+    ("capacity_use_ratio", "ratio", "Bytes sent over what the slots assigned carry."),
+    ("assigned_bits_per_second", "bit/s", "What the slots assigned carry, over the time of the frames that began."),
+    ("requests", "requests", "Requests of the terminal, those for nothing left out."),
+    ("requested_mean_bits_per_second", "bit/s", "Mean of the rates asked for."),
+    ("requested_max_bits_per_second", "bit/s", "The highest rate asked for."),
+    ("requested_bytes", "B", "Volumes asked for, together."),
+];
+
+#[rustfmt::skip]
+pub(super) const QUEUE_EVENTS: &[DefinitionLine] = &[
+    ("time_s", "s", "When it happened, since the experiment began; the warm-up included. Only scenarios that ask for `measure.queue_events` have rows here."),
+    ("queue", "text", "The queue's name."),
+    ("flow", "number", "The number of the packet's flow."),
+    ("group", "text", "The flow's group."),
+    ("event", "text", "`accepted`: the queue let the packet in; `refused`: it did not; `dropped`: dropped after it was let in; `lost`: on the link behind the queue; `marked` instead of being dropped."),
+    ("reason", "text", "Why it was dropped: `queue_full`, `early` or `link_loss`; else nothing."),
+    ("wire_bytes", "B", "Bytes of the packet on the wire."),
+    ("backlog_packets", "packets", "Packets that waited before it came, or, of one that was dropped after it was let in, with it; missing where that is not told."),
+    ("backlog_bytes", "B", "Bytes on the wire of these packets."),
+    ("waited_s", "s", "How long it had waited when it was dropped, where it was let in before."),
+];
