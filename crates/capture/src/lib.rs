@@ -1,4 +1,4 @@
-//! Packets as pcapng files that other tools read, and frames out of the captures of others.
+//! Captures: packets as pcapng files that other tools read, and frames out of the captures of others.
 //!
 //! *Writing.* Packets, seen at named points and exact instants, go in; a pcapng file (sections 4.1 to 4.3 of
 //! the IETF draft "PCAP Now Generic") comes out, streaming, into any [`std::io::Write`]. One
@@ -31,11 +31,10 @@
 //!
 //! *Reading.* Files, folders of rotated files and streams of pcap or pcapng, plain or compressed with
 //! gzip or zstd, go into a [`CaptureReader`]; [`Frame`]s come out, one after the other. What is wrong in
-//! a file is told as [`Notes`], and reading goes on behind it.
+//! a file becomes [`Notes`], and reading goes on behind it.
 //!
-//! Modules: `section` (what a file says of itself and of its interfaces), `writer` (the stream of
-//! packets), `error`; `read` (containers, damage, compression), `note`; `frame` and `packet` (what is
-//! read), `decode` (a frame as a TCP packet), `filter` (which packets are asked for).
+//! Modules: `writer` (a pcapng file as a stream); `read` (containers, damage, compression), `note`, `packet` (frames and
+//! packets), `decode` (a frame as a TCP packet), `filter` (which packets are requested).
 
 mod decode;
 mod filter;

@@ -1,4 +1,4 @@
-//! What was wrong with an input, though it could be read: counted by kind, with the first place of each.
+//! Notes on an input that could be read though something was wrong: counts by kind, with the first place of each.
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,7 +11,6 @@
 //! Cost per frame: one pass over the headers, nothing is allocated; about 10 ns for a packet with
 //! timestamps or none (`examples/decode_speed.rs`).
 
-mod fast_path;
 mod headers;
 mod link;
 
@@ -25,7 +24,7 @@ use crate::{Frame, Packet, SkipReason};
 /// nothing. No bytes make it panic.
 ///
 /// ```
-/// use fairwind_capture::{Frame, LinkType, Packet, Skipped, decode};
+/// use fairwind_capture::{Frame, LinkType, Packet, SkipReason, decode};
 /// use fairwind_units::Instant;
 /// let arp = [&[0xff; 12][..], &[0x08, 0x06], &[0; 28]].concat();
 /// let frame = Frame {
@@ -38,12 +37,12 @@ use crate::{Frame, Packet, SkipReason};
 ///     offset: 24,
 /// };
 /// let mut packet = Packet::EMPTY;
-/// assert_eq!(decode(&frame, &mut packet), Err(Skipped::NotIp));
+/// assert_eq!(decode(&frame, &mut packet), Err(SkipReason::NotIp));
 /// ```
 #[expect(clippy::inline_always, reason = "what a frame is made of stays in registers")]
 #[inline(always)]
 pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> {
-    if fast_path::read(frame, packet) {
+    if headers::read_usual(frame, packet) {
         return Ok(());
     }
     // A copy of its own, so that a usual frame need not stand in memory.

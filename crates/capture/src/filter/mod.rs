@@ -24,16 +24,14 @@
 //! the packet (`examples/decode_speed.rs`); nothing is allocated. A filter that asks for addresses and
 //! ports only ([`Filter::is_connection_filter`]) can be asked once per connection and direction.
 
-mod error;
 mod expression;
 mod parse;
-mod print;
 mod scanner;
 
 use crate::{Frame, Packet};
-pub use error::{FilterError, FilterProblem};
 use expression::{Expression, Subject};
 use fairwind_wire::bytes::Addresses;
+pub use scanner::{FilterError, FilterProblem};
 
 /// A filter, ready to be asked.
 ///
@@ -41,10 +39,10 @@ use fairwind_wire::bytes::Addresses;
 /// use fairwind_capture::Filter;
 /// use fairwind_wire::bytes::Addresses;
 /// let thin: Filter = "dst port 5000 and net 10.0.0.0/8".parse()?;
-/// assert!(thin.is_of_connection());
+/// assert!(thin.is_connection_filter());
 /// let ends = Addresses::V4 { source: [10, 0, 0, 1].into(), destination: [192, 0, 2, 1].into() };
-/// assert!(thin.matches_ends(&ends, 40_000, 5000));
-/// assert!(!thin.matches_ends(&ends.reversed(), 5000, 40_000));
+/// assert!(thin.matches_endpoints(&ends, 40_000, 5000));
+/// assert!(!thin.matches_endpoints(&ends.reversed(), 5000, 40_000));
 ///
 /// let error = "dst prt 5000".parse::<Filter>().unwrap_err();
 /// assert_eq!(

@@ -1,6 +1,5 @@
-//! Where a reader is in its file, and what it has to say about that.
+//! Journal of a reader: its position in a file, and its notes on the file.
 
-use super::kinds;
 use super::window::{CAPACITY_BYTES, Fill, Window};
 use crate::{Location, NoteKind, Notes};
 use fairwind_units::Instant;
@@ -84,6 +83,14 @@ impl Journal {
     ) {
         let place = || Location { file: self.file.clone(), offset, packet: self.frames + 1 };
         self.notes.record_many(kind, count, || (place(), detail()));
+    }
+
+    /// A record keeps more bytes than its packet is said to have had.
+    #[cold]
+    pub(crate) fn note_longer_than_packet(&mut self, captured: u32, original: u32, offset: u64) {
+        self.note(kinds::LONGER_THAN_PACKET, offset, || {
+            format!("{captured} bytes of a packet of {original}")
+        });
     }
 
     /// Something about a file as a whole that is not the one that is being read.
@@ -180,5 +187,79 @@ fn search(window: &mut Window, mut beginning: impl FnMut(&[u8]) -> bool) -> Sear
             }
             Fill::Waiting => return Search::Waiting,
         }
+    }
+}
+
+/// Kinds of notes on capture files that are read nevertheless.
+pub mod kinds {
+    use crate::NoteKind;
+
+    macro_rules! kinds {
+        ($($(#[$doc:meta])* $kind:ident: $name:literal, $one:literal, $many:literal, $says:literal;)*) => {
+            $($(#[$doc])* pub const $kind: NoteKind = NoteKind::new($name, $says, $one, $many);)*
+        };
+    }
+
+    kinds! {
+        /// The file ends within a record or block.
+        CUT_OFF: "cut_off", "record", "records",
+            "the file ends within a record, as if its writer had been stopped";
+        /// A record or block cannot be what it says; reading went on at the next place that looks like one.
+        DAMAGED: "damaged", "place", "places",
+            "records cannot be what they say; reading went on at the next that can";
+        /// Bytes between a damaged place and the one where reading went on.
+        BYTES_PASSED_OVER: "bytes_passed_over", "byte", "bytes",
+            "bytes behind damage were not read";
+        /// A record keeps more bytes than the snap length allows.
+        BEYOND_SNAP_LENGTH: "beyond_snap_length", "record", "records",
+            "records keep more bytes than the file's snap length, and were read all the same";
+        /// A record keeps more bytes than the packet is said to have had.
+        LONGER_THAN_PACKET: "longer_than_packet", "record", "records",
+            "records keep more bytes than the packet is said to have had; the kept bytes count";
+        /// A record says a packet length that cannot be.
+        LENGTH_ON_LINK: "length_on_link", "record", "records",
+            "records say a length on the link that cannot be; the kept bytes count";
+        /// The fraction of a second is a second or more.
+        FRACTION_OF_SECOND: "fraction_of_second", "record", "records",
+            "timestamps have a fraction of more than a second, which was added";
+        /// A block's two lengths differ.
+        TRAILING_LENGTH: "trailing_length", "block", "blocks",
+            "blocks end with another length than they begin with; the first was believed";
+        /// A block's length is no multiple of four.
+        UNPADDED_LENGTH: "unpadded_length", "block", "blocks",
+            "blocks have a length that is no multiple of four";
+        /// A block of a kind that nobody has described.
+        UNKNOWN_BLOCK: "unknown_block", "block", "blocks",
+            "blocks of an unknown kind were passed over";
+        /// A packet names an interface that its section has not described.
+        UNKNOWN_INTERFACE: "unknown_interface", "packet", "packets",
+            "packets of an interface that the section does not describe were not read";
+        /// More interfaces than are kept.
+        TOO_MANY_INTERFACES: "too_many_interfaces", "interface", "interfaces",
+            "a section describes more interfaces than are kept; packets of the others are not read";
+        /// Options of a block cannot be read.
+        OPTIONS: "options", "block", "blocks",
+            "options of blocks cannot be read and were left out";
+        /// A packet has no time of its own (pcapng's simple packets).
+        NO_TIME: "no_time", "packet", "packets",
+            "packets without timestamp have the time of the packet before";
+        /// The beginning of the file is not what a capture begins with, but what follows is.
+        BEGINNING: "beginning", "file", "files",
+            "the file does not begin as a capture does; what follows was read";
+        /// Packets that the capture itself missed, by its own word.
+        MISSED: "missed", "packet", "packets",
+            "the capture itself missed packets, says the file";
+        /// A timestamp is earlier than the one before.
+        TIME_RAN_BACK: "time_ran_back", "packet", "packets",
+            "timestamps are earlier than the packet before";
+        /// An hour or more without a packet.
+        LONG_SILENCE: "long_silence", "time", "times",
+            "an hour or more lies between two packets";
+        /// Reading failed.
+        READING_FAILED: "reading_failed", "file", "files",
+            "reading failed, and the rest of the file is unread";
+        /// A file among others that is no capture, or holds nothing.
+        NOT_READ: "not_read", "file", "files",
+            "files are no captures and were left out";
     }
 }

@@ -13,10 +13,8 @@
 
 mod error;
 mod fields;
-mod file;
 mod input;
 mod journal;
-pub mod kinds;
 mod pcap;
 mod pcapng;
 mod reader;
@@ -24,5 +22,6 @@ mod window;
 
 pub use error::ReadError;
 pub use input::{EndOfFile, Input};
+pub use journal::kinds;
 pub use pcapng::{InterfaceDescription, SectionDescription};
 pub use reader::{Advance, CaptureReader, Next, Progress};

@@ -7,8 +7,7 @@
 //! believed where a record that can be follows it, since only the chain tells damage from an odd writer.
 
 use super::fields::ByteOrder;
-use super::journal::{Found, Journal, Step, go_on_behind_damage};
-use super::kinds;
+use super::journal::{Found, Journal, Step, go_on_behind_damage, kinds};
 use super::pcapng::{InterfaceDescription, SectionDescription};
 use super::window::{Fill, Window, narrowed};
 use crate::{LinkType, Section};
@@ -301,9 +300,7 @@ impl PcapReader {
             });
         }
         if captured > original {
-            journal.note(kinds::LONGER_THAN_PACKET, offset, || {
-                format!("{captured} bytes of a packet of {original}")
-            });
+            journal.note_longer_than_packet(captured, original, offset);
         }
         if original >= LARGEST_PACKET_BYTES {
             journal.note(kinds::LENGTH_ON_LINK, offset, || format!("{original} bytes"));

@@ -1,10 +1,8 @@
-//! One point of observation, in one or more files.
+//! Reader of one point of observation, in one or more files.
 
 use super::error::ReadError;
-use super::file::CaptureFile;
-use super::input::{EndOfFile, Input, Queue};
-use super::journal::{Journal, Step};
-use super::kinds;
+use super::input::{CaptureFile, EndOfFile, Input, Queue};
+use super::journal::{Journal, Step, kinds};
 use super::pcapng::SectionDescription;
 use crate::{Frame, Location, Notes};
 use fairwind_units::{Instant, Span};
@@ -51,9 +49,9 @@ pub struct Progress {
 /// Reads the frames of one point of observation.
 ///
 /// ```no_run
-/// use fairwind_capture::{CaptureReader, Ending, Input, Next};
+/// use fairwind_capture::{CaptureReader, EndOfFile, Input, Next};
 ///
-/// let mut reader = CaptureReader::open(vec![Input::named("sender.pcap")], Ending::Final)?;
+/// let mut reader = CaptureReader::open(vec![Input::named("sender.pcap")], EndOfFile::Final)?;
 /// let mut bytes = 0;
 /// while let Next::Frame(frame) = reader.next() {
 ///     bytes += u64::from(frame.original_bytes);

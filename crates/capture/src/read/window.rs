@@ -1,4 +1,4 @@
-//! The part of a file that is in memory: one buffer, filled by large reads.
+//! Window on a file: the part in memory, in one buffer that is filled by large reads.
 
 use flate2::read::MultiGzDecoder;
 use std::io::{Cursor, ErrorKind, Read};

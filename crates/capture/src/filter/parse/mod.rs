@@ -1,19 +1,90 @@
-//! The reader of filters: tests joined by `and` and `or`, negated, in parentheses.
+//! Parser of filters: tests joined by `and` and `or`, negated, in parentheses.
 
 mod numbers;
-mod parser;
 mod values;
 
-use super::error::{FilterError, FilterProblem};
-use super::expression::{Comparison, Connective, Expression, Number, Protocol, Relation, Test};
+use super::expression::{
+    Comparison, Connective, Expression, Number, Protocol, Relation, Side, Test,
+};
 use super::scanner;
-use super::scanner::{Scanner, shortened};
-use parser::{Parser, chained, negated};
+use super::scanner::{FilterError, FilterProblem, Scanner, shortened};
 
 /// Parentheses and negations may be within each other this deep.
 const MOST_DEPTH: u32 = 100;
 /// Bytes that a filter may have: some thousand addresses.
 const MOST_BYTES: usize = 65_536;
+
+/// Operators between numbers that a filter may have.
+const MOST_OPERATORS: u32 = 1000;
+
+/// State of the parser.
+struct Parser<'a> {
+    scanner: Scanner<'a>,
+    /// The keywords of the test before, which an address or number without any takes over.
+    last: Option<Qualifiers>,
+    depth: u32,
+    operators: u32,
+}
+
+/// The keywords before a value.
+#[derive(Clone, Copy)]
+struct Qualifiers {
+    protocol: Option<Protocol>,
+    side: Side,
+    kind: Kind,
+}
+
+fn chained(first: Expression, rest: Vec<(Connective, Expression)>) -> Expression {
+    if rest.is_empty() { first } else { Expression::Chain { first: Box::new(first), rest } }
+}
+
+fn negated(one: Expression, times: u32) -> Expression {
+    (0..times).fold(one, |one, _| Expression::Not(Box::new(one)))
+}
+
+/// What a value is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Host,
+    Net,
+    Port,
+    PortRange,
+    Proto,
+}
+
+impl Kind {
+    const ALL: [(&'static str, Self); 5] = [
+        ("host", Self::Host),
+        ("net", Self::Net),
+        ("port", Self::Port),
+        ("portrange", Self::PortRange),
+        ("proto", Self::Proto),
+    ];
+
+    /// Its keyword, in quotes.
+    const fn quoted(self) -> &'static str {
+        match self {
+            Self::Host => "`host`",
+            Self::Net => "`net`",
+            Self::Port => "`port`",
+            Self::PortRange => "`portrange`",
+            Self::Proto => "`proto`",
+        }
+    }
+
+    /// Whether a protocol can stand before it.
+    const fn goes_with(self, protocol: Protocol) -> bool {
+        match self {
+            Self::Host | Self::Net => {
+                matches!(protocol, Protocol::Ip | Protocol::Ip6 | Protocol::Arp | Protocol::Rarp)
+            }
+            Self::Port | Self::PortRange => {
+                matches!(protocol, Protocol::Tcp | Protocol::Udp | Protocol::Sctp)
+            }
+            Self::Proto => matches!(protocol, Protocol::Ip | Protocol::Ip6),
+        }
+    }
+}
 
 /// Reads a filter; `None` is the empty one.
 pub(super) fn parse(text: &str) -> Result<Option<Expression>, FilterError> {

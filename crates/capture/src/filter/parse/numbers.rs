@@ -1,10 +1,9 @@
 //! Numbers in filters: operators, bytes of headers, names of constants.
 
-use super::parser::{MOST_OPERATORS, Parser};
-use crate::filter::error::{FilterError, FilterProblem};
+use super::{MOST_OPERATORS, Parser};
 use crate::filter::expression::{Comparison, Number, Operator, Protocol};
 use crate::filter::scanner;
-use crate::filter::scanner::{Scanner, shortened};
+use crate::filter::scanner::{FilterError, FilterProblem, Scanner, shortened};
 
 impl Parser<'_> {
     /// A number with all operators that follow.

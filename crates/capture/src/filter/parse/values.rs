@@ -1,11 +1,10 @@
 //! Addresses, networks, ports and protocol numbers, behind the keywords that say which of them.
 
 use super::numbers::figures;
-use super::parser::{Kind, Parser, Qualifiers, chained, negated};
-use crate::filter::error::{FilterError, FilterProblem};
+use super::{Kind, Parser, Qualifiers, chained, negated};
 use crate::filter::expression::{Expression, Network, Protocol, Side, Test};
 use crate::filter::scanner;
-use crate::filter::scanner::{Scanner, shortened};
+use crate::filter::scanner::{FilterError, FilterProblem, Scanner, shortened};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 impl Parser<'_> {

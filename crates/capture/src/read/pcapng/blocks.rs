@@ -1,8 +1,7 @@
 //! Blocks of pcapng files, and the section they belong to.
 
 use crate::read::fields::{ByteOrder, Clock};
-use crate::read::journal::{Found, Journal};
-use crate::read::kinds;
+use crate::read::journal::{Found, Journal, kinds};
 use crate::read::window::{narrowed, widened};
 use crate::{LinkType, Section};
 use fairwind_units::Instant;
@@ -420,9 +419,7 @@ fn found(
         return None;
     }
     if captured > original {
-        journal.note(kinds::LONGER_THAN_PACKET, offset, || {
-            format!("{captured} bytes of a packet of {original}")
-        });
+        journal.note_longer_than_packet(captured, original, offset);
     }
     let is_possible = original < LARGEST_PACKET_BYTES;
     if !is_possible {

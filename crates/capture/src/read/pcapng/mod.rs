@@ -11,8 +11,7 @@
 mod blocks;
 
 use super::fields::ByteOrder;
-use super::journal::{Found, Journal, Step, go_on_behind_damage};
-use super::kinds;
+use super::journal::{Found, Journal, Step, go_on_behind_damage, kinds};
 use super::window::{CAPACITY_BYTES, Fill, Window, narrowed};
 use blocks::{
     CurrentSection, ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, LARGEST_CAPTURED_BYTES,
@@ -151,7 +150,7 @@ impl PcapNgReader {
             self.note_missed_before(window, size, captured, journal);
         }
         if captured > original {
-            note_longer(captured, original, window, journal);
+            journal.note_longer_than_packet(captured, original, window.offset());
         }
         self.last = at;
         let offset = window.offset();
@@ -373,13 +372,6 @@ impl PcapNgReader {
             journal.note_many(kinds::MISSED, missed, window.offset(), String::new);
         }
     }
-}
-
-#[cold]
-fn note_longer(captured: u32, original: u32, window: &Window, journal: &mut Journal) {
-    journal.note(kinds::LONGER_THAN_PACKET, window.offset(), || {
-        format!("{captured} bytes of a packet of {original}")
-    });
 }
 
 fn describe(block: Block) -> String {
