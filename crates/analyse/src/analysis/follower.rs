@@ -4,22 +4,20 @@
 //! that is not simply open), that is handled first; then the packet becomes observations. Until the position of
 //! the tap is known, the connection holds its packets, a handful of the handshake.
 
-use super::rules::{Rules, tap_position};
-use super::settings::Groups;
+use super::settings::{Groups, Rules, tap_position};
 use super::streams::Streams;
-use super::tap_pair::TapPair;
 use crate::connection::{
-    Connections, CountedPart, Ends, HeldPacket, LifecycleEvent, Record, SetUps, Side, SlotHint,
-    TapMapping, TapPosition,
+    Connection, Connections, CountedPart, Ends, HeldPacket, LifecycleEvent, Record, SetUps, Side,
+    SlotHint, TapMapping, TapPosition, addresses_of,
+};
+use crate::one_way::{
+    ClockModel, DepartureTaps, FlowPairDescription, FlowPairId, OneWayFlows, OneWaySettings, Tap,
 };
 use crate::slowest::{LongestWaits, SeenAt};
-use crate::stream::{SegmentKind, TapSide};
-use crate::trace::{TraceId, TraceSettings, Tracer};
+use crate::stream::SegmentKind;
+use crate::trace::{TraceSettings, Tracer};
 use fairwind_capture::Packet;
-use fairwind_measure::{
-    Collector, ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation,
-    ObservationPoints,
-};
+use fairwind_measure::{Collector, ConnectionFlows, Direction, FlowId, Observation, Tables};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 use std::hint::black_box;
@@ -27,6 +25,7 @@ use std::hint::black_box;
 /// Flags that may change the lifecycle of a connection.
 const LIFECYCLE_FLAGS: Flags =
     Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
+
 /// The data that one side of a connection sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DataSender {
@@ -101,7 +100,7 @@ impl Follower {
     #[inline]
     pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, hint: SlotHint, packet: &Packet) {
         self.now = self.now.max(at);
-        if self.now >= self.connections.next_due() {
+        if self.now >= self.connections.next_due {
             self.forget_expired();
         }
         let SlotHint { slot, low_sent, .. } = self.connections.verified(hint, packet);
@@ -297,26 +296,12 @@ impl Follower {
             Side::Opener => (Direction::Forward, Some(opening), answering),
             Side::Answerer => (Direction::Reverse, answering, Some(opening)),
         };
-        if event == LifecycleEvent::Foreign
-            || self.accepts_data(at, (own, opposite), leaves, packet)
-        {
-            self.observe(
-                at,
-                (slot, side),
-                (mapping, tap),
-                (own, opposite),
-                (direction, event),
-                packet,
-            );
+        let (who, seen) = ((slot, side), (mapping, tap));
+        let (flows, way) = ((own, opposite), (direction, event));
+        if event == LifecycleEvent::Foreign || self.accepts_data(at, flows, leaves, packet) {
+            self.observe(at, who, seen, flows, way, packet);
         } else {
-            self.observe_without_sequence_numbers(
-                at,
-                (slot, side),
-                (mapping, tap),
-                (own, opposite),
-                (direction, event),
-                packet,
-            );
+            self.observe_without_sequence_numbers(at, who, seen, flows, way, packet);
         }
     }
 
@@ -382,8 +367,8 @@ impl Follower {
         let (segment, streams) = (&packet.segment, &mut self.streams);
         let own = own.filter(|_| leaves || !self.rules.is_joined);
         let opposite = opposite.filter(|_| !leaves || !self.rules.is_joined);
-        own.is_none_or(|flow| streams.accepts_data(flow, at, segment))
-            && opposite.is_none_or(|flow| streams.accepts_ack(flow, segment))
+        own.is_none_or(|flow| streams.stream_mut(flow).accepts_data(at, segment))
+            && opposite.is_none_or(|flow| streams.stream_mut(flow).accepts_ack(segment))
     }
 
     /// Passes a packet to the stream of its data and to the one it acknowledges. With two taps, the tap near
@@ -407,8 +392,8 @@ impl Follower {
         }
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
             let held = if is_joined { None } else { self.long_outstanding(flow, at) };
-            let newly_acknowledged =
-                self.streams.on_reverse_packet(flow, at, packet).newly_acknowledged_bytes;
+            let ack = self.streams.stream_mut(flow).on_reverse_packet(at, packet);
+            let newly_acknowledged = ack.newly_acknowledged_bytes;
             if newly_acknowledged > 0 && !is_joined {
                 self.read(flow, at, newly_acknowledged, event);
                 if let Some(held) = held {
@@ -423,7 +408,8 @@ impl Follower {
     /// Classifies a packet of a flow's data, and reports retransmissions and probes.
     #[inline]
     fn classify(&mut self, flow: FlowId, at: Instant, packet: &Packet) {
-        let kind = self.streams.on_segment(flow, at, packet);
+        let stream = self.streams.stream_mut(flow);
+        let kind = stream.on_segment(at, &packet.segment, packet.identification);
         if !matches!(kind, SegmentKind::New | SegmentKind::Bare)
             && let Some(observation) = kind.observation(flow)
         {
@@ -446,117 +432,6 @@ impl Follower {
         let end_offset = self.streams.acknowledge(flow, bytes.saturating_sub(fin));
         self.collector.observe(at, Observation::Read { flow, end_offset });
     }
-
-    /// Adds the flow of the data that `side` sends.
-    fn add_flow(
-        &mut self,
-        slot: u32,
-        mapping: &TapMapping,
-        side: Side,
-        answers: Option<FlowId>,
-    ) -> FlowId {
-        let Some(connection) = self.connections.get_mut(slot) else { return FlowId::default() };
-        let description = FlowDescription {
-            group: self.groups.of_flow(connection, side),
-            name: connection.flow_name(side),
-            start: connection.began,
-            answers,
-            seen_at: points(&self.rules, mapping, side),
-        };
-        let (at, tap_side) = (connection.began, tap_side(&self.rules, mapping, side));
-        let added = self.collector.add_flow(description);
-        let flow = added.expect("the group is there, and a flow is answered once");
-        self.streams.begin(flow, at, tap_side);
-        flow
-    }
-
-    /// Starts to trace a connection, if it was chosen.
-    fn begin_trace(&mut self, slot: u32, mapping: &TapMapping) -> Option<TraceId> {
-        let tracer = self.tracer.as_mut()?;
-        let connection = self.connections.get_mut(slot)?;
-        let sides = [Side::Opener, Side::Answerer];
-        tracer.begin(
-            connection.began,
-            self.rules.counted_from(connection.began),
-            sides.map(|side| connection.end(side)),
-            sides.map(|side| tap_side(&self.rules, mapping, side)),
-        )
-    }
-
-    /// The first data in the other direction becomes a flow.
-    #[cold]
-    fn on_first_answer(&mut self, slot: u32, tap: usize, at: Instant, packet: &Packet) {
-        let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(mut mapping) = connection.mapping else { return };
-        let opening = Some(mapping.flows.opening);
-        let flow = self.add_flow(slot, &mapping, Side::Answerer, opening);
-        mapping.flows.answering = Some(flow);
-        let Some(connection) = self.connections.get_mut(slot) else { return };
-        connection.mapping = Some(mapping);
-        self.collector.reattribute(mapping.flows.opening, flow, &connection.early.packets);
-        // Both SYNs passed before this flow was known. With two taps, the one near the answerer serves its
-        // data, whichever came first.
-        let is_first_tap =
-            !self.rules.is_joined || mapping.leaves(connection.first_tap, Side::Answerer);
-        let (syns, acknowledged_at) = connection.set_up_at(is_first_tap);
-        let window = connection.early_window;
-        for (side, (at, syn)) in syns {
-            if side == Side::Answerer {
-                self.streams.on_syn(flow, at, &syn);
-            } else {
-                self.streams.on_other_syn(flow, at, &syn);
-            }
-        }
-        self.streams.on_set_up(flow, acknowledged_at);
-        if let Some(window) = window {
-            self.streams.on_window(flow, at, window);
-        }
-        self.start_counting_answers(slot, flow);
-        self.measure_any(slot, tap, at, (Side::Answerer, LifecycleEvent::None), packet);
-    }
-
-    /// Reports an event in a connection's lifecycle.
-    pub(super) fn report_event(&mut self, slot: u32, at: Instant, event: LifecycleEvent) {
-        let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(mapping) = connection.mapping else { return };
-        let ConnectionFlows { opening, answering } = mapping.flows;
-        let mut observe = |at, observation| self.collector.observe(at, observation);
-        match event {
-            LifecycleEvent::None | LifecycleEvent::Foreign => {}
-            LifecycleEvent::SynRetry => observe(at, Observation::SynRetry { flow: opening }),
-            LifecycleEvent::Established => {
-                // Near the opener the connection is established when the SYN-ACK arrives, elsewhere when the
-                // acknowledgment passes at the latest.
-                let answered =
-                    connection.lifecycle.syn_of(Side::Answerer).map(|offer| offer.first_at);
-                let is_near = mapping.leaves(connection.first_tap, Side::Opener);
-                let at = answered.filter(|_| is_near).unwrap_or(at);
-                observe(at, Observation::Established { flow: opening });
-            }
-            LifecycleEvent::Aborted => {
-                for flow in std::iter::once(opening).chain(answering) {
-                    observe(at, Observation::Failed { flow, reason: FailureReason::Reset });
-                }
-            }
-            LifecycleEvent::Finished(side) => {
-                let flow = if side == Side::Opener { Some(opening) } else { answering };
-                if let Some(flow) = flow {
-                    observe(at, Observation::Finished { flow });
-                }
-            }
-        }
-    }
-}
-
-/// The points at which a flow is observed.
-fn points(rules: &Rules, mapping: &TapMapping, side: Side) -> ObservationPoints {
-    if rules.is_joined {
-        ObservationPoints::SENDER | ObservationPoints::RECEIVER | ObservationPoints::READER
-    } else if mapping.leaves(0, side) {
-        ObservationPoints::SENDER | ObservationPoints::READER
-    } else {
-        ObservationPoints::RECEIVER | ObservationPoints::READER
-    }
 }
 
 /// The packet without data, FIN and acknowledgment, which is how it counts if its numbers are implausible.
@@ -568,7 +443,64 @@ fn without_sequence_numbers(packet: &Packet) -> Packet {
     Packet { segment: Segment { payload_bytes: 0, flags, ..packet.segment }, ..*packet }
 }
 
-/// The tap that serves the stream of `side`.
-fn tap_side(rules: &Rules, mapping: &TapMapping, side: Side) -> TapSide {
-    if rules.is_joined || mapping.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
+/// The one-way flows between two taps.
+#[derive(Debug)]
+pub(crate) struct TapPair {
+    pub(super) flows: OneWayFlows,
+    pub(super) clock: ClockModel,
+    /// The tap at which packets of each direction depart, if packets at both taps show it.
+    departure_taps: DepartureTaps,
+    /// Connections that only one tap has seen.
+    pub(super) one_sided: u64,
+}
+
+impl TapPair {
+    pub(crate) fn new(
+        settings: OneWaySettings,
+        departure_taps: DepartureTaps,
+        groups: &[String],
+    ) -> Self {
+        let clock = settings.clock;
+        let mut flows = OneWayFlows::new(settings);
+        for group in groups {
+            flows.add_group(group);
+        }
+        Self { flows, clock, departure_taps, one_sided: 0 }
+    }
+
+    /// The side of a connection that the first tap is near, if packets at both taps show it.
+    pub(super) fn first_tap_side(&self, connection: &Connection) -> Option<Side> {
+        let (opener, answerer) = (connection.end(Side::Opener), connection.end(Side::Answerer));
+        let addresses = addresses_of(opener, answerer)?;
+        let departs_there =
+            self.departure_taps.departs_at_sender(addresses, (opener.port(), answerer.port()))?;
+        Some(if departs_there { Side::Opener } else { Side::Answerer })
+    }
+
+    /// Starts to follow a connection between the taps.
+    pub(super) fn open(
+        &mut self,
+        slot: u32,
+        group: u32,
+        mapping: &TapMapping,
+        counted_from: Instant,
+    ) -> FlowPairId {
+        let opener = if mapping.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
+        let connection = slot.into();
+        self.flows.open(FlowPairDescription { group, connection, opener, counted_from })
+    }
+
+    /// Discards what was counted before `at`, and the closed connections.
+    pub(super) fn reset_counts(&mut self, at: Instant) {
+        self.flows.reset_counts(at);
+        self.one_sided = 0;
+    }
+
+    /// Appends all rows that were not taken.
+    pub(super) fn rest(&mut self, tables: &mut Tables) {
+        while let Some(rows) = self.flows.take_rows(usize::MAX) {
+            tables.append(rows);
+        }
+        tables.append(self.flows.group_tables());
+    }
 }

@@ -1,17 +1,25 @@
-//! Lifecycle steps: new SYNs on known ports (RFC 5961), the part that counts, and retirement.
+//! Lifecycle of followed connections: flows, new SYNs on known ports (RFC 5961), the part that counts, retirement and
+//! rows.
 //!
 //! Packets before the counted part are followed like all others, so that outstanding data, round trips and
 //! windows are known when the part begins; their counts are discarded one by one. Packets after the part are
 //! ignored.
 
 use super::follower::Follower;
+use super::run::CaptureFacts;
+use super::settings::Rules;
 use crate::connection::{
-    Connection, CountedPart, HeldPacket, LifecycleEvent, PendingSyn, ResetVerdict, Side,
-    SynVerdict, TapPosition, count_setup,
+    Connection, CountedPart, HeldPacket, LifecycleEvent, PendingSyn, Record, ResetVerdict, SetUps,
+    Side, SynVerdict, TapMapping, TapPosition, connections_table, count_setup, setup_tables,
 };
-use crate::stream::RowKey;
+use crate::slowest::{LongestWaits, slowest_table};
+use crate::stream::{RowKey, TapSide};
+use crate::trace::{FlowTrace, TraceId, Tracer, traces_table};
 use fairwind_capture::Packet;
-use fairwind_measure::{ConnectionFlows, FlowId, Observation};
+use fairwind_measure::{
+    ConnectionFlows, FailureReason, FlowDescription, FlowId, Observation, ObservationPoints, Table,
+    Tables,
+};
 use fairwind_units::Instant;
 use fairwind_wire::Flags;
 
@@ -109,7 +117,7 @@ impl Follower {
             Side::Opener => Some(flows.opening),
             Side::Answerer => flows.answering,
         });
-        flow.and_then(|flow| self.streams.reset_verdict(flow, segment.sequence))
+        flow.and_then(|flow| self.streams.stream_mut(flow).reset_verdict(segment.sequence))
             .unwrap_or_else(|| connection.lifecycle.reset_verdict_without_data(side, segment))
     }
 }
@@ -163,12 +171,12 @@ impl Follower {
     fn discard_counts(&mut self, slot: u32, at: Instant) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(mapping) = connection.mapping else { return };
-        for flow in std::iter::once(mapping.flows.opening).chain(mapping.flows.answering) {
-            self.streams.reset_flow_counts(flow, at);
+        for (flow, _) in mapping.flows_by_side() {
+            self.streams.stream_mut(flow).reset_counts(at);
             self.collector.reset_flow_counts(flow);
         }
         if let (Some(tap_pair), Some(pair)) = (&mut self.tap_pair, mapping.pair) {
-            tap_pair.reset_connection_counts(pair);
+            tap_pair.flows.reset_connection_counts(pair);
         }
     }
 
@@ -176,7 +184,8 @@ impl Follower {
     pub(super) fn start_counting_answers(&mut self, slot: u32, flow: FlowId) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if self.rules.ages.is_some() && connection.part == CountedPart::Within {
-            self.streams.reset_flow_counts(flow, self.rules.counted_from(connection.began));
+            let from = self.rules.counted_from(connection.began);
+            self.streams.stream_mut(flow).reset_counts(from);
         }
     }
 
@@ -185,7 +194,7 @@ impl Follower {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let pair = connection.mapping.and_then(|mapping| mapping.pair);
         if let (Some(tap_pair), Some(pair)) = (&mut self.tap_pair, pair) {
-            tap_pair.end(pair, at);
+            tap_pair.flows.end(pair, at);
             self.report_losses();
         }
     }
@@ -220,13 +229,8 @@ impl Follower {
         self.fail_if_challenged(slot);
         self.close_pair(slot);
         let Some(connection) = self.connections.remove(slot) else { return };
-        if let Some(ConnectionFlows { opening, answering }) =
-            connection.mapping.map(|mapping| mapping.flows)
-        {
-            self.retire_flow(&connection, opening, Side::Opener);
-            if let Some(flow) = answering {
-                self.retire_flow(&connection, flow, Side::Answerer);
-            }
+        for (flow, side) in connection.mapping.iter().flat_map(TapMapping::flows_by_side) {
+            self.retire_flow(&connection, flow, side);
         }
         let record = connection.record();
         count_setup(&mut self.setups, &record);
@@ -279,4 +283,276 @@ impl Follower {
             self.map_flows(slot, TapPosition::Unknown(Side::Opener));
         }
     }
+}
+
+impl Follower {
+    /// Adds the flow of the data that `side` sends.
+    pub(super) fn add_flow(
+        &mut self,
+        slot: u32,
+        mapping: &TapMapping,
+        side: Side,
+        answers: Option<FlowId>,
+    ) -> FlowId {
+        let Some(connection) = self.connections.get_mut(slot) else { return FlowId::default() };
+        let description = FlowDescription {
+            group: self.groups.of_flow(connection, side),
+            name: connection.flow_name(side),
+            start: connection.began,
+            answers,
+            seen_at: points(&self.rules, mapping, side),
+        };
+        let (at, tap_side) = (connection.began, tap_side(&self.rules, mapping, side));
+        let added = self.collector.add_flow(description);
+        let flow = added.expect("the group is there, and a flow is answered once");
+        self.streams.begin(flow, at, tap_side);
+        flow
+    }
+
+    /// Starts to trace a connection, if it was chosen.
+    pub(super) fn begin_trace(&mut self, slot: u32, mapping: &TapMapping) -> Option<TraceId> {
+        let tracer = self.tracer.as_mut()?;
+        let connection = self.connections.get_mut(slot)?;
+        let sides = [Side::Opener, Side::Answerer];
+        tracer.begin(
+            connection.began,
+            self.rules.counted_from(connection.began),
+            sides.map(|side| connection.end(side)),
+            sides.map(|side| tap_side(&self.rules, mapping, side)),
+        )
+    }
+
+    /// The first data in the other direction becomes a flow.
+    #[cold]
+    pub(super) fn on_first_answer(&mut self, slot: u32, tap: usize, at: Instant, packet: &Packet) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(mut mapping) = connection.mapping else { return };
+        let opening = Some(mapping.flows.opening);
+        let flow = self.add_flow(slot, &mapping, Side::Answerer, opening);
+        mapping.flows.answering = Some(flow);
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        connection.mapping = Some(mapping);
+        self.collector.reattribute(mapping.flows.opening, flow, &connection.early.packets);
+        // Both SYNs passed before this flow was known. With two taps, the one near the answerer serves its
+        // data, whichever came first.
+        let is_first_tap =
+            !self.rules.is_joined || mapping.leaves(connection.first_tap, Side::Answerer);
+        let (syns, acknowledged_at) = connection.set_up_at(is_first_tap);
+        let window = connection.early_window;
+        let stream = self.streams.stream_mut(flow);
+        for (side, (at, syn)) in syns {
+            if side == Side::Answerer {
+                stream.on_segment(at, &syn, None);
+            } else {
+                stream.on_acknowledgment(at, &syn);
+            }
+        }
+        stream.on_set_up(acknowledged_at);
+        if let Some(window) = window {
+            stream.on_window(at, window);
+        }
+        self.start_counting_answers(slot, flow);
+        self.measure_any(slot, tap, at, (Side::Answerer, LifecycleEvent::None), packet);
+    }
+
+    /// Reports an event in a connection's lifecycle.
+    pub(super) fn report_event(&mut self, slot: u32, at: Instant, event: LifecycleEvent) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(mapping) = connection.mapping else { return };
+        let ConnectionFlows { opening, answering } = mapping.flows;
+        let mut observe = |at, observation| self.collector.observe(at, observation);
+        match event {
+            LifecycleEvent::None | LifecycleEvent::Foreign => {}
+            LifecycleEvent::SynRetry => observe(at, Observation::SynRetry { flow: opening }),
+            LifecycleEvent::Established => {
+                // Near the opener the connection is established when the SYN-ACK arrives, elsewhere when the
+                // acknowledgment passes at the latest.
+                let answered =
+                    connection.lifecycle.syn_of(Side::Answerer).map(|offer| offer.first_at);
+                let is_near = mapping.leaves(connection.first_tap, Side::Opener);
+                let at = answered.filter(|_| is_near).unwrap_or(at);
+                observe(at, Observation::Established { flow: opening });
+            }
+            LifecycleEvent::Aborted => {
+                for flow in std::iter::once(opening).chain(answering) {
+                    observe(at, Observation::Failed { flow, reason: FailureReason::Reset });
+                }
+            }
+            LifecycleEvent::Finished(side) => {
+                let flow = if side == Side::Opener { Some(opening) } else { answering };
+                if let Some(flow) = flow {
+                    observe(at, Observation::Finished { flow });
+                }
+            }
+        }
+    }
+}
+
+/// The points at which a flow is observed.
+fn points(rules: &Rules, mapping: &TapMapping, side: Side) -> ObservationPoints {
+    if rules.is_joined {
+        ObservationPoints::SENDER | ObservationPoints::RECEIVER | ObservationPoints::READER
+    } else if mapping.leaves(0, side) {
+        ObservationPoints::SENDER | ObservationPoints::READER
+    } else {
+        ObservationPoints::RECEIVER | ObservationPoints::READER
+    }
+}
+
+/// The tap that serves the stream of `side`.
+fn tap_side(rules: &Rules, mapping: &TapMapping, side: Side) -> TapSide {
+    if rules.is_joined || mapping.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
+}
+
+impl Follower {
+    /// Flows of open connections, each with the last packet of its connection.
+    fn open_flows(&self) -> Vec<(FlowId, Instant, usize, RowKey)> {
+        let mut flows = Vec::new();
+        for (_, connection) in self.connections.open() {
+            let Some(mapping) = connection.mapping else { continue };
+            for (flow, side) in mapping.flows_by_side() {
+                let (group, subject) = self.subject(connection, flow, side);
+                let last = self.rules.counted_until(connection.began).min(connection.last);
+                flows.push((flow, last, group, subject));
+            }
+        }
+        flows
+    }
+
+    /// Rows that can be taken.
+    pub(crate) fn rows(&self) -> usize {
+        let tap_pair = self.tap_pair.as_ref().map_or(0, |tap_pair| tap_pair.flows.pending_rows());
+        self.records.len() + self.streams.rows.waiting() + self.collector.pending_rows() + tap_pair
+    }
+
+    /// Starts counting at `at`. A warm-up applies only to the tables that runs have, too; the other tables
+    /// cover the whole capture.
+    #[cold]
+    pub(crate) fn begin_counting(&mut self, at: Instant) {
+        self.is_counting = true;
+        if !self.forgets_early {
+            return;
+        }
+        self.streams.reset_counts(at);
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.reset_counts(at);
+        }
+        self.forget_rows();
+        self.collector.discard_retired();
+    }
+
+    /// Discards the rows of closed connections, and their handshakes.
+    fn forget_rows(&mut self) {
+        self.forgotten += u64::try_from(self.records.len()).unwrap_or(0);
+        self.records.clear();
+        self.setups.fill_with(SetUps::default);
+        self.streams.rows.take();
+        self.collector.take_retired();
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.flows.discard_closed();
+        }
+    }
+
+    /// Discards the rows of connections that end before counting begins, so that memory is bounded by open
+    /// connections.
+    #[cold]
+    pub(crate) fn forget_early_rows(&mut self) -> bool {
+        let is_early = self.forgets_early && !self.is_counting;
+        if is_early {
+            self.forget_rows();
+        }
+        is_early
+    }
+
+    /// The rows of closed connections.
+    pub(crate) fn take_rows(&mut self, origin: Instant, most: usize) -> Tables {
+        let records = std::mem::take(&mut self.records);
+        let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
+        tables.tables.extend(self.streams.rows.take());
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tables.append(tap_pair.flows.take_rows(most).into_iter().flatten());
+        }
+        tables.tables.push(connections_table(&records, origin, &self.groups.names));
+        tables
+    }
+
+    /// Ends all connections after the last packet. Their rows can still be taken in parts.
+    pub(crate) fn end(&mut self) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        // An unanswered SYN begins a connection when the one before it ends.
+        loop {
+            let open: Vec<u32> =
+                self.connections.open().into_iter().map(|(slot, _)| slot).collect();
+            if open.is_empty() {
+                break;
+            }
+            for slot in open {
+                self.retire(slot);
+            }
+        }
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.flows.finish();
+        }
+    }
+
+    /// Ends everything; measured time ends at `end`.
+    pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> (Tables, Vec<FlowTrace>) {
+        self.end();
+        let mut tables = self.collector.finish(end);
+        tables.tables.extend(self.streams.finish(&self.groups.names));
+        if let Some(tap_pair) = &mut self.tap_pair {
+            tap_pair.rest(&mut tables);
+        }
+        let groups = &self.groups.names;
+        tables.append(closing_tables(groups, &self.records, &self.setups, &self.waits, origin));
+        let traces = self.tracer.map(|tracer| tracer.finish(end));
+        if let Some(traces) = &traces {
+            tables.tables.push(traces_table(traces, origin));
+        }
+        (tables, traces.unwrap_or_default())
+    }
+
+    /// The tables as if all connections ended now.
+    pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
+        let mut tables = self.collector.snapshot(self.now);
+        let streams = self.streams.snapshot(&self.open_flows(), &self.groups.names);
+        tables.tables.extend(streams);
+        tables.append(self.tap_pair.iter().flat_map(|tap_pair| tap_pair.flows.group_tables()));
+        let mut setups = self.setups.clone();
+        let open = self.connections.open();
+        let records = self.records.iter().cloned();
+        let records: Vec<Record> =
+            records.chain(open.iter().map(|(_, connection)| connection.record())).collect();
+        for record in &records[self.records.len()..] {
+            count_setup(&mut setups, record);
+        }
+        tables.append(closing_tables(&self.groups.names, &records, &setups, &self.waits, origin));
+        tables
+    }
+
+    /// Fills in the facts that the follower has.
+    pub(crate) fn fill_facts(&self, facts: &mut CaptureFacts) {
+        facts.strays = self.strays;
+        facts.one_sided = self.tap_pair.as_ref().map_or(0, |tap_pair| tap_pair.one_sided);
+        facts.beyond_windows =
+            self.tap_pair.as_ref().map_or(0, |tap_pair| tap_pair.flows.packets_beyond_windows());
+        facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
+        facts.connections = self.connections.began - self.forgotten;
+        facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
+    }
+}
+
+/// The tables about connections, their handshakes and the longest waits.
+fn closing_tables(
+    groups: &[String],
+    records: &[Record],
+    setups: &[SetUps],
+    waits: &LongestWaits,
+    origin: Instant,
+) -> [Table; 4] {
+    let [setups, retries] = setup_tables(groups, setups);
+    let slowest = slowest_table(&waits.longest_first(), origin, groups);
+    [connections_table(records, origin, groups), setups, retries, slowest]
 }

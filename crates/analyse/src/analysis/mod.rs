@@ -1,26 +1,21 @@
-//! From packets to tables: sources are read, merged by time and followed.
+//! Analysis of packets, up to tables: sources are read, merged by time and followed.
 //!
-//! Modules: `settings`, `source` (where packets come from), `input` (one tap, read ahead), `preview` (clocks of
-//! two captures, compared in advance), `run` (the loop), `follower` (one packet after the other), `rules`,
-//! `lifecycle` (connections begin and end), `streams`, `tap_pair` and `two_taps` (what two taps show),
-//! `results` (tables and facts).
+//! Modules: `settings` (and the rules made of them), `source` (where packets come from), `input` (one tap, read ahead;
+//! the clocks of two captures, compared in advance), `run` (the loop and its results), `follower` (one packet after the
+//! other), `two_taps` (packets between two taps, and the longest waits), `lifecycle` (connections begin and end),
+//! `streams`.
 
 mod follower;
 mod input;
 mod lifecycle;
-mod preview;
-mod results;
-mod rules;
 mod run;
 mod settings;
 mod source;
 mod streams;
-mod tap_pair;
 mod two_taps;
 
 use fairwind_measure::SettingsError;
-pub use results::{CaptureFacts, Outcome};
-pub use run::Analysis;
+pub use run::{Analysis, CaptureFacts, Outcome};
 pub use settings::{AddressTranslation, ClockMode, GroupRule, Settings, TimeLimit};
 pub use source::{CaptureSource, FrameCounts, NextPacket, PacketSource};
 

@@ -1,17 +1,14 @@
-//! The loop of an analysis: the earliest packet of the sources, until all have ended.
+//! The loop of an analysis: the earliest packet of the sources, until all have ended; and its results.
 
-use super::follower::Follower;
-use super::input::Input;
-use super::preview::Comparison;
-use super::results::{CaptureFacts, Outcome, PacketBatch};
-use super::rules::{CountedAges, Rules};
-use super::settings::{ClockMode, Groups, Settings, TimeLimit};
-use super::source::PacketSource;
-use super::tap_pair::TapPair;
+use super::follower::{Follower, TapPair};
+use super::input::{Comparison, Input};
+use super::settings::{ClockMode, CountedAges, Groups, Rules, Settings, TimeLimit};
+use super::source::{FrameCounts, PacketSource};
 use super::{AnalysisError, Progress};
 use crate::connection::{Side, Timeouts, Vantage};
 use crate::one_way::{ClockModel, ClockOffsetEstimator, DepartureTaps, OneWaySettings};
-use crate::trace::TraceSettings;
+use crate::trace::{FlowTrace, TraceSettings};
+use fairwind_capture::{Notes, Packet};
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
 
@@ -344,6 +341,81 @@ impl<S: PacketSource> Analysis<S> {
             None => (Tables { tables: Vec::new() }, Vec::new()),
         };
         Outcome { tables, traces, notes, facts }
+    }
+}
+
+/// Results of an analysis.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The tables, without rows that were taken before.
+    pub tables: Tables,
+    /// Points of the traced flows, as in the table `traces`.
+    pub traces: Vec<FlowTrace>,
+    /// Anomalies of each input.
+    pub notes: Vec<Notes>,
+    /// Facts about the captures.
+    pub facts: CaptureFacts,
+}
+
+/// Facts about the captures as a whole.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CaptureFacts {
+    /// Origin of times in tables.
+    pub origin: Instant,
+    /// Instant of the latest TCP packet.
+    pub last: Instant,
+    /// Frames of each tap; zero if packets do not come out of frames.
+    pub frames: [FrameCounts; 2],
+    /// TCP packets of each tap.
+    pub packets: [u64; 2],
+    /// Bytes of these packets on the link.
+    pub wire_bytes: [u64; 2],
+    /// TCP packets outside the requested time.
+    pub outside: u64,
+    /// Packets that belong to no connection and begin none: resets.
+    pub strays: u64,
+    /// Timestamps a day ahead of the last one, or more than a second behind.
+    pub clock_steps: u64,
+    /// Connections in only one of two captures; they are analysed from that one.
+    pub one_sided: u64,
+    /// Nanoseconds subtracted from the second tap's timestamps; `None` with one clock or one tap.
+    pub clock_offset_nanos: Option<i64>,
+    /// Packets in both captures, of those that were compared for the offset; some thousands are enough.
+    pub clock_packets: u64,
+    /// Packets in windows beyond the limit, so that no row of losses over time has them: the windows are too
+    /// short.
+    pub beyond_windows: u64,
+    /// Chosen connections that were not traced because there were too many.
+    pub untraced: u64,
+    /// Connections, without those that ended before counting began.
+    pub connections: u64,
+    /// Most connections open at once.
+    pub most_open: u64,
+}
+
+impl CaptureFacts {
+    pub(super) fn count(&mut self, tap: usize, batch: &PacketBatch) {
+        self.last = self.last.max(batch.last);
+        self.packets[tap & 1] += batch.packets;
+        self.wire_bytes[tap & 1] += batch.wire_bytes;
+    }
+}
+
+/// Packets of one tap handled in one batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PacketBatch {
+    last: Instant,
+    pub(super) packets: u64,
+    wire_bytes: u64,
+}
+
+impl PacketBatch {
+    #[inline]
+    pub(super) fn count(&mut self, at: Instant, packet: &Packet) {
+        self.last = self.last.max(at);
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_bytes);
     }
 }
 

@@ -1,13 +1,8 @@
 //! Streams of open flows, and counts of closed ones.
 
-use crate::connection::ResetVerdict;
-use crate::stream::{
-    AckEvent, GroupMeasures, ProbeUseCounts, RowKey, SegmentKind, Stream, StreamRows, TapSide,
-};
-use fairwind_capture::Packet;
+use crate::stream::{GroupMeasures, ProbeUseCounts, RowKey, Stream, StreamRows, TapSide};
 use fairwind_measure::{FlowId, Table};
 use fairwind_units::Instant;
-use fairwind_wire::{Segment, SequenceNumber};
 
 /// Streams by flow index, and groups by number. Indexes are reused.
 #[derive(Debug)]
@@ -17,7 +12,8 @@ pub(crate) struct Streams {
     acknowledged: Vec<u64>,
     probe_use: Vec<ProbeUseCounts>,
     groups: Vec<GroupMeasures>,
-    rows: StreamRows,
+    /// Rows of closed streams that were not taken.
+    pub(super) rows: StreamRows,
 }
 
 impl Streams {
@@ -46,80 +42,22 @@ impl Streams {
         }
     }
 
-    /// Whether the sequence number of a data packet is plausible.
+    /// The stream of a flow.
     #[inline]
-    pub(crate) fn accepts_data(&mut self, flow: FlowId, at: Instant, segment: &Segment) -> bool {
-        self.followed[flow.index()].accepts_data(at, segment)
+    pub(crate) fn stream(&self, flow: FlowId) -> &Stream {
+        &self.followed[flow.index()]
     }
 
-    /// Whether the acknowledgment number is plausible.
+    /// The stream of a flow, for its next packet.
     #[inline]
-    pub(crate) fn accepts_ack(&mut self, flow: FlowId, segment: &Segment) -> bool {
-        self.followed[flow.index()].accepts_ack(segment)
-    }
-
-    /// A packet of the flow's data passes the tap.
-    #[inline]
-    pub(crate) fn on_segment(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> SegmentKind {
-        let stream = &mut self.followed[flow.index()];
-        stream.on_segment(at, &packet.segment, packet.identification)
+    pub(crate) fn stream_mut(&mut self, flow: FlowId) -> &mut Stream {
+        &mut self.followed[flow.index()]
     }
 
     /// Prefetches the state that a packet needs.
     #[inline]
     pub(crate) fn prefetch(&self, flow: FlowId) -> u64 {
         self.followed.get(flow.index()).map_or(0, Stream::prefetch)
-    }
-
-    /// The verdict of the receiver on a reset with this sequence number; `None` if unknown.
-    pub(crate) fn reset_verdict(
-        &mut self,
-        flow: FlowId,
-        sequence: SequenceNumber,
-    ) -> Option<ResetVerdict> {
-        self.followed[flow.index()].reset_verdict(sequence)
-    }
-
-    /// The SYN of the data sender, which passed before the flow existed.
-    pub(crate) fn on_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
-        self.followed[flow.index()].on_segment(at, syn, None);
-    }
-
-    /// When that SYN was acknowledged, if known.
-    pub(crate) fn on_set_up(&mut self, flow: FlowId, acknowledged_at: Option<Instant>) {
-        self.followed[flow.index()].on_set_up(acknowledged_at);
-    }
-
-    /// The window that was offered when the flow began.
-    pub(crate) fn on_window(&mut self, flow: FlowId, at: Instant, window: u16) {
-        self.followed[flow.index()].on_window(at, window);
-    }
-
-    /// A packet of the other direction passes the tap.
-    #[inline]
-    pub(crate) fn on_reverse_packet(
-        &mut self,
-        flow: FlowId,
-        at: Instant,
-        packet: &Packet,
-    ) -> AckEvent {
-        self.followed[flow.index()].on_reverse_packet(at, packet)
-    }
-
-    /// The SYN of the other side, which passed before the flow existed.
-    pub(crate) fn on_other_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
-        self.followed[flow.index()].on_acknowledgment(at, syn);
-    }
-
-    /// When the oldest outstanding segment was first sent.
-    #[inline]
-    pub(crate) fn oldest_sent_at(&self, flow: FlowId) -> Option<Instant> {
-        self.followed[flow.index()].oldest_sent_at()
-    }
-
-    /// The stream of a flow.
-    pub(crate) fn stream(&self, flow: FlowId) -> &Stream {
-        &self.followed[flow.index()]
     }
 
     /// Counts bytes that were acknowledged in order; returns the total.
@@ -151,16 +89,6 @@ impl Streams {
         self.groups.fill_with(GroupMeasures::default);
     }
 
-    /// Discards what was counted of a flow before `at`.
-    pub(crate) fn reset_flow_counts(&mut self, flow: FlowId, at: Instant) {
-        self.followed[flow.index()].reset_counts(at);
-    }
-
-    /// Tables of closed streams whose rows were not taken.
-    pub(crate) fn take_tables(&mut self) -> Vec<Table> {
-        self.rows.take()
-    }
-
     /// The remaining tables, with rows of the groups at the end.
     pub(crate) fn finish(mut self, groups: &[String]) -> Vec<Table> {
         for (name, measures) in groups.iter().zip(&self.groups) {
@@ -188,11 +116,6 @@ impl Streams {
             rows.push(of_group(name), &measures.sum());
         }
         rows.take()
-    }
-
-    /// Flows whose rows wait to be taken.
-    pub(crate) fn waiting(&self) -> usize {
-        self.rows.waiting()
     }
 }
 

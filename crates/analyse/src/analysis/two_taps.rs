@@ -1,7 +1,7 @@
 //! Packets between two taps, and the segments that took longest.
 
 use super::follower::{DataSender, Follower};
-use crate::connection::{Connection, Side, TapMapping};
+use crate::connection::{Side, TapMapping};
 use crate::one_way::{Arrival, ClockModel, FlowName, FlowPairId, LostPacket};
 use crate::slowest::{SeenAt, Wait};
 use crate::stream::OutstandingSegment;
@@ -84,8 +84,7 @@ impl Follower {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(mapping) = connection.mapping else { return };
         let (Some(pair), Some(tap_pair)) = (mapping.pair, &mut self.tap_pair) else { return };
-        let name = |connection: &Connection, side| connection.flow_name(side);
-        let names = [Side::Opener, Side::Answerer].map(|side| name(connection, side));
+        let names = [Side::Opener, Side::Answerer].map(|side| connection.flow_name(side));
         let number = |flow| self.collector.number_of(flow).unwrap_or_default();
         let opening = FlowName { number: number(mapping.flows.opening), name: &names[0] };
         let answering = mapping.flows.answering;
@@ -105,9 +104,7 @@ impl Follower {
     fn part(&mut self, slot: u32, mapping: &TapMapping) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let tap = connection.first_tap;
-        let opening = Some((mapping.flows.opening, Side::Opener));
-        let answering = mapping.flows.answering.map(|flow| (flow, Side::Answerer));
-        for (flow, side) in opening.into_iter().chain(answering) {
+        for (flow, side) in mapping.flows_by_side() {
             let is_near = mapping.leaves(tap, side);
             let seen_at =
                 if is_near { ObservationPoints::SENDER } else { ObservationPoints::RECEIVER };
@@ -120,7 +117,7 @@ impl Follower {
     /// The oldest outstanding segment, if a wait for it that ended now would be among the longest.
     #[inline]
     pub(super) fn long_outstanding(&self, flow: FlowId, at: Instant) -> Option<OutstandingSegment> {
-        let sent_at = self.streams.oldest_sent_at(flow)?;
+        let sent_at = self.streams.stream(flow).oldest_sent_at()?;
         if self.waits.is_long(sent_at, at) {
             self.streams.stream(flow).oldest_outstanding()
         } else {

@@ -237,6 +237,11 @@ impl<T> Slots<T> {
         self.items.get_mut(place(slot))?.as_mut()
     }
 
+    /// Every item, in the order of slots.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut().flatten()
+    }
+
     /// Empties `slot`.
     pub(crate) fn remove(&mut self, slot: u32) -> Option<T> {
         let item = self.items.get_mut(place(slot))?.take()?;

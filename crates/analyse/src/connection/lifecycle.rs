@@ -1,9 +1,16 @@
-//! Lifecycle of a connection: handshake, close and reset, as seen at one tap.
+//! Lifecycle of a connection: handshake, close, reset and new SYNs, as seen at one tap.
 //!
 //! Source: RFC 9293 §3.3.2 and §3.5 for the states, §3.5.2 for resets. A capture shows packets, not endpoints:
 //! the lifecycle is what an observer can conclude.
+//!
+//! A SYN on the ports of an open connection is a new connection or a stray segment (RFC 5961 §4). A host with an open
+//! connection answers such a SYN with a challenge ACK, whatever its number, and the connection goes on. A host that has
+//! really restarted then resets the connection and sends its SYN again. So only the answer decides: a SYN-ACK or a
+//! refusal belongs to a new connection. The SYN is held until then. Memory: [`MOST_HELD`] packets for each connection
+//! with a pending SYN.
 
 use super::endpoints::Side;
+use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
 
@@ -173,8 +180,8 @@ pub(crate) struct Lifecycle {
     challenged_reset_by: Option<Side>,
     is_refused: bool,
     /// When the acknowledgment of the SYN-ACK was seen.
-    established_at: Option<Instant>,
-    is_simultaneous: bool,
+    pub(crate) established_at: Option<Instant>,
+    pub(crate) is_simultaneous: bool,
 }
 
 /// Silence after which an unanswered new SYN on the same ports begins a new connection, without FIN or reset in
@@ -225,14 +232,6 @@ impl Lifecycle {
             Some((side, (offer.first_at, segment)))
         };
         [Side::Opener, Side::Answerer].into_iter().filter_map(of).collect()
-    }
-
-    pub(crate) const fn established_at(&self) -> Option<Instant> {
-        self.established_at
-    }
-
-    pub(crate) const fn is_simultaneous(&self) -> bool {
-        self.is_simultaneous
     }
 
     /// Who ended it: the sender of the first FIN, or of the reset.
@@ -430,14 +429,7 @@ impl Lifecycle {
             Side::Opener => acknowledges(self.syn_of(Side::Answerer)),
             // Only after the handshake the answerer sends segments without SYN, or its SYN-ACK was reordered;
             // or the segment is of an older connection, as its number shows (RFC 9293 §3.5.1).
-            Side::Answerer => {
-                let is_about_this = |asked: &SynRecord| {
-                    let beyond = segment.acknowledgment.distance_from(asked.sequence);
-                    (1..=MOST_UNSEEN).contains(&beyond)
-                };
-                self.syn_of(Side::Answerer).is_none()
-                    && self.syn_of(Side::Opener).is_none_or(is_about_this)
-            }
+            Side::Answerer => self.syn_of(Side::Answerer).is_none() && self.answers_syn(segment),
         };
         if !is_established {
             return LifecycleEvent::None;
@@ -484,5 +476,80 @@ impl Lifecycle {
             self.phase = Phase::Closed;
         }
         LifecycleEvent::Finished(opposite)
+    }
+}
+
+/// A SYN repeated so often without an answer begins a connection.
+const MOST_HELD: usize = 8;
+
+/// A packet that waits for a decision.
+#[derive(Debug, Clone)]
+pub(crate) struct HeldPacket {
+    pub(crate) tap: usize,
+    pub(crate) at: Instant,
+    pub(crate) side: Side,
+    pub(crate) event: LifecycleEvent,
+    pub(crate) packet: Packet,
+}
+
+/// A SYN that waits for its answer.
+#[derive(Debug)]
+pub(crate) struct PendingSyn {
+    sender: Side,
+    sequence: SequenceNumber,
+    /// Whether it begins a connection if nobody answers: the old one was silent for long.
+    is_new_connection: bool,
+    /// All its transmissions.
+    held_packets: Vec<HeldPacket>,
+}
+
+/// What a packet says about a pending SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SynVerdict {
+    /// Nothing.
+    Undecided,
+    /// It began a new connection, or was refused.
+    NewConnection,
+    /// The old connection goes on.
+    Dismissed,
+}
+
+impl PendingSyn {
+    pub(crate) fn new(held: HeldPacket, is_new_connection: bool) -> Self {
+        let (sender, sequence) = (held.side, held.packet.segment.sequence);
+        Self { sender, sequence, is_new_connection, held_packets: vec![held] }
+    }
+
+    /// Whether a segment repeats the SYN.
+    pub(crate) fn matches_syn(&self, side: Side, segment: &Segment) -> bool {
+        side == self.sender && segment.sequence == self.sequence
+    }
+
+    /// Adds a repetition; returns whether the SYN now begins a connection.
+    pub(crate) fn add_repeat(&mut self, held: HeldPacket) -> bool {
+        self.held_packets.push(held);
+        self.is_new_connection |= self.held_packets.len() >= MOST_HELD;
+        self.held_packets.len() >= MOST_HELD
+    }
+
+    /// Takes a packet of the connection that is not this SYN.
+    pub(crate) fn on_packet(&mut self, side: Side, segment: &Segment) -> SynVerdict {
+        let flags = segment.flags;
+        if side == self.sender {
+            // The sender goes on with the old connection or resets it.
+            return SynVerdict::Dismissed;
+        }
+        let is_meant = flags.contains(Flags::ACK) && segment.acknowledgment == self.sequence + 1;
+        if flags.intersects(Flags::SYN | Flags::RST) {
+            return if is_meant { SynVerdict::NewConnection } else { SynVerdict::Undecided };
+        }
+        // A challenge ACK, or a packet that was under way. The sender of the SYN may still reset.
+        self.is_new_connection = false;
+        SynVerdict::Undecided
+    }
+
+    /// The held packets, and whether they begin a connection without an answer.
+    pub(crate) fn into_packets(self) -> (Vec<HeldPacket>, bool) {
+        (self.held_packets, self.is_new_connection)
     }
 }

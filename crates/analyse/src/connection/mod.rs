@@ -5,21 +5,22 @@
 //! Memory: open connections, and those that closed within the linger time.
 //!
 //! Modules: `endpoints` (addresses, ports and sides), `directory` (slots by endpoints), `table` (all open
-//! connections), `lifecycle` (handshake and close), `pending_syn` (a SYN on an open connection), `vantage`
-//! (position of the tap), `tables` (rows and columns).
+//! connections), `lifecycle` (handshake, close and new SYNs), `vantage` (position of the tap), `tables` (rows and
+//! columns).
 
 mod directory;
 mod endpoints;
 mod lifecycle;
-mod pending_syn;
 mod table;
 mod tables;
 mod vantage;
 
+pub(crate) use directory::Slots;
 pub use endpoints::Side;
 pub(crate) use endpoints::{Ends, addresses_of, flow_name};
-pub(crate) use lifecycle::{Beginning, LifecycleEvent, Phase, ResetVerdict};
-pub(crate) use pending_syn::{HeldPacket, PendingSyn, SynVerdict};
+pub(crate) use lifecycle::{
+    Beginning, HeldPacket, LifecycleEvent, PendingSyn, Phase, ResetVerdict, SynVerdict,
+};
 pub(crate) use table::{Connection, Connections, SlotHint, Timeouts};
 pub(crate) use tables::{Record, SetUps, TABLES, connections_table, count_setup, setup_tables};
 pub use vantage::Vantage;

@@ -2,8 +2,9 @@
 
 use super::directory::{Directory, NO_SLOT, Slots};
 use super::endpoints::{Ends, Sent, Side, flow_name};
-use super::lifecycle::{Lifecycle, LifecycleEvent, Phase, ResetVerdict, Syns};
-use super::pending_syn::{HeldPacket, PendingSyn};
+use super::lifecycle::{
+    HeldPacket, Lifecycle, LifecycleEvent, PendingSyn, Phase, ResetVerdict, Syns,
+};
 use super::tables::{Record, SetUpTimes};
 use super::vantage::{CountedPart, TapMapping, TapPosition};
 use fairwind_capture::Packet;
@@ -208,7 +209,7 @@ impl Connection {
         if is_first_tap {
             let was_sent_once =
                 self.lifecycle.syn_of(Side::Answerer).is_some_and(|offer| offer.times == 1);
-            return (syns, self.lifecycle.established_at().filter(|_| was_sent_once));
+            return (syns, self.lifecycle.established_at.filter(|_| was_sent_once));
         }
         for (_, (at, _)) in syns.iter_mut().filter(|(side, _)| *side == Side::Answerer) {
             *at = self.early.answered_at.unwrap_or(*at);
@@ -236,7 +237,7 @@ impl Connection {
             set_up: self.lifecycle.set_up(),
             ending: self.lifecycle.ending(),
             ended_by: self.lifecycle.ended_by(),
-            is_simultaneous: self.lifecycle.is_simultaneous(),
+            is_simultaneous: self.lifecycle.is_simultaneous,
             sent: self.sent_by_sides(),
             syn_records: [Side::Opener, Side::Answerer]
                 .map(|side| self.lifecycle.syn_of(side).copied()),
@@ -246,7 +247,11 @@ impl Connection {
 
     /// Whether both taps have seen it.
     pub(crate) fn is_seen_at_both(&self) -> bool {
-        self.sent.iter().all(|sides| sides.iter().any(|sent| sent.packets > 0))
+        self.is_seen_at(0) && self.is_seen_at(1)
+    }
+
+    fn is_seen_at(&self, tap: usize) -> bool {
+        self.sent[tap].iter().any(|sent| sent.packets > 0)
     }
 
     /// The name of the flow of the data that `side` sends.
@@ -256,7 +261,7 @@ impl Connection {
 
     /// The taps that have seen it.
     fn taps(&self) -> &'static str {
-        let [first, second] = self.sent.map(|sides| sides.iter().any(|sent| sent.packets > 0));
+        let [first, second] = [0, 1].map(|tap| self.is_seen_at(tap));
         match (first, second) {
             (true, true) => "both",
             (false, true) => "second",
@@ -269,7 +274,7 @@ impl Connection {
         [Side::Opener, Side::Answerer].map(|side| {
             let leaves =
                 |tap: &usize| self.mapping.is_some_and(|mapping| mapping.leaves(*tap, side));
-            let has_seen = |tap: &usize| self.sent[*tap].iter().any(|sent| sent.packets > 0);
+            let has_seen = |tap: &usize| self.is_seen_at(*tap);
             let tap = [0, 1].into_iter().filter(has_seen).max_by_key(leaves).unwrap_or(0);
             self.sent[tap][side.index()]
         })
@@ -308,9 +313,11 @@ pub(crate) struct Connections {
     slots: Slots<Connection>,
     /// Timeouts to check: instant, number and slot. The latest entry of a connection counts.
     due: BinaryHeap<Reverse<(Instant, u64, u32)>>,
-    next_due: Instant,
+    /// When [`Connections::expired`] has something to check.
+    pub(crate) next_due: Instant,
     timeouts: Timeouts,
-    began: u64,
+    /// Connections so far.
+    pub(crate) began: u64,
     /// Changes to the directory.
     changes: u64,
 }
@@ -409,12 +416,6 @@ impl Connections {
         }
     }
 
-    /// When [`Connections::expired`] has something to check.
-    #[inline]
-    pub(crate) const fn next_due(&self) -> Instant {
-        self.next_due
-    }
-
     /// A connection that has timed out by `now`; to be called until `None`.
     pub(crate) fn expired(&mut self, now: Instant) -> Option<u32> {
         while let Some(&Reverse((due, number, slot))) = self.due.peek() {
@@ -460,11 +461,6 @@ impl Connections {
     /// The most connections that were open at once.
     pub(crate) fn most(&self) -> usize {
         self.slots.capacity()
-    }
-
-    /// Connections so far.
-    pub(crate) const fn began(&self) -> u64 {
-        self.began
     }
 }
 

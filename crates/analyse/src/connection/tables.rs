@@ -3,7 +3,7 @@
 use super::endpoints::{Sent, Side, push_end, push_flags, push_flow};
 use super::lifecycle::{Beginning, Ending, Lifecycle, SetUp, SynRecord};
 use super::vantage::TapPosition;
-use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition, Times};
+use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition, Times, seconds};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 use std::net::SocketAddr;
@@ -159,7 +159,7 @@ impl SetUpTimes {
     pub(crate) fn of(lifecycle: &Lifecycle) -> Self {
         let asked = lifecycle.syn_of(Side::Opener);
         let answered = lifecycle.syn_of(Side::Answerer);
-        let acknowledged = lifecycle.established_at();
+        let acknowledged = lifecycle.established_at;
         let between = |from: Option<Instant>, to: Option<Instant>| {
             let (from, to) = (from?, to?);
             (to >= from).then(|| to.saturating_since(from))
@@ -284,10 +284,6 @@ fn record(times: &mut Times, span: Option<Span>) {
     if let Some(span) = span {
         times.record(span.as_nanos());
     }
-}
-
-fn seconds(nanos: u64) -> f64 {
-    Span::from_nanos(nanos).as_secs_f64()
 }
 
 impl SetUps {

@@ -7,7 +7,7 @@ use super::endpoints::Side;
 use super::lifecycle::Lifecycle;
 use crate::one_way::FlowPairId;
 use crate::trace::TraceId;
-use fairwind_measure::ConnectionFlows;
+use fairwind_measure::{ConnectionFlows, FlowId};
 use fairwind_units::Span;
 
 /// How the position of the tap of a single capture is determined.
@@ -72,11 +72,11 @@ pub(crate) fn position_from_handshake(lifecycle: &Lifecycle) -> Option<TapPositi
     let asked = lifecycle.syn_of(Side::Opener)?;
     let answered = lifecycle.syn_of(Side::Answerer)?;
     // After retransmissions it is unknown which copy was answered.
-    if asked.times > 1 || answered.times > 1 || lifecycle.is_simultaneous() {
+    if asked.times > 1 || answered.times > 1 || lifecycle.is_simultaneous {
         return None;
     }
     let to_answerer = answered.first_at.saturating_since(asked.first_at);
-    let to_opener = lifecycle.established_at()?.saturating_since(answered.first_at);
+    let to_opener = lifecycle.established_at?.saturating_since(answered.first_at);
     if to_answerer.max(to_opener) < NO_WAY {
         return None;
     }
@@ -107,6 +107,13 @@ pub(crate) struct TapMapping {
 }
 
 impl TapMapping {
+    /// The flows with the side that sends their data.
+    pub(crate) fn flows_by_side(&self) -> impl Iterator<Item = (FlowId, Side)> + use<> {
+        let ConnectionFlows { opening, answering } = self.flows;
+        let answering = answering.map(|flow| (flow, Side::Answerer));
+        [(opening, Side::Opener)].into_iter().chain(answering)
+    }
+
     /// Whether a packet of `side` departs at this tap.
     #[inline]
     pub(crate) fn leaves(&self, tap: usize, side: Side) -> bool {

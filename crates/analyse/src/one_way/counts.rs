@@ -1,18 +1,27 @@
 //! Counters of a one-way flow: totals, first arrivals, and windows of time.
 
 use super::transmission::Attempt;
+use fairwind_measure::DefinitionLine;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
 macro_rules! counts {
-    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+    ($($name:ident, $unit:literal, $definition:literal;)*) => {
         /// Counters of a one-way flow, or sums over a group.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct OneWayCounts {
-            $($(#[$doc])* pub $name: u64,)*
+            $(#[doc = $definition] pub $name: u64,)*
         }
 
         impl OneWayCounts {
+            /// Definitions of the counters as columns.
+            pub(super) const DEFINITIONS: &[DefinitionLine] =
+                &[$((stringify!($name), $unit, $definition),)*];
+
+            /// The counters in the order of columns.
+            pub(super) const COLUMNS: &[(&str, fn(&Self) -> u64)] =
+                &[$((stringify!($name), |counts| counts.$name),)*];
+
             /// Adds the counters of another flow.
             pub fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
@@ -22,74 +31,49 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Packets that departed.
-    packets_sent,
-    /// Packets that arrived, copies included.
-    packets_received,
-    /// Departures without any arrival.
-    packets_lost,
-    /// Departures of which a part arrived and a part was lost.
-    packets_partly_lost,
-    /// Departures without arrival when the capture ended, or that nobody could see arrive.
-    packets_unjudged,
-    /// Arrivals of packets that had arrived before.
-    packets_duplicated,
-    /// Arrivals whose departure the sender's capture misses.
-    packets_departure_unseen,
-    /// Departures that arrived in several packets.
-    packets_cut,
-    /// Arrivals that hold several departures.
-    packets_merged,
-    /// Departures with payload.
-    data_packets_sent,
-    /// Arrivals with payload.
-    data_packets_received,
-    /// Departures without payload.
-    ack_packets_sent,
-    /// Of these, those that did not arrive.
-    ack_packets_lost,
-    /// Bytes on the link of all departures.
-    wire_bytes_sent,
-    /// Bytes on the link of lost packets, or of lost parts.
-    wire_bytes_lost,
-    /// Payload bytes of all departures.
-    payload_bytes_sent,
-    /// Payload bytes of all arrivals.
-    payload_bytes_received,
-    /// Payload bytes of departures that arrived.
-    payload_bytes_matched,
-    /// Payload bytes of departures that did not arrive.
-    payload_bytes_lost,
-    /// Payload bytes that may have arrived or not.
-    payload_bytes_unjudged,
-    /// Payload bytes that had arrived before: copies by the network.
-    payload_bytes_duplicated,
-    /// Payload bytes of arrivals whose departure the sender's capture misses.
-    payload_bytes_departure_unseen,
-    /// Bytes that the receiver acknowledged and its capture misses.
-    payload_bytes_arrival_unseen,
-    /// Parts of departures that arrived in one packet each.
-    ranges_received,
-    /// Parts of departures that did not arrive.
-    ranges_lost,
-    /// Parts of departures that may have arrived or not.
-    ranges_unjudged,
-    /// Departures with old bytes before new ones.
-    bundles_sent,
-    /// Bundles lost.
-    bundles_lost,
-    /// Bundles that delivered old bytes first.
-    bundle_hits,
-    /// Bundles whose old bytes had all arrived before.
-    bundle_misses,
-    /// Old bytes in bundles.
-    bundled_bytes_sent,
-    /// Old bytes that bundles delivered first.
-    bundled_bytes_hit,
-    /// Old bytes of bundles that had arrived before.
-    bundled_bytes_missed,
-    /// Bytes that had been sent before.
-    redundant_bytes_sent,
+    packets_sent, "packets", "Packets of the direction of the flow's data, of any kind, that the capture shows where they left.";
+    packets_received, "packets", "Packets that the capture shows where they arrived, copies included.";
+    packets_lost, "packets", "Packets that left and of which nothing arrived: waited for as long as the setting says, or to the end, if something that left later had arrived or the rest of the capture was longer than twice the longest delay.";
+    packets_partly_lost, "packets", "Packets, larger than the network's, that were cut on their way and of which a part arrived and a part was lost.";
+    packets_unjudged, "packets", "Packets of which nobody can know: still under way when the captures ended, gone before the receiver's capture began, or acknowledged though its capture misses them.";
+    packets_duplicated, "packets", "Packets that arrived again, though they left once: copies that the network made.";
+    packets_departure_unseen, "packets", "Packets that arrived and that the capture where they left misses.";
+    packets_cut, "packets", "Packets that left as one and arrived as several: segmentation offload behind the sender's tap, or something that cuts on the way.";
+    packets_merged, "packets", "Packets that arrived as one and had left as several: receive offload before the receiver's tap, or something that joins on the way.";
+    data_packets_sent, "packets", "Packets with payload that left.";
+    data_packets_received, "packets", "Packets with payload that arrived, copies included.";
+    ack_packets_sent, "packets", "Packets of the other direction without payload, where they left: acknowledgments, and what sets up and ends the connection.";
+    ack_packets_lost, "packets", "Of these, the ones that did not arrive.";
+    wire_bytes_sent, "B", "Bytes on the link of the packets that left.";
+    wire_bytes_lost, "B", "Bytes on the link of what was lost; where a packet was cut on the way, each part counts with a header of its own.";
+    payload_bytes_sent, "B", "Payload bytes that left; sent = matched + lost + unjudged.";
+    payload_bytes_received, "B", "Payload bytes that arrived; received = matched + duplicated + departure unseen.";
+    payload_bytes_matched, "B", "Payload bytes that left and arrived.";
+    payload_bytes_lost, "B", "Payload bytes that left and did not arrive, whether sent for the first time or again.";
+    payload_bytes_unjudged, "B", "Payload bytes of which nobody can know whether they arrived.";
+    payload_bytes_duplicated, "B", "Payload bytes that arrived once more than they left.";
+    payload_bytes_departure_unseen, "B", "Payload bytes that arrived for the first time and that the capture where they left misses.";
+    payload_bytes_arrival_unseen, "B", "Payload bytes that the receiver acknowledged and that its capture misses.";
+    ranges_received, "ranges", "Stretches of packets that left which arrived in one packet each: what the network carried, whatever offload shows at the taps.";
+    ranges_lost, "ranges", "Stretches of packets that left and that did not arrive; a packet larger than the network's counts as many as it is cut into.";
+    ranges_unjudged, "ranges", "The same of what nobody can know of.";
+    bundles_sent, "packets", "Packets that left with bytes sent before, ahead of new ones: redundant data bundling (RDB).";
+    bundles_lost, "packets", "Of these, the ones that were lost.";
+    bundle_hits, "packets", "Bundles that brought old bytes first, because the packet that had them was lost or late.";
+    bundle_misses, "packets", "Bundles whose old bytes had all arrived before.";
+    bundled_bytes_sent, "B", "Old bytes in bundles.";
+    bundled_bytes_hit, "B", "Old bytes that a bundle brought first.";
+    bundled_bytes_missed, "B", "Old bytes that a bundle brought when they had arrived before.";
+    redundant_bytes_sent, "B", "Bytes that left when they had been sent before, in bundles and retransmissions.";
+}
+
+impl OneWayCounts {
+    /// (Packets sent - packets received) by packets sent.
+    #[expect(clippy::cast_precision_loss, reason = "a table's number needs no more than 53 bits")]
+    pub(super) fn packet_balance(&self) -> Option<f64> {
+        let (sent, received) = (self.packets_sent as f64, self.packets_received as f64);
+        (self.packets_sent > 0).then(|| (sent - received) / sent)
+    }
 }
 
 /// Retransmissions counted separately; later ones count with the last.
@@ -185,7 +169,7 @@ const MOST: usize = 1 << 20;
 /// Cost: a comparison while instants stay within a window, otherwise a search.
 #[derive(Debug, Clone)]
 pub(super) struct Timeline<T> {
-    length: Span,
+    pub(super) length: Span,
     most: usize,
     /// Index in `kept` of each window, by number.
     offsets: BTreeMap<u64, usize>,
@@ -219,10 +203,6 @@ impl<T: Default> Timeline<T> {
     const fn of_most(length: Span, most: usize) -> Self {
         let nothing = Recent { from: Instant::ZERO, to: Instant::ZERO, place: 0 };
         Self { length, most, offsets: BTreeMap::new(), kept: Vec::new(), recent: [nothing; 2] }
-    }
-
-    pub(super) const fn length(&self) -> Span {
-        self.length
     }
 
     /// The value of the window of `at`; windows count from `origin`.

@@ -87,7 +87,7 @@ impl OneWayFlow {
             self.control.on_departure(at, ticket, packet);
         } else {
             let end = start + u64::from(segment.payload_bytes);
-            let before = self.flight.highest();
+            let before = self.flight.highest;
             let mark = TransmissionMark::of(packet);
             let wire_bytes = packet.wire_bytes;
             let (old, copy) =
@@ -286,12 +286,9 @@ impl OneWayFlow {
         context: &mut FlowContext<'_>,
     ) {
         let delay = self.count_range(at, departed, end - start, context);
-        let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
         if self.delivery.extend(start, end) {
             self.first.count(Attempt::First, true, end - start);
-            let layers = Layers::ALL;
-            let sample = Sample { departed, delay, repair: 0, wait: 0, bytes, layers };
-            self.log.record(&sample, context.spill);
+            self.record_undelayed(departed, delay, end - start, Layers::ALL, context.spill);
             return;
         }
         self.hold_out_of_order(at, departed, (start, end), context);
@@ -355,10 +352,7 @@ impl OneWayFlow {
         let is_new = of.copy == Attempt::First && start >= of.new_from();
         if is_new && self.delivery.extend(start, end) {
             self.first.count(of.copy, true, end - start);
-            let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
-            let layers = Layers::ALL;
-            let sample = Sample { departed: of.at, delay, repair: 0, wait: 0, bytes, layers };
-            self.log.record(&sample, context.spill);
+            self.record_undelayed(of.at, delay, end - start, Layers::ALL, context.spill);
             return;
         }
         self.on_out_of_order_piece(at, piece, context);
@@ -378,10 +372,8 @@ impl OneWayFlow {
             && (of.copy == Attempt::First && start >= of.new_from()
                 || self.flight.first_sent(start).is_some_and(|(_, to)| to >= end));
         if !is_one {
-            let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
             let (delay, layers) = (signed_since(at, of.at), Layers::NETWORK);
-            let sample = Sample { departed: of.at, delay, repair: 0, wait: 0, bytes, layers };
-            self.log.record(&sample, context.spill);
+            self.record_undelayed(of.at, delay, end - start, layers, context.spill);
         }
         let mut old_hit = 0;
         for &(from, to) in &parts {
@@ -427,6 +419,20 @@ impl OneWayFlow {
             let layers = Layers::TRANSPORT.with(Layers::APPLICATION);
             self.record_arrived(&next, at.saturating_since(next.at), layers, context.spill);
         }
+    }
+
+    /// Records the network delay of bytes that were neither repaired nor held back.
+    #[inline]
+    fn record_undelayed(
+        &mut self,
+        departed: Instant,
+        delay: i64,
+        bytes: u64,
+        layers: Layers,
+        spill: &mut Spill,
+    ) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.log.record(&Sample { departed, delay, repair: 0, wait: 0, bytes, layers }, spill);
     }
 
     fn record_arrived(
@@ -479,8 +485,7 @@ impl OneWayFlow {
             self.counts.packets_departure_unseen += 1;
             return Arrival::default();
         }
-        let is_syn = segment.flags.contains(Flags::SYN);
-        let first_payload = segment.sequence + u32::from(is_syn);
+        let first_payload = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
         let start = self.offsets.offset_of(first_payload);
         let end = start + u64::from(segment.payload_bytes);
         let before = self.delivery.in_order_to();
@@ -489,7 +494,7 @@ impl OneWayFlow {
         self.counts.payload_bytes_duplicated += (end - start).saturating_sub(new);
         self.counts.packets_departure_unseen += u64::from(new > 0);
         self.counts.packets_duplicated += u64::from(new == 0);
-        if end > self.flight.highest() && new > 0 {
+        if end > self.flight.highest && new > 0 {
             self.offsets.advance(first_payload + segment.payload_bytes, end);
         }
         let in_order_to = self.delivery.in_order_to();
@@ -507,7 +512,7 @@ impl OneWayFlow {
     ) {
         let Some(place) = self.offsets.known_offset(number) else { return };
         if place > self.delivery.in_order_to() && self.unseen_ack.is_none() {
-            let place = place.min(self.flight.highest());
+            let place = place.min(self.flight.highest);
             if place > self.delivery.in_order_to() && self.delivery.has_begun() {
                 self.unseen_ack = Some((place, at));
             }

@@ -14,18 +14,16 @@
 //! Memory: packets under way, recent losses, blocks of delays, groups and their windows; the rest goes to a
 //! temporary file (`samples`).
 //!
-//! Modules: `flows` (all connections), `flow` (one direction), `context` (shared types), `flight` (matching of
-//! data), `transmission`, `control` (matching of packets without payload), `delivery` (offsets and order),
-//! `counts`, `group`, `clock_offset`, `clock_drift`, `samples` (delays until the clocks are known), `delays`,
-//! `tables`, `columns`.
+//! Modules: `flows` (all connections), `flow` (one direction), `context` (shared types), `flight` (matching of data)
+//! and `transmission`, `control` (matching of packets without payload), `delivery` (offsets and order), `counts`,
+//! `group` (sums, loss runs and delays), `clock_offset`, `clock_drift`, `samples` (delays until the clocks are known),
+//! `tables`.
 
 mod clock_drift;
 mod clock_offset;
-mod columns;
 mod context;
 mod control;
 mod counts;
-mod delays;
 mod delivery;
 mod flight;
 mod flow;
@@ -37,7 +35,7 @@ mod transmission;
 
 pub use clock_drift::{ClockDrift, ClockModel};
 pub use clock_offset::{ClockOffset, ClockOffsetEstimator, DepartureTaps};
-pub use columns::columns;
 pub use context::{Arrival, Departure, FlowName, FlowPairDescription, FlowPairId, LostPacket, Tap};
 pub use counts::{FirstArrival, FirstArrivals, LossWindow, OneWayCounts};
 pub use flows::{OneWayFlows, OneWaySettings};
+pub use tables::columns;

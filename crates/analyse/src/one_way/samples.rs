@@ -16,6 +16,8 @@ const BLOCK_LENGTH: u64 = 2048;
 const HEAD: usize = 10;
 /// Longest encoding of a sample: a byte and five numbers.
 const LONGEST: usize = 1 + 5 * 10;
+/// Position in the file that stands for no block.
+const NO_BLOCK: u64 = u64::MAX;
 /// Bytes kept in memory before the file is created.
 const SAMPLES_IN_MEMORY: usize = 64 << 20;
 
@@ -68,8 +70,8 @@ pub(super) struct SampleLog {
     last: Last,
     /// Position of the last block in the file.
     chain: Option<u64>,
-    /// The smallest uncorrected delay.
-    smallest: Option<i64>,
+    /// The smallest uncorrected delay; `None` of samples that are read again from the file.
+    pub(super) smallest: Option<i64>,
 }
 
 /// The last sample, from which differences count.
@@ -81,9 +83,9 @@ struct Last {
 }
 
 impl SampleLog {
-    /// The smallest uncorrected delay.
-    pub(super) const fn smallest(&self) -> Option<i64> {
-        self.smallest
+    /// The samples in the file whose last block is at `chain`.
+    pub(super) fn spilled(chain: Option<u64>) -> Self {
+        Self { chain, ..Self::default() }
     }
 
     /// Stores a sample; a full block goes to `spill`.
@@ -123,51 +125,27 @@ impl SampleLog {
         self.last = Last::default();
     }
 
-    /// Writes all samples to the file.
-    pub(super) fn spill_all(mut self, spill: &mut Spill) -> SpilledSamples {
+    /// Writes all samples to the file; returns the position of the last block.
+    pub(super) fn spill_all(mut self, spill: &mut Spill) -> Option<u64> {
         if !self.bytes.is_empty() {
             self.flush(spill);
         }
-        SpilledSamples { chain: self.chain }
+        self.chain
     }
 
     /// Passes every sample to `see`, in any order.
     pub(super) fn each(&self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
-        SpilledSamples { chain: self.chain }.each(spill, &mut see);
+        let mut chain = self.chain;
+        while let Some((before, block)) = chain.and_then(|place| spill.read(place)) {
+            each_of(&block, &mut see);
+            chain = before;
+        }
         each_of(&self.bytes, &mut see);
     }
 
     /// Frees the blocks in the file.
     pub(super) fn discard(self, spill: &mut Spill) {
         spill.release(self.chain);
-    }
-}
-
-/// Samples in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SpilledSamples {
-    chain: Option<u64>,
-}
-
-impl SpilledSamples {
-    /// The position of the last block as a number.
-    pub(super) fn to_bits(self) -> u64 {
-        self.chain.unwrap_or(u64::MAX)
-    }
-
-    /// What [`SpilledSamples::to_bits`] gave.
-    pub(super) fn from_bits(bits: u64) -> Self {
-        Self { chain: (bits != u64::MAX).then_some(bits) }
-    }
-
-    /// Passes every sample to `see`, in any order.
-    pub(super) fn each(self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
-        let mut chain = self.chain;
-        while let Some(place) = chain {
-            let Some((before, block)) = spill.read(place) else { return };
-            each_of(&block, &mut see);
-            chain = before;
-        }
     }
 }
 
@@ -203,7 +181,7 @@ impl Spill {
 
     fn write(&mut self, before: Option<u64>, bytes: &[u8]) -> Option<u64> {
         let mut block = [0; BLOCK];
-        block[..8].copy_from_slice(&before.unwrap_or(u64::MAX).to_le_bytes());
+        block[..8].copy_from_slice(&before.unwrap_or(NO_BLOCK).to_le_bytes());
         let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
         block[8..HEAD].copy_from_slice(&length.to_le_bytes());
         block[HEAD..HEAD + bytes.len()].copy_from_slice(bytes);
@@ -231,7 +209,7 @@ impl Spill {
         let before = u64::from_le_bytes(block[..8].try_into().ok()?);
         let length = u16::from_le_bytes(block[8..HEAD].try_into().ok()?);
         let bytes = block[HEAD..].get(..usize::from(length))?.to_vec();
-        Some(((before != u64::MAX).then_some(before), bytes))
+        Some((block_at(before), bytes))
     }
 
     fn release(&mut self, mut chain: Option<u64>) {
@@ -240,6 +218,11 @@ impl Spill {
             chain = self.read(place).and_then(|(before, _)| before);
         }
     }
+}
+
+/// The block at a position that was read from a file.
+fn block_at(position: u64) -> Option<u64> {
+    (position != NO_BLOCK).then_some(position)
 }
 
 fn each_of(mut bytes: &[u8], see: &mut impl FnMut(&Sample)) {
@@ -312,7 +295,8 @@ pub(super) struct ClosedFlow {
     pub(super) tap: u8,
     pub(super) flow: u64,
     pub(super) name: String,
-    pub(super) samples: SpilledSamples,
+    /// Position of the last block of its samples in their file.
+    pub(super) samples: Option<u64>,
 }
 
 /// Closed flows whose delays wait for the clocks, in a temporary file.
@@ -336,7 +320,7 @@ impl ClosedFlows {
         record.extend(closed.group.to_le_bytes());
         record.push(closed.tap);
         record.extend(closed.flow.to_le_bytes());
-        record.extend(closed.samples.to_bits().to_le_bytes());
+        record.extend(closed.samples.unwrap_or(NO_BLOCK).to_le_bytes());
         record.extend(name);
         self.file.write_all(&record)?;
         self.written += 1;
@@ -356,7 +340,7 @@ impl ClosedFlows {
         let group = u32::from_le_bytes(self.take()?);
         let [tap] = self.take()?;
         let flow = u64::from_le_bytes(self.take()?);
-        let samples = SpilledSamples::from_bits(u64::from_le_bytes(self.take()?));
+        let samples = block_at(u64::from_le_bytes(self.take()?));
         let mut name = vec![0; usize::try_from(length).map_err(io::Error::other)?];
         self.file.read_exact(&mut name)?;
         let name = String::from_utf8(name).map_err(io::Error::other)?;
@@ -409,7 +393,8 @@ mod tests {
             log.each(&mut spill, |sample| read.push(*sample));
             prop_assert_eq!(as_text(&read), as_text(&samples));
             let mut read = Vec::new();
-            log.spill_all(&mut spill).each(&mut spill, |sample| read.push(*sample));
+            let log = SampleLog::spilled(log.spill_all(&mut spill));
+            log.each(&mut spill, |sample| read.push(*sample));
             prop_assert_eq!(as_text(&read), as_text(&samples));
         }
     }
@@ -444,9 +429,9 @@ mod tests {
             tap: 1,
             flow,
             name: format!("10.0.0.1:{flow}>10.0.0.2:80"),
-            samples: SpilledSamples::from_bits(samples),
+            samples,
         };
-        let all = [closed(1, 4096), closed(2, u64::MAX), closed(1 << 40, 0)];
+        let all = [closed(1, Some(4096)), closed(2, None), closed(1 << 40, Some(0))];
         for one in &all {
             closed_flows.put(one).unwrap();
         }

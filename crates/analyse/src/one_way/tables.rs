@@ -1,14 +1,14 @@
-//! Tables of one-way flows: counts, first arrivals, delays, losses over time, loss runs, and clocks.
+//! Tables of one-way flows: counts, first arrivals, delays, losses over time, loss runs and clocks; and their columns.
 
 use super::clock_drift::{ClockDrift, ClockModel};
 use super::counts::{FirstArrival, FirstArrivals, LossWindow, OneWayCounts};
-use super::delays::GroupDelays;
-use super::group::Group;
+use super::group::{Group, GroupDelays};
 use fairwind_measure::{
-    Bucket, EmptyRowBudget, LossRuns, Percentiles, Summary, Table, TableBuilder, Times,
-    percentile_name,
+    Bucket, ColumnDefinition, DefinitionLine, EmptyRowBudget, LossRuns, Percentiles, Summary,
+    Table, TableBuilder, TableDefinition, Times, define, percentile_name, ratio, seconds,
 };
 use fairwind_units::Span;
+use std::sync::LazyLock;
 
 /// Row of a closed flow.
 #[derive(Debug)]
@@ -70,58 +70,15 @@ fn with_row_key<Row>(
         .with("flow", |row| key(row).flow)
 }
 
-type Count = (&'static str, fn(&OneWayCounts) -> u64);
-
-/// The counters in the order of columns.
-const COUNTS: &[Count] = &[
-    ("packets_sent", |counts| counts.packets_sent),
-    ("packets_received", |counts| counts.packets_received),
-    ("packets_lost", |counts| counts.packets_lost),
-    ("packets_partly_lost", |counts| counts.packets_partly_lost),
-    ("packets_unjudged", |counts| counts.packets_unjudged),
-    ("packets_duplicated", |counts| counts.packets_duplicated),
-    ("packets_departure_unseen", |counts| counts.packets_departure_unseen),
-    ("packets_cut", |counts| counts.packets_cut),
-    ("packets_merged", |counts| counts.packets_merged),
-    ("data_packets_sent", |counts| counts.data_packets_sent),
-    ("data_packets_received", |counts| counts.data_packets_received),
-    ("ack_packets_sent", |counts| counts.ack_packets_sent),
-    ("ack_packets_lost", |counts| counts.ack_packets_lost),
-    ("wire_bytes_sent", |counts| counts.wire_bytes_sent),
-    ("wire_bytes_lost", |counts| counts.wire_bytes_lost),
-    ("payload_bytes_sent", |counts| counts.payload_bytes_sent),
-    ("payload_bytes_received", |counts| counts.payload_bytes_received),
-    ("payload_bytes_matched", |counts| counts.payload_bytes_matched),
-    ("payload_bytes_lost", |counts| counts.payload_bytes_lost),
-    ("payload_bytes_unjudged", |counts| counts.payload_bytes_unjudged),
-    ("payload_bytes_duplicated", |counts| counts.payload_bytes_duplicated),
-    ("payload_bytes_departure_unseen", |counts| counts.payload_bytes_departure_unseen),
-    ("payload_bytes_arrival_unseen", |counts| counts.payload_bytes_arrival_unseen),
-    ("ranges_received", |counts| counts.ranges_received),
-    ("ranges_lost", |counts| counts.ranges_lost),
-    ("ranges_unjudged", |counts| counts.ranges_unjudged),
-    ("bundles_sent", |counts| counts.bundles_sent),
-    ("bundles_lost", |counts| counts.bundles_lost),
-    ("bundle_hits", |counts| counts.bundle_hits),
-    ("bundle_misses", |counts| counts.bundle_misses),
-    ("bundled_bytes_sent", |counts| counts.bundled_bytes_sent),
-    ("bundled_bytes_hit", |counts| counts.bundled_bytes_hit),
-    ("bundled_bytes_missed", |counts| counts.bundled_bytes_missed),
-    ("redundant_bytes_sent", |counts| counts.redundant_bytes_sent),
-];
-
 pub(super) fn passages_table(groups: &[GroupRow], flows: &[FlowRow], names: &[&str]) -> Table {
     let rows = scopes(groups, flows, names);
     let mut table = with_row_key(TableBuilder::new("passages", &rows), |row| row.0);
-    for &(name, count) in COUNTS {
+    for &(name, count) in OneWayCounts::COLUMNS {
         table = table.with(name, |row| count(row.1));
     }
     table
         .with("packet_loss_ratio", |(_, counts, _)| ratio(counts.packets_lost, counts.packets_sent))
-        .with("packet_balance_ratio", |(_, counts, _)| {
-            let sent = (counts.packets_sent > 0).then(|| real(counts.packets_sent))?;
-            Some((sent - real(counts.packets_received)) / sent)
-        })
+        .with("packet_balance_ratio", |(_, counts, _)| counts.packet_balance())
         .with("payload_byte_loss_ratio", |(_, counts, _)| {
             ratio(counts.payload_bytes_lost, counts.payload_bytes_sent)
         })
@@ -276,8 +233,7 @@ fn queueing_table(groups: &[Group]) -> Table {
         for series in &group.delays.series {
             let windows = series.windows();
             rows.extend(
-                windows
-                    .map(|(number, times)| (series.length(), number, group.name.as_str(), times)),
+                windows.map(|(number, times)| (series.length, number, group.name.as_str(), times)),
             );
         }
     }
@@ -332,7 +288,7 @@ fn losses_table(groups: &[Group], max_empty_rows: Option<u64>) -> Table {
     let mut rows: Vec<LossSequence<'_>> = Vec::new();
     for group in groups {
         for series in &group.loss_series {
-            let length = series.length();
+            let length = series.length;
             let row = |(number, window)| LossSequence { length, number, group, window };
             rows.extend(with_silence(series.windows(), &NOTHING_SENT, max_empty_rows).map(row));
         }
@@ -437,17 +393,133 @@ pub(super) fn clocks_table(clocks: &Clocks) -> Table {
         .build()
 }
 
-/// Nanoseconds as seconds.
-fn seconds(nanos: u64) -> f64 {
-    Span::from_nanos(nanos).as_secs_f64()
+/// Every column of the tables that are made of two captures, in the order of tables and columns.
+pub fn columns() -> &'static [ColumnDefinition] {
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| define(TABLES));
+    &COLUMNS
 }
 
-/// `part / whole`; `None` if `whole` is zero.
-fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| real(part) / real(whole))
-}
+const TABLES: &[TableDefinition] = &[
+    ("passages", &[SCOPE, OneWayCounts::DEFINITIONS, RATIOS]),
+    ("first_arrivals", &[SCOPE, FIRST_ARRIVALS]),
+    ("delays", &[SCOPE, DELAYS]),
+    ("delay_histogram", &[DELAY_HISTOGRAM]),
+    ("queueing", &[QUEUEING]),
+    ("losses", &[LOSSES]),
+    ("loss_runs", &[LOSS_RUNS]),
+    ("loss_run_lengths", &[RUN_LENGTHS]),
+    ("clocks", &[CLOCKS]),
+];
 
-#[expect(clippy::cast_precision_loss, reason = "a table's number needs no more than 53 bits")]
-const fn real(count: u64) -> f64 {
-    count as f64
-}
+#[rustfmt::skip]
+const SCOPE: &[DefinitionLine] = &[
+    ("scope", "text", "What the row is about: `group` or `flow`."),
+    ("name", "text", "Name of the group or the flow."),
+    ("group", "text", "Name of the connection's group, as in the table `connections`: both of its flows are in it here."),
+    ("flow", "number", "Number of the flow, as in the table `flows`; missing for a group."),
+];
+
+#[rustfmt::skip]
+const RATIOS: &[DefinitionLine] = &[
+    ("packet_loss_ratio", "ratio", "Packets lost by packets sent."),
+    ("packet_balance_ratio", "ratio", "(Packets sent - packets received) by packets sent: what others call packet loss. Below 0 where packets are cut behind the sender's tap; use ranges then."),
+    ("payload_byte_loss_ratio", "ratio", "Payload bytes lost by payload bytes sent."),
+    ("range_loss_ratio", "ratio", "Ranges lost by ranges of which the fate is known."),
+    ("ack_loss_ratio", "ratio", "`ack_packets_lost` by `ack_packets_sent`."),
+    ("is_cut_by_offload", "yes or no", "Whether packets left larger than they arrived, so that packets at the two taps are not the same things."),
+];
+
+#[rustfmt::skip]
+const FIRST_ARRIVALS: &[DefinitionLine] = &[
+    ("transmission", "text", "By what the bytes came first: `original`, `bundle` (old bytes of an RDB packet) or `retransmission`."),
+    ("repeat", "number", "Which retransmission of these bytes; 8 stands for all later ones, too. Missing for the others."),
+    ("ranges", "ranges", "Stretches of bytes that came first by it."),
+    ("payload_bytes", "B", "Bytes in them."),
+];
+
+#[rustfmt::skip]
+const DELAYS: &[DefinitionLine] = &[
+    ("layer", "text", "`network`: from a packet's departure to its arrival, for each that arrived. `transport`: from the first departure of bytes to their first arrival, repairs included. `application`: from the first departure of bytes until they and all before them had arrived, so with the waiting behind holes."),
+    ("payload_bytes", "B", "Bytes that the row is about; each counts as one sample."),
+    ("min_s", "s", "Smallest delay. Two clocks are set so that the smallest delays of both directions are equal; if the path is asymmetric, all delays of a direction are wrong by the same."),
+    ("mean_s", "s", "Mean delay."),
+    ("p*_s", "s", "Percentile of the delay, by bytes."),
+    ("max_s", "s", "Largest delay."),
+    ("variation_mean_s", "s", "Mean of the delay beyond the smallest network delay of the same flow, drift of the clocks taken off: queueing, and in the other layers what repairs and holes added."),
+    ("variation_p*_s", "s", "Percentile of the delay beyond the smallest, by bytes; a slot of the histogram wide at most (0.8 %)."),
+    ("variation_max_s", "s", "Largest delay beyond the smallest."),
+];
+
+#[rustfmt::skip]
+const DELAY_HISTOGRAM: &[DefinitionLine] = &[
+    ("group", "text", "Name of the group."),
+    ("layer", "text", "As in the table `delays`."),
+    ("kind", "text", "`absolute`: the delay. `variation`: the delay beyond the smallest network delay of each flow."),
+    ("lower_s", "s", "Smallest delay that falls into the slot."),
+    ("upper_s", "s", "Smallest delay above the slot."),
+    ("payload_bytes", "B", "Bytes with such a delay."),
+];
+
+#[rustfmt::skip]
+const QUEUEING: &[DefinitionLine] = &[
+    ("interval_s", "s", "Length of the window."),
+    ("start_s", "s", "Beginning of the window, in which the packets left; windows without any have no rows. Of more than 1 048 576 windows those that come last are left out, and a caveat says so."),
+    ("group", "text", "Name of the group."),
+    ("ranges", "ranges", "Ranges with payload that left in the window and arrived."),
+    ("min_s", "s", "Smallest network delay beyond the smallest of the flow: the queue that everybody met."),
+    ("mean_s", "s", "Mean of the network delay beyond the smallest of the flow, by ranges."),
+    ("p99_s", "s", "99th percentile of it."),
+    ("max_s", "s", "Largest of them."),
+];
+
+#[rustfmt::skip]
+const LOSSES: &[DefinitionLine] = &[
+    ("interval_s", "s", "Length of the window."),
+    ("start_s", "s", "Beginning of the window, in which the packets left, whenever their loss became known. Windows without any packet have rows, but for silence of captures that is long for its windows (131 072 rows of it, and 4096 for each window with packets). Of more than 1 048 576 windows with packets those that come last are left out, and a caveat says so."),
+    ("group", "text", "Name of the group."),
+    ("packets_sent", "packets", "Packets that left in the window, both directions of connections that the group has."),
+    ("packets_lost", "packets", "Of these, the ones of which nothing arrived."),
+    ("ranges_sent", "ranges", "Ranges that left in the window and whose fate is known."),
+    ("ranges_lost", "ranges", "Of these, the ones lost."),
+    ("payload_bytes_sent", "B", "Payload bytes that left in the window."),
+    ("old_bytes_sent", "B", "Of these, the ones that had been sent before."),
+    ("new_bytes_sent", "B", "Of these, the ones sent for the first time."),
+    ("payload_bytes_lost", "B", "Payload bytes that left in the window and were lost."),
+    ("old_bytes_lost", "B", "Of these, the ones that had been sent before."),
+    ("new_bytes_lost", "B", "Of these, the ones sent for the first time."),
+    ("range_loss_ratio", "ratio", "Ranges lost by ranges sent in the window."),
+    ("payload_byte_loss_ratio", "ratio", "Bytes lost by bytes sent in the window."),
+    ("old_byte_loss_ratio", "ratio", "Old bytes lost by bytes sent in the window."),
+    ("new_byte_loss_ratio", "ratio", "New bytes lost by bytes sent in the window."),
+    ("old_share_of_lost_ratio", "ratio", "Old bytes lost by bytes lost in the window."),
+    ("range_loss_of_total_ratio", "ratio", "Ranges lost in the window by all ranges of the group whose fate is known."),
+    ("payload_byte_loss_of_total_ratio", "ratio", "Bytes lost in the window by all bytes that the group sent."),
+];
+
+#[rustfmt::skip]
+const LOSS_RUNS: &[DefinitionLine] = &[
+    ("group", "text", "Name of the group."),
+    ("packets_sent", "packets", "Packets with a place in sequence space, in the order in which they left at one tap; rows of both taps are added."),
+    ("packets_lost", "packets", "Of these, the ones lost, wholly or in part."),
+    ("packet_loss_ratio", "ratio", "Lost by sent."),
+    ("in_succession_ratio", "ratio", "Share of the losses that are in runs of two or more consecutive packets of the group."),
+    ("among_connections_ratio", "ratio", "Share of the losses that are in runs which hit more than one connection."),
+    ("within_connections_ratio", "ratio", "Share of the losses that are in runs in which some connection lost more than one packet."),
+];
+
+#[rustfmt::skip]
+const RUN_LENGTHS: &[DefinitionLine] = &[
+    ("group", "text", "Name of the group."),
+    ("length_packets", "packets", "Length of a run of consecutive lost packets."),
+    ("runs", "runs", "How often there was a run of this length."),
+];
+
+#[rustfmt::skip]
+const CLOCKS: &[DefinitionLine] = &[
+    ("clock", "text", "`shared`: both captures were taken with one clock. `apart`: with two, of which the following is estimated."),
+    ("offset_s", "s", "By how much the receiver's clock was ahead of the sender's at the first packet, so that the smallest delays of both directions are equal. 0 for one clock; missing where no packet is in both captures."),
+    ("is_symmetric", "yes or no", "Whether packets of both directions are in both captures. If not, the smallest delay of the one direction counts as none: with two clocks, all its delays are too small by what it was."),
+    ("drift_parts_per_million", "ppm", "What the receiver's clock gains on the sender's: the slope of the lines under the delays of both directions."),
+    ("drift_uncertainty_parts_per_million", "ppm", "By how much the slope may be wrong, from how uneven the floor of the delays is. Missing where there was too little to draw a line under."),
+    ("is_compensated", "yes or no", "Whether the drift is larger than its uncertainty, and was taken off the delays."),
+];

@@ -1,11 +1,10 @@
 //! Acknowledgments: cumulative and selective, duplicates, round trips and D-SACK.
 
-use super::kind::{AckEvent, TapSide};
-use super::measures::order_index;
+use super::measures::{AckEvent, TapSide, order_index};
 use super::outstanding::{Marks, SentRange};
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
 use fairwind_capture::{Anomalies, Packet};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
 
 /// Segments that an acknowledgment removes from the outstanding ones.
@@ -384,10 +383,4 @@ impl AckedSegments {
             }
         }
     }
-}
-
-/// Time from `earlier` to `later`, zero if negative.
-#[inline]
-pub(super) const fn between(earlier: Instant, later: Instant) -> Span {
-    later.saturating_since(earlier)
 }

@@ -19,7 +19,7 @@
 //! The number of duplicates decides nothing: one is enough for thin streams (Linux `thin_dupack`,
 //! `tcp_reordering` = 1), for RACK, and for early retransmit.
 
-use super::kind::{Cause, ProbeUseCounts, TapSide};
+use super::measures::{Cause, ProbeUseCounts, TapSide};
 use super::repair::Repair;
 use fairwind_units::{Instant, Span};
 
@@ -332,7 +332,8 @@ enum Single {
 /// Inference of probes from retransmissions of single segments.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ProbeInference {
-    shown: ProbeUse,
+    /// The result so far.
+    pub(super) shown: ProbeUse,
     single: Single,
     /// Whether nothing was lost before it.
     is_first: bool,
@@ -349,11 +350,6 @@ impl ProbeInference {
     /// Discards the retransmissions counted so far.
     pub(super) const fn reset_counts(&mut self) {
         (self.undecided, self.undecided_bytes) = (0, 0);
-    }
-
-    /// The result so far.
-    pub(super) const fn shown(&self) -> ProbeUse {
-        self.shown
     }
 
     /// Whether the result is certain.

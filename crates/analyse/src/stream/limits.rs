@@ -19,7 +19,7 @@ pub(super) struct OfferedWindow {
     field: u16,
     own_scale: Scale,
     other_scale: Scale,
-    is_closed: bool,
+    pub(super) is_closed: bool,
     /// Whether the last window is part of minimum and maximum.
     is_counted: bool,
 }
@@ -182,11 +182,6 @@ impl OfferedWindow {
             (None, _) | (_, 0) => None,
             (_, edge) => Some(edge),
         }
-    }
-
-    #[inline]
-    pub(super) const fn is_closed(&self) -> bool {
-        self.is_closed
     }
 
     /// Whether the window certainly has no room for `bytes` behind `offset`.

@@ -1,9 +1,151 @@
-//! Counters and distributions of a stream, and of the streams of a group.
+//! Results of a stream (kinds of segments, causes, acknowledgment events), its counters and distributions, and those
+//! of a group.
 
-use super::kind::{Cause, TapSide};
 use super::limits::{AckCounts, TimeShares, WindowCounts};
-use fairwind_measure::{Counts, Times};
+use fairwind_measure::{Counts, FlowId, Observation, Times};
 use fairwind_units::{Instant, Span};
+
+/// Position of the tap relative to a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TapSide {
+    /// At or near the data sender, or unknown: causes are inferred from acknowledgments.
+    #[default]
+    Sender,
+    /// Near the data receiver: reactions to an acknowledgment come a round trip later, and packets lost on the
+    /// path are not seen.
+    Receiver,
+}
+
+/// Cause of a retransmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// Acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5, RFC 8985 §6).
+    FastRetransmit,
+    /// The retransmission timer expired (RFC 6298 §5.4).
+    Timeout,
+    /// It followed a timeout in the same repair (RFC 5681 §3.1).
+    AfterTimeout,
+    /// A tail loss probe (RFC 8985 §7).
+    TailLossProbe,
+    /// Nothing at the tap explains it.
+    Unknown,
+}
+
+impl Cause {
+    /// Number of causes.
+    pub const COUNT: usize = 5;
+
+    /// All causes, in the order of tables.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::FastRetransmit,
+        Self::Timeout,
+        Self::AfterTimeout,
+        Self::TailLossProbe,
+        Self::Unknown,
+    ];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FastRetransmit => "fast_retransmit",
+            Self::Timeout => "timeout",
+            Self::AfterTimeout => "after_timeout",
+            Self::TailLossProbe => "tail_loss_probe",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Its index in lists by cause.
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::FastRetransmit => 0,
+            Self::Timeout => 1,
+            Self::AfterTimeout => 2,
+            Self::TailLossProbe => 3,
+            Self::Unknown => 4,
+        }
+    }
+}
+
+/// A retransmitted segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransmission {
+    /// How often its bytes have been retransmitted, now included; the maximum over its bytes.
+    pub order: u16,
+    /// Its cause.
+    pub cause: Cause,
+    /// Whether it is the first of its repair.
+    pub begins: bool,
+    /// Whether it may be a probe or a timeout of a single segment; it counts as a probe until the stream ends.
+    pub is_provisional: bool,
+}
+
+/// Use of tail loss probes by the senders of a group, which decides for streams without evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProbeUseCounts {
+    /// Streams whose sender uses tail loss probes.
+    pub probing: u64,
+    /// Streams whose sender does not.
+    pub waiting: u64,
+}
+
+/// Kind of a packet of the data's direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentKind {
+    /// Neither payload nor FIN.
+    Bare,
+    /// New data only.
+    New,
+    /// Retransmitted data, perhaps filled up with new bytes.
+    Retransmission(Retransmission),
+    /// New bytes after outstanding ones that are repeated in advance (redundant data bundling).
+    Bundle {
+        /// Payload bytes that had been sent before.
+        redundant_bytes: u32,
+    },
+    /// Reordered: it passes the tap after later data.
+    OutOfOrder,
+    /// A copy of a packet, made by the network or the capture.
+    Duplicate,
+    /// A keep-alive while nothing is outstanding (RFC 9293 §3.8.4).
+    KeepAlive,
+    /// A probe of a closed window (RFC 9293 §3.8.6.1).
+    WindowProbe,
+}
+
+impl SegmentKind {
+    /// The observation for `flow` beyond that the packet was sent.
+    pub fn observation(self, flow: FlowId) -> Option<Observation<'static>> {
+        match self {
+            Self::WindowProbe => Some(Observation::ZeroWindowProbe { flow }),
+            Self::Retransmission(Retransmission { cause: Cause::Timeout, .. }) => {
+                Some(Observation::Timeout { flow })
+            }
+            Self::Retransmission(Retransmission {
+                cause: Cause::FastRetransmit,
+                begins: true,
+                ..
+            }) => Some(Observation::FastRetransmit { flow }),
+            _ => None,
+        }
+    }
+}
+
+/// Effect of an acknowledgment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AckEvent {
+    /// Bytes that it newly acknowledges in order; FIN counts as one.
+    pub newly_acknowledged_bytes: u64,
+    /// Bytes that it newly acknowledges out of order (SACK).
+    pub newly_sacked_bytes: u64,
+    /// Round-trip time: from the newest segment that it acknowledges in order and that was sent once, or whose
+    /// transmission its timestamp identifies (RFC 6298 §3).
+    pub rtt: Option<Span>,
+    /// Duplicates in a row, this one included; 0 if it is none (RFC 5681 §2).
+    pub duplicates: u32,
+    /// Retransmissions that it proves spurious.
+    pub spurious: u32,
+}
 
 /// Retransmissions from this order on count together.
 pub(crate) const ORDERS: usize = 10;
@@ -11,7 +153,7 @@ pub(crate) const ORDERS: usize = 10;
 /// Measures of a stream, or of all streams of a group.
 ///
 /// Memory order: one cache line that data changes, one that every packet or acknowledgment changes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub struct StreamMeasures {
     pub(super) common: DataCounters,
@@ -56,7 +198,7 @@ pub(super) struct InitialCounters {
 }
 
 /// Counters that few streams need. Those that many acknowledgments change come first in memory.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub(super) struct RareCounters {
     pub(super) sack_blocks: u64,
@@ -87,66 +229,15 @@ pub(super) struct RareCounters {
     pub(super) latency_by_order: [Times; ORDERS],
 }
 
-impl Default for RareCounters {
-    fn default() -> Self {
-        Self {
-            segments_by_cause: Default::default(),
-            bytes_by_cause: Default::default(),
-            segments_by_order: Default::default(),
-            bytes_by_order: Default::default(),
-            fast_recoveries: 0,
-            timeouts_by_row: Default::default(),
-            spurious_by_report: Default::default(),
-            spurious_by_stamp: Default::default(),
-            controls_repeated: 0,
-            bundles: 0,
-            bundled_bytes: 0,
-            keep_alives: 0,
-            window_probes: 0,
-            out_of_order: 0,
-            duplicates: 0,
-            missing_bytes: 0,
-            forgotten_ranges: 0,
-            out_of_window: 0,
-            duplicate_acks_by_order: Default::default(),
-            sack_blocks: 0,
-            sack_segments: 0,
-            reports_of_duplicates: 0,
-            latency_by_order: std::array::from_fn(|_| Times::new()),
-        }
-    }
-}
-
-impl Default for StreamMeasures {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Index of the `order`-th retransmission, counted from 1.
 pub(super) fn order_index(order: u64) -> usize {
     usize::try_from(order.saturating_sub(1)).unwrap_or(ORDERS).min(ORDERS - 1)
 }
 
 impl StreamMeasures {
-    /// Measures of no stream.
-    pub fn new() -> Self {
-        Self {
-            common: DataCounters::default(),
-            time: TimeShares::default(),
-            acks: AckCounts::default(),
-            window: WindowCounts::default(),
-            beginning: InitialCounters::default(),
-            sizes: Counts::new(),
-            spacings: Times::new(),
-            rtts: Times::new(),
-            rare: None,
-        }
-    }
-
     /// Empty measures of a stream from `at` on, of which these are the measures until then.
     pub(super) fn restarted(&self, at: Instant, has_acked_data: bool) -> Self {
-        let mut restarted = Self::new();
+        let mut restarted = Self::default();
         restarted.time = self.time.restarted();
         restarted.window.close(at);
         // An initial window counts as a whole where it ends.
@@ -196,7 +287,7 @@ impl StreamMeasures {
         if others.rare.as_deref().is_some_and(has_latencies)
             && let Some(rare) = &mut self.rare
         {
-            rare.latency_by_order = RareCounters::default().latency_by_order;
+            rare.latency_by_order = Default::default();
         }
     }
 

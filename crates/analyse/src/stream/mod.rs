@@ -8,15 +8,13 @@
 //! The rules for causes stand in one list, in `cause`. They assume a tap near the sender; [`TapSide`] says
 //! where it is.
 //!
-//! Modules: `kind` (results), `stream` (state and new data), `retransmission` (segments out of sequence),
-//! `acknowledgment`, `sequence_check` (plausible numbers), `outstanding` (ranges not acknowledged), `cause`
-//! (rules), `repair` (episodes, spurious retransmissions), `rtt` (estimates), `limits` (windows and what limits
-//! the sender), `measures`, `tables`, `columns`.
+//! Modules: `measures` (results and counters), `stream` (state and new data), `retransmission` (segments out of
+//! sequence), `acknowledgment`, `sequence_check` (plausible numbers), `outstanding` (ranges not acknowledged), `cause`
+//! (rules), `repair` (episodes, spurious retransmissions), `rtt` (estimates), `limits` (windows and what limits the
+//! sender), `tables`.
 
 mod acknowledgment;
 mod cause;
-mod columns;
-mod kind;
 mod limits;
 mod measures;
 mod outstanding;
@@ -24,13 +22,14 @@ mod repair;
 mod retransmission;
 mod rtt;
 mod sequence_check;
-#[expect(clippy::module_inception, reason = "the room is called after what it is about")]
+#[expect(clippy::module_inception, reason = "the module is named after its subject")]
 mod stream;
 mod tables;
 
-pub use columns::columns;
-pub use kind::{AckEvent, Cause, ProbeUseCounts, Retransmission, SegmentKind, TapSide};
-pub use measures::{GroupMeasures, StreamMeasures};
+pub use measures::{
+    AckEvent, Cause, GroupMeasures, ProbeUseCounts, Retransmission, SegmentKind, StreamMeasures,
+    TapSide,
+};
 pub(crate) use sequence_check::OutstandingSegment;
 pub use stream::Stream;
-pub use tables::{RowKey, StreamRows};
+pub use tables::{RowKey, StreamRows, columns};

@@ -6,7 +6,7 @@
 //! the first (RFC 7323 §4.3).
 //! Memory: the last [`KEPT`] retransmissions.
 
-use super::kind::Cause;
+use super::measures::Cause;
 use std::collections::VecDeque;
 
 /// Kind of repair in progress.
@@ -28,9 +28,9 @@ pub(super) struct RepairEpisode {
     pub(super) repair: Repair,
     /// Offset behind the last byte sent when it began.
     until: u64,
-    /// Number of the episode, from 1; wraps past 0.
-    number: u16,
-    is_refuted: bool,
+    /// Number of the episode, from 1, or 0 before the first; wraps past 0.
+    pub(super) number: u16,
+    pub(super) is_refuted: bool,
 }
 
 impl RepairEpisode {
@@ -40,11 +40,6 @@ impl RepairEpisode {
         self.until = highest;
         self.is_refuted = false;
         self.number = self.number.wrapping_add(1).max(1);
-    }
-
-    /// Its number, 0 before the first.
-    pub(super) const fn number(self) -> u16 {
-        self.number
     }
 
     #[inline]
@@ -69,10 +64,6 @@ impl RepairEpisode {
     /// The repair was spurious; some senders undo it (RFC 4015).
     pub(super) fn refute(&mut self) {
         self.is_refuted = true;
-    }
-
-    pub(super) const fn is_refuted(self) -> bool {
-        self.is_refuted
     }
 }
 

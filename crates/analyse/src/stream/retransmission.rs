@@ -1,9 +1,7 @@
 //! Segments out of sequence: SYNs, probes, gaps, reordering, bundles and retransmissions.
 
-use super::acknowledgment::between;
 use super::cause::{AT_ONCE, RetransmissionContext, Verdict, cause};
-use super::kind::{Cause, Retransmission, SegmentKind};
-use super::measures::order_index;
+use super::measures::{Cause, Retransmission, SegmentKind, order_index};
 use super::outstanding::{Marks, SentRange};
 use super::repair::{Repair, is_earlier};
 use super::stream::{NOTHING_MARKED, SeenSegment, Stream};
@@ -78,7 +76,7 @@ impl Stream {
 
     #[cold]
     fn on_probe(&mut self) -> SegmentKind {
-        let is_closed = self.window.is_closed();
+        let is_closed = self.window.is_closed;
         let rare = self.measures.rare();
         if is_closed {
             rare.window_probes += 1;
@@ -133,7 +131,7 @@ impl Stream {
             if start + 1 == self.highest && self.highest == self.acknowledged {
                 return self.on_probe();
             }
-            if self.window.is_closed() {
+            if self.window.is_closed {
                 if start == self.highest {
                     self.push_new(at, seen, end);
                 }
@@ -161,12 +159,9 @@ impl Stream {
             end: start,
             first_at: at,
             last_at: at,
-            stamp: 0,
-            identification: 0,
-            repeats: 0,
             packets: u16::try_from(packets).unwrap_or(u16::MAX),
-            episode: 0,
             marks: Marks::MISSING,
+            ..SentRange::default()
         };
         self.highest = start;
         self.push(missing);
@@ -177,9 +172,9 @@ impl Stream {
     fn is_repair_with_new_bytes(&self, at: Instant, start: u64) -> bool {
         let continues = self.episode.repair == Repair::Timeout && start == self.last_repetition_end;
         let is_oldest = start <= self.acknowledged;
-        let silence = between(self.timer_set_at(), at);
-        let is_answer =
-            between(self.news_at, at) <= AT_ONCE && self.has_loss_evidence(start, start + 1);
+        let silence = at.saturating_since(self.timer_set_at());
+        let is_answer = at.saturating_since(self.news_at) <= AT_ONCE
+            && self.has_loss_evidence(start, start + 1);
         continues || is_oldest && (silence * 10 >= self.timeout.timeout() * 9 || is_answer)
     }
 
@@ -284,7 +279,7 @@ impl Stream {
             return follower.identification.wrapping_sub(identification) < 0x8000;
         }
         let allowed = self.timeout.least().map_or(USUAL_REORDERING, |least| least / 2);
-        between(gap.first_at, at) < allowed
+        at.saturating_since(gap.first_at) < allowed
     }
 
     fn fill_gap(
@@ -312,7 +307,7 @@ impl Stream {
     /// Marks the ranges as retransmitted; returns the largest number of retransmissions.
     fn repeat(&mut self, at: Instant, range: &Range<usize>, seen: SeenSegment<'_>) -> u16 {
         let mut order = 1;
-        let episode = self.episode.number();
+        let episode = self.episode.number;
         for index in range.clone() {
             if let Some(sent) = self.outstanding.get_mut(index) {
                 sent.repeats = sent.repeats.saturating_add(1);
@@ -365,12 +360,13 @@ impl Stream {
         end: u64,
         range: &Range<usize>,
     ) -> RetransmissionContext {
-        let episode = self.episode.number();
+        let episode = self.episode.number;
         let is_repeated = range.clone().any(|index| {
             self.outstanding
                 .get(index)
                 .is_some_and(|sent| sent.repeats > 0 && sent.episode == episode)
         });
+        let oldest = self.outstanding.oldest();
         RetransmissionContext {
             side: self.side,
             repair: self.episode.repair,
@@ -378,30 +374,25 @@ impl Stream {
             is_last: end >= self.highest,
             is_single: range.len() <= 1,
             is_reneged: start <= self.acknowledged
-                && self.outstanding.oldest().is_some_and(|sent| sent.marks.contains(Marks::SACKED)),
+                && oldest.is_some_and(|sent| sent.marks.contains(Marks::SACKED)),
             has_loss_evidence: self.has_loss_evidence(start, end),
             is_repeated: is_repeated && self.episode.is_under_way(),
             may_sack: self.may_sack(),
             is_blind: self.is_blind,
             is_probing: self.probe_until.is_some(),
-            probe_inference: self.probe_inference.shown(),
-            since_news: between(self.news_at, at),
-            since_repetition: between(self.last_repetition_at, at),
-            since_timer: between(self.timer_set_at(), at),
-            since_oldest: self
-                .outstanding
-                .oldest()
-                .map_or(Span::ZERO, |sent| between(sent.last_at, at)),
+            probe_inference: self.probe_inference.shown,
+            since_news: at.saturating_since(self.news_at),
+            since_repetition: at.saturating_since(self.last_repetition_at),
+            since_timer: at.saturating_since(self.timer_set_at()),
+            since_oldest: oldest.map_or(Span::ZERO, |sent| at.saturating_since(sent.last_at)),
             is_acknowledged: end <= self.acknowledged,
             was_filled_late: self.receiver_rtt.was_filled_late(at, end, self.timeout.smoothed()),
-            since_advance: between(self.advanced_at, at),
-            was_never_seen: self
-                .outstanding
-                .oldest()
+            since_advance: at.saturating_since(self.advanced_at),
+            was_never_seen: oldest
                 .is_some_and(|sent| sent.marks.contains(Marks::MISSING) && sent.repeats == 0),
             smoothed_rtt: self.timeout.smoothed(),
             least_rtt: self.timeout.least().unwrap_or_default(),
-            is_refuted: self.episode.is_refuted(),
+            is_refuted: self.episode.is_refuted,
             timeout: self.timeout.timeout(),
             probe_wait: self.timeout.probe_wait(),
         }

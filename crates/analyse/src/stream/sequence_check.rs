@@ -5,7 +5,7 @@
 //! stream ignores it. If the next packet continues it, then the capture has missed what lies between, or the stream
 //! has begun anew. The offered window is known if both SYNs were seen; otherwise the largest possible window counts.
 
-use super::kind::Cause;
+use super::measures::Cause;
 use super::outstanding::Marks;
 use super::retransmission::MOST_DISTANT;
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream, low_bits};

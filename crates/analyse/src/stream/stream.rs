@@ -1,9 +1,8 @@
 //! State of a stream, and segments that continue it.
 
 use super::cause::{AT_ONCE, ProbeInference};
-use super::kind::{Cause, ProbeUseCounts, SegmentKind, TapSide};
 use super::limits::{OfferedWindow, SenderLimit};
-use super::measures::StreamMeasures;
+use super::measures::{Cause, ProbeUseCounts, SegmentKind, StreamMeasures, TapSide};
 use super::outstanding::{Marks, Outstanding, SentRange};
 use super::repair::{RepairEpisode, RetransmissionHistory};
 use super::rtt::{ReceiverSideRtt, TimeoutEstimate};
@@ -105,7 +104,7 @@ pub struct Stream {
 impl Stream {
     /// A new stream; its first packet passes at `at`.
     pub fn new(at: Instant) -> Self {
-        let mut measures = StreamMeasures::new();
+        let mut measures = StreamMeasures::default();
         measures.beginning.streams = 1;
         Self {
             highest: ORIGIN,
@@ -216,7 +215,7 @@ impl Stream {
         let end = start
             + u64::from(segment.payload_bytes)
             + u64::from(segment.flags.contains(Flags::FIN));
-        let is_new = start == self.highest && !self.window.is_closed();
+        let is_new = start == self.highest && !self.window.is_closed;
         let kind = if is_new {
             self.advance_time(at, true);
             if self.probe_inference.is_watching() {
@@ -394,7 +393,8 @@ impl Stream {
         } else {
             self.measures.time.begin_provisional();
         }
-        self.note_passing(&sent);
+        self.last_stamp = sent.stamp;
+        self.last_identification = sent.identification;
         if !self.has_acked_data {
             self.measures.beginning.add_to_window(packets.into(), payload.into());
         }
@@ -408,12 +408,6 @@ impl Stream {
             self.acknowledged = self.acknowledged.max(forgotten);
             self.measures.rare().forgotten_ranges += 1;
         }
-    }
-
-    #[inline]
-    fn note_passing(&mut self, sent: &SentRange) {
-        self.last_stamp = sent.stamp;
-        self.last_identification = sent.identification;
     }
 }
 

@@ -1,18 +1,18 @@
-//! What hostile pairs of captures make a flight do.
+//! Cost of a flight with hostile pairs of captures.
 
 use super::*;
 use crate::one_way::transmission::{FOR_DEPARTURE, FOR_SEARCH};
 
 /// One direction, with what it was made to do.
 #[derive(Default)]
-struct Told {
+struct Direction {
     flight: Flight,
     pieces: Vec<MatchedPiece>,
     departures: u64,
     arrivals: u64,
 }
 
-impl Told {
+impl Direction {
     fn on_departure(&mut self, start: u64, end: u64) {
         let at = Instant::from_nanos(self.departures * 1_000);
         self.departures += 1;
@@ -39,7 +39,7 @@ impl Told {
 
 #[test]
 fn every_gap_is_found_again_whatever_their_number() {
-    let mut lost_packets = Told::default();
+    let mut lost_packets = Direction::default();
     lost_packets.on_departure(0, 60_000);
     // Every other byte comes alone, so that there are 30 000 gaps; then all others at once.
     let found: u64 =
@@ -59,7 +59,7 @@ fn every_gap_is_found_again_whatever_their_number() {
 
 #[test]
 fn repetitions_in_thousands_of_bits_cost_no_more_than_departures_have_paid() {
-    let mut lost_packets = Told::default();
+    let mut lost_packets = Direction::default();
     lost_packets.on_departure(0, 60_000);
     for _ in 0..5_000 {
         lost_packets.on_departure(0, 60_000);

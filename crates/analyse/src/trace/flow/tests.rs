@@ -1,4 +1,4 @@
-//! Rows made by hand, and what is to be drawn of them.
+//! Points of packets made by hand.
 
 use super::*;
 use fairwind_wire::{Options, SackBlock};
