@@ -1,8 +1,8 @@
-//! What several observers saw, put in order, measured and captured, while the experiment runs.
+//! Recorder: observations of several observers, put in order, measured and captured while the experiment runs.
 //!
-//! The router, every host and perhaps the kernel's tracepoints each tell what they saw in the order
-//! of its instants, in batches, with the instant up to which they have told everything. A thread of
-//! its own, which gives way to all others, merges them and feeds the
+//! The router, every host and perhaps the kernel's tracepoints each report what they saw in the order
+//! of its instants, in batches, with the instant up to which their report is complete. A separate
+//! thread, which gives way to all others, merges them and feeds the
 //! [`Collector`](fairwind_measure::Collector) and the capture files. The batches that it has not yet
 //! had time for are bounded: an observer that is too far ahead waits.
 //!

@@ -1,4 +1,4 @@
-//! What an observer writes down, handed over in batches.
+//! Observations of one observer, handed over in batches.
 
 use fairwind_assembly::Sink;
 use fairwind_measure::{Direction, FlowDescription, FlowId, Observation, SenderCounts};

@@ -1,4 +1,4 @@
-//! The thread that measures and captures what observers tell.
+//! Recorder thread: measures and captures the reports of observers.
 
 use super::merge::Merge;
 use super::observations::{
