@@ -1,4 +1,4 @@
-//! What the network reports, told to the measures.
+//! Taps: the reports of the network, as observations for the measures.
 
 use fairwind_measure::{
     Collector, Direction, DropReason, Dropped, FlowId, FramesAssigned, Observation, QueueId,
@@ -242,7 +242,7 @@ impl<S: Sink> Tap<'_, S> {
         self.sink.observe(at, dropped);
     }
 
-    /// It was damaged, and is told of as lost already.
+    /// It was damaged, and has been reported as lost.
     #[cold]
     fn lose_again<P: FlowPacket>(
         &mut self,

@@ -41,13 +41,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules: `packet` (what travels, ids), `topology` (what is built from), `routing` (who is next),
-//! `network` (the whole at work), `delivery` (what comes out), `packet` (where packets lie meanwhile), `ring` (in what order),
-//! `events` (what is due next), `random` (seeds), `link` (transmitter, loss, the fused FIFO link and the link for any
-//! discipline), `demand` (slots of a carrier, assigned as terminals ask for them), `queue` (disciplines), `observer` (what
-//! is reported).
+//! Modules: `packet` (what travels, ids, seeds), `topology` (what is built from), `routing` (who is next), `network` (the
+//! whole at work), `pool` (where packets lie meanwhile), `event_queue` (what is due next), `link` (transmitters, loss, wire,
+//! the fused FIFO link, the link for any discipline, and the counters of all), `demand` (slots of a carrier, assigned as
+//! terminals ask for them), `queue` (disciplines), `observer` (what is reported).
 
-mod build;
 mod demand;
 mod event_queue;
 mod link;
@@ -56,15 +54,14 @@ mod observer;
 mod packet;
 mod pool;
 mod queue;
-mod random;
 mod routing;
 mod topology;
 
-pub use demand::{CapacityRequest, SlotAssignment, SlotCounters, VolumeRequest};
+pub use demand::SlotCounters;
 pub use fairwind_qdisc::Qdisc;
 pub use link::{LinkCounters, Volume};
 pub use network::Network;
-pub use observer::{Backlog, DropReason, Observer};
+pub use observer::{Backlog, CapacityRequest, DropReason, Observer, SlotAssignment, VolumeRequest};
 pub use packet::{CarrierId, Header, LinkId, NodeId, Packet};
 pub use pool::{Delivery, DeliveryRef};
 pub use queue::{

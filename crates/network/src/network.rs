@@ -1,4 +1,4 @@
-//! The network: links, routes and the event queue behind a few calls.
+//! The network: links, routes and the event queue behind a few calls, built from a topology.
 //!
 //! Cost per packet and hop: see the example `hop_cost`.
 
@@ -7,7 +7,10 @@ use crate::event_queue::{Event, EventKind, EventQueue};
 use crate::link::{Arrival, Link, LinkContext, LinkKind, Volume};
 use crate::pool::{Delivery, DeliveryRef, PacketPool, PacketRef};
 use crate::routing::{NextHop, Routes};
-use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, SlotCounters, Topology};
+use crate::{
+    CarrierId, LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, QueueDiscipline,
+    SlotCounters, Topology, TopologyError,
+};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
@@ -493,6 +496,49 @@ impl<P: Packet> Network<P> {
     /// All nodes, in the order in which they were added.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<P> {
         (0..self.topology.names.len()).map(NodeId::from_index)
+    }
+}
+
+impl Topology {
+    /// The network with the queues that the links describe; `seed` decides what links lose.
+    ///
+    /// # Errors
+    /// The first rule that the topology breaks.
+    pub fn build<P: Packet>(self, seed: u64) -> Result<Network<P>, TopologyError> {
+        self.build_with(seed, |_, _| None)
+    }
+
+    /// As [`Topology::build`], with a discipline of its own for every link for which `discipline`
+    /// gives one; the link's [`LinkSpec::queue`] then has no meaning.
+    ///
+    /// # Errors
+    /// The first rule that the topology breaks.
+    pub fn build_with<P: Packet>(
+        self,
+        seed: u64,
+        mut discipline: impl FnMut(LinkId, &LinkSpec) -> Option<Box<dyn QueueDiscipline>>,
+    ) -> Result<Network<P>, TopologyError> {
+        self.check()?;
+        let routes = Routes::new(&self.kinds, &self.links);
+        let mut terminals = vec![0; self.carriers.len()];
+        let links = (0..)
+            .map(LinkId)
+            .zip(&self.links)
+            .map(|(id, link)| {
+                let own = discipline(id, &link.spec);
+                let terminal = link.spec.carrier_access.map_or(0, |access| {
+                    let next = &mut terminals[access.carrier.index()];
+                    *next += 1;
+                    *next - 1
+                });
+                Link::new(id, link, own, terminal, (seed, &self.groups))
+            })
+            .collect();
+        let carriers = (0..).map(CarrierId).zip(&self.carriers);
+        let carriers = carriers
+            .map(|(id, carrier)| SharedCarrier::new(*carrier, &self.terminals_of(id)))
+            .collect();
+        Ok(Network::new(self, routes, links, carriers))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Observers of the network.
+//! Observers of the network, and what is reported to them.
 
-use crate::{CapacityRequest, LinkId, NodeId, SlotAssignment};
-use fairwind_units::{Instant, Span};
+use crate::{LinkId, NodeId};
+use fairwind_units::{BitRate, Instant, Span};
 
 /// Length of a queue, without the packet that is being serialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +52,57 @@ pub enum DropReason {
     Early,
     /// The link lost it after it had been serialised.
     LinkLoss,
+}
+
+/// A terminal's request for capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CapacityRequest {
+    /// A rate that includes the guaranteed slots; it replaces the last one.
+    pub rate: Option<BitRate>,
+    /// A volume.
+    pub volume: Option<VolumeRequest>,
+}
+
+/// A requested volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VolumeRequest {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether it replaces earlier requests that were not yet assigned, or adds to them.
+    pub replaces: bool,
+}
+
+impl CapacityRequest {
+    pub(crate) fn is_for_nothing(&self) -> bool {
+        self.rate.is_none_or(|rate| rate.as_bits_per_second() == 0)
+            && self.volume.is_none_or(|volume| volume.bytes == 0)
+    }
+}
+
+/// The slots of a terminal per frame, by category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotAssignment {
+    /// Number of consecutive frames with these slots.
+    pub frames: u64,
+    /// Duration of a frame.
+    pub frame: Span,
+    /// Bytes per slot.
+    pub slot_bytes: u32,
+    /// Guaranteed (CRA).
+    pub guaranteed: u32,
+    /// For a requested rate (RBDC).
+    pub by_rate: u32,
+    /// For a requested volume (VBDC, AVBDC).
+    pub by_volume: u32,
+    /// Free, not requested (FCA).
+    pub free: u32,
+}
+
+impl SlotAssignment {
+    /// Slots per frame.
+    pub fn slots(&self) -> u32 {
+        self.guaranteed + self.by_rate + self.by_volume + self.free
+    }
 }
 
 /// Receives the events of every queue. An empty method costs nothing, except

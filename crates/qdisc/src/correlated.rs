@@ -1,4 +1,4 @@
-//! How often something happens whose draws are correlated as netem's are.
+//! How often an event happens if its draws are correlated as netem's are.
 //!
 //! A draw is `x' = (1 - c) u + c x` with `u` uniform between 0 and 1 (tc-netem(8): "an approximation"), and what has the
 //! probability `p` happens where `x < p`. Such an `x` gathers around 1/2, the more the larger `c`, so that it is below a

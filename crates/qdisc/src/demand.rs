@@ -7,14 +7,13 @@ use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What terminals share: frames of slots, and a master that says whose each slot is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// A carrier: frames of slots that terminals share, and the master that assigns each slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Carrier {
     /// How long a frame lasts.
     pub frame: Span,
     /// Slots of a frame.
-    #[schemars(range(min = 1))]
     pub slots: u32,
     /// What one slot of every frame carries, IP packets with the link's overhead.
     pub slot_rate: BitRate,
@@ -60,7 +59,7 @@ impl Placement {
 }
 
 /// What one terminal may have, and how it asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
     /// Slots of every frame that are its own (CRA), used or not.
@@ -74,7 +73,7 @@ pub struct Terminal {
 }
 
 /// When a terminal asks for how much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RequestPolicy {
     /// It never asks.

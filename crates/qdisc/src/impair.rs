@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Impairments of a link, after its queue and its transmitter. The default is none.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impairments {
     /// How much of the link's delay is netem's own: what packets that overtake do not wait for. Of no meaning without
@@ -50,7 +50,7 @@ pub struct Chance {
 }
 
 /// Delay that varies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jitter {
     /// Half of the width where it is uniform, else the standard deviation.
@@ -113,7 +113,7 @@ pub enum JitterDistribution {
 }
 
 /// Which packets are lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Loss {
     /// Each on its own, or with something of the last draw in the next one.
@@ -325,9 +325,9 @@ fn surprise(
     if real.abs_diff(written) <= written / 100 {
         return None;
     }
-    let told = if real == 0 { "next to none".to_owned() } else { per_cent(share) };
+    let share_lost = if real == 0 { "next to none".to_owned() } else { per_cent(share) };
     let rule = format!(
-        "with a correlation of {correlation}, {told} of the packets are {happens}, not {probability}: netem mixes draws, and \
+        "with a correlation of {correlation}, {share_lost} of the packets are {happens}, not {probability}: netem mixes draws, and \
          a mixture is rarely near 0 or 1; {remedy}"
     );
     Some(ImpairmentWarning { key, rule })

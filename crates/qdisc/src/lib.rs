@@ -13,33 +13,79 @@
 //! # Ok::<(), fairwind_units::UnitError>(())
 //! ```
 //!
-//! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (fair queueing), `shape` (shapers,
-//! classful schedulers and filters), `check` and `warnings` (of a tree), `impair` (netem's impairments), `correlated` (the
-//! share that correlated draws hit), `recordings` (recorded rates, losses and delays), `demand` (capacity assigned on
-//! demand), [`tc`] (the syntax of `tc`).
+//! Modules: `qdisc` (the tree and the disciplines that hold others), `classless` (all others), `parameters` (a
+//! parameter's key, field, default and form), `input` and `text` (queues as a scenario writes them), `limit` (how much may
+//! wait), `check` (errors and warnings of a tree), `impair` (netem's impairments), `correlated` (the share that correlated
+//! draws hit), `recordings` (recorded rates, losses and delays), `demand` (capacity assigned on demand), [`tc`] (the syntax
+//! of `tc`).
 
-mod aqm;
+/// A type that is written as a text: serde through `Display` and `FromStr`, and its JSON Schema.
+macro_rules! text_value {
+    ($type:ident, $format:literal, $description:expr $(, pattern: $pattern:literal)?) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text =
+                    <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "format": $format,
+                    $("pattern": $pattern,)?
+                    "description": $description,
+                })
+            }
+        }
+    };
+}
+
 mod check;
+mod classless;
 mod correlated;
 mod demand;
-mod fair;
 mod impair;
+mod input;
+mod limit;
+mod parameters;
 mod qdisc;
 mod recordings;
-mod shape;
 pub mod tc;
-mod warnings;
+mod text;
 
-pub use aqm::{Choke, Codel, DEFAULT_BANDWIDTH, Dualpi2, Pie, Red};
 pub use check::QdiscFinding;
+pub use classless::{
+    Cake, CakeInput, CakeIsolation, CakeTins, Choke, ChokeInput, Codel, CodelInput, Dualpi2,
+    Dualpi2Input, FqCodel, FqCodelInput, FqPie, FqPieInput, Pie, PieInput, Sfq, SfqInput,
+};
 pub use demand::{Carrier, CarrierError, Placement, RequestPolicy, Terminal};
-pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
     Chance, DelayStep, ImpairmentError, ImpairmentWarning, Impairments, Jitter, JitterDistribution,
     Loss, Reorder, Slot,
 };
-pub use qdisc::{DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
+pub use input::{
+    DrrClassInput, DrrInput, HtbClassInput, HtbInput, PrioFilterInput, PrioInput, QueueInput,
+    QueueTable, RedInput, TbfInput, first_is_usual,
+};
+pub use limit::{
+    DEFAULT_BANDWIDTH, DEFAULT_BYTES, DEFAULT_PACKETS, ETHERNET_FRAME, Fault, QueueLimit,
+    QueueLimitError, Scale,
+};
+pub use qdisc::{Drr, DrrClass, Filter, Htb, HtbClass, Prio, Qdisc, Red, Tbf};
 pub use recordings::{
     LineError, OPPORTUNITY_BYTES, RateStep, RateTrace, parse_delay_table, parse_losses,
 };
-pub use shape::{Filter, Htb, HtbClass, Prio, Tbf};
+pub use text::{NetemText, NetemTextError, QueueText, QueueTextError};

@@ -4,7 +4,7 @@ use fairwind_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
 /// When a link may send, instead of a rate that stays the same. At its end it begins again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "form", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RateTrace {
     /// Instants at each of which 1500 bytes may leave, as Mahimahi records them (packet-delivery trace): several small
@@ -118,7 +118,7 @@ const ENTRIES: std::ops::RangeInclusive<i32> = -32_768..=32_767;
 /// The first line with anything else; a text without any packet.
 pub fn parse_losses(text: &str) -> Result<Vec<bool>, LineError> {
     let mut lost = Vec::new();
-    for (number, line) in told(text) {
+    for (number, line) in content_lines(text) {
         for letter in line.chars().filter(|letter| !letter.is_whitespace()) {
             match letter {
                 '0' => lost.push(false),
@@ -137,7 +137,7 @@ pub fn parse_losses(text: &str) -> Result<Vec<bool>, LineError> {
 /// The first line with anything else; a text without any number.
 pub fn parse_delay_table(text: &str) -> Result<Vec<i32>, LineError> {
     let mut table = Vec::new();
-    for (number, line) in told(text) {
+    for (number, line) in content_lines(text) {
         for word in line.split_whitespace() {
             let entry = word.parse().ok().filter(|entry| ENTRIES.contains(entry));
             table.push(entry.ok_or((number, "whole numbers from -32768 to 32767"))?);
@@ -147,7 +147,7 @@ pub fn parse_delay_table(text: &str) -> Result<Vec<i32>, LineError> {
 }
 
 /// Lines with their numbers, without remarks.
-fn told(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let before = |line: &'_ str| line.find('#').unwrap_or(line.len());
     (1..).zip(text.lines()).map(move |(number, line)| (number, &line[..before(line)]))
 }

@@ -1,6 +1,6 @@
 //! Capacity that terminals share slot by slot, as a scenario describes it.
 
-use crate::queue::Fault;
+use fairwind_qdisc::Fault;
 use fairwind_qdisc::{Carrier, Placement, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ impl TerminalInput {
         BitRate::from_bits_per_second(rate)
     }
 
-    /// What is odd about it, and at which key below its own.
+    /// Warnings, each with its key below the terminal.
     pub(crate) fn oddities(&self, slots: u32) -> Vec<(&'static str, &'static str)> {
         let mut oddities = Vec::new();
         if self.most_slots.is_some_and(|most| most > slots) {
@@ -193,10 +193,10 @@ impl TerminalInput {
     }
 }
 
-/// What is odd about a carrier in a run of so long, and at which key below its own.
+/// Warnings about a carrier in a run of `duration`, each with its key below the carrier.
 pub(crate) fn oddities(carrier: &Carrier, duration: Span) -> Vec<(&'static str, String)> {
     if carrier.frame >= duration {
-        // Unless said, periods are frames, so they would be told of as well.
+        // Periods are frames by default, so they would be reported as well.
         return vec![("frame", format!("the run ends after {duration}, within the first frame"))];
     }
     let slot = carrier.frame / u64::from(carrier.slots.max(1));
@@ -240,12 +240,12 @@ impl RequestsInput {
     }
 }
 
-/// What is wrong with a carrier at `key` and with its terminals, whose keys are given.
+/// Errors of a carrier at `key` and of its terminals, each given with its key.
 pub(crate) fn faults(carrier: &Carrier, key: &str, terminals: &[(String, Terminal)]) -> Vec<Fault> {
     let errors = carrier.errors(terminals.iter().map(|(_, terminal)| terminal));
     let promised = |(_, terminal): &&(String, Terminal)| terminal.guaranteed_slots;
     let fault = |error: fairwind_qdisc::CarrierError| {
-        // A sum is nobody's alone: it is told at the first of those with the most.
+        // A sum belongs to all terminals: report it at the first of those with the most.
         let most = || terminals.iter().rev().max_by_key(promised);
         let (at, hint) = match (error.key, error.terminal.and_then(|index| terminals.get(index))) {
             (_, Some((at, terminal))) => {

@@ -3,15 +3,10 @@
 //! What is wrong is reported and replaced by something valid, so that the semantic rules can still
 //! be tried on the rest; they keep silent about keys that were replaced.
 
-mod expectation;
-mod placeholder;
-
-use crate::error::{ScenarioError, nearest};
+use crate::error::ScenarioError;
 use crate::node::{Node, NodeValue};
-use crate::quantity::Quantity;
-use crate::shape::{Shape, Table};
-use expectation::unexpected;
-use placeholder::{placeholder, placeholder_variant};
+use crate::schema::{Quantity, Shape, Table};
+use fairwind_qdisc::tc::nearest;
 use serde_json::{Map, Value, json};
 
 /// A scenario that fits the schema, and what had to be replaced to make it so.
@@ -188,7 +183,7 @@ impl<'s> Checker<'s> {
         Value::Object(value)
     }
 
-    /// Checks a value whose name and type somebody else knows.
+    /// Checks a parameter of a congestion control, which only the control knows.
     fn parameter(&mut self, node: &Node, key: &str) -> Value {
         match &node.value {
             NodeValue::Text(text) => json!(text),
@@ -270,13 +265,8 @@ impl<'s> Checker<'s> {
     }
 
     fn report_missing(&mut self, node: &Node, key: &str, hint: Option<String>) {
-        self.errors.push(ScenarioError {
-            key: key.to_owned(),
-            line: node.line,
-            value: None,
-            rule: "missing, but it is needed".into(),
-            hint,
-        });
+        let error = node.error(key, "missing, but it is needed".into(), hint);
+        self.errors.push(ScenarioError { value: None, ..error });
     }
 
     fn wrong_kind(&mut self, node: &Node, shape: &Shape<'_>, key: &str) {
@@ -285,13 +275,7 @@ impl<'s> Checker<'s> {
     }
 
     fn report(&mut self, node: &Node, key: &str, rule: String, hint: Option<String>) {
-        self.errors.push(ScenarioError {
-            key: key.to_owned(),
-            line: node.line,
-            value: Some(node.excerpt()),
-            rule,
-            hint,
-        });
+        self.errors.push(node.error(key, rule, hint));
     }
 }
 
@@ -312,4 +296,98 @@ fn range_text((minimum, maximum): (i64, i64)) -> String {
         i64::MAX => format!("{minimum} or more"),
         maximum => format!("between {minimum} and {maximum}"),
     }
+}
+
+/// The rule that `node` breaks by not being of this shape, and a hint.
+fn unexpected(node: &Node, shape: &Shape<'_>, key: &str) -> (String, Option<String>) {
+    let number = matches!(node.value, NodeValue::Integer(_) | NodeValue::Number(..));
+    let measured = quantity(shape).filter(|quantity| quantity.has_unit());
+    if let (Some(Quantity { noun, example, .. }), true) = (measured, number) {
+        let rule = format!("a {noun} needs a unit, for example \"{example}\"");
+        return (rule, Some("write it as a text, in quotes".into()));
+    }
+    let rule = format!("expected {}, found {}", expected(shape), node.kind());
+    (rule, hint(node, shape, key))
+}
+
+fn quantity(shape: &Shape<'_>) -> Option<Quantity> {
+    match shape {
+        Shape::Text { format, .. } => format.and_then(Quantity::of_format),
+        _ => None,
+    }
+}
+
+fn expected(shape: &Shape<'_>) -> String {
+    match shape {
+        Shape::Text { .. } => match quantity(shape) {
+            Some(Quantity { noun, example, .. }) => format!("a {noun} such as \"{example}\""),
+            None => "a text".into(),
+        },
+        Shape::Choice(words) => format!("one of {}", words.join(", ")),
+        Shape::Numbers(_) | Shape::Integer { .. } => "a whole number".into(),
+        Shape::Number { .. } => "a number".into(),
+        Shape::Boolean => "true or false".into(),
+        Shape::List(_) => "a list".into(),
+        Shape::Table(_) | Shape::Tagged { .. } => "a table".into(),
+        Shape::TextOrTable { .. } => "a text or a table".into(),
+    }
+}
+
+fn hint(node: &Node, shape: &Shape<'_>, key: &str) -> Option<String> {
+    match shape {
+        Shape::Numbers(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Boolean => {
+            node.as_text().map(|_| "write it without quotes".into())
+        }
+        Shape::List(_) if matches!(node.value, NodeValue::Table(_)) => {
+            Some(format!("write [[{key}]], once for every element"))
+        }
+        Shape::List(_) => Some("write it in brackets: [..]".into()),
+        Shape::Table(Table { properties, .. }) => {
+            let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
+            Some(format!("known here are {}", keys.join(", ")))
+        }
+        Shape::Tagged { tag, variants, .. } => {
+            Some(format!("for example {{ {tag} = \"{}\", .. }}", variants[0].0))
+        }
+        Shape::Text { .. } | Shape::Choice(_) | Shape::TextOrTable { .. } => None,
+    }
+}
+
+/// Something that fits `schema`, in the place of what did not.
+fn placeholder(schema: &Value, root: &Value) -> Value {
+    match Shape::of(schema, root) {
+        Shape::Text { format, .. } => {
+            json!(
+                format
+                    .and_then(Quantity::of_format)
+                    .map_or("replaced", |quantity| quantity.example)
+            )
+        }
+        Shape::Choice(words) => json!(words[0]),
+        Shape::Numbers(numbers) => json!(numbers[0]),
+        Shape::Integer { minimum, .. } => json!(minimum),
+        Shape::Number { minimum, .. } => json!(minimum.max(0.0)),
+        Shape::Boolean => json!(false),
+        Shape::List(_) => json!([]),
+        Shape::Table(table) => placeholder_table(&table, root),
+        Shape::Tagged { tag, variants, .. } => placeholder_variant(tag, &variants[0], root),
+        Shape::TextOrTable { text, .. } => placeholder(text, root),
+    }
+}
+
+/// The tag and the required keys of one of several tables.
+fn placeholder_variant(tag: &str, (word, table): &(&str, Table<'_>), root: &Value) -> Value {
+    let mut value = placeholder_table(table, root);
+    value[tag] = json!(word);
+    value
+}
+
+/// The required keys of a table, each with something that fits.
+fn placeholder_table(table: &Table<'_>, root: &Value) -> Value {
+    let required = table.required.iter().map(|name| {
+        let schema = &table.properties[*name];
+        let constant = schema.get("const").cloned();
+        ((*name).to_owned(), constant.unwrap_or_else(|| placeholder(schema, root)))
+    });
+    Value::Object(required.collect())
 }

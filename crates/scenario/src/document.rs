@@ -4,13 +4,10 @@ use crate::check::check;
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::experiment::Experiment;
 use crate::input::ScenarioInput;
-use crate::key_path::KeyPath;
-use crate::named_file::{self, NamedFile};
-use crate::node::{Node, NodeValue};
-use crate::plan::Point;
-use crate::recording::Recordings;
+use crate::named_file::{self, NamedFile, Recordings};
+use crate::node::{KeyPath, Node, NodeValue};
 use crate::schema::schema;
-use crate::sweep::{Axis, Sweep, is_scenario_path};
+use crate::sweep::{Axis, Point, Sweep, is_scenario_path};
 use crate::{resolve, rules};
 use std::collections::BTreeSet;
 use toml::de::{DeTable, DeValue};
@@ -62,14 +59,7 @@ impl Document {
     pub fn set(&mut self, key_path: &str, value_text: &str) -> Result<(), ScenarioErrors> {
         let value = value_of(value_text);
         self.try_set(key_path, &value).map_err(|rule| {
-            let error = ScenarioError {
-                key: key_path.to_owned(),
-                line: None,
-                value: Some(value.excerpt()),
-                rule,
-                hint: None,
-            };
-            ScenarioErrors::new(&self.file, vec![error])
+            ScenarioErrors::new(&self.file, vec![value.error(key_path, rule, None)])
         })
     }
 
@@ -213,13 +203,8 @@ impl Document {
     pub(crate) fn sweep(&self) -> Sweep {
         let mut sweep = Sweep::read(self.sweep.as_ref());
         if let (Some(inside), Some(_)) = (&sweep.repeat, self.root.get("repeat")) {
-            sweep.errors.push(ScenarioError {
-                key: "sweep.repeat".into(),
-                line: inside.line,
-                value: Some(inside.excerpt()),
-                rule: "repeat is there already, at the top".into(),
-                hint: Some("write it once".into()),
-            });
+            let (rule, hint) = ("repeat is there already, at the top", "write it once");
+            sweep.errors.push(inside.error("sweep.repeat", rule.into(), Some(hint.into())));
         }
         sweep
     }
@@ -256,13 +241,8 @@ fn apply(sweep: &Sweep, point: &Point, root: &mut Node) -> Vec<ScenarioError> {
         let settings = axis.choices.get(*choice).map_or(&[][..], |choice| &choice.settings);
         for setting in settings {
             if let Err(rule) = setting.path.assign(root, &setting.value) {
-                errors.push(ScenarioError {
-                    key: setting.key.clone(),
-                    line: setting.value.line,
-                    value: None,
-                    rule,
-                    hint: None,
-                });
+                let error = setting.value.error(&setting.key, rule, None);
+                errors.push(ScenarioError { value: None, ..error });
             }
         }
     }

@@ -64,14 +64,3 @@ impl fmt::Display for ScenarioError {
 }
 
 impl std::error::Error for ScenarioErrors {}
-
-/// The one of `known` that is most like `word`, where one is like it at all; case matters little.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let word = word.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, candidate)| candidate)
-}

@@ -1,6 +1,7 @@
 //! An experiment with everything decided: what an engine is given.
 
-use crate::{Capture, IpVersion, Measure, StartPattern, TcpSettings, Workload};
+use crate::input::{RouterKind, StartPattern};
+use crate::{Capture, IpVersion, Measure, TcpSettings, Workload};
 use fairwind_qdisc::{Carrier, Impairments, Qdisc, RateTrace, Terminal};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
@@ -48,26 +49,6 @@ pub struct NetworkDescription {
     /// Who carries the packets on the kernel.
     #[serde(default, skip_serializing_if = "RouterKind::is_user")]
     pub router: RouterKind,
-}
-
-/// Who carries packets between hosts on the running kernel.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum RouterKind {
-    /// Our own network in real time: the one that the simulator has.
-    #[default]
-    User,
-    /// The kernel's own parts: htb with pfifo or bfifo for rates and queues, netem for delays and losses.
-    Kernel,
-}
-
-impl RouterKind {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-    fn is_user(&self) -> bool {
-        *self == Self::User
-    }
 }
 
 /// A host or a router.

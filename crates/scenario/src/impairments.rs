@@ -1,15 +1,10 @@
-//! What a link does to packets, as a scenario describes it.
+//! What a link does to packets, as a scenario describes it: a table, or the syntax of netem.
 
-mod text;
-
-pub use text::{NetemText, NetemTextError};
-
-use crate::queue::Fault;
-use crate::rate_trace::unread;
-use crate::recording::Recordings;
+use crate::named_file::{Recordings, unread};
 use fairwind_qdisc::tc::Netem;
 use fairwind_qdisc::{
-    Chance, DelayStep, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot,
+    Chance, DelayStep, Fault, Impairments, Jitter, JitterDistribution, Loss, NetemText, Reorder,
+    Slot,
 };
 use fairwind_units::{Ratio, Span};
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,11 @@
 //! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
 //! scenario. The checker reads the same schema: a key exists if and only if it stands here.
 
-use crate::recording::Recordings;
+use crate::named_file::Recordings;
 use crate::{
-    Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
+    Capture, CarrierInput, ImpairmentsInput, IpVersion, Measure, QueueInput, QueueLimit,
+    RateTraceInput, TcpSettings, TerminalInput, WorkloadInput,
 };
-use crate::{CarrierInput, ImpairmentsInput, RateTraceInput, TerminalInput};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,21 @@ pub struct ScenarioInput {
 }
 
 impl ScenarioInput {
+    /// The Internet Protocol of all packets.
+    pub(crate) fn ip_version(&self) -> IpVersion {
+        let path = self.path.as_ref().map(|path| path.ip_version);
+        path.or(self.topology.as_ref().map(|topology| topology.ip_version)).unwrap_or_default()
+    }
+
+    /// The largest IP packet, and where it is written.
+    pub(crate) fn mtu(&self) -> (ByteCount, &'static str) {
+        match (&self.path, &self.topology) {
+            (Some(path), _) => (path.mtu, "path.mtu"),
+            (None, Some(topology)) => (topology.mtu, "topology.mtu"),
+            (None, None) => (ByteCount::new(65_535), "path"),
+        }
+    }
+
     /// Fills in rates that follow from traces and carriers.
     pub(crate) fn complete(&mut self, recordings: &Recordings) {
         if let Some(path) = &mut self.path {
@@ -131,6 +146,26 @@ pub struct PathInput {
     /// Who carries the packets when the experiment runs on the kernel; the simulator has one network only.
     #[serde(default)]
     pub router: RouterKind,
+}
+
+/// Who carries packets between hosts on the running kernel.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouterKind {
+    /// Our own network in real time: the one that the simulator has.
+    #[default]
+    User,
+    /// The kernel's own parts: htb with pfifo or bfifo for rates and queues, netem for delays and losses.
+    Kernel,
+}
+
+impl RouterKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub(crate) fn is_user(&self) -> bool {
+        *self == Self::User
+    }
 }
 
 /// A network of hosts and routers.

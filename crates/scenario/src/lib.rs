@@ -29,11 +29,11 @@
 //! # Ok::<(), fairwind_scenario::ScenarioErrors>(())
 //! ```
 //!
-//! Modules, in the order that a scenario passes them: `document` (the file, settings from outside),
-//! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
-//! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
-//! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`, `impairments`,
-//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `carrier`, `named_file`, `recording`, `tcp`, `sharing`, `congestion`, `ip_version` and `measure`; `error` prints what is wrong.
+//! Modules, in the order that a scenario passes them: `document` (the file, settings from outside), `node` (TOML values
+//! with lines, and key paths), `sweep` (axes and points of the grid), `plan` (cells, seeds), `check` with `schema` (the
+//! types), `rules` (between keys), `resolve` (into an `experiment`); `error` prints what is wrong. The keys and their
+//! types are in `input`, `carrier`, `impairments`, `named_file`, `workload`, `recorded_application`, `varying`, `tcp`,
+//! `congestion`, `protocol` and `measure`; those of queues in `fairwind_qdisc`.
 
 mod carrier;
 mod check;
@@ -43,24 +43,15 @@ mod error;
 mod experiment;
 mod impairments;
 mod input;
-mod ip_version;
-mod key_path;
 mod measure;
 mod named_file;
 mod node;
 mod plan;
-mod quantity;
-mod queue;
-mod queue_limit;
-mod rate_trace;
-mod recorded;
-mod recording;
+mod protocol;
+mod recorded_application;
 mod resolve;
 mod rules;
 mod schema;
-mod seeds;
-mod shape;
-mod sharing;
 mod sweep;
 mod tcp;
 mod varying;
@@ -71,30 +62,30 @@ pub use congestion::{Congestion, NoControlName, PluggedControl};
 pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{
-    AssignedSlots, Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind,
+    AssignedSlots, Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind,
 };
-pub use fairwind_qdisc::Qdisc;
-pub use impairments::{
-    ImpairmentsInput, ImpairmentsTable, JitterInput, LossInput, NetemText, NetemTextError,
-};
-pub use input::{FlowsInput, LinkInput, PathInput, ScenarioInput, StartPattern, TopologyInput};
-pub use ip_version::{IpVersion, UnknownIpVersion};
-pub use measure::{Capture, CapturePoint, Measure, QueueEvents};
-pub use named_file::{FileContent, NamedFile};
-pub use plan::{Cell, Plan, PlanAxis, Point};
-pub use queue::{
+pub use fairwind_qdisc::{
     CakeInput, ChokeInput, CodelInput, DrrClassInput, DrrInput, Dualpi2Input, FqCodelInput,
-    FqPieInput, HtbClassInput, HtbInput, PieInput, PrioFilterInput, PrioInput, QueueInput,
-    QueueTable, QueueText, QueueTextError, RedInput, SfqInput, TbfInput,
+    FqPieInput, HtbClassInput, HtbInput, NetemText, NetemTextError, PieInput, PrioFilterInput,
+    PrioInput, Qdisc, QueueInput, QueueLimit, QueueLimitError, QueueTable, QueueText,
+    QueueTextError, RedInput, SfqInput, TbfInput,
 };
-pub use queue_limit::{QueueLimit, QueueLimitError};
-pub use rate_trace::RateTraceInput;
-pub use recorded::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
+pub use impairments::{ImpairmentsInput, ImpairmentsTable, JitterInput, LossInput};
+pub use input::{
+    FlowsInput, LinkInput, PathInput, RouterKind, ScenarioInput, StartPattern, TopologyInput,
+};
+pub use measure::{Capture, CapturePoint, Measure, QueueEvents};
+pub use named_file::{FileContent, NamedFile, RateTraceInput};
+pub use plan::{Cell, Plan, PlanAxis, replicate_seed};
+pub use protocol::{IpVersion, Transport, UnknownIpVersion};
+pub use recorded_application::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
 pub use schema::json_schema;
-pub use seeds::replicate_seed;
-pub use sharing::{Collection, SharedOpenings, Sharing, SharingPolicy, Trust};
-pub use tcp::{Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
+pub use sweep::Point;
+pub use tcp::{
+    Collection, Ecn, LossDetection, Profile, SharedOpenings, Sharing, SharingPolicy, TcpSettings,
+    Trust, WindowReduction,
+};
 pub use varying::{Distribution, Quantile, Varying};
 pub use workload::{
-    Burst, MessageSize, Pace, RecordedWrite, TIMESTAMP_BYTES, Transport, Workload, WorkloadInput,
+    Burst, MessageSize, Pace, RecordedWrite, TIMESTAMP_BYTES, Workload, WorkloadInput,
 };

@@ -1,25 +1,12 @@
-//! The whole of what a scenario asks for: every point of the grid, resolved, and the seeds.
+//! The plan of a scenario: every point of the grid, resolved, and the seeds.
 
 use crate::document::Document;
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::experiment::Experiment;
-use crate::seeds::replicate_seed;
-use crate::sweep::Axis;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use crate::sweep::{Axis, Point};
 
 /// A scenario with so many errors gets no more of its points checked.
 const ENOUGH_ERRORS: usize = 100;
-
-/// A point of the grid.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Point {
-    /// Position in the grid, from 0.
-    pub index: usize,
-    /// The label of each axis, in the order of the file.
-    pub settings: Vec<(String, String)>,
-    /// Index of the choice on each axis.
-    pub(crate) choices: Vec<usize>,
-}
 
 /// Everything that a scenario asks to be run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -36,7 +23,7 @@ pub struct Plan {
     pub axes: Vec<PlanAxis>,
     /// The points of the grid; one where nothing is varied.
     pub cells: Vec<Cell>,
-    /// What is odd, and can be run all the same.
+    /// Warnings: the scenario can still be run.
     pub warnings: Vec<String>,
 }
 
@@ -55,41 +42,10 @@ pub struct Cell {
     /// Position in the grid, from 0.
     pub index: usize,
     /// The label of each axis, in the order of the file.
-    #[serde(serialize_with = "as_map")]
+    #[serde(serialize_with = "crate::sweep::as_map")]
     pub settings: Vec<(String, String)>,
     /// The experiment.
     pub experiment: Experiment,
-}
-
-impl Point {
-    /// All points of the grid, the last axis varying fastest.
-    pub(crate) fn all(axes: &[Axis]) -> Vec<Self> {
-        let mut choices: Vec<Vec<usize>> = vec![Vec::new()];
-        for axis in axes {
-            choices = choices
-                .iter()
-                .flat_map(|before| {
-                    (0..axis.choices.len()).map(|choice| [&before[..], &[choice]].concat())
-                })
-                .collect();
-        }
-        let point = |(index, choices): (usize, Vec<usize>)| Self {
-            index,
-            settings: axes
-                .iter()
-                .zip(&choices)
-                .map(|(axis, choice)| (axis.name.clone(), axis.choices[*choice].label.clone()))
-                .collect(),
-            choices,
-        };
-        choices.into_iter().enumerate().map(point).collect()
-    }
-
-    /// The settings as a person reads them.
-    fn text(&self) -> String {
-        let setting = |(axis, label): &(String, String)| format!("{axis} = {label}");
-        self.settings.iter().map(setting).collect::<Vec<_>>().join(", ")
-    }
 }
 
 impl Document {
@@ -171,16 +127,16 @@ impl Gathered {
     }
 }
 
-fn as_map<S: Serializer>(settings: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(settings.len()))?;
-    for (axis, label) in settings {
-        map.serialize_entry(axis, label)?;
-    }
-    map.end()
-}
-
-impl Serialize for Point {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        as_map(&self.settings, serializer)
-    }
+/// Seed of one repetition, below 2^63.
+///
+/// It depends on nothing else, so that all points of a grid see the same seeds and can be compared
+/// in pairs. The mixing is the finaliser of `SplitMix64` (Steele, Lea, Flood 2014), which spreads
+/// neighbouring seeds and repetitions over the whole range.
+pub fn replicate_seed(base_seed: u64, replicate: u32) -> u64 {
+    const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    let step = GOLDEN_GAMMA.wrapping_mul(u64::from(replicate) + 1);
+    let mut mixed = base_seed.wrapping_add(step);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) >> 1
 }

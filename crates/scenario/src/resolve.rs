@@ -1,22 +1,18 @@
 //! From a checked scenario to an experiment: defaults that depend on other keys, limits, names.
 
-mod dumbbell;
-mod topology;
+mod network;
 
 use crate::congestion::Congestion;
-use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
+use crate::experiment::{Experiment, FlowGroup};
 use crate::input::{FlowsInput, ScenarioInput};
-use crate::queue::{QueueInput, Scale};
-use crate::recording::Recordings;
+use crate::named_file::Recordings;
 use crate::{
-    Burst, ImpairmentsInput, MessageSize, Pace, RateTraceInput, TcpSettings, Varying, Workload,
+    Burst, MessageSize, Pace, RecordedApplication, TcpSettings, Transport, Varying, Workload,
     WorkloadInput,
 };
-use fairwind_qdisc::tc::Netem;
-use fairwind_qdisc::{Qdisc, RateTrace};
 use fairwind_units::ByteCount;
 
-pub(crate) use topology::{link_name, reverse_name};
+pub(crate) use network::{link_name, reverse_name};
 
 /// Resolves a scenario that keeps all the rules.
 ///
@@ -27,40 +23,11 @@ pub(crate) fn resolve(input: &ScenarioInput, recordings: &Recordings) -> Experim
         name: input.name.clone(),
         description: input.description.clone().unwrap_or_default(),
         duration: input.duration,
-        network: network(input, recordings),
+        network: network::resolve(input, recordings),
         flows: input.flows.iter().map(|flows| flow_group(flows, recordings)).collect(),
         measure: input.measure.clone(),
         capture: input.capture.clone(),
     }
-}
-
-fn network(input: &ScenarioInput, recordings: &Recordings) -> NetworkDescription {
-    match (&input.path, &input.topology) {
-        (Some(path), _) => dumbbell::network(path, &input.flows, recordings),
-        (None, Some(topology)) => topology::network(topology, recordings),
-        (None, None) => unreachable!("the rules ask for a path or a topology"),
-    }
-}
-
-/// What the link does to packets, as `input` describes it.
-fn netem(input: Option<&ImpairmentsInput>, recordings: &Recordings) -> Netem {
-    let Some(input) = input else { return Netem::default() };
-    let (netem, faults) = input.resolve(recordings, "");
-    assert!(faults.is_empty(), "the rules refuse such impairments: {faults:?}");
-    netem
-}
-
-/// The trace that `input` describes.
-fn rate_trace(input: Option<&RateTraceInput>, recordings: &Recordings) -> Option<RateTrace> {
-    let trace = input?.resolve(recordings, "");
-    Some(trace.unwrap_or_else(|fault| unreachable!("the rules refuse such a trace: {fault:?}")))
-}
-
-/// The discipline that `input` describes.
-fn queue(input: &QueueInput, scale: Scale) -> Qdisc {
-    let (queue, faults) = crate::queue::resolve(input, scale, "");
-    assert!(faults.is_empty(), "the rules refuse such a queue: {faults:?}");
-    queue
 }
 
 fn flow_group(flows: &FlowsInput, recordings: &Recordings) -> FlowGroup {
@@ -68,8 +35,8 @@ fn flow_group(flows: &FlowsInput, recordings: &Recordings) -> FlowGroup {
     FlowGroup {
         name: flows.name.clone(),
         count: flows.count,
-        from: flows.from.clone().unwrap_or_else(|| dumbbell::opener(flows)),
-        to: flows.to.clone().unwrap_or_else(|| dumbbell::called(flows)),
+        from: flows.from.clone().unwrap_or_else(|| network::opener(flows)),
+        to: flows.to.clone().unwrap_or_else(|| network::called(flows)),
         start: flows.start,
         start_spread: flows.start_spread,
         start_pattern: flows.start_pattern,
@@ -85,7 +52,9 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
         WorkloadInput::Thin { payload, packet, interval, transport } => {
             Workload::Thin { size: message_size(payload, packet), interval, transport }
         }
-        WorkloadInput::Profile { application, transport } => application.workload(transport),
+        WorkloadInput::Profile { application, transport } => {
+            recorded_stream(application, transport)
+        }
         WorkloadInput::Greedy { volume } => Workload::Greedy { volume },
         WorkloadInput::RequestResponse { request, response, think_time, pause, exchanges } => {
             let (think_time, pause) = (or_none(think_time), or_none(pause));
@@ -140,6 +109,19 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
     }
 }
 
+/// The stream that is like what was recorded, over `transport`.
+fn recorded_stream(application: RecordedApplication, transport: Transport) -> Workload {
+    let recording = application.recording();
+    match recording.interval {
+        None => Workload::Greedy { volume: None },
+        Some(interval) => Workload::Thin {
+            size: MessageSize::Payload(recording.payload.distribution()),
+            interval: interval.distribution(),
+            transport,
+        },
+    }
+}
+
 /// The quantity that was said, or none of it.
 fn or_none<T: Default>(said: Option<Varying<T>>) -> Varying<T> {
     said.unwrap_or_else(|| Varying::Constant(T::default()))
@@ -159,7 +141,7 @@ fn message_size(
     }
 }
 
-/// Interactive applications set `TCP_NODELAY`, so a thin stream does unless told otherwise, and
+/// Interactive applications set `TCP_NODELAY`, so a thin stream does by default, and
 /// so do those that ask and answer.
 fn sender_tcp(input: &TcpSettings, workload: &Workload) -> TcpSettings {
     let nagle =

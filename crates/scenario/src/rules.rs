@@ -1,25 +1,27 @@
-//! What a scenario must keep beyond its types: the rules between keys.
+//! What a scenario must keep beyond its types: the rules between keys, and here those about the experiment as a whole, what
+//! is measured and what is captured.
 
-mod carrier;
 mod flows;
-mod path;
-mod queue;
-mod sharing;
+mod network;
 mod tcp;
-mod topology;
-mod whole;
+mod workload;
 
 use crate::error::ScenarioError;
+use crate::experiment::answers_name;
 use crate::input::ScenarioInput;
+use crate::named_file::Recordings;
 use crate::node::Node;
-use crate::recording::Recordings;
+use crate::resolve::{link_name, reverse_name};
+use fairwind_qdisc::tc::nearest;
+use fairwind_units::{ByteCount, Span};
+use std::collections::BTreeSet;
 
-/// What the rules found.
+/// Errors and warnings of the rules.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// What is wrong.
+    /// Errors.
     pub(crate) errors: Vec<ScenarioError>,
-    /// What is odd, and can be run all the same.
+    /// Warnings: the scenario can still be run.
     pub(crate) warnings: Vec<ScenarioError>,
 }
 
@@ -33,25 +35,25 @@ pub(crate) fn check(
 ) -> Findings {
     let replaced = replaced.to_vec();
     let mut rules = Rules { node, replaced, recordings, findings: Findings::default() };
-    whole::check(&mut rules, input);
+    check_whole(&mut rules, input);
     if let Some(path) = &input.path {
-        path::check(&mut rules, path);
-        carrier::check_path(&mut rules, path, input.duration);
+        network::check_path(&mut rules, path);
+        network::check_carrier_of_path(&mut rules, path, input.duration);
     }
     if let Some(topology) = &input.topology {
-        topology::check(&mut rules, topology);
-        carrier::check_topology(&mut rules, topology, input.duration);
+        network::check_topology(&mut rules, topology);
+        network::check_carriers(&mut rules, topology, input.duration);
     }
-    queue::filters_lead_somewhere(&mut rules, input);
+    network::filters_lead_somewhere(&mut rules, input);
     for (index, group) in input.flows.iter().enumerate() {
         flows::check(&mut rules, input, index);
-        sharing::somebody_is_served(&mut rules, group, &format!("flows[{index}]"));
+        tcp::somebody_is_served(&mut rules, group, &format!("flows[{index}]"));
         tcp::check(&mut rules, &group.tcp, &format!("flows[{index}].tcp"), input);
         if let Some(tcp) = &group.receiver_tcp {
             tcp::check(&mut rules, tcp, &format!("flows[{index}].receiver_tcp"), input);
         }
     }
-    sharing::hosts_agree(&mut rules, input);
+    tcp::hosts_agree(&mut rules, input);
     rules.findings
 }
 
@@ -114,5 +116,168 @@ impl Rules<'_> {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         keys.iter().any(|key| self.replaced.iter().any(|replaced| inside(key, replaced)))
+    }
+}
+
+fn check_whole(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    if input.name.trim().is_empty() {
+        rules.broken("name", "an experiment has a name");
+    }
+    if input.duration.is_zero() {
+        rules.broken("duration", "an experiment lasts longer than no time");
+        // Every time in the scenario would be too long for it.
+        rules.replaced.push("duration".into());
+    }
+    network_is_described_once(rules, input);
+    groups_are_told_apart(rules, input);
+    measure(rules, input);
+    capture(rules, input);
+}
+
+fn network_is_described_once(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    match (&input.path, &input.topology) {
+        (Some(_), Some(_)) => rules.broken_with_hint(
+            &["topology"],
+            "there is a path already",
+            "describe the network by [path] or by [topology], not by both",
+        ),
+        (None, None) => rules.broken_with_hint(
+            &["path"],
+            "missing, but it is needed",
+            "describe the network: [path] for a dumbbell, or [topology] for anything else",
+        ),
+        _ => {}
+    }
+}
+
+fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    if input.flows.is_empty() {
+        rules.broken("flows", "an experiment has one group of flows or more");
+    }
+    let mut seen = BTreeSet::new();
+    for (index, group) in input.flows.iter().enumerate() {
+        if !seen.insert(&group.name) {
+            rules.broken(&format!("flows[{index}].name"), "another group is called so already");
+        }
+    }
+    for group in &input.flows {
+        let is_answered = group.workload.is_answered();
+        let answers = answers_name(&group.name);
+        let taken = input.flows.iter().position(|other| is_answered && other.name == answers);
+        if let Some(index) = taken {
+            let rule = format!("the responses of the group \"{}\" are called so", group.name);
+            rules.broken(&format!("flows[{index}].name"), rule);
+        }
+    }
+}
+
+fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let measure = &input.measure;
+    if measure.warmup >= input.duration {
+        let rule = format!("it must be shorter than the duration, {}", input.duration);
+        let hint = "make the duration longer, or shorten the warm-up with it: measure.warmup=1s"
+            .to_owned();
+        rules.report(&["measure.warmup", "duration"], rule, Some(hint));
+    }
+    let measured = input.duration.saturating_sub(measure.warmup);
+    for (key, interval, time) in [
+        ("measure.endpoint_interval", measure.endpoint_interval, input.duration),
+        ("measure.queue_interval", measure.queue_interval, measured),
+    ] {
+        interval_is_possible(rules, key, interval, time);
+    }
+    for (index, interval) in measure.intervals.iter().enumerate() {
+        let key = format!("measure.intervals[{index}]");
+        if measure.intervals[..index].contains(interval) {
+            rules.broken(&key, "this interval is there twice");
+        } else if *interval > measured && rules.is_written(&key) {
+            let rule = format!("longer than the time that is measured, {measured}: no window");
+            rules.warn(&[&key, "duration", "measure.warmup"], rule);
+        }
+        interval_is_possible(rules, &key, Some(*interval), measured);
+    }
+    queue_events(rules, input);
+    for (index, percentile) in measure.percentiles.iter().enumerate() {
+        if measure.percentiles[..index].contains(percentile) {
+            let key = format!("measure.percentiles[{index}]");
+            rules.broken(&key, "this percentile is there twice");
+        }
+    }
+}
+
+/// Windows, or samples of one endpoint, of one run: they are kept until its end.
+const MOST_WINDOWS: u64 = 10_000_000;
+
+/// So many windows or samples as there are of `interval` in `time` can be.
+fn interval_is_possible(rules: &mut Rules<'_>, key: &str, interval: Option<Span>, time: Span) {
+    let Some(interval) = interval else { return };
+    match time.as_nanos().checked_div(interval.as_nanos()) {
+        None => rules.broken(key, "an interval is longer than no time"),
+        Some(windows) if windows > MOST_WINDOWS => {
+            if rules.is_written(key) {
+                let rule =
+                    format!("{windows} of them fit into {time}; a run has {MOST_WINDOWS} at most");
+                rules.report(&[key, "duration"], rule, None);
+            } else {
+                let name = key.trim_end_matches("[0]");
+                let rule = format!(
+                    "a run has at most {MOST_WINDOWS} windows; this would be {windows} of {interval} ({name})"
+                );
+                let hint = format!("shorten it, or set {name} to longer intervals");
+                rules.report(&["duration", key], rule, Some(hint));
+            }
+        }
+        Some(_) => {}
+    }
+}
+
+fn queue_events(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let Some(events) = &input.measure.queue_events else { return };
+    if events.until.is_some_and(|until| until <= events.from) {
+        let rule = "it must be later than the beginning of the events".to_owned();
+        rules.report(&["measure.queue_events.until", "measure.queue_events.from"], rule, None);
+    }
+    if events.most == Some(0) {
+        rules.broken("measure.queue_events.most", "whoever asks for events wants one or more");
+    }
+    let known: Vec<String> = match &input.topology {
+        None => vec!["bottleneck".to_owned(), "reverse".to_owned()],
+        Some(topology) => {
+            let names = topology.links.iter().flat_map(|link| {
+                let name = link.name.clone().unwrap_or_else(|| link_name(&link.from, &link.to));
+                [Some(name), link.both_ways.then(|| reverse_name(link))]
+            });
+            names.flatten().collect()
+        }
+    };
+    for (index, name) in events.queues.iter().flatten().enumerate() {
+        if !known.contains(name) {
+            let hint = nearest(name, known.iter().map(String::as_str));
+            let hint = hint.map(|name| format!("did you mean \"{name}\"?"));
+            let rule = format!("no such link; there are {}", known.join(", "));
+            rules.report(&[&format!("measure.queue_events.queues[{index}]")], rule, hint);
+        }
+    }
+}
+
+fn capture(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let Some(capture) = &input.capture else { return };
+    if capture.points.is_empty() {
+        rules.broken("capture.points", "a capture has one point or more");
+    }
+    for (index, point) in capture.points.iter().enumerate() {
+        if capture.points[..index].contains(point) {
+            rules.broken(&format!("capture.points[{index}]"), "this point is there twice");
+        }
+    }
+    if capture.snap == Some(ByteCount::ZERO) {
+        rules.broken("capture.snap", "a captured packet has one byte or more");
+    }
+    for (index, name) in capture.groups.iter().flatten().enumerate() {
+        if !input.flows.iter().any(|group| group.name == *name) {
+            let names: Vec<&str> = input.flows.iter().map(|group| group.name.as_str()).collect();
+            let rule = format!("no such group; there are {}", names.join(", "));
+            rules.report(&[&format!("capture.groups[{index}]"), "flows"], rule, None);
+        }
     }
 }

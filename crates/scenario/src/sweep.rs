@@ -1,13 +1,24 @@
-//! The `[sweep]` table: axes of a grid, in the order of the file.
+//! The `[sweep]` table: axes of a grid, in the order of the file, and the points of the grid.
 
 use crate::error::ScenarioError;
-use crate::key_path::KeyPath;
-use crate::node::{Node, NodeValue};
+use crate::node::{KeyPath, Node, NodeValue};
 use crate::schema::top_level_keys;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeSet;
 
 /// More points than anybody runs: a slip in a list.
 pub(crate) const MOST_POINTS: usize = 10_000;
+
+/// A point of the grid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// Position in the grid, from 0.
+    pub index: usize,
+    /// The label of each axis, in the order of the file.
+    pub settings: Vec<(String, String)>,
+    /// Index of the choice on each axis.
+    pub(crate) choices: Vec<usize>,
+}
 
 /// One axis of the grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,13 +205,7 @@ impl Sweep {
     }
 
     fn report(&mut self, key: String, node: &Node, rule: String, hint: Option<&str>) {
-        self.errors.push(ScenarioError {
-            key,
-            line: node.line,
-            value: Some(node.excerpt()),
-            rule,
-            hint: hint.map(str::to_owned),
-        });
+        self.errors.push(node.error(&key, rule, hint.map(str::to_owned)));
     }
 }
 
@@ -214,6 +219,54 @@ impl Axis {
     fn line(&self) -> Option<usize> {
         self.choices.iter().flat_map(|choice| &choice.settings).find_map(|s| s.value.line)
     }
+}
+
+impl Point {
+    /// All points of the grid, the last axis varying fastest.
+    pub(crate) fn all(axes: &[Axis]) -> Vec<Self> {
+        let mut choices: Vec<Vec<usize>> = vec![Vec::new()];
+        for axis in axes {
+            choices = choices
+                .iter()
+                .flat_map(|before| {
+                    (0..axis.choices.len()).map(|choice| [&before[..], &[choice]].concat())
+                })
+                .collect();
+        }
+        let point = |(index, choices): (usize, Vec<usize>)| Self {
+            index,
+            settings: axes
+                .iter()
+                .zip(&choices)
+                .map(|(axis, choice)| (axis.name.clone(), axis.choices[*choice].label.clone()))
+                .collect(),
+            choices,
+        };
+        choices.into_iter().enumerate().map(point).collect()
+    }
+
+    /// The settings as a person reads them.
+    pub(crate) fn text(&self) -> String {
+        let setting = |(axis, label): &(String, String)| format!("{axis} = {label}");
+        self.settings.iter().map(setting).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Serialize for Point {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        as_map(&self.settings, serializer)
+    }
+}
+
+pub(crate) fn as_map<S: Serializer>(
+    settings: &[(String, String)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(settings.len()))?;
+    for (axis, label) in settings {
+        map.serialize_entry(axis, label)?;
+    }
+    map.end()
 }
 
 /// Whether `name` begins with a key of a scenario, so that it is a path and no named axis.
@@ -237,7 +290,7 @@ fn scenario_path(text: &str) -> Result<KeyPath, String> {
 
 /// Why a path that begins with `first` addresses nothing.
 pub(crate) fn unknown_top_level(first: &str) -> String {
-    let nearest = crate::error::nearest(first, top_level_keys());
+    let nearest = fairwind_qdisc::tc::nearest(first, top_level_keys());
     let hint = nearest.map_or(String::new(), |key| format!("; did you mean {key}?"));
     format!("it addresses nothing: a scenario has no \"{first}\"{hint}")
 }

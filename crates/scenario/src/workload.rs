@@ -1,9 +1,9 @@
 //! What the application of a flow writes.
 
-mod web;
-
-use crate::{IpVersion, RecordedApplication, Varying};
-use fairwind_units::{BitRate, ByteCount, Span};
+use crate::protocol::{IpVersion, Transport};
+use crate::recorded_application::RecordedApplication;
+use crate::varying::{Distribution, Quantile, Varying};
+use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -67,22 +67,22 @@ pub enum WorkloadInput {
     /// response, one after the other on one connection.
     Web {
         /// Bytes of a request.
-        #[serde(default = "web::request")]
+        #[serde(default = "web_request")]
         request: Varying<ByteCount>,
         /// Bytes of a page's main object, headers included.
-        #[serde(default = "web::main_object")]
+        #[serde(default = "web_main_object")]
         main_object: Varying<ByteCount>,
         /// How many objects are embedded in a page.
-        #[serde(default = "web::embedded_objects")]
+        #[serde(default = "web_embedded_objects")]
         embedded_objects: Varying<u32>,
         /// Bytes of an embedded object, headers included.
-        #[serde(default = "web::embedded_object")]
+        #[serde(default = "web_embedded_object")]
         embedded_object: Varying<ByteCount>,
         /// Time from the end of a main object to the request for the first embedded one.
-        #[serde(default = "web::parsing_time")]
+        #[serde(default = "web_parsing_time")]
         parsing_time: Varying<Span>,
         /// Time from the end of a page to the request for the next one.
-        #[serde(default = "web::reading_time")]
+        #[serde(default = "web_reading_time")]
         reading_time: Varying<Span>,
         /// How many pages are read before the connection is closed; without end unless said.
         #[schemars(range(min = 1))]
@@ -247,19 +247,6 @@ pub enum Workload {
     },
 }
 
-/// What carries what an application writes.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// A connection: all of it arrives, in order.
-    #[default]
-    Tcp,
-    /// A datagram for each write: what is lost stays lost.
-    Udp,
-}
-
 impl WorkloadInput {
     /// Whether the side that is called writes, too.
     pub(crate) fn is_answered(&self) -> bool {
@@ -280,13 +267,6 @@ impl WorkloadInput {
             | Self::Replay { transport, .. } => *transport,
             _ => Transport::Tcp,
         }
-    }
-}
-
-impl Transport {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-    fn is_usual(&self) -> bool {
-        *self == Self::Tcp
     }
 }
 
@@ -402,4 +382,69 @@ impl MessageSize {
         let headers = ip_version.header_bytes() + options;
         ByteCount::new(packet_bytes.get().saturating_sub(headers).max(1))
     }
+}
+
+// Defaults of web pages: the model of the cellular standards (3GPP2 C.R1002-0 v1.0, 2004, table 2.1.3.3-2; 3GPP TR
+// 25.892, annex A.2.1.1 has the same), which is bounded and needs no other source.
+//
+// The number of embedded objects is `x - 2` there, `x` being of a Pareto law with shape 1.1 and least value 2 whose draws
+// above 55 are made 55; its mean is 5.64. Here it is a table of the quantiles of that law, between which it is straight;
+// its mean is 5.8.
+
+/// 350 B.
+fn web_request() -> Varying<ByteCount> {
+    Varying::Constant(ByteCount::new(350))
+}
+
+/// Lognormal, between 100 B and 2 MB.
+fn web_main_object() -> Varying<ByteCount> {
+    web_object(10_710, 25_032, 100)
+}
+
+/// Lognormal, between 50 B and 2 MB.
+fn web_embedded_object() -> Varying<ByteCount> {
+    web_object(7758, 126_168, 50)
+}
+
+fn web_object(mean: u64, deviation: u64, min: u64) -> Varying<ByteCount> {
+    Varying::Drawn(Distribution::Lognormal {
+        mean: ByteCount::new(mean),
+        deviation: ByteCount::new(deviation),
+        min: Some(ByteCount::new(min)),
+        max: Some(ByteCount::new(2_000_000)),
+    })
+}
+
+/// Shares in thousandths, and how many objects are embedded in as many pages at most.
+const EMBEDDED_OBJECTS: [(u64, u32); 11] = [
+    (0, 0),
+    (360, 1),
+    (533, 2),
+    (635, 3),
+    (748, 5),
+    (830, 8),
+    (891, 13),
+    (932, 21),
+    (958, 34),
+    (974, 53),
+    (1000, 53),
+];
+
+fn web_embedded_objects() -> Varying<u32> {
+    let quantile = |&(thousandths, value): &(u64, u32)| Quantile {
+        share: Ratio::from_parts_per_billion(thousandths * 1_000_000),
+        value,
+    };
+    let quantiles = EMBEDDED_OBJECTS.iter().map(quantile).collect();
+    Varying::Drawn(Distribution::Empirical { quantiles, mean: None })
+}
+
+/// Exponential, 0.13 s on average.
+fn web_parsing_time() -> Varying<Span> {
+    Varying::Drawn(Distribution::Exponential { mean: Span::from_millis(130) })
+}
+
+/// Exponential, 30 s on average.
+fn web_reading_time() -> Varying<Span> {
+    Varying::Drawn(Distribution::Exponential { mean: Span::from_secs(30) })
 }

@@ -1,4 +1,4 @@
-//! Whose turn is next, of many flows with a deadline each.
+//! Agenda of flows: a timing wheel of their deadlines.
 
 use fairwind_units::{Instant, Span};
 

@@ -1,10 +1,9 @@
 //! The parts of a simulation: what every engine assembles, with endpoints.
 
 use crate::agenda::Agenda;
-use crate::datagram_stream::DatagramStreams;
-use crate::end::{End, EndId, EndpointStart};
+use crate::end::{DatagramStreams, End, EndpointStart};
 use crate::external_controls::ExternalControls;
-use crate::packet::SimulatedPacket;
+use crate::packet::{EndId, SimulatedPacket};
 use crate::window_caches::WindowCaches;
 use crate::{SimulationError, endpoint_settings};
 use fairwind_assembly::{Assembly, FlowPlan, Purpose, QueueMap, derive_seed};

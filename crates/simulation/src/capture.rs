@@ -1,7 +1,7 @@
 //! Captures of the packets that leave and reach hosts.
 
 use crate::SimulationError;
-use crate::end::{EndId, Side};
+use crate::packet::{EndId, Side};
 use fairwind_assembly::{CaptureFiles, CaptureWriters};
 use fairwind_capture::{InterfaceId, Section};
 use fairwind_scenario::Capture;

@@ -1,71 +1,18 @@
-//! An end of a connection: its endpoint, and the application that writes there.
+//! Ends of connections, each with its endpoint and the application that writes there; and streams of datagrams, which are
+//! applications without endpoints.
 //!
 //! Every connection has two ends, which differ only in what they are given: the client opens the connection
 //! and writes, the server listens, and writes where the workload wants responses.
 
-use crate::packet::{HostNumber, host_number};
-use fairwind_assembly::{FlowPlan, NextConnection};
+use crate::packet::{Datagram, EndId, HostNumber, host_number};
+use fairwind_assembly::{DatagramPlan, DelayQueue, FlowPlan, NextConnection};
 use fairwind_measure::{ConnectionFlows, Direction, FlowId};
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
-use fairwind_workload::Application;
+use fairwind_workload::{Application, Datagrams};
 use std::sync::Arc;
-
-/// A side of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The one that opens the connection.
-    Client,
-    /// The one that listens.
-    Server,
-}
-
-/// The number of an end: twice its connection's number, and one more for the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EndId(u32);
-
-impl EndId {
-    /// No end of any connection.
-    pub(crate) const NONE: Self = Self(u32::MAX);
-
-    #[inline]
-    pub(crate) const fn client(connection: u32) -> Self {
-        Self(connection << 1)
-    }
-
-    #[inline]
-    pub(crate) const fn server(connection: u32) -> Self {
-        Self(connection << 1 | 1)
-    }
-
-    /// The end at an index of the list of all ends.
-    pub(crate) fn from_index(index: usize) -> Self {
-        u32::try_from(index).map_or(Self::NONE, Self)
-    }
-
-    #[inline]
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    #[inline]
-    pub(crate) const fn connection(self) -> u32 {
-        self.0 >> 1
-    }
-
-    #[inline]
-    pub(crate) const fn side(self) -> Side {
-        if self.0 & 1 == 0 { Side::Client } else { Side::Server }
-    }
-
-    /// The other end of the connection.
-    #[inline]
-    pub(crate) const fn peer(self) -> Self {
-        Self(self.0 ^ 1)
-    }
-}
 
 /// An application at an end, and what the send buffer has no room for.
 pub(crate) struct Writer {
@@ -249,5 +196,78 @@ impl End {
         if let Some(listener) = &self.listener {
             self.endpoint = listener.listen();
         }
+    }
+}
+
+/// All streams of datagrams; those that are due at the same instant write in the order in which they were scheduled.
+#[derive(Default)]
+pub(crate) struct DatagramStreams {
+    streams: Vec<DatagramStream>,
+    /// The streams by their deadlines.
+    schedule: DelayQueue<usize>,
+}
+
+impl DatagramStreams {
+    pub(crate) fn new(plans: Vec<DatagramPlan>) -> Self {
+        let mut streams = Self::default();
+        for plan in plans {
+            streams.streams.push(DatagramStream::new(plan));
+            streams.schedule(streams.streams.len() - 1);
+        }
+        streams
+    }
+
+    /// When the next stream is due.
+    pub(crate) fn next_deadline(&self) -> Instant {
+        self.schedule.next_deadline()
+    }
+
+    /// Takes a stream that is due off the schedule.
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<usize> {
+        self.schedule.pop_due(now).map(|(_, place)| place)
+    }
+
+    /// Schedules the stream if it has anything more to write.
+    pub(crate) fn schedule(&mut self, place: usize) {
+        let deadline = self.streams[place].datagrams.deadline();
+        if deadline < Instant::MAX {
+            self.schedule.insert(deadline, place);
+        }
+    }
+
+    pub(crate) fn stream(&mut self, place: usize) -> &mut DatagramStream {
+        &mut self.streams[place]
+    }
+}
+
+/// A stream of datagrams at work.
+pub(crate) struct DatagramStream {
+    pub(crate) flow: FlowId,
+    pub(crate) sender_node: NodeId,
+    pub(crate) receiver_node: NodeId,
+    ports: (u16, u16),
+    datagrams: Datagrams,
+    /// How many have left.
+    sent: u64,
+}
+
+impl DatagramStream {
+    fn new(plan: DatagramPlan) -> Self {
+        Self {
+            flow: plan.flow,
+            sender_node: plan.sender_node,
+            receiver_node: plan.receiver_node,
+            ports: (plan.sender_port, plan.receiver_port),
+            datagrams: Datagrams::new(plan.application, (plan.start, plan.stop), plan.most_payload),
+            sent: 0,
+        }
+    }
+
+    /// The next datagram that the application writes now, if it writes any.
+    pub(crate) fn poll_datagram(&mut self, now: Instant) -> Option<Datagram> {
+        let payload_bytes = self.datagrams.poll_payload(now)?;
+        let datagram = Datagram::new(self.ports, payload_bytes, self.sent, now);
+        self.sent += 1;
+        Some(datagram)
     }
 }

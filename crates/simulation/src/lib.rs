@@ -27,14 +27,13 @@
 //! ```
 //!
 //! [`fairwind_assembly`] makes network, flows and measures, as for every engine. Modules: `simulation` (the event
-//! loop), `end` (an end of a connection), `packet`, `agenda` (deadlines of connections), `assemble` (endpoints join
-//! what was assembled), `endpoint_settings` (a scenario's `tcp` table becomes endpoint settings), `datagram_stream`,
+//! loop), `end` (ends of connections, streams of datagrams), `packet`, `agenda` (deadlines of connections), `assemble` (endpoints join
+//! what was assembled), `endpoint_settings` (a scenario's `tcp` table becomes endpoint settings),
 //! `window_caches`, `external_controls`, `capture`.
 
 mod agenda;
 mod assemble;
 mod capture;
-mod datagram_stream;
 mod end;
 mod endpoint_settings;
 mod error;

@@ -1,6 +1,5 @@
-//! Packets of the simulated network: an IP header, and a TCP segment or a UDP datagram with a payload length.
+//! Packets of the simulated network and the ends of connections that they go to: an IP header, and a TCP segment or a UDP datagram with a payload length.
 
-use crate::end::EndId;
 use fairwind_assembly::{Damage, FlowPacket, PacketLabel, connection_of_ports};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{Header, NodeId, Packet};
@@ -13,6 +12,60 @@ const UDP: u8 = 17;
 
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u32 = 8;
+
+/// A side of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The one that opens the connection.
+    Client,
+    /// The one that listens.
+    Server,
+}
+
+/// The number of an end: twice its connection's number, and one more for the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndId(u32);
+
+impl EndId {
+    /// No end of any connection.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    #[inline]
+    pub(crate) const fn client(connection: u32) -> Self {
+        Self(connection << 1)
+    }
+
+    #[inline]
+    pub(crate) const fn server(connection: u32) -> Self {
+        Self(connection << 1 | 1)
+    }
+
+    /// The end at an index of the list of all ends.
+    pub(crate) fn from_index(index: usize) -> Self {
+        u32::try_from(index).map_or(Self::NONE, Self)
+    }
+
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    pub(crate) const fn connection(self) -> u32 {
+        self.0 >> 1
+    }
+
+    #[inline]
+    pub(crate) const fn side(self) -> Side {
+        if self.0 & 1 == 0 { Side::Client } else { Side::Server }
+    }
+
+    /// The other end of the connection.
+    #[inline]
+    pub(crate) const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
 
 /// An IP packet.
 #[derive(Debug, Clone, Copy)]

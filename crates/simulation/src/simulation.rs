@@ -1,17 +1,15 @@
 //! The event loop: the network's next delivery, a connection's next deadline or the simulation's next timer.
 
 mod connections;
-mod relays;
 mod tables;
 
 use crate::SimulationError;
 use crate::agenda::Agenda;
 use crate::assemble::{Parts, assemble, ip_header_bytes};
 use crate::capture::Recorder;
-use crate::datagram_stream::DatagramStreams;
-use crate::end::{End, EndId};
+use crate::end::{DatagramStreams, End};
 use crate::external_controls::ExternalControls;
-use crate::packet::{Datagram, Payload, Route, SimulatedPacket, host_number};
+use crate::packet::{Datagram, EndId, Payload, Route, SimulatedPacket, host_number};
 use crate::window_caches::WindowCaches;
 use fairwind_assembly::{CaptureFiles, Control, Damage, DelayQueue, QueueMap, Tap};
 use fairwind_measure::{

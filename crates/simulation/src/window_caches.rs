@@ -2,7 +2,8 @@
 //!
 //! A host with a group that has `sharing` has one cache for all its groups with `sharing`.
 
-use crate::end::{End, EndId, Side};
+use crate::end::End;
+use crate::packet::{EndId, Side};
 use fairwind_measure::{CachedWindow, FlowId, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{

@@ -3,24 +3,20 @@
 //! A [`Segment`] is a TCP header as a plain struct: real fields, and a payload *length*. The
 //! simulator passes it around as it is; it becomes bytes only for a capture file or a device.
 //!
-//! Modules: `sequence` (wrapping sequence numbers), `options` (TCP options as values), `fast_open` and
-//! `accurate_ecn` (the rarer ones), `traffic_class` (congestion marks), `segment` (the header), [`bytes`]
-//! (the segment as an IP packet's bytes, written and read).
+//! Modules: `sequence` (wrapping sequence numbers), `options` (TCP options as values), `segment` (the header, and the
+//! traffic class with its congestion mark), [`bytes`] (the segment as an IP packet's bytes, written and read).
 
-mod accurate_ecn;
 pub mod bytes;
-mod fast_open;
 mod options;
 mod segment;
 mod sequence;
-mod traffic_class;
 
-pub use accurate_ecn::{AccurateEcn, CounterOrder, Counters};
-pub use fast_open::{Cookie, FastOpen, FastOpenKind};
-pub use options::{Options, SackBlock, SackBlocks, Timestamps};
-pub use segment::{Flags, Segment};
+pub use options::{
+    AccurateEcn, Cookie, CounterOrder, Counters, FastOpen, FastOpenKind, Options, SackBlock,
+    SackBlocks, Timestamps,
+};
+pub use segment::{Ecn, Flags, Segment, TrafficClass};
 pub use sequence::SequenceNumber;
-pub use traffic_class::{Ecn, TrafficClass};
 
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER_BYTES: u32 = 20;

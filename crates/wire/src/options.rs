@@ -1,6 +1,6 @@
-//! TCP options as values.
+//! TCP options as values, with Fast Open (RFC 7413 §4.1.1) and Accurate ECN (RFC 9768 §3.2.3).
 
-use crate::{AccurateEcn, Cookie, FastOpen, FastOpenKind, SequenceNumber};
+use crate::SequenceNumber;
 
 /// `TSval` and `TSecr` of the timestamps option (RFC 7323 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -215,5 +215,179 @@ impl Options {
             _ => false,
         };
         if room { alone - 4 } else { alone }
+    }
+}
+
+/// A cookie: 4 to 16 bytes that a server made for a client's address, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Cookie {
+    bytes: [u8; Self::GREATEST],
+    len: u8,
+}
+
+impl Cookie {
+    /// Most bytes of a cookie.
+    pub const GREATEST: usize = 16;
+    /// Least bytes of a cookie that is one.
+    pub const LEAST: usize = 4;
+    /// No bytes: a client's request for a cookie.
+    pub const EMPTY: Self = Self { bytes: [0; Self::GREATEST], len: 0 };
+
+    /// A cookie of these bytes; `None` where they are more than fit.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut cookie = Self::EMPTY;
+        cookie.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        cookie.len = u8::try_from(bytes.len()).ok()?;
+        Some(cookie)
+    }
+
+    /// Its bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Number of bytes.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it is a request for a cookie.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether it can be a cookie: an even number of 4 to 16 bytes.
+    pub const fn is_well_formed(&self) -> bool {
+        self.len() >= Self::LEAST && self.len.is_multiple_of(2)
+    }
+}
+
+/// How the option is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FastOpenKind {
+    /// Kind 34, as assigned.
+    #[default]
+    Assigned,
+    /// Kind 254 with the magic number `0xf989`, as it was before (RFC 6994).
+    Experimental,
+}
+
+/// The option (only with SYN).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct FastOpen {
+    /// How it is written.
+    pub kind: FastOpenKind,
+    /// The cookie; an empty one asks for one.
+    pub cookie: Cookie,
+}
+
+impl FastOpen {
+    /// Bytes of the option without padding.
+    pub const fn option_bytes(&self) -> u32 {
+        let head = match self.kind {
+            FastOpenKind::Assigned => 2,
+            FastOpenKind::Experimental => 4,
+        };
+        head + self.cookie.len as u32
+    }
+}
+
+/// Which counter the option begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CounterOrder {
+    /// Kind 172: ECT(0), CE, ECT(1).
+    Zero,
+    /// Kind 174: ECT(1), CE, ECT(0).
+    #[default]
+    One,
+}
+
+/// Bytes received with each mark, modulo 2^24.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Counters {
+    /// With ECT(0).
+    pub ect0: u32,
+    /// With CE.
+    pub ce: u32,
+    /// With ECT(1).
+    pub ect1: u32,
+}
+
+/// The option: up to three counters of 24 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct AccurateEcn {
+    order: CounterOrder,
+    fields: u8,
+    /// The counters in the order of the header, three bytes each.
+    bytes: [u8; 9],
+}
+
+impl AccurateEcn {
+    /// Most counters.
+    pub const MOST_FIELDS: u8 = 3;
+
+    /// The first `fields` of these counters (at most three) in this order.
+    pub fn new(order: CounterOrder, fields: u8, counters: Counters) -> Self {
+        let fields = fields.min(Self::MOST_FIELDS);
+        let listed = match order {
+            CounterOrder::Zero => [counters.ect0, counters.ce, counters.ect1],
+            CounterOrder::One => [counters.ect1, counters.ce, counters.ect0],
+        };
+        let mut option = Self { order, fields, bytes: [0; 9] };
+        let places = option.bytes.chunks_exact_mut(3);
+        for (place, counter) in places.zip(listed).take(usize::from(fields)) {
+            place.copy_from_slice(&counter.to_be_bytes()[1..]);
+        }
+        option
+    }
+
+    /// The option as it stands in a header: the bytes behind kind and length. Counters are taken as
+    /// far as they are whole.
+    pub fn from_value(order: CounterOrder, value: &[u8]) -> Self {
+        let fields = (value.len() / 3).min(usize::from(Self::MOST_FIELDS));
+        let mut bytes = [0; 9];
+        bytes[..3 * fields].copy_from_slice(&value[..3 * fields]);
+        Self { order, fields: u8::try_from(fields).unwrap_or(0), bytes }
+    }
+
+    /// Which counter comes first.
+    pub const fn order(&self) -> CounterOrder {
+        self.order
+    }
+
+    /// How many counters there are.
+    pub const fn fields(&self) -> u8 {
+        self.fields
+    }
+
+    /// The bytes behind kind and length.
+    pub fn value(&self) -> &[u8] {
+        &self.bytes[..3 * usize::from(self.fields)]
+    }
+
+    /// Bytes of the option without padding.
+    pub const fn option_bytes(&self) -> u32 {
+        2 + 3 * self.fields as u32
+    }
+
+    fn counter(&self, place: u8) -> Option<u32> {
+        let at = 3 * usize::from(place);
+        let [high, middle, low] = *self.value().get(at..at + 3)?.first_chunk()?;
+        Some(u32::from_be_bytes([0, high, middle, low]))
+    }
+
+    /// Bytes received with ECT(0), where the option says so.
+    pub fn ect0(&self) -> Option<u32> {
+        self.counter(if self.order == CounterOrder::Zero { 0 } else { 2 })
+    }
+
+    /// Bytes received with CE, where the option says so.
+    pub fn ce(&self) -> Option<u32> {
+        self.counter(1)
+    }
+
+    /// Bytes received with ECT(1), where the option says so.
+    pub fn ect1(&self) -> Option<u32> {
+        self.counter(if self.order == CounterOrder::Zero { 2 } else { 0 })
     }
 }

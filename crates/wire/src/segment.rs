@@ -1,6 +1,6 @@
-//! The TCP header as a plain struct.
+//! The TCP header as a plain struct, and the traffic class of its packet.
 
-use crate::{Options, SequenceNumber, TCP_HEADER_BYTES, TrafficClass};
+use crate::{Options, SequenceNumber, TCP_HEADER_BYTES};
 use std::ops::{BitOr, BitOrAssign};
 
 /// Control bits of a TCP header (RFC 9293 §3.1), with ECE and CWR (RFC 3168) and AE (RFC 9768).
@@ -133,5 +133,88 @@ impl Segment {
     #[inline]
     pub fn end(&self) -> SequenceNumber {
         self.sequence + self.sequence_length()
+    }
+}
+
+/// The ECN field of an IP header (RFC 3168 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ecn {
+    /// The transport does not understand marks: `00`.
+    #[default]
+    NotEct,
+    /// The transport understands marks, and asks for L4S treatment (RFC 9331): `01`.
+    Ect1,
+    /// The transport understands marks: `10`.
+    Ect0,
+    /// A queue on the path marked the packet: `11`.
+    Ce,
+}
+
+impl Ecn {
+    /// The codepoint in the two lowest bits of `octet`; the others, the DSCP, are ignored.
+    #[inline]
+    pub const fn from_bits(octet: u8) -> Self {
+        match octet & 0b11 {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The two bits.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::NotEct => 0b00,
+            Self::Ect1 => 0b01,
+            Self::Ect0 => 0b10,
+            Self::Ce => 0b11,
+        }
+    }
+
+    /// Whether a queue may mark the packet in place of dropping it.
+    #[inline]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// Type of service (IPv4) or traffic class (IPv6): six bits of DSCP (RFC 2474), two of ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TrafficClass(u8);
+
+impl TrafficClass {
+    /// The octet as it stands in the header.
+    #[inline]
+    pub const fn new(octet: u8) -> Self {
+        Self(octet)
+    }
+
+    /// The octet as it stands in the header.
+    #[inline]
+    pub const fn octet(self) -> u8 {
+        self.0
+    }
+
+    /// The two lowest bits.
+    #[inline]
+    pub const fn ecn(self) -> Ecn {
+        Ecn::from_bits(self.0)
+    }
+
+    /// The same service with another congestion mark.
+    #[inline]
+    #[must_use]
+    pub const fn with_ecn(self, ecn: Ecn) -> Self {
+        Self(self.0 & !0b11 | ecn.bits())
+    }
+}
+
+impl From<Ecn> for TrafficClass {
+    /// The default service with this mark.
+    #[inline]
+    fn from(ecn: Ecn) -> Self {
+        Self(ecn.bits())
     }
 }

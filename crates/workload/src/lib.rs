@@ -18,34 +18,18 @@
 //! assert_eq!(thin.next_write(), Instant::from_millis(150));
 //! ```
 //!
-//! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `page`
-//! (what a browser asks for), `transfer` (one per connection), `on_off`, `pace` (a constant rate), `replay`, `relay`
-//! (what another connection brought), `application` (any of them), `datagrams` (any of them without a connection).
+//! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `senders` (greedy, thin, steady, bursts,
+//! replay, relay), `exchange` (client and server, pages, transfers), `application` (any of them, also without a
+//! connection).
 
 mod application;
-mod datagrams;
 mod exchange;
-mod greedy;
-mod on_off;
-mod pace;
-mod page;
 mod quantiles;
-mod relay;
-mod replay;
 mod sampler;
-mod thin;
-mod transfer;
+mod senders;
 
-pub use application::Application;
-pub use datagrams::Datagrams;
-pub use exchange::{Client, Exchanges, Server};
-pub use greedy::Greedy;
-pub use on_off::{BurstLength, OnOff};
-pub use pace::{Pace, Steady};
-pub use page::Pages;
+pub use application::{Application, Datagrams};
+pub use exchange::{Caller, Client, Exchanges, Pages, Provider, Server, Transfer};
 pub use quantiles::{Quantiles, QuantilesError};
-pub use relay::Relay;
-pub use replay::{Replay, Write};
 pub use sampler::{OtherLaw, Sampler};
-pub use thin::Thin;
-pub use transfer::{Caller, Provider, Transfer};
+pub use senders::{BurstLength, Greedy, OnOff, Pace, Relay, Replay, Steady, Thin, Write};

@@ -11,39 +11,13 @@
 mod request;
 mod scheduler;
 
-use crate::{LinkId, Observer};
+use crate::LinkId;
+use crate::observer::{CapacityRequest, Observer, SlotAssignment};
 use fairwind_qdisc::{Carrier, Terminal};
 use fairwind_units::{Instant, Span};
-pub use request::{CapacityRequest, VolumeRequest};
 use request::{Policy, RequestContext};
 use scheduler::{SlotScheduler, SlotSet, SlotShare};
 use std::collections::VecDeque;
-
-/// The slots of a terminal per frame, by category.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlotAssignment {
-    /// Number of consecutive frames with these slots.
-    pub frames: u64,
-    /// Duration of a frame.
-    pub frame: Span,
-    /// Bytes per slot.
-    pub slot_bytes: u32,
-    /// Guaranteed (CRA).
-    pub guaranteed: u32,
-    /// For a requested rate (RBDC).
-    pub by_rate: u32,
-    /// For a requested volume (VBDC, AVBDC).
-    pub by_volume: u32,
-    /// Free, not requested (FCA).
-    pub free: u32,
-}
-
-impl SlotAssignment {
-    /// Slots per frame.
-    pub fn slots(&self) -> u32 {
-        self.guaranteed + self.by_rate + self.by_volume + self.free
-    }
-}
 
 /// Counters of a terminal's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,34 +6,10 @@
 //! under way, and from the recent ratio of arrivals to departures. A measured rate is old by the time the slots come:
 //! allocation takes longer than the round trip in which the rate doubles.
 
+use crate::observer::{CapacityRequest, VolumeRequest};
 use fairwind_qdisc::{Carrier, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use std::collections::VecDeque;
-
-/// A terminal's request for capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CapacityRequest {
-    /// A rate that includes the guaranteed slots; it replaces the last one.
-    pub rate: Option<BitRate>,
-    /// A volume.
-    pub volume: Option<VolumeRequest>,
-}
-
-/// A requested volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VolumeRequest {
-    /// Bytes.
-    pub bytes: u64,
-    /// Whether it replaces earlier requests that were not yet assigned, or adds to them.
-    pub replaces: bool,
-}
-
-impl CapacityRequest {
-    pub(super) fn is_for_nothing(&self) -> bool {
-        self.rate.is_none_or(|rate| rate.as_bits_per_second() == 0)
-            && self.volume.is_none_or(|volume| volume.bytes == 0)
-    }
-}
 
 /// What a terminal knows when it makes a request.
 pub(super) struct RequestContext {

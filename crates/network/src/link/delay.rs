@@ -4,7 +4,7 @@
 //! definitions of the distributions.
 
 use super::loss::{CorrelatedChance, CorrelatedRandom};
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use fairwind_qdisc::JitterDistribution;
 use fairwind_qdisc::{Chance, DelayStep, Impairments, Jitter, Reorder, Slot};
 use fairwind_units::{Instant, Span};

@@ -6,7 +6,7 @@
 //!
 //! Cost per packet: one acceptance, one delivery, one event.
 
-use super::context::{Arrival, LinkContext, LinkCounters, LinkReporter};
+use super::counters::{Arrival, LinkContext, LinkCounters, LinkReporter};
 use super::loss::BernoulliLoss;
 use super::transmitter::Transmitter;
 use crate::LinkId;

@@ -5,7 +5,7 @@
 //!
 //! Cost per packet: two events if it waits, one if the link is idle, and the virtual calls of the discipline.
 
-use super::context::{Arrival, LinkContext, LinkCounters, LinkReporter};
+use super::counters::{Arrival, LinkContext, LinkCounters, LinkReporter};
 use super::loss::BernoulliLoss;
 use super::transmitter::{TraceTransmitter, Transmitter};
 use super::wire::{DepartedPacket, Wire};

@@ -3,7 +3,7 @@
 //! Source: tc-netem(8).
 
 use crate::LinkId;
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use fairwind_qdisc::{Chance, Loss};
 use fairwind_units::Ratio;
 use rand::Rng as _;

@@ -2,7 +2,7 @@
 //!
 //! Most links take a [`FastPath`]; every other one is general, or slotted if a carrier assigns its slots.
 
-mod context;
+mod counters;
 mod delay;
 mod fused;
 mod general;
@@ -11,17 +11,17 @@ mod slotted;
 mod transmitter;
 mod wire;
 
-pub(crate) use context::{Arrival, LinkContext};
-pub use context::{LinkCounters, Volume};
+pub(crate) use counters::{Arrival, LinkContext};
+pub use counters::{LinkCounters, Volume};
 pub(crate) use fused::FusedLink;
 pub(crate) use general::GeneralLink;
 pub(crate) use slotted::SlottedLink;
 
+use crate::packet::derive_seed;
 use crate::queue::{FifoLimit, QueueDiscipline, build_discipline};
-use crate::random::derive_seed;
 use crate::topology::{LinkDescription, LinkSpec};
 use crate::{FlowGroups, LinkId, NodeId};
-use context::LinkReporter;
+use counters::LinkReporter;
 use fairwind_qdisc::Qdisc;
 use fairwind_units::Ratio;
 use fused::Channel;

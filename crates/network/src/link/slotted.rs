@@ -4,7 +4,7 @@
 //! It may take several slots, and several packets may share one. A packet that comes after a slot has begun waits for the
 //! next slot, so packets leave in bursts, and unused slots are lost.
 
-use super::context::{Arrival, LinkContext, LinkCounters};
+use super::counters::{Arrival, LinkContext, LinkCounters};
 use super::general::LinkCore;
 use crate::demand::SharedCarrier;
 use crate::event_queue::Event;

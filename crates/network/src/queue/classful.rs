@@ -6,7 +6,7 @@
 use super::discipline::{
     BuildChild, DequeueResult, PeekableChild, QueueActions, QueueDiscipline, QueuedPacket,
 };
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_qdisc::Filter;
 use fairwind_units::Instant;

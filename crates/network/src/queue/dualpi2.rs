@@ -6,7 +6,7 @@
 
 use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};
 use super::pie::{PeriodicTimer, TimerProgress};
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::{Instant, Ratio, Span};
 use rand::RngExt as _;

@@ -9,7 +9,7 @@ use super::discipline::{
     DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket, index, packet_count,
 };
 use super::pie::{PieController, PieSettings};
-use crate::random::{bucket, derive_seed};
+use crate::packet::{bucket, derive_seed};
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
 use rand_pcg::Pcg32;

@@ -16,7 +16,7 @@ use super::discipline::{
 };
 use super::fifo::Fifo;
 use super::tbf::TokenBucket;
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::{HtbClass, Qdisc};
 use fairwind_units::Instant;

@@ -7,7 +7,7 @@
 //! made up for at the next call.
 
 use super::discipline::{DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket};
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
 use rand::RngExt as _;

@@ -10,7 +10,7 @@ use super::discipline::{
     BuildChild, DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket,
 };
 use super::pie::{PeriodicTimer, TimerProgress};
-use crate::random::derive_seed;
+use crate::packet::derive_seed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Instant, Ratio, Span};

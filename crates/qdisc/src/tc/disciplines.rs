@@ -1,13 +1,14 @@
 //! Disciplines and classes as `tc` names them, with their parameters.
 
 use super::draft::{Body, ClassBody, HtbBody, HtbClassBody};
-use super::parameters;
-use super::words::{TcError, Words, advice};
+use super::words::{TcError, Words, advice, print_rate, print_time};
+use crate::parameters;
 use crate::{
-    Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS, Dualpi2, FqCodel, FqPie, Pie, Prio, Qdisc, Red,
-    Sfq, Tbf,
+    Cake, CakeIsolation, CakeTins, Choke, Codel, DEFAULT_BYTES, DEFAULT_PACKETS, Dualpi2, FqCodel,
+    FqPie, Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Span};
+use std::fmt::Write as _;
 
 /// What `tc` knows, and `unlimited`, which is ours.
 pub(super) const KINDS: [&str; 16] = [
@@ -100,17 +101,17 @@ fn classless(
         }
         "red" => Qdisc::Red(red(words, bandwidth)?),
         "choke" => Qdisc::Choke(choke(words, bandwidth)?),
-        "codel" => Qdisc::Codel(parameters::read(parameters::CODEL, Codel::default(), words)?),
-        "pie" => Qdisc::Pie(parameters::read(parameters::PIE, Pie::default(), words)?),
+        "codel" => Qdisc::Codel(parameters::read(Codel::PARAMETERS, Codel::default(), words)?),
+        "pie" => Qdisc::Pie(parameters::read(Pie::PARAMETERS, Pie::default(), words)?),
         "dualpi2" => {
-            Qdisc::Dualpi2(parameters::read(parameters::DUALPI2, Dualpi2::default(), words)?)
+            Qdisc::Dualpi2(parameters::read(Dualpi2::PARAMETERS, Dualpi2::default(), words)?)
         }
-        "sfq" => Qdisc::Sfq(parameters::read(parameters::SFQ, Sfq::default(), words)?),
+        "sfq" => Qdisc::Sfq(parameters::read(Sfq::PARAMETERS, Sfq::default(), words)?),
         "fq_codel" => {
-            Qdisc::FqCodel(parameters::read(parameters::FQ_CODEL, FqCodel::default(), words)?)
+            Qdisc::FqCodel(parameters::read(FqCodel::PARAMETERS, FqCodel::default(), words)?)
         }
-        "fq_pie" => Qdisc::FqPie(parameters::read(parameters::FQ_PIE, FqPie::default(), words)?),
-        "cake" => Qdisc::Cake(parameters::read_cake(words)?),
+        "fq_pie" => Qdisc::FqPie(parameters::read(FqPie::PARAMETERS, FqPie::default(), words)?),
+        "cake" => Qdisc::Cake(read_cake(words)?),
         _ => return Ok(None),
     }))
 }
@@ -128,7 +129,7 @@ fn limit<'t, T>(
 
 fn red(words: &mut Words<'_>, bandwidth: BitRate) -> Result<Red, TcError> {
     let begin = words.last;
-    let mut red = parameters::read(parameters::RED, Red::with_limit(0, bandwidth), words)?;
+    let mut red = parameters::read(Red::PARAMETERS, Red::with_limit(0, bandwidth), words)?;
     if red.limit_bytes == 0 {
         return Err(begin.error("red needs a limit in bytes: limit 60kb"));
     }
@@ -138,7 +139,7 @@ fn red(words: &mut Words<'_>, bandwidth: BitRate) -> Result<Red, TcError> {
 
 fn choke(words: &mut Words<'_>, bandwidth: BitRate) -> Result<Choke, TcError> {
     let begin = words.last;
-    let mut choke = parameters::read(parameters::CHOKE, Choke::with_limit(0, bandwidth), words)?;
+    let mut choke = parameters::read(Choke::PARAMETERS, Choke::with_limit(0, bandwidth), words)?;
     if choke.limit_packets == 0 {
         return Err(begin.error("choke needs a limit in packets: limit 60"));
     }
@@ -316,4 +317,121 @@ impl UnratedClass {
             quantum_bytes: self.quantum_bytes,
         })
     }
+}
+
+/// Words of cake for its tins.
+const TINS: [(&str, CakeTins); 4] = [
+    ("besteffort", CakeTins::Besteffort),
+    ("diffserv3", CakeTins::Diffserv3),
+    ("diffserv4", CakeTins::Diffserv4),
+    ("precedence", CakeTins::Precedence),
+];
+
+/// Words of cake for what it isolates.
+const ISOLATION: [(&str, CakeIsolation); 8] = [
+    ("flowblind", CakeIsolation::Flowblind),
+    ("srchost", CakeIsolation::Srchost),
+    ("dsthost", CakeIsolation::Dsthost),
+    ("hosts", CakeIsolation::Hosts),
+    ("flows", CakeIsolation::Flows),
+    ("dual-srchost", CakeIsolation::DualSrchost),
+    ("dual-dsthost", CakeIsolation::DualDsthost),
+    ("triple-isolate", CakeIsolation::TripleIsolate),
+];
+
+/// Words of cake for a typical round trip, in microseconds (tc-cake(8)).
+const ROUND_TRIPS: [(&str, u64); 8] = [
+    ("datacentre", 100),
+    ("lan", 1_000),
+    ("metro", 10_000),
+    ("regional", 30_000),
+    ("internet", 100_000),
+    ("oceanic", 300_000),
+    ("satellite", 1_000_000),
+    ("interplanetary", 3_600_000_000),
+];
+
+/// Words of cake that have no effect here: there is no NAT, nobody reads a packet's class behind the queue, segments are
+/// never joined, and the others are the default.
+const CAKE_WITHOUT_EFFECT: [&str; 10] = [
+    "nat",
+    "nonat",
+    "wash",
+    "nowash",
+    "split-gso",
+    "no-split-gso",
+    "no-ack-filter",
+    "egress",
+    "noatm",
+    "raw",
+];
+
+/// Words of cake that would have an effect, and are not modelled.
+const CAKE_NOT_MODELLED: [&str; 8] = [
+    "ack-filter",
+    "ack-filter-aggressive",
+    "mpu",
+    "atm",
+    "ptm",
+    "ingress",
+    "autorate-ingress",
+    "fwmark",
+];
+
+/// Reads the parameters of cake, many of which are words of a list.
+fn read_cake(words: &mut Words<'_>) -> Result<Cake, TcError> {
+    let mut cake = Cake::default();
+    let mut known = vec!["bandwidth", "unlimited", "rtt", "overhead", "memlimit"];
+    known.extend(CAKE_WITHOUT_EFFECT);
+    known.extend(CAKE_NOT_MODELLED);
+    known.extend(TINS.iter().map(|(word, _)| *word));
+    known.extend(ISOLATION.iter().map(|(word, _)| *word));
+    known.extend(ROUND_TRIPS.iter().map(|(word, _)| *word));
+    while let Some(key) = words.option(&known)? {
+        match key {
+            "bandwidth" => cake.bandwidth = Some(words.rate()?),
+            "unlimited" => cake.bandwidth = None,
+            "rtt" => cake.rtt = words.time()?,
+            "overhead" => cake.overhead_bytes = words.signed()?,
+            "memlimit" => cake.memory_limit_bytes = Some(words.bytes()?),
+            word if CAKE_NOT_MODELLED.contains(&word) => {
+                let rule = format!(
+                    "cake's {word} is not modelled here, and would change what is measured: leave it out"
+                );
+                return Err(words.wrong(rule));
+            }
+            word => {
+                if let Some(tins) = named(&TINS, word) {
+                    cake.tins = tins;
+                } else if let Some(isolation) = named(&ISOLATION, word) {
+                    cake.isolation = isolation;
+                } else if let Some(micros) = named(&ROUND_TRIPS, word) {
+                    cake.rtt = Span::from_micros(micros);
+                }
+            }
+        }
+    }
+    Ok(cake)
+}
+
+pub(super) fn print_cake(cake: &Cake) -> String {
+    let mut text = match cake.bandwidth {
+        Some(bandwidth) => format!(" bandwidth {}", print_rate(bandwidth)),
+        None => " unlimited".to_owned(),
+    };
+    let (tins, isolation) = (word_of(&TINS, cake.tins), word_of(&ISOLATION, cake.isolation));
+    let (rtt, overhead) = (print_time(cake.rtt), cake.overhead_bytes);
+    let _ = write!(text, " {tins} {isolation} rtt {rtt} overhead {overhead}");
+    if let Some(bytes) = cake.memory_limit_bytes {
+        let _ = write!(text, " memlimit {bytes}");
+    }
+    text
+}
+
+fn named<T: Copy>(list: &[(&str, T)], word: &str) -> Option<T> {
+    list.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+}
+
+fn word_of<T: Copy + PartialEq>(list: &[(&'static str, T)], value: T) -> &'static str {
+    list.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| *word)
 }

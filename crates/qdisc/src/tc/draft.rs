@@ -1,8 +1,9 @@
-//! A tree as it was written, before it is known whether it fits together, and the filters in it.
+//! A tree as it was written, with its filters, and the tree of disciplines that is assembled from it.
 
-use super::words::whole;
-use super::words::{Place, TcError, Words};
-use crate::{Filter, Qdisc, Tbf};
+use super::words::{Place, TcError, Words, whole};
+use crate::{
+    DEFAULT_PACKETS, Drr, DrrClass, ETHERNET_FRAME, Filter, Htb, HtbClass, Prio, Qdisc, Tbf,
+};
 use fairwind_units::{BitRate, Span};
 
 /// A class's or a discipline's number: major and minor, as `1:10`.
@@ -225,4 +226,216 @@ pub(super) fn read_flower(words: &mut Words<'_>) -> Result<Filter, TcError> {
 
 fn protocol(word: &str) -> Option<u8> {
     whole(word).ok().and_then(|number| u8::try_from(number).ok())
+}
+
+/// A tree deeper than anybody builds, so that recursion has a bound.
+const DEEPEST: usize = 32;
+
+/// The tree of a draft.
+pub(super) fn assemble(draft: &Draft) -> Result<Qdisc, TcError> {
+    let mut roots = draft.disciplines.iter().filter(|discipline| discipline.parent.is_none());
+    let root = roots
+        .next()
+        .ok_or(Place { line: 1, column: 1 }.error("there is no discipline at the root"))?;
+    if let Some(other) = roots.next() {
+        return Err(other.place.error("there is a discipline at the root already"));
+    }
+    nothing_is_lost(draft)?;
+    Tree { draft }.discipline(root, 0)
+}
+
+/// Every class, filter and discipline has something to be attached to.
+fn nothing_is_lost(draft: &Draft) -> Result<(), TcError> {
+    for class in &draft.classes {
+        let owner = draft.disciplines.iter().find(|owner| owner.major == class.handle.major);
+        if !owner.is_some_and(|owner| has_classes(&owner.body, class.body)) {
+            let rule = format!("no discipline {:x}: has such classes", class.handle.major);
+            return Err(class.place.error(rule));
+        }
+        let of_parent = |other: &ClassDraft| Some(other.handle) == class.parent;
+        if class.parent.is_some() && !draft.classes.iter().any(of_parent) {
+            let parent = class.parent.map(|parent| parent.to_string()).unwrap_or_default();
+            return Err(class.place.error(format!("its parent {parent} is no class")));
+        }
+        if draft.classes.iter().filter(|other| other.handle == class.handle).count() > 1 {
+            return Err(class.place.error(format!("there are two classes {}", class.handle)));
+        }
+    }
+    for discipline in &draft.disciplines {
+        let Some(parent) = discipline.parent else { continue };
+        if !has_room(draft, parent) {
+            return Err(discipline.place.error(no_room(draft, parent)));
+        }
+        let same = |other: &&DisciplineDraft| other.parent == Some(parent);
+        if draft.disciplines.iter().filter(same).count() > 1 {
+            return Err(discipline.place.error(format!("there are two disciplines in {parent}")));
+        }
+    }
+    match draft.filters.iter().find(|filter| !has_room(draft, filter.target)) {
+        Some(filter) => {
+            let rule =
+                format!("the filter leads to {}: {}", filter.target, no_room(draft, filter.target));
+            Err(filter.place.error(rule))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether there is a class `handle` that holds a queue.
+fn has_room(draft: &Draft, handle: Handle) -> bool {
+    let owner = draft.disciplines.iter().find(|owner| owner.major == handle.major);
+    match owner.map(|owner| &owner.body) {
+        Some(Body::Htb(_) | Body::Drr) => {
+            draft.classes.iter().any(|class| class.handle == handle)
+                && !draft.classes.iter().any(|class| class.parent == Some(handle))
+        }
+        Some(Body::Prio { bands, .. }) => {
+            usize::try_from(handle.minor).is_ok_and(|minor| (1..=*bands).contains(&minor))
+        }
+        Some(Body::Tbf(_) | Body::Classless(Qdisc::Red(_))) => handle.minor <= 1,
+        _ => false,
+    }
+}
+
+/// Why nothing can wait in `handle`.
+fn no_room(draft: &Draft, handle: Handle) -> String {
+    match draft.classes.iter().find(|class| class.parent == Some(handle)) {
+        Some(child) => format!(
+            "the class {handle} has children, so that no packets wait in it: name one without, such as {}",
+            child.handle
+        ),
+        None => format!("there is no class {handle}"),
+    }
+}
+
+struct Tree<'d> {
+    draft: &'d Draft,
+}
+
+impl Tree<'_> {
+    fn discipline(&self, discipline: &DisciplineDraft, depth: usize) -> Result<Qdisc, TcError> {
+        if depth > DEEPEST {
+            return Err(discipline.place.error("the tree is a circle, or too deep"));
+        }
+        let major = discipline.major;
+        let child = || {
+            self.child(only_class(major), depth)?.map(Box::new).map_or(Ok(None), |c| Ok(Some(c)))
+        };
+        Ok(match &discipline.body {
+            Body::Classless(Qdisc::Red(red)) => {
+                Qdisc::Red(crate::Red { child: child()?, ..red.clone() })
+            }
+            Body::Classless(queue) => queue.clone(),
+            Body::Tbf(tbf) => Qdisc::Tbf(crate::Tbf { child: child()?, ..tbf.clone() }),
+            Body::Prio { bands, priomap } => {
+                Qdisc::Prio(self.prio(major, *bands, *priomap, depth)?)
+            }
+            Body::Drr => Qdisc::Drr(self.drr(major, depth)?),
+            Body::Htb(htb) => Qdisc::Htb(self.htb(major, htb, depth)?),
+        })
+    }
+
+    /// The discipline in a class. `tc` calls the only class of a tbf or red by the number 1 or none.
+    fn child(&self, class: Handle, depth: usize) -> Result<Option<Qdisc>, TcError> {
+        let is_child = |other: &&DisciplineDraft| {
+            other.parent.is_some_and(|parent| {
+                let whole = Handle { minor: 0, ..class };
+                parent == class || (class.minor == 1 && parent == whole)
+            })
+        };
+        let child = self.draft.disciplines.iter().find(is_child);
+        child.map(|child| self.discipline(child, depth + 1)).transpose()
+    }
+
+    fn child_or_pfifo(&self, class: Handle, depth: usize) -> Result<Qdisc, TcError> {
+        let usual = Qdisc::Pfifo { limit_packets: DEFAULT_PACKETS };
+        Ok(self.child(class, depth)?.unwrap_or(usual))
+    }
+
+    fn prio(
+        &self,
+        major: u32,
+        bands: usize,
+        priomap: [u8; 16],
+        depth: usize,
+    ) -> Result<Prio, TcError> {
+        let bands =
+            (1..).take(bands).map(|minor| self.child_or_pfifo(Handle { major, minor }, depth));
+        let bands = bands.collect::<Result<_, _>>()?;
+        let mut filters: Vec<_> =
+            self.draft.filters.iter().filter(|filter| filter.target.major == major).collect();
+        filters.sort_by_key(|filter| filter.priority);
+        let band = |minor: u32| u8::try_from(minor.saturating_sub(1)).unwrap_or(u8::MAX);
+        let filters = filters.iter().map(|f| (f.filter.clone(), band(f.target.minor))).collect();
+        Ok(Prio { bands, priomap, filters })
+    }
+
+    fn drr(&self, major: u32, depth: usize) -> Result<Drr, TcError> {
+        let class = |class: &ClassDraft| {
+            let quantum = match class.body {
+                ClassBody::Drr { quantum_bytes } => quantum_bytes,
+                ClassBody::Htb(_) => None,
+            };
+            Ok(DrrClass {
+                quantum_bytes: quantum.unwrap_or(ETHERNET_FRAME),
+                filters: self.filters(class.handle),
+                child: self.child_or_pfifo(class.handle, depth)?,
+            })
+        };
+        Ok(Drr { classes: self.classes(major).map(class).collect::<Result<_, _>>()? })
+    }
+
+    fn htb(&self, major: u32, body: &HtbBody, depth: usize) -> Result<Htb, TcError> {
+        let HtbBody { default, rate_to_quantum, direct_packets, granularity } = *body;
+        let handles: Vec<Handle> = self.classes(major).map(|class| class.handle).collect();
+        let index = |handle: Handle| handles.iter().position(|known| *known == handle);
+        let default_class = match default.filter(|(minor, _)| *minor != 0) {
+            Some((minor, place)) => {
+                let handle = Handle { major, minor };
+                let missing = || place.error(format!("the default class {handle} does not exist"));
+                Some(index(handle).ok_or_else(missing)?)
+            }
+            None => None,
+        };
+        let mut classes = Vec::new();
+        for class in self.classes(major) {
+            let ClassBody::Htb(body) = class.body else { continue };
+            let ceil = body.ceil.unwrap_or(body.rate);
+            let is_leaf = !self.classes(major).any(|other| other.parent == Some(class.handle));
+            let usual = HtbClass::new(class.handle.to_string(), body.rate, rate_to_quantum);
+            classes.push(HtbClass {
+                parent: class.parent.and_then(index),
+                ceil,
+                burst_bytes: body.burst_bytes.unwrap_or(usual.burst_bytes),
+                ceil_burst_bytes: body.ceil_burst_bytes.unwrap_or(HtbClass::default_burst(ceil)),
+                priority: body.priority,
+                quantum_bytes: body.quantum_bytes.unwrap_or(usual.quantum_bytes),
+                filters: self.filters(class.handle),
+                child: if is_leaf { Some(self.child_or_pfifo(class.handle, depth)?) } else { None },
+                ..usual
+            });
+        }
+        Ok(Htb { classes, default_class, rate_to_quantum, direct_packets, granularity })
+    }
+
+    fn classes(&self, major: u32) -> impl Iterator<Item = &ClassDraft> {
+        self.draft.classes.iter().filter(move |class| class.handle.major == major)
+    }
+
+    fn filters(&self, target: Handle) -> Vec<Filter> {
+        let mut filters: Vec<_> =
+            self.draft.filters.iter().filter(|filter| filter.target == target).collect();
+        filters.sort_by_key(|filter| filter.priority);
+        filters.into_iter().map(|filter| filter.filter.clone()).collect()
+    }
+}
+
+/// Whether a body is of a discipline whose classes have this kind.
+fn has_classes(body: &Body, class: ClassBody) -> bool {
+    matches!((body, class), (Body::Htb(_), ClassBody::Htb(_)) | (Body::Drr, ClassBody::Drr { .. }))
+}
+
+/// The number of the class that a discipline without classes of its own has.
+fn only_class(major: u32) -> Handle {
+    Handle { major, minor: 1 }
 }

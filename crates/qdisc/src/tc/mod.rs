@@ -23,30 +23,25 @@
 //! bare number in microseconds. A few words are ours, since `tc` has no such thing: `unlimited`, `gentle` of red,
 //! `granularity` of tbf and htb, `match group NAME`.
 //!
-//! Modules: `words` (a text as words and numbers), `parameters` (of classless disciplines, for reading and printing),
-//! `disciplines` (what follows a discipline's name), `draft` (what stands where), `chain` and `script` (the two forms),
-//! `assemble` (from a draft to a tree), `netem`, `print`.
+//! Modules: `words` (a text as words and numbers), `disciplines` (what follows a discipline's name), `syntax` (the two
+//! forms), `draft` (what stands where, and the tree of it), `netem`, `print`.
 
-mod assemble;
-mod chain;
 mod disciplines;
 mod draft;
 mod netem;
-mod parameters;
 mod print;
-mod script;
-mod words;
+mod syntax;
+pub(crate) mod words;
 
 pub use disciplines::supported_alternative;
 pub use netem::{Netem, parse_netem};
 pub use print::commands;
-pub use words::TcError;
+pub use words::{TcError, nearest, suggestion};
 
 use crate::Qdisc;
 use fairwind_units::BitRate;
 
-/// Reads a chain or commands. `bandwidth` is that of the link, from which red and choke reckon where they are not told
-/// one of their own.
+/// Reads a chain or commands. `bandwidth` is that of the link, from which red and choke compute by default.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
@@ -61,10 +56,10 @@ use fairwind_units::BitRate;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn parse(text: &str, bandwidth: BitRate) -> Result<Qdisc, TcError> {
-    let draft = if script::is_script(text) {
-        script::read(text, bandwidth)?
+    let draft = if syntax::is_script(text) {
+        syntax::read_commands(text, bandwidth)?
     } else {
-        chain::read(text, bandwidth)?
+        syntax::read_chain(text, bandwidth)?
     };
-    assemble::assemble(&draft)
+    draft::assemble(&draft)
 }

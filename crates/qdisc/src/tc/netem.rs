@@ -1,8 +1,7 @@
 //! netem, which is a discipline to `tc` and what a link does to us (tc-netem(8)).
 
-use super::script::split_commands;
-use super::words::{Place, Word, Words};
-use super::words::{TcError, advice};
+use super::syntax::split_commands;
+use super::words::{Place, TcError, Word, Words, advice};
 use crate::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
 use fairwind_units::{Ratio, Span};
 
@@ -96,7 +95,7 @@ fn skip_command(words: &mut Words<'_>) -> Result<(), TcError> {
     }
 }
 
-/// The next key. Two of netem's are told elsewhere.
+/// The next key. Two of netem's belong to the link and the queue.
 fn key(words: &mut Words<'_>) -> Result<Option<&'static str>, TcError> {
     let elsewhere = match words.peek() {
         Some("rate") => "the rate is the link's: write it as rate of the path or link",

@@ -1,13 +1,16 @@
 //! Printing a tree of disciplines as the commands that build it.
 
+use super::disciplines::print_cake;
 use super::draft::{Handle, print_filter};
-use super::parameters;
 use super::words::{print_rate, print_time};
-use crate::{Filter, Htb, HtbClass, Prio, Qdisc, Red, Tbf};
+use crate::parameters;
+use crate::{
+    Choke, Codel, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc, Red, Sfq, Tbf,
+};
 use fairwind_units::Span;
 
 /// The commands that give `device` this queue, one by one, as [`parse`](super::parse) reads them. What `tc` has no word
-/// for is told by a word of ours, so a kernel refuses it.
+/// for is printed with a word of ours, which a kernel refuses.
 ///
 /// Classes whose names are no numbers of `tc` such as `1:10` get other ones.
 pub fn commands(queue: &Qdisc, device: &str) -> Vec<String> {
@@ -132,15 +135,15 @@ fn parameters(queue: &Qdisc, major: u32) -> String {
         Qdisc::Unlimited {} | Qdisc::Drr(_) => String::new(),
         Qdisc::Pfifo { limit_packets } => format!(" limit {limit_packets}"),
         Qdisc::Bfifo { limit_bytes } => format!(" limit {limit_bytes}"),
-        Qdisc::Red(red) => parameters::print(parameters::RED, red),
-        Qdisc::Choke(choke) => parameters::print(parameters::CHOKE, choke),
-        Qdisc::Codel(codel) => parameters::print(parameters::CODEL, codel),
-        Qdisc::Pie(pie) => parameters::print(parameters::PIE, pie),
-        Qdisc::Dualpi2(dualpi2) => parameters::print(parameters::DUALPI2, dualpi2),
-        Qdisc::Sfq(sfq) => parameters::print(parameters::SFQ, sfq),
-        Qdisc::FqCodel(fq) => parameters::print(parameters::FQ_CODEL, fq),
-        Qdisc::FqPie(fq) => parameters::print(parameters::FQ_PIE, fq),
-        Qdisc::Cake(cake) => parameters::print_cake(cake),
+        Qdisc::Red(red) => parameters::print(Red::PARAMETERS, red),
+        Qdisc::Choke(choke) => parameters::print(Choke::PARAMETERS, choke),
+        Qdisc::Codel(codel) => parameters::print(Codel::PARAMETERS, codel),
+        Qdisc::Pie(pie) => parameters::print(Pie::PARAMETERS, pie),
+        Qdisc::Dualpi2(dualpi2) => parameters::print(Dualpi2::PARAMETERS, dualpi2),
+        Qdisc::Sfq(sfq) => parameters::print(Sfq::PARAMETERS, sfq),
+        Qdisc::FqCodel(fq) => parameters::print(FqCodel::PARAMETERS, fq),
+        Qdisc::FqPie(fq) => parameters::print(FqPie::PARAMETERS, fq),
+        Qdisc::Cake(cake) => print_cake(cake),
         Qdisc::Prio(prio) => {
             let map: Vec<String> = prio.priomap.iter().map(u8::to_string).collect();
             format!(" bands {} priomap {}", prio.bands.len(), map.join(" "))

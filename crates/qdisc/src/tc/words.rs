@@ -29,7 +29,7 @@ impl fmt::Display for TcError {
 impl std::error::Error for TcError {}
 
 /// "did you mean" with the one of `known` that is most like `word`, or else all of them.
-pub(super) fn advice(word: &str, known: &[&str]) -> String {
+pub(crate) fn advice(word: &str, known: &[&str]) -> String {
     let likeness = |candidate: &&&str| strsim::jaro_winkler(word, candidate);
     let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match best.filter(|best| likeness(best) > 0.75) {
@@ -38,28 +38,47 @@ pub(super) fn advice(word: &str, known: &[&str]) -> String {
     }
 }
 
+/// The one of `known` that is most like `word`, if one is like it at all; case matters little.
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let word = word.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// A hint: the one of `known` that is most like `word`, or else all of them.
+pub fn suggestion<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+    match nearest(word, known.clone()) {
+        Some(nearest) => format!("did you mean \"{nearest}\"?"),
+        None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
 /// Where something stands in a text, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) line: usize,
-    pub(super) column: usize,
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
 }
 
 impl Place {
-    pub(super) fn error(self, rule: impl Into<String>) -> TcError {
+    pub(crate) fn error(self, rule: impl Into<String>) -> TcError {
         TcError { line: self.line, column: self.column, rule: rule.into() }
     }
 }
 
 /// A word and where it begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Word<'t> {
-    pub(super) text: &'t str,
-    pub(super) place: Place,
+pub(crate) struct Word<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) place: Place,
 }
 
 /// The words of a line.
-pub(super) fn split(text: &str, line: usize) -> Vec<Word<'_>> {
+pub(crate) fn split(text: &str, line: usize) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut begin = None;
     for (column, (offset, c)) in (1..).zip(text.char_indices().chain([(text.len(), ' ')])) {
@@ -77,33 +96,33 @@ pub(super) fn split(text: &str, line: usize) -> Vec<Word<'_>> {
 
 /// Words that are read one after the other.
 #[derive(Debug, Clone)]
-pub(super) struct Words<'t> {
+pub(crate) struct Words<'t> {
     rest: std::slice::Iter<'t, Word<'t>>,
     /// Where the last word stands.
-    pub(super) last: Place,
+    pub(crate) last: Place,
     /// What the parameters are of.
-    pub(super) subject: &'static str,
+    pub(crate) subject: &'static str,
 }
 
 impl<'t> Words<'t> {
-    pub(super) fn new(words: &'t [Word<'t>], before: Place) -> Self {
+    pub(crate) fn new(words: &'t [Word<'t>], before: Place) -> Self {
         Self { rest: words.iter(), last: before, subject: "tc" }
     }
 
     /// The next word, where there is one.
-    pub(super) fn next(&mut self) -> Option<&'t str> {
+    pub(crate) fn next(&mut self) -> Option<&'t str> {
         let word = self.rest.next()?;
         self.last = word.place;
         Some(word.text)
     }
 
     /// The next word, left where it is.
-    pub(super) fn peek(&self) -> Option<&'t str> {
+    pub(crate) fn peek(&self) -> Option<&'t str> {
         self.rest.as_slice().first().map(|word| word.text)
     }
 
     /// Takes the next word where it is `word`.
-    pub(super) fn take(&mut self, word: &str) -> bool {
+    pub(crate) fn take(&mut self, word: &str) -> bool {
         let found = self.peek() == Some(word);
         if found {
             self.next();
@@ -112,13 +131,13 @@ impl<'t> Words<'t> {
     }
 
     /// The next word, which has to be there.
-    pub(super) fn value(&mut self, what: &str) -> Result<&'t str, TcError> {
+    pub(crate) fn value(&mut self, what: &str) -> Result<&'t str, TcError> {
         let before = self.last;
         self.next().ok_or_else(|| before.error(format!("behind this word {what} is missing")))
     }
 
     /// The next word as one of `known`; `None` behind the last one.
-    pub(super) fn option(
+    pub(crate) fn option(
         &mut self,
         known: &[&'static str],
     ) -> Result<Option<&'static str>, TcError> {
@@ -132,7 +151,7 @@ impl<'t> Words<'t> {
     }
 
     /// The words before the first `word`, and those from it on, where it is there. This takes none of them.
-    pub(super) fn split_at(&self, word: &str) -> (Self, Option<Self>) {
+    pub(crate) fn split_at(&self, word: &str) -> (Self, Option<Self>) {
         let words = self.rest.as_slice();
         let Some(index) = words.iter().position(|other| other.text == word) else {
             return (self.clone(), None);
@@ -143,7 +162,7 @@ impl<'t> Words<'t> {
     }
 
     /// An error about the last word.
-    pub(super) fn wrong(&self, rule: impl Into<String>) -> TcError {
+    pub(crate) fn wrong(&self, rule: impl Into<String>) -> TcError {
         self.last.error(rule)
     }
 
@@ -156,30 +175,30 @@ impl<'t> Words<'t> {
         read(word).map_err(|rule| self.wrong(rule))
     }
 
-    pub(super) fn rate(&mut self) -> Result<BitRate, TcError> {
+    pub(crate) fn rate(&mut self) -> Result<BitRate, TcError> {
         self.number("a rate such as 5mbit", rate)
     }
 
-    pub(super) fn bytes(&mut self) -> Result<u64, TcError> {
+    pub(crate) fn bytes(&mut self) -> Result<u64, TcError> {
         self.number("a size such as 1520 or 64kb", size)
     }
 
     /// A size that fits in 32 bits.
-    pub(super) fn size(&mut self) -> Result<u32, TcError> {
+    pub(crate) fn size(&mut self) -> Result<u32, TcError> {
         let bytes = self.bytes()?;
         u32::try_from(bytes).map_err(|_| self.wrong("it must be less than 4 GiB"))
     }
 
-    pub(super) fn time(&mut self) -> Result<Span, TcError> {
+    pub(crate) fn time(&mut self) -> Result<Span, TcError> {
         self.number("a time such as 5ms", time)
     }
 
-    pub(super) fn share(&mut self) -> Result<Ratio, TcError> {
+    pub(crate) fn share(&mut self) -> Result<Ratio, TcError> {
         self.number("a probability such as 0.02 or 2%", share)
     }
 
     /// A number of per cent, with or without its sign.
-    pub(super) fn per_cent(&mut self) -> Result<Ratio, TcError> {
+    pub(crate) fn per_cent(&mut self) -> Result<Ratio, TcError> {
         let is_bare = self.peek().is_some_and(|word| !word.ends_with('%'));
         let share = self.number("a share such as 2%", share)?;
         let hundredth = Ratio::from_parts_per_billion(share.as_parts_per_billion() / 100);
@@ -187,7 +206,7 @@ impl<'t> Words<'t> {
     }
 
     /// A whole number, in any notation of C.
-    pub(super) fn count<T: TryFrom<u64>>(&mut self) -> Result<T, TcError> {
+    pub(crate) fn count<T: TryFrom<u64>>(&mut self) -> Result<T, TcError> {
         self.number("a whole number", |word| {
             let number = whole(word)?;
             T::try_from(number).map_err(|_| format!("{number} is too large"))
@@ -195,7 +214,7 @@ impl<'t> Words<'t> {
     }
 
     /// A time whose bare number is in seconds.
-    pub(super) fn seconds(&mut self) -> Result<Span, TcError> {
+    pub(crate) fn seconds(&mut self) -> Result<Span, TcError> {
         match self.peek().and_then(|word| word.parse::<u32>().ok()) {
             Some(seconds) => {
                 self.next();
@@ -206,7 +225,7 @@ impl<'t> Words<'t> {
     }
 
     /// A whole number of bytes that may be negative.
-    pub(super) fn signed(&mut self) -> Result<i32, TcError> {
+    pub(crate) fn signed(&mut self) -> Result<i32, TcError> {
         let word = self.value("a number of bytes")?;
         word.parse().map_err(|_| self.wrong(format!("\"{word}\" is no whole number")))
     }
@@ -269,25 +288,25 @@ const TIMES: Units = &[
 /// In parts per billion.
 const SHARES: Units = &[("", 1_000_000_000), ("%", 10_000_000)];
 
-pub(super) fn rate(word: &str) -> Result<BitRate, String> {
+pub(crate) fn rate(word: &str) -> Result<BitRate, String> {
     number(word, "rate", RATES).map(BitRate::from_bits_per_second)
 }
 
 /// Bytes; what stands behind a slash, the size of a cell, is of no meaning here.
-pub(super) fn size(word: &str) -> Result<u64, String> {
+pub(crate) fn size(word: &str) -> Result<u64, String> {
     number(word.split('/').next().unwrap_or(word), "size", SIZES)
 }
 
-pub(super) fn time(word: &str) -> Result<Span, String> {
+pub(crate) fn time(word: &str) -> Result<Span, String> {
     number(word, "time", TIMES).map(Span::from_nanos)
 }
 
-pub(super) fn share(word: &str) -> Result<Ratio, String> {
+pub(crate) fn share(word: &str) -> Result<Ratio, String> {
     number(word, "probability", SHARES).map(Ratio::from_parts_per_billion)
 }
 
 /// A whole number; hexadecimal behind `0x`. A `p` for packets may follow.
-pub(super) fn whole(word: &str) -> Result<u64, String> {
+pub(crate) fn whole(word: &str) -> Result<u64, String> {
     let number = match word.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => word.strip_suffix('p').unwrap_or(word).parse(),
@@ -318,7 +337,7 @@ fn number(word: &str, quantity: &str, units: Units) -> Result<u64, String> {
 }
 
 /// As `tc` reads it.
-pub(super) fn print_rate(rate: BitRate) -> String {
+pub(crate) fn print_rate(rate: BitRate) -> String {
     print(
         rate.as_bits_per_second(),
         &[("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1000)],
@@ -327,12 +346,12 @@ pub(super) fn print_rate(rate: BitRate) -> String {
 }
 
 /// As `tc` reads it.
-pub(super) fn print_time(time: Span) -> String {
+pub(crate) fn print_time(time: Span) -> String {
     print(time.as_nanos(), &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000)], "ns")
 }
 
 /// As `tc` reads it.
-pub(super) fn print_share(share: Ratio) -> String {
+pub(crate) fn print_share(share: Ratio) -> String {
     let parts = share.as_parts_per_billion();
     let mut text = format!("{}", parts / 1_000_000_000);
     if !parts.is_multiple_of(1_000_000_000) {

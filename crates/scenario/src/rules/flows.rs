@@ -1,19 +1,17 @@
-//! Rules about groups of flows: where they run, when, and what they write.
+//! Rules about groups of flows: where they run, when, and what they relay.
 
-mod ends;
-mod relay;
-mod varies;
-mod workload;
-
-use super::Rules;
-use crate::IpVersion;
-use crate::input::ScenarioInput;
+use super::{Rules, workload};
+use crate::input::{FlowsInput, PathInput, ScenarioInput, TopologyInput};
+use crate::{Transport, WorkloadInput};
+use fairwind_qdisc::tc::suggestion;
 use fairwind_units::ByteCount;
+use std::collections::BTreeSet;
 
 pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
-    ends::check(rules, input, index);
+    ends(rules, input, index);
     times(rules, input, index);
     workload::check(rules, input, index);
+    relay(rules, input, index);
 }
 
 fn times(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
@@ -42,17 +40,222 @@ fn times(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
     }
 }
 
-/// The Internet Protocol of all packets.
-pub(super) fn ip_version(input: &ScenarioInput) -> IpVersion {
-    let path = input.path.as_ref().map(|path| path.ip_version);
-    path.or(input.topology.as_ref().map(|topology| topology.ip_version)).unwrap_or_default()
+/// The two hosts of a group are there, and reach each other.
+fn ends(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
+    match (&input.path, &input.topology) {
+        (Some(_), None) => on_a_path(rules, input, index),
+        (None, Some(topology)) => on_a_topology(rules, input, topology, index),
+        // Without one network there is nothing to compare with; that is reported elsewhere.
+        _ => {}
+    }
 }
 
-/// The largest IP packet, and where it is written.
-pub(super) fn mtu(input: &ScenarioInput) -> (ByteCount, &'static str) {
-    match (&input.path, &input.topology) {
-        (Some(path), _) => (path.mtu, "path.mtu"),
-        (None, Some(topology)) => (topology.mtu, "topology.mtu"),
-        (None, None) => (ByteCount::new(65_535), "path"),
+fn on_a_path(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
+    let group = &input.flows[index];
+    for (name, end) in [("from", &group.from), ("to", &group.to)] {
+        if end.is_some() {
+            let hint = "a path gives every group its own hosts; leave it out, or use [topology]";
+            let rule = "hosts are named only with a topology";
+            rules.broken_with_hint(&[&format!("flows[{index}].{name}")], rule, hint);
+        }
+    }
+    let path_rtt = input.path.as_ref().map(PathInput::base_rtt).unwrap_or_default();
+    if group.rtt.is_some_and(|rtt| rtt < path_rtt) {
+        let key = format!("flows[{index}].rtt");
+        let rule = format!("it must be no less than the path's, {path_rtt}");
+        let delays = ["path.rtt", "path.forward_delay", "path.reverse_delay"];
+        let added = ["path.impairments", "path.reverse_impairments"];
+        rules.report(&[&key, delays[0], delays[1], delays[2], added[0], added[1]], rule, None);
+    }
+}
+
+fn on_a_topology(
+    rules: &mut Rules<'_>,
+    input: &ScenarioInput,
+    topology: &TopologyInput,
+    index: usize,
+) {
+    let group = &input.flows[index];
+    let (from_key, to_key) = (format!("flows[{index}].from"), format!("flows[{index}].to"));
+    if group.rtt.is_some() {
+        let key = format!("flows[{index}].rtt");
+        let hint = "give the delay to the links of the topology";
+        rules.broken_with_hint(&[&key], "a group has its own rtt only with a path", hint);
+    }
+    let from = host(rules, topology, &from_key, group.from.as_deref());
+    let to = host(rules, topology, &to_key, group.to.as_deref());
+    let (Some(from), Some(to)) = (from, to) else { return };
+    if from == to {
+        let rule = "data goes to another host than it comes from";
+        rules.report(&[&to_key, &from_key], rule.into(), None);
+        return;
+    }
+    // What is wrong in the topology may be the very link that is missing.
+    if rules.has_errors_within("topology") {
+        return;
+    }
+    let ways = [(from, to), (to, from)];
+    if let Some((start, end)) = ways.iter().find(|(start, end)| !reaches(topology, start, end)) {
+        let hint = "hosts forward nothing; join them by links and routers, in both directions";
+        let rule = format!("no links lead from {start} to {end}");
+        rules.broken_with_hint(&[&to_key, &from_key], rule, hint);
+    }
+}
+
+/// The host called `name`, where there is one.
+fn host<'n>(
+    rules: &mut Rules<'_>,
+    topology: &TopologyInput,
+    key: &str,
+    name: Option<&'n str>,
+) -> Option<&'n str> {
+    let known = || topology.hosts.iter().map(String::as_str);
+    let all = || format!("there are {}", known().collect::<Vec<_>>().join(", "));
+    let Some(name) = name else {
+        rules.broken_with_hint(&[key], "missing, but it is needed with a topology", &all());
+        return None;
+    };
+    if known().any(|known| known == name) {
+        return Some(name);
+    }
+    if topology.routers.iter().any(|router| router == name) {
+        let rule = "this is a router; flows begin and end at hosts";
+        rules.broken_with_hint(&[key], rule, &all());
+        return None;
+    }
+    let hint = suggestion(name, known());
+    rules.broken_with_hint(&[key, "topology.hosts"], "no such host", &hint);
+    None
+}
+
+/// Whether links lead from `start` to `end` with only routers between.
+fn reaches(topology: &TopologyInput, start: &str, end: &str) -> bool {
+    let mut reached = BTreeSet::from([start]);
+    let mut waiting = vec![start];
+    while let Some(node) = waiting.pop() {
+        if node == end {
+            return true;
+        }
+        if node != start && topology.hosts.iter().any(|host| host == node) {
+            continue;
+        }
+        for link in &topology.links {
+            let back = link.both_ways && link.to == node;
+            let next = if link.from == node { &link.to } else { &link.from };
+            if (link.from == node || back) && reached.insert(next) {
+                waiting.push(next);
+            }
+        }
+    }
+    false
+}
+
+/// A group that passes on what another one brings has one to relay, and room.
+fn relay(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
+    let WorkloadInput::Relay { of, buffer } = &input.flows[index].workload else { return };
+    if *buffer == ByteCount::ZERO {
+        let hint = "256 KiB is a beginning; as much as the round trip takes keeps a path full";
+        let key = format!("flows[{index}].workload.buffer");
+        rules.broken_with_hint(&[&key], "it passes on what it has room for: 1 B or more", hint);
+    }
+    let (packet, _) = input.mtu();
+    if (ByteCount::new(1)..packet).contains(buffer) {
+        let key = format!("flows[{index}].workload.buffer");
+        let rule = format!(
+            "a packet brings up to {packet}: what has no room waits for what is passed on in small parts"
+        );
+        rules.warn(&[&key], rule);
+    }
+    relay_has_no_times(rules, index);
+    if input.path.is_some() {
+        let hint = "describe the network by [topology], with a host between two links";
+        let rule =
+            "a path gives every group its own hosts, and a relay is where another group ends";
+        rules.broken_with_hint(&[&format!("flows[{index}].workload"), "path"], rule, hint);
+        return;
+    }
+    let key = format!("flows[{index}].workload.of");
+    let Some(relayed) = input.flows.iter().position(|group| group.name == *of) else {
+        let hint = suggestion(of, input.flows.iter().map(|group| group.name.as_str()));
+        rules.broken_with_hint(&[&key, "flows"], "no such group", &hint);
+        return;
+    };
+    if !is_in_a_circle(rules, input, index, &key) {
+        pair(rules, input, (index, relayed), &key);
+    }
+}
+
+/// A relay begins and ends with what it relays.
+fn relay_has_no_times(rules: &mut Rules<'_>, index: usize) {
+    for name in ["start", "start_spread", "start_pattern", "stop"] {
+        let key = format!("flows[{index}].{name}");
+        if rules.is_written(&key) {
+            let hint = "leave it out, or give it to the group that it relays";
+            let rule = "a relay begins when a connection comes, and stops when that is closed";
+            rules.broken_with_hint(&[&key], rule, hint);
+        }
+    }
+}
+
+/// The place of the group whose data `group` passes on.
+fn relayed(input: &ScenarioInput, group: &FlowsInput) -> Option<usize> {
+    let WorkloadInput::Relay { of, .. } = &group.workload else { return None };
+    input.flows.iter().position(|other| other.name == *of)
+}
+
+/// Whether nothing ever comes, because the group relays itself in the end.
+fn is_in_a_circle(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize, key: &str) -> bool {
+    let mut names = vec![input.flows[index].name.as_str()];
+    let (mut at, mut first) = (index, index);
+    for _ in 0..input.flows.len() {
+        let Some(before) = relayed(input, &input.flows[at]) else { return false };
+        at = before;
+        first = first.min(at);
+        names.push(&input.flows[at].name);
+        if at == index {
+            let rule = match names.len() {
+                2 => "a relay passes on what another group brings, not its own".to_owned(),
+                _ => format!("a circle: {}; nobody begins", names.join(" relays ")),
+            };
+            if first == index {
+                rules.report(&[key], rule, None);
+            }
+            return true;
+        }
+    }
+    // The circle is among other groups and is reported there.
+    true
+}
+
+/// The two groups fit together, connection by connection.
+fn pair(rules: &mut Rules<'_>, input: &ScenarioInput, (index, relayed): (usize, usize), key: &str) {
+    let (group, first) = (&input.flows[index], &input.flows[relayed]);
+    if first.workload.transport() == Transport::Udp {
+        rules.broken(key, format!("\"{}\" sends datagrams; a relay joins connections", first.name));
+    }
+    if first.workload.is_answered() {
+        let hint = "two groups with volumes, one each way, stand for requests and responses";
+        let rule = format!("\"{}\" has data both ways; a relay passes on one way only", first.name);
+        rules.broken_with_hint(&[key], rule, hint);
+    }
+    if first.count != group.count {
+        let count = format!("flows[{index}].count");
+        let rule = format!(
+            "each connection relays one of \"{}\", so there are as many: {}",
+            first.name, first.count
+        );
+        rules.report(&[&count, &format!("flows[{relayed}].count")], rule, None);
+    }
+    if let (Some(from), Some(to)) = (&group.from, &first.to)
+        && from != to
+    {
+        let from = format!("flows[{index}].from");
+        let rule = format!("a relay is where its data comes to: \"{}\" goes to {to}", first.name);
+        rules.report(&[&from, &format!("flows[{relayed}].to")], rule, None);
+    }
+    let same = |other: &FlowsInput| matches!(&other.workload, WorkloadInput::Relay { of, .. } if *of == first.name);
+    if let Some(earlier) = input.flows[..index].iter().find(|other| same(other)) {
+        let rule = format!("\"{}\" relays it already", earlier.name);
+        rules.report(&[key], rule, None);
     }
 }

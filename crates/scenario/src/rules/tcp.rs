@@ -1,11 +1,11 @@
-//! Rules about a TCP endpoint's settings.
+//! Rules about a TCP endpoint's settings, and about what hosts remember of their connections.
 
-use super::Rules;
-use super::flows::{ip_version, mtu};
-use crate::error::nearest;
-use crate::input::ScenarioInput;
-use crate::{Congestion, TcpSettings};
-use fairwind_units::{ByteCount, Span};
+use super::{Rules, interval_is_possible};
+use crate::input::{FlowsInput, ScenarioInput};
+use crate::{Congestion, SharedOpenings, Sharing, SharingPolicy, TcpSettings};
+use fairwind_qdisc::tc::nearest;
+use fairwind_units::{ByteCount, Ratio, Span};
+use std::collections::BTreeMap;
 
 /// The TCP header's length field leaves 40 bytes for options (RFC 9293 section 3.1).
 const LONGEST_OPTIONS: ByteCount = ByteCount::new(40);
@@ -21,12 +21,12 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
     timeouts_are_ordered(rules, tcp, key);
     bundles_are_possible(rules, tcp, key);
     repairs_are_judged_once(rules, tcp, key);
-    super::sharing::check(rules, tcp, key, input.duration);
+    sharing_is_possible(rules, tcp, key, input.duration);
     buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
     buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);
     let mss_key = format!("{key}.mss");
-    let (mtu, mtu_key) = mtu(input);
-    let largest = mtu.saturating_sub(ByteCount::new(ip_version(input).header_bytes()));
+    let (mtu, mtu_key) = input.mtu();
+    let largest = mtu.saturating_sub(ByteCount::new(input.ip_version().header_bytes()));
     match tcp.mss {
         Some(mss) if mss <= LONGEST_OPTIONS => {
             let rule = format!("more than {LONGEST_OPTIONS}: options may take as much of it");
@@ -76,8 +76,8 @@ fn own_controls_have_no_parameters(rules: &mut Rules<'_>, key: &str) {
     }
 }
 
-/// Time tells of a lost retransmission as of any other segment. It is only told, for a sweep over profiles may have
-/// the key where it says something.
+/// RACK finds lost retransmissions like any other loss. A warning, not an error, because a sweep over profiles may have
+/// the key where it has an effect.
 fn repairs_are_judged_once(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
     if tcp.lost_retransmission_detection.is_some() && tcp.finds_losses_by_time() {
         let keys = ["lost_retransmission_detection", "loss_detection", "profile"];
@@ -128,4 +128,165 @@ fn timeouts_are_ordered(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
             rules.report(&[key, &maximum], rule, None);
         }
     }
+}
+
+/// Half of what was seen to be carried is the least that a retreat may go down to (RFC 9959 section 3.5).
+const LEAST_RETREAT: Ratio = Ratio::from_parts_per_billion(500_000_000);
+
+fn sharing_is_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, duration: Span) {
+    let Some(sharing) = &tcp.sharing else { return };
+    let key = &format!("{key}.sharing");
+    if sharing.policy == SharingPolicy::Off {
+        nothing_is_said_of_nothing(rules, sharing, key);
+    }
+    resumption_has_a_window(rules, tcp, sharing, key);
+    if sharing.lifetime == Some(Span::ZERO) {
+        let rule = "what is believed for no time is never used: give a time such as \"10 min\", or set \
+                    policy = \"off\"";
+        rules.broken(&format!("{key}.lifetime"), rule);
+    }
+    let samples = format!("{key}.sample_every");
+    if sharing.sample_every == Some(Span::ZERO) {
+        rules.broken(&samples, "there must be time between samples: leave the key out for none");
+    } else {
+        interval_is_possible(rules, &samples, sharing.sample_every, duration);
+    }
+    if sharing.capture_from.is_some_and(|from| from >= duration) {
+        let keys = [format!("{key}.capture_from"), "duration".to_owned()];
+        let rule = format!("the run is over after {duration}: nothing will be remembered");
+        rules.warn(&[&keys[0], &keys[1]], rule);
+    }
+    shares_are_possible(rules, sharing, key);
+    keys_are_the_policys(rules, sharing, key);
+    if let Some(until) = sharing.capture_until
+        && until <= sharing.capture_from.unwrap_or_default()
+    {
+        let from = sharing.capture_from.unwrap_or_default();
+        let keys = [format!("{key}.capture_until"), format!("{key}.capture_from")];
+        rules.report(
+            &[&keys[0], &keys[1]],
+            format!("it must be after the beginning, {from}"),
+            None,
+        );
+    }
+}
+
+/// With sharing off, keys of all policies have no effect. A warning, not an error, because a sweep may switch sharing off;
+/// the keys of one policy are what it then leaves.
+fn nothing_is_said_of_nothing(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    let is_said = sharing.lifetime.is_some()
+        || sharing.entries.is_some()
+        || sharing.openings.is_some()
+        || sharing.collect.is_some()
+        || sharing.sample_every.is_some()
+        || sharing.capture_from.is_some()
+        || sharing.capture_until.is_some();
+    if is_said {
+        let rule = "nothing is remembered: the other keys of sharing do nothing here";
+        rules.warn(&[&format!("{key}.policy")], rule);
+    }
+}
+
+/// Windows are resumed where a window is what the congestion control sets.
+fn resumption_has_a_window(rules: &mut Rules<'_>, tcp: &TcpSettings, sharing: &Sharing, key: &str) {
+    let has_window = match tcp.congestion {
+        None | Some(Congestion::Reno | Congestion::Bic | Congestion::Cubic) => true,
+        Some(Congestion::Bbr | Congestion::Bbr3 | Congestion::Plugged(_)) => false,
+    };
+    if sharing.policy == SharingPolicy::CarefulResume && !has_window {
+        let congestion = tcp.congestion.as_ref().map_or("", Congestion::name);
+        let rule = format!("{congestion} is not resumed with care: only reno, bic and cubic are");
+        rules.broken(&format!("{key}.policy"), rule);
+    }
+}
+
+fn shares_are_possible(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    if sharing.forgetfulness.is_some_and(|share| share > Ratio::ONE) {
+        rules.broken(&format!("{key}.forgetfulness"), "it must be between 0 % and 100 %");
+    }
+    if sharing.retreat.is_some_and(|share| !(LEAST_RETREAT..=Ratio::ONE).contains(&share)) {
+        let rule = "it must be between 50 % and 100 % (RFC 9959 section 3.5)";
+        rules.broken(&format!("{key}.retreat"), rule);
+    }
+}
+
+/// A key that the policy does not look at would seem to do something.
+fn keys_are_the_policys(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    use SharingPolicy::{CarefulResume, Classic, Off, Rfc9040, TcpMetrics};
+    let policy = sharing.policy;
+    let written: [(&str, bool, &[SharingPolicy]); 6] = [
+        ("forgetfulness", sharing.forgetfulness.is_some(), &[Classic]),
+        ("trust", sharing.trust.is_some(), &[Classic]),
+        ("largest_window", sharing.largest_window.is_some(), &[Classic, Rfc9040, CarefulResume]),
+        ("ensemble", sharing.ensemble.is_some(), &[Rfc9040]),
+        ("save_threshold", sharing.save_threshold.is_some(), &[TcpMetrics]),
+        ("retreat", sharing.retreat.is_some(), &[CarefulResume]),
+    ];
+    for (name, is_written, policies) in written {
+        if is_written && policy != Off && !policies.contains(&policy) {
+            let names: Vec<_> = policies.iter().map(|policy| policy.name()).collect();
+            let keys = [format!("{key}.{name}"), format!("{key}.policy")];
+            let rule = format!("the policy does not look at it; it is one of {}", names.join(", "));
+            rules.report(&[&keys[0], &keys[1]], rule, None);
+        }
+    }
+}
+
+/// Where only incoming connections begin with what is remembered, somebody must accept some, and remember.
+pub(super) fn somebody_is_served(rules: &mut Rules<'_>, group: &FlowsInput, key: &str) {
+    let Some(sharing) = active(&group.tcp) else { return };
+    let is_usual = sharing.openings.is_none() && sharing.policy == SharingPolicy::Classic;
+    if sharing.openings != Some(SharedOpenings::Incoming) && !is_usual {
+        return;
+    }
+    let written = format!("{key}.tcp.sharing");
+    if !group.workload.is_answered() {
+        let rule = "these hosts open their connections themselves, and only incoming ones begin with what is \
+                    remembered: nothing will; set openings = \"all\"";
+        rules.warn(&[&written], rule);
+    } else if group.receiver_tcp.as_ref().is_some_and(|tcp| active(tcp).is_none()) {
+        let rule = "only incoming connections begin with what is remembered, and who accepts them has settings of \
+                    its own, in which nothing is: write sharing there";
+        rules.warn(&[&written, &format!("{key}.receiver_tcp")], rule);
+    }
+}
+
+/// A host has one memory, which the groups that share on it describe alike.
+pub(super) fn hosts_agree(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let mut hosts: BTreeMap<&str, (&Sharing, String)> = BTreeMap::new();
+    for (index, group) in input.flows.iter().enumerate() {
+        for (host, tcp, key) in ends(group, index) {
+            let Some(host) = host else { continue };
+            let Some(sharing) = tcp.and_then(active) else { continue };
+            match hosts.get(host) {
+                Some((there, first)) if *there != sharing => {
+                    let rule = format!(
+                        "host \"{host}\" has one memory for all its connections, and {first} says otherwise: \
+                         say the same, or use hosts of their own"
+                    );
+                    rules.report(&[&key, first], rule, None);
+                }
+                Some(_) => {}
+                None => drop(hosts.insert(host, (sharing, key))),
+            }
+        }
+    }
+}
+
+/// The two ends of a group: host, settings, and where they are written. Who answers has those of who asks where
+/// nothing else is said.
+fn ends(group: &FlowsInput, index: usize) -> [(Option<&str>, Option<&TcpSettings>, String); 2] {
+    let key = |table| format!("flows[{index}].{table}.sharing");
+    let (answers, written) = match &group.receiver_tcp {
+        Some(tcp) => (Some(tcp), "receiver_tcp"),
+        None => (group.workload.is_answered().then_some(&group.tcp), "tcp"),
+    };
+    [
+        (group.from.as_deref(), Some(&group.tcp), key("tcp")),
+        (group.to.as_deref(), answers, key(written)),
+    ]
+}
+
+fn active(tcp: &TcpSettings) -> Option<&Sharing> {
+    tcp.sharing.as_ref().filter(|sharing| sharing.policy != SharingPolicy::Off)
 }

@@ -1,7 +1,8 @@
 //! Samples, captures and the tables that are made from endpoints at the end.
 
 use super::Simulation;
-use crate::end::{End, EndId, Side};
+use crate::end::End;
+use crate::packet::{EndId, Side};
 use fairwind_measure::{
     CongestionState, ControlComplaint, FlowId, Observation, SenderCounts, SenderRow, Table,
     remembered_table, resumptions_table,

@@ -26,18 +26,16 @@
 
 mod checksum;
 mod emit;
-mod icmp;
 mod ip;
-mod mark;
 mod options;
 mod parse;
-mod payload;
 mod reader;
 
-pub use emit::{EmitError, emit, emit_prefix, emit_with_options};
-pub use icmp::{IcmpMessage, emit_icmp};
-pub use ip::{Addresses, IpHeader};
-pub use mark::mark_congestion;
+pub use emit::{
+    EmitError, IcmpMessage, Payload, emit, emit_icmp, emit_prefix, emit_with_options,
+    pattern_mismatch,
+};
+pub use ip::{Addresses, IpHeader, mark_congestion};
 pub use options::{append_options, read_options, read_options_into};
-pub use parse::{Checksum, ParseError, Parsed, parse};
-pub use payload::{Payload, pattern_mismatch};
+pub use parse::{Checksum, Parsed, parse};
+pub use reader::ParseError;

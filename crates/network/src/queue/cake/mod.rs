@@ -10,7 +10,7 @@
 mod tin;
 
 use super::discipline::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
-use crate::random::{derive_seed, flow_hash};
+use crate::packet::{derive_seed, flow_hash};
 use crate::{Backlog, DropReason, Header};
 use fairwind_qdisc::{CakeIsolation, CakeTins, ETHERNET_FRAME};
 use fairwind_units::{BitRate, ByteCount, Instant, Span};

@@ -12,7 +12,7 @@
 
 use super::super::codel::control_law;
 use super::super::discipline::{PacketFifo, QueueActions, QueuedPacket, index};
-use crate::random::scale_hash;
+use crate::packet::scale_hash;
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::CakeIsolation;
 use fairwind_units::{Instant, Span};

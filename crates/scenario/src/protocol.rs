@@ -1,4 +1,4 @@
-//! Which Internet Protocol packets are of.
+//! Protocols of packets: the version of the Internet Protocol, and the transport.
 
 use serde::{Deserialize, Serialize};
 
@@ -83,3 +83,23 @@ impl schemars::JsonSchema for IpVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is no version of the Internet Protocol; there are 4 and 6")]
 pub struct UnknownIpVersion(pub u8);
+
+/// What carries what an application writes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// A connection: all of it arrives, in order.
+    #[default]
+    Tcp,
+    /// A datagram for each write: what is lost stays lost.
+    Udp,
+}
+
+impl Transport {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == Self::Tcp
+    }
+}

@@ -1,9 +1,9 @@
-//! A queue as one text.
+//! Queues and impairments written as one text: the name of a discipline, or the syntax of `tc`.
 
-use crate::error::nearest;
-use fairwind_qdisc::{DEFAULT_BANDWIDTH, Qdisc, tc};
-use fairwind_units::BitRate;
-use std::borrow::Cow;
+use crate::limit::{DEFAULT_BANDWIDTH, QueueLimit};
+use crate::qdisc::Qdisc;
+use crate::tc::{self, Netem, nearest, parse_netem};
+use fairwind_units::{BitRate, Span};
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,22 +16,19 @@ pub struct QueueText(String);
 #[error("{0}")]
 pub struct QueueTextError(String);
 
-/// A discipline's name, and how it is usually.
-type Usual = (&'static str, fn() -> Qdisc);
-
 /// Disciplines that need no parameters.
-const BY_NAME: [Usual; 11] = [
-    ("pfifo", || Qdisc::Pfifo { limit_packets: fairwind_qdisc::DEFAULT_PACKETS }),
-    ("bfifo", || Qdisc::Bfifo { limit_bytes: fairwind_qdisc::DEFAULT_BYTES }),
-    ("codel", || Qdisc::Codel(fairwind_qdisc::Codel::default())),
-    ("pie", || Qdisc::Pie(fairwind_qdisc::Pie::default())),
-    ("dualpi2", || Qdisc::Dualpi2(fairwind_qdisc::Dualpi2::default())),
-    ("sfq", || Qdisc::Sfq(fairwind_qdisc::Sfq::default())),
-    ("fq_codel", || Qdisc::FqCodel(fairwind_qdisc::FqCodel::default())),
-    ("fq_pie", || Qdisc::FqPie(fairwind_qdisc::FqPie::default())),
-    ("cake", || Qdisc::Cake(fairwind_qdisc::Cake::default())),
-    ("prio", || Qdisc::Prio(fairwind_qdisc::Prio::default())),
-    ("unlimited", || Qdisc::Unlimited {}),
+const BY_NAME: [&str; 11] = [
+    "pfifo",
+    "bfifo",
+    "codel",
+    "pie",
+    "dualpi2",
+    "sfq",
+    "fq_codel",
+    "fq_pie",
+    "cake",
+    "prio",
+    "unlimited",
 ];
 
 /// Disciplines that do.
@@ -67,10 +64,10 @@ fn queue(text: &str, bandwidth: BitRate) -> Result<Qdisc, QueueTextError> {
         let padded = format!("{}{tc}", before.chars().map(blank).collect::<String>());
         return tc::parse(&padded, bandwidth).map_err(|error| QueueTextError(error.to_string()));
     }
-    match BY_NAME.iter().find(|(known, _)| *known == name) {
-        Some((_, queue)) => Ok(queue()),
-        None => Err(unknown(name)),
+    if !BY_NAME.contains(&name) {
+        return Err(unknown(name));
     }
+    tc::parse(name, bandwidth).map_err(|error| QueueTextError(error.to_string()))
 }
 
 /// The parameters without which a discipline is none.
@@ -86,7 +83,7 @@ fn needed(name: &str) -> &'static str {
 
 fn unknown(name: &str) -> QueueTextError {
     let first = name.split_whitespace().next().unwrap_or_default();
-    let known = || BY_NAME.iter().map(|(known, _)| *known).chain(WITH_PARAMETERS);
+    let known = || BY_NAME.into_iter().chain(WITH_PARAMETERS);
     if WITH_PARAMETERS.contains(&name) {
         let example = needed(name);
         let rule = format!(
@@ -101,7 +98,7 @@ fn unknown(name: &str) -> QueueTextError {
         let rule = format!("write \"tc: {name}\" for the syntax of tc, or a table");
         return QueueTextError(rule);
     }
-    if name.parse::<crate::QueueLimit>().is_ok() {
+    if name.parse::<QueueLimit>().is_ok() {
         return QueueTextError(format!("this is a limit: write {{ limit = \"{name}\" }}"));
     }
     let advice = match nearest(name, known()) {
@@ -117,30 +114,62 @@ impl fmt::Display for QueueText {
     }
 }
 
-impl serde::Serialize for QueueText {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+text_value!(
+    QueueText,
+    "Queue",
+    "The name of a discipline, with what is usual (\"fq_codel\"), or what tc would be told: \
+                \"tc: htb rate 5mbit burst 1520 / pfifo limit 63\", or its commands, one per line."
+);
+
+/// What netem would be told: `tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetemText {
+    text: String,
+    netem: Box<Netem>,
+}
+
+/// Why a text is nothing for netem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NetemTextError(String);
+
+impl NetemText {
+    /// Delay beyond the link's own.
+    pub fn delay(&self) -> Span {
+        self.netem.delay
+    }
+
+    /// What it says.
+    pub fn netem(&self) -> Netem {
+        (*self.netem).clone()
     }
 }
 
-impl<'de> serde::Deserialize<'de> for QueueText {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+impl FromStr for NetemText {
+    type Err = NetemTextError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_command = text.split_whitespace().any(|word| word == "tc");
+        let Some(tc) = text.trim_start().strip_prefix("tc:").or(is_command.then_some(text)) else {
+            let rule = "write \"tc: netem delay 50ms 5ms loss 1%\", or a table";
+            return Err(NetemTextError(rule.to_owned()));
+        };
+        // Places are counted from the beginning of the text.
+        let padded = format!("{}{tc}", " ".repeat(text.len() - tc.len()));
+        let netem = parse_netem(&padded).map_err(|error| NetemTextError(error.to_string()))?;
+        Ok(Self { text: text.to_owned(), netem: Box::new(netem) })
     }
 }
 
-impl schemars::JsonSchema for QueueText {
-    fn schema_name() -> Cow<'static, str> {
-        "QueueText".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "format": "Queue",
-            "description": "The name of a discipline, with what is usual (\"fq_codel\"), or what tc would be told: \
-                \"tc: htb rate 5mbit burst 1520 / pfifo limit 63\", or its commands, one per line.",
-        })
+impl fmt::Display for NetemText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
+
+text_value!(
+    NetemText,
+    "Netem",
+    "What netem would be told: \"tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%\". \
+                Its delay is added to the link's."
+);

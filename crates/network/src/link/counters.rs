@@ -1,4 +1,4 @@
-//! What every link works with: arrivals, shared state, counters and reports.
+//! Counters and reports of a link: here every arrival, drop, mark and delivery is counted; and the state that links share.
 
 use crate::event_queue::EventQueue;
 use crate::pool::{PacketEvent, PacketPool, PacketRef};

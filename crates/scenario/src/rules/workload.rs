@@ -1,12 +1,14 @@
-//! Rules about what a group's applications write.
+//! Rules about what a group's applications write, and about quantities that vary: their distribution is possible, and
+//! draws are large enough.
 
-use super::varies::varies;
-use super::{ip_version, mtu, relay};
+use super::Rules;
+use super::network::rate_is_positive;
 use crate::input::ScenarioInput;
-use crate::rules::Rules;
-use crate::rules::path::rate_is_positive;
-use crate::{RecordedWrite, TIMESTAMP_BYTES, Transport, Varying, WorkloadInput};
-use fairwind_units::{ByteCount, Span};
+use crate::{
+    Distribution, Quantile, RecordedWrite, TIMESTAMP_BYTES, Transport, Varying, WorkloadInput,
+};
+use fairwind_units::{ByteCount, Ratio, Span};
+use std::fmt::Display;
 
 pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
     if input.flows[index].workload.transport() == Transport::Udp {
@@ -57,7 +59,7 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
             let file = file.as_deref().map(|file| (file, connection.as_deref()));
             replay(rules, &key, file, writes.as_deref());
         }
-        WorkloadInput::Relay { .. } => relay::check(rules, input, index),
+        WorkloadInput::Relay { .. } => {}
     }
 }
 
@@ -250,7 +252,7 @@ fn packet_is_possible(
     packet: &Varying<ByteCount>,
 ) {
     let group = &input.flows[index];
-    let version = ip_version(input);
+    let version = input.ip_version();
     let (headers, with) = if group.workload.transport() == Transport::Udp {
         (version.datagram_header_bytes(), "")
     } else {
@@ -266,9 +268,165 @@ fn packet_is_possible(
         rules.report(&[key, &format!("flows[{index}].tcp.timestamps")], rule, None);
         return;
     }
-    let (mtu, mtu_key) = mtu(input);
+    let (mtu, mtu_key) = input.mtu();
     if packet.largest().is_some_and(|largest| largest > mtu) {
         rules.report(&[key, mtu_key], format!("no packet is larger than the MTU, {mtu}"), None);
     }
     varies(rules, key, packet, ByteCount::new(1));
+}
+
+/// A quantity that is drawn as a number.
+trait Number: Copy + Ord + Display {
+    /// The number, in the unit that it is drawn in.
+    fn number(self) -> u64;
+    /// The quantity of this number.
+    fn of(number: u64) -> Self;
+}
+
+impl Number for ByteCount {
+    fn number(self) -> u64 {
+        self.get()
+    }
+    fn of(number: u64) -> Self {
+        Self::new(number)
+    }
+}
+
+impl Number for Span {
+    fn number(self) -> u64 {
+        self.as_nanos()
+    }
+    fn of(number: u64) -> Self {
+        Self::from_nanos(number)
+    }
+}
+
+impl Number for u32 {
+    fn number(self) -> u64 {
+        self.into()
+    }
+    fn of(number: u64) -> Self {
+        Self::try_from(number).unwrap_or(Self::MAX)
+    }
+}
+
+/// A quantity is `least` or more, and its distribution is possible.
+fn varies<T: Number>(rules: &mut Rules<'_>, key: &str, varying: &Varying<T>, least: T) {
+    let distribution = match varying {
+        Varying::Constant(value) => return at_least(rules, key, *value, least),
+        Varying::Drawn(distribution) => distribution,
+    };
+    let (min_key, max_key) = (format!("{key}.min"), format!("{key}.max"));
+    match distribution {
+        Distribution::Uniform { min, max } => {
+            if in_order(rules, (&min_key, *min), (&max_key, *max)) {
+                at_least(rules, &max_key, *max, least);
+            }
+        }
+        Distribution::Normal { mean, .. } | Distribution::Exponential { mean } => {
+            at_least(rules, &format!("{key}.mean"), *mean, least);
+        }
+        Distribution::Pareto { min, .. } => is_positive(rules, &min_key, *min),
+        Distribution::BoundedPareto { min, max, .. } => {
+            is_positive(rules, &min_key, *min);
+            in_order(rules, (&min_key, *min), (&max_key, *max));
+        }
+        Distribution::Lognormal { mean, min, max, .. } => {
+            is_positive(rules, &format!("{key}.mean"), *mean);
+            let is_in_order = match (min, max) {
+                (Some(min), Some(max)) => in_order(rules, (&min_key, *min), (&max_key, *max)),
+                _ => true,
+            };
+            if let Some(max) = max.filter(|_| is_in_order) {
+                at_least(rules, &max_key, max, least);
+            }
+        }
+        Distribution::Empirical { quantiles, mean } => {
+            let quantiles_key = format!("{key}.quantiles");
+            if !rise(rules, &quantiles_key, quantiles) {
+                return;
+            }
+            if let Some(mean) = mean {
+                mean_is_possible(rules, key, quantiles, *mean);
+            }
+            // Smaller draws are made the least one; not all of them may be.
+            if let Some((index, largest)) = quantiles.iter().enumerate().next_back() {
+                at_least(rules, &format!("{quantiles_key}[{index}].value"), largest.value, least);
+            }
+        }
+    }
+}
+
+fn at_least<T: Number>(rules: &mut Rules<'_>, key: &str, value: T, least: T) {
+    if value < least {
+        rules.broken(key, format!("it must be {least} or more"));
+    }
+}
+
+fn is_positive<T: Number>(rules: &mut Rules<'_>, key: &str, value: T) {
+    if value.number() == 0 {
+        rules.broken(key, "it must be more than nothing");
+    }
+}
+
+/// Whether the greatest value is no less than the least.
+fn in_order<T: Number>(rules: &mut Rules<'_>, min: (&str, T), max: (&str, T)) -> bool {
+    if max.1 < min.1 {
+        rules.report(&[max.0, min.0], format!("it must be {} or more", min.1), None);
+    }
+    max.1 >= min.1
+}
+
+/// Whether quantiles go from the smallest value to the largest.
+fn rise<T: Number>(rules: &mut Rules<'_>, key: &str, quantiles: &[Quantile<T>]) -> bool {
+    let ends = [quantiles.first(), quantiles.last()].map(|end| end.map(|end| end.share));
+    if quantiles.len() < 2 || ends != [Some(Ratio::ZERO), Some(Ratio::ONE)] {
+        let hint = "the smallest value has the share \"0 %\", the largest \"100 %\"";
+        let rule = "quantiles go from the smallest value to the largest";
+        rules.broken_with_hint(&[key], rule, hint);
+        return false;
+    }
+    for (index, pair) in quantiles.windows(2).enumerate() {
+        let item = format!("{key}[{}]", index + 1);
+        if pair[1].share <= pair[0].share {
+            let rule = format!("it must be above the share before, {}", pair[0].share);
+            rules.broken(&format!("{item}.share"), rule);
+            return false;
+        }
+        if pair[1].value < pair[0].value {
+            let rule = format!("it must be no less than the value before, {}", pair[0].value);
+            rules.broken(&format!("{item}.value"), rule);
+            return false;
+        }
+    }
+    true
+}
+
+/// The mean lies between those of the two extremes: all draws as small, or as large, as the quantiles
+/// allow.
+fn mean_is_possible<T: Number>(
+    rules: &mut Rules<'_>,
+    key: &str,
+    quantiles: &[Quantile<T>],
+    mean: T,
+) {
+    let billion = u128::from(Ratio::ONE.as_parts_per_billion());
+    let (mut smallest, mut largest) = (0, 0);
+    for pair in quantiles.windows(2) {
+        let share =
+            u128::from(pair[1].share.as_parts_per_billion() - pair[0].share.as_parts_per_billion());
+        smallest += share * u128::from(pair[0].value.number());
+        largest += share * u128::from(pair[1].value.number());
+    }
+    let whole = u128::from(mean.number()) * billion;
+    let is_possible = smallest < whole && whole < largest || smallest == whole && whole == largest;
+    if !is_possible {
+        let quantity = |number| T::of(u64::try_from(number).unwrap_or(u64::MAX));
+        let rule = format!(
+            "with these quantiles the mean lies between {} and {}",
+            quantity(smallest / billion),
+            quantity(largest.div_ceil(billion)),
+        );
+        rules.report(&[&format!("{key}.mean"), &format!("{key}.quantiles")], rule, None);
+    }
 }

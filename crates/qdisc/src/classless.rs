@@ -1,0 +1,355 @@
+//! Disciplines without classes: early drop, and fair queueing by flow.
+
+use crate::limit::{DEFAULT_PACKETS, ETHERNET_FRAME, QueueLimit, Resolver};
+use crate::parameters::{discipline, parameter_table, plain_settings, set};
+use fairwind_units::{BitRate, ByteCount, Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a typical packet where nothing is said: what tc-choke(8) takes and tc-red(8) calls a good value.
+pub(crate) const AVERAGE_PACKET: u32 = 1000;
+
+/// Largest probability where nothing is said (tc-red(8)).
+pub(crate) const USUAL_PROBABILITY: Ratio = Ratio::from_parts_per_billion(20_000_000);
+
+/// Both thresholds, where zero stands for what is usual: the larger is thrice the smaller one.
+pub(crate) fn thresholds(min: u64, max: u64, of_limit: u64) -> (u64, u64) {
+    match (min, max) {
+        (0, 0) => (of_limit / 3, of_limit),
+        (0, max) => (max / 3, max),
+        (min, 0) => (min, min.saturating_mul(3)),
+        both => both,
+    }
+}
+
+/// CHOKe (Pan, Prabhakar and Psounis, 2000; parameters as tc-choke(8) has them).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choke {
+    /// Packets that may wait.
+    pub limit_packets: u32,
+    /// Average backlog in packets from which on arrivals are compared with a waiting packet.
+    pub min_packets: u32,
+    /// Average backlog in packets from which on every arrival is dropped, or marked.
+    pub max_packets: u32,
+    /// Packets that may come at once: decides the weight of the average.
+    pub burst_packets: u32,
+    /// Bytes of a typical packet.
+    pub average_packet_bytes: u32,
+    /// Probability at `max_packets`.
+    pub probability: Ratio,
+    /// Rate of the link, from which the average's decay while it is idle is reckoned.
+    pub bandwidth: BitRate,
+    /// Mark packets that can be marked instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Choke {
+    /// What `tc` makes of a limit alone.
+    pub fn with_limit(limit_packets: u32, bandwidth: BitRate) -> Self {
+        let mut choke = Self {
+            limit_packets,
+            min_packets: 0,
+            max_packets: 0,
+            burst_packets: 0,
+            average_packet_bytes: AVERAGE_PACKET,
+            probability: USUAL_PROBABILITY,
+            bandwidth,
+            ecn: false,
+        };
+        choke.fill_defaults();
+        choke
+    }
+
+    /// Fills in thresholds and burst where they are zero, as `tc` does.
+    pub fn fill_defaults(&mut self) {
+        let packets = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let (min, max, of_limit) =
+            (self.min_packets.into(), self.max_packets.into(), u64::from(self.limit_packets / 4));
+        let (min, max) = match (min, max) {
+            // Unlike with RED, `tc` does not look at the smaller one here.
+            (min, 0) if min > 0 => (min, of_limit),
+            (min, max) => thresholds(min, max, of_limit),
+        };
+        (self.min_packets, self.max_packets) = (packets(min), packets(max));
+        if self.burst_packets == 0 {
+            self.burst_packets = packets((2 * min + max) / 3);
+        }
+    }
+}
+
+parameter_table!(
+    Choke [
+        [limit Count limit_packets]
+        [min Count min_packets]
+        [max Count max_packets]
+        [avpkt Size average_packet_bytes]
+        [burst Count burst_packets]
+        [probability Share probability]
+        [bandwidth Rate bandwidth]
+        [ecn Flag ecn]
+    ] []
+);
+
+/// Parameters of `choke` (tc-choke(8)).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChokeInput {
+    /// How much may wait, in packets.
+    pub limit: QueueLimit,
+    /// Average backlog from which on an arrival is compared with a packet that waits; a third of `max` unless said.
+    pub min: Option<QueueLimit>,
+    /// Average backlog from which on every arrival is dropped; a quarter of the limit unless said.
+    pub max: Option<QueueLimit>,
+    /// Packets that may come at once, which decides how slowly the average follows; `(2 min + max) / 3` unless said.
+    pub burst: Option<u32>,
+    /// Size of a typical packet; 1000 B unless said.
+    pub avpkt: Option<ByteCount>,
+    /// Probability at `max`; 2 % unless said.
+    pub probability: Option<Ratio>,
+    /// Rate from which the average's decay while nothing is sent is reckoned; the link's unless said.
+    pub bandwidth: Option<BitRate>,
+    /// Whether packets that can be marked are marked instead of dropped; false unless said.
+    #[serde(default)]
+    pub ecn: bool,
+}
+
+impl ChokeInput {
+    pub(crate) fn resolve(&self, resolver: &mut Resolver<'_>) -> Choke {
+        let mut choke = Choke {
+            limit_packets: resolver.packets("limit", self.limit),
+            min_packets: self.min.map_or(0, |min| resolver.packets("min", min)),
+            max_packets: self.max.map_or(0, |max| resolver.packets("max", max)),
+            burst_packets: self.burst.unwrap_or_default(),
+            ecn: self.ecn,
+            ..Choke::with_limit(0, self.bandwidth.unwrap_or(resolver.bandwidth()))
+        };
+        set(&mut choke.average_packet_bytes, self.avpkt.map(|size| resolver.size("avpkt", size)));
+        set(&mut choke.probability, self.probability);
+        choke.fill_defaults();
+        choke
+    }
+}
+
+discipline! {
+    /// Controlled delay (RFC 8289).
+    Codel,
+    /// Parameters of `codel` (tc-codel(8)).
+    CodelInput {
+        /// How much may wait, in packets; 1000 packets unless said.
+        limit: QueueLimit => limit_packets: u32 = DEFAULT_PACKETS, Count;
+        /// Waiting time that is tolerated for long; 5 ms unless said.
+        target: Span => target: Span = Span::from_millis(5), Time;
+        /// How long it may be exceeded, about the longest round trip; 100 ms unless said.
+        interval: Span => interval: Span = Span::from_millis(100), Time;
+        /// Whether packets that can be marked are marked instead of dropped; false unless said.
+        ecn: bool => ecn: bool = false, Switch("noecn");
+        /// Waiting time above which every packet that can be marked is marked; none unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ce_threshold: Span => ce_threshold: Option<Span> = None, OptionalTime;
+    }
+}
+
+discipline! {
+    /// Proportional integral controller, enhanced (RFC 8033).
+    Pie,
+    /// Parameters of `pie` (tc-pie(8)).
+    PieInput {
+        /// How much may wait, in packets; 1000 packets unless said.
+        limit: QueueLimit => limit_packets: u32 = DEFAULT_PACKETS, Count;
+        /// Waiting time that is aimed at; 15 ms unless said.
+        target: Span => target: Span = Span::from_millis(15), Time;
+        /// Time from one reckoning of the probability to the next; 15 ms unless said.
+        tupdate: Span => update: Span = Span::from_millis(15), Time;
+        /// Weight of the distance from the target, in sixteenths per second; 2 unless said.
+        #[schemars(range(max = 32))]
+        alpha: u32 => alpha: u32 = 2, Count;
+        /// Weight of the change since the last reckoning, in sixteenths per second; 20 unless said.
+        #[schemars(range(max = 32))]
+        beta: u32 => beta: u32 = 20, Count;
+        /// Whether packets that can be marked are marked instead of dropped, while that happens to less than a tenth; false
+        /// unless said.
+        ecn: bool => ecn: bool = false, Switch("noecn");
+        /// Whether the probability is scaled with the size of the packet; false unless said.
+        bytemode: bool => bytemode: bool = false, Switch("nobytemode");
+        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; false unless said.
+        dq_rate_estimator: bool => departure_rate: bool = false, Switch("no_dq_rate_estimator");
+    }
+}
+
+discipline! {
+    /// Dual queue coupled PI squared (RFC 9332; parameters as tc-dualpi2(8) has them).
+    Dualpi2,
+    /// Parameters of `dualpi2` (tc-dualpi2(8)).
+    Dualpi2Input {
+        /// How much may wait in both queues together, in packets; 10 000 packets unless said.
+        limit: QueueLimit => limit_packets: u32 = 10_000, Count;
+        /// Waiting time of the classic queue that is aimed at; 15 ms unless said.
+        target: Span => target: Span = Span::from_millis(15), Time;
+        /// Time from one reckoning of the probability to the next; 16 ms unless said.
+        tupdate: Span => update: Span = Span::from_millis(16), Time;
+        /// Weight of the distance from the target, per second; 16 % unless said.
+        alpha: Ratio => alpha: Ratio = Ratio::from_parts_per_billion(160_000_000), Share;
+        /// Weight of the change since the last reckoning, per second; 320 % unless said.
+        beta: Ratio => beta: Ratio = Ratio::from_parts_per_billion(3_200_000_000), Share;
+        /// Waiting time from which on every packet of the low-latency queue is marked; 1 ms unless said.
+        step_thresh: Span => step_threshold: Span = Span::from_millis(1), Time;
+        /// The base probability times this marks packets of the low-latency queue; 2 unless said.
+        coupling_factor: u32 => coupling: u32 = 2, Count;
+        /// Share of the service that the classic queue is sure of; 10 % unless said.
+        classic_protection: Ratio => classic_protection: Ratio = Ratio::from_parts_per_billion(100_000_000), PerCent;
+        /// Whether packets are dropped when they leave instead of when they come; true unless said.
+        drop_dequeue: bool => drop_on_dequeue: bool = true, Switch("drop_enqueue");
+        /// Whether packets that could be marked are dropped when overloaded; true unless said.
+        drop_on_overload: bool => drop_on_overload: bool = true, Switch("overflow");
+        /// Whether only packets with ECT(1) or CE belong into the low-latency queue, else all that can be marked; true
+        /// unless said.
+        l4s_ect: bool => only_ect1: bool = true, Switch("any_ect");
+    }
+    // Packets are never joined, so there is nothing to split.
+    ignored: "split_gso", "no_split_gso";
+}
+
+discipline! {
+    /// Stochastic fairness queueing (McKenney, 1990; parameters as tc-sfq(8) has them).
+    Sfq,
+    /// Parameters of `sfq` (tc-sfq(8)).
+    SfqInput {
+        /// How much may wait, in packets; 127 packets unless said.
+        limit: QueueLimit => limit_packets: u32 = 127, Count;
+        /// Bytes that a flow may send in its turn; 1514 B unless said.
+        quantum: ByteCount => quantum_bytes: u32 = ETHERNET_FRAME, Size;
+        /// Buckets that flows are hashed into, a power of two; 1024 unless said.
+        divisor: u32 => divisor: u32 = 1024, Count;
+        /// Flows that may wait at the same time; 127 unless said.
+        flows: u32 => flows: u32 = 127, Count;
+        /// Packets of one flow that may wait; 127 unless said.
+        depth: u32 => depth_packets: u32 = 127, Count;
+        /// Time after which flows are hashed anew; never unless said.
+        perturb: Span => perturb: Span = Span::ZERO, Seconds;
+        /// Whether the oldest packet of a flow is dropped instead of the newest; false unless said.
+        headdrop: bool => head_drop: bool = false, Flag;
+    }
+}
+
+discipline! {
+    /// Fair queueing with controlled delay (RFC 8290).
+    FqCodel,
+    /// Parameters of `fq_codel` (tc-fq_codel(8)).
+    FqCodelInput {
+        /// How much may wait, in packets; 10 240 packets unless said.
+        limit: QueueLimit => limit_packets: u32 = 10_240, Count;
+        /// Buckets that flows are hashed into; 1024 unless said.
+        flows: u32 => flows: u32 = 1024, Count;
+        /// Bytes that a flow may send in its turn; 1514 B unless said.
+        quantum: ByteCount => quantum_bytes: u32 = ETHERNET_FRAME, Size;
+        /// Waiting time that is tolerated for long; 5 ms unless said.
+        target: Span => target: Span = Span::from_millis(5), Time;
+        /// How long it may be exceeded, about the longest round trip; 100 ms unless said.
+        interval: Span => interval: Span = Span::from_millis(100), Time;
+        /// Whether packets that can be marked are marked instead of dropped; true unless said.
+        ecn: bool => ecn: bool = true, Switch("noecn");
+        /// Waiting time above which every packet that can be marked is marked; none unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ce_threshold: Span => ce_threshold: Option<Span> = None, OptionalTime;
+        /// Bytes that may wait; 32 MiB unless said.
+        memory_limit: ByteCount => memory_limit_bytes: u64 = 32 << 20, Bytes;
+        /// Packets of the longest queue that are dropped at once where there is no room; 64 unless said.
+        drop_batch: u32 => drop_batch_packets: u32 = 64, Count;
+    }
+}
+
+discipline! {
+    /// Fair queueing with PIE for every flow (parameters as tc-fq_pie(8) has them).
+    FqPie,
+    /// Parameters of `fq_pie` (tc-fq_pie(8)).
+    FqPieInput {
+        /// How much may wait, in packets; 10 240 packets unless said.
+        limit: QueueLimit => limit_packets: u32 = 10_240, Count;
+        /// Buckets that flows are hashed into; 1024 unless said.
+        flows: u32 => flows: u32 = 1024, Count;
+        /// Waiting time that is aimed at; 15 ms unless said.
+        target: Span => target: Span = Span::from_millis(15), Time;
+        /// Time from one reckoning of the probability to the next; 15 ms unless said.
+        tupdate: Span => update: Span = Span::from_millis(15), Time;
+        /// Weight of the distance from the target, in sixteenths per second; 2 unless said.
+        #[schemars(range(max = 32))]
+        alpha: u32 => alpha: u32 = 2, Count;
+        /// Weight of the change since the last reckoning, in sixteenths per second; 20 unless said.
+        #[schemars(range(max = 32))]
+        beta: u32 => beta: u32 = 20, Count;
+        /// Bytes that a flow may send in its turn; 1514 B unless said.
+        quantum: ByteCount => quantum_bytes: u32 = ETHERNET_FRAME, Size;
+        /// Bytes that may wait; 32 MiB unless said.
+        memory_limit: ByteCount => memory_limit_bytes: u64 = 32 << 20, Bytes;
+        /// Per cent of probability up to which packets are marked instead of dropped; 10 unless said.
+        #[schemars(range(max = 100))]
+        ecn_prob: u32 => ecn_probability_percent: u32 = 10, Count;
+        /// Whether packets that can be marked are marked instead of dropped; false unless said.
+        ecn: bool => ecn: bool = false, Switch("noecn");
+        /// Whether the probability is scaled with the size of the packet; false unless said.
+        bytemode: bool => bytemode: bool = false, Switch("nobytemode");
+        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; false unless said.
+        dq_rate_estimator: bool => departure_rate: bool = false, Switch("no_dq_rate_estimator");
+    }
+}
+
+discipline! {
+    /// The core of CAKE: a shaper without bursts, isolation of flows and hosts, and COBALT in every flow (parameters as
+    /// tc-cake(8) has them).
+    Cake,
+    /// Parameters of `cake` (tc-cake(8)).
+    CakeInput {
+        /// Rate that it shapes to; as fast as the link goes unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bandwidth: BitRate => bandwidth: Option<BitRate> = None;
+        /// Priorities that packets are sorted into by their code points; `diffserv3` unless said.
+        tins: CakeTins => tins: CakeTins = CakeTins::Diffserv3;
+        /// What shares evenly; `triple-isolate` unless said.
+        isolation: CakeIsolation => isolation: CakeIsolation = CakeIsolation::TripleIsolate;
+        /// A typical round trip, from which interval and target follow; 100 ms unless said.
+        rtt: Span => rtt: Span = Span::from_millis(100);
+        /// Bytes that every packet costs beyond the IP packet, in the shaper's account; none unless said.
+        overhead: ByteCount => overhead_bytes: i32 = 0;
+        /// Bytes that may wait; what suits rate and round trip unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memlimit: ByteCount => memory_limit_bytes: Option<u64> = None;
+    }
+}
+
+/// Priorities of CAKE, by code points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CakeTins {
+    /// One for all.
+    Besteffort,
+    /// Bulk, best effort, voice.
+    Diffserv3,
+    /// Bulk, best effort, video, voice.
+    Diffserv4,
+    /// Eight, by the upper three bits.
+    Precedence,
+}
+
+/// What shares evenly in CAKE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CakeIsolation {
+    /// Nothing: one queue for each tin.
+    Flowblind,
+    /// Hosts that send.
+    Srchost,
+    /// Hosts that receive.
+    Dsthost,
+    /// Pairs of hosts.
+    Hosts,
+    /// Flows.
+    Flows,
+    /// Hosts that send, then flows.
+    DualSrchost,
+    /// Hosts that receive, then flows.
+    DualDsthost,
+    /// Hosts that send, hosts that receive, then flows.
+    TripleIsolate,
+}
+
+plain_settings!(CakeTins, CakeIsolation);
