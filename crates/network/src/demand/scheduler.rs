@@ -2,7 +2,7 @@
 //!
 //! Source: ETSI EN 301 790 for the categories and their order: CRA before RBDC before VBDC and AVBDC before FCA.
 
-use super::request::CapacityRequest;
+use crate::observer::CapacityRequest;
 use fairwind_qdisc::{Carrier, Placement, Terminal};
 use fairwind_units::Instant;
 use std::ops::Range;
@@ -293,8 +293,8 @@ impl FreeSlots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::VolumeRequest;
     use super::*;
+    use crate::observer::VolumeRequest;
     use fairwind_qdisc::RequestPolicy;
     use fairwind_units::{BitRate, Span};
 
