@@ -106,7 +106,7 @@ fn one_way(workload: &Workload, headers: Headers) -> Result<Application, Assembl
             Application::Replay(Box::new(Replay::new(writes.iter().map(write).collect())))
         }
         Workload::Relay { of: _, buffer } => Application::Relay(Box::new(Relay::new(buffer.get()))),
-        Workload::RequestResponse { .. } | Workload::Web { .. } | Workload::Transfers { .. } => {
+        Workload::RequestResponse { .. } | Workload::Web(_) | Workload::Transfers { .. } => {
             unreachable!("it is answered")
         }
     })
@@ -121,23 +121,15 @@ fn exchanges(workload: &Workload) -> Result<Option<Exchanges>, AssemblyError> {
                 .with_times(time(think_time)?, time(pause)?);
             (endless, exchanges)
         }
-        Workload::Web {
-            request,
-            main_object,
-            embedded_objects,
-            embedded_object,
-            parsing_time,
-            reading_time,
-            pages,
-        } => {
+        Workload::Web(web) => {
             let drawn = Pages {
-                main: size(main_object)?,
-                embedded_objects: sampler(embedded_objects, u64::from)?,
-                embedded: size(embedded_object)?,
-                parsing: time(parsing_time)?,
-                reading: time(reading_time)?,
+                main: size(&web.main_object)?,
+                embedded_objects: sampler(&web.embedded_objects, u64::from)?,
+                embedded: size(&web.embedded_object)?,
+                parsing: time(&web.parsing_time)?,
+                reading: time(&web.reading_time)?,
             };
-            (Exchanges::of_pages(size(request)?, drawn, 0), pages)
+            (Exchanges::of_pages(size(&web.request)?, drawn, 0), &web.pages)
         }
         _ => return Ok(None),
     };

@@ -26,16 +26,11 @@ pub struct Carrier {
     /// How long a requested rate holds unless it is requested again.
     pub request_lifetime: Span,
     /// When the first frame begins; less than a frame.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub frame_offset: Span,
     /// Which slots of a frame a terminal has of those that are assigned to it.
-    #[serde(default, skip_serializing_if = "Placement::is_usual")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub placement: Placement,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_nothing(span: &Span) -> bool {
-    span.is_zero()
 }
 
 /// Where in a frame a terminal's slots are.
@@ -49,13 +44,6 @@ pub enum Placement {
     Together,
     /// At equal distances, as far as others' slots allow.
     Spread,
-}
-
-impl Placement {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-    fn is_usual(&self) -> bool {
-        *self == Self::Together
-    }
 }
 
 /// What one terminal may have, and how it asks for it.

@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Impairments {
     /// How much of the link's delay is netem's own: what packets that overtake do not wait for. Of no meaning without
     /// `reorder`.
-    #[serde(skip_serializing_if = "is_no_time")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub delay: Span,
     /// Delay that varies around the link's own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct DelayStep {
     /// Delay of what is sent meanwhile, beyond the link's own.
     pub delay: Span,
     /// Whether all that is sent meanwhile is lost, as while one satellite hands over to the next.
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub outage: bool,
 }
 
@@ -86,11 +86,6 @@ impl DelayStep {
     fn lets_pass(&self) -> bool {
         !self.outage && !self.duration.is_zero()
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_off(switch: &bool) -> bool {
-    !switch
 }
 
 /// How a delay varies around its mean.
@@ -177,11 +172,6 @@ pub struct Slot {
     /// Bytes in one slot; as many as there are where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_no_time(span: &Span) -> bool {
-    span.is_zero()
 }
 
 fn one() -> u32 {

@@ -89,3 +89,8 @@ pub use recordings::{
     LineError, OPPORTUNITY_BYTES, RateStep, RateTrace, parse_delay_table, parse_losses,
 };
 pub use text::{NetemText, NetemTextError, QueueText, QueueTextError};
+
+/// Whether a value is the default: such fields are not written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -56,7 +56,9 @@ impl<'s> Checker<'s> {
             }
             (Shape::Boolean, NodeValue::Boolean(truth)) => json!(truth),
             (Shape::List(item), NodeValue::List(nodes)) => self.list(nodes, item, key),
-            (Shape::Table(table), NodeValue::Table(_)) => self.table(node, table, key),
+            (Shape::Table(table), NodeValue::Table(_)) => {
+                self.table_of_variant(node, table, &[], key)
+            }
             (Shape::Tagged { tag, usual: Some(word), variants }, NodeValue::Table(_))
                 if node.get(tag).is_none() =>
             {
@@ -143,10 +145,6 @@ impl<'s> Checker<'s> {
     fn list(&mut self, nodes: &[Node], item: &'s Value, key: &str) -> Value {
         let check = |(index, node)| self.value(node, item, &format!("{key}[{index}]"));
         nodes.iter().enumerate().map(check).collect()
-    }
-
-    fn table(&mut self, node: &Node, table: &Table<'s>, key: &str) -> Value {
-        self.table_of_variant(node, table, &[], key)
     }
 
     /// Checks a table that may be one of several; `others` are named where a key is one of theirs.

@@ -16,6 +16,20 @@ pub(crate) const LONGEST: usize = 31;
 /// Most bytes of parameters, written as JSON.
 const LONGEST_PARAMETERS: usize = 127;
 
+/// Names and descriptions of the endpoint's own congestion controls.
+const OWN: [(&str, &str); 5] = [
+    ("reno", "`NewReno`, RFC 5681 and RFC 6582."),
+    ("bic", "BIC, Linux 2.6.8 to 2.6.18 (INFOCOM 2004)."),
+    ("cubic", "CUBIC, RFC 9438."),
+    ("bbr", "BBR version 1, Linux 4.9 on."),
+    ("bbr3", "BBR version 3, draft-ietf-ccwg-bbr-06, which few kernels have."),
+];
+
+/// Names and descriptions of all congestion controls that every scenario may use.
+fn with_descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OWN.into_iter().chain(PLUGGED.iter().copied())
+}
+
 /// A congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
@@ -109,9 +123,7 @@ impl Congestion {
     /// Names that every scenario may use, without anybody making them known: the endpoint's own first, then
     /// the C files of the repository by the alphabet.
     pub fn known() -> impl Iterator<Item = &'static str> {
-        ["reno", "bic", "cubic", "bbr", "bbr3"]
-            .into_iter()
-            .chain(PLUGGED.iter().map(|(name, _)| *name))
+        with_descriptions().map(|(name, _)| name)
     }
 }
 
@@ -180,15 +192,7 @@ impl schemars::JsonSchema for Congestion {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let own = [
-            ("reno", "`NewReno`, RFC 5681 and RFC 6582."),
-            ("bic", "BIC, Linux 2.6.8 to 2.6.18 (INFOCOM 2004)."),
-            ("cubic", "CUBIC, RFC 9438."),
-            ("bbr", "BBR version 1, Linux 4.9 on."),
-            ("bbr3", "BBR version 3, draft-ietf-ccwg-bbr-06, which few kernels have."),
-        ];
-        let known = own.into_iter().chain(PLUGGED.iter().copied());
-        let mut choices: Vec<_> = known
+        let mut choices: Vec<_> = with_descriptions()
             .map(|(name, description)| json_schema!({ "const": name, "description": description }))
             .collect();
         choices.push(json_schema!({

@@ -44,10 +44,10 @@ pub struct NetworkDescription {
     /// Largest IP packet.
     pub mtu: ByteCount,
     /// Which Internet Protocol the packets are of.
-    #[serde(default, skip_serializing_if = "IpVersion::is_usual")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub ip_version: IpVersion,
     /// Who carries the packets on the kernel.
-    #[serde(default, skip_serializing_if = "RouterKind::is_user")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub router: RouterKind,
 }
 

@@ -161,13 +161,6 @@ pub enum RouterKind {
     Kernel,
 }
 
-impl RouterKind {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-    pub(crate) fn is_user(&self) -> bool {
-        *self == Self::User
-    }
-}
-
 /// A network of hosts and routers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -87,5 +87,10 @@ pub use tcp::{
 };
 pub use varying::{Distribution, Quantile, Varying};
 pub use workload::{
-    Burst, MessageSize, Pace, RecordedWrite, TIMESTAMP_BYTES, Workload, WorkloadInput,
+    Burst, MessageSize, Pace, RecordedWrite, TIMESTAMP_BYTES, WebPages, Workload, WorkloadInput,
 };
+
+/// Whether a value is the default: such fields are not written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -176,20 +176,16 @@ impl Recordings {
         let key = named.clone();
         match named.content {
             FileContent::Writes => {
-                let writes = writes_of_text(&named.file, text)?;
-                self.writes.insert(key, writes);
+                self.writes.insert(key, writes_of_text(&named.file, text)?);
             }
             FileContent::RateTrace => {
-                let trace = RateTrace::from_mahimahi(text).map_err(wrong)?;
-                self.traces.insert(key, trace);
+                self.traces.insert(key, RateTrace::from_mahimahi(text).map_err(wrong)?);
             }
             FileContent::Losses => {
-                let losses = parse_losses(text).map_err(wrong)?;
-                self.losses.insert(key, losses);
+                self.losses.insert(key, parse_losses(text).map_err(wrong)?);
             }
             FileContent::Delays => {
-                let delays = parse_delay_table(text).map_err(wrong)?;
-                self.delays.insert(key, delays);
+                self.delays.insert(key, parse_delay_table(text).map_err(wrong)?);
             }
         }
         Ok(())

@@ -36,12 +36,6 @@ impl IpVersion {
     pub fn datagram_header_bytes(self) -> u64 {
         self.ip_header_bytes() + UDP_HEADER_BYTES
     }
-
-    /// Whether it is the version that is meant where nothing is said.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
-    pub(crate) fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl TryFrom<u8> for IpVersion {
@@ -95,11 +89,4 @@ pub enum Transport {
     Tcp,
     /// A datagram for each write: what is lost stays lost.
     Udp,
-}
-
-impl Transport {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-    pub(crate) fn is_usual(&self) -> bool {
-        *self == Self::Tcp
-    }
 }

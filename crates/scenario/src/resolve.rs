@@ -69,23 +69,7 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
             let message = message.unwrap_or(USUAL_MESSAGE);
             Workload::OnOff { burst, off, pace: rate.map(|rate| Pace { rate, message }) }
         }
-        WorkloadInput::Web {
-            request,
-            main_object,
-            embedded_objects,
-            embedded_object,
-            parsing_time,
-            reading_time,
-            pages,
-        } => Workload::Web {
-            request,
-            main_object,
-            embedded_objects,
-            embedded_object,
-            parsing_time,
-            reading_time,
-            pages,
-        },
+        WorkloadInput::Web(pages) => Workload::Web(pages),
         WorkloadInput::Transfers { volume, transfers, pause, request, ack_delay } => {
             let (pause, request) = (or_none(pause), or_none(request));
             let ack_delay = ack_delay.unwrap_or_default();

@@ -65,29 +65,7 @@ pub enum WorkloadInput {
     },
     /// A person who reads web pages: requests of the host that connects, objects of random sizes in
     /// response, one after the other on one connection.
-    Web {
-        /// Bytes of a request.
-        #[serde(default = "web_request")]
-        request: Varying<ByteCount>,
-        /// Bytes of a page's main object, headers included.
-        #[serde(default = "web_main_object")]
-        main_object: Varying<ByteCount>,
-        /// How many objects are embedded in a page.
-        #[serde(default = "web_embedded_objects")]
-        embedded_objects: Varying<u32>,
-        /// Bytes of an embedded object, headers included.
-        #[serde(default = "web_embedded_object")]
-        embedded_object: Varying<ByteCount>,
-        /// Time from the end of a main object to the request for the first embedded one.
-        #[serde(default = "web_parsing_time")]
-        parsing_time: Varying<Span>,
-        /// Time from the end of a page to the request for the next one.
-        #[serde(default = "web_reading_time")]
-        reading_time: Varying<Span>,
-        /// How many pages are read before the connection is closed; without end unless said.
-        #[schemars(range(min = 1))]
-        pages: Option<u32>,
-    },
+    Web(WebPages),
     /// One transfer after the other, each on a connection of its own: who is called sends, and closes; who calls reads to
     /// the end, and calls again. The group's `count` is the number of callers; on a path the host that is called stands
     /// left of the bottleneck, so that what it sends goes through it.
@@ -144,6 +122,34 @@ pub enum WorkloadInput {
     },
 }
 
+/// Requests for the objects of web pages, one after the other on one connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WebPages {
+    /// Bytes of a request.
+    #[serde(default = "web_request")]
+    pub request: Varying<ByteCount>,
+    /// Bytes of a page's main object, headers included.
+    #[serde(default = "web_main_object")]
+    pub main_object: Varying<ByteCount>,
+    /// How many objects are embedded in a page.
+    #[serde(default = "web_embedded_objects")]
+    pub embedded_objects: Varying<u32>,
+    /// Bytes of an embedded object, headers included.
+    #[serde(default = "web_embedded_object")]
+    pub embedded_object: Varying<ByteCount>,
+    /// Time from the end of a main object to the request for the first embedded one.
+    #[serde(default = "web_parsing_time")]
+    pub parsing_time: Varying<Span>,
+    /// Time from the end of a page to the request for the next one.
+    #[serde(default = "web_reading_time")]
+    pub reading_time: Varying<Span>,
+    /// How many pages are read before the connection is closed; without end unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub pages: Option<u32>,
+}
+
 /// What the application of a flow writes, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -155,7 +161,7 @@ pub enum Workload {
         /// Time from one write to the next.
         interval: Varying<Span>,
         /// What carries the messages.
-        #[serde(default, skip_serializing_if = "Transport::is_usual")]
+        #[serde(default, skip_serializing_if = "crate::is_default")]
         transport: Transport,
     },
     /// Always something to send.
@@ -189,23 +195,7 @@ pub enum Workload {
         pace: Option<Pace>,
     },
     /// Web pages, one object after the other.
-    Web {
-        /// Bytes of a request.
-        request: Varying<ByteCount>,
-        /// Bytes of a page's main object.
-        main_object: Varying<ByteCount>,
-        /// How many objects are embedded in a page.
-        embedded_objects: Varying<u32>,
-        /// Bytes of an embedded object.
-        embedded_object: Varying<ByteCount>,
-        /// Time from the end of a main object to the request for the first embedded one.
-        parsing_time: Varying<Span>,
-        /// Time from the end of a page to the request for the next one.
-        reading_time: Varying<Span>,
-        /// How many pages are read; `None`: without end.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pages: Option<u32>,
-    },
+    Web(WebPages),
     /// One transfer after the other, each on a connection of its own.
     Transfers {
         /// Bytes of a transfer, one or more.
@@ -217,7 +207,7 @@ pub enum Workload {
         /// Bytes of a request; none where that is zero.
         request: Varying<ByteCount>,
         /// How long the host that calls holds acknowledgments back.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "crate::is_default")]
         ack_delay: Span,
     },
     /// A constant bit rate of IP packets.
@@ -227,7 +217,7 @@ pub enum Workload {
         /// How large one write is.
         size: MessageSize,
         /// What carries the packets.
-        #[serde(default, skip_serializing_if = "Transport::is_usual")]
+        #[serde(default, skip_serializing_if = "crate::is_default")]
         transport: Transport,
     },
     /// The writes of another application.
@@ -235,7 +225,7 @@ pub enum Workload {
         /// The writes, in the order of their times.
         writes: Arc<[RecordedWrite]>,
         /// What carries them.
-        #[serde(default, skip_serializing_if = "Transport::is_usual")]
+        #[serde(default, skip_serializing_if = "crate::is_default")]
         transport: Transport,
     },
     /// What another group's connections bring.
@@ -250,7 +240,7 @@ pub enum Workload {
 impl WorkloadInput {
     /// Whether the side that is called writes, too.
     pub(crate) fn is_answered(&self) -> bool {
-        matches!(self, Self::RequestResponse { .. } | Self::Web { .. } | Self::Transfers { .. })
+        matches!(self, Self::RequestResponse { .. } | Self::Web(_) | Self::Transfers { .. })
     }
 
     /// Whether data comes from the side that is called alone, so that this one stands left of a bottleneck.
@@ -273,7 +263,7 @@ impl WorkloadInput {
 impl Workload {
     /// Whether the side that is called writes, too.
     pub fn is_answered(&self) -> bool {
-        matches!(self, Self::RequestResponse { .. } | Self::Web { .. } | Self::Transfers { .. })
+        matches!(self, Self::RequestResponse { .. } | Self::Web(_) | Self::Transfers { .. })
     }
 
     /// How many connections follow one another where one ends.
@@ -340,11 +330,6 @@ pub struct RecordedWrite {
     pub at: Span,
     /// How many bytes.
     pub size: ByteCount,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(span: &Span) -> bool {
-    span.is_zero()
 }
 
 fn udp() -> Transport {

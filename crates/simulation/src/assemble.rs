@@ -9,10 +9,10 @@ use crate::{SimulationError, endpoint_settings};
 use fairwind_assembly::{Assembly, FlowPlan, Purpose, QueueMap, derive_seed};
 use fairwind_measure::Settings;
 use fairwind_network::Network;
-use fairwind_scenario::{Experiment, FlowGroup, IpVersion, TcpSettings};
+use fairwind_scenario::{Experiment, FlowGroup, TcpSettings};
 use fairwind_tcp::{Config, PluggedAlgorithm};
+use fairwind_wire::SequenceNumber;
 use fairwind_wire::bytes::Addresses;
-use fairwind_wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, SequenceNumber};
 use std::sync::Arc;
 
 /// Everything that a simulation is made of.
@@ -106,10 +106,7 @@ fn group_config(
 
 /// Bytes of the IP header of every packet.
 pub(crate) fn ip_header_bytes(experiment: &Experiment) -> u32 {
-    match experiment.network.ip_version {
-        IpVersion::V4 => IPV4_HEADER_BYTES,
-        IpVersion::V6 => IPV6_HEADER_BYTES,
-    }
+    u32::try_from(experiment.network.ip_version.ip_header_bytes()).unwrap_or(u32::MAX)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]

@@ -5,7 +5,8 @@ use super::Rules;
 use super::network::rate_is_positive;
 use crate::input::ScenarioInput;
 use crate::{
-    Distribution, Quantile, RecordedWrite, TIMESTAMP_BYTES, Transport, Varying, WorkloadInput,
+    Distribution, Quantile, RecordedWrite, TIMESTAMP_BYTES, Transport, Varying, WebPages,
+    WorkloadInput,
 };
 use fairwind_units::{ByteCount, Ratio, Span};
 use std::fmt::Display;
@@ -18,7 +19,7 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
     match &input.flows[index].workload {
         WorkloadInput::Thin { payload, packet, interval, transport: _ } => {
             message(rules, input, index, payload.as_ref(), packet.as_ref());
-            interval_varies(rules, &format!("{key}.interval"), interval);
+            varies(rules, &format!("{key}.interval"), interval, Span::from_nanos(1));
         }
         WorkloadInput::Profile { application, transport } => {
             if application.is_greedy() && *transport == Transport::Udp {
@@ -43,7 +44,7 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
             }
         }
         WorkloadInput::OnOff { .. } => on_off(rules, &key, &input.flows[index].workload),
-        WorkloadInput::Web { .. } => web(rules, &key, &input.flows[index].workload),
+        WorkloadInput::Web(pages) => web(rules, &key, pages),
         WorkloadInput::Transfers { .. } => transfers(rules, input, index),
         WorkloadInput::Constant { rate, payload, packet, transport: _ } => {
             rate_is_positive(rules, &format!("{key}.rate"), Some(*rate));
@@ -113,26 +114,19 @@ fn on_off(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
     }
 }
 
-fn web(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
-    let WorkloadInput::Web {
-        request,
-        main_object,
-        embedded_objects,
-        embedded_object,
-        parsing_time,
-        reading_time,
-        pages: _,
-    } = workload
-    else {
-        return;
-    };
-    let sizes =
-        [("request", request), ("main_object", main_object), ("embedded_object", embedded_object)];
+fn web(rules: &mut Rules<'_>, key: &str, pages: &WebPages) {
+    let sizes = [
+        ("request", &pages.request),
+        ("main_object", &pages.main_object),
+        ("embedded_object", &pages.embedded_object),
+    ];
     for (name, size) in sizes {
         varies(rules, &format!("{key}.{name}"), size, ByteCount::new(1));
     }
-    varies(rules, &format!("{key}.embedded_objects"), embedded_objects, 0);
-    for (name, time) in [("parsing_time", parsing_time), ("reading_time", reading_time)] {
+    varies(rules, &format!("{key}.embedded_objects"), &pages.embedded_objects, 0);
+    for (name, time) in
+        [("parsing_time", &pages.parsing_time), ("reading_time", &pages.reading_time)]
+    {
         varies(rules, &format!("{key}.{name}"), time, Span::ZERO);
     }
 }
@@ -211,11 +205,6 @@ fn are_writes(rules: &mut Rules<'_>, key: &str, writes: &[RecordedWrite]) {
             rules.broken(&format!("{key}[{}].at", index + 1), rule);
         }
     }
-}
-
-/// Time passes between writes; in a table of quantiles it may be too short for the table.
-fn interval_varies(rules: &mut Rules<'_>, key: &str, interval: &Varying<Span>) {
-    varies(rules, key, interval, Span::from_nanos(1));
 }
 
 fn message(

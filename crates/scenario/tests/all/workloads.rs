@@ -2,7 +2,7 @@
 
 use crate::errors::{breaks, error};
 use crate::{document, experiment, plan, with};
-use fairwind_scenario::{Burst, Distribution, Pace, Transport, Varying, Workload};
+use fairwind_scenario::{Burst, Distribution, Pace, Transport, Varying, WebPages, Workload};
 use fairwind_units::{BitRate, ByteCount, Span};
 
 fn workload(keys: &str) -> Workload {
@@ -42,10 +42,8 @@ fn a_burst_is_a_time_or_a_volume_greedy_or_at_a_rate() {
 fn a_page_has_the_sizes_and_times_of_the_cellular_standards_unless_told_otherwise() {
     let web = workload("kind = \"web\", pages = 3");
     assert!(web.is_answered());
-    let Workload::Web { request, main_object, embedded_objects, reading_time, pages, .. } = web
-    else {
-        panic!("{web:?}");
-    };
+    let Workload::Web(web) = web else { panic!("{web:?}") };
+    let WebPages { request, main_object, embedded_objects, reading_time, pages, .. } = web;
     assert_eq!(request, Varying::Constant(ByteCount::new(350)));
     assert_eq!(
         main_object,
