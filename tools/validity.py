@@ -19,12 +19,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fairwind.engine import engine_named
+from fairwind.cli.progress import shown_progress
+from fairwind.engine.engines import engine_named
 from fairwind.errors import FairwindError, RunInterrupted
-from fairwind.run.progress import shown_progress
 from fairwind.scenario import load
-from fairwind.validity import Measured, measure, page, read_measured
-from fairwind.validity.measure import discard
+from fairwind.validity import Measured, discard, measure, page, read_measured
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = ROOT / "studies" / "validity"

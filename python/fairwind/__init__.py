@@ -10,14 +10,18 @@ is what lies on the disk, `results` reads it back, `statistics` and `compare` ju
 experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
 """
 
-from fairwind.analysis.analyse import analyse
-from fairwind.engine import ScenarioError, SimulationError, core_version
-from fairwind.errors import FairwindError, RunInterrupted
-from fairwind.results import Results
-from fairwind.results import open_results as open
-from fairwind.scenario import Scenario, load
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__version__ = core_version()
+if TYPE_CHECKING:
+    from fairwind.analysis.execute import analyse
+    from fairwind.engine.core import ScenarioError, SimulationError
+    from fairwind.errors import FairwindError, RunInterrupted
+    from fairwind.results import Results
+    from fairwind.results import open_results as open
+    from fairwind.scenario import Scenario, load
+
+    __version__: str
 
 __all__ = [
     "FairwindError",
@@ -31,3 +35,25 @@ __all__ = [
     "load",
     "open",
 ]
+
+_HOMES = {
+    "FairwindError": "errors",
+    "Results": "results",
+    "RunInterrupted": "errors",
+    "Scenario": "scenario",
+    "ScenarioError": "engine.core",
+    "SimulationError": "engine.core",
+    "analyse": "analysis.execute",
+    "load": "scenario",
+    "open": "results",
+}
+"""Modules of the public names; they are imported on first use, so that `--version` stays quick."""
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("fairwind.engine.core").core_version()
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fairwind' has no attribute {name!r}")
+    module = import_module(f"fairwind.{_HOMES[name]}")
+    return getattr(module, "open_results" if name == "open" else name)

@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from fairwind.results import REASONS, Claim, Results, Verdict, limited_senders
-from fairwind.results.exercised import HELD_RATIO
+from fairwind.results.limits import HELD_RATIO
 from fairwind.statistics import mean_interval, rtt_unfairness_bound
 from fairwind.studies.panels import interval_in_words, sentence
 

@@ -19,9 +19,8 @@ from fairwind.results import Claim, Results, Verdict
 from fairwind.results.tidy import group_windows
 from fairwind.statistics import prediction_half_width, relative_change
 from fairwind.studies import Study
-from fairwind.studies.charts import PER_CENT
 from fairwind.studies.comparisons import LATENCIES, MARGIN_RATIO, SIGNIFICANCE, differences_among
-from fairwind.studies.panels import VARIANT, listed, sentence
+from fairwind.studies.panels import PER_CENT, VARIANT, listed, sentence
 
 from ..thin_streams import compared_in_words, mechanisms, variants
 

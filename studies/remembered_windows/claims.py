@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.results.transfers import ANSWERS
-from fairwind.studies.questions import Question
+from fairwind.results.claim import Question
+from fairwind.results.tidy import ANSWERS
 
 from .measures import (
     DELAY,

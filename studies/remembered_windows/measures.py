@@ -10,8 +10,7 @@ import polars as pl
 from fairwind.models.sharing import speed_up
 from fairwind.quantities import parse_bytes, parse_seconds
 from fairwind.results import Results
-from fairwind.results.tidy import of_queue
-from fairwind.results.transfers import ANSWERS
+from fairwind.results.tidy import ANSWERS, of_queue
 from fairwind.statistics import harm, mean_interval, paired_difference
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.workloads import capacity_bits_per_second

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.questions import Question
+from fairwind.results.claim import Question
 
 from .measures import (
     AFTER,

@@ -7,8 +7,8 @@ from dataclasses import replace
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
+from fairwind.results.claim import Question
 from fairwind.studies.panels import signed
-from fairwind.studies.questions import Question
 
 from .measures import (
     CAPACITY,

@@ -10,9 +10,9 @@ import polars as pl
 
 import fairwind
 from fairwind.results import Claim, Results, Verdict
+from fairwind.results.claim import Question
 from fairwind.statistics import mean_interval
 from fairwind.studies.panels import interval_in_words
-from fairwind.studies.questions import Question
 
 from .measures import POLICY, SEGMENTS, TIME, transfers
 

@@ -16,9 +16,9 @@ from fairwind.models.dama import (
     saturation_time_s,
 )
 from fairwind.results import Claim, Results, Verdict
+from fairwind.results.claim import Question
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import interval_in_words, signed
-from fairwind.studies.questions import Question
 
 from .measures import (
     DEMANDED_USE,

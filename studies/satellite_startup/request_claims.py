@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
+from fairwind.results.claim import Question
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import signed
-from fairwind.studies.questions import Question
 
 from .measures import FRAME_S, MULTIPLIER, POLICY, SEGMENTS, TIME, USE, compared, transfers
 from .model_claims import changes, mean_in_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.questions import Question
+from fairwind.results.claim import Question
 
 from .measures import FREEBSD, LIMIT, REQUEST, WITH, WITHOUT, behaviour, by_buffer
 

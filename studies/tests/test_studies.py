@@ -19,7 +19,7 @@ from fairwind_studies.thin_streams import offered_bits_per_second
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_seconds
 from fairwind.results import Results, Verdict
-from fairwind.run import RunSettings, run_plan
+from fairwind.run.execute import RunSettings, run_plan
 from fairwind.studies import studies, study_named
 from fairwind.studies.panels import panels_in_words
 from made_up import VARIANTS, ScriptedEngine, experiment, plan

@@ -16,23 +16,21 @@ from fairwind.plots import Figure
 from fairwind.results import Claim, Results, Verdict
 from fairwind.statistics import holm, paired_difference
 from fairwind.studies import Study
-from fairwind.studies.charts import (
-    KILO,
-    PER_CENT,
-    SEEDS,
-    estimates,
-    measure_by_count,
-    measure_by_variant,
-)
 from fairwind.studies.comparisons import IS_INCREASED, IS_REDUCED, interval_per_panel
 from fairwind.studies.panels import (
     HOLDS,
     HOLDS_NOT,
     IS_OPEN,
+    KILO,
+    PER_CENT,
     REFERENCE,
+    SEEDS,
     VARIANT,
     Panels,
+    estimates,
     interval_in_words,
+    measure_by_count,
+    measure_by_variant,
     where_it_holds,
 )
 from fairwind.studies.workloads import group_of

@@ -12,14 +12,18 @@ import polars as pl
 from fairwind.plots import Figure
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies import Study
-from fairwind.studies.charts import KILO, PER_CENT, SEEDS, estimates, measure_by_count
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import (
     COUNT,
+    KILO,
+    PER_CENT,
     REFERENCE,
+    SEEDS,
     VARIANT,
     Panels,
+    estimates,
     interval_in_words,
+    measure_by_count,
     setting_in_words,
     where_it_holds,
 )

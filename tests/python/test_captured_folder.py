@@ -7,16 +7,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwind.analysis import AnalysisSettings, find_source
-from fairwind.analysis.settings import When
+from fairwind.analysis.settings import AnalysisSettings, When
+from fairwind.analysis.source import find_source
 from fairwind.compare import compare, head
 from fairwind.errors import FairwindError
-from fairwind.folder.captured import Captured, CaptureInput
-from fairwind.folder.manifest import CAPTURE_ENGINE, Manifest, read_manifest
-from fairwind.report import warnings, write_report
-from fairwind.report.connections import connections_of
+from fairwind.folder.manifest import CAPTURE_ENGINE, Captured, CaptureInput, Manifest, read_manifest
+from fairwind.report.page import connections_of, write_report
+from fairwind.report.warnings import warnings
 from fairwind.results import Results, overview
-from fairwind.run import RunSettings, run_plan
+from fairwind.run.execute import RunSettings, run_plan
 from fairwind.run.merge import with_leading_columns
 from fairwind.scenario import Plan
 from made_up import ScriptedEngine, plan, tables

@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from fairwind.compare import compare, head, readable_differences
-from fairwind.compare.compare import _columns
+from fairwind.compare import _columns, compare, head, readable_differences
 from fairwind.errors import FairwindError
-from fairwind.run import RunSettings, run_plan
+from fairwind.run.execute import RunSettings, run_plan
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
 

@@ -13,9 +13,10 @@ import pytest
 
 import fairwind as package
 from fairwind import congestion
-from fairwind.engine import ScenarioError, engine_named
+from fairwind.engine.core import ScenarioError
+from fairwind.engine.engines import engine_named
 from fairwind.errors import ControlClassError, FairwindError
-from fairwind.report import warnings
+from fairwind.report.warnings import warnings
 from process import fairwind
 
 PROBLEM = engine_named("kernel").obstacle()

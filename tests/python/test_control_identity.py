@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairwind.congestion import control_versions
 from fairwind.congestion.identity import NoDigestError, digest_of
+from fairwind.congestion.used import control_versions
 from fairwind.errors import FairwindError
-from fairwind.run import RunSettings, run_plan
+from fairwind.run.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
 
 FACTOR = 2

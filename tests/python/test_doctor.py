@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairwind.cli.doctor import as_frame, diagnosis, removals, works
+from fairwind.cli.doctor import diagnosis, removals, works
 from fairwind.machine import Capability, Leftover
 
 
@@ -27,4 +27,3 @@ def test_whatever_is_not_well_says_what_to_do_and_nothing_is_told_twice():
     found = diagnosis()
     assert len({one.what for one in found}) == len(found)
     assert all(bool(one.remedy) == (one.state != "ok") for one in found)
-    assert as_frame(found).columns == ["what", "state", "found", "remedy"]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from fairwind.cli.settings import meant_for
-from fairwind.results.exercised import limited_senders, limits_in_words
+from fairwind.results.limits import limited_senders, limits_in_words
 
 EXERCISED = {
     "open_s": 100.0,

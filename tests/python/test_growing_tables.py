@@ -7,9 +7,8 @@ import errno
 import polars as pl
 import pytest
 
-from fairwind.analysis import rows
-from fairwind.analysis.folder import storage_errors
-from fairwind.analysis.rows import Rows
+from fairwind.analysis import folder
+from fairwind.analysis.folder import Rows, storage_errors
 from fairwind.errors import FairwindError
 
 
@@ -35,7 +34,7 @@ def flows(numbers: range) -> pl.DataFrame:
 @pytest.fixture(params=[10, 1_000_000])
 def filled(request, tmp_path, monkeypatch) -> Rows:
     """Give a hundred rows that came in ten parts, spilled to the disk or not."""
-    monkeypatch.setattr(rows, "MOST_ROWS", request.param)
+    monkeypatch.setattr(folder, "MOST_ROWS", request.param)
     growing = Rows(tmp_path / "parts")
     for start in range(0, 100, 10):
         growing.add({"flows": flows(range(start, start + 10)), "queues": pl.DataFrame()})

@@ -10,8 +10,9 @@ import pytest
 
 from fairwind import _core, analyse
 from fairwind.errors import FairwindError
-from fairwind.report import report, write_report
-from fairwind.run import RunSettings, run_plan
+from fairwind.report import page
+from fairwind.report.page import write_report
+from fairwind.run.execute import RunSettings, run_plan
 from fairwind.scenario import Scenario
 from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
 from made_up import ScriptedEngine, plan
@@ -69,7 +70,7 @@ def test_report_that_cannot_be_written_names_folder_and_remedy(tmp_path, monkeyp
     def refused(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(report, "save_all", refused)
+    monkeypatch.setattr(page, "save_all", refused)
     with pytest.raises(FairwindError, match=told):
         write_report(results)
 

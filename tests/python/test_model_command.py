@@ -9,8 +9,8 @@ import math
 import polars as pl
 import pytest
 
-from fairwind.cli import app
-from fairwind.cli.errors import exit_code_of
+from fairwind.cli.commands import app
+from fairwind.cli.output import exit_code_of
 from fairwind.errors import FairwindError
 from fairwind.models.dama import DemandAssignedLink, Law, curves, tables
 from fairwind.plots import completion_by_volume, curve_panels, window_over_time

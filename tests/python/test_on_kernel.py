@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import fairwind as package
-from fairwind.engine import engine_named
 from fairwind.engine.core import core_file
+from fairwind.engine.engines import engine_named
 from process import fairwind, start
 
 PROBLEM = engine_named("kernel").obstacle()

@@ -23,8 +23,7 @@ from fairwind.plots import (
     rate_over_time,
     save,
 )
-from fairwind.plots.png import packed
-from fairwind.plots.save import VEGA_LITE
+from fairwind.plots.save import VEGA_LITE, packed
 from fairwind.plots.theme import (
     GROUP_COLOURS,
     are_far_apart,

@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from fairwind.results.readable import readable, with_uncertainty
-from fairwind.results.summary import estimate
+from fairwind.results.summary import estimate, readable, with_uncertainty
 
 
 def shown(values: list[float]) -> str:

@@ -7,11 +7,13 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from fairwind.engine import Refusal
+from fairwind.engine.protocol import Refusal
 from fairwind.errors import FairwindError
-from fairwind.report import warnings, write_report
+from fairwind.report.page import write_report
+from fairwind.report.warnings import warnings
 from fairwind.results import lateness_by_cell, lateness_in_words, open_results, readable_overview
-from fairwind.run import RunSettings, RunState, duration_in_words, plan_seconds, run_plan
+from fairwind.run.admission import duration_in_words, plan_seconds
+from fairwind.run.execute import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
 HYSTART = Refusal(

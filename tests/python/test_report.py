@@ -21,14 +21,14 @@ from fairwind.plots import (
     latency_distribution,
     save,
 )
-from fairwind.plots.captured import share_over_time
 from fairwind.plots.latency import STEPS, cumulative, thinned
-from fairwind.report import warnings, write_report
+from fairwind.plots.series import share_over_time
 from fairwind.report.figures import default_figures
 from fairwind.report.layout import MOST_PANELS, chosen_labels
-from fairwind.report.page import numeric_columns
+from fairwind.report.page import numeric_columns, write_report
+from fairwind.report.warnings import warnings
 from fairwind.results import Results
-from fairwind.run import RunSettings, run_plan
+from fairwind.run.execute import RunSettings, run_plan
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
 

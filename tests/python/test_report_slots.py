@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.report.figures import default_figures
-from fairwind.report.slots import capacity_windows
+from fairwind.report.queues import capacity_windows
 from fairwind.scenario import Scenario
 
 SCENARIO = """

@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 import fairwind
+from fairwind.cli.progress import shown_progress
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.folder import cell_tables, store
-from fairwind.folder.lock import locked
-from fairwind.run import RunSettings, RunState, run_plan
-from fairwind.run.progress import shown_progress
+from fairwind.folder.store import locked
+from fairwind.run.execute import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
 

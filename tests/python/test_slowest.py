@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.analysis.slowest import readable_slowest, slowest_rows
-from fairwind.report import write_report
+from fairwind.analysis.summary import readable_slowest, slowest_rows
+from fairwind.report.page import write_report
 from fairwind.results import Results
 from test_captured_folder import captured_folder
 

@@ -13,7 +13,6 @@ import pytest
 import vl_convert
 
 from fairwind.plots import flow_panels, save, thinned, time_sequence
-from fairwind.plots.captured import percentile_curves, share_over_time
 from fairwind.plots.points import (
     brought_together,
     closer_look,
@@ -21,16 +20,16 @@ from fairwind.plots.points import (
     unit_of_bytes,
     unit_of_rate,
 )
-from fairwind.plots.range import lines, quantity_axis
 from fairwind.plots.save import VEGA_LITE
-from fairwind.plots.series import FEW_WINDOWS, rate_over_time
+from fairwind.plots.series import FEW_WINDOWS, percentile_curves, rate_over_time, share_over_time
+from fairwind.plots.theme import lines, quantity_axis
 from fairwind.plots.traces import SIGNS
 from fairwind.plots.xplot import save_xplot
-from fairwind.report import write_report
 from fairwind.report.captured import percentiles_of
+from fairwind.report.page import write_report
 from fairwind.report.traces import MOST_FLOWS, trace_figures
 from fairwind.results import Results
-from fairwind.run import RunSettings, run_plan
+from fairwind.run.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
 from made_up_traces import NAME, SEGMENT, empty_trace, flow_trace
 

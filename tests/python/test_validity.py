@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from fairwind.engine import engine_named
+from fairwind.engine.engines import engine_named
 from fairwind.errors import FairwindError
 from fairwind.scenario import Plan, load
-from fairwind.validity import TOLERANCES, Tolerance, Verdict, agreement, measure, page
-from fairwind.validity.measure import discard, punctual_jobs, read_measured
+from fairwind.validity import (
+    TOLERANCES,
+    Tolerance,
+    Verdict,
+    agreement,
+    discard,
+    measure,
+    page,
+    punctual_jobs,
+    read_measured,
+)
 from made_up import ScriptedEngine, plan
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +169,7 @@ def test_there_are_at_least_twelve_scenarios_of_one_cell_each():
 
 
 def test_all_scenarios_together_take_half_an_hour_at_most():
-    from fairwind.run import plan_seconds
+    from fairwind.run.admission import plan_seconds
 
     seconds = sum(
         plan_seconds(grid, punctual_jobs(grid)) for grid in (load(f).check() for f in SCENARIOS)

@@ -161,6 +161,6 @@ def test_datagrams_have_no_established_connection_that_is_missed(tmp_path: Path)
     file.write_text(text, encoding="utf-8")
     results = load(file).run(out=tmp_path / "run", jobs=1)
     assert results.table("flows")["established"].to_list() == [None]
-    from fairwind.report import warnings
+    from fairwind.report.warnings import warnings
 
     assert not [line for line in warnings(results) if "established" in line]

@@ -8,19 +8,3 @@ Map: `settings` how a capture is analysed, `source` what is read, of files or of
 `core` the door to the compiled part, `execute` the loop, `rows` tables that grow, `folder` where
 they end, `summary` what a person wants to know first.
 """
-
-from fairwind.analysis.analyse import analyse
-from fairwind.analysis.core import CaptureError
-from fairwind.analysis.execute import AnalysisState, analyse_source
-from fairwind.analysis.settings import AnalysisSettings
-from fairwind.analysis.source import Source, find_source
-
-__all__ = [
-    "AnalysisSettings",
-    "AnalysisState",
-    "CaptureError",
-    "Source",
-    "analyse",
-    "analyse_source",
-    "find_source",
-]

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.analysis.rows import OTHER
+from fairwind.analysis.core import OTHER
 
 CONNECTIONS = "connections"
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, cast
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairwind import _core
 from fairwind.analysis.settings import AnalysisSettings
+from fairwind.engine.engines import frames_of
 from fairwind.errors import FairwindError
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Step = Literal["going", "waiting", "done"]
+
+OTHER = "other"
+"""The group of connections that fit no rule."""
 
 PACKETS_AT_ONCE = 200_000
 """Packets between two looks at the keyboard and the clock: some tens of milliseconds."""
@@ -71,12 +76,12 @@ class CoreAnalysis:
     def take_rows(self, least: int) -> dict[str, pl.DataFrame]:
         """Take the rows that are final, by table, if there are at least so many."""
         with _translated():
-            return _frames(self._core.take_rows(least))
+            return frames_of(self._core.take_rows(least))
 
     def snapshot(self) -> dict[str, pl.DataFrame]:
         """Give the tables as they would be if the capture ended now."""
         with _translated():
-            return _frames(self._core.snapshot())
+            return frames_of(self._core.snapshot())
 
     def finish(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         """End the analysis: the rows not taken yet, and what else there is to tell.
@@ -90,7 +95,7 @@ class CoreAnalysis:
         """
         with _translated():
             tables, told = self._core.finish()
-        return _frames(tables), json.loads(told)
+        return frames_of(tables), json.loads(told)
 
 
 def rate_columns(table: str) -> dict[str, str]:
@@ -102,10 +107,6 @@ def rate_columns(table: str) -> dict[str, str]:
         The column of the bytes by that of the rate.
     """
     return {rate: bytes_ for of, rate, bytes_ in _core.rate_columns() if of == table}
-
-
-def _frames(tables: Mapping[str, _core.Table]) -> dict[str, pl.DataFrame]:
-    return {name: pl.DataFrame(table) for name, table in tables.items()}
 
 
 @contextmanager

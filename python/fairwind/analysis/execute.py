@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import tempfile
+import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import polars as pl
 
-from fairwind.analysis.core import CoreAnalysis
-from fairwind.analysis.folder import Keep, new_folder, storage_errors
-from fairwind.analysis.interruption import requested_interruption
-from fairwind.analysis.rows import MOST_ROWS, OTHER
-from fairwind.analysis.settings import AnalysisSettings, Draw
-from fairwind.analysis.source import STANDARD_INPUT, Source, Taps
+from fairwind.analysis.core import OTHER, CoreAnalysis
+from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder, storage_errors
+from fairwind.analysis.settings import AnalysisSettings, Draw, span_ns
+from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source
 from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.run.merge import with_leading_columns
@@ -214,3 +220,103 @@ def _total_bytes(source: Source) -> int | None:
     sizes = [taps.bytes for taps in source.taps]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
+
+
+Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def analyse(
+    sender: Inputs,
+    receiver: Inputs = (),
+    *,
+    groups: Mapping[str, str] | None = None,
+    intervals: Sequence[str] | None = None,
+    settings: AnalysisSettings | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Watch | None = None,
+) -> Results:
+    """Analyse captures of one side or both, and give their tables.
+
+    Parameters
+    ----------
+    sender : path or sequence of paths
+        Captures taken at the side that sends the data: files (pcap or pcapng, plain, gzip or zstd),
+        folders of rotated ones; several are read one after the other. Or one folder of a run.
+    receiver : path or sequence of paths
+        The same of the other side.
+    groups : mapping of str to str, optional
+        Filter of each group of connections, in pcap-filter syntax: ``{"thin": "dst port 5000"}``. A
+        connection belongs to the first that fits, all others to ``other``.
+    intervals : sequence of str, optional
+        Lengths of the windows that series are given in: ``["100 ms"]``.
+    settings : AnalysisSettings, optional
+        All that can be said of an analysis; groups and intervals replace those in it.
+    out : path, optional
+        The folder that is written; a temporary one, which lasts as long as the results, if not
+        given.
+    force : bool
+        Replace whatever run is in the folder.
+    progress : callable, optional
+        Called with an `AnalysisState` several times a second.
+
+    Raises
+    ------
+    CaptureError
+        If nothing can be read, or a filter is wrong.
+    FairwindError
+        If a capture is not there, or the folder cannot be used.
+    """
+    source = find_source(_paths(sender), _paths(receiver))
+    chosen = settings or AnalysisSettings()
+    if groups is not None:
+        chosen = replace(chosen, groups=tuple(groups.items()))
+    if intervals is not None:
+        lengths = tuple(span_ns(text, "interval") for text in intervals)
+        chosen = replace(chosen, intervals_ns=lengths)
+    if out is not None:
+        return analyse_source(source, chosen, Path(out), force=force, watch=progress)
+    folder = tempfile.mkdtemp(prefix="fairwind-")
+    try:
+        results = analyse_source(source, chosen, Path(folder), watch=progress)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    return results
+
+
+def _paths(inputs: Inputs) -> list[str]:
+    if isinstance(inputs, (str, os.PathLike)):
+        return [os.fspath(inputs)]
+    return [os.fspath(path) for path in inputs]
+
+
+@dataclass
+class Interruption:
+    """Whether somebody has asked to stop."""
+
+    is_asked: bool = False
+
+
+@contextmanager
+def requested_interruption() -> Iterator[Interruption]:
+    """Take the first Ctrl-C as a request while the block lasts; a second one raises as usual.
+
+    Only the main thread can; in any other one, interruptions are as they were.
+    """
+    interruption = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield interruption
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        interruption.is_asked = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -12,10 +12,9 @@ import polars as pl
 
 from fairwind.analysis.settings import AnalysisSettings, When, span_ns
 from fairwind.errors import FairwindError
-from fairwind.folder.captured import CaptureInput
-from fairwind.folder.manifest import MANIFEST, Manifest, read_manifest
+from fairwind.folder.manifest import MANIFEST, CaptureInput, Manifest, read_manifest
 from fairwind.folder.store import CELLS, cell_folder
-from fairwind.results.transfers import ANSWERED_KINDS, ANSWERS
+from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS
 from fairwind.scenario.plan import Cell, Plan
 
 STANDARD_INPUT = "-"

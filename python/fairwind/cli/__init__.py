@@ -1,13 +1,25 @@
 """The command line: data on standard output, everything else on standard error.
 
-Exit codes: 0 all well; 1 some simulations or scripts failed; 2 wrong usage or input, or something
-that the person can mend; 130 interrupted (finished simulations are kept).
+Exit codes: 0 success; 1 some simulations or scripts failed; 2 wrong usage or input; 130 interrupted
+(finished simulations are kept).
 
-The commands are thin: they read arguments, call the package, and print. Map: `commands` the verbs,
-`scripts` the one for packetdrill, `output` frames as text, `errors` exceptions as exit codes,
-`doctor` what this machine has, `model` closed forms.
+The commands are thin: they read arguments, call the package, and print. What needs data frames or
+plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and
+reporting, `scripts` the one for packetdrill, `output` formats and exit codes, `progress` bars,
+`doctor` the machine, `model` closed forms.
 """
 
-from fairwind.cli.commands import app, main
+import sys
 
-__all__ = ["app", "main"]
+
+def main() -> None:
+    """Run the command line and exit with its exit code."""
+    if sys.argv[1:] == ["--version"]:
+        from fairwind.engine.core import core_version
+
+        sys.stdout.write(f"fairwind {core_version()}\n")
+        return
+    from fairwind.cli.commands import app
+    from fairwind.cli.output import exit_code_of
+
+    sys.exit(exit_code_of(lambda: app(prog_name="fairwind")))

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from fairwind.analysis import (
-    AnalysisSettings,
-    analyse_source,
-    find_source,
-)
 from fairwind.analysis.settings import (
+    AnalysisSettings,
     Draw,
     draw_of,
     group_of,
@@ -28,14 +23,12 @@ from fairwind.analysis.settings import (
     translation_of,
     when,
 )
-from fairwind.analysis.slowest import readable_slowest, slowest_rows
-from fairwind.analysis.summary import json_document, readable_summary, summary_frame
-from fairwind.cli.live import shown_analysis
-from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
+from fairwind.cli.output import Format, OutputFormat, aligned, log, print_frame, print_json
 from fairwind.errors import FairwindError, RunInterrupted
-from fairwind.plots.xplot import save_xplot
-from fairwind.results import Results
 from fairwind.scenario.plan import LEADING_COLUMNS
+
+if TYPE_CHECKING:
+    from fairwind.results import Results
 
 ALL_TABLES = "all"
 
@@ -193,7 +186,6 @@ TableNames = Annotated[
         help="Print this table instead of the summary; repeatable. With --format json also 'all'.",
     ),
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
 Follow = Annotated[
     bool,
     typer.Option("--follow", help="Wait for more packets and update the output until Ctrl-C."),
@@ -268,7 +260,7 @@ def analyse(
     """Analyse the TCP connections of captures, per connection and per group.
 
     With a second capture, of the other side, losses and delays are seen and not estimated.
-    What was wrong with a capture is told on standard error; all that can be read is analysed.
+    Defects of a capture are reported on standard error; the readable part is analysed.
     """
     usual = AnalysisSettings()
     settings = AnalysisSettings(
@@ -288,23 +280,30 @@ def analyse(
         slowest=max(slowest, usual.slowest),
         draw=_drawn(draw, out, xplot),
     )
-    source = find_source(_captures(sender, also), _captures(receiver, also_receiver))
-    with folder_for(out) as folder:
-        with shown_analysis(Console(stderr=True), is_live=follow) as watch:
-            results = analyse_source(
-                source, settings, folder, force=force, follow=follow, watch=watch
-            )
-        _tell(results, Shown(tuple(table or ()), output, sort, limit, slowest), out, xplot)
+    captures = _captures(sender, also), _captures(receiver, also_receiver)
+    with nullcontext(out) if out else TemporaryDirectory(prefix="fairwind-") as folder:
+        results = _analysed(captures, settings, Path(folder), force=force, follow=follow)
+        _print(results, Shown(tuple(table or ()), output, sort, limit, slowest))
+        _print_end(results, out, xplot)
 
 
-@contextmanager
-def folder_for(out: Path | None) -> Iterator[Path]:
-    """Give the folder that was named, or one that is removed again."""
-    if out is not None:
-        yield out
-        return
-    with TemporaryDirectory(prefix="fairwind-") as folder:
-        yield Path(folder)
+def _analysed(
+    captures: tuple[list[str], list[str]],
+    settings: AnalysisSettings,
+    folder: Path,
+    *,
+    force: bool,
+    follow: bool,
+) -> Results:
+    from rich.console import Console
+
+    from fairwind.analysis.execute import analyse_source
+    from fairwind.analysis.source import find_source
+    from fairwind.cli.progress import shown_analysis
+
+    source = find_source(*captures)
+    with shown_analysis(Console(stderr=True), is_live=follow) as watch:
+        return analyse_source(source, settings, folder, force=force, follow=follow, watch=watch)
 
 
 def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | None:
@@ -324,11 +323,13 @@ def _captures(first: str | None, also: list[str] | None) -> list[str]:
 
 
 def _write_xplot(results: Results, folder: Path | None) -> None:
+    from fairwind.plots.xplot import save_xplot
+
     if folder is None:
         return
     traces = results.table("traces") if results.has_table("traces") else None
     graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
-    _say(f"drawings for xplot: {len(graphs)} in {folder}")
+    log(f"drawings for xplot: {len(graphs)} in {folder}")
 
 
 def _lengths(intervals: list[str] | None) -> tuple[int, ...]:
@@ -339,25 +340,22 @@ def _span(text: str | None, option: str) -> int | None:
     return None if text is None else span_ns(text, option)
 
 
-def _tell(results: Results, shown: Shown, out: Path | None, xplot: Path | None) -> None:
-    _print(results, shown)
-    _tell_end(results, out, xplot)
-
-
 def _print(results: Results, shown: Shown) -> None:
+    from fairwind.analysis import summary
+
     connections = ROWS_SHOWN if shown.limit is None else shown.limit
     if shown.output is OutputFormat.JSON:
         names = results.table_names if ALL_TABLES in shown.tables else _known(results, shown.tables)
-        document = json_document(results, connections, shown.sort, names)
-        print_json(document | {"slowest": slowest_rows(results, shown.slowest)})
+        document = summary.json_document(results, connections, shown.sort, names)
+        print_json(document | {"slowest": summary.slowest_rows(results, shown.slowest)})
     elif shown.tables:
         for name in _known(results, shown.tables):
             _print_table(results, name, shown)
     elif shown.output is OutputFormat.CSV:
-        print_frame(summary_frame(results, connections, shown.sort), shown.output)
+        print_frame(summary.summary_frame(results, connections, shown.sort), shown.output)
     else:
-        tables = readable_summary(results, connections, shown.sort)
-        waits = readable_slowest(results, shown.slowest)
+        tables = summary.readable_summary(results, connections, shown.sort)
+        waits = summary.readable_slowest(results, shown.slowest)
         tables += [waits] if waits[1] else []
         sys.stdout.write("\n".join(aligned(headers, rows) for headers, rows in tables))
 
@@ -372,7 +370,7 @@ def _known(results: Results, names: Sequence[str]) -> list[str]:
 
 
 def _print_table(results: Results, name: str, shown: Shown) -> None:
-    """Print a table as it is; for people, without what belongs to runs alone."""
+    """Print a table; for people, without the columns of runs."""
     frame = results.scan(name)
     columns = frame.collect_schema().names()
     if shown.sort is not None:
@@ -392,21 +390,17 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
         print_frame(frame.collect(), shown.output)
 
 
-def _tell_end(results: Results, out: Path | None, xplot: Path | None) -> None:
+def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
     """Print warnings, the places of tables and drawings, and whether all was read."""
     _write_xplot(results, xplot)
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     for caveat in captured.caveats:
-        _say(f"warning: {caveat}")
+        log(f"warning: {caveat}")
     for note in captured.notes:
-        _say(f"note: {note}")
+        log(f"note: {note}")
     if out is not None:
-        _say(f"tables: {out}")
+        log(f"tables: {out}")
     if not captured.is_complete:
         kept = f" and is kept in {out}" if out is not None else ""
         raise RunInterrupted(f"interrupted: what was read until then is analysed{kept}")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

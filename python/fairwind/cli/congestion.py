@@ -6,21 +6,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
-from fairwind.cli.output import OutputFormat, print_frame
-from fairwind.congestion import (
-    available,
-    built_in,
-    built_in_named,
-    load,
-    loaded,
-    own_controls,
-    own_named,
-    unload,
-)
-from fairwind.congestion import build as build_control
+from fairwind.cli.output import Format, OutputFormat, print_rows
+from fairwind.congestion.kernel import available, load, loaded, unload
+from fairwind.congestion.sources import build as build_control
+from fairwind.congestion.sources import built_in, built_in_named, own_controls, own_named
 from fairwind.errors import FairwindError
 
 ENDPOINTS = {
@@ -43,9 +34,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name in scenarios.")]
 @app.command("list")
 def list_(
     *,
-    output: Annotated[
-        OutputFormat, typer.Option("--format", help="Output format.")
-    ] = OutputFormat.TABLE,
+    output: Format = OutputFormat.TABLE,
 ) -> None:
     """List congestion controls, and those that the running kernel has loaded.
 
@@ -75,7 +64,7 @@ def list_(
     known = {row[2] for row in rows}
     rows += [("", "others'", name, True, "") for name in sorted(set(loaded()) - known)]
     columns = ["name", "kind", "kernel_name", "loaded", "what"]
-    print_frame(pl.DataFrame(rows, schema=columns, orient="row"), output)
+    print_rows(columns, rows, output)
 
 
 @app.command()

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import polars as pl
-
-from fairwind.engine import core_version
+from fairwind.engine.core import core_version
 from fairwind.machine import Capability, Leftover, State, capabilities, leftovers
 from fairwind.packetdrill import kernel_problem
 
@@ -48,12 +46,6 @@ def diagnosis() -> list[Capability]:
 def works(found: Sequence[Capability]) -> bool:
     """Return whether simulating, running on the kernel and reporting work."""
     return all(one.state != "needed" for one in found)
-
-
-def as_frame(found: Sequence[Capability]) -> pl.DataFrame:
-    """Give the columns ``what``, ``state``, ``found`` and ``remedy``."""
-    rows = [(one.what, one.state, one.found, one.remedy) for one in found]
-    return pl.DataFrame(rows, schema=["what", "state", "found", "remedy"], orient="row")
 
 
 def removals(removed: Sequence[Leftover]) -> list[str]:

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import altair as alt
-import polars as pl
 import typer
 
-from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
+from fairwind.cli.output import Format, OutputFormat, aligned, print_frame, print_json, print_rows
+from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
-from fairwind.models import ModelError, ModelWarning
-from fairwind.models.dama import DemandAssignedLink, Law, curves, tables
-from fairwind.models.errors import positive
-from fairwind.plots import (
-    carried_over_time,
-    completion_by_multiplier,
-    completion_by_volume,
-    curve_panels,
-    equivalent_rtt_by_ratio,
-    save,
-    utilisation_by_multiplier,
-    window_over_time,
-)
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+    from fairwind.models.dama import DemandAssignedLink
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     help="Closed-form models to compare runs with.",
 )
-
-DEFAULT = DemandAssignedLink()
 
 
 class Table(StrEnum):
@@ -50,6 +41,15 @@ class Table(StrEnum):
     MULTIPLIERS = "multipliers"
     COMPLETION = "completion"
     CARRIED = "carried"
+
+
+class LawName(StrEnum):
+    """Solutions of the start-up equation, as in `fairwind.models.dama.Law`."""
+
+    SLIDE = "slide"
+    STRICT = "strict"
+    TWO_ROOT = "two-root"
+    EXACT = "exact"
 
 
 MOST_TIMES = 1000.0
@@ -120,8 +120,9 @@ Tables = Annotated[
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw curves: .svg, .png, .pdf or .html.")
 ]
-Drawn = Annotated[Law, typer.Option("--law", help="Solution for the transfer times of the figure.")]
-Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
+Drawn = Annotated[
+    LawName, typer.Option("--law", help="Solution for the transfer times of the figure.")
+]
 
 
 @app.callback()
@@ -134,11 +135,11 @@ def dama(
     *,
     rtt: Rtt = "840 ms",
     frame: Frame = "273 ms",
-    slots: Slots = DEFAULT.slots,
+    slots: Slots = 48,
     slot_rate: SlotRate = "44 kbit/s",
     request_period: RequestPeriod = "819 ms",
     allocation_period: AllocationPeriod = "546 ms",
-    terminals: Terminals = DEFAULT.terminals,
+    terminals: Terminals = 18,
     guaranteed: Guaranteed = "44 kbit/s",
     available: Available = "1.2 Mbit/s",
     segment: Segment = "1500 B",
@@ -148,7 +149,7 @@ def dama(
     within: Within = "20 s",
     chosen: Tables = None,
     picture: Picture = None,
-    law: Drawn = Law.EXACT,
+    law: Drawn = LawName.EXACT,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print how TCP starts up over capacity that is assigned on demand.
@@ -156,8 +157,12 @@ def dama(
     Growth, equivalent round trip, best request, completion times and volumes. The defaults are the
     platform of Gotta, Potorti and Secchi (IWSSC 2006), with inferred periods.
     """
+    from fairwind.models.dama import DemandAssignedLink
+    from fairwind.models.errors import positive
+    from fairwind.plots import save
+
     _check(multipliers, picture)
-    with _told_warnings(), _told_by_options():
+    with _printed_warnings(), _errors_by_option():
         link = DemandAssignedLink(
             rtt_s=read_option("--rtt", rtt, parse_seconds),
             frame_s=read_option("--frame", frame, parse_seconds),
@@ -195,10 +200,12 @@ class Cases:
     within_s: float
 
     def frames(self, names: Sequence[Table]) -> dict[Table, pl.DataFrame]:
-        """Work out tables."""
+        """Compute tables."""
         return {name: self._frame(name) for name in dict.fromkeys(names)}
 
     def _frame(self, name: Table) -> pl.DataFrame:
+        from fairwind.models.dama import tables
+
         link, initials, multipliers = self.link, self.initial_windows, self.multipliers
         match name:
             case Table.LINK:
@@ -212,28 +219,34 @@ class Cases:
             case Table.CARRIED:
                 return tables.carried_table(link, initials, multipliers, self.within_s)
 
-    def picture(self, law: Law) -> alt.TopLevelMixin:
+    def picture(self, law_name: LawName) -> alt.TopLevelMixin:
         """Draw window, equivalent round trip, transfer times, use of slots and volume."""
+        from fairwind import plots
+        from fairwind.models.dama import Law, curves
+
+        law = Law(law_name.value)
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
-        return curve_panels(
+        return plots.curve_panels(
             [
-                window_over_time(
+                plots.window_over_time(
                     curves.window_over_time(link, initial, multiplier),
                     f"Window (initially {initial:g}, k = {multiplier:g})",
                 ),
-                equivalent_rtt_by_ratio(curves.equivalent_rtt_by_ratio(self.multipliers)),
-                completion_by_volume(
+                plots.equivalent_rtt_by_ratio(curves.equivalent_rtt_by_ratio(self.multipliers)),
+                plots.completion_by_volume(
                     curves.completion_by_volume(
                         link, initial, self.multipliers, most_segments=max(self.volumes), law=law
                     ),
                     f"Transfer time against volume (initial window {initial:g})",
                 ),
-                completion_by_multiplier(
+                plots.completion_by_multiplier(
                     curves.completion_by_multiplier(link, self.volumes, initial, law=law),
                     f"Transfer time against k (initial window {initial:g})",
                 ),
-                utilisation_by_multiplier(curves.utilisation_by_multiplier(link, self.volumes)),
-                carried_over_time(
+                plots.utilisation_by_multiplier(
+                    curves.utilisation_by_multiplier(link, self.volumes)
+                ),
+                plots.carried_over_time(
                     curves.carried_over_time(link, self.initial_windows, self.within_s, law),
                     f"Volume over {self.within_s:g} s",
                 ),
@@ -241,16 +254,8 @@ class Cases:
         )
 
 
-def read_option(option: str, text: str, parse: Callable[[str], float]) -> float:
-    """Give a quantity; what cannot be read is told by its option."""
-    try:
-        return parse(text)
-    except FairwindError as error:
-        raise FairwindError(f"{option}: {error.message}", error.hint) from error
-
-
 def _check(multipliers: Sequence[float], picture: Path | None) -> None:
-    """Refuse what nothing can be worked out for, before anything is."""
+    """Refuse options for which nothing can be computed."""
     for multiplier in multipliers:
         if multiplier > MOST_TIMES:
             raise FairwindError(
@@ -265,8 +270,10 @@ def _check(multipliers: Sequence[float], picture: Path | None) -> None:
 
 
 @contextmanager
-def _told_by_options() -> Iterator[None]:
+def _errors_by_option() -> Iterator[None]:
     """Translate errors of a parameter into the option that sets it."""
+    from fairwind.models.errors import ModelError
+
     try:
         yield
     except ModelError as error:
@@ -304,17 +311,107 @@ def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:
 
 
 def _headers(name: Table, frame: pl.DataFrame) -> list[str]:
-    """Shorten the columns of the wide tables, whose headings tell the unit."""
+    """Shorten the columns of the wide tables, because their headings have the unit."""
     if name is Table.COMPLETION:
         return [column.removesuffix("_s").removesuffix("_segments") for column in frame.columns]
     return frame.columns
 
 
 @contextmanager
-def _told_warnings() -> Iterator[None]:
-    """Print warnings of the model once each, on standard error."""
+def _printed_warnings() -> Iterator[None]:
+    """Print each warning of the model once, on standard error."""
+    from fairwind.models.errors import ModelWarning
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         sys.stderr.write(f"warning: {text}\n")
+
+
+Segments = Annotated[
+    list[float], typer.Option("--segments", help="Segments of a transfer; repeatable.")
+]
+Remembered = Annotated[
+    list[float], typer.Option("--remembered", help="Remembered window in segments; repeatable.")
+]
+Initial = Annotated[float, typer.Option(help="Initial window without memory, in segments.")]
+PathRtt = Annotated[str, typer.Option(help="Round trip without queues.")]
+Rate = Annotated[str | None, typer.Option(help="Rate of the path. Default: unlimited.")]
+Offered = Annotated[
+    float | None,
+    typer.Option(help="Initial receive window in segments. Default: unlimited."),
+]
+Opening = Annotated[
+    str | None,
+    typer.Option(
+        help="Time to open a connection where only acknowledgments are delayed. Default: the "
+        "round trip."
+    ),
+]
+
+
+@app.command()
+def sharing(
+    *,
+    segments: Segments = [5.0, 10.0, 20.0, 40.0, 80.0, 200.0],  # noqa: B006 - read only
+    remembered: Remembered = [32.0],  # noqa: B006 - read only
+    initial: Initial = 1.0,
+    rtt: PathRtt = "100 ms",
+    rate: Rate = None,
+    segment: Segment = "1500 B",
+    offered: Offered = None,
+    opening: Opening = None,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Print the speed-up of transfers that begin with a remembered window.
+
+    Times end when the last byte is read. The path is idle, loses nothing, and every segment is
+    acknowledged at once.
+    """
+    from fairwind.models.sharing import rounds, speed_up, transfer_time_s
+
+    rtt_s = _read_positive("--rtt", rtt, parse_seconds)
+    bits = 8 * _read_positive("--segment", segment, parse_bytes)
+    each = 0.0 if rate is None else bits / _read_positive("--rate", rate, parse_bits_per_second)
+    _check_counts("--segments", segments)
+    _check_counts("--remembered", remembered)
+    _check_counts("--initial", [initial])
+    _check_counts("--offered", [] if offered is None else [offered])
+    most = math.inf if offered is None else offered
+    opening_s = rtt_s if opening is None else _read_positive("--opening", opening, parse_seconds)
+    path = (rtt_s, each, most, opening_s)
+    rows = [
+        {
+            "remembered_segments": window,
+            "segments": volume,
+            "rounds_initially": float(rounds(volume, initial, most)),
+            "rounds_remembered": float(rounds(volume, window, most)),
+            "initially_s": float(transfer_time_s(volume, initial, *path)),
+            "remembered_s": float(transfer_time_s(volume, window, *path)),
+            "speed_up_ratio": float(
+                speed_up(volume, window, rtt_s, each, initial, most, opening_s)
+            ),
+        }
+        for window in remembered
+        for volume in segments
+    ]
+    print_rows(list(rows[0]), [list(row.values()) for row in rows], output)
+
+
+def _read_positive(option: str, text: str, parse: Callable[[str], float]) -> float:
+    """Give a quantity that is more than nothing."""
+    value = read_option(option, text, parse)
+    if value <= 0:
+        raise FairwindError(
+            f"{option} is {text}: it must be above zero", "without one there is nothing to compare"
+        )
+    return value
+
+
+def _check_counts(option: str, counts: Iterable[float]) -> None:
+    for count in counts:
+        if not 1 <= count < math.inf:
+            raise FairwindError(
+                f"{option} is {count:g}: it must be one or more, and finite", "count segments"
+            )

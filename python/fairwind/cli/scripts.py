@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.errors import ExitCode, complain
+from fairwind.cli.output import ExitCode, complain
 from fairwind.errors import FairwindError
 from fairwind.packetdrill import (
     FollowSettings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +20,14 @@ Settings = Annotated[
     ),
 ]
 """The option that commands have, whose texts `settings_of` reads."""
+
+
+def read_option(option: str, text: str, parse: Callable[[str], float]) -> float:
+    """Read the quantity of an option; errors name the option."""
+    try:
+        return parse(text)
+    except FairwindError as error:
+        raise FairwindError(f"{option}: {error.message}", error.hint) from error
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
-from fairwind.cli.errors import complain
+from fairwind.cli.output import complain, log
 from fairwind.cli.settings import Settings, settings_of
-from fairwind.engine import ScenarioError
+from fairwind.engine.core import ScenarioError
 from fairwind.errors import FairwindError
 from fairwind.scenario import Plan, Scenario, load
 from fairwind.shell import (
@@ -116,14 +114,14 @@ def shell(
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
     wanted = ShellSettings(words, caller(os.environ), report)
     ended = run_shell(
-        _checked(chosen, None if scenario else path), wanted, None if quiet else _tell
+        _checked(chosen, None if scenario else path), wanted, None if quiet else _print_place
     )
     if ended.not_started is not None:
         complain(ended.not_started)
     if not quiet:
-        _tell_lateness(ended)
+        _print_lateness(ended)
     if report is not None:
-        _say(f"tables: {report}")
+        log(f"tables: {report}")
     raise typer.Exit(ended.code)
 
 
@@ -160,22 +158,19 @@ def _checked(scenario: Scenario, path: PathOptions | None) -> Plan:
         raise FairwindError("\n".join(problems(error, path))) from error
 
 
-def _tell(place: Place) -> None:
+def _print_place(place: Place) -> None:
     outside, inside = " and ".join(place.outside), " and ".join(place.inside)
-    _say(f"behind the path: this machine is {outside}, the program is {inside}")
+    log(f"behind the path: this machine is {outside}, the program is {inside}")
     for remark in place.remarks:
-        _say(f"note: {remark}")
+        log(f"note: {remark}")
 
 
-def _tell_lateness(ended: Ended) -> None:
+def _print_lateness(ended: Ended) -> None:
     """Warn if packets came too late for the path to be what it claims."""
-    for row in ended.tables["lateness"].filter(pl.col("exceeds_bound")).iter_rows(named=True):
+    late_rows = (row for row in ended.tables["lateness"].to_dicts() if row["exceeds_bound"])
+    for row in late_rows:
         late, bound = row["lateness_p99_s"] * 1e3, row["bound_s"] * 1e3
-        _say(
+        log(
             f"warning: one packet in a hundred came {late:.2g} ms later than the path says, and "
             f"{bound:.2g} ms would do; the machine was too busy"
         )
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

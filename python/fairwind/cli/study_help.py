@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from fairwind.scenario import Plan
-from fairwind.studies import Study, study_named, study_names
+if TYPE_CHECKING:
+    from fairwind.scenario import Plan
+    from fairwind.studies import Study
 
 _MOST_LETTERS = 60
 """A longer list of settings is shortened to its ends and its length."""
@@ -19,6 +20,8 @@ class StudyCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (Typer has two of that name)
         """Find the name of a study before the help is printed."""
+        from fairwind.studies import study_named, study_names
+
         named = next((word for word in args if word in study_names()), None)
         if named is not None and "--help" in args:
             parts = described(study_named(named))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, astuple, fields
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
-from fairwind.cli.model import read_option
-from fairwind.cli.output import OutputFormat, print_frame, print_json
+from fairwind.cli.output import Format, OutputFormat, print_json, print_rows
+from fairwind.cli.settings import read_option
 from fairwind.quantities import parse_seconds
 from fairwind.windows import RememberedWindow, WindowOptions, clear, show, start, stop
 
@@ -99,9 +98,7 @@ def show_(
     group: Group,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Short for --format json.")] = False,
-    output: Annotated[
-        OutputFormat, typer.Option("--format", help="Output format.")
-    ] = OutputFormat.TABLE,
+    output: Format = OutputFormat.TABLE,
 ) -> None:
     """Print the cached windows with their ages, youngest first.
 
@@ -111,7 +108,8 @@ def show_(
     if as_json or output is OutputFormat.JSON:
         print_json(asdict(found))
         return
-    print_frame(_listed(found.windows), output)
+    columns = [one.name for one in fields(RememberedWindow)]
+    print_rows(columns, [astuple(one) for one in found.windows], output)
     counts = ", ".join(f"{number} {name}" for name, number in asdict(found.counts).items())
     sys.stderr.write(f"{len(found.windows)} of {found.options.entries} entries; {counts}\n")
 
@@ -125,14 +123,3 @@ def clear_(group: Group) -> None:
 def _is_root(group: Path) -> bool:
     """Return whether it is the root group, the only one without a type."""
     return not (group / "cgroup.type").exists()
-
-
-def _listed(windows: list[RememberedWindow]) -> pl.DataFrame:
-    schema = {
-        "peer": pl.String,
-        "window_packets": pl.Int64,
-        "age_s": pl.Float64,
-        "is_outdated": pl.Boolean,
-        "least_rtt_s": pl.Float64,
-    }
-    return pl.DataFrame([asdict(one) for one in windows], schema=schema)

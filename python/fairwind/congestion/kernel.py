@@ -6,8 +6,14 @@ import tempfile
 from pathlib import Path
 
 from fairwind import _core
-from fairwind.congestion.catalogue import BuiltIn, built_in, built_in_named
-from fairwind.congestion.own import Own, own_controls, own_named
+from fairwind.congestion.sources import (
+    BuiltIn,
+    Own,
+    built_in,
+    built_in_named,
+    own_controls,
+    own_named,
+)
 from fairwind.errors import FairwindError
 
 

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from fairwind import _core
-from fairwind.congestion.own import own_named
+from fairwind.congestion.sources import own_named
 from fairwind.congestion.used import ControlClass, ControlSetting
 from fairwind.errors import FairwindError
 

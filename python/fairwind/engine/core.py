@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from fairwind.errors import FairwindError
 
 try:
     from fairwind import _core
@@ -18,7 +21,6 @@ except ImportError as missing:  # pragma: no cover - only in a broken installati
         "build it with `maturin develop --release` in the repository, or install a wheel"
     ) from missing
 
-from fairwind.errors import FairwindError
 
 STUB = Path(__file__).parent.parent / "_core.pyi"
 """Version of the interface that the Python package expects of the core."""
@@ -176,3 +178,36 @@ def core_versions() -> dict[str, str]:
     file = core_file()
     digest = "" if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
     return {"fairwind": core_version(), "core_sha256": digest}
+
+
+PROGRAM = """\
+import importlib.machinery as machinery, importlib.util as util, sys
+loader = machinery.ExtensionFileLoader("fairwind._core", sys.argv[1])
+core = util.module_from_spec(util.spec_from_loader(loader.name, loader, origin=sys.argv[1]))
+loader.exec_module(core)
+sys.exit(getattr(core, sys.argv[2])(*sys.argv[3:]))
+"""
+"""Isolated from the environment (-I) and from installed packages (-S), it depends on no path."""
+
+
+def host_command(entry: str = "serve_as_host") -> list[str]:
+    """Give the program and arguments that a host process is started with.
+
+    Parameters
+    ----------
+    entry : str
+        The function of the core that such a process is; arguments added to the command are its
+        arguments.
+
+    Raises
+    ------
+    FairwindError
+        If the interpreter or the core has no file, as when Python is embedded in a program.
+    """
+    core = core_file()
+    if core is None or not sys.executable:
+        raise FairwindError(
+            "host processes cannot be started: this Python does not know its own files",
+            "run on the kernel with the command line `fairwind`",
+        )
+    return [sys.executable, "-I", "-S", "-c", PROGRAM, str(core.resolve()), entry]

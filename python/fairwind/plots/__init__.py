@@ -4,25 +4,24 @@ All charts share one theme: plain sans-serif letters, colours that colour-blind 
 apart, greedy flows red and thin flows blue unless told otherwise. Data is embedded in the chart.
 """
 
-from fairwind.plots.boxes import BOX, box_numbers, boxes_by_setting
-from fairwind.plots.curves import Curves, curve_panels, curves
-from fairwind.plots.estimates import estimates_by_setting
-from fairwind.plots.figure import Figure
-from fairwind.plots.flows import flow_panels
-from fairwind.plots.heat import Heat, heat_maps
-from fairwind.plots.latency import latency_distribution
-from fairwind.plots.points import brought_together, closer_look, thinned
-from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
-from fairwind.plots.save import save, save_all
-from fairwind.plots.series import rate_over_time
-from fairwind.plots.start_up import (
+from fairwind.plots.curves import (
+    Curves,
     carried_over_time,
     completion_by_multiplier,
     completion_by_volume,
+    curve_panels,
+    curves,
     equivalent_rtt_by_ratio,
     utilisation_by_multiplier,
     window_over_time,
 )
+from fairwind.plots.estimates import BOX, box_numbers, boxes_by_setting, estimates_by_setting
+from fairwind.plots.heat import Heat, heat_maps
+from fairwind.plots.latency import latency_distribution
+from fairwind.plots.points import brought_together, closer_look, thinned
+from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
+from fairwind.plots.save import Figure, save, save_all
+from fairwind.plots.series import rate_over_time
 from fairwind.plots.theme import (
     PALETTE,
     are_far_apart,
@@ -31,7 +30,7 @@ from fairwind.plots.theme import (
     inline,
     themed,
 )
-from fairwind.plots.traces import time_sequence
+from fairwind.plots.traces import flow_panels, time_sequence
 
 __all__ = [
     "BOX",

@@ -7,8 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.range import quantity_axis
-from fairwind.plots.theme import group_lines, inline, panel_facet, themed
+from fairwind.plots.theme import group_lines, inline, panel_facet, quantity_axis, themed
 
 PLOT_HEIGHT = 260
 """Of a single plot, in points."""

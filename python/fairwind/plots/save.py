@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import struct
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,32 @@ import vl_convert
 from fairwind.errors import FairwindError
 from fairwind.folder.store import write_file
 from fairwind.plots.drawers import drawn_at_once
-from fairwind.plots.figure import Figure
-from fairwind.plots.png import packed
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a report.
+
+    Attributes
+    ----------
+    name : str
+        Its file name without an ending.
+    title : str
+        One line.
+    caption : str
+        What is drawn, in which unit, and what the marks mean.
+    chart : altair chart
+        Complete, with its data.
+    still : altair chart, optional
+        What is written as files, where that is less than what can be looked at closer in the page.
+    """
+
+    name: str
+    title: str
+    caption: str
+    chart: Any
+    still: Any = None
+
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The grammar's version that charts are written in and drawn with."""
@@ -102,3 +129,46 @@ def _made_of(svg: str, ending: str) -> bytes:
             return packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH))
         case _:
             return vl_convert.svg_to_pdf(svg)
+
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_LENGTH = struct.Struct(">I")
+_AROUND = 12
+"""Length, name and checksum of a chunk, in bytes."""
+
+PIXELS = b"IDAT"
+
+LEVEL = 8
+"""A hundredth more bytes than the highest level makes, in half of its time."""
+
+
+def packed(png: bytes) -> bytes:
+    """Compress the pixels of a picture well: drawings shrink to a fifth.
+
+    Raises
+    ------
+    ValueError
+        If these are no bytes of a PNG file.
+    """
+    chunks = list(_chunks(png))
+    stream = b"".join(content for name, content in chunks if name == PIXELS)
+    pixels = zlib.compress(zlib.decompress(stream), LEVEL)
+    others = [(name, content) for name, content in chunks if name != PIXELS]
+    first = next(place for place, (name, _) in enumerate(chunks) if name == PIXELS)
+    written = [*others[:first], (PIXELS, pixels), *others[first:]]
+    return SIGNATURE + b"".join(_written(name, content) for name, content in written)
+
+
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    if not png.startswith(SIGNATURE):
+        raise ValueError("these are no bytes of a PNG file")
+    place = len(SIGNATURE)
+    while place < len(png):
+        (length,) = _LENGTH.unpack_from(png, place)
+        yield png[place + 4 : place + 8], png[place + 8 : place + 8 + length]
+        place += length + _AROUND
+
+
+def _written(name: bytes, content: bytes) -> bytes:
+    checksum = _LENGTH.pack(zlib.crc32(name + content))
+    return _LENGTH.pack(len(content)) + name + content + checksum

@@ -6,8 +6,3 @@ needs no network: data, drawing code and style are inside.
 Map: `figures` which figures a run gets, `warnings` what a reader must know first, `lasted` how long
 it was, `page` the HTML.
 """
-
-from fairwind.report.report import Report, write_report
-from fairwind.report.warnings import warnings
-
-__all__ = ["Report", "warnings", "write_report"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from fairwind.plots import Figure, latency_distribution
-from fairwind.plots.captured import percentile_curves, share_over_time, time_over_time
+from fairwind.plots.series import percentile_curves, share_over_time, time_over_time
 from fairwind.results import Results
 
 LAYERS = {

@@ -14,8 +14,7 @@ from fairwind.plots import (
 )
 from fairwind.report.captured import captured_figures
 from fairwind.report.layout import choice, columns, panels
-from fairwind.report.queues import queue_figures
-from fairwind.report.slots import slot_figures
+from fairwind.report.queues import queue_figures, slot_figures
 from fairwind.report.traces import trace_figures
 from fairwind.results import Results, summarise
 from fairwind.results.tidy import (

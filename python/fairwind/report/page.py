@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 
+import polars as pl
 import vl_convert
 from jinja2 import Environment, StrictUndefined
 
-from fairwind.analysis.slowest import readable_slowest
-from fairwind.plots import Figure
+from fairwind.analysis.summary import (
+    ARRIVED,
+    KEYS,
+    TITLES,
+    frames_of,
+    readable_rows,
+    readable_slowest,
+    summary_of,
+    upright,
+)
+from fairwind.errors import FairwindError
+from fairwind.folder.store import write_file
+from fairwind.plots import Figure, save_all
 from fairwind.plots.save import VEGA_LITE
-from fairwind.report.connections import captured_overview, connections_of
-from fairwind.report.lasted import duration_in_words
+from fairwind.quantities import parse_seconds
+from fairwind.report.figures import default_figures
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, readable_overview
 
@@ -116,3 +132,183 @@ def _drawing_code() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script."""
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
     return bundle.replace("</script", "<\\/script")
+
+
+MOST_ROWS = 100
+
+ORDERS = {
+    "delivery_latency_max_s": "the longest delivery",
+    "ack_latency_max_s": "the longest ACK latency",
+    None: "most payload",
+}
+"""Sort keys of connections, and their directions."""
+
+FIRST = tuple(
+    f"{kind}_latency_{which}_s" for kind in ("delivery", "ack") for which in ("p50", "p99", "max")
+)
+"""Shown before everything else."""
+
+LEFT_OUT = ("flows", "goodput_bits_per_second", "throughput_bits_per_second")
+"""Rates over the measured time say little of connections that were open for a part of it."""
+
+
+Rows = tuple[list[str], list[list[object]]]
+"""Headers and cells."""
+
+
+@dataclass(frozen=True)
+class Connections:
+    """Table of connections on the page.
+
+    Attributes
+    ----------
+    headers : list of str
+    rows : list of lists
+        One for each, at most `MOST_ROWS`.
+    total : int
+        How many there are.
+    order : str
+        Which come first.
+    """
+
+    headers: list[str]
+    rows: list[list[object]]
+    total: int
+    order: str
+
+
+def captured_overview(results: Results) -> list[Rows]:
+    """Give what a capture tells of groups; nothing of a run."""
+    if not _is_single_capture(results):
+        return []
+    groups = summary_of(frames_of(results), "group", MOST_ROWS)
+    return [upright(groups)] if groups.height else []
+
+
+def _is_single_capture(results: Results) -> bool:
+    return results.manifest.captured is not None and results.manifest.plan.runs == 1
+
+
+def connections_of(results: Results) -> Connections | None:
+    """Give the connections of a capture; none of a run, whose flows are its own plan."""
+    if not _is_single_capture(results) or not results.has_table("flows"):
+        return None
+    flows = results.scan("flows")
+    known = [name for name in ORDERS if name in flows.collect_schema().names()]
+    counts = (
+        flows.select(pl.len().alias("flows"), pl.col(known).count()).collect().row(0, named=True)
+    )
+    sort = next((name for name in known if counts[name]), None)
+    rows = summary_of(frames_of(results), "connection", MOST_ROWS, sort)
+    if rows.is_empty():
+        return None
+    left = "packets_sent" in rows.columns and not rows["packets_sent"].null_count()
+    hidden = {*LEFT_OUT, *(ARRIVED if left else ())}
+    known = [name for name in dict.fromkeys((*FIRST, *TITLES)) if name in rows.columns]
+    told = [name for name in known if name not in hidden and (rows[name] != 0).any()]
+    headers, cells = readable_rows(rows.select(*KEYS, *told), told)
+    return Connections(headers, cells, counts["flows"], ORDERS[sort])
+
+
+ENDED_EARLY_S = 1.0
+"""A run that is so much shorter than it was described was ended by somebody."""
+
+
+def duration_in_words(results: Results) -> str:
+    """Format the duration of the scenario, or those of runs that ended before it.
+
+    A program behind a path ends when it likes: its scenario only says how long it may last at most.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    str
+        Empty where nothing is said of a duration.
+    """
+    experiment = results.manifest.plan.cells[0].experiment
+    described = str(experiment.get("duration", ""))
+    lasted = _lasted_s(results)
+    if not described or lasted is None:
+        return described
+    lasted += parse_seconds(experiment.get("measure", {}).get("warmup", "0 s"))
+    if parse_seconds(described) - lasted < ENDED_EARLY_S:
+        return described
+    return f"{lasted:.1f} s"
+
+
+def _lasted_s(results: Results) -> float | None:
+    """Find the longest time that was measured."""
+    groups = results.groups
+    if "measured_s" not in groups.columns:
+        return None
+    times: list[float] = groups["measured_s"].cast(pl.Float64).drop_nulls().to_list()
+    return max(times, default=None)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Files of a report.
+
+    Attributes
+    ----------
+    page : Path
+        The HTML page.
+    figures : tuple of Path
+        SVG, PNG and PDF files.
+    """
+
+    page: Path
+    figures: tuple[Path, ...]
+
+
+def write_report(
+    results: Results,
+    figures: Sequence[Figure] = (),
+    claims: Sequence[Claim] = (),
+    watch: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Write the page and the figures of a run into its folder.
+
+    Parameters
+    ----------
+    results : Results
+    figures : sequence of Figure
+        A study's own figures, shown before those that every run gets.
+    claims : sequence of Claim
+        A study's judged claims.
+    watch : callable, optional
+        Told how many files are drawn, and of how many.
+
+    Raises
+    ------
+    FairwindError
+        If a table is missing or damaged, or the folder cannot be written.
+    """
+    every = [*figures, *default_figures(results)]
+    page = results.folder / "report.html"
+    with _storage_errors(results.folder):
+        paths = save_all(every, results.folder / "figures", watch)
+        write_file(page, render(results, every, claims).encode())
+    return Report(page, tuple(paths))
+
+
+@contextmanager
+def _storage_errors(folder: Path) -> Iterator[None]:
+    """Raise `FairwindError` in the place of an `OSError`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FairwindError(
+                f"the disk is full: the report of {folder} could not be written",
+                f"free some space, then run `fairwind report {folder}`; the tables are whole",
+            ) from error
+        raise FairwindError(
+            f"cannot write the report of {folder}: {error.filename or folder}: "
+            f"{error.strerror or error}",
+            f"copy the run to a folder of yours (cp -r {folder} COPY), then run "
+            "`fairwind report COPY`",
+        ) from error

@@ -5,11 +5,6 @@ replicates of each cell together. Nothing here runs or draws anything.
 """
 
 from fairwind.results.claim import Claim, Verdict
-from fairwind.results.exercised import (
-    REASONS,
-    limited_senders,
-    limits_in_words,
-)
 from fairwind.results.lateness import (
     has_lateness,
     late_hosts,
@@ -17,14 +12,29 @@ from fairwind.results.lateness import (
     lateness_by_cell,
     lateness_in_words,
     readable_lateness,
+    readable_overview,
 )
-from fairwind.results.overview import readable_overview
-from fairwind.results.readable import header_of, readable, significant, unit_of
+from fairwind.results.limits import (
+    REASONS,
+    limited_senders,
+    limits_in_words,
+    never_resumed_in_words,
+)
 from fairwind.results.results import TABLES, Results, open_results
-from fairwind.results.resumed import never_resumed_in_words
-from fairwind.results.subjects import SUBJECTS, Subject, rows_of
-from fairwind.results.summary import Estimates, overview, summarise, tidy_overview
-from fairwind.results.transfers import transfer_times
+from fairwind.results.summary import (
+    SUBJECTS,
+    Estimates,
+    Subject,
+    header_of,
+    overview,
+    readable,
+    rows_of,
+    significant,
+    summarise,
+    tidy_overview,
+    unit_of,
+)
+from fairwind.results.tidy import transfer_times
 
 __all__ = [
     "REASONS",

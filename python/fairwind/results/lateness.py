@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.results.readable import significant
 from fairwind.results.results import Results
+from fairwind.results.summary import overview, readable, significant
 
 TABLE = "lateness"
 HOSTS = "hosts"
@@ -154,3 +154,15 @@ def _has_rows(results: Results, table: str) -> bool:
 
 def _microseconds(seconds: float | None) -> str | None:
     return None if seconds is None else significant(seconds * MICROSECONDS, 3)
+
+
+Table = tuple[list[str], list[list[object]]]
+"""Headers and rows."""
+
+
+def readable_overview(results: Results) -> list[Table]:
+    """Give tables of groups, queues and fairness, and of lateness if the run was in real time."""
+    tables = [readable(estimates) for estimates in overview(results).values()]
+    if has_lateness(results):
+        tables.append(readable_lateness(results))
+    return tables

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from fairwind.results.results import Results
-from fairwind.results.subjects import GROUPS, SUBJECTS, Subject, rows_of
+from fairwind.results.tidy import has_answers, one_after_the_other, transfer_times
 from fairwind.statistics import mean_interval
 
 
@@ -103,3 +104,202 @@ def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) 
     return Estimates(
         estimates.with_columns(pl.col("mean", "low", "high").fill_nan(None)), tuple(keys)
     )
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One kind of thing that is measured.
+
+    Attributes
+    ----------
+    table : str
+        The table that has one row for each, or that these are made of.
+    column : str
+        The column that names it.
+    measures : tuple of str
+        The columns that a person looks at first, in this order.
+    """
+
+    table: str
+    column: str
+    measures: tuple[str, ...]
+
+    def measures_in(self, frame: pl.DataFrame) -> list[str]:
+        """Give the main measures of which a table knows anything."""
+        return [
+            name
+            for name in self.measures
+            if name in frame.columns and frame[name].null_count() < frame.height
+        ]
+
+
+GROUPS = Subject(
+    "groups",
+    "group",
+    (
+        "goodput_bits_per_second",
+        "throughput_bits_per_second",
+        "packet_loss_ratio",
+        "retransmission_ratio",
+        "ack_latency_p50_s",
+        "ack_latency_p99_s",
+        "delivery_latency_p50_s",
+        "delivery_latency_p99_s",
+    ),
+)
+TRANSFERS = Subject(
+    "transfers",
+    "group",
+    (
+        "completion_time_p50_s",
+        "completion_time_p90_s",
+        "ended_transfers",
+        "unfinished_transfers",
+    ),
+)
+"""Made of the flows, by `transfer_times`."""
+
+QUEUES = Subject(
+    "queues",
+    "queue",
+    (
+        "drops_packets",
+        "backlog_mean_packets",
+        "arrival_backlog_p99_packets",
+        "sojourn_p50_s",
+        "sojourn_p99_s",
+    ),
+)
+FAIRNESS = Subject("fairness", "among", ("jain_index",))
+
+SUBJECTS = (GROUPS, TRANSFERS, QUEUES, FAIRNESS)
+
+HARDLY_ANY_PACKETS = 0.005
+"""A queue with a smaller mean backlog, and without drops, had no influence."""
+
+
+def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
+    """Give the rows of one subject; none where the run does not have its table.
+
+    Queues that nobody noticed are left out, and so is fairness among one, or among those who do
+    not compete: callers and those who answer them, and transfers one after the other.
+    """
+    if subject is TRANSFERS:
+        return transfer_times(results)
+    if not results.has_table(subject.table):
+        return pl.DataFrame()
+    rows = results.table(subject.table)
+    if not rows.width:
+        return rows
+    match subject.table:
+        case "queues":
+            return _noticed(rows)
+        case "fairness":
+            return _among(results, rows)
+        case _:
+            return rows
+
+
+def _noticed(queues: pl.DataFrame) -> pl.DataFrame:
+    matters = (pl.col("backlog_mean_packets") > HARDLY_ANY_PACKETS) | (pl.col("drops_packets") > 0)
+    return queues.filter(matters.any().over("queue"))
+
+
+def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:
+    """Name the members of a fairness index: all flows, the flows of a group, or the groups."""
+    if has_answers(results):
+        fairness = fairness.filter(pl.col("scope") == "group")
+    in_turn = pl.col("name").is_in(one_after_the_other(results))
+    fairness = fairness.filter(~((pl.col("scope") == "group") & in_turn))
+    words = (
+        pl.when(pl.col("scope") == "group")
+        .then(pl.format("flows of {}", "name"))
+        .when(pl.col("scope") == "all")
+        .then(pl.lit("all flows"))
+        .otherwise(pl.lit("groups, per flow"))
+    )
+    return fairness.filter(pl.col("members") > 1).with_columns(words.alias("among"))
+
+
+HANDY_UNITS = (("_bits_per_second", "kbit/s", 1e-3), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
+"""Ending of a measure's name, the unit it is shown in, and the factor to it."""
+
+SAME_RATIO = 1e-9
+"""Numbers that differ by a smaller part than this differ by rounding alone."""
+
+WITHOUT_UNIT = ("minimum_to_maximum_ratio", "jain_index")
+"""Measures that are shown as the numbers that they are."""
+
+
+def readable(estimates: Estimates) -> tuple[list[str], list[list[object]]]:
+    """Give headers and rows: the keys, then ``mean ± half width`` of every measure.
+
+    The half width is that of the 95 % interval; it is left out where one replicate tells none. Of
+    replicates that all gave the same it is said that they did; their spread need not be zero.
+    """
+    measures = estimates.frame["measure"].unique(maintain_order=True).to_list()
+    rows: dict[tuple[object, ...], list[object]] = {}
+    for row in estimates.frame.iter_rows(named=True):
+        key = tuple(row[name] for name in estimates.keys)
+        rows.setdefault(key, list(key)).append(_estimate(row))
+    headers = [*estimates.keys, *(header_of(measure) for measure in measures)]
+    return headers, list(rows.values())
+
+
+def header_of(measure: str) -> str:
+    """Name a measure and the unit that it is shown in."""
+    unit, _ = unit_of(measure)
+    return f"{title_of(measure)} / {unit}" if unit else title_of(measure)
+
+
+def with_uncertainty(mean: float, half_width: float) -> str:
+    """Write ``mean ± half width`` with as many digits as the half width has two of.
+
+    The mean keeps at most four significant digits, whatever the half width.
+    """
+    if half_width == 0 or not math.isfinite(half_width):
+        return f"{significant(mean)} ± {significant(half_width, 2)}"
+    decimals = 1 - math.floor(math.log10(half_width))
+    most = 3 - math.floor(math.log10(abs(mean))) if mean else decimals
+    decimals = min(decimals, max(most, 0))
+    if decimals <= 0:
+        return f"{mean:.0f} ± {significant(half_width, 2)}"
+    told = f"{half_width:.{decimals}f}"
+    # What is not zero does not become it by rounding.
+    return f"{mean:.{decimals}f} ± {told if float(told) else significant(half_width, 1)}"
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """Write a number with so many significant digits, large ones in full."""
+    text = f"{value:.{digits}g}"
+    return text if "e+" not in text else f"{value:.0f}"
+
+
+def unit_of(measure: str) -> tuple[str, float]:
+    """Give the unit that a measure is shown in, and the factor to it."""
+    if measure in WITHOUT_UNIT:
+        return "", 1.0
+    for ending, unit, scale in HANDY_UNITS:
+        if measure.endswith(ending):
+            return unit, scale
+    return measure.rsplit("_", 1)[-1], 1.0
+
+
+def title_of(measure: str) -> str:
+    """Give a measure's name in words, without its unit."""
+    unit, _ = unit_of(measure)
+    ending = next((ending for ending, _, _ in HANDY_UNITS if measure.endswith(ending)), f"_{unit}")
+    title = measure.removesuffix(ending) if unit else measure.removesuffix("_ratio")
+    return title.replace("_", " ")
+
+
+def _estimate(row: dict[str, object]) -> str | None:
+    mean, high = row["mean"], row["high"]
+    if not isinstance(mean, float):
+        return None
+    _, scale = unit_of(str(row["measure"]))
+    if not isinstance(high, float):
+        return significant(mean * scale)
+    if math.isclose(high, mean, rel_tol=SAME_RATIO, abs_tol=0):
+        return f"{significant(mean * scale)} ({row['replicates']} equal)"
+    return with_uncertainty(mean * scale, (high - mean) * scale)

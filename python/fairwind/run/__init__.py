@@ -7,18 +7,3 @@ is there, and finally merges all of them into one file per table. It knows no en
 Map: `admission` whether an engine can run the plan, `estimate` how long it takes, `prepare` the
 folder, `execute` the threads, `merge` the final tables, `progress` what is shown meanwhile.
 """
-
-from fairwind.run.admission import admit, remarks
-from fairwind.run.estimate import duration_in_words, plan_seconds
-from fairwind.run.execute import RunSettings, RunState, one_of, run_plan
-
-__all__ = [
-    "RunSettings",
-    "RunState",
-    "admit",
-    "duration_in_words",
-    "one_of",
-    "plan_seconds",
-    "remarks",
-    "run_plan",
-]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fairwind.engine import Engine, Refusal
+from fairwind.engine.protocol import Engine, Refusal
 from fairwind.errors import FairwindError
+from fairwind.quantities import parse_seconds
 from fairwind.scenario.plan import Cell, Plan
 
 MOST_CELLS = 3
@@ -76,3 +77,48 @@ def _where(cells: Sequence[Cell], plan: Plan) -> str:
     ]
     more = len(cells) - len(named)
     return f" (where {'; '.join(named)}{f', and in {more} more cells' if more else ''})"
+
+
+SET_UP_SECONDS = 1.0
+"""About what it takes to set a run's hosts up, and to collect what they have seen."""
+
+
+def expected_seconds(cells: Iterable[Cell], jobs: int) -> float:
+    """Estimate how long runs take in real time.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        One for each run; a cell with several replicates several times.
+    jobs : int
+        Runs at once.
+    """
+    lengths = [parse_seconds(cell.experiment["duration"]) + SET_UP_SECONDS for cell in cells]
+    if not lengths:
+        return 0.0
+    return max(sum(lengths) / min(jobs, len(lengths)), *lengths)
+
+
+def plan_seconds(plan: Plan, jobs: int = 1) -> float:
+    """Estimate how long all of a plan takes in real time."""
+    return expected_seconds((cell for cell in plan.cells for _ in plan.seeds), jobs)
+
+
+def duration_in_words(seconds: float) -> str:
+    """Format a rounded duration."""
+    minutes = seconds / 60
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    if minutes < 120:
+        return f"{minutes:.0f} min"
+    return f"{minutes / 60:.1f} h"
+
+
+def one_of(engine: Engine) -> str:
+    """Name what an engine does once for each cell and seed."""
+    return "run" if engine.is_real_time else "simulation"
+
+
+def counted(number: int, thing: str) -> str:
+    """Format a number of things: ``1 run``, ``2 runs``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -10,15 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairwind.engine import CellProgress, Engine
+from fairwind.engine.protocol import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
 from fairwind.folder.cell_tables import DamagedFileError, write_tables
-from fairwind.folder.lock import locked
 from fairwind.folder.manifest import Failure, Manifest, write_failures
-from fairwind.folder.store import cell_folder, new_cell
+from fairwind.folder.store import cell_folder, locked, new_cell
 from fairwind.results import Results
-from fairwind.run.admission import admit
-from fairwind.run.estimate import expected_seconds
+from fairwind.run.admission import admit, expected_seconds, one_of
 from fairwind.run.merge import damaged_cells, merge_tables, with_leading_columns
 from fairwind.run.prepare import default_folder, make_folder, prepare
 from fairwind.scenario.plan import Cell, Plan
@@ -209,11 +207,6 @@ def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> 
 def usual_jobs(engine: Engine) -> int:
     """Give how many run at once where nobody says: all processors, but one in real time."""
     return 1 if engine.is_real_time else os.cpu_count() or 1
-
-
-def one_of(engine: Engine) -> str:
-    """Name what an engine does once for each cell and seed."""
-    return "run" if engine.is_real_time else "simulation"
 
 
 def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:

@@ -6,11 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
-from fairwind.engine import NO_DIGEST
+from fairwind.congestion.used import NO_DIGEST
 from fairwind.errors import FairwindError
-from fairwind.folder.lock import LOCK
 from fairwind.folder.manifest import FAILURES, MANIFEST, Manifest, read_manifest
-from fairwind.folder.store import CELLS, PARTS, TEMPORARY, remove_unfinished
+from fairwind.folder.store import CELLS, LOCK, PARTS, TEMPORARY, remove_unfinished
 
 
 def default_folder(manifest: Manifest) -> Path:

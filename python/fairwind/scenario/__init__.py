@@ -4,8 +4,7 @@
 core's business: nothing here knows what a scenario may say.
 """
 
-from fairwind.scenario.applications import recorded_streams
 from fairwind.scenario.plan import Axis, Cell, Plan
-from fairwind.scenario.scenario import Scenario, load
+from fairwind.scenario.scenario import Scenario, load, recorded_streams
 
 __all__ = ["Axis", "Cell", "Plan", "Scenario", "load", "recorded_streams"]

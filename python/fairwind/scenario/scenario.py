@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fairwind.congestion import (
-    ENDPOINTS_OWN,
-    ControlClass,
-    built_in,
-    check_hooks,
-    control_settings,
-    own_controls,
-    parameter_faults,
-)
-from fairwind.engine import (
+from fairwind.congestion.parameters import parameter_faults
+from fairwind.congestion.sources import ENDPOINTS_OWN, built_in, own_controls
+from fairwind.congestion.used import ControlClass, check_hooks, control_settings
+from fairwind.engine.core import (
+    NamedFile,
     ScenarioError,
-    engine_named,
+    captured_writes,
     named_files,
     plan_document,
+    recorded_applications,
     table_columns,
 )
+from fairwind.engine.engines import engine_named
 from fairwind.errors import FairwindError
-from fairwind.scenario.files import read_text, text_of
+from fairwind.quantities import parse_bytes, parse_seconds
 from fairwind.scenario.plan import Plan
-from fairwind.scenario.settings import Setting, toml_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fairwind.results import Results
-    from fairwind.run import RunState
+    from fairwind.run.execute import RunState
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ class Scenario:
             If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
             is full, or the run was interrupted.
         """
-        from fairwind.run import RunSettings, run_plan
+        from fairwind.run.execute import RunSettings, run_plan
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
@@ -222,3 +221,161 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     file = Path(path)
     hint = "give the path of a TOML scenario file"
     return Scenario(str(file), read_text(file, "the scenario", hint))
+
+
+WHAT = {
+    "writes": "the writes to be replayed",
+    "rate-trace": "the recorded rate",
+    "losses": "the recorded losses",
+    "delays": "the table of delays",
+}
+"""Names of file kinds in errors."""
+
+FORM = {
+    "writes": "give the name of a capture, or of a text file with lines such as 0.035,1200",
+    "rate-trace": "give the name of a file in Mahimahi's form: one number of milliseconds a line",
+    "losses": "give the name of a text file with 1 for each lost packet and 0 for each other",
+    "delays": "give the name of a file such as netem's .dist: numbers with blanks between them",
+}
+"""Hints on the expected format, by file kind."""
+
+
+CAPTURES = (
+    b"\x0a\x0d\x0d\x0a",
+    b"\xa1\xb2\xc3\xd4",
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x4d\x3c\xb2\xa1",
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+)
+"""Magic numbers of captures: pcapng, pcap in both byte orders and resolutions, gzip, zstd."""
+
+
+def text_of(folder: Path, named: NamedFile) -> str:
+    """Read a file that a scenario in the folder names; of a capture, what an application wrote.
+
+    Raises
+    ------
+    FairwindError
+        If it cannot be read, or is not what the scenario takes it for.
+    """
+    file = folder / named.name
+    if named.content == "writes" and is_capture(file):
+        return captured_writes(file, named.connection)
+    if named.connection is not None:
+        raise FairwindError(
+            f"cannot take a connection out of {file}: it is no capture",
+            "name a capture (pcap, pcapng), or leave connection out",
+        )
+    return read_text(file, WHAT[named.content], FORM[named.content])
+
+
+def is_capture(file: Path) -> bool:
+    """Return whether a file begins with the magic number of a capture; False if unreadable."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(4).startswith(CAPTURES)
+    except OSError:
+        return False
+
+
+def read_text(file: Path, what: str, hint: str) -> str:
+    """Read a file of text, or say why it cannot be.
+
+    Raises
+    ------
+    FairwindError
+        Names what it was to hold, the file, the reason and the hint.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error
+
+
+Setting: TypeAlias = str | bool | int | float | Sequence["Setting"] | Mapping[str, "Setting"]
+"""What a key of a scenario can be set to."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number of TOML."""
+
+
+def toml_of(value: Setting, key: str) -> str:
+    """Write the value of a key as TOML; a text stays as it is, for it may be TOML itself.
+
+    Parameters
+    ----------
+    value : str, bool, int, float, list or dict
+    key : str
+        Named in errors.
+
+    Raises
+    ------
+    FairwindError
+        If TOML cannot say it.
+    """
+    return value if isinstance(value, str) else _toml(value, key)
+
+
+def _toml(value: object, key: str) -> str:
+    # Numbers of numpy are numbers as well.
+    if not isinstance(value, (str, bool, int, float, Mapping, Sequence)) and hasattr(value, "item"):
+        value = value.item()
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() if abs(value) <= LARGEST:
+            return str(value)
+        case float() if math.isfinite(value):
+            return repr(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case Mapping():
+            entries = (
+                f"{json.dumps(str(name), ensure_ascii=False)} = {_toml(inner, f'{key}.{name}')}"
+                for name, inner in value.items()
+            )
+            return f"{{ {', '.join(entries)} }}"
+        case Sequence() if not isinstance(value, (bytes, bytearray)):
+            return f"[{', '.join(_toml(inner, key) for inner in value)}]"
+    hint = "leave the key out for its default" if value is None else "give a text with its unit"
+    raise FairwindError(
+        f"{key} cannot be set to {value!r}: a setting is a text, a number, true or false, a list, "
+        "or a dict",
+        hint,
+    )
+
+
+INTERVALS = ("mean", "median", "min", "max", "percentile_1", "percentile_99")
+
+
+def recorded_streams() -> pl.DataFrame:
+    """Give one row for each application that ``kind = "profile"`` knows, in the table's order.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns ``application``, ``recorded_over`` (``tcp`` or ``udp``), ``payload_min_bytes`` and
+        so on, ``interval_mean_s`` and so on (missing for greedy streams), ``packets_per_second``
+        and ``bits_per_second`` as they were printed.
+    """
+    import polars as pl
+
+    return pl.DataFrame([_row(each) for each in recorded_applications()], infer_schema_length=None)
+
+
+def _row(recording: dict[str, Any]) -> dict[str, Any]:
+    payload, interval = recording["payload"], recording["interval"]
+    return {
+        "application": recording["application"],
+        "recorded_over": recording["transport"],
+        **{f"payload_{name}_bytes": round(parse_bytes(size)) for name, size in payload.items()},
+        **{
+            f"interval_{name}_s": None if interval is None else parse_seconds(interval[name])
+            for name in INTERVALS
+        },
+        "packets_per_second": recording["packets_per_second"],
+        "bits_per_second": recording["bits_per_second"],
+    }

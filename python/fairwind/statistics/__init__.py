@@ -9,10 +9,10 @@ from fairwind.statistics.differences import (
     equivalence,
     holm,
     paired_difference,
+    relative_change,
+    relative_difference,
     welch_difference,
 )
-from fairwind.statistics.fairness import jain_index
-from fairwind.statistics.ratios import relative_change, relative_difference
 from fairwind.statistics.sharing import (
     burden,
     convergence_time,
@@ -20,6 +20,7 @@ from fairwind.statistics.sharing import (
     efficiency,
     friendliness,
     harm,
+    jain_index,
     min_to_max,
     rtt_unfairness_bound,
 )

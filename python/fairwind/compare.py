@@ -16,13 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from fairwind.errors import FairwindError
+from fairwind.folder.manifest import Manifest
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
+from fairwind.results.summary import significant, title_of, unit_of
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
 Floats = NDArray[np.float64]
@@ -263,3 +266,170 @@ def _samples(
 
 def _numbers(frame: pl.DataFrame, measure: str) -> Floats:
     return frame[measure].cast(pl.Float64).fill_nan(None).drop_nulls().to_numpy()
+
+
+def readable_differences(differences: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
+    """Give headers and rows of a table of differences.
+
+    Parameters
+    ----------
+    differences : DataFrame
+        As `fairwind.compare` gives it.
+    """
+    place = differences.columns.index("table")
+    axes = differences.columns[:place]
+    headers = [*axes, "of", "measure", "A", "B", "B / A - 1", "95 % interval", "p", "p (Holm)"]
+    rows: list[list[object]] = []
+    for row in differences.iter_rows(named=True):
+        unit, scale = unit_of(row["measure"])
+        rows.append(
+            [
+                *(row[axis] for axis in axes),
+                row["name"],
+                f"{title_of(row['measure'])} / {unit}" if unit else title_of(row["measure"]),
+                _scaled(row["mean_a"], scale),
+                _scaled(row["mean_b"], scale),
+                percent(row["relative_ratio"]),
+                _interval(row, unit, scale),
+                _p_value(row["p_value"]),
+                _p_value(row["holm_p_value"]),
+            ]
+        )
+    return headers, rows
+
+
+def _interval(row: dict[str, Any], unit: str, scale: float) -> str | None:
+    """Write the interval in per cent, or in the measure's unit where A is zero."""
+    if row["relative_ratio"] is not None or row["low"] is None:
+        return interval(row["relative_low_ratio"], row["relative_high_ratio"])
+    low, high = (significant(row[name] * scale) for name in ("low", "high"))
+    return f"{low} to {high} {unit}".rstrip()
+
+
+def _p_value(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2g}"
+
+
+def percent(ratio: float | None) -> str | None:
+    """Write a relative difference with its sign, such as ``+2.5 %``."""
+    return None if ratio is None else f"{_signed(ratio)} %"
+
+
+def interval(low: float | None, high: float | None) -> str | None:
+    """Write the interval of a relative difference, such as ``-0.4 to +5.3 %``."""
+    return None if low is None or high is None else f"{_signed(low)} to {_signed(high)} %"
+
+
+def _signed(ratio: float) -> str:
+    """Write a ratio in per cent: one decimal where it is small, none where it is large."""
+    value = 100 * ratio
+    if abs(value) < 0.05:
+        return "0.0"
+    return f"{value:+.1f}" if abs(value) < 100 else f"{value:+.0f}"
+
+
+def _scaled(value: float | None, scale: float) -> str | None:
+    return None if value is None else significant(value * scale)
+
+
+MOST_SETTINGS = 8
+"""So many keys are told; the others are counted."""
+
+ABSENT = "not set"
+
+
+def head(a: Results, b: Results) -> list[str]:
+    """Describe a comparison in lines: the runs, the method, and different scenario keys."""
+    return [
+        f"A: {a.folder}: {_made_by(a.manifest)}",
+        f"B: {b.folder}: {_made_by(b.manifest)}",
+        _method(a, b),
+        METHOD_IN_WORDS,
+        *_settings(a.manifest, b.manifest),
+        *_left_out(a, b),
+    ]
+
+
+def _settings(a: Manifest, b: Manifest) -> list[str]:
+    if a.is_foreign or b.is_foreign:
+        return ["what was set differently is not known: a capture does not tell its settings"]
+    changed = changed_settings(a, b)
+    told = [f"  {key}: {first} -> {second}" for key, (first, second) in changed.items()]
+    if len(told) > MOST_SETTINGS:
+        told[MOST_SETTINGS:] = [f"  and {len(told) - MOST_SETTINGS} more"]
+    if not told:
+        return ["the scenarios are the same in all settings"]
+    return ["settings that differ, A -> B:", *told]
+
+
+def _left_out(a: Results, b: Results) -> list[str]:
+    """Name the main measures that one run does not have, as a capture of one side."""
+    names = unknown_measures(a, b)
+    if not names:
+        return []
+    return [f"left out, since one of them does not know it: {', '.join(names)}"]
+
+
+def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
+    """Give the keys whose values differ between cells that both runs have.
+
+    Returns
+    -------
+    dict
+        Key path in the resolved experiment, with the value in A and in B of the first cell in which
+        they differ.
+    """
+    cells_b = {tuple(sorted(cell.settings.items())): cell for cell in b.plan.cells}
+    found: dict[str, tuple[str, str]] = {}
+    for cell in a.plan.cells:
+        other = cells_b.get(tuple(sorted(cell.settings.items())))
+        if other is None:
+            continue
+        first, second = dict(_flat(cell.experiment)), dict(_flat(other.experiment))
+        for key in first | second:
+            values = first.get(key, ABSENT), second.get(key, ABSENT)
+            if values[0] != values[1]:
+                found.setdefault(key, values)
+    found.pop("name", None)
+    found.pop("description", None)
+    return found
+
+
+def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Write a tree as key paths; the entries of lists go by their names, if they have any."""
+    prefix = f"{key}." if key else ""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                yield from _flat(inner, f"{prefix}{name}")
+        case list() if value and all(isinstance(entry, dict) for entry in value):
+            for number, entry in enumerate(value):
+                yield from _flat(entry, f"{prefix}{entry.get('name', number)}")
+        case list():
+            yield key, ", ".join(map(str, value))
+        case bool():
+            yield key, str(value).lower()
+        case _:
+            yield key, str(value)
+
+
+def _made_by(manifest: Manifest) -> str:
+    kernel = manifest.versions.get("kernel")
+    engine = f"{manifest.engine} {kernel}" if kernel else manifest.engine
+    runs = manifest.plan.replicates
+    return (
+        f"{manifest.plan.name}, {engine}, fairwind {manifest.versions.get('fairwind', '?')}, "
+        f"{runs} {'run' if runs == 1 else 'runs'} per cell"
+    )
+
+
+def _method(a: Results, b: Results) -> str:
+    if not are_paired(a, b):
+        return (
+            "runs are compared as independent samples (Welch): in real time a seed does not decide "
+            "what happens to each packet"
+        )
+    shared = set(a.manifest.plan.seeds) & set(b.manifest.plan.seeds)
+    if shared:
+        return "runs of the same seed are compared in pairs"
+    return "runs are compared as independent samples (Welch): they have no seed in common"

@@ -1,0 +1,217 @@
+"""Progress on standard error: bars and live tables on a terminal, lines of text elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import polars as pl
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from fairwind.analysis.execute import AnalysisState
+from fairwind.analysis.summary import brief_measures, readable_rows, summary_of
+from fairwind.results import significant
+from fairwind.run.execute import RunState
+
+LINE_SECONDS = 15.0
+"""Shortest time between two lines without a terminal."""
+
+REFRESH_SECONDS = 1.0
+BUSIEST = 10
+"""Connections in the live view."""
+
+Update = Callable[..., None]
+"""Sets ``total``, ``completed`` or ``note`` of a bar."""
+
+
+@contextmanager
+def shown_progress(console: Console) -> Iterator[Callable[[RunState], None]]:
+    """Show the progress of a run while the block lasts; it yields a callback for `run_plan`."""
+    warned = _Warnings(console)
+    if not console.is_terminal:
+        yield _RunLines(console, warned)
+        return
+    with _bar(console, "simulating", TaskProgressColumn(), NOTE, TimeRemainingColumn()) as update:
+
+        def show(state: RunState) -> None:
+            warned(state)
+            update(total=1.0, completed=state.fraction, note=_counts(state))
+
+        yield show
+
+
+@contextmanager
+def shown_analysis(console: Console, *, is_live: bool) -> Iterator[Callable[[AnalysisState], None]]:
+    """Show an analysis while the block lasts.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        On standard error.
+    is_live : bool
+        Show groups and the busiest connections once a second instead of a bar.
+    """
+    if not console.is_terminal:
+        yield _AnalysisLines(console)
+    elif is_live:
+        with Live(console=console, transient=True, auto_refresh=False) as live:
+            yield _View(live)
+    else:
+        columns = (TaskProgressColumn(), NOTE, TimeRemainingColumn())
+        with _bar(console, "reading", *columns) as update:
+            yield lambda state: update(
+                total=None if state.fraction is None else 1.0,
+                completed=state.fraction or 0.0,
+                note=_packets(state),
+            )
+
+
+@contextmanager
+def shown_drawing(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Show how many files of figures are drawn, and of how many, while the block lasts."""
+    with _bar(console, "drawing", MofNCompleteColumn()) as update:
+        yield lambda done, total: update(completed=done, total=total)
+
+
+NOTE = TextColumn("{task.fields[note]}")
+
+
+@contextmanager
+def _bar(console: Console, description: str, *columns: ProgressColumn) -> Iterator[Update]:
+    """Show a bar on a terminal while the block lasts; it yields what updates the bar."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *columns,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(description, total=None, note="")
+        yield lambda **changed: bar.update(task, **changed)
+
+
+@dataclass
+class _Warnings:
+    """Warnings of a run, each printed once."""
+
+    console: Console
+    printed: int = 0
+
+    def __call__(self, state: RunState) -> None:
+        for text in state.warnings[self.printed :]:
+            _print(self.console, f"warning: {text}")
+        self.printed = len(state.warnings)
+
+
+@dataclass
+class _RunLines:
+    """Progress of a run as lines of text."""
+
+    console: Console
+    warned: _Warnings
+    started: float = field(default_factory=time.monotonic)
+    last: float | None = None
+
+    def __call__(self, state: RunState) -> None:
+        self.warned(state)
+        now = time.monotonic()
+        if self.last is None:
+            self.last = now
+            if state.resumed:
+                _print(self.console, f"{_counts(state)} were finished before")
+        elif now - self.last >= LINE_SECONDS:
+            self.last = now
+            _print(self.console, f"{_counts(state)}{self._remaining(state, now)}")
+
+    def _remaining(self, state: RunState, now: float) -> str:
+        if state.fraction <= 0:
+            return ""
+        seconds = (now - self.started) * (1 - state.fraction) / state.fraction
+        return f", about {seconds:.0f} s left"
+
+
+@dataclass
+class _AnalysisLines:
+    """Progress of an analysis as lines of text."""
+
+    console: Console
+    last: float = field(default_factory=time.monotonic)
+
+    def __call__(self, state: AnalysisState) -> None:
+        now = time.monotonic()
+        if now - self.last >= LINE_SECONDS:
+            self.last = now
+            share = "" if state.fraction is None else f", {state.fraction:.0%} of the bytes"
+            _print(self.console, f"{_packets(state)}{share}")
+
+
+@dataclass
+class _View:
+    """Groups and the busiest connections, updated once a second."""
+
+    live: Live
+    last: float = -REFRESH_SECONDS
+
+    def __call__(self, state: AnalysisState) -> None:
+        now = time.monotonic()
+        if now - self.last >= REFRESH_SECONDS:
+            self.last = now
+            self.live.update(_shown(state), refresh=True)
+
+
+def _shown(state: AnalysisState) -> RenderableType:
+    tables = state.snapshot()
+    parts: list[RenderableType] = [Text(_packets(state))]
+    groups = summary_of(tables, "group", BUSIEST)
+    connections = summary_of(tables, "connection", BUSIEST)
+    for title, rows in (("group", groups), ("busiest connections", connections)):
+        if rows.height:
+            parts.append(_table(title, rows))
+    return Group(*parts)
+
+
+def _table(title: str, rows: pl.DataFrame) -> Table:
+    headers, cells = readable_rows(rows, brief_measures(rows))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(title, no_wrap=True)
+    for header in headers[1:]:
+        table.add_column(header, justify="right")
+    for row in cells:
+        table.add_row(*map(_cell, row))
+    return table
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return significant(value) if isinstance(value, float) else str(value)
+
+
+def _packets(state: AnalysisState) -> str:
+    return f"{state.packets:,} packets"
+
+
+def _counts(state: RunState) -> str:
+    failed = f", {state.failed} failed" if state.failed else ""
+    each = "simulations" if state.expected_s is None else "runs"
+    return f"{state.finished} of {state.total} {each}{failed}"
+
+
+def _print(console: Console, line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,186 @@
+"""Runs and studies on the command line: execute, print, report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame, print_rows
+from fairwind.cli.progress import shown_drawing, shown_progress
+from fairwind.cli.settings import meant_for
+from fairwind.engine.engines import engine_named
+from fairwind.engine.protocol import Engine
+from fairwind.folder.store import part_folder
+from fairwind.plots import Figure
+from fairwind.report.page import write_report
+from fairwind.report.warnings import warnings
+from fairwind.results import (
+    Claim,
+    Results,
+    lateness_in_words,
+    readable_overview,
+    tidy_overview,
+)
+from fairwind.run.admission import counted, duration_in_words, one_of
+from fairwind.run.execute import RunSettings, RunState, run_plan
+from fairwind.scenario import Scenario
+from fairwind.studies import studies, study_named
+
+VERDICTS = ("claim", "verdict", "part", "evidence")
+
+
+def execute(
+    scenario: Scenario,
+    engine: Engine,
+    *,
+    jobs: int | None,
+    out: Path | None,
+    force: bool,
+    study: str | None = None,
+) -> Results:
+    """Run a scenario with its progress, warnings and results on standard error."""
+    plan = scenario.check()
+    for warning in plan.warnings:
+        log(f"warning: {warning}")
+    resumed = None
+    with shown_progress(Console(stderr=True)) as show:
+
+        def on_progress(state: RunState) -> None:
+            nonlocal resumed
+            if resumed is None:
+                _print_expected_time(state)
+            resumed = state.resumed
+            show(state)
+
+        results = run_plan(plan, engine, RunSettings(jobs, out, force, study), on_progress)
+    again = f", {resumed} of them resumed" if resumed else ""
+    done = counted(plan.runs - len(results.failures), one_of(engine))
+    log(f"{done}{again}; tables: {results.folder}")
+    if captures := results.captures:
+        log(f"captures: {counted(len(captures), 'file')}, the first: {captures[0]}")
+    print_warnings(results, printed=plan.warnings)
+    return results
+
+
+def run_study(
+    name: str,
+    on: str,
+    form: str,
+    settings: Mapping[str, str],
+    *,
+    jobs: int | None,
+    out: Path | None,
+    force: bool,
+    output: OutputFormat,
+) -> None:
+    """Run all parts of a study's form that the settings leave, judge its claims, report."""
+    chosen, engine = study_named(name), engine_named(on)
+    if engine.is_real_time:
+        form, jobs = chosen.form_on_kernel(form), jobs or chosen.kernel_jobs
+    leading, further = chosen.scenario(form), chosen.further_scenarios(form)
+    first, *others = meant_for([one.text for one in (leading, *further.values())], settings)
+    leading = leading.with_settings(settings if first is None else first)
+    parts = {
+        part: scenario.with_settings(meant)
+        for (part, scenario), meant in zip(further.items(), others, strict=True)
+        if meant is not None
+    }
+    # Check all parts before the first one runs.
+    for scenario in parts.values():
+        scenario.check()
+    results = execute(leading, engine, jobs=jobs, out=out, force=force, study=chosen.name)
+    for part, scenario in parts.items():
+        log(f"part {part}:")
+        execute(scenario, engine, jobs=jobs, out=part_folder(results.folder, part), force=force)
+    for part in (part for part in further if part not in parts):
+        log(f"part {part}: skipped, because it has no chosen setting")
+    claims = chosen.claims(results)
+    _print_claims(claims, results, output)
+    _report(results, chosen.figures(results), claims)
+    exit_by_failures(results)
+
+
+def _print_expected_time(state: RunState) -> None:
+    """Print the expected duration of a run in real time."""
+    missing = state.total - state.resumed
+    if state.expected_s is None or not missing:
+        return
+    duration = duration_in_words(state.expected_s)
+    jobs = "one at a time" if state.jobs == 1 else f"{state.jobs} at a time"
+    log(f"{counted(missing, 'run')} in real time, {jobs}: about {duration}")
+    if state.jobs > 1:
+        log(
+            "warning: runs at the same time share the processors; this suits low rates only, as "
+            "long as the lateness stays within its bound"
+        )
+
+
+def print_warnings(results: Results, printed: Sequence[str] = ()) -> None:
+    """Print further warnings, and the lateness of a run in real time."""
+    if lateness := lateness_in_words(results):
+        log(lateness)
+    for warning in warnings(results):
+        if warning not in printed:
+            log(f"warning: {warning}")
+
+
+def print_summary(results: Results, output: OutputFormat) -> None:
+    """Print the main measures of a run."""
+    if output is OutputFormat.TABLE:
+        tables = [aligned(columns, rows) for columns, rows in readable_overview(results)]
+        sys.stdout.write("\n".join(tables))
+    else:
+        print_frame(tidy_overview(results), output)
+
+
+def print_studies(output: OutputFormat) -> None:
+    """List the installed studies."""
+    rows = [(one.name, one.title, ", ".join(one.forms), one.source) for one in studies().values()]
+    print_rows(("name", "title", "forms", "source"), rows, output)
+
+
+def _print_claims(claims: Sequence[Claim], results: Results, output: OutputFormat) -> None:
+    if output is OutputFormat.TABLE:
+        print_summary(results, output)
+        _print_verdicts(claims)
+    else:
+        rows = [(one.statement, one.verdict.value, one.which_part, one.evidence) for one in claims]
+        print_rows(VERDICTS, rows, output)
+
+
+def _print_verdicts(claims: Sequence[Claim]) -> None:
+    for number, claim in enumerate(claims, start=1):
+        verdict, part = claim.verdict.value, claim.which_part
+        lines = [f"{verdict}: {part}", claim.evidence] if part else [f"{verdict}: {claim.evidence}"]
+        text = "".join(f"  {line}\n" for line in lines)
+        sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
+
+
+def report(results: Results) -> None:
+    """Write the report of a finished run; of a study's run print the verdicts as well."""
+    if results.manifest.study is None:
+        _report(results)
+        return
+    chosen = study_named(results.manifest.study)
+    figures, claims = chosen.figures(results), chosen.claims(results)
+    _print_verdicts(claims)
+    _report(results, figures, claims)
+
+
+def _report(results: Results, figures: Sequence[Figure] = (), claims: Sequence[Claim] = ()) -> None:
+    with shown_drawing(Console(stderr=True)) as watch:
+        written = write_report(results, figures, claims, watch)
+    log(f"page: {written.page}")
+    for path in written.figures:
+        if path.suffix == ".png":
+            log(f"figure: {path}")
+
+
+def exit_by_failures(results: Results) -> None:
+    """Exit with the code of failed simulations, if there are any."""
+    if results.failures:
+        raise typer.Exit(ExitCode.FAILED_CELLS)

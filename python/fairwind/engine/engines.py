@@ -1,0 +1,303 @@
+"""The engines: the simulator in virtual time, and the running kernel in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import traceback
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairwind import _core
+from fairwind.congestion.used import ControlClass, control_settings, control_versions, used_controls
+from fairwind.engine.core import core_versions, host_command, table_columns
+from fairwind.engine.protocol import Cancelled, CellProgress, Engine, Refusal
+from fairwind.errors import ControlClassError, FairwindError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+QUEUE_EVENTS = "queue_events"
+"""The table of which there may be more than memory holds."""
+
+
+class Simulation:
+    """The virtual-time simulator.
+
+    Parameters
+    ----------
+    classes : mapping of str to type, optional
+        Classes that serve as congestion controls, by their names in the scenario.
+    """
+
+    def __init__(self, classes: Mapping[str, ControlClass] | None = None) -> None:
+        self._classes = dict(classes or {})
+
+    @property
+    def name(self) -> str:
+        """Name in the manifest."""
+        return "simulation"
+
+    @property
+    def is_real_time(self) -> bool:
+        """Virtual time passes as fast as it can be computed."""
+        return False
+
+    def versions(self) -> dict[str, str]:
+        """Return the core's version and a digest of its compiled file."""
+        return dict(core_versions())
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Return digests of the congestion controls' sources."""
+        return control_versions(experiments, self._classes)
+
+    def facts(self) -> dict[str, str]:
+        """Nothing of the machine has an influence on simulated results."""
+        return {}
+
+    def columns(self) -> list[dict[str, str]]:
+        """Return the meaning of the columns of its tables."""
+        return table_columns()
+
+    def obstacle(self) -> str | None:
+        """Nothing stands in the way of a simulation."""
+        return None
+
+    def refusals(self, experiment_json: str) -> list[Refusal]:
+        """Return nothing: every valid scenario can be simulated."""
+        return []
+
+    def remarks(self, experiment_json: str) -> list[str]:
+        """Nothing is done differently: what a scenario says is what is simulated."""
+        return []
+
+    def new_progress(self) -> CellProgress:
+        """Make a progress object of the core."""
+        return _core.Progress()
+
+    def execute(
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+    ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+        """Simulate one experiment; the interpreter lock is released meanwhile.
+
+        Events of queues are written down as they come, so that memory does not grow with them.
+        """
+        if not isinstance(progress, _core.Progress):
+            raise TypeError("progress was not made by this engine's new_progress()")
+        used = used_controls(json.loads(experiment_json), self._classes)
+        parts = Parts(captures, QUEUE_EVENTS)
+        try:
+            tables = _core.simulate(
+                experiment_json,
+                seed,
+                progress,
+                str(captures),
+                queue_events=parts.add,
+                controls=used.for_simulator(),
+            )
+        except _core.ControlFault as fault:
+            raise _class_error(fault) from fault.__cause__
+        except _core.Cancelled as cancelled:
+            raise Cancelled from cancelled
+        frames: dict[str, pl.DataFrame | pl.LazyFrame] = {**frames_of(tables)}
+        if parts.files:
+            parts.add(tables[QUEUE_EVENTS])
+            frames[QUEUE_EVENTS] = parts.whole()
+        return frames
+
+
+def _class_error(fault: Exception) -> ControlClassError:
+    """Format an exception of a user's class with its traceback."""
+    cause = fault.__cause__ or fault
+    told = "".join(traceback.format_exception(cause)).rstrip()
+    return ControlClassError(f"{fault}\n{told}")
+
+
+FACTS = {
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "congestion_controls": "/proc/sys/net/ipv4/tcp_available_congestion_control",
+    "cubic_hystart": "/sys/module/tcp_cubic/parameters/hystart",
+    "tcp_memory_pages": "/proc/sys/net/ipv4/tcp_mem",
+    "largest_send_buffer_bytes": "/proc/sys/net/core/wmem_max",
+    "largest_receive_buffer_bytes": "/proc/sys/net/core/rmem_max",
+}
+"""Settings of the whole machine that may influence results; no run changes them."""
+
+
+class Kernel:
+    """The kernel of this machine, with our network between its hosts."""
+
+    @property
+    def name(self) -> str:
+        """Name in the manifest."""
+        return "kernel"
+
+    @property
+    def is_real_time(self) -> bool:
+        """An experiment of a minute takes a minute."""
+        return True
+
+    def versions(self) -> dict[str, str]:
+        """Return the core's version and the kernel's release and build."""
+        return core_versions() | {"kernel": platform.release(), "kernel_build": platform.version()}
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Return digests of the congestion controls' sources."""
+        return control_versions(experiments)
+
+    def facts(self) -> dict[str, str]:
+        """Return the machine's settings with influence, and its load at the beginning."""
+        found = {name: text for name, file in FACTS.items() if (text := _first_line(file))}
+        return found | {"load": f"{os.getloadavg()[0]:.2f}"}
+
+    def columns(self) -> list[dict[str, str]]:
+        """Return the meaning of the columns of its tables."""
+        return table_columns()
+
+    def obstacle(self) -> str | None:
+        """Return what this machine lacks for any run."""
+        return _core.kernel_obstacle()
+
+    def refusals(self, experiment_json: str) -> list[Refusal]:
+        """Return settings that the running kernel does not have."""
+        refused = [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
+        return [*refused, *_parameters(experiment_json)]
+
+    def remarks(self, experiment_json: str) -> list[str]:
+        """Return settings that the running kernel applies approximately, such as times."""
+        return [f"{row['key']}: {row['text']}" for row in _checked(experiment_json)["remarks"]]
+
+    def new_progress(self) -> CellProgress:
+        """Make a progress object of the core."""
+        return _core.Progress()
+
+    def execute(
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+    ) -> Mapping[str, pl.DataFrame]:
+        """Run one experiment in real time; the interpreter lock is released meanwhile."""
+        if not isinstance(progress, _core.Progress):
+            raise TypeError("progress was not made by this engine's new_progress()")
+        try:
+            tables = _core.run_on_kernel(
+                experiment_json,
+                seed,
+                progress,
+                str(captures),
+                host_command(),
+                _controls(experiment_json),
+            )
+        except _core.Cancelled as cancelled:
+            raise Cancelled from cancelled
+        return frames_of(tables)
+
+
+@lru_cache(maxsize=4096)
+def _checked(experiment_json: str) -> dict[str, list[dict[str, str]]]:
+    checked = _core.check_on_kernel(experiment_json, _controls(experiment_json))
+    found: dict[str, list[dict[str, str]]] = json.loads(checked)
+    return found
+
+
+def _controls(experiment_json: str) -> list[tuple[str, str, bytes]]:
+    """Give one's own congestion controls that an experiment uses, as the core loads them."""
+    return used_controls(json.loads(experiment_json)).for_kernel()
+
+
+def _parameters(experiment_json: str) -> list[Refusal]:
+    """Give the parameters of congestion controls: in a kernel they have their defaults."""
+    return [
+        Refusal(
+            group=setting.key.split(".")[1],
+            key=f"{setting.key}.{name}",
+            value=json.dumps(value),
+            mechanism="a congestion control in the kernel has the defaults of its source",
+            alternative=f"change the default in {setting.name}.c and build it under another name",
+        )
+        for setting in control_settings(json.loads(experiment_json))
+        for name, value in setting.parameters.items()
+    ]
+
+
+def _first_line(file: str) -> str:
+    """Read one line of what the kernel tells; empty where it does not have this file."""
+    try:
+        return Path(file).read_text(encoding="ascii").split("\n", 1)[0].replace("\t", " ").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+class Parts:
+    """The rows of one table, in files of their own until they are put together.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are put, below a folder whose name begins with a dot.
+    name : str
+        The table's name.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder / f".parts-{name}"
+        self.files: list[Path] = []
+
+    def add(self, table: _core.Table) -> None:
+        """Write down the rows that come next.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written.
+        """
+        import polars as pl
+
+        self._folder.mkdir(exist_ok=True)
+        file = self._folder / f"{len(self.files):06}.parquet"
+        pl.DataFrame(table).write_parquet(file, compression="zstd")
+        self.files.append(file)
+
+    def whole(self) -> pl.LazyFrame:
+        """Give all rows in their order, to be read when they are needed."""
+        import polars as pl
+
+        return pl.scan_parquet(self.files)
+
+
+def engine_named(name: str, classes: Mapping[str, ControlClass] | None = None) -> Engine:
+    """Give the engine that a person names with ``--on``.
+
+    Parameters
+    ----------
+    name : str
+    classes : mapping of str to type, optional
+        Classes that serve as congestion controls, by their names in the scenario.
+
+    Raises
+    ------
+    FairwindError
+        If the name is unknown, or classes are given to another engine than the simulator.
+    """
+    match name:
+        case "sim":
+            return Simulation(classes)
+        case "kernel" if classes:
+            raise FairwindError(
+                "a class of Python cannot be a congestion control of the kernel",
+                "write it in C (`fairwind congestion build`), or run it in the simulator",
+            )
+        case "kernel":
+            return Kernel()
+        case _:
+            raise FairwindError(
+                f"there is no engine called {name!r}", "choose --on sim or --on kernel"
+            )
+
+
+def frames_of(tables: Mapping[str, _core.Table]) -> dict[str, pl.DataFrame]:
+    """Convert tables of the core to data frames."""
+    import polars as pl
+
+    return {name: pl.DataFrame(table) for name, table in tables.items()}
