@@ -30,7 +30,7 @@ from fairwind.plots.theme import (
     inline,
     themed,
 )
-from fairwind.plots.traces import flow_panels, time_sequence
+from fairwind.plots.traces import flow_panels
 
 __all__ = [
     "BOX",
@@ -65,7 +65,6 @@ __all__ = [
     "save_all",
     "themed",
     "thinned",
-    "time_sequence",
     "utilisation_by_multiplier",
     "window_over_time",
 ]

@@ -14,6 +14,8 @@ from fairwind.plots.theme import group_colours, inline, quantity_axis, themed
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3])
 """Of the curves in their order, so that they are told apart without colours as well."""
 
+EVEN = alt.Scale(zero=False, nice=False)
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -99,10 +101,13 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
 def window_over_time(
     frame: pl.DataFrame, title: str = "Window", measured: pl.DataFrame | None = None
 ) -> Curves:
-    """Draw ``window_segments`` over ``time_s``."""
-    return Curves(
-        frame, "time_s", "window_segments", "time / s", "window / segments", title, measured
-    )
+    """Draw ``window_segments`` over ``time_s``.
+
+    This function and those below take a frame with a column ``curve`` (`fairwind.models.dama.curves`)
+    and, optionally, the same columns as measured, which become points.
+    """
+    titles = ("time / s", "window / segments", title)
+    return Curves(frame, "time_s", "window_segments", *titles, measured)
 
 
 def equivalent_rtt_by_ratio(
@@ -111,17 +116,9 @@ def equivalent_rtt_by_ratio(
     measured: pl.DataFrame | None = None,
 ) -> Curves:
     """Draw ``equivalent_rtt_ratio`` against ``delay_ratio``."""
-    return Curves(
-        frame,
-        "delay_ratio",
-        "equivalent_rtt_ratio",
-        "feedback delay / round trip",
-        "equivalent / real round trip",
-        title,
-        measured,
-        alt.Scale(zero=False, nice=False),
-        alt.Axis(tickCount=7),
-    )
+    titles = ("feedback delay / round trip", "equivalent / real round trip", title)
+    axis = alt.Axis(tickCount=7)
+    return Curves(frame, "delay_ratio", "equivalent_rtt_ratio", *titles, measured, EVEN, axis)
 
 
 def completion_by_volume(
@@ -130,18 +127,9 @@ def completion_by_volume(
     measured: pl.DataFrame | None = None,
 ) -> Curves:
     """Draw ``completion_time_s`` against ``volume_segments``, by orders of magnitude."""
-    scale, axis = quantity_axis(frame["volume_segments"])
-    return Curves(
-        frame,
-        "volume_segments",
-        "completion_time_s",
-        "volume / segments",
-        "transfer time / s",
-        title,
-        measured,
-        scale,
-        axis,
-    )
+    titles = ("volume / segments", "transfer time / s", title)
+    axis = quantity_axis(frame["volume_segments"])
+    return Curves(frame, "volume_segments", "completion_time_s", *titles, measured, *axis)
 
 
 def completion_by_multiplier(
@@ -150,17 +138,7 @@ def completion_by_multiplier(
     measured: pl.DataFrame | None = None,
 ) -> Curves:
     """Draw ``completion_time_s`` against ``multiplier``."""
-    return Curves(
-        frame,
-        "multiplier",
-        "completion_time_s",
-        "capacity requested / rate measured (k)",
-        "transfer time / s",
-        title,
-        measured,
-        alt.Scale(zero=False, nice=False),
-        alt.Axis(tickMinStep=1),
-    )
+    return _by_multiplier(frame, "completion_time_s", "transfer time / s", title, measured)
 
 
 def utilisation_by_multiplier(
@@ -169,17 +147,15 @@ def utilisation_by_multiplier(
     measured: pl.DataFrame | None = None,
 ) -> Curves:
     """Draw ``slot_utilisation_ratio`` against ``multiplier``."""
-    return Curves(
-        frame,
-        "multiplier",
-        "slot_utilisation_ratio",
-        "capacity requested / rate measured (k)",
-        "slots used / slots assigned",
-        title,
-        measured,
-        alt.Scale(zero=False, nice=False),
-        alt.Axis(tickMinStep=1),
-    )
+    y, y_title = "slot_utilisation_ratio", "slots used / slots assigned"
+    return _by_multiplier(frame, y, y_title, title, measured)
+
+
+def _by_multiplier(
+    frame: pl.DataFrame, y: str, y_title: str, title: str, measured: pl.DataFrame | None
+) -> Curves:
+    titles = ("capacity requested / rate measured (k)", y_title, title)
+    return Curves(frame, "multiplier", y, *titles, measured, EVEN, alt.Axis(tickMinStep=1))
 
 
 def carried_over_time(
@@ -189,12 +165,6 @@ def carried_over_time(
 ) -> Curves:
     """Draw ``carried_bytes`` over ``time_s``."""
     megabytes = (pl.col("carried_bytes") / 1e6).alias("carried_megabytes")
-    return Curves(
-        frame.with_columns(megabytes),
-        "time_s",
-        "carried_megabytes",
-        "time / s",
-        "carried / MB",
-        title,
-        None if measured is None else measured.with_columns(megabytes),
-    )
+    titles = ("time / s", "carried / MB", title)
+    points = None if measured is None else measured.with_columns(megabytes)
+    return Curves(frame.with_columns(megabytes), "time_s", "carried_megabytes", *titles, points)

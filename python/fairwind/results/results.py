@@ -38,6 +38,22 @@ TABLES = (
 columns` tells what their columns mean."""
 
 
+class _Table(cached_property[pl.DataFrame]):
+    """A table of a run, read on first use."""
+
+    def __init__(self, meaning: str) -> None:
+        super().__init__(lambda results: results.table(str(self.attrname)))
+        self.__doc__ = meaning
+
+
+class _TableIfAny(cached_property[pl.DataFrame | None]):
+    """A table that not every run has; None if it is missing."""
+
+    def __init__(self, meaning: str) -> None:
+        super().__init__(lambda results: results.table_if_any(str(self.attrname)))
+        self.__doc__ = meaning
+
+
 @dataclass(frozen=True)
 class Results:
     """The results of one run.
@@ -62,121 +78,35 @@ class Results:
         """The simulations that failed; the tables have no rows of them."""
         return read_failures(self.folder)
 
-    @cached_property
-    def flows(self) -> pl.DataFrame:
-        """One row per flow."""
-        return self.table("flows")
-
-    @cached_property
-    def groups(self) -> pl.DataFrame:
-        """One row per group of flows."""
-        return self.table("groups")
-
-    @cached_property
-    def intervals(self) -> pl.DataFrame:
-        """One row per window of time and group (or flow)."""
-        return self.table("intervals")
-
-    @cached_property
-    def latencies(self) -> pl.DataFrame:
-        """One row per group or flow and kind of latency."""
-        return self.table("latencies")
-
-    @cached_property
-    def latency_histogram(self) -> pl.DataFrame:
-        """One row per bucket of a group's latency histogram."""
-        return self.table("latency_histogram")
-
-    @cached_property
-    def queues(self) -> pl.DataFrame:
-        """One row per queue."""
-        return self.table("queues")
-
-    @cached_property
-    def queue_drops(self) -> pl.DataFrame:
-        """One row per queue and group: who was dropped and marked, and who waited how long."""
-        return self.table("queue_drops")
-
-    @cached_property
-    def queue_loss_runs(self) -> pl.DataFrame:
-        """One row per queue and group: how losses came together."""
-        return self.table("queue_loss_runs")
-
-    @cached_property
-    def queue_loss_run_lengths(self) -> pl.DataFrame:
-        """One row per queue, group and length: how many runs of lost packets were so long."""
-        return self.table("queue_loss_run_lengths")
-
-    @cached_property
-    def queue_sojourn_histogram(self) -> pl.DataFrame:
-        """One row per bucket of a group's waiting times at a queue."""
-        return self.table("queue_sojourn_histogram")
-
-    @cached_property
-    def queue_backlog_histogram(self) -> pl.DataFrame:
-        """One row per bucket of the packets, or bytes, that arrivals found at a queue."""
-        return self.table("queue_backlog_histogram")
-
-    @cached_property
-    def slots(self) -> pl.DataFrame:
-        """One row per queue that has slots of a carrier: assigned, used and asked for."""
-        return self.table("slots")
-
-    @cached_property
-    def slot_intervals(self) -> pl.DataFrame:
-        """One row per window of such a queue."""
-        return self.table("slot_intervals")
-
-    @cached_property
-    def queue_events(self) -> pl.DataFrame:
-        """One row per packet at a queue, if the scenario asked for it."""
-        return self.table("queue_events")
-
-    @cached_property
-    def fairness(self) -> pl.DataFrame:
-        """Indices of how evenly goodput was shared."""
-        return self.table("fairness")
-
-    @cached_property
-    def endpoint(self) -> pl.DataFrame:
-        """Sampled state of the senders, if the scenario asked for it."""
-        return self.table("endpoint")
-
-    @cached_property
-    def lateness(self) -> pl.DataFrame:
-        """Lateness of the router, one row per run; only of runs in real time."""
-        return self.table("lateness")
-
-    @cached_property
-    def hosts(self) -> pl.DataFrame:
-        """Lateness of the applications, one row per host; only of runs in real time."""
-        return self.table("hosts")
-
-    @cached_property
-    def control_complaints(self) -> pl.DataFrame | None:
-        """Faults of congestion controls; None if there are none."""
-        name = "control_complaints"
-        return self.table(name) if self.has_table(name) else None
-
-    @cached_property
-    def resumptions(self) -> pl.DataFrame | None:
-        """Cached windows that connections began with; None without a cache."""
-        return self.table("resumptions") if self.has_table("resumptions") else None
-
-    @cached_property
-    def remembered(self) -> pl.DataFrame | None:
-        """Windows in the caches at the end; None without a cache."""
-        return self.table("remembered") if self.has_table("remembered") else None
+    flows = _Table("One row per flow.")
+    groups = _Table("One row per group of flows.")
+    intervals = _Table("One row per window of time and group (or flow).")
+    latencies = _Table("One row per group or flow and kind of latency.")
+    latency_histogram = _Table("One row per bucket of a group's latency histogram.")
+    queues = _Table("One row per queue.")
+    queue_drops = _Table("Drops, marks and waiting times, one row per queue and group.")
+    queue_loss_runs = _Table("One row per queue and group: how losses came together.")
+    queue_loss_run_lengths = _Table("Runs of lost packets, one row per queue, group and length.")
+    queue_sojourn_histogram = _Table("One row per bucket of a group's waiting times at a queue.")
+    queue_backlog_histogram = _Table(
+        "One row per bucket of the backlog that arrivals found at a queue."
+    )
+    slots = _Table("One row per queue that has slots of a carrier: assigned, used and asked for.")
+    slot_intervals = _Table("One row per window of such a queue.")
+    queue_events = _Table("One row per packet at a queue, if the scenario asked for it.")
+    fairness = _Table("Indices of how evenly goodput was shared.")
+    endpoint = _Table("Sampled state of the senders, if the scenario asked for it.")
+    lateness = _Table("Lateness of the router, one row per run; only of runs in real time.")
+    hosts = _Table("Lateness of the applications, one row per host; only of runs in real time.")
+    control_complaints = _TableIfAny("Faults of congestion controls; None if there are none.")
+    resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
+    remembered = _TableIfAny("Windows in the caches at the end; None without a cache.")
+    senders = _TableIfAny("Limits of data senders; None of runs without this table.")
 
     def part(self, name: str) -> Results | None:
         """Give the run of a further part of a study; None if there is none that is complete."""
         part = Results(part_folder(self.folder, name))
         return part if part.table_names else None
-
-    @cached_property
-    def senders(self) -> pl.DataFrame | None:
-        """Limits of data senders; None of runs without this table."""
-        return self.table("senders") if self.has_table("senders") else None
 
     @property
     def captures(self) -> list[Path]:
@@ -217,6 +147,10 @@ class Results:
                 "remove it, and run the same scenario again with the same --out: "
                 "what is finished is not repeated",
             ) from error
+
+    def table_if_any(self, name: str) -> pl.DataFrame | None:
+        """Read one table; None if the run does not have it."""
+        return self.table(name) if self.has_table(name) else None
 
     def scan(self, name: str) -> pl.LazyFrame:
         """Give one table without reading it, for those that may be larger than memory."""

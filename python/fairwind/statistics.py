@@ -1,0 +1,525 @@
+"""Statistics: pure functions on arrays, with the uncertainty always next to the estimate.
+
+They read no files and keep no state. Measures of how flows share a path always compare with a
+baseline, and never give one score for all (Leith, "An experimental evaluation of congestion
+control", and Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval, in the unit of the sample.
+
+    Attributes
+    ----------
+    estimate : float
+        NaN for an empty sample.
+    low, high : float
+        Bounds; NaN where the sample is too small to tell.
+    level : float
+        Confidence level, 0 to 1.
+    samples : int
+        Number of samples behind it.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    samples: int
+
+
+def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
+    """Estimate the mean with Student's t interval, for independent samples.
+
+    Parameters
+    ----------
+    values : float64, shape (samples,)
+        NaN are left out.
+    level : float
+        Confidence level, 0 to 1.
+    """
+    sample = finite(values)
+    if sample.size == 0:
+        return Interval(math.nan, math.nan, math.nan, level, 0)
+    mean = float(sample.mean())
+    if sample.size == 1:
+        return Interval(mean, math.nan, math.nan, level, 1)
+    half = t_quantile(level, sample.size - 1) * standard_error(sample)
+    return Interval(mean, mean - half, mean + half, level, sample.size)
+
+
+def prediction_half_width(values: ArrayLike, level: float = 0.95) -> float:
+    """Half width of the prediction interval of one further sample (Student's t).
+
+    Parameters
+    ----------
+    values : float64, shape (samples,)
+        Independent samples of about normal distribution; NaN are left out.
+    level : float
+        Share of further samples that lie within, 0 to 1.
+
+    Returns
+    -------
+    float
+        Half the width of the interval around the mean, in the unit of the sample; NaN for fewer
+        than two samples.
+    """
+    sample = finite(values)
+    if sample.size < 2:
+        return math.nan
+    spread = float(sample.std(ddof=1)) * math.sqrt(1 + 1 / sample.size)
+    return t_quantile(level, sample.size - 1) * spread
+
+
+def finite(values: ArrayLike) -> Floats:
+    """Give the values that are numbers, as one flat array."""
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return array[np.isfinite(array)]
+
+
+def standard_error(sample: Floats) -> float:
+    """Estimate the standard error of the mean of at least two samples."""
+    if np.ptp(sample) == 0:
+        return 0.0  # the formula would give the rounding error of the mean
+    return float(sample.std(ddof=1)) / math.sqrt(sample.size)
+
+
+def t_quantile(level: float, degrees_of_freedom: float) -> float:
+    """Two-sided quantile of Student's t distribution for a confidence level."""
+    return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of B less the mean of A, with its uncertainty.
+
+    Attributes
+    ----------
+    mean_a, mean_b : float
+        Means of the samples, in their unit.
+    estimate, low, high : float
+        The difference B - A and its confidence interval, in the same unit.
+    p_value : float
+        Two-sided, of the hypothesis that there is no difference; NaN where it cannot be told.
+    level : float
+        Confidence level of the interval, 0 to 1.
+    samples_a, samples_b : int
+        Sizes of the samples.
+    is_paired : bool
+        Whether the samples were compared pair by pair.
+    """
+
+    mean_a: float
+    mean_b: float
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    level: float
+    samples_a: int
+    samples_b: int
+    is_paired: bool
+
+
+def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Difference:
+    """Compare samples pair by pair with Student's t test of their differences.
+
+    Parameters
+    ----------
+    a, b : float64, shape (samples,)
+        Sample i of both belongs together, for example by its seed. A pair with a NaN is left out.
+    level : float
+        Confidence level, 0 to 1.
+    """
+    first, second = complete_pairs(a, b)
+    differences = second - first
+    error = standard_error(differences) if differences.size > 1 else math.nan
+    return _difference(first, second, error, differences.size - 1, level, is_paired=True)
+
+
+def welch_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Difference:
+    """Compare independent samples of perhaps unequal variance (Welch 1947).
+
+    Parameters
+    ----------
+    a, b : float64, shape (samples_a,) and (samples_b,)
+        NaN are left out.
+    level : float
+        Confidence level, 0 to 1.
+    """
+    first, second = finite(a), finite(b)
+    if min(first.size, second.size) < 2:
+        return _difference(first, second, math.nan, 0, level, is_paired=False)
+    error_a, error_b = standard_error(first) ** 2, standard_error(second) ** 2
+    total = error_a + error_b
+    if total == 0:
+        freedom = float(first.size + second.size - 2)
+    else:
+        freedom = total**2 / (error_a**2 / (first.size - 1) + error_b**2 / (second.size - 1))
+    return _difference(first, second, math.sqrt(total), freedom, level, is_paired=False)
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjust p values of several tests so that the chance of any false alarm stays bounded.
+
+    Parameters
+    ----------
+    p_values : float64, shape (tests,)
+        NaN stay NaN and do not count as tests.
+
+    Returns
+    -------
+    float64, shape (tests,)
+        Adjusted p values in the order given (Holm 1979), never above 1.
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(values.shape, math.nan)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(order.size, 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1.0)
+    return adjusted
+
+
+def complete_pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+    """Give the pairs whose both values are numbers."""
+    first = np.asarray(a, dtype=np.float64).ravel()
+    second = np.asarray(b, dtype=np.float64).ravel()
+    if first.size != second.size:
+        raise ValueError(f"pairs need samples of one size, not {first.size} and {second.size}")
+    known = np.isfinite(first) & np.isfinite(second)
+    return first[known], second[known]
+
+
+def _difference(
+    a: Floats, b: Floats, error: float, freedom: float, level: float, *, is_paired: bool
+) -> Difference:
+    mean_a = float(a.mean()) if a.size else math.nan
+    mean_b = float(b.mean()) if b.size else math.nan
+    estimate = float((b - a).mean()) if is_paired and a.size else mean_b - mean_a
+    if math.isnan(error):
+        half = p_value = math.nan
+    elif error == 0:
+        half, p_value = 0.0, 1.0 if estimate == 0 else 0.0
+    else:
+        half = t_quantile(level, freedom) * error
+        p_value = 2 * float(special.stdtr(freedom, -abs(estimate) / error))
+    return Difference(
+        mean_a=mean_a,
+        mean_b=mean_b,
+        estimate=estimate,
+        low=estimate - half,
+        high=estimate + half,
+        p_value=p_value,
+        level=level,
+        samples_a=a.size,
+        samples_b=b.size,
+        is_paired=is_paired,
+    )
+
+
+LARGEST_EXPONENT = 700.0
+"""Of which e to the power of it is a number: an interval as wide as that tells nothing."""
+
+
+def relative_difference(
+    a: ArrayLike, b: ArrayLike, level: float = 0.95, *, is_paired: bool
+) -> Interval:
+    """Estimate how much larger the mean of B is than that of A, relative to A.
+
+    The interval is that of the ratio of two means by the delta method, with Student's t: for pairs
+    from the residuals b - r a (Cochran 1977, section 6), else with Welch's degrees of freedom.
+    It needs a mean of A that is many standard errors away from zero.
+
+    Parameters
+    ----------
+    a, b : float64, shape (samples,)
+        Of pairs, or independent samples that may differ in size; NaN are left out.
+    level : float
+        Confidence level, 0 to 1.
+    is_paired : bool
+        Whether sample i of both belongs together.
+
+    Returns
+    -------
+    Interval
+        Of mean(B) / mean(A) - 1, as a ratio; NaN where the mean of A is zero. `samples` counts
+        pairs, or those of the smaller sample.
+    """
+    first, second = complete_pairs(a, b) if is_paired else (finite(a), finite(b))
+    samples = min(first.size, second.size)
+    mean_a = float(first.mean()) if first.size else 0.0
+    if samples == 0 or mean_a == 0:
+        return Interval(math.nan, math.nan, math.nan, level, samples)
+    ratio = float(second.mean()) / mean_a
+    estimate = ratio - 1 if mean_a > 0 else 1 - ratio
+    if samples == 1:
+        return Interval(estimate, math.nan, math.nan, level, samples)
+    if is_paired:
+        error, freedom = standard_error(second - ratio * first), float(samples - 1)
+    else:
+        error, freedom = _independent_error(first, second, ratio)
+    half = t_quantile(level, freedom) * error / abs(mean_a)
+    return Interval(estimate, estimate - half, estimate + half, level, samples)
+
+
+def relative_change(
+    a: ArrayLike, b: ArrayLike, level: float = 0.95, *, is_paired: bool
+) -> Interval:
+    """Estimate how much larger the mean of B is than that of A, of what cannot be below zero.
+
+    As `relative_difference`, but the interval is that of the logarithm of the ratio, carried back:
+    nothing falls by more than all of itself, so it never reaches beyond -100 %, however wide. To
+    fall to a half is as far as to rise to double. Both agree where the interval is narrow.
+
+    Parameters
+    ----------
+    a, b, level, is_paired
+        As for `relative_difference`.
+
+    Returns
+    -------
+    Interval
+        Of mean(B) / mean(A) - 1, as a ratio; that of `relative_difference` where a value is below
+        zero, or no value of B is above.
+    """
+    interval = relative_difference(a, b, level, is_paired=is_paired)
+    ratio = 1 + interval.estimate
+    is_below_zero = any((sample < 0).any() for sample in (finite(a), finite(b)))
+    if is_below_zero or not ratio > 0:
+        return interval
+    half = min((interval.high - interval.estimate) / ratio, LARGEST_EXPONENT)
+    low, high = ratio * math.exp(-half) - 1, ratio * math.exp(half) - 1
+    return replace(interval, low=low, high=high)
+
+
+def _independent_error(a: Floats, b: Floats, ratio: float) -> tuple[float, float]:
+    """Give the standard error of mean(B) - ratio * mean(A), and its degrees of freedom."""
+    of_a, of_b = (ratio * standard_error(a)) ** 2, standard_error(b) ** 2
+    total = of_a + of_b
+    if total == 0:
+        return 0.0, float(a.size + b.size - 2)
+    freedom = total**2 / (of_a**2 / (a.size - 1) + of_b**2 / (b.size - 1))
+    return math.sqrt(total), freedom
+
+
+TARGET_SHARE = 0.8
+"""A new flow has converged at this part of its fair share (Leith)."""
+
+DELTA = 0.1
+"""Unless said otherwise, shares that differ by this part of the capacity are fair (RFC 5166)."""
+
+
+def min_to_max(shares: ArrayLike) -> float:
+    """Give the smallest share over the largest: 1 if all are equal, 0 if one starves.
+
+    Parameters
+    ----------
+    shares : float64, shape (participants,)
+        What each got, in any one unit, none negative; NaN are left out.
+
+    Returns
+    -------
+    float
+        NaN if there is no share at all.
+    """
+    sample = _shares(shares)
+    largest = float(sample.max()) if sample.size else 0.0
+    return float(sample.min()) / largest if largest > 0 else math.nan
+
+
+def efficiency(goodputs: ArrayLike, capacity: float) -> float:
+    """Give the part of a capacity that all together use.
+
+    Parameters
+    ----------
+    goodputs : float64, shape (participants,)
+        Of each, in the unit of the capacity.
+    capacity : float
+        More than 0.
+    """
+    if not capacity > 0:
+        raise ValueError("the capacity must be more than 0")
+    return float(_shares(goodputs).sum()) / capacity
+
+
+def friendliness(new: float, standard: float) -> float:
+    """Give what a flow with the new congestion control gets over what one with the standard gets.
+
+    1 is fair, above it the new one takes more; infinite if the standard one starves, NaN if both
+    do.
+    """
+    return _ratio(new, standard)
+
+
+def burden(standard: float, baseline: float) -> float:
+    """Give what a standard flow gets beside the new congestion control over beside its like.
+
+    1 says that it is not worse off, below it that the new one takes something away.
+    """
+    return _ratio(standard, baseline)
+
+
+def rtt_unfairness_bound(rtt: float, other_rtt: float) -> float:
+    """Give how much more the flow of ``rtt`` may get than that of ``other_rtt``.
+
+    Standard TCP that loses in step gets a rate as 1/RTT^2: (other/rtt)^2 (Leith's criterion).
+
+    Parameters
+    ----------
+    rtt, other_rtt : float
+        Round trips in one unit, more than 0.
+    """
+    if not (rtt > 0 and other_rtt > 0):
+        raise ValueError("round trips must be more than 0")
+    return (other_rtt / rtt) ** 2
+
+
+def convergence_time(
+    starts: ArrayLike,
+    rates: ArrayLike,
+    length: float,
+    fair_share: float,
+    target: float = TARGET_SHARE,
+) -> float:
+    """Give when a flow that joins has most of its fair share: the responsiveness.
+
+    Parameters
+    ----------
+    starts : float64, shape (windows,)
+        Beginnings of windows since the flow's start, in seconds, ascending.
+    rates : float64, shape (windows,)
+        Its mean rate in each.
+    length : float
+        Length of a window in seconds: the short term that is averaged over.
+    fair_share : float
+        In the unit of the rates, more than 0.
+    target : float
+        The part of it that counts as converged.
+
+    Returns
+    -------
+    float
+        The end of the first window with the target, in seconds since the flow's start; infinite if
+        there is none.
+    """
+    if not fair_share > 0:
+        raise ValueError("the fair share must be more than 0")
+    beginnings, values = _windows(starts, rates)
+    reached = np.flatnonzero(values >= target * fair_share)
+    return float(beginnings[reached[0]]) + length if reached.size else math.inf
+
+
+def delta_fair_time(
+    starts: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    length: float,
+    delta: float = DELTA,
+) -> float:
+    """Give when two flows, of which one had nearly all, share fairly but for delta.
+
+    Shares of ((1 + delta)/2, (1 - delta)/2) of what both get together (RFC 5166, section 2.3.2;
+    Bansal, Balakrishnan, Floyd, Shenker 2001). They begin with shares of (100/101, 1/101); here
+    time begins with the second flow, whose first round trips without a hundredth count as well.
+
+    Parameters
+    ----------
+    starts : float64, shape (windows,)
+        Beginnings of windows since the second one began, in seconds, ascending.
+    first, second : float64, shape (windows,)
+        The flows' mean rates in each.
+    length : float
+        Length of a window in seconds.
+    delta : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    float
+        The end of the first window in which they do, in seconds; infinite if there is none.
+    """
+    if not 0 < delta < 1:
+        raise ValueError("delta must be above 0 and below 1")
+    beginnings, values = _windows(starts, np.column_stack([first, second]))
+    total, gap = values.sum(axis=1), np.abs(values[:, 0] - values[:, 1])
+    reached = np.flatnonzero((total > 0) & (gap <= delta * total))
+    return float(beginnings[reached[0]]) + length if reached.size else math.inf
+
+
+def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
+    """Give the harm that a competitor does to somebody who did well alone.
+
+    0 is none, 1 is all; below 0 the competitor did good. Of throughput, where more is better,
+    (alone - beside) / alone; of latency, loss or completion time (beside - alone) / beside (Ware,
+    Mukerjee, Seshan, Sherry, HotNets 2019).
+
+    Parameters
+    ----------
+    alone, beside : float
+        The measure without the competitor and with it, not negative, in one unit.
+    more_is_better : bool
+        Of throughput; not of latency, loss or completion time.
+    """
+    if alone < 0 or beside < 0:
+        raise ValueError("measures of harm must not be negative")
+    worse, better = (beside, alone) if more_is_better else (alone, beside)
+    return 1 - worse / better if better > 0 else (0.0 if worse == better else -math.inf)
+
+
+def _ratio(above: float, below: float) -> float:
+    if above < 0 or below < 0:
+        raise ValueError("shares must not be negative")
+    if below > 0:
+        return above / below
+    return math.inf if above > 0 else math.nan
+
+
+def _shares(shares: ArrayLike) -> Floats:
+    sample = finite(shares)
+    if (sample < 0).any():
+        raise ValueError("shares must not be negative")
+    return sample
+
+
+def _windows(starts: ArrayLike, rates: ArrayLike) -> tuple[Floats, Floats]:
+    beginnings = np.asarray(starts, dtype=np.float64)
+    values = np.asarray(rates, dtype=np.float64)
+    if beginnings.shape[0] != values.shape[0]:
+        raise ValueError("there must be one rate for each window")
+    if (np.diff(beginnings) < 0).any():
+        raise ValueError("windows must ascend")
+    return beginnings, values
+
+
+def jain_index(shares: ArrayLike) -> float:
+    """Jain's fairness index: 1 if all shares are equal, 1/n if one has everything.
+
+    Parameters
+    ----------
+    shares : float64, shape (participants,)
+        What each got, in any one unit, none negative; NaN are left out.
+
+    Returns
+    -------
+    float
+        (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe 1984); NaN if there is no share at all.
+    """
+    sample = _shares(shares)
+    largest = float(sample.max()) if sample.size else 0.0
+    if largest == 0:
+        return math.nan
+    scaled = sample / largest  # keeps tiny and huge shares away from underflow and overflow
+    return float(scaled.sum() ** 2 / (sample.size * (scaled**2).sum()))
