@@ -95,7 +95,9 @@ def _print_part(compared: Compared, runs: list[Results]) -> None:
     print("|", " | ".join("---" for _ in [*KEYS, *titles]), "|")
     apart, cells = dict.fromkeys(compared.measures, 0), 0
     for key, rows in frames[0].group_by(KEYS, maintain_order=True):
-        other = frames[1].filter(_is(key))
+        other = frames[1].filter(
+            pl.all_horizontal(pl.col(name) == value for name, value in zip(KEYS, key, strict=True))
+        )
         if other.is_empty():
             continue
         cells += 1
@@ -107,10 +109,6 @@ def _print_part(compared: Compared, runs: list[Results]) -> None:
         print("|", " | ".join(told), "|")
     each = ", ".join(f"{compared.measures[name]} in {count}" for name, count in apart.items())
     print(f"\nTold apart, of {cells} cells: {each}. {_stalls(runs[1])}\n")
-
-
-def _is(key: tuple[object, ...]) -> pl.Expr:
-    return pl.all_horizontal(pl.col(name) == value for name, value in zip(KEYS, key, strict=True))
 
 
 def _estimate(values: np.ndarray) -> str:

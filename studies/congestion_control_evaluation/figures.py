@@ -159,7 +159,9 @@ def windows(results: Results) -> Figure:
             "Of two flows with one congestion control and one round trip, the second of which "
             "starts a minute after the first; means over a second, first seed."
         ),
-        chart=_panels(frame, "cwnd_packets", "congestion window / packets", _columns(frame)),
+        chart=_panels(
+            frame, "cwnd_packets", "congestion window / packets", int(frame[RTT].n_unique())
+        ),
     )
 
 
@@ -187,10 +189,6 @@ def rates_over_time(results: Results) -> Figure:
 def _order(samples: pl.DataFrame) -> list[str]:
     names: list[str] = samples[CONTROL].unique(maintain_order=True).to_list()
     return names
-
-
-def _columns(frame: pl.DataFrame) -> int:
-    return int(frame[RTT].n_unique())
 
 
 def _panels(frame: pl.DataFrame, measure: str, title: str, columns: int) -> alt.TopLevelMixin:
@@ -253,7 +251,9 @@ def _fairness(alike: pl.DataFrame, limit: str) -> Figure:
 
 
 def _fairness_of_queues(alike: pl.DataFrame) -> Figure:
-    frame = _means(alike, "fairness", PLACE).with_columns(_panel(BANDWIDTH, LIMIT))
+    frame = _means(alike, "fairness", PLACE).with_columns(
+        pl.format("{}, queue {}", BANDWIDTH, LIMIT).alias("panel")
+    )
     return Figure(
         name="fairness-by-queue",
         title="The same for every queue",
@@ -454,7 +454,3 @@ def _geometric_means(frame: pl.DataFrame, measure: str, places: tuple[str, ...])
     return means.with_columns(
         (pl.col(name) * math.log(10)).exp().alias(name) for name in ("mean", "low", "high")
     )
-
-
-def _panel(bandwidth: str, limit: str) -> pl.Expr:
-    return pl.format("{}, queue {}", bandwidth, limit).alias("panel")

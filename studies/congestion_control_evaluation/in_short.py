@@ -72,7 +72,7 @@ def lines(results: Results) -> list[Line]:
     beside = part_of(results, "friendliness", shares)
     apart = part_of(results, "rtt-unfairness", shares)
     harmed = harms(results)
-    suffering = [] if harmed is None else harmed["suffers"].unique(maintain_order=True).to_list()
+    suffering = [] if harmed is None else harmed.partition_by("suffers", maintain_order=True)
     return [
         Line("fairness, start together", alike, "fairness"),
         Line("fairness after joining, last half", joined, "settled_fairness"),
@@ -80,7 +80,11 @@ def lines(results: Results) -> list[Line]:
         Line("seconds until even but for 10 %", joined, "delta_fair_capped_s", ".0f"),
         Line("goodput by standard TCP's beside it", beside, "friendliness", ".2g", geometric),
         *(
-            Line(f"harm to standard TCP: {name}", _suffers(harmed, name), "harm")
+            Line(
+                f"harm to standard TCP: {name}",
+                (None if harmed is None else harmed.filter(pl.col("suffers") == name)),
+                "harm",
+            )
             for name in suffering
         ),
         Line("advantage over a flow of 162 ms", apart, "advantage", ".2g", geometric),
@@ -109,10 +113,6 @@ def main(folder: str, bandwidth: str, limit: str, chosen: str = "") -> None:
         for trip in trips:
             numbers = (_mean_of(own, line, name, trip) for name in names)
             print(f"| {line.title} | {trip} |", " | ".join(numbers), "|")
-
-
-def _suffers(harmed: pl.DataFrame | None, name: str) -> pl.DataFrame | None:
-    return None if harmed is None else harmed.filter(pl.col("suffers") == name)
 
 
 def _mean_of(own: pl.DataFrame, line: Line, control: str, trip: int) -> str:

@@ -66,6 +66,7 @@ def _rows(runs: pl.DataFrame) -> Iterator[dict[str, Any]]:
         for column, name in MEASURES.items():
             short = pairs[f"{column}_short"].cast(pl.Float64).to_numpy()
             mean = float(np.nanmean(short)) if np.isfinite(short).any() else math.nan
+            deviation = float(np.std(short, ddof=1)) if short.size > 1 else math.nan
             change = relative_change(pairs[column].to_numpy(), short, is_paired=True)
             yield {
                 VARIANT: variant,
@@ -73,16 +74,14 @@ def _rows(runs: pl.DataFrame) -> Iterator[dict[str, Any]]:
                 "measure": name,
                 MINUTES: minutes,
                 "mean": mean,
-                "deviation_ratio": _ratio(_deviation(short), mean),
+                "deviation_ratio": _ratio(
+                    (float(np.std(short, ddof=1)) if short.size > 1 else math.nan), mean
+                ),
                 "difference_ratio": change.estimate,
                 "low_ratio": change.low,
                 "high_ratio": change.high,
                 "single_run_ratio": _ratio(prediction_half_width(short), mean),
             }
-
-
-def _deviation(values: np.typing.NDArray[np.float64]) -> float:
-    return float(np.std(values, ddof=1)) if values.size > 1 else math.nan
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -80,7 +80,6 @@ LATENCIES = {
 SERVICE = {"goodput_bits_per_second": "goodput", "packet_loss_ratio": "packet loss"}
 LESS_IS_WORSE = ("goodput_bits_per_second",)
 
-
 MECHANISMS = {
     "redundant_bundling": "redundant data bundling",
     "tail_loss_probe": "RACK and the tail loss probe",

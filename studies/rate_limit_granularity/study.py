@@ -6,7 +6,6 @@ min(1, burst * 8 * HZ / rate), for several rates, bursts and clock granularities
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -318,9 +317,15 @@ def curves(table: pl.DataFrame) -> pl.DataFrame:
         ``clock``, ``bucket``, ``nominal_mbit_per_second``, ``closed_form_ratio``.
     """
     rates = table["nominal_mbit_per_second"].unique().sort().to_numpy()
-    buckets = table.unique(["clock", "bucket"], maintain_order=True)
+    keys = ["clock", "bucket"]
+    buckets = table.unique(keys, maintain_order=True).select(*keys, "burst_bytes", "tick_s")
     rows = [
-        (row["clock"], row["bucket"], rate, _closed_form(row, rate))
+        (
+            row["clock"],
+            row["bucket"],
+            rate,
+            expected_ratio(rate * 1e6, row["burst_bytes"], row["tick_s"]),
+        )
         for row in buckets.iter_rows(named=True)
         for rate in np.geomspace(rates[0], rates[-1], CURVE_POINTS).tolist()
     ]
@@ -331,10 +336,6 @@ def curves(table: pl.DataFrame) -> pl.DataFrame:
 def _points_and_curves(table: pl.DataFrame) -> pl.DataFrame:
     on_curves = pl.col("expected_ratio").alias("closed_form_ratio")  # a curve has no gaps at points
     return pl.concat([table.with_columns(on_curves), curves(table)], how="diagonal")
-
-
-def _closed_form(bucket: Mapping[str, Any], mbit_per_second: float) -> float:
-    return expected_ratio(mbit_per_second * 1e6, bucket["burst_bytes"], bucket["tick_s"])
 
 
 def _columns(table: pl.DataFrame) -> int:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Claim, Question, Results, Verdict
 from fairwind.results.tidy import ANSWERS
 
 from .measures import (
@@ -117,19 +116,17 @@ def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
     return "; ".join(told)
 
 
-def faster_far_away(long: Results | None) -> Claim:
+@Question(
+    statement="Over a long path that others use, transfers are faster from remembered windows "
+    "(figure 2).",
+    rule=(
+        "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Borne out: the mean "
+        "speed-up is above 1 with its whole 95 % interval, for every volume; in part: for some "
+        "and below 1 for none; otherwise not."
+    ),
+)
+def faster_far_away(long: Results) -> Answer:
     """Judge figure 2."""
-    question = Question(
-        statement="Over a long path that others use, transfers are faster from remembered windows "
-        "(figure 2).",
-        rule=(
-            "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Borne out: the mean "
-            "speed-up is above 1 with its whole 95 % interval, for every volume; in part: for some "
-            "and below 1 for none; otherwise not."
-        ),
-    )
-    if long is None:
-        return question.not_run()
     found = old_by_new(later_times(long), [VOLUME]).sort(VOLUME)
     above, below = found["low"] > 1, found["high"] < 1
     told = "; ".join(
@@ -137,7 +134,7 @@ def faster_far_away(long: Results | None) -> Claim:
         for row in found.iter_rows(named=True)
     )
     faster = ", ".join(in_words(VOLUME, value) for value in found.filter(above)[VOLUME])
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(
             whole=bool(above.all()), part=bool(above.any()) and not bool(below.any())
         ),
@@ -147,23 +144,21 @@ def faster_far_away(long: Results | None) -> Claim:
     )
 
 
-def keeps_rising(windows: Results | None) -> Claim:
+@Question(
+    statement="Without a memory windows begin anew with every connection; with one they keep "
+    "rising from connection to connection (figure 4).",
+    rule=(
+        "Windows at the first sample of each connection with data; with a memory once "
+        "taken when the server closes, as the source has it, and once when all is "
+        "acknowledged. Borne out: without a memory all begin with at most two segments, "
+        "with either every one begins with no less than the one before and the last with "
+        "ten times the first or more, and as the source has it the last with more than the "
+        "one in the middle. In part: all but the last of these, so that windows rise at "
+        "first only."
+    ),
+)
+def keeps_rising(windows: Results) -> Answer:
     """Judge figure 4."""
-    question = Question(
-        statement="Without a memory windows begin anew with every connection; with one they keep "
-        "rising from connection to connection (figure 4).",
-        rule=(
-            "Windows at the first sample of each connection with data; with a memory once "
-            "taken when the server closes, as the source has it, and once when all is "
-            "acknowledged. Borne out: without a memory all begin with at most two segments, "
-            "with either every one begins with no less than the one before and the last with "
-            "ten times the first or more, and as the source has it the last with more than the "
-            "one in the middle. In part: all but the last of these, so that windows rise at "
-            "first only."
-        ),
-    )
-    if windows is None:
-        return question.not_run()
     first = first_windows(windows)
     begun = {
         memory: first.filter(pl.col(MEMORY) == memory)["cwnd"].to_numpy()
@@ -179,7 +174,7 @@ def keeps_rising(windows: Results | None) -> Claim:
         for memory, new in begun.items()
     )
     rising = ", ".join(f"{TAKEN[memory]} to {new[-1]:g}" for memory, new in begun.items())
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=holds and bool(goes_on), part=holds),
         evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
         f"windows {told}.",
@@ -210,21 +205,19 @@ def first_windows(windows: Results) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def meets_the_form(closed: Results | None) -> Claim:
+@Question(
+    statement=(
+        "Without serialisation a transfer takes a round trip to open and one for each round of "
+        "slow start: with 32 segments remembered, 5, 10, 20, 40, 80 and 200 segments are 2.0, "
+        "2.5, 3.0, 2.33, 2.67 and 2.25 times as fast (derived; the source has no numbers)."
+    ),
+    rule=(
+        f"Borne out: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; in "
+        "part: some are; otherwise not."
+    ),
+)
+def meets_the_form(closed: Results) -> Answer:
     """Hold simulated speed-ups against the closed form's."""
-    question = Question(
-        statement=(
-            "Without serialisation a transfer takes a round trip to open and one for each round of "
-            "slow start: with 32 segments remembered, 5, 10, 20, 40, 80 and 200 segments are 2.0, "
-            "2.5, 3.0, 2.33, 2.67 and 2.25 times as fast (derived; the source has no numbers)."
-        ),
-        rule=(
-            f"Borne out: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; in "
-            "part: some are; otherwise not."
-        ),
-    )
-    if closed is None:
-        return question.not_run()
     found = closed_form(closed)
     near = found["deviation_ratio"].abs() <= NEARNESS_RATIO
     told = "; ".join(
@@ -232,7 +225,7 @@ def meets_the_form(closed: Results | None) -> Claim:
         for row in found.iter_rows(named=True)
     )
     met = ", ".join(f"{value:g}" for value in found.filter(near)["segments"])
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=near.all(), part=near.any()),
         evidence=f"{told}.",
         details=found,

@@ -288,14 +288,10 @@ def figures(results: Results) -> list[Figure]:
     ]
 
 
-def _volume_words(values: pl.Series) -> list[str]:
-    return [in_words(VOLUME, value) for value in values]
-
-
 def _speed_ups(results: Results) -> Figure:
     found = by_delay(results)
     named = found.with_columns(
-        pl.Series("curve", _volume_words(found[VOLUME])),
+        pl.Series("curve", [in_words(VOLUME, value) for value in found[VOLUME]]),
         (pl.col(DELAY) * 1e3).alias("delay_ms"),
         pl.col("form").alias("speed_up"),
     )

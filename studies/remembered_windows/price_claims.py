@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Claim, Question, Results, Verdict
 
 from .measures import (
     AFTER,
@@ -188,48 +187,44 @@ def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
     return FILLS_THE_QUEUE.judged(cells, cells["longer_wait_s_low"] > 0, cells)
 
 
-def overflows_small_queues(priced: pl.DataFrame | None) -> Claim:
+@Question(
+    statement=(
+        "A remembered window that exceeds what the bottleneck's queue holds is lost in part, "
+        "even over a path that is the same."
+    ),
+    rule="As before, the rate unchanged, with a queue of a fifth of a bandwidth-delay product. "
+    "Borne out: more packets are lost than from a window of ten, with the whole 95 % interval; "
+    "otherwise not.",
+)
+def overflows_small_queues(priced: pl.DataFrame) -> Answer:
     """Judge the report's cache with a queue smaller than the window."""
-    question = Question(
-        statement=(
-            "A remembered window that exceeds what the bottleneck's queue holds is lost in part, "
-            "even over a path that is the same."
-        ),
-        rule="As before, the rate unchanged, with a queue of a fifth of a bandwidth-delay product. "
-        "Borne out: more packets are lost than from a window of ten, with the whole 95 % interval; "
-        "otherwise not.",
-    )
-    if priced is None:
-        return question.not_run()
     unchanged = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == SAME))
     cells = unchanged.filter(pl.col(LIMIT) == SMALL_QUEUE)
-    return question.answered(
+    return Answer(
         verdict=Verdict.of_cells(cells["more_lost_low"] > 0),
         evidence=f"{numbers(unchanged, [LIMIT], PRICE)}.",
         details=unchanged,
     )
 
 
-def careful_is_no_worse(priced: pl.DataFrame | None, by_classic: pl.DataFrame | None) -> Claim:
+@Question(
+    statement=(
+        "Careful Resume, and the report's cache in its safe mode, lose less than the report's "
+        "where the path has worsened, and still gain where it is the same."
+    ),
+    rule=(
+        "By memory, seed by seed, each with the whole 95 % interval. Holds where fewer packets "
+        "are lost than from the report's in every cell with a lower rate, and the speed-up "
+        "over the unchanged path with a queue of a bandwidth-delay product is above 1 against "
+        "an initial window of ten, and with a queue of a fifth of that at least 1 against the "
+        "report's. Borne out: of both; in part: of one; otherwise not."
+    ),
+)
+def careful_is_no_worse(priced: pl.DataFrame, by_classic: pl.DataFrame) -> Answer:
     """Judge whether Careful Resume and the safe mode avoid the price and keep the gain.
 
     `priced` is against an initial window of ten, `by_classic` against the report's cache.
     """
-    question = Question(
-        statement=(
-            "Careful Resume, and the report's cache in its safe mode, lose less than the report's "
-            "where the path has worsened, and still gain where it is the same."
-        ),
-        rule=(
-            "By memory, seed by seed, each with the whole 95 % interval. Holds where fewer packets "
-            "are lost than from the report's in every cell with a lower rate, and the speed-up "
-            "over the unchanged path with a queue of a bandwidth-delay product is above 1 against "
-            "an initial window of ten, and with a queue of a fifth of that at least 1 against the "
-            "report's. Borne out: of both; in part: of one; otherwise not."
-        ),
-    )
-    if priced is None or by_classic is None:
-        return question.not_run()
     names, found = [SAFE, CAREFUL], []
     cells = priced.filter(pl.col(MEMORY).is_in(names))
     beside = by_classic.filter(pl.col(MEMORY).is_in(names))
@@ -243,7 +238,7 @@ def careful_is_no_worse(priced: pl.DataFrame | None, by_classic: pl.DataFrame | 
         is_no_slower = bool((small["speed_up_low"] >= 1).all())
         found.append(loses_less and gains and is_no_slower)
     by = [MEMORY, AFTER, LIMIT]
-    return question.answered(
+    return Answer(
         verdict=Verdict.of_cells(pl.Series(found)),
         evidence=f"{numbers(cells, by, PRICE)}. Against the report's: "
         f"{numbers(beside, by, ('speed_up', 'more_lost'))}.",
@@ -257,27 +252,24 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
     return ", ".join(name for name, one in zip(names, found, strict=True) if one is holds)
 
 
-def pays_where_long(found: pl.DataFrame | None) -> Claim:
+@Question(
+    statement=(
+        "Remembering pays most where the round trip is long and the volume neither small nor large."
+    ),
+    rule=(
+        "Speed-up over an unchanged path against an initial window of ten, by the report's "
+        "cache, means over the seeds. Borne out: the greatest is at the longest round trip and "
+        "at neither the least nor the greatest volume; in part: one of both; otherwise not."
+    ),
+)
+def pays_where_long(found: pl.DataFrame) -> Answer:
     """Judge the map: where remembering pays."""
-    question = Question(
-        statement=(
-            "Remembering pays most where the round trip is long and the volume neither small nor "
-            "large."
-        ),
-        rule=(
-            "Speed-up over an unchanged path against an initial window of ten, by the report's "
-            "cache, means over the seeds. Borne out: the greatest is at the longest round trip and "
-            "at neither the least nor the greatest volume; in part: one of both; otherwise not."
-        ),
-    )
-    if found is None:
-        return question.not_run()
     same = found.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == UNCHANGED))
     best = same.sort("speed_up").row(-1, named=True)
     volumes = same[VOLUME].to_numpy()
     is_inside = bool(volumes.min() < best[VOLUME] < volumes.max())
     is_longest = bool(best[RTT] == same[RTT].to_numpy().max())
-    return question.answered(
+    return Answer(
         verdict=Verdict.of_cells(pl.Series([is_longest, is_inside])),
         evidence=f"The best is {_on_the_map(best)}.",
         details=found,
@@ -285,21 +277,20 @@ def pays_where_long(found: pl.DataFrame | None) -> Claim:
     )
 
 
-def costs_where_slowed(found: pl.DataFrame | None) -> Claim:
+@Question(
+    statement="Where the rate has fallen, a transfer takes longer from a remembered window.",
+    rule=(
+        "Speed-up against an initial window of ten, by the report's cache, in the cells where "
+        "the rate is a quarter or a tenth. Borne out: the whole 95 % interval is below 1 in "
+        f"more than half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
+    ),
+)
+def costs_where_slowed(found: pl.DataFrame) -> Answer:
     """Judge the map: whether remembering costs where the rate has fallen."""
-    question = Question(
-        statement="Where the rate has fallen, a transfer takes longer from a remembered window.",
-        rule=(
-            "Speed-up against an initial window of ten, by the report's cache, in the cells where "
-            "the rate is a quarter or a tenth. Borne out: the whole 95 % interval is below 1 in "
-            f"more than half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
-        ),
-    )
-    if found is None:
-        return question.not_run()
     cells = found.filter((pl.col(MEMORY) == CLASSIC) & pl.col(AFTER).is_in(SLOWED))
     if cells["speed_up_high"].is_nan().any():
-        return replace(question.not_run(), evidence="One seed a cell gives no intervals.")
+        evidence = "One seed a cell gives no intervals."
+        return Answer(Verdict.UNDECIDED, evidence, pl.DataFrame())
     slower = cells.filter(pl.col("speed_up_high") < 1)
     faster = cells.filter(pl.col("speed_up_low") > 1)
     share = slower.height / cells.height
@@ -311,7 +302,7 @@ def costs_where_slowed(found: pl.DataFrame | None) -> Claim:
         f"Of {cells.height} cells {slower.height} are slower with the whole interval, {much} of "
         f"them by more than {MUCH_RATIO:.0%}, and {faster.height} are faster"
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=share > 1 / 2, part=share > BY_CHANCE_RATIO),
         evidence=f"{counted}; slower: {told or 'none'}.",
         details=cells,
@@ -475,12 +466,10 @@ def largest_crowds(
     of_one = at_once(crowd)
     most = of_one.filter(pl.col(COUNT) == pl.col(COUNT).max()).drop(COUNT)
     both = {ONE_HOST: most, MANY_HOSTS: at_once(hosts, ())}
-    return against(_told_apart(both), [WHOSE], reference)
-
-
-def _told_apart(crowds: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(
-        [done.with_columns(pl.lit(whose).alias(WHOSE)) for whose, done in crowds.items()]
+    return against(
+        pl.concat([done.with_columns(pl.lit(whose).alias(WHOSE)) for whose, done in both.items()]),
+        [WHOSE],
+        reference,
     )
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Claim, Question, Results, Verdict
 from fairwind.studies.panels import signed
 
 from .measures import (
@@ -52,23 +51,21 @@ def beyond_claims(
     ]
 
 
-def _uploads_suffer(up: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement=(
-            "Beyond the source: over a geostationary link of today uploads still suffer from "
-            "waiting for slots, whoever sends."
-        ),
-        rule=(
-            f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Borne out: for every "
-            f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; in part: for "
-            "some; not: for none, and below it for some."
-        ),
-    )
-    if up is None:
-        return question.not_run()
+@Question(
+    statement=(
+        "Beyond the source: over a geostationary link of today uploads still suffer from "
+        "waiting for slots, whoever sends."
+    ),
+    rule=(
+        f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Borne out: for every "
+        f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; in part: for "
+        "some; not: for none, and below it for some."
+    ),
+)
+def _uploads_suffer(up: pl.DataFrame) -> Answer:
     details = delays(up, CAPACITY, CONSTANT, (PLAIN,))
     low, high = details["relative_low_ratio"], details["relative_high_ratio"]
-    return _told(question, details, Verdict.of_cells(low > MARGIN_RATIO, high < MARGIN_RATIO))
+    return _answer(details, Verdict.of_cells(low > MARGIN_RATIO, high < MARGIN_RATIO))
 
 
 def _downloads_do_not(down: pl.DataFrame | None) -> Claim:
@@ -169,20 +166,17 @@ def _as_quick(
     )
 
 
-def _told(question: Question, details: pl.DataFrame, verdict: Verdict) -> Claim:
-    evidence, in_short = f"{by_sender(details)}.", f"{extremes(details)}."
-    return question.answered(verdict, evidence, details, in_short)
+def _answer(details: pl.DataFrame, verdict: Verdict) -> Answer:
+    return Answer(verdict, f"{by_sender(details)}.", details, f"{extremes(details)}.")
 
 
-def _foresight_helps(up: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement="Beyond the source: requests by forecast remove most of that wait.",
-        rule="What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
-        "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
-        "part: for some; otherwise not.",
-    )
-    if up is None:
-        return question.not_run()
+@Question(
+    statement="Beyond the source: requests by forecast remove most of that wait.",
+    rule="What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
+    "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
+    "part: for some; otherwise not.",
+)
+def _foresight_helps(up: pl.DataFrame) -> Answer:
     every = delays(up, CAPACITY, CONSTANT, ON_DEMAND)
     plain, foreseen = (
         every.filter(pl.col(CAPACITY) == way).select(
@@ -198,7 +192,7 @@ def _foresight_helps(up: pl.DataFrame | None) -> Claim:
         f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['foreseen_ratio']:+.0%}"
         for row in details.iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of_cells(left < 0.5, left >= 0.5),
         evidence=f"Against constant allocation, rbdc and forecast: {told}.",
         details=every,
@@ -209,17 +203,15 @@ def _foresight_helps(up: pl.DataFrame | None) -> Claim:
     )
 
 
-def _proxies_help(up: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement="Beyond the source: a proxy at the terminal makes uploads on demand quicker.",
-        rule=(
-            "Time of an upload with slots assigned by rbdc, by a proxy against through with CUBIC, "
-            "paired by seed. Borne out: shorter with the whole 95 % interval for every proxy and "
-            "volume; in part: for some; otherwise not."
-        ),
-    )
-    if up is None:
-        return question.not_run()
+@Question(
+    statement="Beyond the source: a proxy at the terminal makes uploads on demand quicker.",
+    rule=(
+        "Time of an upload with slots assigned by rbdc, by a proxy against through with CUBIC, "
+        "paired by seed. Borne out: shorter with the whole 95 % interval for every proxy and "
+        "volume; in part: for some; otherwise not."
+    ),
+)
+def _proxies_help(up: pl.DataFrame) -> Answer:
     plain = up.filter(pl.col(CAPACITY) == PLAIN)
     senders = plain[SENDER].unique(maintain_order=True).to_list()
     details = pl.concat(
@@ -232,7 +224,7 @@ def _proxies_help(up: pl.DataFrame | None) -> Claim:
         ]
     )
     verdict = Verdict.of_cells(details["high"] < 0, details["low"] > 0)
-    return _told(question, details, verdict)
+    return _answer(details, verdict)
 
 
 def by_sender(details: pl.DataFrame) -> str:

@@ -59,7 +59,6 @@ ASKED = {
     ),
 }
 
-
 PLACED = {"rbdc, k = 4.8": "slots together", "rbdc, spread, k = 4.8": "slots spread"}
 """Ways of asking that differ in where a terminal's slots are, and in when frames begin."""
 
@@ -89,23 +88,19 @@ def over_time(stacks: Results) -> list[Figure]:
     """Draw volume, rate and round trip of the stacks, on demand and without waiting."""
     requests = with_axes(stacks.flows)[REQUEST].unique().to_list()
     return [
-        _of(stacks, request, name, words)
+        Figure(
+            name=name,
+            title=f"Linux 2.6 without and with SACK, and FreeBSD 5.4, {words}",
+            caption=f"One run each, {SHOWN_LIMIT} of buffer: payload read since the beginning (the "
+            "sequence plot), goodput in windows of a second, and smoothed round trip.",
+            chart=plots.curve_panels(
+                _panels(stacks, request),
+                columns=3,
+            ),
+        )
         for request, (name, words) in ASKED.items()
         if request in requests
     ]
-
-
-def _of(stacks: Results, request: str, name: str, words: str) -> Figure:
-    return Figure(
-        name=name,
-        title=f"Linux 2.6 without and with SACK, and FreeBSD 5.4, {words}",
-        caption=f"One run each, {SHOWN_LIMIT} of buffer: payload read since the beginning (the "
-        "sequence plot), goodput in windows of a second, and smoothed round trip.",
-        chart=plots.curve_panels(
-            _panels(stacks, request),
-            columns=3,
-        ),
-    )
 
 
 def _panels(stacks: Results, request: str, words: str = "") -> list[Curves]:

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 import fairwind
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Question, Results, Verdict
 from fairwind.statistics import mean_interval
 from fairwind.studies.panels import interval_in_words
 
@@ -79,27 +78,27 @@ def side_by_side(simulated: Results, kernel: Results) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(off.alias("off_ratio"))
 
 
-def kernel_agrees(simulated: Results, kernel: Results) -> Claim:
+@Question(
+    statement=(
+        "On the running kernel transfers on demand take as many times as long as over constant "
+        "allocation as they do in the simulator."
+    ),
+    rule=(
+        "Transfer time by that over constant allocation which began at the same time, mean "
+        "over the starts, the kernel's against the simulator's. Borne out: within "
+        f"{WITHIN_RATIO:.0%} for every policy and volume that both have; in part: for some; "
+        "otherwise not."
+    ),
+)
+def kernel_agrees(simulated: Results, kernel: Results) -> Answer:
     """Judge: on the kernel, capacity on demand costs as many times over as in the simulator."""
-    question = Question(
-        statement=(
-            "On the running kernel transfers on demand take as many times as long as over constant "
-            "allocation as they do in the simulator."
-        ),
-        rule=(
-            "Transfer time by that over constant allocation which began at the same time, mean "
-            "over the starts, the kernel's against the simulator's. Borne out: within "
-            f"{WITHIN_RATIO:.0%} for every policy and volume that both have; in part: for some; "
-            "otherwise not."
-        ),
-    )
     found = side_by_side(simulated, kernel)
     details = found.filter(pl.col(POLICY) != CONSTANT) if found.height else found
     if not details.height:
-        return question.answered(Verdict.UNDECIDED, "The two have no transfer in common.", details)
+        return Answer(Verdict.UNDECIDED, "The two have no transfer in common.", details)
     fits = details["off_ratio"].abs() <= WITHIN_RATIO
     told = "; ".join(_told(row) for row in details.iter_rows(named=True))
-    return question.answered(
+    return Answer(
         verdict=(Verdict.of_cells(fits)),
         evidence=f"{fits.sum()} of {details.height} within: {told}.",
         details=details,

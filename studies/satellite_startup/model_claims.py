@@ -15,8 +15,7 @@ from fairwind.models.dama import (
     equivalent_rtt,
     saturation_time_s,
 )
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Claim, Question, Results, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import interval_in_words, signed
 
@@ -75,18 +74,16 @@ def model_claims(
     ]
 
 
-def first_seconds(startup: Results | None) -> Claim:
+@Question(
+    statement="The first 20 s carry about 1.5 MB.",
+    rule=(
+        "What ideal TCP has carried 20 s after the establishment at k = 1. Borne out: 1.5 MB "
+        f"lies between the means of initial windows of 1 and 3 or within {VOLUME_RATIO:.0%} of "
+        "one; otherwise not."
+    ),
+)
+def first_seconds(startup: Results) -> Answer:
     """Judge: the first 20 s carry about 1.5 MB."""
-    question = Question(
-        statement="The first 20 s carry about 1.5 MB.",
-        rule=(
-            "What ideal TCP has carried 20 s after the establishment at k = 1. Borne out: 1.5 MB "
-            f"lies between the means of initial windows of 1 and 3 or within {VOLUME_RATIO:.0%} of "
-            "one; otherwise not."
-        ),
-    )
-    if startup is None:
-        return question.not_run()
     axes = ("initial", POLICY)
     details = interval_per_panel(
         carried_by(carried(startup, axes), axes, WATCHED_S), "carried_megabytes", axes
@@ -97,27 +94,25 @@ def first_seconds(startup: Results | None) -> Claim:
         f"{row[POLICY]}, initial window {row['initial']}: {mean_in_words(row, unit=' MB')}"
         for row in details.iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=(Verdict.of(whole=bool(low <= SOURCE_VOLUME_MEGABYTES <= high))),
         evidence=f"{told}.",
         details=details,
     )
 
 
-def window_as_modelled(startup: Results | None) -> Claim:
+@Question(
+    statement="The congestion window grows as the delay equation says (k = 1).",
+    rule=(
+        "Time until the window fills the link (1.2 Mbit/s times the round trip), initial "
+        "windows of 1 and 3, against the source's formula, whose window grows with "
+        "acknowledgments as a sender's does, and whose time begins as ours when the first one "
+        f"leaves. Borne out: within {MODEL_RATIO:.0%}; in part: within {LOOSE_RATIO:.0%}; "
+        "otherwise not."
+    ),
+)
+def window_as_modelled(startup: Results) -> Answer:
     """Judge: the window grows as the equation says."""
-    question = Question(
-        statement="The congestion window grows as the delay equation says (k = 1).",
-        rule=(
-            "Time until the window fills the link (1.2 Mbit/s times the round trip), initial "
-            "windows of 1 and 3, against the source's formula, whose window grows with "
-            "acknowledgments as a sender's does, and whose time begins as ours when the first one "
-            f"leaves. Borne out: within {MODEL_RATIO:.0%}; in part: within {LOOSE_RATIO:.0%}; "
-            "otherwise not."
-        ),
-    )
-    if startup is None:
-        return question.not_run()
     full = float(LINK.start_up(3).full_window_segments)
     grown = windows(startup, ("initial", POLICY)).filter(
         (pl.col(POLICY) == "rbdc") & (pl.col("window_segments") >= full)
@@ -137,7 +132,7 @@ def window_as_modelled(startup: Results | None) -> Claim:
         f"{row['model_s']:.1f} s ({row['off_ratio']:+.0%}), exactly {row['exact_s']:.1f} s"
         for row in details.iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=_verdict(details["off_ratio"]),
         evidence=f"Simulated: {told}.",
         details=details,
@@ -172,19 +167,17 @@ def completion_as_modelled(table: Results) -> Claim:
     )
 
 
-def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
+@Question(
+    statement="Waiting for capacity is like a longer round trip, which grows with rho (k = 1).",
+    rule=(
+        "Time per doubling of the volume carried over a carrier that is never full, by the "
+        "round trip, against the source's formula. Borne out: it rises with rho for the "
+        f"periods at full distance and is within {MODEL_RATIO:.0%} of the formula; in part: it "
+        "rises; otherwise not."
+    ),
+)
+def equivalent_rtt_as_modelled(periods: Results) -> Answer:
     """Judge: the equivalent round trip grows with rho as the source says."""
-    question = Question(
-        statement="Waiting for capacity is like a longer round trip, which grows with rho (k = 1).",
-        rule=(
-            "Time per doubling of the volume carried over a carrier that is never full, by the "
-            "round trip, against the source's formula. Borne out: it rises with rho for the "
-            f"periods at full distance and is within {MODEL_RATIO:.0%} of the formula; in part: it "
-            "rises; otherwise not."
-        ),
-    )
-    if periods is None:
-        return question.not_run()
     details = _equivalent(periods, multiplier=1.0)
     far = details.filter(pl.col("delay").str.starts_with("far")).sort("delay_ratio")
     rises = far["mean"].is_sorted()
@@ -193,7 +186,7 @@ def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
         f"rho {row['delay_ratio']:.2f}: {mean_in_words(row)}, formula {row['model_ratio']:.2f}"
         for row in details.sort("delay_ratio").iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=rises and fits, part=rises),
         evidence=f"{told}.",
         details=details,
@@ -201,16 +194,14 @@ def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
     )
 
 
-def as_without_wait(periods: Results | None) -> Claim:
+@Question(
+    statement="With k = 4.8 a start-up grows as fast as if capacity were there at once.",
+    rule="Equivalent round trip by the real one at the platform's periods. Borne out: the 95 % "
+    "interval reaches 1.05 or less; in part: below the equivalent round trip at k = 1 by more "
+    "than half; otherwise not.",
+)
+def as_without_wait(periods: Results) -> Answer:
     """Judge: with the source's multiplier a start-up grows as over constant capacity."""
-    question = Question(
-        statement="With k = 4.8 a start-up grows as fast as if capacity were there at once.",
-        rule="Equivalent round trip by the real one at the platform's periods. Borne out: the 95 % "
-        "interval reaches 1.05 or less; in part: below the equivalent round trip at k = 1 by more "
-        "than half; otherwise not.",
-    )
-    if periods is None:
-        return question.not_run()
     plain, raised = (
         _equivalent(periods, k).filter(pl.col("delay") == "far, 4 and 1").row(0, named=True)
         for k in (1.0, 4.8)
@@ -218,7 +209,7 @@ def as_without_wait(periods: Results | None) -> Claim:
     low = raised["low"] if raised["low"] is not None else raised["mean"]
     nearer = raised["mean"] - 1 < (plain["mean"] - 1) / 2
     told = f"{mean_in_words(raised)} instead of {mean_in_words(plain)} at k = 1"
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=low <= 1.05, part=nearer),
         evidence=f"{told}.",
         details=pl.DataFrame([plain, raised]),
@@ -226,19 +217,17 @@ def as_without_wait(periods: Results | None) -> Claim:
     )
 
 
-def three_curves(startup: Results | None, stacks: Results | None) -> Claim:
+@Question(
+    statement=(
+        "Transfers of real stacks take longer than the best over demand assignment, and those "
+        "longer than over constant allocation."
+    ),
+    rule="Time until 20 to 500 segments are read: Linux 2.6 with SACK (300 packets of buffer), "
+    "ideal TCP at k = 1, and ideal TCP with all slots; initial window 3. Borne out: in this "
+    "order for every volume, intervals apart; in part: the means in this order; otherwise not.",
+)
+def three_curves(startup: Results, stacks: Results) -> Answer:
     """Judge: actual transfers are slower than the best over demand assignment."""
-    question = Question(
-        statement=(
-            "Transfers of real stacks take longer than the best over demand assignment, and those "
-            "longer than over constant allocation."
-        ),
-        rule="Time until 20 to 500 segments are read: Linux 2.6 with SACK (300 packets of buffer), "
-        "ideal TCP at k = 1, and ideal TCP with all slots; initial window 3. Borne out: in this "
-        "order for every volume, intervals apart; in part: the means in this order; otherwise not.",
-    )
-    if startup is None or stacks is None:
-        return question.not_run()
     details = curves_by_volume(startup, stacks)
     kept = details.pivot("curve", index="volume_segments", values=["mean", "low", "high"])
     actual, best, constant = ("actual", "maximum over demand assignment", "constant allocation")
@@ -253,7 +242,7 @@ def three_curves(startup: Results | None, stacks: Results | None) -> Claim:
         f"{row[f'mean_{best}']:.1f} and {row[f'mean_{constant}']:.1f} s"
         for row in kept.iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(
             whole=bool(apart.fill_null(value=False).all()), part=bool(ordered.all())
         ),
@@ -388,22 +377,20 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def agrees(done: pl.DataFrame | None) -> Claim:
+@Question(
+    statement=(
+        "Transfers over the platform take as long as a reckoning packet by packet says, whose "
+        "results are those of the source's figures in kind."
+    ),
+    rule="Mean over the phases of the start, from the establishment to the last acknowledgment "
+    "(half a round trip after the last segment is there), against the reckoned time of every "
+    f"volume and k. Borne out: within {WITHIN_RATIO:.0%} ({WITHIN_RATIO_PLAIN:.0%} at k = 1) "
+    "everywhere; in part: for some; otherwise not. Its cap was a little "
+    "lower than the platform's: it has 100 segments a second at most, the study 104.05 (28 "
+    "slots, 1480 bytes).",
+)
+def agrees(done: pl.DataFrame) -> Answer:
     """Judge: transfer times are those that were reckoned for the source's platform."""
-    question = Question(
-        statement=(
-            "Transfers over the platform take as long as a reckoning packet by packet says, whose "
-            "results are those of the source's figures in kind."
-        ),
-        rule="Mean over the phases of the start, from the establishment to the last acknowledgment "
-        "(half a round trip after the last segment is there), against the reckoned time of every "
-        f"volume and k. Borne out: within {WITHIN_RATIO:.0%} ({WITHIN_RATIO_PLAIN:.0%} at k = 1) "
-        "everywhere; in part: for some; otherwise not. Its cap was a little "
-        "lower than the platform's: it has 100 segments a second at most, the study 104.05 (28 "
-        "slots, 1480 bytes).",
-    )
-    if done is None:
-        return question.not_run()
     details = beside_reconstruction(done)
     fits = details["off_ratio"].abs() <= details["bound_ratio"]
     worst = details.sort(pl.col("off_ratio").abs(), descending=True).row(0, named=True)
@@ -413,7 +400,7 @@ def agrees(done: pl.DataFrame | None) -> Claim:
         f"[{row['off_low_ratio']:+.1%}, {row['off_high_ratio']:+.1%}]"
         for row in details.filter(~fits).iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
             f"{fits.sum()} of {details.height} within; k = 1 within {_per_cent(plain)}; the "
@@ -426,23 +413,21 @@ def agrees(done: pl.DataFrame | None) -> Claim:
     )
 
 
-def use_agrees(done: pl.DataFrame | None) -> Claim:
+@Question(
+    statement=(
+        "Transfers over the platform use as much of the slots that they are assigned as a "
+        "reckoning packet by packet says."
+    ),
+    rule=(
+        "Slots used over assigned, from the establishment until the last segment left, mean "
+        "over the phases of the start; guaranteed slots that stay idle, for which nobody "
+        f"asked, do not count as assigned. Borne out: within {WITHIN_USE:g} for every volume "
+        "and k; in part: for some; otherwise not. Of eight ways to count that were tried this "
+        "is the one that comes nearest. Told as well: if they counted."
+    ),
+)
+def use_agrees(done: pl.DataFrame) -> Answer:
     """Judge: slots are used as much as was reckoned."""
-    question = Question(
-        statement=(
-            "Transfers over the platform use as much of the slots that they are assigned as a "
-            "reckoning packet by packet says."
-        ),
-        rule=(
-            "Slots used over assigned, from the establishment until the last segment left, mean "
-            "over the phases of the start; guaranteed slots that stay idle, for which nobody "
-            f"asked, do not count as assigned. Borne out: within {WITHIN_USE:g} for every volume "
-            "and k; in part: for some; otherwise not. Of eight ways to count that were tried this "
-            "is the one that comes nearest. Told as well: if they counted."
-        ),
-    )
-    if done is None:
-        return question.not_run()
     details = beside_reconstruction(done)
     fits = details["off_use"].abs() <= WITHIN_USE
     by_size = details.group_by(SEGMENTS, maintain_order=True).agg(
@@ -454,7 +439,7 @@ def use_agrees(done: pl.DataFrame | None) -> Claim:
     )
     fits_of_all = details["off_use_of_all"].abs() <= WITHIN_USE
     least, most = (f"{end:+.2f}" for end in _extremes(details["off_use_of_all"]))
-    return question.answered(
+    return Answer(
         verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
             f"{fits.sum()} of {details.height} within; off by {told}. With every idle guaranteed "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Claim, Question, Results, Verdict
 from fairwind.studies.comparisons import interval_per_panel
 from fairwind.studies.panels import signed
 
@@ -51,22 +50,22 @@ def allocation_delays(table: Results) -> pl.DataFrame:
     )
 
 
-def capacity_comes_late(table: Results) -> Claim:
+@Question(
+    statement="Capacity comes half a second or more after it was asked for.",
+    rule=(
+        "From the end of the frame with a terminal's first request for more than is guaranteed "
+        "to the beginning of the first frame with slots for it, in every transfer. Borne out: "
+        f"the shortest is {SOURCE_DELAY_S:g} s or more; otherwise not."
+    ),
+)
+def capacity_comes_late(table: Results) -> Answer | None:
     """Judge: half a second or more passes between a request and its slots."""
-    question = Question(
-        statement="Capacity comes half a second or more after it was asked for.",
-        rule=(
-            "From the end of the frame with a terminal's first request for more than is guaranteed "
-            "to the beginning of the first frame with slots for it, in every transfer. Borne out: "
-            f"the shortest is {SOURCE_DELAY_S:g} s or more; otherwise not."
-        ),
-    )
     details = allocation_delays(table)
     if not details.height:
-        return question.not_run()
+        return None
     row = interval_per_panel(details.with_columns(pl.lit("all").alias("of")), "delay_s", ("of",))
     shortest = float(details["delay_s"].to_numpy().min())
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=shortest >= SOURCE_DELAY_S),
         evidence=(
             f"The shortest {shortest:.2f} s, the mean {mean_in_words(row.row(0, named=True))} s, "
@@ -261,19 +260,17 @@ def policy_claims(policies: Results | None, terminals: Results | None) -> list[C
     return [_start_is_enough(alone), _ours_is_no_slower(alone), _ours_when_shared(shared)]
 
 
-def _start_is_enough(alone: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement="It is enough to ask for more while the connection starts.",
-        rule=(
-            f"Transfer times, {AT_START} against always, paired by seed. Borne out: no mean is "
-            f"longer by more than {MARGIN_RATIO:.0%}; in part: so for some volumes; otherwise not."
-        ),
-    )
-    if alone is None:
-        return question.not_run()
+@Question(
+    statement="It is enough to ask for more while the connection starts.",
+    rule=(
+        f"Transfer times, {AT_START} against always, paired by seed. Borne out: no mean is "
+        f"longer by more than {MARGIN_RATIO:.0%}; in part: so for some volumes; otherwise not."
+    ),
+)
+def _start_is_enough(alone: pl.DataFrame) -> Answer:
     details = compared(alone, TIME, POLICY, (RAISED, AT_START), [SEGMENTS])
     fits = details["relative_ratio"] <= MARGIN_RATIO
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{changes(details, SEGMENTS)}.",
         details=details,
@@ -283,20 +280,18 @@ def _start_is_enough(alone: pl.DataFrame | None) -> Claim:
     )
 
 
-def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement=(
-            "Beyond the source: requests by forecast are no slower than k = 4.8, and use "
-            "their slots as well."
-        ),
-        rule=(
-            "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Borne out: "
-            f"for every volume the whole 95 % interval of the time is below +{MARGIN_RATIO:.0%}, "
-            "and that of the use above -0.05; in part: so for some volumes; otherwise not."
-        ),
-    )
-    if alone is None:
-        return question.not_run()
+@Question(
+    statement=(
+        "Beyond the source: requests by forecast are no slower than k = 4.8, and use "
+        "their slots as well."
+    ),
+    rule=(
+        "Transfer time and use of slots, forecast against k = 4.8, paired by seed. Borne out: "
+        f"for every volume the whole 95 % interval of the time is below +{MARGIN_RATIO:.0%}, "
+        "and that of the use above -0.05; in part: so for some volumes; otherwise not."
+    ),
+)
+def _ours_is_no_slower(alone: pl.DataFrame) -> Answer:
     time = compared(alone, TIME, POLICY, (RAISED, OURS), [SEGMENTS])
     used = compared(alone, USE, POLICY, (RAISED, OURS), [SEGMENTS])
     fits = (time["relative_high_ratio"] < MARGIN_RATIO) & (used["low"] > -MARGIN_RATIO)
@@ -305,7 +300,7 @@ def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
         for row in used.iter_rows(named=True)
     )
     plain = compared(alone, TIME, POLICY, (PLAIN, OURS), [SEGMENTS])
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=(
             f"Time against k = 4.8: {changes(time, SEGMENTS)}. Slots used: {shares}. Time against "
@@ -321,19 +316,17 @@ def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
     )
 
 
-def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement=(
-            "Beyond the source: where four terminals share a carrier, requests by forecast are "
-            "no slower than k = 4.8, and the last one is done earlier."
-        ),
-        rule="Mean transfer time of four terminals, and the longest of the four, forecast against "
-        "k = 4.8, paired by seed. Borne out: the whole 95 % interval of the mean is below "
-        f"+{MARGIN_RATIO:.0%}, and that of the longest below 0; in part: one of both; otherwise "
-        "not.",
-    )
-    if shared is None:
-        return question.not_run()
+@Question(
+    statement=(
+        "Beyond the source: where four terminals share a carrier, requests by forecast are "
+        "no slower than k = 4.8, and the last one is done earlier."
+    ),
+    rule="Mean transfer time of four terminals, and the longest of the four, forecast against "
+    "k = 4.8, paired by seed. Borne out: the whole 95 % interval of the mean is below "
+    f"+{MARGIN_RATIO:.0%}, and that of the longest below 0; in part: one of both; otherwise "
+    "not.",
+)
+def _ours_when_shared(shared: pl.DataFrame) -> Answer:
     runs = shared.group_by(POLICY, "seed", maintain_order=True).agg(
         pl.lit("all").alias("group"), pl.col(TIME).mean(), pl.col(TIME).max().alias("longest_s")
     )
@@ -349,7 +342,7 @@ def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
         for row in interval_per_panel(runs, TIME, (POLICY,)).iter_rows(named=True)
     )
     told = f"mean {signed(mean)}, longest {signed(longest)}"
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{told[0].upper()}{told[1:]}. Mean times: {every}.",
         details=pl.DataFrame(rows),

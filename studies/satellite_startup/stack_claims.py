@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.results.claim import Question
+from fairwind.results import Answer, Claim, Question, Results, Verdict
 
 from .measures import FREEBSD, LIMIT, REQUEST, WITH, WITHOUT, behaviour, by_buffer
 
@@ -24,20 +23,18 @@ def stack_claims(stacks: Results | None) -> list[Claim]:
     return [_without_sack(runs), _with_sack(runs), _freebsd(runs), _spread(runs)]
 
 
-def _without_sack(runs: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement=(
-            "Linux without SACK loses a burst at the end of slow start, recovers too slowly, and "
-            "ends in a time-out."
-        ),
-        rule=(
-            "Every run at k = 1, whatever the buffer. Borne out: all lose packets and have a "
-            "time-out; in part: all lose packets, and get less than half of the channel from 20 s "
-            "on, but not all have a time-out; otherwise not."
-        ),
-    )
-    if runs is None:
-        return question.not_run()
+@Question(
+    statement=(
+        "Linux without SACK loses a burst at the end of slow start, recovers too slowly, and "
+        "ends in a time-out."
+    ),
+    rule=(
+        "Every run at k = 1, whatever the buffer. Borne out: all lose packets and have a "
+        "time-out; in part: all lose packets, and get less than half of the channel from 20 s "
+        "on, but not all have a time-out; otherwise not."
+    ),
+)
+def _without_sack(runs: pl.DataFrame) -> Answer:
     details = by_buffer(runs, WITHOUT, PLAIN)
     lossy = bool((details["without_loss"] == 0).all())
     timed_out = bool((details["with_timeout"] == 1).all())
@@ -47,7 +44,7 @@ def _without_sack(runs: pl.DataFrame | None) -> Claim:
         f"of the runs, {row['rate_ratio']:.0%} of the channel from 20 s on"
         for row in details.iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=lossy and timed_out, part=lossy and slow),
         evidence=f"{told}.",
         details=details,
@@ -58,16 +55,14 @@ def _without_sack(runs: pl.DataFrame | None) -> Claim:
     )
 
 
-def _with_sack(runs: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement="With SACK, Linux is as fast as the channel, but irregular.",
-        rule="Goodput from 20 s on at k = 1 by what the slots carry. Borne out: "
-        f"{CHANNEL_SPEED_RATIO:.0%} or more in the mean, whatever the buffer, and windows of a "
-        f"second deviate by more than {IRREGULAR_RATIO:.0%}; in part: so with some buffers; "
-        "otherwise not.",
-    )
-    if runs is None:
-        return question.not_run()
+@Question(
+    statement="With SACK, Linux is as fast as the channel, but irregular.",
+    rule="Goodput from 20 s on at k = 1 by what the slots carry. Borne out: "
+    f"{CHANNEL_SPEED_RATIO:.0%} or more in the mean, whatever the buffer, and windows of a "
+    f"second deviate by more than {IRREGULAR_RATIO:.0%}; in part: so with some buffers; "
+    "otherwise not.",
+)
+def _with_sack(runs: pl.DataFrame) -> Answer:
     details = by_buffer(runs, WITH, PLAIN)
     fits = _fast_and_irregular(details)
     told = "; ".join(
@@ -76,7 +71,7 @@ def _with_sack(runs: pl.DataFrame | None) -> Claim:
         f"deviation {row['irregularity_ratio']:.0%}, a time-out in {row['with_timeout']:.0%}"
         for row in details.iter_rows(named=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{told}.",
         details=details,
@@ -84,19 +79,15 @@ def _with_sack(runs: pl.DataFrame | None) -> Claim:
     )
 
 
-def _freebsd(runs: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement=(
-            "FreeBSD 5.4 is regular, loses nothing, and keeps the round trip near its minimum."
-        ),
-        rule="At k = 1. Borne out: no packet is lost, windows of a second deviate by at most "
-        f"{IRREGULAR_RATIO:.0%} from 20 s on, and the median round trip is at most "
-        f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; in part: loss and "
-        "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
-        "is told of constant allocation, with slots in a burst and spread over the frame.",
-    )
-    if runs is None:
-        return question.not_run()
+@Question(
+    statement=("FreeBSD 5.4 is regular, loses nothing, and keeps the round trip near its minimum."),
+    rule="At k = 1. Borne out: no packet is lost, windows of a second deviate by at most "
+    f"{IRREGULAR_RATIO:.0%} from 20 s on, and the median round trip is at most "
+    f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; in part: loss and "
+    "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
+    "is told of constant allocation, with slots in a burst and spread over the frame.",
+)
+def _freebsd(runs: pl.DataFrame) -> Answer:
     details = by_buffer(runs, FREEBSD, PLAIN)
     always = _regular(details)
     early = (details["early_without_loss"] == 1) & (
@@ -107,7 +98,7 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
         for request in (PLAIN, "constant", "constant, not bunched")
         if request in runs[REQUEST].to_list()
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=bool(always.all()), part=bool(early.all())),
         evidence=(
             f"Round trip in the first 20 s {details['early_rtt_ratio'].to_numpy().max():.1f} times "
@@ -121,21 +112,21 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
     )
 
 
-def _spread(runs: pl.DataFrame | None) -> Claim:
-    question = Question(
-        statement=(
-            "Where a terminal's slots are spread over the frame, and frames begin when plans come, "
-            "each of the three stacks behaves on demand as the source found."
-        ),
-        rule=(
-            "Beyond what the source says, which does not tell how the slots lay: the three "
-            "findings by the rules above for spread slots in frames that begin when plans come, at "
-            "k = 1 and 4.8. Borne out: with every buffer and both k; in part: some with every "
-            "buffer at one k; otherwise not."
-        ),
-    )
-    if runs is None or not set(SPREAD) <= set(runs[REQUEST].to_list()):
-        return question.not_run()
+@Question(
+    statement=(
+        "Where a terminal's slots are spread over the frame, and frames begin when plans come, "
+        "each of the three stacks behaves on demand as the source found."
+    ),
+    rule=(
+        "Beyond what the source says, which does not tell how the slots lay: the three "
+        "findings by the rules above for spread slots in frames that begin when plans come, at "
+        "k = 1 and 4.8. Borne out: with every buffer and both k; in part: some with every "
+        "buffer at one k; otherwise not."
+    ),
+)
+def _spread(runs: pl.DataFrame) -> Answer | None:
+    if not set(SPREAD) <= set(runs[REQUEST].to_list()):
+        return None
     parts, found = [], []
     for stack, holds in (
         (WITHOUT, lambda part: (part["without_loss"] == 0) & (part["with_timeout"] == 1)),
@@ -156,7 +147,7 @@ def _spread(runs: pl.DataFrame | None) -> Claim:
         f"{stack}, {request}: {_spread_in_words(part)}"
         for (stack, request), part in details.group_by("stack", REQUEST, maintain_order=True)
     )
-    return question.answered(
+    return Answer(
         verdict=Verdict.of(whole=all(found), part=any(found)),
         evidence=f"{told}.",
         details=details,

@@ -204,7 +204,6 @@ Limit = Annotated[
     int | None, typer.Option(min=0, metavar="ROWS", help="Rows to print. Default: 10 connections.")
 ]
 
-
 Slowest = Annotated[
     int,
     typer.Option(
@@ -263,10 +262,12 @@ def analyse(
     Defects of a capture are reported on standard error; the readable part is analysed.
     """
     usual = AnalysisSettings()
+    lengths = tuple(span_ns(text, "--interval") for text in intervals or ())
     settings = AnalysisSettings(
         packet_filter=packet_filter,
         groups=tuple(group_of(text) for text in groups or ()),
-        intervals_ns=_lengths(intervals) or usual.intervals_ns,
+        intervals_ns=tuple(span_ns(text, "--interval") for text in intervals or ())
+        or usual.intervals_ns,
         percentiles=percentiles_of(percentiles) if percentiles else usual.percentiles,
         per_flow=per_flow,
         start=when(from_, "--from") if from_ else None,
@@ -330,10 +331,6 @@ def _write_xplot(results: Results, folder: Path | None) -> None:
     traces = results.table("traces") if results.has_table("traces") else None
     graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
     log(f"drawings for xplot: {len(graphs)} in {folder}")
-
-
-def _lengths(intervals: list[str] | None) -> tuple[int, ...]:
-    return tuple(span_ns(text, "--interval") for text in intervals or ())
 
 
 def _span(text: str | None, option: str) -> int | None:

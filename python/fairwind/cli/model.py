@@ -183,7 +183,12 @@ def dama(
             positive("within_s", read_option("--within", within, parse_seconds), "20 s")
         )
         cases = Cases(link, initial_windows, multipliers, volumes, within_s)
-        _print(cases.frames(chosen or _usual(output)), output)
+        _print(
+            cases.frames(
+                chosen or ([Table.COMPLETION] if output is OutputFormat.CSV else list(Table))
+            ),
+            output,
+        )
         if picture is not None:
             save(cases.picture(law), picture)
             sys.stderr.write(f"picture: {picture}\n")
@@ -289,10 +294,6 @@ def _with_options(text: str) -> str:
     named = known.sub(lambda found: OPTIONS[found[0]].name, text)
     first, *rest = named.split(" ", 1)
     return " ".join([OPTIONS[first].name if first in OPTIONS else first, *rest])
-
-
-def _usual(output: OutputFormat) -> list[Table]:
-    return [Table.COMPLETION] if output is OutputFormat.CSV else list(Table)
 
 
 def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:

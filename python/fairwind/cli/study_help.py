@@ -50,7 +50,10 @@ def described(study: Study) -> list[list[str]]:
 def _forms(study: Study) -> list[list[str]]:
     """Describe all axes of the first form, and the size of each part of the others."""
     plans = {form: _plans(study, form) for form in study.forms}
-    parts = {form: _sizes(plans[form]) for form in plans}
+    parts = {
+        form: [f"  part {name}: {_runs(plan.runs)}" for name, plan in plans[form].items()]
+        for form in plans
+    }
     first = next(iter(plans))
     parts[first] = _axes(plans[first])
     return [[_head(study, form, plans[form]), *parts[form]] for form in plans]
@@ -75,10 +78,6 @@ def _axes(plans: Mapping[str, Plan]) -> list[str]:
         lines.append(f"  part {name}: {_runs(plan.runs)}, {len(plan.seeds)} of each cell")
         lines += [f"    sweep.{axis.name}: {_some(axis.labels)}" for axis in plan.axes]
     return lines
-
-
-def _sizes(plans: Mapping[str, Plan]) -> list[str]:
-    return [f"  part {name}: {_runs(plan.runs)}" for name, plan in plans.items()]
 
 
 def _runs(count: int) -> str:

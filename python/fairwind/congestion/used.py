@@ -53,7 +53,9 @@ def used_controls(
         If one was there when the scenario was checked, and is no more.
     """
     classes = classes or {}
-    names = sorted(_names(experiment) - set(ENDPOINTS_OWN))
+    names = sorted(
+        ({setting.name for setting in control_settings(experiment)}) - set(ENDPOINTS_OWN)
+    )
     ours, own, written = [], [], {}
     for name in names:
         if name in classes:
@@ -98,10 +100,6 @@ def control_settings(experiment: Mapping[str, Any]) -> Iterator[ControlSetting]:
             parameters = {"name": written} if isinstance(written, str) else dict(written)
             name = parameters.pop("name")
             yield ControlSetting(f"flows.{group.get('name')}.{end}.congestion", name, parameters)
-
-
-def _names(experiment: Mapping[str, Any]) -> set[str]:
-    return {setting.name for setting in control_settings(experiment)}
 
 
 NO_DIGEST = "no digest"

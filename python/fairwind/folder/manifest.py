@@ -260,7 +260,7 @@ def read_manifest(out: Path) -> Manifest:
             "run the scenario again, or use the Fairwind version named in the manifest",
         )
     try:
-        columns = document["axis_columns"]
+        columns, captured = document["axis_columns"], document.get("captured")
         plan = Plan.from_document(document["plan"], ())
         axes = tuple(replace(axis, column=columns[axis.name]) for axis in plan.axes)
         return Manifest(
@@ -272,14 +272,14 @@ def read_manifest(out: Path) -> Manifest:
             command=document["command"],
             platform=document["platform"],
             fingerprint=document["fingerprint"],
-            captured=_captured(document.get("captured")),
+            captured=(
+                None
+                if document.get("captured") is None
+                else Captured.from_document(document.get("captured"))
+            ),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise _corrupt(path) from error
-
-
-def _captured(document: dict[str, Any] | None) -> Captured | None:
-    return None if document is None else Captured.from_document(document)
 
 
 def write_failures(out: Path, failures: list[Failure]) -> None:

@@ -103,8 +103,8 @@ def window_over_time(
 ) -> Curves:
     """Draw ``window_segments`` over ``time_s``.
 
-    This function and those below take a frame with a column ``curve`` (`fairwind.models.dama.curves`)
-    and, optionally, the same columns as measured, which become points.
+    This function and those below take a frame with a column ``curve``, as `models.dama.curves`
+    gives it, and optionally the same columns as measured, which become points.
     """
     titles = ("time / s", "window / segments", title)
     return Curves(frame, "time_s", "window_segments", *titles, measured)

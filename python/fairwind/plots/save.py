@@ -48,7 +48,6 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 PNG_PIXELS_PER_INCH = 144
 
-
 LARGE_ROWS = 20_000
 """Charts of fewer rows together are drawn here: processes for them take a second to begin."""
 

@@ -39,7 +39,6 @@ from fairwind.results import Claim, Results, lateness_in_words, readable_overvie
 PREVIEW_ROWS = 20
 """Rows shown of each table."""
 
-
 WAITS_SHOWN = 100
 """Longest waits on the page."""
 
@@ -150,7 +149,6 @@ FIRST = tuple(
 
 LEFT_OUT = ("flows", "goodput_bits_per_second", "throughput_bits_per_second")
 """Rates over the measured time say little of connections that were open for a part of it."""
-
 
 Rows = tuple[list[str], list[list[object]]]
 """Headers and cells."""

@@ -4,7 +4,7 @@
 replicates of each cell together. Nothing here runs or draws anything.
 """
 
-from fairwind.results.claim import Claim, Verdict
+from fairwind.results.claim import Answer, Claim, Question, Verdict
 from fairwind.results.lateness import (
     has_lateness,
     late_hosts,
@@ -40,8 +40,10 @@ __all__ = [
     "REASONS",
     "SUBJECTS",
     "TABLES",
+    "Answer",
     "Claim",
     "Estimates",
+    "Question",
     "Results",
     "Subject",
     "Verdict",

@@ -1,9 +1,12 @@
-"""A statement judged by results."""
+"""Questions of a study, and claims: statements judged by results."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
+from typing import NamedTuple
 
 import polars as pl
 
@@ -87,9 +90,21 @@ class Claim:
 NOT_RUN = "This part of the study was not run."
 
 
+class Answer(NamedTuple):
+    """An answer to a question; the attributes are those of a `Claim`."""
+
+    verdict: Verdict
+    evidence: str
+    details: pl.DataFrame
+    in_short: str = ""
+
+
 @dataclass(frozen=True)
 class Question:
     """A statement, and the rule that decides whether results bear it out.
+
+    As a decorator it makes a function that gives an `Answer` give a `Claim`. The claim is undecided
+    if an argument is None, because a part of the study was not run, or if the answer is None.
 
     Attributes
     ----------
@@ -99,6 +114,18 @@ class Question:
 
     statement: str
     rule: str
+
+    def __call__(self, answer: Callable[..., Answer | None]) -> Callable[..., Claim]:
+        """Decorate a function from results to an answer."""
+
+        @wraps(answer)
+        def judge(*results: object) -> Claim:
+            if any(one is None for one in results):
+                return self.not_run()
+            found = answer(*results)
+            return self.not_run() if found is None else self.answered(*found)
+
+        return judge
 
     def not_run(self) -> Claim:
         """Answer: undecided, because the part of the study was not run."""

@@ -239,7 +239,6 @@ FORM = {
 }
 """Hints on the expected format, by file kind."""
 
-
 CAPTURES = (
     b"\x0a\x0d\x0d\x0a",
     b"\xa1\xb2\xc3\xd4",

@@ -5,7 +5,7 @@ Packages register studies by entry points of the group ``fairwind.studies``; the
 the folder ``studies`` of its repository.
 """
 
-from fairwind.results.claim import Question
+from fairwind.results import Question
 from fairwind.studies.study import (
     Part,
     Study,

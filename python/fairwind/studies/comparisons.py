@@ -20,10 +20,8 @@ from fairwind.studies.panels import COUNT, REFERENCE, VARIANT, signed
 
 SIGNIFICANCE = 0.05
 
-
 MARGIN_RATIO = 0.05
 """Differences below this share of a measure count as none."""
-
 
 LATENCIES = {
     "ack_latency_mean_s": "mean",
@@ -31,20 +29,15 @@ LATENCIES = {
     "ack_latency_p99_s": "99th percentile",
 }
 
-
 IS_SIGNIFICANT = pl.col("p_value_holm") < SIGNIFICANCE
-
 
 IS_REDUCED = IS_SIGNIFICANT & (pl.col("difference") < 0)
 
-
 IS_INCREASED = IS_SIGNIFICANT & (pl.col("difference") > 0)
-
 
 IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
     pl.col("relative_high_ratio") < MARGIN_RATIO
 )
-
 
 IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
 

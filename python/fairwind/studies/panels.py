@@ -17,13 +17,10 @@ from fairwind.results import Results, summarise
 COUNT = "flows_count"
 """Column of the axis ``flows.*.count``."""
 
-
 VARIANT = "variant"
-
 
 REFERENCE = "TCP"
 """The variant that the others are compared with."""
-
 
 Place = tuple[Any, ...]
 
