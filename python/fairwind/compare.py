@@ -1,9 +1,9 @@
-"""The differences of two runs.
+"""Comparison of two runs: the difference of every measure, with its uncertainty.
 
-Simulated replicates that share cell settings and seed saw the same random numbers, so they are
-compared in pairs; where the seeds differ the samples are compared as independent ones. In real time
-a seed decides the pattern of a run, but not what happens to each packet, so a run on the kernel is
-compared as an independent sample with whatever it is compared.
+Simulated replicates with the same cell settings and seed saw the same random numbers, so they are
+compared in pairs; where the seeds differ, the samples are independent. In real time a seed decides
+the pattern of a run, but not what happens to each packet, so runs on the kernel are independent
+samples, too.
 
 Estimate, interval and p value of a row come from one t test, so that the interval excludes "no
 difference" exactly where p is below 0.05: of the logarithms where every value is above zero, which

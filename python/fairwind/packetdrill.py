@@ -35,7 +35,6 @@ class ScriptOutcome:
 
     Attributes
     ----------
-    script : Path
     verdict : Verdict
         `UNSUPPORTED` says that something is needed which is not there; it is not passed.
     line : int or None

@@ -365,7 +365,6 @@ def run_shell(
     plan : Plan
         The program is at the first group's sender, the outside at its receiver. Of a grid the first
         cell is taken, of several seeds the first.
-    settings : ShellSettings
     opened : callable, optional
         Is told where the program is, before it begins.
 

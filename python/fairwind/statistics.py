@@ -1,8 +1,11 @@
 """Statistics: pure functions on arrays, with the uncertainty always next to the estimate.
 
-They read no files and keep no state. Measures of how flows share a path always compare with a
-baseline, and never give one score for all (Leith, "An experimental evaluation of congestion
-control", and Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007).
+They read no files and keep no state. NaN in samples are left out, a `level` is a confidence level
+from 0 to 1, and shares are in any one unit, none negative.
+
+Measures of how flows share a path always compare with a baseline, and never give one score for all
+(Leith, "An experimental evaluation of congestion control", and Li, Leith, Shorten, IEEE/ACM Trans.
+Networking 15(5), 2007).
 """
 
 from __future__ import annotations
@@ -41,15 +44,7 @@ class Interval:
 
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Estimate the mean with Student's t interval, for independent samples.
-
-    Parameters
-    ----------
-    values : float64, shape (samples,)
-        NaN are left out.
-    level : float
-        Confidence level, 0 to 1.
-    """
+    """Estimate the mean with Student's t interval, for independent samples."""
     sample = finite(values)
     if sample.size == 0:
         return Interval(math.nan, math.nan, math.nan, level, 0)
@@ -140,8 +135,6 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Differ
     ----------
     a, b : float64, shape (samples,)
         Sample i of both belongs together, for example by its seed. A pair with a NaN is left out.
-    level : float
-        Confidence level, 0 to 1.
     """
     first, second = complete_pairs(a, b)
     differences = second - first
@@ -150,15 +143,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Differ
 
 
 def welch_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Difference:
-    """Compare independent samples of perhaps unequal variance (Welch 1947).
-
-    Parameters
-    ----------
-    a, b : float64, shape (samples_a,) and (samples_b,)
-        NaN are left out.
-    level : float
-        Confidence level, 0 to 1.
-    """
+    """Compare independent samples of perhaps unequal variance (Welch 1947)."""
     first, second = finite(a), finite(b)
     if min(first.size, second.size) < 2:
         return _difference(first, second, math.nan, 0, level, is_paired=False)
@@ -247,8 +232,6 @@ def relative_difference(
     ----------
     a, b : float64, shape (samples,)
         Of pairs, or independent samples that may differ in size; NaN are left out.
-    level : float
-        Confidence level, 0 to 1.
     is_paired : bool
         Whether sample i of both belongs together.
 
@@ -324,11 +307,6 @@ DELTA = 0.1
 
 def min_to_max(shares: ArrayLike) -> float:
     """Give the smallest share over the largest: 1 if all are equal, 0 if one starves.
-
-    Parameters
-    ----------
-    shares : float64, shape (participants,)
-        What each got, in any one unit, none negative; NaN are left out.
 
     Returns
     -------
@@ -506,11 +484,6 @@ def _windows(starts: ArrayLike, rates: ArrayLike) -> tuple[Floats, Floats]:
 
 def jain_index(shares: ArrayLike) -> float:
     """Jain's fairness index: 1 if all shares are equal, 1/n if one has everything.
-
-    Parameters
-    ----------
-    shares : float64, shape (participants,)
-        What each got, in any one unit, none negative; NaN are left out.
 
     Returns
     -------

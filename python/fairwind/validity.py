@@ -1,4 +1,8 @@
-"""Tolerances for agreement of simulator and kernel, by measure."""
+"""Agreement of simulator and running kernel: the same scenarios in both, and a page.
+
+The scenarios and the remarks on rows that stay apart are files of the repository
+(`studies/validity`).
+"""
 
 from __future__ import annotations
 
@@ -111,14 +115,12 @@ class Agreement:
     ----------
     name : str
         The group, queue, or whom fairness is among.
-    measure : str
     simulated, real : tuple of float or None
         Mean, low and high of the 95 % interval over runs, in the measure's unit.
     relative : tuple of float or None
         How much larger the kernel's mean is than the simulator's, as a ratio, with its interval.
     tolerance : Tolerance, optional
         None where nothing was agreed on.
-    verdict : Verdict
     """
 
     name: str
@@ -184,7 +186,6 @@ class Measured:
     ----------
     name : str
         Of its file, without the ending.
-    simulated, real : Results
     commit : str
         The state of the sources with which the kernel was measured.
     """

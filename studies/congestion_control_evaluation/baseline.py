@@ -30,7 +30,6 @@ class Fault:
         What the measure is called in a sentence.
     measure : str
         The column that it is seen in.
-    worse : Worse
     margin : float
         Differences up to this, in the unit of the measure, count as none.
     unit : str
@@ -120,8 +119,6 @@ def against_bound(frame: pl.DataFrame, fault: Fault, bound: str) -> pl.DataFrame
 
     Parameters
     ----------
-    frame : DataFrame
-    fault : Fault
     bound : str
         The column of the bound, which is the same for all runs of a cell.
 

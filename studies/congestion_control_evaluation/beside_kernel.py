@@ -31,7 +31,6 @@ class Compared:
 
     Attributes
     ----------
-    title : str
     read : callable
         From the results of the part to its measures, run by run.
     measures : dict of str to str
@@ -95,9 +94,7 @@ def _print_part(compared: Compared, runs: list[Results]) -> None:
     print("|", " | ".join("---" for _ in [*KEYS, *titles]), "|")
     apart, cells = dict.fromkeys(compared.measures, 0), 0
     for key, rows in frames[0].group_by(KEYS, maintain_order=True):
-        other = frames[1].filter(
-            pl.all_horizontal(pl.col(name) == value for name, value in zip(KEYS, key, strict=True))
-        )
+        other = frames[1].filter(**dict(zip(KEYS, key, strict=True)))
         if other.is_empty():
             continue
         cells += 1

@@ -63,7 +63,6 @@ def lines(
     ----------
     frame : DataFrame
         `CONTROL`, the columns of the axis and the panels, ``mean``, ``low``, ``high``.
-    axis : Axis
     title : str
         The measure, with its unit.
     panels : str

@@ -50,13 +50,10 @@ class Line:
 
     Attributes
     ----------
-    title : str
     frame : DataFrame or None
         Run by run; None where the part was not run.
-    measure : str
     form : str
         Of its numbers.
-    mean : callable
     """
 
     title: str
@@ -79,14 +76,7 @@ def lines(results: Results) -> list[Line]:
         Line("seconds to 80 % of the share", joined, "convergence_capped_s", ".0f"),
         Line("seconds until even but for 10 %", joined, "delta_fair_capped_s", ".0f"),
         Line("goodput by standard TCP's beside it", beside, "friendliness", ".2g", geometric),
-        *(
-            Line(
-                f"harm to standard TCP: {name}",
-                (None if harmed is None else harmed.filter(pl.col("suffers") == name)),
-                "harm",
-            )
-            for name in suffering
-        ),
+        *(Line(f"harm to standard TCP: {own['suffers'][0]}", own, "harm") for own in suffering),
         Line("advantage over a flow of 162 ms", apart, "advantage", ".2g", geometric),
         Line("efficiency, start together", alike, "efficiency"),
     ]

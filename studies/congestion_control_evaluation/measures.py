@@ -282,7 +282,6 @@ class Suffering:
         What it is called in figures.
     column : str
         In the table of groups, or what `victims` and `transfers` call it.
-    more_is_better : bool
     """
 
     name: str

@@ -74,9 +74,7 @@ def _rows(runs: pl.DataFrame) -> Iterator[dict[str, Any]]:
                 "measure": name,
                 MINUTES: minutes,
                 "mean": mean,
-                "deviation_ratio": _ratio(
-                    (float(np.std(short, ddof=1)) if short.size > 1 else math.nan), mean
-                ),
+                "deviation_ratio": _ratio(deviation, mean),
                 "difference_ratio": change.estimate,
                 "low_ratio": change.low,
                 "high_ratio": change.high,

@@ -320,13 +320,8 @@ def curves(table: pl.DataFrame) -> pl.DataFrame:
     keys = ["clock", "bucket"]
     buckets = table.unique(keys, maintain_order=True).select(*keys, "burst_bytes", "tick_s")
     rows = [
-        (
-            row["clock"],
-            row["bucket"],
-            rate,
-            expected_ratio(rate * 1e6, row["burst_bytes"], row["tick_s"]),
-        )
-        for row in buckets.iter_rows(named=True)
+        (clock, bucket, rate, expected_ratio(rate * 1e6, burst, tick_s))
+        for clock, bucket, burst, tick_s in buckets.iter_rows()
         for rate in np.geomspace(rates[0], rates[-1], CURVE_POINTS).tolist()
     ]
     names = ["clock", "bucket", "nominal_mbit_per_second", "closed_form_ratio"]

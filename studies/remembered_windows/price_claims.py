@@ -64,9 +64,9 @@ class CellQuestion(Question):
     measures: tuple[str, ...]
     otherwise: str
 
-    def judged(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Claim:
+    def judged(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Answer:
         """Judge by cells: borne out where it holds in all, in part where in some."""
-        return self.answered(
+        return Answer(
             verdict=Verdict.of_cells(holds),
             evidence=f"{numbers(details, _apart(details, self.by), self.measures)}.",
             details=details,
@@ -157,10 +157,9 @@ LOSES_WHERE_WORSE = CellQuestion(
 )
 
 
-def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
+@LOSES_WHERE_WORSE
+def harms_where_worse(priced: pl.DataFrame) -> Answer:
     """Judge the report's cache where the path has become worse."""
-    if priced is None:
-        return LOSES_WHERE_WORSE.not_run()
     cells = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) != SAME))
     holds = (cells["more_lost_low"] > 0) & (cells["thin_harm_low"] > 0)
     return LOSES_WHERE_WORSE.judged(cells, holds, cells)
@@ -179,10 +178,9 @@ FILLS_THE_QUEUE = CellQuestion(
 )
 
 
-def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
+@FILLS_THE_QUEUE
+def fills_the_queue_at_first(priced: pl.DataFrame) -> Answer:
     """Judge the effect of the report's cache on others during its burst."""
-    if priced is None:
-        return FILLS_THE_QUEUE.not_run()
     cells = priced.filter(pl.col(MEMORY) == CLASSIC)
     return FILLS_THE_QUEUE.judged(cells, cells["longer_wait_s_low"] > 0, cells)
 
@@ -358,18 +356,16 @@ LOSES_NO_MORE = CellQuestion(
 )
 
 
-def forgetting_loses_less(by_classic: pl.DataFrame | None) -> Claim:
+@FINDS_THE_PATH
+def forgetting_loses_less(by_classic: pl.DataFrame) -> Answer:
     """Judge whether forgetting helps at all."""
-    if by_classic is None:
-        return FINDS_THE_PATH.not_run()
     cells = _forgetful(by_classic)
     return FINDS_THE_PATH.judged(cells, cells["more_lost_high"] < 0, cells)
 
 
-def forgetting_loses_no_more(priced: pl.DataFrame | None) -> Claim:
+@LOSES_NO_MORE
+def forgetting_loses_no_more(priced: pl.DataFrame) -> Answer:
     """Judge whether it loses no more than without a memory."""
-    if priced is None:
-        return LOSES_NO_MORE.not_run()
     cells = _forgetful(priced)
     others = priced.filter(pl.col(MEMORY) != INITIAL)
     return LOSES_NO_MORE.judged(cells, cells["more_lost_low"] <= 0, others)
@@ -412,19 +408,19 @@ TAKES_FROM_ONE_BEFORE = replace(
 )
 
 
-def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
+@TAKES_FROM_GREEDY
+def harms_greedy_flows(priced: pl.DataFrame) -> Answer:
     """Judge the harm of a remembered window to a greedy flow that came later."""
     return _judged(TAKES_FROM_GREEDY, priced, SINCE)
 
 
-def harms_those_before(priced: pl.DataFrame | None) -> Claim:
+@TAKES_FROM_ONE_BEFORE
+def harms_those_before(priced: pl.DataFrame) -> Answer:
     """Judge the harm of a window that was learned beside a greedy flow."""
     return _judged(TAKES_FROM_ONE_BEFORE, priced, BEFORE)
 
 
-def _judged(question: CellQuestion, priced: pl.DataFrame | None, presence: str) -> Claim:
-    if priced is None:
-        return question.not_run()
+def _judged(question: CellQuestion, priced: pl.DataFrame, presence: str) -> Answer:
     beside = priced.filter((pl.col(PRESENCE) == presence) & (pl.col(MEMORY) != INITIAL))
     cells = beside.filter(pl.col(MEMORY) == CLASSIC)
     return question.judged(cells, cells["greedy_first_harm_low"] > 0, beside)
@@ -514,9 +510,8 @@ SPARE_CROWDS = CellQuestion(
 )
 
 
-def careful_crowds_lose_less(compared: pl.DataFrame | None) -> Claim:
+@SPARE_CROWDS
+def careful_crowds_lose_less(compared: pl.DataFrame) -> Answer:
     """Judge whether safe mode, sharing and Careful Resume spare crowds the price."""
-    if compared is None:
-        return SPARE_CROWDS.not_run()
     cells = compared.filter(pl.col(MEMORY).is_in([SAFE, SHARED, CAREFUL]))
     return SPARE_CROWDS.judged(cells, cells["more_lost_high"] < 0, cells)

@@ -138,7 +138,6 @@ def among_less_within(losses: pl.DataFrame, panels: Panels) -> pl.DataFrame:
     losses : DataFrame
         Rows of the table ``queue_loss_runs``, of one queue and group; those without losses tell
         nothing and are left out.
-    panels : Panels
 
     Returns
     -------

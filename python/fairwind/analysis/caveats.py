@@ -18,7 +18,6 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
 
     Parameters
     ----------
-    folder : Path
     facts : sequence of dict
         Notes of the core on each pair of inputs.
     """

@@ -35,7 +35,6 @@ class CoreAnalysis:
     ----------
     sender, receiver : sequence of str
         Files or folders of each side, read one after the other; ``-`` for the standard input.
-    settings : AnalysisSettings
     follow : bool
         Wait for more at the end of what is there.
 

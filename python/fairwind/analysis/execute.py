@@ -1,4 +1,4 @@
-"""The loop: advance, take rows, tell how far it is, and leave a folder behind whatever happens."""
+"""The loop of an analysis: advance, take rows, report progress, write a folder."""
 
 from __future__ import annotations
 
@@ -94,8 +94,6 @@ def analyse_source(
 
     Parameters
     ----------
-    source : Source
-    settings : AnalysisSettings
     out : Path
         The folder; an earlier analysis of the same captures in it is replaced.
     force : bool

@@ -1,4 +1,4 @@
-"""The run's folder that an analysis is written into."""
+"""The folder of an analysis, and tables that grow while a capture is read."""
 
 from __future__ import annotations
 

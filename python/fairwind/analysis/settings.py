@@ -37,7 +37,6 @@ class When:
 
     Attributes
     ----------
-    nanoseconds : int
     is_absolute : bool
         Whether it counts since 1970; otherwise since the first packet.
     """

@@ -47,8 +47,6 @@ class Taps:
         Files or folders that are read one after the other; ``-`` for the standard input.
     receiver : tuple of str
         The same at the other side; empty if there is no such capture.
-    cell : Cell
-    replicate : int
     """
 
     sender: tuple[str, ...]
@@ -96,7 +94,6 @@ class Source:
     ----------
     plan : Plan
         Of the run that made the captures, or of one cell without seeds.
-    taps : tuple of Taps
     made_by : str, optional
         The engine of the run that made the captures, if it was ours.
     program : Program, optional

@@ -1,4 +1,4 @@
-"""Summary of a capture: main measures of each group and connection."""
+"""Summary of a capture: main measures of groups and connections, and the slowest segments."""
 
 from __future__ import annotations
 
@@ -139,8 +139,6 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
 
     Parameters
     ----------
-    tables : mapping of str to frame
-    scope : {"group", "connection"}
     limit : int
         So many rows at most.
     sort : str, optional
@@ -365,7 +363,6 @@ def slowest_rows(results: Results, many: int) -> list[dict[str, Any]]:
 
     Parameters
     ----------
-    results : Results
     many : int
         So many at most, of all cells and replicates together.
     """

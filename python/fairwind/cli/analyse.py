@@ -266,8 +266,7 @@ def analyse(
     settings = AnalysisSettings(
         packet_filter=packet_filter,
         groups=tuple(group_of(text) for text in groups or ()),
-        intervals_ns=tuple(span_ns(text, "--interval") for text in intervals or ())
-        or usual.intervals_ns,
+        intervals_ns=lengths or usual.intervals_ns,
         percentiles=percentiles_of(percentiles) if percentiles else usual.percentiles,
         per_flow=per_flow,
         start=when(from_, "--from") if from_ else None,

@@ -183,12 +183,8 @@ def dama(
             positive("within_s", read_option("--within", within, parse_seconds), "20 s")
         )
         cases = Cases(link, initial_windows, multipliers, volumes, within_s)
-        _print(
-            cases.frames(
-                chosen or ([Table.COMPLETION] if output is OutputFormat.CSV else list(Table))
-            ),
-            output,
-        )
+        usual = [Table.COMPLETION] if output is OutputFormat.CSV else list(Table)
+        _print(cases.frames(chosen or usual), output)
         if picture is not None:
             save(cases.picture(law), picture)
             sys.stderr.write(f"picture: {picture}\n")

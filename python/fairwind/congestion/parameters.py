@@ -28,7 +28,6 @@ class Parameter:
 
     Attributes
     ----------
-    name : str
     types : tuple of type
         Any of these; empty if the class does not say.
     default : str, optional

@@ -1,4 +1,4 @@
-"""The congestion controls of the repository that are written in C."""
+"""C sources of congestion controls: those of the repository, and the user's own."""
 
 from __future__ import annotations
 

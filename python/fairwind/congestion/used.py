@@ -1,4 +1,4 @@
-"""Congestion controls of an experiment, and their sources."""
+"""Congestion controls of an experiment, their digests, and the hooks of Python classes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ class UsedControls:
 
     Attributes
     ----------
-    built_in : tuple of BuiltIn
-    own : tuple of Own
     classes : dict
         Classes of Python by their names in the scenario.
     """
@@ -53,9 +51,7 @@ def used_controls(
         If one was there when the scenario was checked, and is no more.
     """
     classes = classes or {}
-    names = sorted(
-        ({setting.name for setting in control_settings(experiment)}) - set(ENDPOINTS_OWN)
-    )
+    names = sorted({one.name for one in control_settings(experiment)} - set(ENDPOINTS_OWN))
     ours, own, written = [], [], {}
     for name in names:
         if name in classes:
@@ -80,7 +76,6 @@ class ControlSetting:
     ----------
     key : str
         Where in the scenario, such as ``flows.thin.tcp.congestion``.
-    name : str
     parameters : dict
         What the scenario sets, by name.
     """

@@ -1,4 +1,4 @@
-"""The compiled part, and what it tells about itself and about scenarios."""
+"""The compiled part: schema, columns, plans, versions, and the start of host processes."""
 
 from __future__ import annotations
 
@@ -192,6 +192,9 @@ sys.exit(getattr(core, sys.argv[2])(*sys.argv[3:]))
 
 def host_command(entry: str = "serve_as_host") -> list[str]:
     """Give the program and arguments that a host process is started with.
+
+    A host process needs one function of the compiled core. Importing the package would load its
+    libraries a dozen times over, so the interpreter starts bare and loads the core by its path.
 
     Parameters
     ----------

@@ -271,7 +271,6 @@ def engine_named(name: str, classes: Mapping[str, ControlClass] | None = None) -
 
     Parameters
     ----------
-    name : str
     classes : mapping of str to type, optional
         Classes that serve as congestion controls, by their names in the scenario.
 

@@ -97,7 +97,6 @@ class Engine(Protocol):
         ----------
         experiment_json : str
             The resolved experiment.
-        seed : int
         progress : CellProgress
             Made by `new_progress`.
         captures : Path

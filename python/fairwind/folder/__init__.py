@@ -1,6 +1,6 @@
-"""A run's folder: what it says about itself, and how it is written safely.
+"""The folder of a run: its description, and safe writing.
 
-`manifest` describes a run, `captured` what was read where captures were analysed, `store` writes
-files and folders in one step, `lock` keeps two runs out of one folder. Running and analysing fill a
-folder, results read it; they meet here and nowhere else.
+`manifest` describes a run and analysed captures, `store` writes files and folders in one step and
+keeps two runs out of one folder, `cell_tables` are the tables of one simulation. Running and
+analysing fill a folder, results read it; they meet here and nowhere else.
 """

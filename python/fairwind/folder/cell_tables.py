@@ -1,8 +1,8 @@
-"""The tables of one simulation, as they lie in its folder until all are merged.
+"""The tables of one simulation in its folder, until all are merged.
 
 They are Arrow streams in one file: writing and reading a small table costs a tenth of what Parquet
-does, a file of its own as much again, and a study has a hundred thousand of them. What memory might
-not hold is Parquet, written as it is read.
+does, a file for each as much again, and a study has a hundred thousand of them. Tables that memory
+might not hold are Parquet, written while they are read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Manifest of a run's folder, `manifest.json`, and its failures, `failures.json`."""
+"""Manifest of a run's folder, `manifest.json`, its analysed captures, and its failures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Captured:
 
     Attributes
     ----------
-    inputs : tuple of CaptureInput
     settings : dict
         How it was analysed.
     made_by : str, optional
@@ -112,7 +111,6 @@ class Manifest:
     ----------
     plan : Plan
         Resolved experiments and seeds.
-    engine : str
     versions : dict
         Versions that decide results.
     columns : list of dict
@@ -272,11 +270,7 @@ def read_manifest(out: Path) -> Manifest:
             command=document["command"],
             platform=document["platform"],
             fingerprint=document["fingerprint"],
-            captured=(
-                None
-                if document.get("captured") is None
-                else Captured.from_document(document.get("captured"))
-            ),
+            captured=Captured.from_document(captured) if captured else None,
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise _corrupt(path) from error

@@ -1,4 +1,4 @@
-"""Safe writing: a file or folder is there whole, or not at all."""
+"""Safe writing: a file or folder is there whole or not at all, and one run at a time writes."""
 
 from __future__ import annotations
 

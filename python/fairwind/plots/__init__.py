@@ -2,6 +2,10 @@
 
 All charts share one theme: plain sans-serif letters, colours that colour-blind readers can tell
 apart, greedy flows red and thin flows blue unless told otherwise. Data is embedded in the chart.
+
+Parameters have one meaning in all functions: `setting` is the column along x (of bars, along y) and
+`order` its values in order, `measure` a column, `panels` a column with one panel per value,
+`columns` the panels in one row; titles are those of the axes, the measure's with its unit.
 """
 
 from fairwind.plots.curves import (

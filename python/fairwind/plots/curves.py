@@ -1,4 +1,4 @@
-"""Curves of formulas, with measured points beside them."""
+"""Curves of formulas with measured points, and the figures of a start-up on demand."""
 
 from __future__ import annotations
 

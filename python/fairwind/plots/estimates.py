@@ -1,4 +1,4 @@
-"""A measure with its interval against a setting of the grid."""
+"""A measure with its interval, or as boxes, against a setting of the grid."""
 
 from __future__ import annotations
 
@@ -36,14 +36,6 @@ def estimates_by_setting(
     frame : DataFrame
         Columns ``group``, ``mean``, ``low``, ``high``, the setting's column, and the panels'
         column if there is one.
-    setting : str
-        The column along x.
-    order : list
-        Its values, in order.
-    measure_title, setting_title : str
-        Titles of the axes; the measure's with its unit.
-    panels : str, optional
-        A column with one panel per value.
     """
     colour, shape = group_points(frame["group"])
     base = alt.Chart(inline(frame)).encode(
@@ -126,12 +118,6 @@ def boxes_by_setting(
     boxes : DataFrame
         Columns ``group``, the setting's column, and the numbers of a box as `BOX` names them, in
         the unit of the axis.
-    setting : str
-        The column along x.
-    order : list
-        Its values, in order.
-    measure_title, setting_title : str
-        Titles of the axes; the measure's with its unit.
     """
     groups = boxes["group"].unique(maintain_order=True).to_list()
     base = alt.Chart(inline(boxes)).encode(

@@ -94,10 +94,6 @@ def latency_distribution(
     histogram : DataFrame
         Columns ``group``, ``upper_s``, ``count``, and the panels' column if there is one; of one
         kind of latency.
-    panels : str, optional
-        A column with one panel per value.
-    columns : int
-        Panels in one row.
     title : str
         What the latency is.
     marks : DataFrame, optional

@@ -36,8 +36,6 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
         per replicate gives packets per run.
     setting : str
         The column with one bar per value.
-    setting_title : str
-        Title of its axis.
     """
     frame = drops.group_by([setting, "group"], maintain_order=True).agg(pl.col("packets").mean())
     order = drops[setting].unique(maintain_order=True).to_list()
@@ -75,8 +73,6 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
         rows are averaged.
     setting : str
         The column with one row of points per value.
-    setting_title : str
-        Title of its axis.
     """
     keys = [setting, "counted", "group"]
     frame = losses.group_by(keys, maintain_order=True).agg((pl.col("loss_ratio") * 100).mean())
@@ -115,10 +111,6 @@ def run_lengths(
     lengths : DataFrame
         Columns ``group``, ``length_packets``, ``runs``, and the panels' column if there is one;
         rows of one group and length are added up.
-    panels : str, optional
-        A column with one panel per value.
-    columns : int
-        Panels in one row.
     """
     keys = ["group"] if panels is None else [panels, "group"]
     order = lengths[panels].unique(maintain_order=True).to_list() if panels else []
@@ -172,8 +164,6 @@ def queue_over_time(
         window, measure and replicate. Lines are means over replicates, the band reaches up to the
         most of all. Where windows are missing both are broken; one between two that are missing
         is a point.
-    panels : str, optional
-        A column with one panel per value.
     columns : int
         Panels in one row; each row has one measure where there are several.
     """

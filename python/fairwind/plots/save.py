@@ -1,4 +1,4 @@
-"""Charts as files, without a browser and without a network."""
+"""Figures as files: SVG, PDF and compact PNG, without a browser or a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures over time."""
+"""Measures over time, and distributions of measures inferred from captures."""
 
 from __future__ import annotations
 
@@ -38,14 +38,8 @@ def rate_over_time(
     windows : DataFrame
         Columns ``group``, ``start_s`` (start of the window, seconds), the measure in bit/s, and
         the panels' column if there is one; one row per window, group and replicate.
-    measure : str
-        The measure's column.
     title : str
         The measure's name; it is drawn in kbit/s.
-    panels : str, optional
-        A column with one panel per value.
-    columns : int
-        Panels in one row.
     """
     keys = ["group", "start_s"] if panels is None else [panels, "group", "start_s"]
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
@@ -91,12 +85,8 @@ def share_over_time(
     windows : DataFrame
         Columns ``group``, ``start_s`` (start of the window, seconds), the measure as a ratio, and
         the panels' column if there is one.
-    measure : str
-        The measure's column.
     title : str
         What it is a share of.
-    panels : str, optional
-        A column with one panel per value.
     """
     percent = pl.col(measure) * 100
     return _over_time(windows, percent, f"{title} / %", panels)
@@ -131,8 +121,6 @@ def percentile_curves(
         What the values are.
     is_time : bool
         Whether they are times, drawn in milliseconds; otherwise bytes.
-    panels : str, optional
-        A column with one panel per value.
     """
     keys = ["group"] if panels is None else [panels, "group"]
     frame = percentiles.drop_nulls("value").select(

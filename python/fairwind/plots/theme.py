@@ -1,4 +1,4 @@
-"""The common look of all figures."""
+"""The common look of all figures: colours, panels, axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time-sequence graphs of one flow, and the series below them."""
+"""Time-sequence graph of one flow, with throughput, round-trip times and flight below."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ class Sign:
     ----------
     series, kind : str
         As in the table ``traces``.
-    label : str
-    colour : str
     shape : str, optional
         A symbol drawn as well, so that a single segment is seen among thousands.
     """

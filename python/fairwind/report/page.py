@@ -1,4 +1,4 @@
-"""The HTML page of a run."""
+"""The report of a run: its HTML page, the connections of captures, and the files of figures."""
 
 from __future__ import annotations
 
@@ -160,7 +160,6 @@ class Connections:
 
     Attributes
     ----------
-    headers : list of str
     rows : list of lists
         One for each, at most `MOST_ROWS`.
     total : int
@@ -217,10 +216,6 @@ def duration_in_words(results: Results) -> str:
 
     A program behind a path ends when it likes: its scenario only says how long it may last at most.
 
-    Parameters
-    ----------
-    results : Results
-
     Returns
     -------
     str
@@ -272,7 +267,6 @@ def write_report(
 
     Parameters
     ----------
-    results : Results
     figures : sequence of Figure
         A study's own figures, shown before those that every run gets.
     claims : sequence of Claim

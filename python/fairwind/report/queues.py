@@ -1,4 +1,4 @@
-"""Figures of what the busiest queue did to whom."""
+"""Figures of the busiest queue, and of slots that are assigned on demand."""
 
 from __future__ import annotations
 

@@ -55,7 +55,6 @@ class Claim:
         What the source says, in our words.
     rule : str
         How the verdict was reached, so that a reader can disagree with it.
-    verdict : Verdict
     evidence : str
         The decisive numbers with their intervals.
     details : DataFrame

@@ -1,4 +1,4 @@
-"""Lateness of the router and the hosts of a run in real time."""
+"""Lateness of the router and the hosts of a run in real time, and the overview of a run."""
 
 from __future__ import annotations
 

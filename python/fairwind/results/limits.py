@@ -1,4 +1,4 @@
-"""Whether congestion control was what limited the flows, as Leith asks of comparisons of it."""
+"""Limits of flows other than congestion control (after Leith), and unused careful resumption."""
 
 from __future__ import annotations
 

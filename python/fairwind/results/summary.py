@@ -1,4 +1,4 @@
-"""Replicates brought together: one estimate with its interval per cell, group and measure."""
+"""Estimates over replicates of the main measures, and their format for people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def summarise(results: Results, measures: Sequence[str] | None = None) -> Estima
 
     Parameters
     ----------
-    results : Results
     measures : sequence of str, optional
         Numeric columns of the groups table; the main ones if not given.
     """

@@ -1,4 +1,4 @@
-"""Tables rearranged for figures and claims: one row per fact, short common column names."""
+"""Tables rearranged for figures and claims, and times of transfers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def latency_buckets(results: Results, kind: str) -> pl.DataFrame:
 
     Parameters
     ----------
-    results : Results
     kind : str
         ``"ack"`` or ``"delivery"``.
 

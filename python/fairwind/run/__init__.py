@@ -1,9 +1,9 @@
-"""Running a plan: cells times replicates on several threads, stored safely, resumed where left.
+"""Runs of a plan: cells times replicates on several threads, stored safely, resumed where left.
 
-`run_plan` executes what a folder does not hold yet, writes each result in one step as soon as it
-is there, and finally merges all of them into one file per table. It knows no engine but through
-`fairwind.engine.Engine`.
+`execute.run_plan` executes what a folder does not hold yet, writes each result in one step as soon
+as it is there, and finally merges all of them into one file per table. It knows engines only
+through the `Engine` protocol.
 
-Map: `admission` whether an engine can run the plan, `estimate` how long it takes, `prepare` the
-folder, `execute` the threads, `merge` the final tables, `progress` what is shown meanwhile.
+Map: `admission` whether an engine can run the plan and how long it takes, `prepare` the folder,
+`execute` the threads, `merge` the final tables.
 """

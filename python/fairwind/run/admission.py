@@ -1,4 +1,4 @@
-"""Whether an engine can run a plan at all, asked of every cell before anything runs."""
+"""Admission of a plan by an engine, checked for every cell before a run, and its duration."""
 
 from __future__ import annotations
 

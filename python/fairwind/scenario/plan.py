@@ -81,8 +81,6 @@ class Plan:
     seeds : tuple of int
         One per replicate; every cell uses the same, so cells can be compared in pairs. None where
         nothing was drawn at random by us: a capture happened once, as it did.
-    axes : tuple of Axis
-    cells : tuple of Cell
     warnings : tuple of str
         What is odd in the scenario, and can be run all the same.
     document : dict

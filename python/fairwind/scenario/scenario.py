@@ -1,4 +1,4 @@
-"""A scenario as a person holds it: text, changes to it, and what can be done with it."""
+"""Scenarios: text, settings, named files, and the calls that check and run them."""
 
 from __future__ import annotations
 
@@ -306,7 +306,6 @@ def toml_of(value: Setting, key: str) -> str:
 
     Parameters
     ----------
-    value : str, bool, int, float, list or dict
     key : str
         Named in errors.
 

@@ -56,7 +56,6 @@ def differences(
 
     Parameters
     ----------
-    results : Results
     group : str
         Whose measures: ``greedy`` or ``thin``.
     measures : sequence of str
@@ -247,8 +246,6 @@ def contrasted(
 
     Parameters
     ----------
-    results : Results
-    contrasts : sequence of Contrast
     measures : sequence of str
         Columns of the groups table.
 

@@ -1,4 +1,4 @@
-"""Panels of a study, and sentences that say in which of them something holds."""
+"""Panels of a study, sentences on where a statement holds, and charts by number of streams."""
 
 from __future__ import annotations
 
@@ -212,7 +212,6 @@ def where_it_holds(
     ----------
     details : DataFrame
         The columns of the panels, and the one that tells rows of a panel apart.
-    panels : Panels
     cases : mapping of str to Expr
         From how its part begins, such as ``it holds``, to when it is so.
     by : str, optional

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from fairwind.models.dama.comparison import (
-    constant_allocation_time_s,
-    maximum_demand_time_s,
-)
 from fairwind.models.dama.growth import equivalent_rtt, exact_equivalent_rtt
 from fairwind.models.dama.laws import (
     Law,
     carried_segments,
     completion_time_s,
+    constant_allocation_time_s,
+    maximum_demand_time_s,
     saturation_time_s,
     window_segments,
 )

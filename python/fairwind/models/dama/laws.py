@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import optimize
 from scipy.optimize import elementwise
 
 from fairwind.models.dama import approximation, exact
@@ -58,12 +59,8 @@ def window_segments(start_up: StartUp, time_s: ArrayLike, law: Law = Law.EXACT) 
 
     Parameters
     ----------
-    start_up : StartUp
-        Its arrays broadcast with the times.
     time_s : array_like
         Seconds since the first window left; before, the window is 0.
-    law : Law
-        How the equation is solved.
     """
     return WINDOWS[law](start_up, _times(time_s))
 
@@ -73,10 +70,6 @@ def volume_segments(start_up: StartUp, time_s: ArrayLike, law: Law = Law.EXACT) 
 
     Parameters
     ----------
-    start_up : StartUp
-        Its arrays broadcast with the times.
-    time_s : array_like
-        Seconds since the first window left.
     law : Law
         How the equation is solved; ``slide`` gives more than 0 at time 0.
     """
@@ -84,15 +77,7 @@ def volume_segments(start_up: StartUp, time_s: ArrayLike, law: Law = Law.EXACT) 
 
 
 def saturation_time_s(start_up: StartUp, law: Law = Law.EXACT) -> Floats:
-    """Give when the link is full (ts, at ``w / tau = mu``), seconds; 0 if it is from the start.
-
-    Parameters
-    ----------
-    start_up : StartUp
-        One value for each element of its arrays.
-    law : Law
-        How the equation is solved.
-    """
+    """Give when the link is full (ts, at ``w / tau = mu``), seconds; 0 if it is from the start."""
     _, _, _, window, _ = start_up.arrays()
     match law:
         case Law.SLIDE | Law.STRICT:
@@ -109,17 +94,7 @@ def saturation_time_s(start_up: StartUp, law: Law = Law.EXACT) -> Floats:
 
 
 def carried_segments(start_up: StartUp, time_s: ArrayLike, law: Law = Law.EXACT) -> Floats:
-    """Give what was carried by a time over a link that is full from ``ts`` on, segments.
-
-    Parameters
-    ----------
-    start_up : StartUp
-        Its arrays broadcast with the times.
-    time_s : array_like
-        Seconds since the first window left.
-    law : Law
-        How the equation is solved.
-    """
+    """Give what was carried by a time over a link that is full from ``ts`` on, segments."""
     time, full_from = _times(time_s), saturation_time_s(start_up, law)
     before = np.where(full_from > 0, volume_segments(start_up, np.minimum(time, full_from), law), 0)
     full = np.maximum(time - full_from, 0.0)
@@ -131,15 +106,6 @@ def completion_time_s(start_up: StartUp, volume: ArrayLike, law: Law = Law.EXACT
 
     Within the start-up it is the inverse of `volume_segments`; from N(ts) on, what is left takes
     ``(N - N(ts)) / mu`` more.
-
-    Parameters
-    ----------
-    start_up : StartUp
-        Its arrays broadcast with the volumes.
-    volume : array_like
-        N, segments.
-    law : Law
-        How the equation is solved.
 
     Raises
     ------
@@ -187,3 +153,86 @@ def _solved(
 
     found = elementwise.find_root(above, (low, high), args=tuple(arrays[:6]))
     return np.asarray(found.x, dtype=np.float64)
+
+
+def constant_allocation_time_s(
+    start_up: StartUp, volume_segments: ArrayLike, law: Law = Law.EXACT
+) -> Floats:
+    """Give the completion time over the same capacity held ready (rho = 1, k = 1), seconds.
+
+    Parameters
+    ----------
+    start_up : StartUp
+        Its feedback delay and multiplier are not used.
+    """
+    return completion_time_s(start_up.with_constant_allocation(), volume_segments, law)
+
+
+def maximum_demand_time_s(
+    start_up: StartUp, volume_segments: ArrayLike, law: Law = Law.EXACT
+) -> Floats:
+    """Give the completion time where the measured rate is requested (k = 1), seconds.
+
+    The source compares an *actual* curve, which is measured, with this *maximum over demand
+    assignment* and with *constant allocation*. It does not define the maximum; this is the model's
+    own completion time, since all its assumptions favour TCP: nothing is lost, every buffer is deep
+    enough, capacity comes in no slots.
+
+    Parameters
+    ----------
+    start_up : StartUp
+        Its multiplier is not used.
+    """
+    return completion_time_s(start_up.with_multiplier(1.0), volume_segments, law)
+
+
+MOST = 100.0
+"""No platform has so many slots that a greater multiplier would differ."""
+
+
+def quickest(start_up: StartUp, volume_segments: ArrayLike, law: Law = Law.SLIDE) -> Floats:
+    """Give the multiplier k from 1 to 100 with the least completion time.
+
+    By the approximation there is one, near the source's 4.8: a larger multiplier lets the window
+    grow faster in the end, but from less, as the dominant root takes a smaller part in the initial
+    window. By the delay equation itself more always helps, ever less.
+
+    Parameters
+    ----------
+    start_up : StartUp
+        Its multiplier is not used; its arrays broadcast with the volumes.
+    law : Law
+        Which form of the approximation.
+
+    Raises
+    ------
+    ModelError
+        For the exact law.
+
+    Notes
+    -----
+    Derived here, not in the source.
+    """
+    if law is Law.EXACT:
+        raise ModelError(
+            "no multiplier is the quickest by the exact law: more always helps, ever less",
+            "ask for one of the criteria, or for a form of the approximation",
+        )
+    rtt, feedback, rate, window, _ = start_up.arrays()
+    cases = np.broadcast_arrays(rtt, feedback, rate, window, np.asarray(volume_segments, float))
+
+    def least(case: tuple[float, ...]) -> float:
+        rtt_s, feedback_s, full_rate, initial, volume = case
+
+        def time(multiplier: float) -> float:
+            return float(
+                completion_time_s(
+                    StartUp(rtt_s, feedback_s, full_rate, initial, multiplier), volume, law
+                )
+            )
+
+        found = optimize.minimize_scalar(time, bounds=(1.0, MOST), method="bounded")
+        return float(found.x)
+
+    numbers = zip(*(array.ravel().tolist() for array in cases), strict=True)
+    return np.array([least(case) for case in numbers]).reshape(cases[0].shape)

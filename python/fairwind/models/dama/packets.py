@@ -41,12 +41,6 @@ def packet_completion_time_s(
     ----------
     link : DemandAssignedLink
         With a guaranteed share.
-    volume_segments : array_like
-        N, segments.
-    initial_window_segments : array_like
-        W0, segments.
-    multiplier : array_like
-        k.
 
     Raises
     ------
@@ -70,8 +64,6 @@ def request_time_s(
     ----------
     link : DemandAssignedLink
         With a guaranteed share.
-    volume_segments : array_like
-        N, segments.
     multiplier : array_like
         k; at 1/2 or less the guaranteed share is all there is.
 
@@ -109,10 +101,6 @@ def slow_start_time_s(
     ----------
     link : DemandAssignedLink
         What is guaranteed is not used.
-    volume_segments : array_like
-        N, segments.
-    initial_window_segments : array_like
-        W0, segments.
     """
     volume = not_negative("volume_segments", volume_segments, VOLUME_HINT)
     window = positive("initial_window_segments", initial_window_segments, "1, 3 or 10 are usual")
@@ -135,10 +123,6 @@ def slot_utilisation(
     ----------
     link : DemandAssignedLink
         What is guaranteed is not used.
-    volume_segments : array_like
-        N, segments; above zero.
-    multiplier : array_like
-        k.
     """
     volume = positive("volume_segments", volume_segments, VOLUME_HINT)
     times = positive("multiplier", multiplier, "1 requests the measured rate")

@@ -8,19 +8,25 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from fairwind.models.dama.comparison import constant_allocation_time_s
 from fairwind.models.dama.growth import (
+    CRITERIA,
+    SOURCE_MULTIPLIER,
     approximate_roots,
     equivalent_rtt,
     exact_equivalent_rtt,
     exact_exponent,
     packet_exponent,
 )
-from fairwind.models.dama.laws import Law, carried_segments, completion_time_s, saturation_time_s
+from fairwind.models.dama.laws import (
+    Law,
+    carried_segments,
+    completion_time_s,
+    constant_allocation_time_s,
+    quickest,
+    saturation_time_s,
+)
 from fairwind.models.dama.link import DemandAssignedLink
-from fairwind.models.dama.multipliers import CRITERIA, SOURCE_MULTIPLIER
 from fairwind.models.dama.packets import packet_completion_time_s, slot_utilisation
-from fairwind.models.dama.quickest import quickest
 from fairwind.models.errors import Floats
 
 
