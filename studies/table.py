@@ -18,8 +18,8 @@ def main(folder: str, *measures: str) -> None:
     print("|", " | ".join([*names, *measures]), "|")
     print("|", " | ".join(["---"] * len(names) + ["---:"] * len(measures)), "|")
     for key, part in estimates.frame.group_by(names, maintain_order=True):
-        told = {row["measure"]: _cell(row) for row in part.iter_rows(named=True)}
-        print("|", " | ".join([*map(str, key), *(told[measure] for measure in measures)]), "|")
+        values = {row["measure"]: _cell(row) for row in part.iter_rows(named=True)}
+        print("|", " | ".join([*map(str, key), *(values[measure] for measure in measures)]), "|")
 
 
 def _cell(row: dict[str, float | None]) -> str:

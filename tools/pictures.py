@@ -3,7 +3,7 @@
     python tools/pictures.py [STUDY...] [--runs DIR] [--reduced]
 
 Without names all studies are drawn, each from its run in DIR/STUDY. What is finished there is
-drawn as it is, what is missing is run before. --reduced takes the short forms instead, to see
+drawn, what is missing is run before. --reduced takes the short forms instead, to see
 what pictures will look like; they are left in DIR/STUDY-reduced/figures, the documents keep
 theirs. The picture of the kernel's form of application-limited-streams is not made here: it needs
 root and half an hour (see that study's page).
@@ -82,7 +82,7 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
 """Of each study: which of its figures is which picture."""
 
 FORMS: Mapping[str, str] = {"congestion-control-evaluation": "beyond"}
-"""Of studies whose pages show more than their full form has: which one has it."""
+"""Forms of studies with pages that show more than the full form."""
 
 
 def main() -> int:
@@ -117,7 +117,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run(study: str, options: Sequence[str]) -> int:
-    """Run a study as far as its folder lacks it, and draw its figures; its tables are not told."""
+    """Run a study as far as its folder lacks it, and draw its figures; without printing its tables."""
     command = [sys.executable, "-m", "fairwind.cli", "study", study, *options]
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
 

@@ -36,7 +36,7 @@ def columns_page() -> str:
         "",
         "The tables of a run and what their columns mean. In merged tables they stand behind the",
         "columns `cell`, `replicate`, `seed` and one for each axis of the sweep. The choices made",
-        "for the definitions are told in [what a measure means](../concepts/measures.md); tables",
+        "for the definitions are in [what a measure means](../concepts/measures.md); tables",
         "from `connections` on are of captures only, see [the analyser](../concepts/analyser.md).",
         "",
     ]
@@ -67,10 +67,10 @@ def profiles_page() -> str:
 
 
 def kernel_settings_page() -> str:
-    """Describe what the running kernel is told for each key of a `tcp` table."""
+    """Describe the kernel setting for each key of a `tcp` table."""
     keys = json.loads(core.kernel_settings())
     lines = [
-        "# What the kernel is told",
+        "# Kernel settings",
         "",
         "On the kernel (`--on kernel`) the keys of `tcp` and `receiver_tcp` become sysctls and",
         "route attributes of a host's namespace, and options of its sockets. What a kernel cannot",
@@ -80,13 +80,13 @@ def kernel_settings_page() -> str:
         "were (`tcp_no_metrics_save`), and buffers are ample unless a key bounds them.",
         "",
         "Sysctls and route attributes hold for a host. Groups that share a host must agree on",
-        "them; under `[path]` every group has hosts of its own. Times are kept in steps of",
+        "them; under `[path]` every group has its own hosts. Times are kept in steps of",
         "the kernel's timers (4 ms at 250 Hz); its timer wheel may add an eighth of a long one.",
         "",
         "`crates/testbed/tests/settings` has a script for every key that does something: it holds",
         "on the kernel with the key and fails without.",
         "",
-        "| key | the kernel is told | limits |",
+        "| key | kernel setting | limits |",
         "|---|---|---|",
     ]
     lines += [

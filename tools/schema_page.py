@@ -161,5 +161,5 @@ def cell(text: str) -> str:
 
 
 def anchor(heading: str) -> str:
-    """Return the name by which Markdown renderers link to a heading."""
+    """Return the name that Markdown renderers use to link to a heading."""
     return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))

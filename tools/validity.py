@@ -3,7 +3,7 @@
     python tools/validity.py [NAME...] [--again] [--page-only] [--runs DIR]
 
 Scenarios are the files of studies/validity; without names all of them are looked at, and those are
-run that have not been, or whose file has changed since. --again measures the named ones anew.
+run that have not been, or with a file that has changed since. --again measures the named ones anew.
 Ctrl-C keeps what is finished; the same command goes on there. Needs root, as do all runs on the
 kernel.
 
@@ -80,7 +80,7 @@ def _measure(names: Sequence[str], runs: Path, *, again: bool) -> None:
 
 
 def _read(names: Sequence[str], runs: Path) -> list[Measured]:
-    """Read what there is; a scenario that nobody has measured yet is told and left out."""
+    """Read what there is; a scenario that was not measured yet is reported and left out."""
     every = []
     for name in names:
         try:

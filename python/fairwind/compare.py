@@ -90,7 +90,7 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
     if not rows:
         raise FairwindError(
             f"{a.folder} and {b.folder} have no cell and group in common",
-            "compare runs of scenarios whose grids share settings and group names",
+            "compare runs of scenarios with the same settings and group names",
         )
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Float64).fill_nan(None)
@@ -233,7 +233,7 @@ def _columns(
 def _has_spread(test: Difference) -> bool:
     """Whether an interval can be computed.
 
-    Differences that are all the same tell of a percentile's resolution, not of certainty.
+    Differences that are all the same show a percentile's resolution, not certainty.
     """
     return test.estimate == 0 or test.high - test.low > SAME * abs(test.estimate)
 
@@ -333,7 +333,7 @@ def _scaled(value: float | None, scale: float) -> str | None:
 
 
 MOST_SETTINGS = 8
-"""So many keys are told; the others are counted."""
+"""Largest number of keys that are printed; the others are counted."""
 
 ABSENT = "not set"
 
@@ -352,14 +352,14 @@ def head(a: Results, b: Results) -> list[str]:
 
 def _settings(a: Manifest, b: Manifest) -> list[str]:
     if a.is_foreign or b.is_foreign:
-        return ["what was set differently is not known: a capture does not tell its settings"]
+        return ["different settings are unknown: a capture does not contain them"]
     changed = changed_settings(a, b)
-    told = [f"  {key}: {first} -> {second}" for key, (first, second) in changed.items()]
-    if len(told) > MOST_SETTINGS:
-        told[MOST_SETTINGS:] = [f"  and {len(told) - MOST_SETTINGS} more"]
-    if not told:
+    parts = [f"  {key}: {first} -> {second}" for key, (first, second) in changed.items()]
+    if len(parts) > MOST_SETTINGS:
+        parts[MOST_SETTINGS:] = [f"  and {len(parts) - MOST_SETTINGS} more"]
+    if not parts:
         return ["the scenarios are the same in all settings"]
-    return ["settings that differ, A -> B:", *told]
+    return ["settings that differ, A -> B:", *parts]
 
 
 def _left_out(a: Results, b: Results) -> list[str]:
@@ -371,7 +371,7 @@ def _left_out(a: Results, b: Results) -> list[str]:
 
 
 def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
-    """Give the keys whose values differ between cells that both runs have.
+    """Give the keys with different values in cells that both runs have.
 
     Returns
     -------

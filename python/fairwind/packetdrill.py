@@ -125,7 +125,7 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     settings = settings or FollowSettings()
     text = _text_of(script)
     try:
-        told = _core.follow_script(
+        answer = _core.follow_script(
             str(script),
             text,
             on=settings.on,
@@ -139,7 +139,7 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     except ValueError as error:
         raise FairwindError(str(error)) from error
     return ScriptOutcome(
-        script, Verdict(told["outcome"]), told["line"], told["message"], told["dialogue"]
+        script, Verdict(answer["outcome"]), answer["line"], answer["message"], answer["dialogue"]
     )
 
 

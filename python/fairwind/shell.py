@@ -121,16 +121,16 @@ def path_scenario(options: PathOptions, *, capture: bool = False) -> str:
 def problems(error: ScenarioError, options: PathOptions) -> list[str]:
     """Translate errors of a path's scenario into the options that it was made from.
 
-    Who gave options has never seen the scenario. What both directions have in common is told once.
+    The user has never seen the scenario. Errors of both directions are reported once.
     """
-    told = []
+    parts = []
     for found in error.errors:
         option = _option(found["key"], options)
         value = found["value"] if option is None else getattr(options, option)
         name = found["key"] if option is None else f"--{option.replace('_', '-')}"
         line = f"{name} {value}: {found['rule']}"
-        told.append(line if found["hint"] is None else f"{line}\n  hint: {found['hint']}")
-    return list(dict.fromkeys(told))
+        parts.append(line if found["hint"] is None else f"{line}\n  hint: {found['hint']}")
+    return list(dict.fromkeys(parts))
 
 
 def _option(key: str, options: PathOptions) -> str | None:
@@ -189,7 +189,7 @@ def _limit(limit: str, rtt: str | None) -> str:
 
 
 def _text(value: str) -> str:
-    """Quote a text for TOML, whose basic strings are JSON's."""
+    """Quote a text for TOML; its basic strings are those of JSON."""
     return json.dumps(value)
 
 
@@ -366,7 +366,7 @@ def run_shell(
         The program is at the first group's sender, the outside at its receiver. Of a grid the first
         cell is taken, of several seeds the first.
     opened : callable, optional
-        Is told where the program is, before it begins.
+        Called with the program's place before it begins.
 
     Raises
     ------
@@ -394,7 +394,7 @@ def _run(
                 plan.seeds[0],
                 _with_environment(settings),
                 host_command("serve_shell"),
-                lambda *told: opened(Place(*told)),
+                lambda *text: opened(Place(*text)),
                 user=None if user is None else (user.name, user.user, user.group),
                 folder=None if folder is None else str(folder),
             )

@@ -42,6 +42,11 @@ class Interval:
     level: float
     samples: int
 
+    def row(self) -> dict[str, float | int]:
+        """Give columns of a table of estimates; missing bounds are NaN."""
+        bounds = {"mean": self.estimate, "low": self.low, "high": self.high}
+        return {**bounds, "replicates": self.samples}
+
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Estimate the mean with Student's t interval, for independent samples."""
@@ -107,7 +112,7 @@ class Difference:
     estimate, low, high : float
         The difference B - A and its confidence interval, in the same unit.
     p_value : float
-        Two-sided, of the hypothesis that there is no difference; NaN where it cannot be told.
+        Two-sided, of the hypothesis that there is no difference; NaN where it is unknown.
     level : float
         Confidence level of the interval, 0 to 1.
     samples_a, samples_b : int
@@ -179,7 +184,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def complete_pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
-    """Give the pairs whose both values are numbers."""
+    """Give the pairs of which both values are numbers."""
     first = np.asarray(a, dtype=np.float64).ravel()
     second = np.asarray(b, dtype=np.float64).ravel()
     if first.size != second.size:
@@ -411,7 +416,7 @@ def delta_fair_time(
 
     Shares of ((1 + delta)/2, (1 - delta)/2) of what both get together (RFC 5166, section 2.3.2;
     Bansal, Balakrishnan, Floyd, Shenker 2001). They begin with shares of (100/101, 1/101); here
-    time begins with the second flow, whose first round trips without a hundredth count as well.
+    time begins with the second flow, and its first round trips without a hundredth count, too.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ SIMULATED, REAL, MADE_BY = "simulation", "kernel", "made-by.json"
 
 FULL_PACKET_BITS = 12_000
 PUNCTUAL_PACKETS_PER_SECOND = 4000
-"""Runs whose bottlenecks carry so many full packets together are punctual side by side."""
+"""Runs are punctual side by side if their bottlenecks carry so many full packets together."""
 
 MOST_JOBS = 4
 
@@ -217,7 +217,7 @@ def measure(
     engines : tuple of Engine
         The simulator and the kernel.
     commit : str
-        The state of the sources, to be told on the page.
+        The state of the sources, for the page.
     on_progress : callable, optional
         As for `run_plan`.
 
@@ -394,9 +394,9 @@ def _scenario(measured: Measured, rows: Sequence[Agreement], remarks: Remarks) -
         verdict = f"**{row.verdict}**" if _is_apart(row) else str(row.verdict)
         yield _line([*_values(row), tolerance, verdict])
     yield ""
-    told = {remark for row in rows if (remark := _remark(remarks, measured.name, row))}
-    yield from (f"- {remark}" for remark in sorted(told))
-    if told:
+    text = {remark for row in rows if (remark := _remark(remarks, measured.name, row))}
+    yield from (f"- {remark}" for remark in sorted(text))
+    if text:
         yield ""
 
 
@@ -408,7 +408,7 @@ def _lateness(measured: Measured) -> str:
     rows = measured.real.lateness
     if rows["lateness_p99_s"].null_count() == rows.height:
         missed = max(rows["events_missed"].to_list())
-        return f"The kernel carried the packets; of at most {missed} in a run nothing was told."
+        return f"The kernel carried the packets; at most {missed} events of a run were lost."
     worst = rows.sort(pl.col("lateness_p99_s") / pl.col("bound_s"), descending=True).row(
         0, named=True
     )

@@ -78,7 +78,7 @@ class WindowCounts:
     used : int
         Connections that began with a remembered window.
     unknown : int
-        Connections whose peer was not remembered.
+        Connections to unknown peers.
     outdated : int
         Windows that were too old when they were wanted, and so removed.
     unfit : int
@@ -123,7 +123,7 @@ def start(group: Path, options: WindowOptions) -> str:
     Returns
     -------
     str
-        The file by which it stays in the kernel.
+        The file that keeps it in the kernel.
 
     Raises
     ------
@@ -131,17 +131,17 @@ def start(group: Path, options: WindowOptions) -> str:
         If it is no control group of version 2, windows are remembered there already, an option
         is zero, or this is not root.
     """
-    return _told(lambda: _core.start_windows(str(group), json.dumps(asdict(options))))
+    return _translated(lambda: _core.start_windows(str(group), json.dumps(asdict(options))))
 
 
 def stop(group: Path) -> None:
     """End it, and forget the windows. Connections that have begun with one keep what they have."""
-    _told(lambda: _core.stop_windows(str(group)))
+    _translated(lambda: _core.stop_windows(str(group)))
 
 
 def show(group: Path) -> Remembered:
     """Read the cached windows of a control group."""
-    found = json.loads(_told(lambda: _core.show_windows(str(group))))
+    found = json.loads(_translated(lambda: _core.show_windows(str(group))))
     return Remembered(
         WindowOptions(**found["options"]),
         [RememberedWindow(**one) for one in found["windows"]],
@@ -151,10 +151,10 @@ def show(group: Path) -> Remembered:
 
 def clear(group: Path) -> int:
     """Forget the windows, go on, and tell how many there were."""
-    return _told(lambda: _core.clear_windows(str(group)))
+    return _translated(lambda: _core.clear_windows(str(group)))
 
 
-def _told(ask: Callable[[], Result]) -> Result:
+def _translated(ask: Callable[[], Result]) -> Result:
     if not hasattr(_core, "start_windows"):
         raise FairwindError("windows are remembered by Linux only")
     try:

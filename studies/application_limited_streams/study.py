@@ -11,11 +11,12 @@ import altair as alt
 import polars as pl
 
 from fairwind.errors import FairwindError
-from fairwind.plots import Figure, group_colours, group_lines, inline, themed
+from fairwind.plots import BOX, Figure, box_numbers, group_colours, group_lines, inline, themed
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.tidy import group_windows
-from fairwind.statistics import Interval, mean_interval
+from fairwind.statistics import mean_interval
 from fairwind.studies import Study
+from fairwind.studies.comparisons import LATENCIES
 from fairwind.studies.panels import COUNT, VARIANT, Panels, interval_in_words, where_it_holds
 from fairwind.studies.workloads import capacity_bits_per_second
 
@@ -63,7 +64,7 @@ def share_ratios(results: Results) -> pl.DataFrame:
     ratio = pl.col("throughput_bits_per_second") / pl.col("fair_bits_per_second")
     rows = []
     for (count, variant), part in thin.group_by([COUNT, VARIANT], maintain_order=True):
-        interval: Interval = mean_interval(part.select(ratio).to_series().to_numpy())
+        interval = mean_interval(part.select(ratio).to_series().to_numpy())
         rows.append(
             {
                 COUNT: count,
@@ -156,9 +157,6 @@ def _is_below_to_the_end(own: pl.DataFrame) -> bool:
     return bool((largest["high_ratio"] < 1).all())
 
 
-BOX = {"lowest": 0.0, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75, "highest": 1.0}
-"""The numbers that a box shows, as quantiles."""
-
 SECONDS = [step * 10.0**power for power in range(-3, 4) for step in (1, 2, 5)]
 """Where an axis of latency has its lines."""
 
@@ -212,7 +210,10 @@ def throughput_chart(
     order : list of str
         The variants from left to right.
     """
-    rows = _boxes(windows).join(shares, on=COUNT, maintain_order="left")
+    rate = pl.col("throughput_bits_per_second") / 1000
+    rows = box_numbers(windows, rate, [COUNT, VARIANT, "group"]).join(
+        shares, on=COUNT, maintain_order="left"
+    )
     rows = rows.with_columns(
         pl.format("N = {}", COUNT).alias("panel"),
         (pl.col("fair_bits_per_second") / 1000).alias("fair_kbit_per_second"),
@@ -247,14 +248,6 @@ def throughput_chart(
     return themed(chart)
 
 
-def _boxes(windows: pl.DataFrame) -> pl.DataFrame:
-    """Give the five numbers of each box in kbit/s, over all windows and seeds."""
-    rate = pl.col("throughput_bits_per_second") / 1000
-    return windows.group_by([COUNT, VARIANT, "group"], maintain_order=True).agg(
-        rate.quantile(share, "linear").alias(name) for name, share in BOX.items()
-    )
-
-
 def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
     """Draw mean, median and 99th percentile of ACK latency against the number of streams.
 
@@ -266,14 +259,9 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
     order : list of str
         The variants, in the order of the legend.
     """
-    names = {
-        "ack_latency_mean_s": "mean",
-        "ack_latency_p50_s": "median",
-        "ack_latency_p99_s": "99th percentile",
-    }
     rows = (
-        groups.rename(names)
-        .unpivot(on=list(names.values()), index=[COUNT, VARIANT], variable_name="statistic")
+        groups.rename(LATENCIES)
+        .unpivot(on=list(LATENCIES.values()), index=[COUNT, VARIANT], variable_name="statistic")
         .group_by([COUNT, VARIANT, "statistic"], maintain_order=True)
         .agg(
             pl.col("value").mean().alias("mean_s"),
@@ -307,7 +295,7 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
     chart = (
         alt.layer(ranges, lines, data=inline(rows))
         .properties(width=270, height=260)
-        .facet(facet=alt.Facet("statistic:N", sort=list(names.values()), title=None), columns=3)
+        .facet(facet=alt.Facet("statistic:N", sort=list(LATENCIES.values()), title=None), columns=3)
         .resolve_scale(y="independent")
     )
     return themed(chart)

@@ -98,12 +98,12 @@ def _print_part(compared: Compared, runs: list[Results]) -> None:
         if other.is_empty():
             continue
         cells += 1
-        told = [str(part) for part in key]
+        parts = [str(part) for part in key]
         for measure in compared.measures:
             values = [frame[measure].to_numpy() for frame in (rows, other)]
-            told += [*(_estimate(one) for one in values), _difference(values)]
+            parts += [*(_estimate(one) for one in values), _difference(values)]
             apart[measure] += _is_apart(values)
-        print("|", " | ".join(told), "|")
+        print("|", " | ".join(parts), "|")
     each = ", ".join(f"{compared.measures[name]} in {count}" for name, count in apart.items())
     print(f"\nTold apart, of {cells} cells: {each}. {_stalls(runs[1])}\n")
 
@@ -119,8 +119,8 @@ def _estimate(values: np.ndarray) -> str:
 def _difference(values: list[np.ndarray]) -> str:
     difference = welch_difference(values[0], values[1])
     bounds = f" ({difference.low:+.2f} to {difference.high:+.2f})"
-    told = f"{difference.estimate:+.2f}{bounds if np.isfinite(difference.low) else ''}"
-    return f"**{told}**" if _is_apart(values) else told
+    text = f"{difference.estimate:+.2f}{bounds if np.isfinite(difference.low) else ''}"
+    return f"**{text}**" if _is_apart(values) else text
 
 
 def _is_apart(values: list[np.ndarray]) -> bool:

@@ -59,9 +59,9 @@ def exercised(results: Results) -> Claim:
     runs = {"symmetric": results} | {
         name: part for name in PARTS if (part := results.part(name)) is not None
     }
-    told = {name: run for name, run in runs.items() if run.senders is not None}
-    flows = sum(run.senders.height for run in told.values() if run.senders is not None)
-    limited = _limited(told)
+    text = {name: run for name, run in runs.items() if run.senders is not None}
+    flows = sum(run.senders.height for run in text.values() if run.senders is not None)
+    limited = _limited(text)
     affected = limited.unique(["part", "cell", "seed", "group"]).height if limited.height else 0
     return Claim(
         statement="The congestion controls were exercised: nothing else limited the flows.",
@@ -216,7 +216,8 @@ def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cla
             f"in more than {SOME_RATIO:.0%}; otherwise not; undecided without a second seed."
         ),
         verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
-        evidence=_told(own, fault) + (_standard_itself(compared, fault) if own.height else ""),
+        evidence=_fault_in_words(own, fault)
+        + (_standard_itself(compared, fault) if own.height else ""),
         details=own,
         in_short=_where_worse({fault: own}),
     )
@@ -250,7 +251,7 @@ _MEASURED[BEYOND_BOUND] = _MEASURED[RTT_UNFAIRNESS]
 def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
     frames = {fault: _own(frame, ACQUITTED) for fault, frame in compared.items()}
     there = {fault: own for fault, own in frames.items() if own.height}
-    told = " ".join(_told(own, fault) for fault, own in there.items())
+    text = " ".join(_fault_in_words(own, fault) for fault, own in there.items())
     return Claim(
         statement=f"{IN_FULL[ACQUITTED]} has none of these faults.",
         rule=(
@@ -262,7 +263,7 @@ def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
             if len(there) == len(ACCUSED)
             else Verdict.UNDECIDED
         ),
-        evidence=told or _NOT_RUN,
+        evidence=text or _NOT_RUN,
         details=(
             pl.concat(list(there.values()), how="diagonal_relaxed") if there else pl.DataFrame()
         ),
@@ -370,7 +371,7 @@ def _own(compared: pl.DataFrame | None, control: str) -> pl.DataFrame:
     return compared.filter(pl.col(CONTROL) == control)
 
 
-def _told(own: pl.DataFrame, fault: Fault) -> str:
+def _fault_in_words(own: pl.DataFrame, fault: Fault) -> str:
     if own.is_empty():
         return _NOT_RUN
     worst = own.sort("difference", descending=fault.worse is Worse.MORE).row(0, named=True)

@@ -12,6 +12,7 @@ from fairwind.plots import PALETTE, Figure, inline, themed
 from fairwind.plots.theme import SHAPES
 from fairwind.results import Results
 from fairwind.statistics import burden, rtt_unfairness_bound
+from fairwind.studies import drawn_if_run
 from fairwind.studies.comparisons import interval_per_panel
 
 from .measures import (
@@ -221,15 +222,20 @@ def figures(results: Results) -> list[Figure]:
     traces, early = results.part("traces"), results.part("early-drop")
     return [
         _fairness(alike, limit),
-        *([windows(traces)] if traces is not None else []),
-        *_unfairness(part_of(results, "rtt-unfairness", shares), alike),
-        *_friendliness(part_of(results, "friendliness", shares), alike, limit),
-        *_harm(harms(results), limit),
-        *_convergence(part_of(results, "convergence", joining)),
+        *drawn_if_run(traces, windows),
+        *drawn_if_run(
+            part_of(results, "rtt-unfairness", shares), lambda apart: _unfairness(apart, alike)
+        ),
+        *drawn_if_run(
+            part_of(results, "friendliness", shares),
+            lambda beside: _friendliness(beside, alike, limit),
+        ),
+        *drawn_if_run(harms(results), lambda harmed: _harm(harmed, limit)),
+        *drawn_if_run(part_of(results, "convergence", joining), _convergence),
         _efficiency(alike),
         _fairness_of_queues(alike),
-        *([rates_over_time(early)] if early is not None else []),
-        *_stacks(part_of(results, "stacks", shares)),
+        *drawn_if_run(early, rates_over_time),
+        *drawn_if_run(part_of(results, "stacks", shares), _stacks),
     ]
 
 
@@ -261,9 +267,7 @@ def _fairness_of_queues(alike: pl.DataFrame) -> Figure:
     )
 
 
-def _unfairness(apart: pl.DataFrame | None, alike: pl.DataFrame) -> list[Figure]:
-    if apart is None:
-        return []
+def _unfairness(apart: pl.DataFrame, alike: pl.DataFrame) -> Figure:
     limit = _chosen_limit(apart)
     equal = alike.filter(pl.col(RTT) == FIXED_RTT_MS)
     both = pl.concat([apart, equal.select(apart.columns)]).filter(pl.col(LIMIT) == limit)
@@ -276,31 +280,27 @@ def _unfairness(apart: pl.DataFrame | None, alike: pl.DataFrame) -> list[Figure]
         pl.lit(None, pl.Float64).alias("low"),
         pl.lit(None, pl.Float64).alias("high"),
     )
-    return [
-        Figure(
-            name="rtt-unfairness",
-            title=f"RTT unfairness: a flow of each round trip against one of {FIXED_RTT_MS} ms",
-            caption=(
-                f"Goodput of the flow with the round trip that is drawn by that of the other, "
-                f"between 1/1000 and 1000; queue {limit}, of the product with {FIXED_RTT_MS} ms. "
-                "Grey: what standard TCP gives where losses are synchronised. "
-                "Points: geometric mean over seeds; bars: 95 % interval of it."
-            ),
-            chart=lines(
-                pl.concat([frame, bound.select(frame.columns)]),
-                Axis(RTT, "round trip of the second flow / ms"),
-                "second by first goodput",
-                BANDWIDTH,
-                domain=RATIOS,
-                logarithmic=True,
-            ),
-        )
-    ]
+    return Figure(
+        name="rtt-unfairness",
+        title=f"RTT unfairness: a flow of each round trip against one of {FIXED_RTT_MS} ms",
+        caption=(
+            f"Goodput of the flow with the round trip that is drawn by that of the other, "
+            f"between 1/1000 and 1000; queue {limit}, of the product with {FIXED_RTT_MS} ms. "
+            "Grey: what standard TCP gives where losses are synchronised. "
+            "Points: geometric mean over seeds; bars: 95 % interval of it."
+        ),
+        chart=lines(
+            pl.concat([frame, bound.select(frame.columns)]),
+            Axis(RTT, "round trip of the second flow / ms"),
+            "second by first goodput",
+            BANDWIDTH,
+            domain=RATIOS,
+            logarithmic=True,
+        ),
+    )
 
 
-def _friendliness(beside: pl.DataFrame | None, alike: pl.DataFrame, limit: str) -> list[Figure]:
-    if beside is None:
-        return []
+def _friendliness(beside: pl.DataFrame, alike: pl.DataFrame, limit: str) -> list[Figure]:
     chosen = beside.filter(pl.col(LIMIT) == limit)
     frame = _geometric_means(chosen, "friendliness", (BANDWIDTH, RTT))
     standard = alike.filter((pl.col(CONTROL) == STANDARD) & (pl.col(LIMIT) == limit))
@@ -337,45 +337,39 @@ def _friendliness(beside: pl.DataFrame | None, alike: pl.DataFrame, limit: str) 
     ]
 
 
-def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
-    if harmed is None:
-        return []
+def _harm(harmed: pl.DataFrame, limit: str) -> Figure:
     chosen = harmed.filter(pl.col(LIMIT) == limit).with_columns(
         pl.format("{}, {}", "suffers", BANDWIDTH).alias("panel")
     )
     frame = _means(chosen, "harm", ("panel", RTT))
     least = float(frame.select(pl.col("mean").min()).item())
-    return [
-        Figure(
-            name="harm",
-            title="Harm to standard TCP",
-            caption=(
-                "What a flow of the congestion control takes from standard TCP of what that has "
-                "alone: 0 is nothing, 1 is all, below 0 it is better off. Black: standard TCP's "
-                "own harm to its like, which a newcomer should not exceed. Latency: 95th "
-                "percentile of the acknowledgments'; completion: transfers of two seconds at the "
-                f"path's rate. Queue {limit}. {SEEDS}"
-            ),
-            chart=lines(
-                frame,
-                OF_RTT,
-                "harm",
-                "panel",
-                domain=(min(0, max(math.floor(10 * least) / 10, -1)), 1),
-            ),
-        )
-    ]
+    return Figure(
+        name="harm",
+        title="Harm to standard TCP",
+        caption=(
+            "What a flow of the congestion control takes from standard TCP of what that has "
+            "alone: 0 is nothing, 1 is all, below 0 it is better off. Black: standard TCP's "
+            "own harm to its like, which a newcomer should not exceed. Latency: 95th "
+            "percentile of the acknowledgments'; completion: transfers of two seconds at the "
+            f"path's rate. Queue {limit}. {SEEDS}"
+        ),
+        chart=lines(
+            frame,
+            OF_RTT,
+            "harm",
+            "panel",
+            domain=(min(0, max(math.floor(10 * least) / 10, -1)), 1),
+        ),
+    )
 
 
-def _convergence(joined: pl.DataFrame | None) -> list[Figure]:
-    if joined is None:
-        return []
+def _convergence(joined: pl.DataFrame) -> list[Figure]:
     limit = JOINED
     if LIMIT in joined.columns:
         limit = _chosen_limit(joined)
         joined = joined.filter(pl.col(LIMIT) == limit)
     observed = float(joined.select(pl.col("observed_s").max()).item())
-    told = (
+    text = (
         f"{{}}; what did not happen is drawn at the end of the run, after {observed:.0f} s at "
         f"most. Queue {limit}. {SEEDS}"
     )
@@ -383,7 +377,7 @@ def _convergence(joined: pl.DataFrame | None) -> list[Figure]:
         Figure(
             name=name,
             title=title,
-            caption=told.format(what),
+            caption=text.format(what),
             chart=lines(
                 _means(joined, measure, (BANDWIDTH, RTT)),
                 OF_RTT,
@@ -424,22 +418,18 @@ def _efficiency(alike: pl.DataFrame) -> Figure:
     )
 
 
-def _stacks(stacks: pl.DataFrame | None) -> list[Figure]:
-    if stacks is None:
-        return []
+def _stacks(stacks: pl.DataFrame) -> Figure:
     frame = _means(stacks, "fairness", ("stack", RTT))
-    return [
-        Figure(
-            name="stacks",
-            title="What the choice of a stack changes at 250 Mbit/s",
-            caption=(
-                "The smaller goodput by the larger of two flows with one congestion control and "
-                f"one round trip; queue {JOINED}; linux-6.18 without HyStart for all, with it, and "
-                f"linux-2.6. {SEEDS}"
-            ),
-            chart=lines(frame, OF_RTT, "smaller by larger goodput", "stack", domain=(0, 1)),
-        )
-    ]
+    return Figure(
+        name="stacks",
+        title="What the choice of a stack changes at 250 Mbit/s",
+        caption=(
+            "The smaller goodput by the larger of two flows with one congestion control and "
+            f"one round trip; queue {JOINED}; linux-6.18 without HyStart for all, with it, and "
+            f"linux-2.6. {SEEDS}"
+        ),
+        chart=lines(frame, OF_RTT, "smaller by larger goodput", "stack", domain=(0, 1)),
+    )
 
 
 def _means(frame: pl.DataFrame, measure: str, places: tuple[str, ...]) -> pl.DataFrame:

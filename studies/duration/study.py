@@ -216,7 +216,7 @@ def _lengths_in_short(found: dict[tuple[Any, ...], float | None], lengths: list[
 
 def _lengths_in_words(found: dict[tuple[Any, ...], float | None], lengths: list[float]) -> str:
     """Name the measures that each length is enough for, shortest first."""
-    told = []
+    parts = []
     for length in [*lengths, None]:
         subjects: dict[str, list[str]] = {}
         for (variant, group, measure), enough in found.items():
@@ -225,8 +225,8 @@ def _lengths_in_words(found: dict[tuple[Any, ...], float | None], lengths: list[
         if subjects:
             when = "at no length" if length is None else f"from {length:g} min on"
             names = ", ".join(f"{name} ({', '.join(own)})" for name, own in subjects.items())
-            told.append(f"{when}: {names}")
-    return "; ".join(told)
+            parts.append(f"{when}: {names}")
+    return "; ".join(parts)
 
 
 def _enough_from(part: pl.DataFrame, holds: pl.Expr) -> float | None:

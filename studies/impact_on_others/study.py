@@ -171,7 +171,7 @@ def still_disadvantaged(results: Results) -> Claim:
     more, rows = details.filter(IS_INCREASED).height, details.height
     smaller = details.filter(IS_REDUCED).height
     verdict = Verdict.of(whole=more == rows, part=more and smaller < rows, refuted=smaller == rows)
-    told = "; ".join(
+    text = "; ".join(
         f"{row['contrast']}: {row['mean_variant']:.2%} of packets lost, greedy "
         f"{row['mean_reference']:.2%}"
         for row in details.iter_rows(named=True)
@@ -187,7 +187,7 @@ def still_disadvantaged(results: Results) -> Claim:
             "smaller everywhere; in part: larger somewhere."
         ),
         verdict=verdict,
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short=_who_loses_more(details),
     )
@@ -280,13 +280,13 @@ def _latency(half: pl.DataFrame) -> Figure:
 def _annotated(results: Results, half: pl.DataFrame) -> Figure:
     interval_s = _interval_s(results)
     if interval_s is None:
-        steps, told = None, "When repairs are due is not known of this workload."
+        steps, text = None, "When repairs are due is not known of this workload."
     else:
-        steps, told = expected_steps(_usual_round_trip_s(half), interval_s), STEPS_TOLD
+        steps, text = expected_steps(_usual_round_trip_s(half), interval_s), STEPS_TOLD
     return Figure(
         name="ack-latency-annotated",
         title="What ends the wait: the steps of the ACK latency (figure 5.6)",
-        caption=f"As before, the slowest {1 - SLOWEST_FROM:.0%}. {told}",
+        caption=f"As before, the slowest {1 - SLOWEST_FROM:.0%}. {text}",
         chart=latency_distribution(half, marks=steps, lowest_share=SLOWEST_FROM),
     )
 

@@ -23,13 +23,7 @@ from .measures import (
     later_times,
     old_by_new,
 )
-from .price_claims import (
-    crowd_claims,
-    greedy_claims,
-    later_claims,
-    map_claims,
-    price_claims,
-)
+from .price_claims import crowd_claims, greedy_claims, later_claims, map_claims, price_claims
 
 NEARNESS_RATIO = 0.02
 """So near simulated speed-ups are to be to the closed form's."""
@@ -108,12 +102,12 @@ def _trend(steps: Sequence[np.ndarray], ends: Sequence[bool]) -> Verdict:
 
 
 def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
-    told = []
+    parts = []
     for (value,), part in measured.group_by(panel, maintain_order=True):
         ordered = part.sort(axis)
         values = ", ".join(f"{speed_up:.2f}" for speed_up in ordered["mean"])
-        told.append(f"{in_words(panel, value)}: {values}")
-    return "; ".join(told)
+        parts.append(f"{in_words(panel, value)}: {values}")
+    return "; ".join(parts)
 
 
 @Question(
@@ -129,7 +123,7 @@ def faster_far_away(long: Results) -> Answer:
     """Judge figure 2."""
     found = old_by_new(later_times(long), [VOLUME]).sort(VOLUME)
     above, below = found["low"] > 1, found["high"] < 1
-    told = "; ".join(
+    text = "; ".join(
         f"{in_words(VOLUME, row[VOLUME])}: {row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         for row in found.iter_rows(named=True)
     )
@@ -138,7 +132,7 @@ def faster_far_away(long: Results) -> Answer:
         verdict=Verdict.of(
             whole=bool(above.all()), part=bool(above.any()) and not bool(below.any())
         ),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=found,
         in_short=f"So with {faster}; of the other volumes the interval holds 1.",
     )
@@ -168,7 +162,7 @@ def keeps_rising(windows: Results) -> Answer:
     rises = [bool((np.diff(new) >= 0).all()) and new[-1] >= 10 * new[0] for new in begun.values()]
     holds = bool((old <= 2).all()) and all(rises)
     goes_on = begun[NEW][-1] > begun[NEW][begun[NEW].size // 2]
-    told = "; ".join(
+    text = "; ".join(
         f"{TAKEN[memory]}: {', '.join(f'{value:g}' for value in new[:5])} and so on, the last "
         f"of {new.size} with {new[-1]:g}"
         for memory, new in begun.items()
@@ -177,7 +171,7 @@ def keeps_rising(windows: Results) -> Answer:
     return Answer(
         verdict=Verdict.of(whole=holds and bool(goes_on), part=holds),
         evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
-        f"windows {told}.",
+        f"windows {text}.",
         details=first,
         in_short=f"They rise at first only, with windows {rising}.",
     )
@@ -220,14 +214,14 @@ def meets_the_form(closed: Results) -> Answer:
     """Hold simulated speed-ups against the closed form's."""
     found = closed_form(closed)
     near = found["deviation_ratio"].abs() <= NEARNESS_RATIO
-    told = "; ".join(
+    text = "; ".join(
         f"{row['segments']:g} segments: {row['simulated']:.3f} ({row['deviation_ratio']:+.2%})"
         for row in found.iter_rows(named=True)
     )
     met = ", ".join(f"{value:g}" for value in found.filter(near)["segments"])
     return Answer(
         verdict=Verdict.of(whole=near.all(), part=near.any()),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=found,
         in_short=f"So of {met} segments.",
     )

@@ -10,6 +10,7 @@ import polars as pl
 from fairwind import plots
 from fairwind.plots import Curves, Figure, Heat
 from fairwind.results import Results
+from fairwind.studies import drawn_if_run
 
 from .claims import newest_connections
 from .measures import (
@@ -65,18 +66,16 @@ def price_figures(results: Results) -> list[Figure]:
     """Draw the price as far as its parts were run."""
     crowd, hosts = results.part("crowd"), results.part("hosts")
     return [
-        *_price(results.part("worse")),
-        *_later(results.part("later")),
-        *_greedy(results.part("greedy")),
-        *_crowd(crowd),
-        *_hosts(largest_crowds(crowd, hosts)),
-        *_map(results.part("map")),
+        *drawn_if_run(results.part("worse"), _price),
+        *drawn_if_run(results.part("later"), _later),
+        *drawn_if_run(results.part("greedy"), _greedy),
+        *drawn_if_run(crowd, _crowd),
+        *drawn_if_run(largest_crowds(crowd, hosts), _hosts),
+        *drawn_if_run(results.part("map"), _map),
     ]
 
 
-def _price(worse: Results | None) -> list[Figure]:
-    if worse is None:
-        return []
+def _price(worse: Results) -> list[Figure]:
     priced = against(second_transfers(worse, WORSE_AXES), WORSE_AXES)
     means = [
         _by_rate(
@@ -114,20 +113,20 @@ def _price(worse: Results | None) -> list[Figure]:
     ]
 
 
-def _by_rate(priced: pl.DataFrame, told: Figured) -> Figure:
+def _by_rate(priced: pl.DataFrame, titles: Figured) -> Figure:
     """Draw ``mean``, ``low`` and ``high`` by memory and rate, each queue and flow in a panel."""
     drawn = priced.select(
         pl.col(MEMORY).alias("group"), _panel(priced).alias("panel"), AFTER, *ENDS
     )
     return Figure(
-        name=told.name,
-        title=told.title,
-        caption=told.caption,
+        name=titles.name,
+        title=titles.title,
+        caption=titles.caption,
         chart=plots.estimates_by_setting(
             drawn,
             setting=AFTER,
             order=drawn[AFTER].unique(maintain_order=True).to_list(),
-            measure_title=told.measure_title,
+            measure_title=titles.measure_title,
             setting_title="rate when it comes",
             panels="panel",
         ),
@@ -140,9 +139,7 @@ def _panel(priced: pl.DataFrame) -> pl.Expr:
     return pl.format("queue: {}", LIMIT)
 
 
-def _later(later: Results | None) -> list[Figure]:
-    if later is None:
-        return []
+def _later(later: Results) -> Figure:
     found = after_the_change(later).with_columns(pl.col(MEMORY).alias("curve"))
     panels = [
         Curves(
@@ -152,42 +149,34 @@ def _later(later: Results | None) -> list[Figure]:
         )
         for (limit, after), cell in found.group_by(WORSE_AXES, maintain_order=True)
     ]  # fmt: skip
-    return [
-        Figure(
-            name="forgetting",
-            title="Forgetting: packets lost, transfer by transfer, since the path has worsened",
-            caption="Transfers of 3 MB, one 5 s after the other; the first had 20 Mbit/s. Means "
-            "over the seeds.",
-            chart=plots.curve_panels(panels),
-        )
-    ]
+    return Figure(
+        name="forgetting",
+        title="Forgetting: packets lost, transfer by transfer, since the path has worsened",
+        caption="Transfers of 3 MB, one 5 s after the other; the first had 20 Mbit/s. Means "
+        "over the seeds.",
+        chart=plots.curve_panels(panels),
+    )
 
 
-def _greedy(greedy: Results | None) -> list[Figure]:
-    if greedy is None:
-        return []
+def _greedy(greedy: Results) -> Figure:
     priced = against(second_transfers(greedy, GREEDY_AXES, "greedy"), GREEDY_AXES)
     harms = priced.filter(pl.col(MEMORY) != INITIAL).with_columns(
         *((pl.col(f"greedy_first_harm{end}") * 1e2).alias(name) for name, end in ENDS.items())
     )
-    return [
-        _by_rate(
-            harms,
-            Figured(
-                "price-to-a-greedy-flow",
-                "The price to a greedy flow: its harm in the first second",
-                "What it loses of its goodput in the second after the second call, against an "
-                "initial window of ten; the flow has come since the first transfer, or was there "
-                "before. 95 % intervals over the seeds.",
-                "harm / %",
-            ),
-        )
-    ]
+    return _by_rate(
+        harms,
+        Figured(
+            "price-to-a-greedy-flow",
+            "The price to a greedy flow: its harm in the first second",
+            "What it loses of its goodput in the second after the second call, against an "
+            "initial window of ten; the flow has come since the first transfer, or was there "
+            "before. 95 % intervals over the seeds.",
+            "harm / %",
+        ),
+    )
 
 
-def _crowd(crowd: Results | None) -> list[Figure]:
-    if crowd is None:
-        return []
+def _crowd(crowd: Results) -> Figure:
     found = against(at_once(crowd), [COUNT]).sort(COUNT, maintain_order=True)
     named = found.with_columns(pl.col(MEMORY).alias("curve"), pl.col(COUNT).cast(pl.Int64))
     panels = [
@@ -197,45 +186,37 @@ def _crowd(crowd: Results | None) -> list[Figure]:
         )
         for measure, (title, _) in MEASURES.items()
     ]  # fmt: skip
-    return [
-        Figure(
-            name="many-at-once",
-            title="Many connections at once, each from the window that one alone had",
-            caption="300 kB each over 20 Mbit/s and 80 ms, a queue of 140 packets, all of one "
-            "host: the slowest of them, all that they lost, and thin streams beside them. Means "
-            "over the seeds.",
-            chart=plots.curve_panels(panels, columns=3),
-        )
-    ]
+    return Figure(
+        name="many-at-once",
+        title="Many connections at once, each from the window that one alone had",
+        caption="300 kB each over 20 Mbit/s and 80 ms, a queue of 140 packets, all of one "
+        "host: the slowest of them, all that they lost, and thin streams beside them. Means "
+        "over the seeds.",
+        chart=plots.curve_panels(panels, columns=3),
+    )
 
 
-def _hosts(compared: pl.DataFrame | None) -> list[Figure]:
-    if compared is None:
-        return []
+def _hosts(compared: pl.DataFrame) -> Figure:
     frame = compared.filter(pl.col(MEMORY) != INITIAL).with_columns(
         pl.col(MEMORY).alias("group"),
         *(pl.col(f"more_lost{end}").alias(name) for name, end in ENDS.items()),
     )
-    return [
-        Figure(
-            name="many-hosts-at-once",
-            title="Twenty at once, of one host and of twenty",
-            caption="Packets lost beyond those from an initial window of ten; 95 % intervals over "
-            "the seeds. Careful Resume lets one connection at a time use what one host has left.",
-            chart=plots.estimates_by_setting(
-                frame.select("group", WHOSE, *ENDS),
-                setting=WHOSE,
-                order=frame[WHOSE].unique(maintain_order=True).to_list(),
-                measure_title="more packets lost",
-                setting_title="whose connections",
-            ),
-        )
-    ]
+    return Figure(
+        name="many-hosts-at-once",
+        title="Twenty at once, of one host and of twenty",
+        caption="Packets lost beyond those from an initial window of ten; 95 % intervals over "
+        "the seeds. Careful Resume lets one connection at a time use what one host has left.",
+        chart=plots.estimates_by_setting(
+            frame.select("group", WHOSE, *ENDS),
+            setting=WHOSE,
+            order=frame[WHOSE].unique(maintain_order=True).to_list(),
+            measure_title="more packets lost",
+            setting_title="whose connections",
+        ),
+    )
 
 
-def _map(map_: Results | None) -> list[Figure]:
-    if map_ is None:
-        return []
+def _map(map_: Results) -> Figure:
     found = map_of_speed_ups(map_)
     frame = found.select(
         pl.format("rate since: {}", AFTER).alias("row"),
@@ -248,20 +229,25 @@ def _map(map_: Results | None) -> list[Figure]:
         axis: [in_words(axis, value) for value in sorted(found[axis].unique())]
         for axis in (VOLUME, RTT)
     }
-    return [
-        Figure(
-            name="when-remembering-pays",
-            title="When remembering pays: speed-up against an initial window of ten",
-            caption="By volume, round trip, and what has become of the rate of 20 Mbit/s since. "
-            "Above 1 (green) it pays, below (purple) it costs.",
-            chart=plots.heat_maps(
-                Heat(
-                    frame, "volume", "rtt", "speed_up", orders[VOLUME], orders[RTT],
-                    "volume", "round trip", "speed-up",
-                )
-            ),
-        )
-    ]  # fmt: skip
+    return Figure(
+        name="when-remembering-pays",
+        title="When remembering pays: speed-up against an initial window of ten",
+        caption="By volume, round trip, and what has become of the rate of 20 Mbit/s since. "
+        "Above 1 (green) it pays, below (purple) it costs.",
+        chart=plots.heat_maps(
+            Heat(
+                frame,
+                "volume",
+                "rtt",
+                "speed_up",
+                orders[VOLUME],
+                orders[RTT],
+                "volume",
+                "round trip",
+                "speed-up",
+            )
+        ),
+    )
 
 
 SHOWN_S = 8.0
@@ -281,9 +267,9 @@ def figures(results: Results) -> list[Figure]:
     return [
         _speed_ups(results),
         _locally(results),
-        *_far_away(results.part("long")),
-        *_windows(results.part("windows")),
-        *_closed(results.part("closed")),
+        *drawn_if_run(results.part("long"), _far_away),
+        *drawn_if_run(results.part("windows"), _windows),
+        *drawn_if_run(results.part("closed"), _closed),
         *price_figures(results),
     ]
 
@@ -336,22 +322,16 @@ def _times(times: pl.DataFrame) -> Curves:
     )
 
 
-def _far_away(long: Results | None) -> list[Figure]:
-    if long is None:
-        return []
-    return [
-        Figure(
-            name="times-far-away",
-            title="Figure 2: old against new over a long path (1.5 Mbit/s, 110 ms, 0.5 % lost)",
-            caption="Mean time of a transfer but for the first, over all seeds.",
-            chart=plots.curves(_times(later_times(long))),
-        )
-    ]
+def _far_away(long: Results) -> Figure:
+    return Figure(
+        name="times-far-away",
+        title="Figure 2: old against new over a long path (1.5 Mbit/s, 110 ms, 0.5 % lost)",
+        caption="Mean time of a transfer but for the first, over all seeds.",
+        chart=plots.curves(_times(later_times(long))),
+    )
 
 
-def _windows(windows: Results | None) -> list[Figure]:
-    if windows is None:
-        return []
+def _windows(windows: Results) -> Figure:
     sampled = newest_connections(windows).filter(pl.col("time_s") <= SHOWN_S)
     panels = [
         Curves(
@@ -367,37 +347,31 @@ def _windows(windows: Results | None) -> list[Figure]:
         for memory, title in CALLED.items()
         if (sampled[MEMORY] == memory).any()
     ]
-    return [
-        Figure(
-            name="windows-over-time",
-            title="Figure 4: the window of connections that follow one another",
-            caption="Transfers of 500 kB, each acknowledgment 100 ms late: without a memory every "
-            "connection begins anew, with it each begins where one before was when its server "
-            "closed it, or, in the last panel, when all was acknowledged. The axes differ.",
-            chart=plots.curve_panels(panels, columns=len(panels)),
-        )
-    ]
+    return Figure(
+        name="windows-over-time",
+        title="Figure 4: the window of connections that follow one another",
+        caption="Transfers of 500 kB, each acknowledgment 100 ms late: without a memory every "
+        "connection begins anew, with it each begins where one before was when its server "
+        "closed it, or, in the last panel, when all was acknowledged. The axes differ.",
+        chart=plots.curve_panels(panels, columns=len(panels)),
+    )
 
 
-def _closed(closed: Results | None) -> list[Figure]:
-    if closed is None:
-        return []
+def _closed(closed: Results) -> Figure:
     found = closed_form(closed).with_columns(pl.lit("speed-up").alias("curve"))
-    return [
-        Figure(
-            name="speed-up-in-closed-form",
-            title="Speed-up by volume without serialisation, with 32 segments remembered",
-            caption="Line: the closed form at the volumes shown; points: simulated.",
-            chart=plots.curves(
-                Curves(
-                    found.select("curve", "segments", pl.col("form").alias("value")),
-                    "segments",
-                    "value",
-                    "segments of a transfer",
-                    "speed-up",
-                    measured=found.select("curve", "segments", pl.col("simulated").alias("value")),
-                    x_scale=alt.Scale(type="log", nice=False),
-                )
-            ),
-        )
-    ]
+    return Figure(
+        name="speed-up-in-closed-form",
+        title="Speed-up by volume without serialisation, with 32 segments remembered",
+        caption="Line: the closed form at the volumes shown; points: simulated.",
+        chart=plots.curves(
+            Curves(
+                found.select("curve", "segments", pl.col("form").alias("value")),
+                "segments",
+                "value",
+                "segments of a transfer",
+                "speed-up",
+                measured=found.select("curve", "segments", pl.col("simulated").alias("value")),
+                x_scale=alt.Scale(type="log", nice=False),
+            )
+        ),
+    )

@@ -84,12 +84,12 @@ def numbers(details: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -
     """Format measures of every row, with their intervals."""
     return "; ".join(
         f"{', '.join(str(row[name]) for name in by)}: "
-        + ", ".join(_told(row, measure) for measure in measures)
+        + ", ".join(_measure_in_words(row, measure) for measure in measures)
         for row in details.iter_rows(named=True)
     )
 
 
-def _told(row: dict[str, float], measure: str) -> str:
+def _measure_in_words(row: dict[str, float], measure: str) -> str:
     words, form = FORMS[measure]
     low, high = (_written(row[f"{measure}_{end}"], form.lstrip("+")) for end in ("low", "high"))
     return f"{words.format(_written(row[measure], form))} [{low}, {high}]"
@@ -292,7 +292,7 @@ def costs_where_slowed(found: pl.DataFrame) -> Answer:
     slower = cells.filter(pl.col("speed_up_high") < 1)
     faster = cells.filter(pl.col("speed_up_low") > 1)
     share = slower.height / cells.height
-    told = "; ".join(
+    text = "; ".join(
         f"{row[AFTER]} of the rate {_on_the_map(row)}" for row in slower.iter_rows(named=True)
     )
     much = (slower["speed_up_high"] < 1 / (1 + MUCH_RATIO)).sum()
@@ -302,7 +302,7 @@ def costs_where_slowed(found: pl.DataFrame) -> Answer:
     )
     return Answer(
         verdict=Verdict.of(whole=share > 1 / 2, part=share > BY_CHANCE_RATIO),
-        evidence=f"{counted}; slower: {told or 'none'}.",
+        evidence=f"{counted}; slower: {text or 'none'}.",
         details=cells,
         in_short=f"{counted}.",
     )
@@ -334,7 +334,7 @@ def later_claims(later: Results | None) -> list[Claim]:
 
 FINDS_THE_PATH = CellQuestion(
     statement="Where the path has worsened, a memory that forgets comes to lose fewer packets than "
-    "the report's, whose windows cannot fall.",
+    "the report's windows, which cannot fall.",
     rule=f"{TRANSFERS}against the report's rule (0 %), seed by seed. Holds where fewer packets are "
     "lost, with the whole 95 % interval. Borne out: by both in all cells; in part: in some; "
     "otherwise not.",
@@ -488,7 +488,7 @@ def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
     harms = bool((most["thin_harm_low"] > 0).all())
     is_no_sooner = bool((most["speed_up_low"] <= 1).all())
     others = "others are delayed" if harms else "that others are delayed is not sure"
-    last = "the last ends no sooner" if is_no_sooner else "the last ends sooner all the same"
+    last = "the last ends no sooner" if is_no_sooner else "the last still ends sooner"
     return question.answered(
         verdict=Verdict.of(whole=loses and harms and is_no_sooner, part=loses),
         evidence=f"{numbers(cells, [*by, MEMORY], CROWDED)}.",

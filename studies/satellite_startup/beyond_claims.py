@@ -109,19 +109,19 @@ def _of_those_that_met_one(low: pl.DataFrame) -> str:
         .group_by(VOLUME, SENDER, maintain_order=True)
         .agg(pl.len().alias("uploads"), (pl.col(TIME) / pl.col("steady_s") - 1).mean())
     )
-    told = "; ".join(
+    text = "; ".join(
         f"{row[VOLUME]} {row[SENDER]} {row[TIME]:+.1%} (mean of {row['uploads']})"
         for row in met.drop_nulls(TIME).iter_rows(named=True)
     )
-    return f"Of those that met one: {told or 'none'}."
+    return f"Of those that met one: {text or 'none'}."
 
 
 def _met(low: pl.DataFrame) -> str:
     """Count the uploads that met a handover; small ones end before."""
     handed_over = low.filter(pl.col(LINK).is_in(HANDOVERS) & pl.col(MET).is_not_null())
     shares = handed_over.group_by(VOLUME, maintain_order=True).agg((pl.col(MET) > 0).mean())
-    told = ", ".join(f"{share:.0%} of {volume}" for volume, share in shares.iter_rows())
-    return f"A handover was met by {told}; the others differ by what delay and rate were then."
+    text = ", ".join(f"{share:.0%} of {volume}" for volume, share in shares.iter_rows())
+    return f"A handover was met by {text}; the others differ by what delay and rate were then."
 
 
 def _low_orbit_on_demand(low: pl.DataFrame | None) -> Claim:
@@ -150,13 +150,13 @@ def _as_quick(
     details = delays(done, axis, against, others)
     low, high = details["relative_low_ratio"], details["relative_high_ratio"]
     verdict = Verdict.of_cells(high < MARGIN_RATIO, low > MARGIN_RATIO)
-    told = [
+    parts = [
         f"{other}: {by_sender(details.filter(pl.col(axis) == other))}"
         for other in details[axis].unique(maintain_order=True)
     ]
     return question.answered(
         verdict=verdict,
-        evidence=f"{'. '.join(told) if len(told) > 1 else by_sender(details)}.",
+        evidence=f"{'. '.join(parts) if len(parts) > 1 else by_sender(details)}.",
         details=details,
         in_short="; ".join(
             f"{other} {extremes(details.filter(pl.col(axis) == other))}"
@@ -188,13 +188,13 @@ def _foresight_helps(up: pl.DataFrame) -> Answer:
         pl.col("plain_ratio") > MARGIN_RATIO
     )
     left = details["foreseen_ratio"] / details["plain_ratio"]
-    told = "; ".join(
+    text = "; ".join(
         f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['foreseen_ratio']:+.0%}"
         for row in details.iter_rows(named=True)
     )
     return Answer(
         verdict=Verdict.of_cells(left < 0.5, left >= 0.5),
-        evidence=f"Against constant allocation, rbdc and forecast: {told}.",
+        evidence=f"Against constant allocation, rbdc and forecast: {text}.",
         details=every,
         in_short=(
             f"For {(left < 0.5).sum()} of {left.len()} senders and volumes; "
@@ -231,8 +231,8 @@ def by_sender(details: pl.DataFrame) -> str:
     """Format relative changes by sender: ``cubic: 1 MB +30.0% [...], ...; bbr: ...``."""
     parts = []
     for (sender,), rows in details.group_by(SENDER, maintain_order=True):
-        told = ", ".join(f"{row[VOLUME]} {signed(row)}" for row in rows.iter_rows(named=True))
-        parts.append(f"{sender}: {told}")
+        text = ", ".join(f"{row[VOLUME]} {signed(row)}" for row in rows.iter_rows(named=True))
+        parts.append(f"{sender}: {text}")
     return "; ".join(parts)
 
 

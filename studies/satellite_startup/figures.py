@@ -10,6 +10,7 @@ from fairwind.models.dama import DemandAssignedLink
 from fairwind.models.dama import curves as formulas
 from fairwind.plots import Curves, Figure
 from fairwind.results import Results
+from fairwind.studies import drawn_if_run
 from fairwind.studies.comparisons import interval_per_panel
 
 from .measures import (
@@ -157,35 +158,34 @@ def beyond_figures(
 ) -> list[Figure]:
     """Draw the extra time of transfers, by sender, volume, and cause."""
     return [
-        *(
-            _longer(
-                part,
-                f"geo-{name}",
-                f"How much longer {name} take where slots are assigned on demand",
-                "Geostationary link, 40/4 Mbit/s and 600 ms; against constant allocation.",
-                CAPACITY,
-                {CONSTANT: ON_DEMAND},
-            )
-            for name, part in (("uploads", uploads), ("downloads", downloads))
-            if part is not None
-        ),
-        *(
-            []
-            if leo is None
-            else [
-                _longer(
-                    leo,
-                    "low-orbit",
-                    "What handovers, and slots on demand, cost uploads over a low orbit",
-                    "20 Mbit/s and 40 ms. Steps every 15 s against a steady link, in one form "
-                    "with 100 ms before each in which nothing gets through; rbdc and forecast "
-                    "against constant slots, all with steps of delay.",
-                    LINK,
-                    {STEADY: (*HANDOVERS, LOSSY), CONSTANT: (PLAIN, FORESEEN)},
-                )
-            ]
-        ),
+        *drawn_if_run(uploads, lambda part: _geostationary(part, "uploads")),
+        *drawn_if_run(downloads, lambda part: _geostationary(part, "downloads")),
+        *drawn_if_run(leo, _low_orbit),
     ]
+
+
+def _geostationary(part: Results, name: str) -> Figure:
+    return _longer(
+        part,
+        f"geo-{name}",
+        f"How much longer {name} take where slots are assigned on demand",
+        "Geostationary link, 40/4 Mbit/s and 600 ms; against constant allocation.",
+        CAPACITY,
+        {CONSTANT: ON_DEMAND},
+    )
+
+
+def _low_orbit(leo: Results) -> Figure:
+    return _longer(
+        leo,
+        "low-orbit",
+        "What handovers, and slots on demand, cost uploads over a low orbit",
+        "20 Mbit/s and 40 ms. Steps every 15 s against a steady link, in one form with 100 ms "
+        "before each in which nothing gets through; rbdc and forecast against constant slots, all "
+        "with steps of delay.",
+        LINK,
+        {STEADY: (*HANDOVERS, LOSSY), CONSTANT: (PLAIN, FORESEEN)},
+    )
 
 
 def _longer(
@@ -228,13 +228,13 @@ def figures(results: Results) -> list[Figure]:
     done = transfers(results)
     stacks, startup = results.part("stacks"), results.part("startup")
     return [
-        *([*over_time(stacks), *by_placement(stacks)] if stacks is not None else []),
+        *drawn_if_run(stacks, over_time, by_placement),
         _times(done),
         _use(done),
-        *([_volumes(startup), _windows(startup)] if startup is not None else []),
-        *_equivalent(results.part("periods")),
+        *drawn_if_run(startup, _volumes, _windows),
+        *drawn_if_run(results.part("periods"), _equivalent),
         *([_by_volume(startup, stacks)] if startup is not None and stacks is not None else []),
-        *_policies(results.part("policies")),
+        *drawn_if_run(results.part("policies"), _policies),
         *beyond_figures(*(results.part(name) for name in ("geo-uploads", "geo-downloads", "leo"))),
     ]
 
@@ -327,9 +327,7 @@ def _windows(startup: Results) -> Figure:
     )
 
 
-def _equivalent(periods: Results | None) -> list[Figure]:
-    if periods is None:
-        return []
+def _equivalent(periods: Results) -> Figure:
     measured = (
         equivalent_rtts(periods)
         .group_by(MULTIPLIER, "delay_ratio", maintain_order=True)
@@ -341,19 +339,15 @@ def _equivalent(periods: Results | None) -> list[Figure]:
             "equivalent_rtt_ratio",
         )
     )
-    return [
-        Figure(
-            name="equivalent-rtt",
-            title="The equivalent round trip against the feedback delay",
-            caption="Lines: the source's formula, and the exact one; points: time per doubling on "
-            "a carrier that is never full.",
-            chart=plots.curves(
-                plots.equivalent_rtt_by_ratio(
-                    formulas.equivalent_rtt_by_ratio((1, 4.8)), "", measured
-                )
-            ),
-        )
-    ]
+    return Figure(
+        name="equivalent-rtt",
+        title="The equivalent round trip against the feedback delay",
+        caption="Lines: the source's formula, and the exact one; points: time per doubling on "
+        "a carrier that is never full.",
+        chart=plots.curves(
+            plots.equivalent_rtt_by_ratio(formulas.equivalent_rtt_by_ratio((1, 4.8)), "", measured)
+        ),
+    )
 
 
 def _by_volume(startup: Results, stacks: Results) -> Figure:
@@ -373,16 +367,14 @@ def _by_volume(startup: Results, stacks: Results) -> Figure:
     )
 
 
-def _policies(policies: Results | None) -> list[Figure]:
-    if policies is None:
-        return []
+def _policies(policies: Results) -> list[Figure]:
     done = transfers(policies).filter(pl.col(POLICY) != "rbdc and free slots")
-    told = "Points: mean over the phases of the start; bars: 95 % interval of it."
+    text = "Points: mean over the phases of the start; bars: 95 % interval of it."
     return [
         Figure(
             name=name,
             title=title,
-            caption=f"{told} {more}",
+            caption=f"{text} {more}",
             chart=plots.estimates_by_setting(
                 interval_per_panel(done, measure, (SEGMENTS, POLICY))
                 .with_columns(pl.col(SEGMENTS).cast(pl.Int64))

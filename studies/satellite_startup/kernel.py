@@ -97,15 +97,15 @@ def kernel_agrees(simulated: Results, kernel: Results) -> Answer:
     if not details.height:
         return Answer(Verdict.UNDECIDED, "The two have no transfer in common.", details)
     fits = details["off_ratio"].abs() <= WITHIN_RATIO
-    told = "; ".join(_told(row) for row in details.iter_rows(named=True))
+    text = "; ".join(_row_in_words(row) for row in details.iter_rows(named=True))
     return Answer(
         verdict=(Verdict.of_cells(fits)),
-        evidence=f"{fits.sum()} of {details.height} within: {told}.",
+        evidence=f"{fits.sum()} of {details.height} within: {text}.",
         details=details,
     )
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _row_in_words(row: Mapping[str, Any]) -> str:
     sides = " and ".join(
         f"{row[f'ratio_{side}']:.3f}"
         f"{interval_in_words(row[f'low_{side}'], row[f'high_{side}'], '.3f')}"

@@ -90,13 +90,13 @@ def first_seconds(startup: Results) -> Answer:
     )
     plain = details.filter(pl.col(POLICY) == "rbdc")["mean"].to_numpy()
     low, high = plain.min() * (1 - VOLUME_RATIO), plain.max() * (1 + VOLUME_RATIO)
-    told = "; ".join(
+    text = "; ".join(
         f"{row[POLICY]}, initial window {row['initial']}: {mean_in_words(row, unit=' MB')}"
         for row in details.iter_rows(named=True)
     )
     return Answer(
         verdict=(Verdict.of(whole=bool(low <= SOURCE_VOLUME_MEGABYTES <= high))),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
     )
 
@@ -127,14 +127,14 @@ def window_as_modelled(startup: Results) -> Answer:
     details = pl.DataFrame(rows).with_columns(
         (pl.col("model_s") / pl.col("mean") - 1).alias("off_ratio")
     )
-    told = "; ".join(
+    text = "; ".join(
         f"initial window {row['initial']}: {mean_in_words(row, '.1f', ' s')}, the source's formula "
         f"{row['model_s']:.1f} s ({row['off_ratio']:+.0%}), exactly {row['exact_s']:.1f} s"
         for row in details.iter_rows(named=True)
     )
     return Answer(
         verdict=_verdict(details["off_ratio"]),
-        evidence=f"Simulated: {told}.",
+        evidence=f"Simulated: {text}.",
         details=details,
         in_short=f"Of the right size only: {_range(details)} off.",
     )
@@ -148,7 +148,7 @@ def completion_as_modelled(table: Results) -> Claim:
     details = means.with_columns(
         pl.Series("model_s", np.asarray(modelled) + ONE_WAY_S)
     ).with_columns((pl.col("model_s") / pl.col("mean") - 1).alias("off_ratio"))
-    told = ", ".join(
+    text = ", ".join(
         f"{row[SEGMENTS]:g} segments {row['model_s']:.1f} s against {row['mean']:.1f} s "
         f"({row['off_ratio']:+.0%})"
         for row in details.iter_rows(named=True)
@@ -161,7 +161,7 @@ def completion_as_modelled(table: Results) -> Claim:
             f"within {LOOSE_RATIO:.0%}; otherwise not."
         ),
         verdict=_verdict(details["off_ratio"]),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short=f"Of the right size and shape only: {_range(details)} off.",
     )
@@ -182,13 +182,13 @@ def equivalent_rtt_as_modelled(periods: Results) -> Answer:
     far = details.filter(pl.col("delay").str.starts_with("far")).sort("delay_ratio")
     rises = far["mean"].is_sorted()
     fits = bool((details["off_ratio"].abs() <= MODEL_RATIO).all())
-    told = "; ".join(
+    text = "; ".join(
         f"rho {row['delay_ratio']:.2f}: {mean_in_words(row)}, formula {row['model_ratio']:.2f}"
         for row in details.sort("delay_ratio").iter_rows(named=True)
     )
     return Answer(
         verdict=Verdict.of(whole=rises and fits, part=rises),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short=f"It rises, but the formula is {_range(details)} off.",
     )
@@ -208,12 +208,12 @@ def as_without_wait(periods: Results) -> Answer:
     )
     low = raised["low"] if raised["low"] is not None else raised["mean"]
     nearer = raised["mean"] - 1 < (plain["mean"] - 1) / 2
-    told = f"{mean_in_words(raised)} instead of {mean_in_words(plain)} at k = 1"
+    text = f"{mean_in_words(raised)} instead of {mean_in_words(plain)} at k = 1"
     return Answer(
         verdict=Verdict.of(whole=low <= 1.05, part=nearer),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=pl.DataFrame([plain, raised]),
-        in_short=f"Nearly: {told}.",
+        in_short=f"Nearly: {text}.",
     )
 
 
@@ -237,7 +237,7 @@ def three_curves(startup: Results, stacks: Results) -> Answer:
     apart = (kept[f"low_{actual}"] > kept[f"high_{best}"]) & (
         kept[f"low_{best}"] > kept[f"high_{constant}"]
     )
-    told = ", ".join(
+    text = ", ".join(
         f"{row['volume_segments']:g} segments {row[f'mean_{actual}']:.1f}, "
         f"{row[f'mean_{best}']:.1f} and {row[f'mean_{constant}']:.1f} s"
         for row in kept.iter_rows(named=True)
@@ -246,7 +246,7 @@ def three_curves(startup: Results, stacks: Results) -> Answer:
         verdict=Verdict.of(
             whole=bool(apart.fill_null(value=False).all()), part=bool(ordered.all())
         ),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short="In this order in the mean, but not for every volume with intervals apart.",
     )
@@ -433,7 +433,7 @@ def use_agrees(done: pl.DataFrame) -> Answer:
     by_size = details.group_by(SEGMENTS, maintain_order=True).agg(
         pl.col("off_use").min().alias("least"), pl.col("off_use").max().alias("most")
     )
-    told = ", ".join(
+    text = ", ".join(
         f"{row[SEGMENTS]:g} segments {row['least']:+.2f} to {row['most']:+.2f}"
         for row in by_size.sort(SEGMENTS).iter_rows(named=True)
     )
@@ -442,11 +442,11 @@ def use_agrees(done: pl.DataFrame) -> Answer:
     return Answer(
         verdict=Verdict.of_cells(fits, ~fits),
         evidence=(
-            f"{fits.sum()} of {details.height} within; off by {told}. With every idle guaranteed "
+            f"{fits.sum()} of {details.height} within; off by {text}. With every idle guaranteed "
             f"slot: {fits_of_all.sum()} within, {least} to {most}."
         ),
         details=details,
-        in_short=f"{fits.sum()} of {details.height} means are within; off by {told}.",
+        in_short=f"{fits.sum()} of {details.height} means are within; off by {text}.",
     )
 
 

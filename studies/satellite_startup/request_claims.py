@@ -179,7 +179,7 @@ def larger_volumes_gain_more(done: pl.DataFrame) -> Claim:
     details = compared(done, TIME, MULTIPLIER, (1.0, SOURCE_MULTIPLIER), [SEGMENTS]).sort(SEGMENTS)
     gains = -details["difference"]
     sure = -details["high"][-1] > -details["low"][0]
-    told = ", ".join(
+    text = ", ".join(
         f"{size:g} segments {gain:.2f} s"
         for size, gain in zip(details[SEGMENTS], gains, strict=True)
     )
@@ -195,16 +195,16 @@ def larger_volumes_gain_more(done: pl.DataFrame) -> Claim:
             if details.height > 1
             else Verdict.UNDECIDED
         ),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
-        in_short=f"Not from volume to volume: {told}.",
+        in_short=f"Not from volume to volume: {text}.",
     )
 
 
 def use_falls(done: pl.DataFrame) -> Claim:
     """Judge: the use of slots falls with k."""
     details = compared(done, USE, MULTIPLIER, (1.0, GREATEST), [SEGMENTS])
-    told = ", ".join(
+    text = ", ".join(
         f"{row[SEGMENTS]:g} segments {row['mean_first']:.2f} to {row['mean_second']:.2f}"
         for row in details.iter_rows(named=True)
     )
@@ -216,9 +216,9 @@ def use_falls(done: pl.DataFrame) -> Claim:
             "with the whole 95 % interval; in part: for some."
         ),
         verdict=Verdict.of_cells(details["high"] < 0, details["low"] > 0),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
-        in_short=f"{told}.",
+        in_short=f"{text}.",
     )
 
 
@@ -226,7 +226,7 @@ def small_volumes_lose_most(done: pl.DataFrame) -> Claim:
     """Judge: small volumes waste the most."""
     chosen = done.filter(pl.col(MULTIPLIER) == SOURCE_MULTIPLIER)
     details = interval_per_panel(chosen, USE, (SEGMENTS,)).sort(SEGMENTS)
-    told = ", ".join(
+    text = ", ".join(
         f"{row[SEGMENTS]:g} segments {row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         for row in details.iter_rows(named=True)
         if row["low"] is not None
@@ -241,9 +241,9 @@ def small_volumes_lose_most(done: pl.DataFrame) -> Claim:
             "in part: only the latter."
         ),
         verdict=(Verdict.of(whole=rises and apart, part=apart, refuted=False)),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
-        in_short=f"Not from volume to volume: {told}.",
+        in_short=f"Not from volume to volume: {text}.",
     )
 
 
@@ -341,12 +341,12 @@ def _ours_when_shared(shared: pl.DataFrame) -> Answer:
         f"{row[POLICY]} {mean_in_words(row, '.1f', ' s')}"
         for row in interval_per_panel(runs, TIME, (POLICY,)).iter_rows(named=True)
     )
-    told = f"mean {signed(mean)}, longest {signed(longest)}"
+    text = f"mean {signed(mean)}, longest {signed(longest)}"
     return Answer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
-        evidence=f"{told[0].upper()}{told[1:]}. Mean times: {every}.",
+        evidence=f"{text[0].upper()}{text[1:]}. Mean times: {every}.",
         details=pl.DataFrame(rows),
-        in_short=f"{told[0].upper()}{told[1:]}.",
+        in_short=f"{text[0].upper()}{text[1:]}.",
     )
 
 

@@ -39,14 +39,14 @@ def _without_sack(runs: pl.DataFrame) -> Answer:
     lossy = bool((details["without_loss"] == 0).all())
     timed_out = bool((details["with_timeout"] == 1).all())
     slow = bool((details["rate_ratio"] < 0.5).all())
-    told = "; ".join(
+    text = "; ".join(
         f"{row[LIMIT]}: {row['packets_lost']:.0f} lost, a time-out in {row['with_timeout']:.0%} "
         f"of the runs, {row['rate_ratio']:.0%} of the channel from 20 s on"
         for row in details.iter_rows(named=True)
     )
     return Answer(
         verdict=Verdict.of(whole=lossy and timed_out, part=lossy and slow),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short=(
             "A burst is always lost and recovery is always too slow, one repair per round trip; "
@@ -65,7 +65,7 @@ def _without_sack(runs: pl.DataFrame) -> Answer:
 def _with_sack(runs: pl.DataFrame) -> Answer:
     details = by_buffer(runs, WITH, PLAIN)
     fits = _fast_and_irregular(details)
-    told = "; ".join(
+    text = "; ".join(
         f"{row[LIMIT]}: {row['rate_ratio']:.0%} of the channel "
         f"(the least {row['least_rate_ratio']:.0%}), "
         f"deviation {row['irregularity_ratio']:.0%}, a time-out in {row['with_timeout']:.0%}"
@@ -73,7 +73,7 @@ def _with_sack(runs: pl.DataFrame) -> Answer:
     )
     return Answer(
         verdict=Verdict.of(whole=bool(fits.all()), part=bool(fits.any())),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short=(f"So with {_which(details, fits) or 'no buffer'}."),
     )
@@ -85,7 +85,7 @@ def _with_sack(runs: pl.DataFrame) -> Answer:
     f"{IRREGULAR_RATIO:.0%} from 20 s on, and the median round trip is at most "
     f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; in part: loss and "
     "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
-    "is told of constant allocation, with slots in a burst and spread over the frame.",
+    "is reported of constant allocation, with slots in a burst and spread over the frame.",
 )
 def _freebsd(runs: pl.DataFrame) -> Answer:
     details = by_buffer(runs, FREEBSD, PLAIN)
@@ -93,7 +93,7 @@ def _freebsd(runs: pl.DataFrame) -> Answer:
     early = (details["early_without_loss"] == 1) & (
         details["early_rtt_ratio"] <= NEAR_MINIMUM_RATIO
     )
-    told = "; ".join(
+    text = "; ".join(
         f"{request}: {_freebsd_in_words(by_buffer(runs, FREEBSD, request))}"
         for request in (PLAIN, "constant", "constant, not bunched")
         if request in runs[REQUEST].to_list()
@@ -102,7 +102,7 @@ def _freebsd(runs: pl.DataFrame) -> Answer:
         verdict=Verdict.of(whole=bool(always.all()), part=bool(early.all())),
         evidence=(
             f"Round trip in the first 20 s {details['early_rtt_ratio'].to_numpy().max():.1f} times "
-            f"the least. From then on, {told}."
+            f"the least. From then on, {text}."
         ),
         details=details,
         in_short=(
@@ -143,13 +143,13 @@ def _spread(runs: pl.DataFrame) -> Answer | None:
                 )
             )
     details = pl.concat(parts)
-    told = "; ".join(
+    text = "; ".join(
         f"{stack}, {request}: {_spread_in_words(part)}"
         for (stack, request), part in details.group_by("stack", REQUEST, maintain_order=True)
     )
     return Answer(
         verdict=Verdict.of(whole=all(found), part=any(found)),
-        evidence=f"{told}.",
+        evidence=f"{text}.",
         details=details,
         in_short=f"With every buffer in {sum(found)} of {len(found)} cases.",
     )

@@ -324,8 +324,8 @@ def test_losses_among_and_within_connections_differ(among, within, verdict):
 def test_runs_of_losses_cover_both_groups():
     runs = losses((10,), 0.4, 0.1)
     claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
-    told = "50.0% in succession, 40.0% among connections, 10.0% within one"
-    assert claim.evidence.endswith(f"N = 10: greedy: {told}; thin: {told}.")
+    text = "50.0% in succession, 40.0% among connections, 10.0% within one"
+    assert claim.evidence.endswith(f"N = 10: greedy: {text}; thin: {text}.")
 
 
 def test_figure_4_3_has_fewest_greedy_streams():

@@ -146,8 +146,8 @@ def among_less_within(losses: pl.DataFrame, panels: Panels) -> pl.DataFrame:
         ``high`` (95 % interval), ``p_value_holm``, ``runs``.
     """
     rows = []
-    told = losses.drop_nulls([AMONG, WITHIN])
-    for key, part in told.group_by(list(panels.columns), maintain_order=True):
+    text = losses.drop_nulls([AMONG, WITHIN])
+    for key, part in text.group_by(list(panels.columns), maintain_order=True):
         found = paired_difference(part[WITHIN].to_numpy(), part[AMONG].to_numpy())
         rows.append(
             dict(zip(panels.columns, key, strict=True))
@@ -177,12 +177,12 @@ def _last_in_words(losses: pl.DataFrame, panels: Panels) -> str:
     place = losses.select(panels.columns).row(-1, named=True)
     last = losses.filter(pl.col(name) == value for name, value in place.items())
     groups = last.group_by("group", maintain_order=True).agg(pl.col(list(TOLD)).mean()).drop_nulls()
-    told = "; ".join(
+    text = "; ".join(
         f"{row['group']}: "
         + ", ".join(f"{row[column]:.1%} {name}" for column, name in TOLD.items())
         for row in groups.iter_rows(named=True)
     )
-    return f"{panels.title(place)}: {told}."
+    return f"{panels.title(place)}: {text}."
 
 
 ENOUGH_RATIO = 0.99

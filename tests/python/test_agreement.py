@@ -318,8 +318,8 @@ def test_tshark_counts_the_same_packets_options_and_events(capture):
         if is_beside_its_sender(direction):
             again = number(direction.flow, "data_segments_retransmitted")
             again += number(direction.flow, "bundles_sent") + direction.repeated()
-            told = sent.get("retransmission", 0) + sent.get("out_of_order", 0)
-            assert again == told, name
+            text = sent.get("retransmission", 0) + sent.get("out_of_order", 0)
+            assert again == text, name
             assert stream["duplicate_acks"] == back.get("duplicate_acks", 0), name
         assert number(stream, "window_max_bytes") >= back.get("offered_max", 0), name
 

@@ -392,7 +392,7 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["missing.pcap"], "there is no capture missing.pcap"),
         (["words.txt"], "is text, not a capture"),
@@ -412,13 +412,13 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["-", "-"], "the standard input can be read once only"),
     ],
 )
-def test_wrong_usage_is_told_in_words_that_help(sender, tmp_path, arguments, told):
+def test_wrong_usage_is_told_in_words_that_help(sender, tmp_path, arguments, text):
     shutil.copy(sender, tmp_path / "here.pcapng")
     (tmp_path / "words.txt").write_text("just some words, line by line\n" * 9)
     code, out, error = fairwind("analyse", *arguments, cwd=tmp_path)
     assert code == 2
     assert out == ""
-    assert told in error
+    assert text in error
 
 
 def test_a_folder_with_another_run_is_not_overwritten(run, sender, tmp_path):

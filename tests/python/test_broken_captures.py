@@ -57,7 +57,7 @@ def record(at: float, data: bytes) -> bytes:
 
 
 def analysed(folder: Path, *captures: bytes) -> tuple[dict[str, object], str]:
-    """Analyse captures; gives the document and what was told on standard error."""
+    """Analyse captures; gives the document and the standard error."""
     names = [f"{number}.pcap" for number in range(len(captures))]
     for name, capture in zip(names, captures, strict=True):
         (folder / name).write_bytes(capture)

@@ -101,9 +101,9 @@ def test_a_capture_is_compared_with_a_run_without_what_it_does_not_know(alone, t
     differences = compare(run, alone)
     assert "throughput_bits_per_second" in differences["measure"].to_list()
     assert "goodput_bits_per_second" not in differences["measure"].to_list()
-    told = "\n".join(head(run, alone))
-    assert "left out, since one of them does not know it: goodput_bits_per_second" in told
-    assert "a capture does not tell its settings" in told
+    text = "\n".join(head(run, alone))
+    assert "left out, since one of them does not know it: goodput_bits_per_second" in text
+    assert "a capture does not tell its settings" in text
 
 
 def test_a_measure_that_one_does_not_know_is_refused_by_name(alone):

@@ -25,7 +25,7 @@ def run(tmp_path_factory) -> Path:
 
 
 def fields(file: Path, *names: str) -> list[tuple[str, ...]]:
-    told = subprocess.run(
+    text = subprocess.run(
         [
             *(str(TSHARK), "-r", str(file), "-T", "fields"),
             *(part for name in names for part in ("-e", name)),
@@ -35,7 +35,7 @@ def fields(file: Path, *names: str) -> list[tuple[str, ...]]:
         text=True,
         timeout=120,
     ).stdout
-    return [tuple(line.split("\t")) for line in told.splitlines()]
+    return [tuple(line.split("\t")) for line in text.splitlines()]
 
 
 def test_every_simulation_has_the_captures_of_both_points(run):

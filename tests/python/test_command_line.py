@@ -246,12 +246,12 @@ def test_output_into_a_closed_pipe_is_no_error(tmp_path):
 def test_help_of_study_lists_forms_and_parts(tmp_path):
     code, out, error = fairwind("study", "congestion-control-evaluation", "--help", cwd=tmp_path)
     assert (code, error) == (0, "")
-    told = out[out.index("Leith") :].splitlines()
-    assert "  --form full: 8103 runs" in told
-    assert "  --form beyond: 8958 runs" in told
-    assert "    part rtt-unfairness: 2100 runs, 5 of each cell" in told
-    assert "      sweep.bandwidth: 10 Mbit/s, 100 Mbit/s, 250 Mbit/s" in told
-    assert "  --form kernel: 444 runs (used by --on kernel for full)" in told
+    text = out[out.index("Leith") :].splitlines()
+    assert "  --form full: 8103 runs" in text
+    assert "  --form beyond: 8958 runs" in text
+    assert "    part rtt-unfairness: 2100 runs, 5 of each cell" in text
+    assert "      sweep.bandwidth: 10 Mbit/s, 100 Mbit/s, 250 Mbit/s" in text
+    assert "  --form kernel: 444 runs (used by --on kernel for full)" in text
     of_none = fairwind("study", "--help", cwd=tmp_path)
     assert "--form full:" not in of_none[1]
 

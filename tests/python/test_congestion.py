@@ -117,18 +117,18 @@ def test_the_shortest_class_has_one_method(tmp_path):
 
 
 def test_losses_are_told_to_a_class(tmp_path):
-    told: list[int] = []
+    parts: list[int] = []
 
     class Listening(Reno):
         def on_loss(self, sender):
-            told.append(sender.ca_state)
+            parts.append(sender.ca_state)
 
     results = package.load(scenario(tmp_path, "listening")).run(
         out=tmp_path / "run", congestion={"listening": Listening}
     )
     found = results.groups.select("fast_retransmits", "timeouts").sum_horizontal().sum()
-    assert len(told) == found > 0
-    assert {3, 4}.isdisjoint(told[:1]), "as in the kernel, the state is that before"
+    assert len(parts) == found > 0
+    assert {3, 4}.isdisjoint(parts[:1]), "as in the kernel, the state is that before"
 
 
 def test_an_exception_of_a_class_ends_the_run_with_its_traceback_and_leaves_no_half_results(
@@ -141,10 +141,10 @@ def test_an_exception_of_a_class_ends_the_run_with_its_traceback_and_leaves_no_h
     out = tmp_path / "run"
     with pytest.raises(ControlClassError) as raised:
         package.load(scenario(tmp_path, "wrong")).run(out=out, congestion={"wrong": Wrong})
-    told = str(raised.value)
-    assert 'the congestion control "wrong" has raised an exception' in told
-    assert "return sender.snd_cwnd / sender.no_such_field" in told
-    assert "AttributeError" in told
+    text = str(raised.value)
+    assert 'the congestion control "wrong" has raised an exception' in text
+    assert "return sender.snd_cwnd / sender.no_such_field" in text
+    assert "AttributeError" in text
     assert isinstance(raised.value.__cause__, AttributeError)
     assert not list((out / "cells").iterdir())
 
@@ -232,7 +232,7 @@ def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tm
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         ((HALVES, "return nonsense;"), r"(?s)nonsense.*does not compile: what it may use"),
         (
@@ -243,9 +243,9 @@ def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tm
         (("struct tcp_congestion_ops", "struct something"), "has no `struct tcp_congestion_ops"),
     ],
 )
-def test_what_cannot_be_built_is_told_in_the_compilers_words(tmp_path, change, told):
+def test_what_cannot_be_built_is_told_in_the_compilers_words(tmp_path, change, text):
     assert change[0] in RENO
-    with pytest.raises(FairwindError, match=told):
+    with pytest.raises(FairwindError, match=text):
         congestion.build(source(tmp_path, "mine", RENO.replace(*change)), with_object=False)
     assert congestion.own_controls() == []
 
@@ -271,12 +271,12 @@ def test_a_name_that_linux_or_the_repository_has_is_taken_only_where_that_is_tol
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "text"),
     [("", "its table has no name"), ("sixteen_letters_", "more than 15 letters")],
 )
-def test_names_that_no_kernel_could_have_are_refused(tmp_path, name, told):
+def test_names_that_no_kernel_could_have_are_refused(tmp_path, name, text):
     file = source(tmp_path, "mine", RENO.replace('.name = "fwt_py"', f'.name = "{name}"'))
-    with pytest.raises(FairwindError, match=rf"mine\.c: .*{told}"):
+    with pytest.raises(FairwindError, match=rf"mine\.c: .*{text}"):
         congestion.build(file, with_object=False)
 
 
@@ -321,20 +321,20 @@ def test_what_a_source_includes_from_elsewhere_is_told(tmp_path):
 
 
 def test_a_hook_that_a_kernel_would_not_have_taken_ends_and_is_a_warning_of_the_run(tmp_path):
-    for name, text, told in (
+    for name, text, words in (
         ("null", "((struct tcp_sock *)(u64)(ack - ack))->snd_cwnd = 1;", "followed a null pointer"),
         ("beyond", "((volatile u32 *)inet_csk_ca(sk))[26] = 1;", "went beyond its state"),
     ):
         congestion.build(source(tmp_path, name, RENO.replace(GROWS, text)), with_object=False)
         results = package.load(scenario(tmp_path, name, "20 s")).run(out=tmp_path / f"run-{name}")
-        assert any(told in line for line in warnings(results)), warnings(results)
+        assert any(words in line for line in warnings(results)), warnings(results)
 
 
 def test_a_window_of_nothing_and_a_division_by_zero_are_warnings_of_the_run(tmp_path):
     nothing = RENO.replace(GROWS, "tp->snd_cwnd = 0;")
     divided = RENO.replace(GROWS, "tp->snd_cwnd += acked / tp->snd_cwnd_cnt;")
     assert nothing != RENO != divided
-    for name, text, told in (
+    for name, text, words in (
         ("nothing", nothing, "asked for a window of no segments"),
         ("divided", divided, "divided by zero in cong_avoid, at line "),
     ):
@@ -342,7 +342,7 @@ def test_a_window_of_nothing_and_a_division_by_zero_are_warnings_of_the_run(tmp_
         results = package.load(scenario(tmp_path, name, "20 s")).run(out=tmp_path / f"run-{name}")
         (warning,) = [line for line in warnings(results) if line.startswith("Congestion control")]
         assert warning.startswith(f"Congestion control {name} of group greedy: ")
-        assert told in warning
+        assert words in warning
     sound = package.load(scenario(tmp_path, "reno-c", "4 s")).run(out=tmp_path / "sound")
     assert sound.control_complaints is None
 
@@ -421,7 +421,7 @@ tcp = { congestion = { name = "damped", beta = 0.9 } }
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "text"),
     [
         (
             {"bta": 0.5},
@@ -433,11 +433,11 @@ tcp = { congestion = { name = "damped", beta = 0.9 } }
         ({"mode": 3}, "mode = 3: expected a text, found a whole number"),
     ],
 )
-def test_wrong_parameters_of_a_class_are_named(tmp_path, setting, told):
+def test_wrong_parameters_of_a_class_are_named(tmp_path, setting, text):
     found = package.load(scenario(tmp_path, "damped")).with_settings(
         {"flows.greedy.tcp.congestion": {"name": "damped", **setting}}
     )
-    with pytest.raises(ScenarioError, match=re.escape(f"flows.greedy.tcp.congestion.{told}")):
+    with pytest.raises(ScenarioError, match=re.escape(f"flows.greedy.tcp.congestion.{text}")):
         found.run(out=tmp_path / "run", congestion={"damped": Damped})
     assert not (tmp_path / "run").exists()
 
@@ -484,19 +484,19 @@ def test_parameters_of_a_c_file_are_swept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         ('"half"', "expected a whole number, found a text"),
         ("-1", "it must be between 0 and 4294967295"),
         ("0.5", "expected a whole number, found a number"),
     ],
 )
-def test_wrong_parameters_of_a_c_file_are_named(tmp_path, value, told):
+def test_wrong_parameters_of_a_c_file_are_named(tmp_path, value, text):
     congestion.build(source(tmp_path, "share", SHARE), with_object=False)
     found = package.load(scenario(tmp_path, "share")).with_settings(
         {"flows.greedy.tcp.congestion.beta": value}
     )
-    with pytest.raises(ScenarioError, match=re.escape(told)):
+    with pytest.raises(ScenarioError, match=re.escape(text)):
         found.check()
 
 
@@ -600,10 +600,10 @@ def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
     status, _, error = fairwind("run", file, "--on", "kernel", "--out", "run", cwd=tmp_path)
     need_programs(error)
     assert status == 0, error
-    told = re.search(r"window of (\d) flows? of group greedy was 0 at the end", error)
-    assert told, error
+    text = re.search(r"window of (\d) flows? of group greedy was 0 at the end", error)
+    assert text, error
     windows = package.open(tmp_path / "run").senders["cwnd_packets"]
-    assert int(told[1]) == (windows == 0).sum() > 0
+    assert int(text[1]) == (windows == 0).sum() > 0
 
 
 @pytest.mark.kernel

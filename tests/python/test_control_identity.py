@@ -137,13 +137,13 @@ def test_digests_are_the_same_in_every_process():
         "import test_control_identity as t; from fairwind.congestion.identity import digest_of; "
         "print(digest_of(t.Derived), digest_of(t.with_object(beta=0.5, names={'a', 'b', 'c'})))"
     )
-    told = {
+    text = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
         ).stdout
         for _ in range(2)
     }
-    assert len(told) == 1
+    assert len(text) == 1
 
 
 def test_recursive_references_end():

@@ -38,40 +38,40 @@ def test_unreadable_capture_is_named_with_what_to_do(tmp_path, monkeypatch):
         return usual(path, *arguments, **named)
 
     monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(FairwindError, match=r"(?s)cannot read the capture .*secret.*chown") as told:
+    with pytest.raises(FairwindError, match=r"(?s)cannot read the capture .*secret.*chown") as text:
         analyse(file, out=tmp_path / "out")
-    assert "--out" not in str(told.value)
+    assert "--out" not in str(text.value)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("packets", "told"),
+    ("packets", "text"),
     [(b"", "holds no packets, only a header"), (UDP, "None of the 1 packets in the capture is")],
 )
-def test_capture_without_tcp_packets_is_named(tmp_path, packets, told):
+def test_capture_without_tcp_packets_is_named(tmp_path, packets, text):
     file = tmp_path / "empty.pcap"
     file.write_bytes(HEADER + packets)
     results = analyse(file, out=tmp_path / "out")
     caveats = "\n".join(results.manifest.captured.caveats)
-    assert told in caveats
+    assert text in caveats
     assert "the rule fits none" not in caveats
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "text"),
     [
         (errno.ENOSPC, r"(?s)the disk is full: the report of .*free some space"),
         (errno.EACCES, r"(?s)cannot write the report of .*Permission denied.*copy the run"),
     ],
 )
-def test_report_that_cannot_be_written_names_folder_and_remedy(tmp_path, monkeypatch, number, told):
+def test_report_that_cannot_be_written_names_folder_and_remedy(tmp_path, monkeypatch, number, text):
     results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
 
     def refused(*_arguments):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(page, "save_all", refused)
-    with pytest.raises(FairwindError, match=told):
+    with pytest.raises(FairwindError, match=text):
         write_report(results)
 
 

@@ -1,4 +1,4 @@
-"""Captures of a run on the kernel tell what its router and its tracepoints told."""
+"""Captures of a run on the kernel agree with its router and its tracepoints."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def test_captures_of_the_kernel_tell_what_the_router_recorded(tmp_path):
     found = package.analyse(*captures, groups=groups).groups
     for group in groups:
         (truth,) = known.filter(known["group"] == group).to_dicts()
-        (told,) = found.filter(found["group"] == group).to_dicts()
-        differing = {name: (truth[name], told[name]) for name in SEEN if truth[name] != told[name]}
+        (text,) = found.filter(found["group"] == group).to_dicts()
+        differing = {name: (truth[name], text[name]) for name in SEEN if truth[name] != text[name]}
         assert not differing, group
         assert truth["packets_lost"] > 5, "this is a test of losses"
         # Tracepoints and packets may take an entry for another one now and then.
         for cause in ("timeouts", "fast_retransmits"):
-            assert abs(told[cause] - truth[cause]) <= 2 + truth[cause] // 10, (group, cause)
+            assert abs(text[cause] - truth[cause]) <= 2 + truth[cause] // 10, (group, cause)

@@ -1,4 +1,4 @@
-"""What goes wrong while experiments run on the kernel, and what is told before they do.
+"""What goes wrong while experiments run on the kernel, and the warnings before they do.
 
 A full disk, a run that is killed, a user who is not root, and what dead runs leave behind.
 """
@@ -134,13 +134,13 @@ def test_check_knows_whether_this_kernel_can_carry_the_packets(scenario, tmp_pat
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv here")
 def test_check_knows_what_the_user_may_not(scenario):
     many = ["--set", "flows.greedy.count=400", "--set", "measure.endpoint_every_ack=true"]
-    told = check_as_nobody(scenario, 0o666, *many)
-    assert told.returncode == 2, told.stderr
-    assert "measure.endpoint_every_ack = true: only eBPF programs" in told.stderr
-    assert "flows.*.count = 400: the process of host greedy-sender needs 464" in told.stderr
-    told = check_as_nobody(scenario, 0o600)
-    assert told.returncode == 2, told.stderr
-    assert "chmod 666 /dev/net/tun" in told.stderr
+    text = check_as_nobody(scenario, 0o666, *many)
+    assert text.returncode == 2, text.stderr
+    assert "measure.endpoint_every_ack = true: only eBPF programs" in text.stderr
+    assert "flows.*.count = 400: the process of host greedy-sender needs 464" in text.stderr
+    text = check_as_nobody(scenario, 0o600)
+    assert text.returncode == 2, text.stderr
+    assert "chmod 666 /dev/net/tun" in text.stderr
     assert check_as_nobody(scenario, 0o666).returncode == 0
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong at a person's desk, told by `fairwind run` itself.
+"""Errors of users, as `fairwind run` reports them.
 
 Each ends with exit code 2 and one plain message, and leaves earlier results as they were.
 """
@@ -52,7 +52,7 @@ def earlier(tmp_path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [
         (
             SCENARIO.replace('rate = "1 Mbit/s"', 'rate = "-1 Mbit/s"'),
@@ -68,13 +68,13 @@ def earlier(tmp_path) -> Path:
     ],
     ids=["negative rate", "missing unit", "unknown key", "impossible topology", "no TOML"],
 )
-def test_a_wrong_scenario_is_told_by_file_line_key_and_rule(earlier, text, told):
+def test_a_wrong_scenario_is_told_by_file_line_key_and_rule(earlier, text, words):
     before = content(earlier)
     (earlier.parent / "wrong.toml").write_text(text)
     code, out, error = fairwind("run", "wrong.toml", "--out", "run", cwd=earlier.parent)
     assert (code, out) == (2, "")
     assert error.startswith("wrong.toml:")
-    for part in told:
+    for part in words:
         assert part in error
     assert content(earlier) == before
 

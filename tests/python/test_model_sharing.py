@@ -78,11 +78,11 @@ def test_the_command_tells_rounds_times_and_speed_ups(tmp_path):
     )
     assert (code, error) == (0, "")
     heading, row = out.splitlines()
-    told = dict(zip(heading.split(","), map(float, row.split(",")), strict=True))
-    assert told["rounds_initially"] == 6
-    assert told["rounds_remembered"] == 2
-    assert told["initially_s"] == pytest.approx(0.7)
-    assert told["speed_up_ratio"] == pytest.approx(7 / 3)
+    answer = dict(zip(heading.split(","), map(float, row.split(",")), strict=True))
+    assert answer["rounds_initially"] == 6
+    assert answer["rounds_remembered"] == 2
+    assert answer["initially_s"] == pytest.approx(0.7)
+    assert answer["speed_up_ratio"] == pytest.approx(7 / 3)
 
 
 def test_the_command_tells_times_with_a_call_that_is_not_held_back(tmp_path):
@@ -90,10 +90,10 @@ def test_the_command_tells_times_with_a_call_that_is_not_held_back(tmp_path):
     code, out, error = fairwind(*command, cwd=tmp_path)
     assert (code, error) == (0, "")
     heading, row = out.splitlines()
-    told = dict(zip(heading.split(","), map(float, row.split(",")), strict=True))
-    assert told["initially_s"] == pytest.approx(0.62)
-    assert told["remembered_s"] == pytest.approx(0.22)
-    assert told["speed_up_ratio"] == pytest.approx(0.62 / 0.22)
+    answer = dict(zip(heading.split(","), map(float, row.split(",")), strict=True))
+    assert answer["initially_s"] == pytest.approx(0.62)
+    assert answer["remembered_s"] == pytest.approx(0.22)
+    assert answer["speed_up_ratio"] == pytest.approx(0.62 / 0.22)
 
 
 @pytest.mark.parametrize(

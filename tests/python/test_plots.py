@@ -1,4 +1,4 @@
-"""Groups are told apart without colours, and no panel is left flat by another's axis."""
+"""Groups differ without colours, too, and no panel is left flat by another's axis."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def test_many_events_are_written_as_they_come_all_of_them_and_in_order(tmp_path:
     results = run(tmp_path, "once")
     queues = results.table("queues")
     events = results.table("queue_events")
-    told = ("enqueued_packets", "drops_packets", "marks_packets")
-    assert events.height == sum(int(queues[column].sum()) for column in told)
+    text = ("enqueued_packets", "drops_packets", "marks_packets")
+    assert events.height == sum(int(queues[column].sum()) for column in text)
     assert events.height > 2 << 17, "so many that each simulation hands some on"
     assert queues["events_left_out"].sum() == 0
     for name, rows in events.group_by("replicate", "queue"):

@@ -1,4 +1,4 @@
-"""Runs in real time: what is told before, one at a time, refusals, and lateness afterwards."""
+"""Runs in real time: the messages before, one at a time, refusals, and lateness afterwards."""
 
 from __future__ import annotations
 
@@ -195,10 +195,10 @@ def test_a_path_without_a_router_of_ours_has_no_lateness_to_tell(tmp_path):
 def test_what_the_kernel_did_not_tell_is_told_by_a_warning(tmp_path):
     engine = kernel(has_own_router=False, events_missed=12)
     results = run_plan(plan(), engine, RunSettings(out=tmp_path / "holes"))
-    told = [line for line in warnings(results) if line.startswith("Missed: in")]
-    assert len(told) == 1
-    assert "12 events or more" in told[0], told
-    assert "of 5000 packets seen" in told[0]
+    parts = [line for line in warnings(results) if line.startswith("Missed: in")]
+    assert len(parts) == 1
+    assert "12 events or more" in parts[0], parts
+    assert "of 5000 packets seen" in parts[0]
     whole = run_plan(plan(), kernel(has_own_router=False), RunSettings(out=tmp_path / "whole"))
     assert not [line for line in warnings(whole) if "Missed" in line]
 
@@ -206,9 +206,9 @@ def test_what_the_kernel_did_not_tell_is_told_by_a_warning(tmp_path):
 def test_datagrams_that_never_left_their_hosts_are_told_of_by_a_warning(tmp_path):
     engine = kernel(late_us=10, datagrams_missing=34)
     results = run_plan(plan(), engine, RunSettings(out=tmp_path / "full"))
-    told = [line for line in warnings(results) if line.startswith("Unsent: in")]
-    assert len(told) == 1
-    assert "34 or more" in told[0], told
+    parts = [line for line in warnings(results) if line.startswith("Unsent: in")]
+    assert len(parts) == 1
+    assert "34 or more" in parts[0], parts
     whole = run_plan(plan(), kernel(late_us=10), RunSettings(out=tmp_path / "whole"))
     assert not [line for line in warnings(whole) if "Unsent" in line]
 

@@ -14,13 +14,7 @@ import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
-from fairwind.plots import (
-    BOX,
-    boxes_by_setting,
-    estimates_by_setting,
-    latency_distribution,
-    save,
-)
+from fairwind.plots import BOX, boxes_by_setting, estimates_by_setting, latency_distribution, save
 from fairwind.plots.latency import STEPS, cumulative, thinned
 from fairwind.plots.series import share_over_time
 from fairwind.report.figures import default_figures

@@ -107,7 +107,7 @@ def test_wrong_options_say_what_is_wrong(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "text"),
     [
         (("--rtt", "100", "--rate", "5mbit"), '--rtt 100: "100" has no unit'),
         (("--rtt=-5ms", "--rate", "5mbit"), '--rtt -5ms: "-5ms" is negative'),
@@ -117,10 +117,10 @@ def test_wrong_options_say_what_is_wrong(tmp_path):
         (("--rate", "5mbit", "--set", "path.rate=1mbit"), "--set path.rate: without a scenario"),
     ],
 )
-def test_a_wrong_option_is_named_once_and_nothing_that_nobody_wrote(tmp_path, options, told):
+def test_a_wrong_option_is_named_once_and_nothing_that_nobody_wrote(tmp_path, options, text):
     code, _, error = fairwind("shell", *options, "--", "true", cwd=tmp_path)
     assert code == 2
-    assert error.startswith(f"error: {told}")
+    assert error.startswith(f"error: {text}")
     assert error.count("has no unit") + error.count("is negative") <= 1
     assert "topology" not in error
 

@@ -1,4 +1,4 @@
-"""Runs of transfers at a glance: their times, who is told to be fair, and jumps that never came."""
+"""Runs of transfers at a glance: their times, fairness among them, and jumps that never came."""
 
 from __future__ import annotations
 

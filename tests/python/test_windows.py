@@ -70,19 +70,19 @@ def test_what_is_started_is_shown_cleared_and_stopped(group, tmp_path):
         "at_close": False,
     }
     assert set(shown["counts"].values()) == {0}
-    code, out, told = windows("show", "--cgroup", group, cwd=tmp_path)
+    code, out, text = windows("show", "--cgroup", group, cwd=tmp_path)
     assert out.split() == ["peer", "window_packets", "age_s", "is_outdated", "least_rtt_s"]
-    assert told.startswith("0 of 7 entries; 0 used")
-    code, _, told = windows("start", "--cgroup", group, cwd=tmp_path)
+    assert text.startswith("0 of 7 entries; 0 used")
+    code, _, text = windows("start", "--cgroup", group, cwd=tmp_path)
     assert code == 2
-    assert "already; `fairwind windows stop` ends that" in told
+    assert "already; `fairwind windows stop` ends that" in text
     sockets = next(one for one in diagnosis() if "sock_ops" in one.what)
     assert "windows are remembered in" in sockets.found
     assert windows("clear", "--cgroup", group, cwd=tmp_path)[::2] == (0, "forgot 0\n")
     assert windows("stop", "--cgroup", group, cwd=tmp_path)[0] == 0
-    code, _, told = windows("stop", "--cgroup", group, cwd=tmp_path)
+    code, _, text = windows("stop", "--cgroup", group, cwd=tmp_path)
     assert code == 2
-    assert f"{group}: no windows are remembered there" in told
+    assert f"{group}: no windows are remembered there" in text
 
 
 def test_what_cannot_be_started_says_why_and_what_to_do(group, tmp_path):
@@ -95,11 +95,11 @@ def test_what_cannot_be_started_says_why_and_what_to_do(group, tmp_path):
         (["--cgroup", tmp_path / "none"], "No such file or directory"),
     ]
     for words, expected in refused:
-        code, _, told = windows("start", "--cgroup", group, *words, cwd=tmp_path)
+        code, _, text = windows("start", "--cgroup", group, *words, cwd=tmp_path)
         assert code == 2
-        assert expected in told
-    code, _, told = windows("show", "--cgroup", group, cwd=tmp_path)
-    assert "`fairwind windows start` begins it" in told
+        assert expected in text
+    code, _, text = windows("show", "--cgroup", group, cwd=tmp_path)
+    assert "`fairwind windows start` begins it" in text
 
 
 def test_somebody_else_than_root_is_told_to_be_root(group):
@@ -109,7 +109,7 @@ def test_somebody_else_than_root_is_told_to_be_root(group):
         "try: _core.show_windows(sys.argv[1])\n"
         "except _core.WindowsError as error: print(error)\n"
     )
-    told = subprocess.run(
+    text = subprocess.run(
         [sys.executable, "-c", program, group], capture_output=True, text=True, check=True
     )
-    assert "root's business: run this as root (sudo)" in told.stdout
+    assert "root's business: run this as root (sudo)" in text.stdout

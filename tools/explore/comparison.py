@@ -21,12 +21,12 @@ def is_near(one: float | None, other: float | None, before: float, slack: float 
 
 def code_difference(kernel: str, ours: str) -> list[str]:
     """List the fields that both tell, and tell otherwise."""
-    told = [dict(re.findall(r"assert (\w+) == (-?\d+)", text)) for text in (kernel, ours)]
-    names = [name for name in told[0] if name in told[1]]
+    parts = [dict(re.findall(r"assert (\w+) == (-?\d+)", text)) for text in (kernel, ours)]
+    names = [name for name in parts[0] if name in parts[1]]
     return [
-        f"{name} {told[0][name]}!={told[1][name]}"
+        f"{name} {parts[0][name]}!={parts[1][name]}"
         for name in names
-        if told[0][name] != told[1][name]
+        if parts[0][name] != parts[1][name]
     ]
 
 
@@ -34,9 +34,9 @@ def information_difference(
     kernel: list[Line], ours: list[Line], ignored: frozenset[str]
 ) -> tuple[float, list[str]] | None:
     """Tell when TCP_INFO differs for the first time, and how."""
-    told = [told_after(lines) for lines in (kernel, ours)]
-    for place in sorted(set(told[0]) & set(told[1])):
-        one, other = told[0][place], told[1][place]
+    parts = [told_after(lines) for lines in (kernel, ours)]
+    for place in sorted(set(parts[0]) & set(parts[1])):
+        one, other = parts[0][place], parts[1][place]
         found = code_difference(one.text, other.text)
         found = [word for word in found if word.split()[0] not in ignored]
         if found:
@@ -46,13 +46,13 @@ def information_difference(
 
 def told_after(lines: list[Line]) -> dict[int, Line]:
     """Give what TCP_INFO told, by the number of the stimulus before."""
-    told, stimuli = {}, 0
+    text, stimuli = {}, 0
     for line in lines:
         if line.is_code and "assert" in line.text:
-            told[stimuli] = line
+            text[stimuli] = line
         elif not line.packet:
             stimuli += 1
-    return told
+    return text
 
 
 @dataclass
@@ -107,8 +107,8 @@ def compare(
             late = abs(one.at - other.at)
         if not one.packet:
             stimulus = re.sub(r"[\d:.]+", "", one.text)[:24]
-    if told := information_difference(kernel, ours, ignored):
-        at, found = told
+    if text := information_difference(kernel, ours, ignored):
+        at, found = text
         names = " ".join(sorted(word.split()[0].removeprefix("tcpi_") for word in found))
         return Difference("information", 0, f"at {at:g}: {', '.join(found)}", names)
     for place, (one, other) in enumerate(zip(*plain, strict=False)):

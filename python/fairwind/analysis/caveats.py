@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,15 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
         return ()
     connections = pl.scan_parquet(file)
     total = connections.select(pl.len()).collect().item()
-    told = [
+    found = [
         *_clocks(folder, facts),
         _no_packets(facts) or _empty_groups(folder),
-        *(ask(connections, total) for ask in ASKED),
+        _offload(connections, total),
+        *_incomplete(connections, total),
         _not_drawn(facts),
         _beyond_windows(facts),
     ]
-    return tuple(sentence for sentence in told if sentence is not None)
+    return tuple(sentence for sentence in found if sentence is not None)
 
 
 def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -42,21 +43,21 @@ def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
     if not file.exists():
         return []
     strangers = {(fact["cell"], fact["replicate"]) for fact in facts if not fact["packets_in_both"]}
-    told = []
+    parts = []
     for row in pl.read_parquet(file).iter_rows(named=True):
         if (row["cell"], row["replicate"]) in strangers:
-            told.append(STRANGERS)
+            parts.append(STRANGERS)
         if row["clock"] == "shared" or row["offset_s"] is None:
             continue
         drift = row["drift_parts_per_million"]
         drifts = "its drift is unknown"
         if drift is not None and row["is_compensated"]:
             drifts = f"its drift of {drift:+.3g} parts per million is removed"
-        told.append(
+        parts.append(
             f"The captures have different clocks: the receiver's is {_apart(row['offset_s'])}; "
             f"{drifts}. {_accuracy_of_delays(row)}"
         )
-    return told
+    return parts
 
 
 STRANGERS = (
@@ -163,46 +164,34 @@ def _offload(connections: pl.LazyFrame, total: int) -> str | None:
     )
 
 
-def _one_direction(connections: pl.LazyFrame, total: int) -> str | None:
-    alone = (pl.col("opener_packets") == 0) != (pl.col("answerer_packets") == 0)
-    unanswered = pl.col("set_up").is_in(["unanswered"])
-    many = connections.filter(alone & ~unanswered).select(pl.len()).collect().item()
-    if not many:
-        return None
-    return (
-        f"One direction is missing of {_of(many, total)}: without acknowledgments latencies, "
-        "round trips and the causes of retransmissions are unknown."
-    )
-
-
-def _midway(connections: pl.LazyFrame, total: int) -> str | None:
-    many = connections.filter(pl.col("opener_guessed")).select(pl.len()).collect().item()
-    if not many:
-        return None
-    return (
-        f"The handshake is missing of {_of(many, total)}: the opener is guessed (the lower port "
-        "answers); window scale and options are unknown."
-    )
-
-
-def _vantage(connections: pl.LazyFrame, total: int) -> str | None:
-    many = (
-        connections.filter(pl.col("vantage").is_in(["between"])).select(pl.len()).collect().item()
-    )
-    if not many:
-        return None
-    return (
-        f"The capture is from the middle of the path of {_of(many, total)}: times and losses are "
-        "those behind it. Set the side with --vantage."
-    )
-
-
-ASKED: tuple[Callable[[pl.LazyFrame, int], str | None], ...] = (
-    _offload,
-    _one_direction,
-    _midway,
-    _vantage,
+INCOMPLETE = (
+    (
+        (pl.col("opener_packets") == 0).ne(pl.col("answerer_packets") == 0)
+        & ~pl.col("set_up").is_in(["unanswered"]),
+        "One direction is missing of {}: without acknowledgments latencies, round trips and the "
+        "causes of retransmissions are unknown.",
+    ),
+    (
+        pl.col("opener_guessed"),
+        "The handshake is missing of {}: the opener is guessed (the lower port answers); window "
+        "scale and options are unknown.",
+    ),
+    (
+        pl.col("vantage").is_in(["between"]),
+        "The capture is from the middle of the path of {}: times and losses are those behind it. "
+        "Set the side with --vantage.",
+    ),
 )
+"""Conditions of connections that are not seen completely, and the warnings about them."""
+
+
+def _incomplete(connections: pl.LazyFrame, total: int) -> list[str]:
+    counts = connections.select(
+        condition.sum().alias(text) for condition, text in INCOMPLETE
+    ).collect()
+    return [
+        text.format(_of(many, total)) for text, many in counts.row(0, named=True).items() if many
+    ]
 
 
 def _of(many: int, total: int) -> str:

@@ -93,8 +93,8 @@ class CoreAnalysis:
             ``facts`` (dict) and ``notes`` (list of sentences).
         """
         with _translated():
-            tables, told = self._core.finish()
-        return frames_of(tables), json.loads(told)
+            tables, text = self._core.finish()
+        return frames_of(tables), json.loads(text)
 
 
 def rate_columns(table: str) -> dict[str, str]:

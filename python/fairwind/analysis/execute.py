@@ -63,19 +63,19 @@ Watch = Callable[[AnalysisState], None]
 
 
 @dataclass
-class _Told:
+class _CoreNotes:
     """Notes of the core on all pairs of inputs."""
 
     facts: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
 
-    def add(self, taps: Taps, told: dict[str, Any], *, has_others: bool) -> None:
-        """Note what was told of one pair; where there are several, by which one."""
+    def add(self, taps: Taps, found: dict[str, Any], *, has_others: bool) -> None:
+        """Add the facts and notes of one pair; where there are several, with its place."""
         of = {"cell": taps.cell.index, "replicate": taps.replicate}
         where = f"cell {of['cell']}, replicate {of['replicate']}: " if has_others else ""
-        self.facts.append(of | told["facts"])
-        self.notes += [f"{where}{note}" for note in told["notes"]]
+        self.facts.append(of | answer["facts"])
+        self.notes += [f"{where}{note}" for note in answer["notes"]]
 
 
 def analyse_source(
@@ -90,7 +90,7 @@ def analyse_source(
     """Analyse captures into a run's folder.
 
     An interruption (Ctrl-C) ends the reading, not the analysis: what was read is in the folder,
-    whose manifest says that it is not all, unless it was to follow what has no end.
+    and its manifest says that it is not all, unless the input has no end (`follow`).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def analyse_source(
     FairwindError
         If the folder cannot be used, or the disk is full.
     """
-    told = _Told()
+    notes = _CoreNotes()
     is_drawn_later = _is_drawn_later(source, settings)
     with storage_errors(out), new_folder(out, source, settings, force=force) as keep:
         before = AnalysisState(0, 0, _total_bytes(source), dict)
@@ -119,15 +119,15 @@ def analyse_source(
             analysis = CoreAnalysis(taps.sender, taps.receiver, chosen, follow=follow)
             pair = _Pair(source, taps, analysis, keep)
             was_interrupted = pair.read(before, watch or (lambda _: None))
-            told.is_complete = follow or not was_interrupted
+            notes.is_complete = follow or not was_interrupted
             before.packets += analysis.packets
             before.bytes_read += analysis.bytes_read
-            told.add(taps, pair.finish(), has_others=len(source.taps) > 1)
+            notes.add(taps, pair.finish(), has_others=len(source.taps) > 1)
             if was_interrupted:
                 break
             if is_drawn_later:
                 pair.draw_largest(chosen)
-        keep.told(facts=told.facts, notes=told.notes, is_complete=told.is_complete)
+        keep.add_notes(facts=notes.facts, notes=notes.notes, is_complete=notes.is_complete)
     return Results(out)
 
 
@@ -170,7 +170,7 @@ class _Pair:
 
     def finish(self) -> dict[str, Any]:
         """Keep the rest of the rows; give what else the core tells."""
-        tables, told = self.analysis.finish()
+        tables, text = self.analysis.finish()
         groups = tables.get("groups", pl.DataFrame())
         if groups.height:
             place = (self.taps.cell.index, self.taps.replicate)
@@ -178,7 +178,7 @@ class _Pair:
             if groups.height > 1 and _is_empty(groups.filter(pl.col("group") == OTHER)):
                 self.keep.rows.without_others.append(place)
         self._add(tables)
-        return told
+        return text
 
     def draw_largest(self, settings: AnalysisSettings) -> None:
         """Read once more, for the points of what turned out to be the largest connections."""

@@ -32,12 +32,14 @@ class Keep:
     rows: Rows
     manifest: Manifest
 
-    def told(self, *, facts: list[dict[str, Any]], notes: list[str], is_complete: bool) -> None:
+    def add_notes(
+        self, *, facts: list[dict[str, Any]], notes: list[str], is_complete: bool
+    ) -> None:
         """Add to the manifest what is known at the end only."""
         self._replace(facts=tuple(facts), notes=tuple(notes), is_complete=is_complete)
 
     def write(self, out: Path) -> None:
-        """Write the tables, and the manifest with what they make a reader mind."""
+        """Write the tables, and the manifest with its warnings."""
         self.rows.write(out)
         self._replace(caveats=caveats_of(out, self._captured().facts))
         self.manifest.write(out)
@@ -56,7 +58,7 @@ def new_folder(
 ) -> Iterator[Keep]:
     """Make a folder ready, and write into it what the block leaves.
 
-    The manifest is written first, so that a folder whose analysis was killed is known as one. If
+    The manifest is written first, so a killed analysis is recognised. If
     the block fails, nothing is left.
 
     Raises
@@ -160,10 +162,10 @@ class Rows:
     folder : Path
         Where parts go when there are too many rows; it is made when it is needed.
     measured : dict
-        Measured time in seconds, by cell and replicate: to be told before writing, since rows that
+        Measured time in seconds, by cell and replicate: must be set before writing, since rows that
         were taken early have no rates.
     without_others : list
-        Cells and replicates whose connections all belong to named groups: they have no group of
+        Cells and replicates in which all connections belong to named groups: they have no group of
         others, of which there would be nothing but zeros.
     """
 

@@ -99,7 +99,7 @@ class AnalysisSettings:
     slowest : int
         How many of the longest waits are kept in the table ``slowest``.
     draw : Draw, optional
-        The connections whose points are kept for pictures, in the table ``traces``.
+        The connections that are kept point by point for pictures, in the table ``traces``.
     """
 
     packet_filter: str | None = None

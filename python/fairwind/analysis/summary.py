@@ -142,7 +142,7 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     limit : int
         So many rows at most.
     sort : str, optional
-        The column by which the largest come first; groups stay in their order without it.
+        The column to sort by, largest first; groups stay in their order without it.
 
     Returns
     -------
@@ -273,12 +273,12 @@ def readable_summary(
 
 def upright(groups: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
     """Give headers and cells of groups as people read them, one column for each."""
-    told = [
+    parts = [
         name
         for name in TITLES
         if name in groups.columns and (name in ALWAYS or (groups[name] != 0).any())
     ]
-    headers, rows = readable_rows(groups, told)
+    headers, rows = readable_rows(groups, parts)
     measures = headers[1:]
     cells: list[list[object]] = [
         [measure, *(row[place + 1] for row in rows)] for place, measure in enumerate(measures)
@@ -301,12 +301,12 @@ def json_document(
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     frames = frames_of(results)
-    told = asdict(captured)
-    told.pop("made_by")
+    text = asdict(captured)
+    text.pop("made_by")
     return {
         "format_version": FORMAT_VERSION,
         "name": results.manifest.plan.name,
-        **told,
+        **text,
         "groups": _rows(summary_of(frames, "group", MOST_GROUPS)),
         "connections": _rows(summary_of(frames, "connection", limit, sort)),
         "tables": {name: results.table(name).to_dicts() for name in tables},

@@ -18,13 +18,7 @@ from fairwind.folder.store import part_folder
 from fairwind.plots import Figure
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
-from fairwind.results import (
-    Claim,
-    Results,
-    lateness_in_words,
-    readable_overview,
-    tidy_overview,
-)
+from fairwind.results import Claim, Results, lateness_in_words, readable_overview, tidy_overview
 from fairwind.run.admission import counted, duration_in_words, one_of
 from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Scenario

@@ -59,7 +59,8 @@ def packetdrill(
     """Run packetdrill scripts; print one line with the result of each."""
     if on == "kernel" and profile is not None:
         raise FairwindError(
-            "--profile is for our endpoint; the kernel behaves as it is", "leave one of the two out"
+            "--profile is for our endpoint; it does not apply to --on kernel",
+            "leave one of the two out",
         )
     settings = FollowSettings(
         on=on,

@@ -19,7 +19,7 @@ Settings = Annotated[
         help="Set a key of the scenario; a table is merged with the existing one. Repeatable.",
     ),
 ]
-"""The option that commands have, whose texts `settings_of` reads."""
+"""Option of commands; `settings_of` reads its texts."""
 
 
 def read_option(option: str, text: str, parse: Callable[[str], float]) -> float:

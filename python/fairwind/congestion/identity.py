@@ -3,7 +3,7 @@
 Two classes with equal digests behave alike, so that a run may go on in an earlier one's folder. The
 digest covers the code of methods and of the functions and classes that they refer to, defaults,
 values of closures, referenced globals, bases, and attributes of classes. Of installed packages it
-covers the version. A value whose state Python cannot describe has no digest.
+covers the version. A value that Python cannot describe has no digest.
 """
 
 from __future__ import annotations

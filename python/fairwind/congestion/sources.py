@@ -277,7 +277,7 @@ def _check_kernel_name(file: Path, kernel_name: str) -> None:
     if owner is not None:
         raise FairwindError(
             f'{file}: the `.name` of its table is "{kernel_name}", which {owner} has for another',
-            "give it a `.name` of its own, so that nobody takes the one for the other in a "
+            "give it another `.name`, so that nobody takes the one for the other in a "
             "kernel; --take-name takes it nevertheless",
         )
 
@@ -295,9 +295,7 @@ _TRY_NAME = "give it another one with --name"
 
 def _read_source(file: Path) -> None:
     if file.suffix != ".c":
-        raise FairwindError(
-            f"{file} is no C source by its name", "give a file whose name ends in .c"
-        )
+        raise FairwindError(f"{file} is no C source by its name", "give a file that ends in .c")
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -14,7 +14,7 @@ from fairwind.congestion.sources import ENDPOINTS_OWN, BuiltIn, Own, built_in_na
 from fairwind.errors import FairwindError
 
 ControlClass: TypeAlias = type[Any]
-"""A class whose methods are the hooks of a congestion control."""
+"""A class with the hooks of a congestion control as methods."""
 
 
 @dataclass(frozen=True)

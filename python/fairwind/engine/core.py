@@ -164,7 +164,7 @@ def captured_writes(file: Path, connection: str | None) -> str:
 
 
 def recorded_applications() -> list[dict[str, Any]]:
-    """Give the applications whose traffic was recorded, with what was recorded of each."""
+    """Give the recorded applications with the statistics of their traffic."""
     applications: list[dict[str, Any]] = json.loads(_core.recorded_applications())
     return applications
 

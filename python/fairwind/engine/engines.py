@@ -112,8 +112,8 @@ class Simulation:
 def _class_error(fault: Exception) -> ControlClassError:
     """Format an exception of a user's class with its traceback."""
     cause = fault.__cause__ or fault
-    told = "".join(traceback.format_exception(cause)).rstrip()
-    return ControlClassError(f"{fault}\n{told}")
+    text = "".join(traceback.format_exception(cause)).rstrip()
+    return ControlClassError(f"{fault}\n{text}")
 
 
 FACTS = {
@@ -235,7 +235,7 @@ class Parts:
     Parameters
     ----------
     folder : Path
-        Where the files are put, below a folder whose name begins with a dot.
+        Where the files are put, in a folder with a name that begins with a dot.
     name : str
         The table's name.
     """

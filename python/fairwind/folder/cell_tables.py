@@ -85,7 +85,7 @@ def stream_bytes(
     """Encode a frame; frames that were made in the same steps give the same bytes.
 
     Other than in Parquet, what no row shows may differ after other steps: the bits behind the last
-    row. Encoding in memory leaves writing to plain files, whose errors carry their number.
+    row. Encoding in memory leaves writing to plain files, which report errors with their number.
     """
     buffer = io.BytesIO()
     frame.rechunk().write_ipc_stream(buffer, compression=compression)

@@ -94,7 +94,7 @@ FORMAT_VERSION = 1
 """Version of a run folder's layout; raised when an older reader would misread it."""
 
 REAL_TIME_ENGINE = "kernel"
-"""The name of the engine whose runs take place in real time."""
+"""The name of the engine that runs in real time."""
 
 CAPTURE_ENGINE = "capture"
 """Engine name of analysed captures."""

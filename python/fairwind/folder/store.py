@@ -48,7 +48,7 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
     """Encode a frame; the bytes depend on its content alone, so it is made contiguous first.
 
-    Encoding in memory leaves writing to plain files, whose errors carry their number.
+    Encoding in memory leaves writing to plain files, which report errors with their number.
     """
     buffer = io.BytesIO()
     frame.rechunk().write_parquet(buffer, compression="zstd", statistics=True)

@@ -106,7 +106,7 @@ def speed_up(
     offered: ArrayLike = np.inf,
     opening_s: ArrayLike | None = None,
 ) -> Floats:
-    """Give by which factor a transfer is faster that begins with a remembered window.
+    """Give the speed-up of a transfer that begins with a remembered window.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Figures: functions from a tidy frame to a chart; only `save` writes files.
 
 All charts share one theme: plain sans-serif letters, colours that colour-blind readers can tell
-apart, greedy flows red and thin flows blue unless told otherwise. Data is embedded in the chart.
+apart, greedy flows red and thin flows blue by default. Data is embedded in the chart.
 
 Parameters have one meaning in all functions: `setting` is the column along x (of bars, along y) and
 `order` its values in order, `measure` a column, `panels` a column with one panel per value,
@@ -26,14 +26,7 @@ from fairwind.plots.points import brought_together, closer_look, thinned
 from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
 from fairwind.plots.save import Figure, save, save_all
 from fairwind.plots.series import rate_over_time
-from fairwind.plots.theme import (
-    PALETTE,
-    are_far_apart,
-    group_colours,
-    group_lines,
-    inline,
-    themed,
-)
+from fairwind.plots.theme import PALETTE, are_far_apart, group_colours, group_lines, inline, themed
 from fairwind.plots.traces import flow_panels
 
 __all__ = [

@@ -12,7 +12,7 @@ import polars as pl
 from fairwind.plots.theme import group_colours, inline, quantity_axis, themed
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3])
-"""Of the curves in their order, so that they are told apart without colours as well."""
+"""Dashes of the curves in their order, so that they differ without colours, too."""
 
 EVEN = alt.Scale(zero=False, nice=False)
 
@@ -51,12 +51,12 @@ class Curves:
 
 
 def curves(drawn: Curves, *, width: int = 560, height: int = 320) -> alt.TopLevelMixin:
-    """Draw curves into one pair of axes, each with a colour and a dash of its own."""
+    """Draw curves into one pair of axes, each with its own colour and dash."""
     return themed(_layers(drawn, width, height))
 
 
 def curve_panels(panels: Sequence[Curves], *, columns: int = 2) -> alt.TopLevelMixin:
-    """Draw several pairs of axes beside one another, each with a legend of its own."""
+    """Draw several pairs of axes beside one another, each with its own legend."""
     charts = [_layers(panel, 380, 260) for panel in panels]
     return themed(alt.concat(*charts, columns=columns).resolve_scale(
         color="independent", strokeDash="independent", x="independent", y="independent"

@@ -84,7 +84,7 @@ def brought_together(traces: pl.DataFrame) -> str:
 
 
 def closer_look(points: pl.DataFrame) -> tuple[float, float] | None:
-    """Choose a piece of a long flow's life in which single segments can be told apart.
+    """Choose a piece of a long flow's life in which single segments are visible.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ FORMATS = (".svg", ".png", ".pdf")
 
 
 def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class has its own type
-    """Write a chart as SVG, PNG, PDF or a page of its own, after the file's ending.
+    """Write a chart as SVG, PNG, PDF or HTML page, by the file's ending.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def save_all(
 ) -> list[Path]:
     """Write every figure as SVG, PNG and PDF into a folder, and give the paths.
 
-    ``watch`` is told after each file how many there are, and of how many.
+    ``watch`` is called after each file with the number of files so far and in all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []

@@ -13,7 +13,7 @@ GROUP_COLOURS = {"greedy": "#e0604a", "thin": "#164a88"}
 """Colours of groups that the literature has colours for: red and blue, light and dark in grey."""
 
 PALETTE = ("#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#0072b2", "#d55e00", "#4d4d4d")
-"""Colours of all other groups, told apart with any colour vision (after Okabe and Ito)."""
+"""Colours of all other groups, distinct with any colour vision (after Okabe and Ito)."""
 
 DASHES = ((1, 0), (6, 2), (2, 2), (9, 2, 2, 2), (14, 3))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
@@ -21,7 +21,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 groups differ in one or the other, and neighbours in both: without colours, too."""
 
 FAR_APART = 6.0
-"""Panels whose greatest values differ by more than this factor have an axis each."""
+"""Panels have an axis each if their greatest values differ by more than this factor."""
 
 FONT = "DejaVu Sans, Helvetica Neue, Helvetica, Arial, sans-serif"
 
@@ -86,7 +86,7 @@ def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
         # The value stands below its name, which is cut off then, and not the value.
         lines = r"split(replace(datum.label, regexp('(^|, )([^ ,]+) ', 'g'), '$1$2, '), ', ')"
     elif longest * CHARACTER > width:
-        # Each setting has a line of its own where all together are too long for one.
+        # Each setting has its own line where all together are too long for one.
         lines = "split(datum.label, ', ')"
     else:
         lines = "datum.label"

@@ -17,12 +17,7 @@ from fairwind.report.layout import choice, columns, panels
 from fairwind.report.queues import queue_figures, slot_figures
 from fairwind.report.traces import trace_figures
 from fairwind.results import Results, summarise
-from fairwind.results.tidy import (
-    drops,
-    group_windows,
-    latency_buckets,
-    with_cell_label,
-)
+from fairwind.results.tidy import drops, group_windows, latency_buckets, with_cell_label
 
 
 def default_figures(results: Results) -> list[Figure]:
@@ -47,7 +42,7 @@ def _goodput(results: Results) -> list[Figure]:
     estimates = summarise(results, [measure]).frame.with_columns(
         pl.col("mean", "low", "high") / 1000
     )
-    # An axis along which rates are far apart tells panels apart, each with an axis of its own.
+    # An axis along which rates are far apart separates panels, each with its own axis.
     near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
     along = next(iter(near or axes), None)
     if along is not None:

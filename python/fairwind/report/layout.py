@@ -11,7 +11,7 @@ from fairwind.results import Results
 from fairwind.results.tidy import with_cell_label
 
 MOST_PANELS = 12
-"""More cells than this are not drawn each in a panel of its own, but a choice of them."""
+"""If there are more cells than this, only a choice of them is drawn."""
 
 USUAL_COLUMNS = 3
 MOST_COLUMNS = 4

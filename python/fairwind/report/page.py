@@ -85,7 +85,7 @@ def number(value: object) -> str:
 
 
 def numeric_columns(rows: Sequence[Sequence[object]]) -> frozenset[int]:
-    """Give the places of columns whose cells are numbers, perhaps with a uncertainty or a unit."""
+    """Give the places of numeric columns; cells may have an uncertainty or a unit."""
     if not rows:
         return frozenset()
     return frozenset(
@@ -187,7 +187,7 @@ def _is_single_capture(results: Results) -> bool:
 
 
 def connections_of(results: Results) -> Connections | None:
-    """Give the connections of a capture; none of a run, whose flows are its own plan."""
+    """Give the connections of a capture; none of a run, because its plan has the flows."""
     if not _is_single_capture(results) or not results.has_table("flows"):
         return None
     flows = results.scan("flows")
@@ -202,8 +202,8 @@ def connections_of(results: Results) -> Connections | None:
     left = "packets_sent" in rows.columns and not rows["packets_sent"].null_count()
     hidden = {*LEFT_OUT, *(ARRIVED if left else ())}
     known = [name for name in dict.fromkeys((*FIRST, *TITLES)) if name in rows.columns]
-    told = [name for name in known if name not in hidden and (rows[name] != 0).any()]
-    headers, cells = readable_rows(rows.select(*KEYS, *told), told)
+    parts = [name for name in known if name not in hidden and (rows[name] != 0).any()]
+    headers, cells = readable_rows(rows.select(*KEYS, *parts), parts)
     return Connections(headers, cells, counts["flows"], ORDERS[sort])
 
 

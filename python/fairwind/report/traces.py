@@ -1,4 +1,4 @@
-"""The figures of single flows, of runs whose folder has the table ``traces``."""
+"""Figures of single flows, for folders with the table ``traces``."""
 
 from __future__ import annotations
 

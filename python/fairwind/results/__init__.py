@@ -1,6 +1,6 @@
 """Results: the tables of a run's folder, read when they are asked for.
 
-`open` gives `Results`, whose attributes are data frames; `summarise` and `overview` bring the
+`open` gives `Results` with data frames as attributes; `summarise` and `overview` bring the
 replicates of each cell together. Nothing here runs or draws anything.
 """
 

@@ -27,7 +27,7 @@ def has_lateness(results: Results) -> bool:
 
 
 def late_runs(results: Results) -> pl.DataFrame:
-    """Give the rows of the runs whose lateness exceeds its bound, the worst first."""
+    """Give the rows of runs with a lateness beyond its bound, the worst first."""
     if not has_lateness(results):
         return pl.DataFrame()
     late = results.table(TABLE).filter(pl.col("exceeds_bound"))
@@ -35,7 +35,7 @@ def late_runs(results: Results) -> pl.DataFrame:
 
 
 def late_hosts(results: Results) -> pl.DataFrame:
-    """Give the rows of hosts whose applications were woken too late, the worst first."""
+    """Give the rows of hosts with applications that woke too late, the worst first."""
     if not _has_rows(results, HOSTS):
         return pl.DataFrame()
     late = results.table(HOSTS).filter(pl.col("late_write_p99_s") > HOST_BOUND_S)
@@ -102,8 +102,8 @@ def lateness_in_words(results: Results) -> str | None:
     """Describe the lateness of a run; None in virtual time, or if nothing was timed."""
     if not has_lateness(results):
         return None
-    told = (_router_lateness_in_words(results), _late_writes_in_words(results))
-    return " ".join(sentence for sentence in told if sentence) or None
+    text = (_router_lateness_in_words(results), _late_writes_in_words(results))
+    return " ".join(sentence for sentence in text if sentence) or None
 
 
 def _router_lateness_in_words(results: Results) -> str:

@@ -29,20 +29,20 @@ def limits_in_words(results: Results) -> list[str]:
     if limited.is_empty():
         return []
     flows = results.senders.group_by("group").len("all") if results.senders is not None else limited
-    told = limited.group_by("group", "reason", maintain_order=True).len("flows")
+    text = limited.group_by("group", "reason", maintain_order=True).len("flows")
     return [
         f"Congestion control was not exercised: in {row['flows']} of {row['all']} flows of group "
         f"{row['group']} {REASONS[row['reason']].format(share=HELD_RATIO)}. What these flows did "
         "says little about their congestion control."
-        for row in told.join(flows, on="group", maintain_order="left").iter_rows(named=True)
+        for row in text.join(flows, on="group", maintain_order="left").iter_rows(named=True)
     ]
 
 
 def limited_senders(results: Results) -> pl.DataFrame:
     """Give the flows that something other than their congestion control limited.
 
-    Only of greedy applications is it told that they met no loss, and of those without a volume
-    that they wrote too little: others are meant to.
+    Only greedy applications are listed for meeting no loss, and only those without a volume for
+    writing too little: others are meant to.
 
     Returns
     -------
@@ -123,12 +123,12 @@ def never_resumed_in_words(results: Results) -> list[str]:
     if (found["phase"] == JUMPED).any():
         return []
     reasons = found.filter(pl.col("reason") != "").group_by("reason").len("times")
-    told = ", ".join(
+    text = ", ".join(
         f"{reason} ({times})"
         for reason, times in reasons.sort("times", "reason", descending=[True, False]).iter_rows()
     )
     looked_up = found.select("cell", "replicate", "flow").n_unique()
-    why = f"; it ended as: {told}" if told else "; all closed before it could"
+    why = f"; it ended as: {text}" if text else "; all closed before it could"
     return [
         f"Careful Resume never jumped: {looked_up} connections found a saved window{why}. What "
         "these runs show is the initial window."

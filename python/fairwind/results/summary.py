@@ -50,7 +50,7 @@ def overview(results: Results) -> dict[Subject, Estimates]:
     Returns
     -------
     dict
-        Estimates by subject, whose keys are the axes and the subject's `column`; without subjects
+        Estimates by subject, with the axes and the subject's `column` as keys; without subjects
         that the run knows nothing of.
     """
     axes = [axis.column for axis in results.manifest.plan.axes]
@@ -82,23 +82,10 @@ def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) 
     for key, part in frame.group_by(list(keys), maintain_order=True):
         for measure in measures:
             interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
-            rows.append(
-                dict(zip(keys, key, strict=True))
-                | {
-                    "measure": measure,
-                    "mean": interval.estimate,
-                    "low": interval.low,
-                    "high": interval.high,
-                    "replicates": interval.samples,
-                }
-            )
-    schema = {name: frame.schema[name] for name in keys} | {
-        "measure": pl.String,
-        "mean": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-        "replicates": pl.Int64,
-    }
+            rows.append([*key, measure, *interval.row().values()])
+    numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
+    schema = {name: frame.schema[name] for name in keys} | {"measure": pl.String()} | numbers
+    schema["replicates"] = pl.Int64()
     estimates = pl.DataFrame(rows, schema=schema, orient="row")
     return Estimates(
         estimates.with_columns(pl.col("mean", "low", "high").fill_nan(None)), tuple(keys)
@@ -263,9 +250,9 @@ def with_uncertainty(mean: float, half_width: float) -> str:
     decimals = min(decimals, max(most, 0))
     if decimals <= 0:
         return f"{mean:.0f} ± {significant(half_width, 2)}"
-    told = f"{half_width:.{decimals}f}"
+    text = f"{half_width:.{decimals}f}"
     # What is not zero does not become it by rounding.
-    return f"{mean:.{decimals}f} ± {told if float(told) else significant(half_width, 1)}"
+    return f"{mean:.{decimals}f} ± {text if float(text) else significant(half_width, 1)}"
 
 
 def significant(value: float, digits: int = 4) -> str:

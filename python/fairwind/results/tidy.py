@@ -208,7 +208,7 @@ def has_answers(results: Results) -> bool:
 
 
 def one_after_the_other(results: Results) -> list[str]:
-    """Name the groups whose flows do not share a path at one time, but follow one another."""
+    """Name the groups of flows that do not share a path at one time, but follow one another."""
     return [
         f"{name}{ending}"
         for cell in results.manifest.plan.cells

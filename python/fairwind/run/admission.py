@@ -26,9 +26,11 @@ def admit(plan: Plan, engine: Engine) -> None:
         raise FairwindError(obstacle, "or run in virtual time with --on sim")
     refused = refusals(plan, engine)
     if refused:
-        lines = [f"  {told}{_where(cells, plan)}" for told, cells in _once(refused)]
+        lines = [f"  {text}{_where(cells, plan)}" for text, cells in _once(refused)]
         raise FairwindError(
-            "\n".join([f"{_told(engine)} cannot do all that this scenario asks for:", *lines]),
+            "\n".join(
+                [f"{_engine_in_words(engine)} cannot do all that this scenario asks for:", *lines]
+            ),
             "change these keys, or run in virtual time with --on sim",
         )
 
@@ -63,7 +65,7 @@ def _key_in_group(refusal: Refusal) -> str:
     return refusal.key.removeprefix(f"flows.{refusal.group}.")
 
 
-def _told(engine: Engine) -> str:
+def _engine_in_words(engine: Engine) -> str:
     release = engine.versions().get("kernel")
     return f"the kernel {release}" if release else f"the engine {engine.name}"
 

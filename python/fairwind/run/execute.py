@@ -195,7 +195,7 @@ def _finish(execution: _Execution) -> None:
 
 
 def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> _Execution:
-    """Remove simulations whose files cannot be decoded, and run them again."""
+    """Remove simulations with files that cannot be decoded, and run them again."""
     again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0)
     for error in damaged_cells(execution.out, execution.plan):
         again.warnings.append(f"{error.message}; this simulation runs again")

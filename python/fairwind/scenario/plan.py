@@ -82,7 +82,7 @@ class Plan:
         One per replicate; every cell uses the same, so cells can be compared in pairs. None where
         nothing was drawn at random by us: a capture happened once, as it did.
     warnings : tuple of str
-        What is odd in the scenario, and can be run all the same.
+        Warnings about the scenario, which can still run.
     document : dict
         The plan exactly as the core gave it.
     """

@@ -125,7 +125,7 @@ class Scenario:
         """Give a scenario in which classes of Python are known as congestion controls.
 
         An object of the class is made for each connection. Its methods are called as the kernel
-        calls a congestion control's hooks, each with the sender first, whose attributes have the
+        calls a congestion control's hooks, each with the sender first; its attributes have the
         names of the kernel's fields: ``on_ack(sender, acked)``, ``on_loss(sender)``,
         ``ssthresh(sender)`` and further ones; `docs/guides/congestion-controls.md` has them all.
 

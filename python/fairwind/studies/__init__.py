@@ -9,6 +9,7 @@ from fairwind.results import Question
 from fairwind.studies.study import (
     Part,
     Study,
+    drawn_if_run,
     full_and_reduced,
     leading_and_further,
     studies,
@@ -20,6 +21,7 @@ __all__ = [
     "Part",
     "Question",
     "Study",
+    "drawn_if_run",
     "full_and_reduced",
     "leading_and_further",
     "studies",

@@ -156,15 +156,7 @@ def interval_per_panel(frame: pl.DataFrame, measure: str, panels: Sequence[str])
     rows = []
     for key, part in frame.group_by(list(panels), maintain_order=True):
         interval = mean_interval(part[measure].cast(pl.Float64).drop_nulls().to_numpy())
-        rows.append(
-            dict(zip(panels, key, strict=True))
-            | {
-                "mean": interval.estimate,
-                "low": interval.low,
-                "high": interval.high,
-                "replicates": interval.samples,
-            }
-        )
+        rows.append(dict(zip(panels, key, strict=True)) | interval.row())
     # polars takes NaN for greater than every number.
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col("low", "high").fill_nan(None)
@@ -292,7 +284,7 @@ def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
 
 
 def is_unharmed() -> pl.Expr:
-    """Select rows, with ``less_is_worse``, whose interval excludes harm beyond the margin."""
+    """Select rows, with ``less_is_worse``, with an interval that excludes harm beyond the margin."""
     # A single replicate has no interval; polars takes NaN for greater than every number.
     loss = pl.col("relative_low_ratio").fill_nan(None) > -MARGIN_RATIO
     gain = pl.col("relative_high_ratio").fill_nan(None) < MARGIN_RATIO
@@ -311,10 +303,10 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
     """
     parts = []
     for (contrast,), rows in details.group_by("contrast", maintain_order=True):
-        told = ", ".join(
+        text = ", ".join(
             f"{measures[row['measure']]} {signed(row)}" for row in rows.iter_rows(named=True)
         )
-        parts.append(f"{contrast}: {told}")
+        parts.append(f"{contrast}: {text}")
     return f"{'; '.join(parts)}."
 
 

@@ -42,7 +42,7 @@ class Panels:
 
     @classmethod
     def of(cls, results: Results, count: str = COUNT) -> Panels:
-        """Give the panels of a run whose number of streams is in a column."""
+        """Give the panels of a run; a column has the number of streams."""
         return cls(count, circumstances(results, count))
 
     @property
@@ -71,7 +71,7 @@ class Panels:
         own : DataFrame
             Rows of `comparisons.differences`.
         sides : mapping
-            From a word to when it holds, and whether its largest change is the one that is told.
+            From a word to when it holds, and whether its largest change is printed.
         """
         return self._each(own, lambda part: self._extremes_of(part, sides))
 
@@ -82,7 +82,7 @@ class Panels:
             alike.setdefault(tell(part), []).append(circumstance)
         if len(alike) == 1:
             return next(iter(alike))
-        return " | ".join(f"({'; '.join(where)}) {told}" for told, where in alike.items())
+        return " | ".join(f"({'; '.join(where)}) {text}" for text, where in alike.items())
 
     def _parts(self, own: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         if not self.beside:
@@ -97,23 +97,23 @@ class Panels:
 
     def _sides_of(self, own: pl.DataFrame, sides: Mapping[str, pl.Expr]) -> str:
         found = {side: counts_where(own, when, self.count) for side, when in sides.items()}
-        told = [
+        parts = [
             f"{side} {panels_in_words(counts, self._counts(own))}"
             for side, counts in found.items()
             if counts
         ]
-        return ", ".join(told) or "neither for any N"
+        return ", ".join(parts) or "neither for any N"
 
     def _extremes_of(self, own: pl.DataFrame, sides: Mapping[str, tuple[pl.Expr, bool]]) -> str:
-        told = []
+        parts = []
         for side, (when, descending) in sides.items():
             rows = own.filter(when).sort("relative_ratio", descending=descending)
             if rows.height:
                 counts = counts_where(own, when, self.count)
                 best = rows.row(0, named=True)
                 where = panels_in_words(counts, self._counts(own))
-                told.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
-        return ", ".join(told) or "not changed significantly for any N"
+                parts.append(f"{side} for {where} (most at N = {best[self.count]}: {signed(best)})")
+        return ", ".join(parts) or "not changed significantly for any N"
 
     def _counts(self, frame: pl.DataFrame) -> list[int]:
         counts: list[int] = frame[self.count].unique().sort().to_list()
@@ -233,11 +233,11 @@ def where_it_holds(
                 alike.setdefault(place, []).append(name)
         if alike:
             every = details[by].n_unique() if by else 1
-            told = (
+            text = (
                 place if len(names) == every else f"{preposition} {listed(names)} {place}"
                 for place, names in alike.items()
             )
-            parts.append(f"{opening} {', '.join(told)}")
+            parts.append(f"{opening} {', '.join(text)}")
     return sentence(parts)
 
 
@@ -267,13 +267,13 @@ def how_each_changes(
     )
     alike: dict[str, list[str]] = {}
     for (contrast,), rows in details.group_by("contrast", maintain_order=True):
-        told = []
+        parts = []
         for when, one, several in cases:
             names = [f"the {measures[name]}" for name in rows.filter(when)["measure"]]
             if names:
-                told.append(f"{listed(names)} {one if len(names) == 1 else several}")
-        alike.setdefault(", ".join(told), []).append(str(contrast))
-    return sentence([f"with {listed(names)} {told}" for told, names in alike.items()])
+                parts.append(f"{listed(names)} {one if len(names) == 1 else several}")
+        alike.setdefault(", ".join(parts), []).append(str(contrast))
+    return sentence([f"with {listed(names)} {parts}" for parts, names in alike.items()])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -309,10 +309,10 @@ def _place(own: pl.DataFrame, panels: Panels, when: pl.Expr) -> str:
         if place:
             named = (setting_in_words(*pair) for pair in zip(axes, values, strict=True))
             where.setdefault(place, []).append(", ".join(named))
-    told = (
+    text = (
         place if not axes else f"{place} ({'; '.join(names)})" for place, names in where.items()
     )
-    return listed(list(told))
+    return listed(list(text))
 
 
 def _circumstances(

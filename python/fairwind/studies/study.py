@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
+from typing import TypeVar
 
 from fairwind.errors import FairwindError
 from fairwind.plots import Figure
 from fairwind.results import Claim, Results
 from fairwind.scenario import Scenario
+
+Read = TypeVar("Read")
+"""Results of a part of a study, or what was read of them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ def full_and_reduced(fewer: Mapping[str, Mapping[str, str]]) -> dict[str, dict[s
     Parameters
     ----------
     fewer : mapping of str to mapping of str to str
-        Settings of the reduced form, by the part that they are of, whose file has its name.
+        Settings of the reduced form by part; the file of a part has its name.
 
     Returns
     -------
@@ -58,7 +62,7 @@ def leading_and_further(
     forms : mapping of str to mapping of str to Part
         All parts by name, by form.
     leading : str
-        Name of the part whose run is the study's own.
+        Name of the part that leads: its run is the study's own.
 
     Returns
     -------
@@ -100,7 +104,7 @@ class Study:
         mechanism of the publication and takes its time; empty where it is the same.
     kernel_jobs : int
         So many runs at once are punctual on a machine of two processors: what a run needs is small
-        at its rates, and its lateness is told all the same.
+        at its rates, and its lateness is still reported.
     """
 
     name: str
@@ -141,6 +145,14 @@ class Study:
         file = files(self.package) / part.file
         text = file.read_text(encoding="utf-8")
         return Scenario(str(file), text, study=self.name).with_settings(part.settings)
+
+
+def drawn_if_run(part: Read | None, *draw: Callable[[Read], Figure | list[Figure]]) -> list[Figure]:
+    """Draw figures of a part of a study, or of what was read of it; none if it was not run."""
+    if part is None:
+        return []
+    found = (one(part) for one in draw)
+    return [figure for one in found for figure in (one if isinstance(one, list) else [one])]
 
 
 GROUP = "fairwind.studies"

@@ -43,7 +43,7 @@ def header_bytes(group: dict[str, Any]) -> int:
 
 
 def mean_of(quantity: Any, read: Callable[[str], float]) -> float | None:  # noqa: ANN401 - or a table
-    """Give the mean of a quantity that is fixed or drawn; None if it cannot be told.
+    """Give the mean of a quantity that is fixed or drawn; None if it is unknown.
 
     Parameters
     ----------

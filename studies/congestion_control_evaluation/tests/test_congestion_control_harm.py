@@ -104,7 +104,7 @@ def test_every_figure_uses_existing_parts(whole):
 def test_harm_is_that_of_all_four_measures(whole):
     found = harms(whole)
     assert set(found["suffers"]) == {"throughput", "latency", "loss", "completion time"}
-    told = found.filter(pl.col("control") == "scalable")["harm"]
-    assert told.is_finite().all()
+    text = found.filter(pl.col("control") == "scalable")["harm"]
+    assert text.is_finite().all()
     latency = found.filter((pl.col("control") == "scalable") & (pl.col("suffers") == "latency"))
     assert (latency["harm"] > 0).all(), "a queue that another fills takes time"

@@ -271,10 +271,10 @@ def test_times_saturate_where_two_per_cent_are_left():
     still = of_multipliers(lambda row: quicker.get(row["multiplier"], 10.0))
     assert time_saturates(still).verdict is Verdict.BORNE_OUT_IN_PART
     # Elsewhere k = 8 gains a tenth of the five seconds that were gained before.
-    told = time_saturates(done, still)
-    assert told.verdict is Verdict.BORNE_OUT
-    assert "slots without frames to wait for" in told.evidence
-    assert told.evidence.endswith("; 10% to 10%.")
+    text = time_saturates(done, still)
+    assert text.verdict is Verdict.BORNE_OUT
+    assert "slots without frames to wait for" in text.evidence
+    assert text.evidence.endswith("; 10% to 10%.")
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ from fairwind.models.dama.packets import slot_utilisation
 from fairwind.models.errors import Floats
 
 LAWS = {Law.SLIDE: "as the source has it", Law.TWO_ROOT: "both roots", Law.EXACT: "exact"}
-"""Laws whose windows differ, in words."""
+"""Laws with different windows, in words."""
 
 POINTS = 120
-"""Of each curve: more than can be told apart in a panel."""
+"""Of each curve: more than a panel can show."""
 
 
 def window_over_time(

@@ -155,7 +155,7 @@ def as_without_wait_exactly(delay_ratio: ArrayLike) -> Floats:
 def doubling_per_rtt(delay_ratio: ArrayLike) -> Floats:
     """Give k at which the window doubles per round trip, exactly: ``ln(2) 2**rho``.
 
-    That is what slow start does over constant capacity, whose fluid equation grows by 1.76 only.
+    That is what slow start does over constant capacity; the fluid equation grows by 1.76 only.
     """
     return np.asarray(np.log(2) * np.exp2(_ratio(delay_ratio)), dtype=np.float64)
 

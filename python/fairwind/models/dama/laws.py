@@ -1,6 +1,6 @@
 """Window, volume and completion time under each law, until the link is full and after.
 
-Time 0 is when the first window leaves. A volume is counted as it is carried, at the rate
+Time 0 is when the first window leaves. A volume counts when it is carried, at the rate
 ``w / tau``, at most that of the link. What is measured until the last acknowledgment takes a round
 trip more, and from a connection's first packet on that of the set-up as well.
 """

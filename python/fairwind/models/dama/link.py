@@ -1,4 +1,4 @@
-"""A link whose capacity is assigned on demand, as numbers: periods, slots, rates."""
+"""A link with capacity that is assigned on demand, as numbers: periods, slots, rates."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DemandAssignedLink:
         Terminals that are logged on.
     guaranteed_bits_per_second : float
         What each of them has without asking, bit/s. The model has no guaranteed share; the number
-        is checked and told.
+        is checked and reported.
     available_bits_per_second : float
         The most that one terminal may get, bit/s: where the start-up ends.
     segment_bytes : float

@@ -52,7 +52,7 @@ class StartUp:
     initial_window_segments : float64
         Initial window (W0), segments.
     multiplier : float64
-        Capacity requested over rate measured (k); 1 where rate is requested as it is measured.
+        Capacity requested over rate measured (k); 1 where the measured rate is requested.
 
     Raises
     ------

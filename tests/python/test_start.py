@@ -1,0 +1,44 @@
+"""Modules that the command line imports before it does anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from process import SCENARIO
+
+MOST_MODULES = 60
+"""Beyond those of a bare interpreter."""
+
+HEAVY = {"altair", "jinja2", "numpy", "pandas", "polars", "rich", "scipy", "vl_convert"}
+
+SCRIPT = Path(__file__).parents[1] / "packetdrill" / "close" / "shut-for-reading.pkt"
+
+
+def imported(*arguments: str) -> set[str]:
+    """Run a Python process and give the modules that it imports."""
+    process = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True
+    )
+    lines = [line for line in process.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rsplit("|", 1)[1].strip() for line in lines}
+
+
+def test_version_imports_few_modules():
+    more = imported("-m", "fairwind.cli", "--version") - imported("-c", "")
+    assert len(more) <= MOST_MODULES, sorted(more)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["--help"], ["schema"], ["columns"], ["check", "scenario.toml"], ["packetdrill", str(SCRIPT)]],
+    ids=lambda words: words[0],
+)
+def test_light_commands_import_no_data_frames(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("scenario.toml").write_text(SCENARIO, encoding="utf-8")
+    roots = {name.partition(".")[0] for name in imported("-m", "fairwind.cli", *command)}
+    assert not roots & HEAVY
