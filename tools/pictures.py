@@ -117,7 +117,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run(study: str, options: Sequence[str]) -> int:
-    """Run a study as far as its folder lacks it, and draw its figures; without printing its tables."""
+    """Run a study as far as its folder lacks it, and draw its figures; print no tables."""
     command = [sys.executable, "-m", "fairwind.cli", "study", study, *options]
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
 

@@ -74,8 +74,8 @@ class _CoreNotes:
         """Add the facts and notes of one pair; where there are several, with its place."""
         of = {"cell": taps.cell.index, "replicate": taps.replicate}
         where = f"cell {of['cell']}, replicate {of['replicate']}: " if has_others else ""
-        self.facts.append(of | answer["facts"])
-        self.notes += [f"{where}{note}" for note in answer["notes"]]
+        self.facts.append(of | found["facts"])
+        self.notes += [f"{where}{note}" for note in found["notes"]]
 
 
 def analyse_source(

@@ -61,8 +61,8 @@ def _refuse_unknown_classes(out: Path, manifest: Manifest) -> None:
             control = name.removeprefix("congestion_")
             reason = version.removeprefix(f"{NO_DIGEST}: ").rpartition(" (")[0]
             raise FairwindError(
-                f"{out} holds an earlier run, and it is unknown whether its congestion control {control} "
-                f"was the same: {reason}",
+                f"{out} holds an earlier run, and it is unknown whether its congestion control "
+                f"{control} was the same: {reason}",
                 "give the class such values as parameters, "
                 f'congestion = {{ name = "{control}", ... }}; '
                 "or name another folder with --out, or discard that run with --force",

@@ -284,7 +284,7 @@ def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
 
 
 def is_unharmed() -> pl.Expr:
-    """Select rows, with ``less_is_worse``, with an interval that excludes harm beyond the margin."""
+    """Select rows, with ``less_is_worse``, where the interval excludes harm above the margin."""
     # A single replicate has no interval; polars takes NaN for greater than every number.
     loss = pl.col("relative_low_ratio").fill_nan(None) > -MARGIN_RATIO
     gain = pl.col("relative_high_ratio").fill_nan(None) < MARGIN_RATIO
