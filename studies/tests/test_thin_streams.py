@@ -379,7 +379,7 @@ def test_scatter_is_student_prediction_interval():
     assert loss["single_run_ratio"].to_list() == pytest.approx([4.593e-3] * 12, rel=2e-3)
 
 
-def test_short_runs_that_say_the_opposite_are_told():
+def test_opposite_verdicts_of_short_runs_are_counted():
     latency = pl.col("ack_latency_p99_s")
     lt = IS_THIN & IS_LT
     opposite = (

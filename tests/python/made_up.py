@@ -212,7 +212,7 @@ class ScriptedProgress:
 
 @dataclass
 class ScriptedEngine:
-    """An engine whose executions do what a test says.
+    """An engine with executions that do what a test says.
 
     ``script(number)`` is called before execution ``number`` (from 0, in order of beginning) and may
     raise; ``blocked`` executions wait until they are cancelled.

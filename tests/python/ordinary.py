@@ -2,7 +2,7 @@
 
     unshare --net python ordinary.py FILE.pcap FAMILY LINK_LAYER
 
-In a network namespace of its own it captures, with tcpdump, what its own sockets say to each other.
+In its own network namespace it captures, with tcpdump, what its own sockets say to each other.
 """
 
 from __future__ import annotations

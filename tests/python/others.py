@@ -135,7 +135,7 @@ def is_set(packet: dict[str, str], flag: str) -> bool:
 def offer(
     numbers: Numbers,
     window: int,
-    whose: tuple[int, int],
+    side: tuple[int, int],
     closed: set[tuple[int, int]],
     has_data: bool,
 ) -> None:
@@ -143,11 +143,11 @@ def offer(
     if has_data:
         numbers["offered_min"] = min(numbers.get("offered_min", window), window)
         numbers["offered_max"] = max(numbers.get("offered_max", window), window)
-    if window == 0 and whose not in closed:
+    if window == 0 and side not in closed:
         numbers["closings"] = numbers.get("closings", 0) + 1
-        closed.add(whose)
+        closed.add(side)
     elif window > 0:
-        closed.discard(whose)
+        closed.discard(side)
 
 
 def count(numbers: Numbers, packet: dict[str, str], silence: float) -> None:

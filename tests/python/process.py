@@ -1,4 +1,4 @@
-"""The command line as a process of its own, and a small scenario to give it."""
+"""The command line as a separate process, and a small scenario to give it."""
 
 from __future__ import annotations
 

@@ -372,7 +372,7 @@ def test_the_group_of_others_is_there_only_if_something_is_in_it(sender, tmp_pat
         assert sorted(windows["group"].unique()) == names
 
 
-def test_a_group_that_no_flow_is_in_is_told_of(sender, tmp_path):
+def test_empty_group_is_reported(sender, tmp_path):
     for port, is_told in ((60001, False), (6001, True)):
         code, _, error = fairwind(
             "analyse", sender, "--group", f"thin=dst port {port}", cwd=tmp_path
@@ -412,7 +412,7 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["-", "-"], "the standard input can be read once only"),
     ],
 )
-def test_wrong_usage_is_told_in_words_that_help(sender, tmp_path, arguments, text):
+def test_wrong_usage_is_explained(sender, tmp_path, arguments, text):
     shutil.copy(sender, tmp_path / "here.pcapng")
     (tmp_path / "words.txt").write_text("just some words, line by line\n" * 9)
     code, out, error = fairwind("analyse", *arguments, cwd=tmp_path)

@@ -107,7 +107,7 @@ def test_behind_a_wrong_length_reading_goes_on_at_the_next_packet(tmp_path):
     assert str(at) in notes
 
 
-def test_times_that_run_back_are_told_and_every_packet_counts(tmp_path):
+def test_times_running_back_are_reported_and_counted(tmp_path):
     said = [(at - (60 if number > 20 else 0), data) for number, (at, data) in enumerate(dialogue())]
     connection, notes = one(tmp_path, pcap(said))
     assert connection["opener_payload_bytes"] == 10_000
@@ -155,7 +155,7 @@ def test_one_direction_may_be_missing(tmp_path, kept, missing):
         assert connection["answerer_packets"] == 0
 
 
-def test_an_empty_capture_is_told(tmp_path):
+def test_empty_capture_is_reported(tmp_path):
     (tmp_path / "0.pcap").write_bytes(b"")
     code, _, error = fairwind("analyse", "0.pcap", cwd=tmp_path)
     assert "0.pcap" in error
@@ -167,7 +167,7 @@ def test_a_capture_without_packets_has_no_connections(tmp_path):
     assert document["connections"] == []
 
 
-def test_foreign_files_in_a_folder_are_told_and_left_out(tmp_path):
+def test_foreign_files_are_reported_and_left_out(tmp_path):
     folder = tmp_path / "rotated"
     folder.mkdir()
     (folder / "a.pcap").write_bytes(pcap(dialogue()[:10]))
@@ -201,7 +201,7 @@ def test_clocks_of_two_captures_may_be_far_apart(tmp_path, shift):
 
 
 @pytest.mark.parametrize("kind", ["nothing in common", "twice the same", "swapped"])
-def test_two_captures_that_do_not_fit_are_analysed_all_the_same(tmp_path, kind):
+def test_captures_that_do_not_fit_are_analysed(tmp_path, kind):
     mine = pcap(dialogue())
     other = {
         "nothing in common": pcap(dialogue())

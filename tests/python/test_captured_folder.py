@@ -103,7 +103,7 @@ def test_a_capture_is_compared_with_a_run_without_what_it_does_not_know(alone, t
     assert "goodput_bits_per_second" not in differences["measure"].to_list()
     text = "\n".join(head(run, alone))
     assert "left out, since one of them does not know it: goodput_bits_per_second" in text
-    assert "a capture does not tell its settings" in text
+    assert "a capture does not contain them" in text
 
 
 def test_a_measure_that_one_does_not_know_is_refused_by_name(alone):
@@ -127,7 +127,7 @@ def test_the_page_of_a_capture_names_its_files_and_no_seeds(alone):
     assert "offload was on" in text
 
 
-def test_captures_of_a_program_behind_a_path_are_told_apart_by_where_it_was(tmp_path):
+def test_directions_of_a_program_behind_a_path_are_separated(tmp_path):
     flows = [{"name": "from-program"}, {"name": "to-program"}]
     behind = Plan.of_one_cell("shell", "", {"duration": "36000000 s", "flows": flows})
     run = tmp_path / "shell"

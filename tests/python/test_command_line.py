@@ -132,7 +132,7 @@ def test_a_setting_changes_the_experiment(scenario, tmp_path):
         (("study", "application-limited-streams", "--form", "huge"), "no form 'huge'"),
     ],
 )
-def test_wrong_usage_is_told_on_standard_error_alone(scenario, tmp_path, arguments, complaint):
+def test_wrong_usage_goes_to_standard_error(scenario, tmp_path, arguments, complaint):
     code, out, error = fairwind(*arguments, cwd=scenario.parent)
     assert (code, out) == (2, "")
     assert complaint in error
@@ -227,7 +227,7 @@ def test_commands_without_a_scenario_print_data(tmp_path, command):
     assert out.strip()
 
 
-def test_the_version_is_told(tmp_path):
+def test_version_is_printed(tmp_path):
     code, out, _ = fairwind("--version", cwd=tmp_path)
     assert code == 0
     assert out.startswith("fairwind ")

@@ -116,7 +116,7 @@ def test_the_shortest_class_has_one_method(tmp_path):
     assert set(later["cwnd_packets"]) == {4}
 
 
-def test_losses_are_told_to_a_class(tmp_path):
+def test_class_is_notified_of_losses(tmp_path):
     parts: list[int] = []
 
     class Listening(Reno):
@@ -149,7 +149,7 @@ def test_an_exception_of_a_class_ends_the_run_with_its_traceback_and_leaves_no_h
     assert not list((out / "cells").iterdir())
 
 
-def test_an_answer_that_is_no_number_of_segments_is_told(tmp_path):
+def test_invalid_number_of_segments_is_reported(tmp_path):
     class Half(Reno):
         def ssthresh(self, sender):
             return sender.snd_cwnd / 2
@@ -170,7 +170,7 @@ def test_classes_are_for_the_simulator_and_take_no_name_that_is_there(tmp_path):
         loaded.run(congestion={"cubic": Reno})
 
 
-def test_a_method_that_is_nearly_called_as_a_hook_is_told(tmp_path):
+def test_misspelt_hook_is_reported(tmp_path):
     class Misspelt(Reno):
         def on_losses(self, sender):
             sender.snd_cwnd = 1
@@ -193,7 +193,7 @@ def test_a_method_that_is_nearly_called_as_a_hook_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("value", [-5, 2.5, 1 << 40])
-def test_a_window_that_is_no_number_of_segments_is_told_in_words(tmp_path, value):
+def test_invalid_window_is_reported(tmp_path, value):
     class Wrong(Reno):
         def on_ack(self, sender, acked):
             sender.snd_cwnd = value
@@ -243,7 +243,7 @@ def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tm
         (("struct tcp_congestion_ops", "struct something"), "has no `struct tcp_congestion_ops"),
     ],
 )
-def test_what_cannot_be_built_is_told_in_the_compilers_words(tmp_path, change, text):
+def test_build_errors_show_compiler_messages(tmp_path, change, text):
     assert change[0] in RENO
     with pytest.raises(FairwindError, match=text):
         congestion.build(source(tmp_path, "mine", RENO.replace(*change)), with_object=False)
@@ -261,7 +261,7 @@ def test_names_that_cannot_be_had_are_refused(tmp_path):
         congestion.build(tmp_path / "nothing.c", with_object=False)
 
 
-def test_a_name_that_linux_or_the_repository_has_is_taken_only_where_that_is_told(tmp_path):
+def test_taken_name_needs_take_name_option(tmp_path):
     for taken, owner in (("cubic", "Linux"), ("fw_htcp", "this repository")):
         file = source(tmp_path, "mine", RENO.replace("fwt_py", taken))
         with pytest.raises(FairwindError, match=f'"{taken}", which {owner} has for another'):
@@ -311,7 +311,7 @@ def test_what_a_source_includes_is_kept_with_it_and_part_of_its_digest(tmp_path)
     assert package.load(scenario(tmp_path, "mine", "1 s")).run(out=tmp_path / "run").groups.height
 
 
-def test_what_a_source_includes_from_elsewhere_is_told(tmp_path):
+def test_foreign_includes_are_reported(tmp_path):
     (tmp_path / "least.h").write_text("#define LEAST 2U\n", encoding="utf-8")
     folder = tmp_path / "sources"
     folder.mkdir()
@@ -594,7 +594,7 @@ def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
     status, _, error = fairwind("congestion", "build", file, cwd=tmp_path)
     assert status == 0, error
     file = scenario(tmp_path, "nothing", "2 s")
-    # Of several, since a flow whose probe has just timed out has a window of one when the run ends.
+    # Of several: a flow has a window of one at the end if its probe has just timed out.
     several = file.read_text().replace("count = 2", "count = 8").replace("10 p", "100 p")
     file.write_text(several, encoding="utf-8")
     status, _, error = fairwind("run", file, "--on", "kernel", "--out", "run", cwd=tmp_path)
@@ -626,7 +626,7 @@ def test_a_file_is_loaded_without_being_built_first(tmp_path):
 @pytest.mark.kernel
 @loading
 @pytest.mark.alone
-def test_a_file_that_the_verifier_refuses_is_told_in_its_words(tmp_path):
+def test_verifier_refusal_shows_its_message(tmp_path):
     text = RENO.replace("fwt_py", "fwt_pyv").replace(HALVES, "return *(volatile u32 *)0x1000;")
     file = source(tmp_path, "mine", text)
     status, _, error = fairwind("congestion", "load", file, cwd=tmp_path)

@@ -24,7 +24,7 @@ def test_the_stub_agrees_with_the_core():
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_core_of_another_state_is_told_from_one_that_fits(tmp_path):
+def test_core_of_another_state_is_detected(tmp_path):
     assert misfit(_core.interface()) is None
     assert "make build" in (misfit(_core.interface() + "def more() -> None: ...\n") or "")
     assert "make build" in (misfit(None) or "")

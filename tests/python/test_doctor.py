@@ -14,7 +14,7 @@ def test_only_what_is_needed_keeps_the_main_jobs_from_working():
     assert not works([*there, needed])
 
 
-def test_what_was_removed_is_told_and_what_could_not_be():
+def test_removals_and_failures_are_listed():
     removed = [Leftover("namespace X", None), Leftover("folder Y", "remove Y: not permitted")]
     assert removals(removed) == [
         "removed: namespace X",
@@ -23,7 +23,7 @@ def test_what_was_removed_is_told_and_what_could_not_be():
     assert removals([]) == ["nothing is left of any run that lives no more"]
 
 
-def test_whatever_is_not_well_says_what_to_do_and_nothing_is_told_twice():
+def test_findings_have_remedies_and_are_unique():
     found = diagnosis()
     assert len({one.what for one in found}) == len(found)
     assert all(bool(one.remedy) == (one.state != "ok") for one in found)

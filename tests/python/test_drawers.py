@@ -18,7 +18,7 @@ from fairwind.plots.drawers import Drawer, drawn_at_once
 from fairwind.plots.save import PNG_PIXELS_PER_INCH, VEGA_LITE
 
 saving = importlib.import_module("fairwind.plots.save")
-"""The module, whose name in its package is that of its function."""
+"""The module; a function in its package has the same name."""
 
 POINTS = pl.DataFrame({"x": [1, 2], "y": [3.0, 5.0]})
 CHART = alt.Chart(POINTS).mark_point().encode(x="x", y="y")
@@ -52,7 +52,7 @@ def test_charts_come_in_their_order_however_long_each_takes():
     assert children() == before
 
 
-def test_what_cannot_be_drawn_is_told_and_nothing_is_left_running():
+def test_drawing_error_is_reported_and_processes_end():
     before = children()
     with (
         closing(drawn_at_once([{"mark": 7}, CHART.to_dict()], *SETTINGS)) as drawn,
@@ -69,7 +69,7 @@ def test_who_stops_half_way_leaves_nothing_running():
     assert children() == before
 
 
-def test_a_process_that_dies_is_told_with_its_code():
+def test_dead_process_is_reported_with_its_code():
     with closing(Drawer(*SETTINGS)) as drawer:
         (process,) = children()
         os.kill(int(process), signal.SIGKILL)

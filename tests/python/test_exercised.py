@@ -26,7 +26,7 @@ def results(
     volume: str | None = None,
     setup_s: float | None = 0.1,
 ) -> SimpleNamespace:
-    """Give a run of one cell whose flows are as exercised but for what is said."""
+    """Give a run of one cell with exercised flows, except for the given changes."""
     lines = [
         {"cell": 0, "replicate": 0, "flow": flow, "group": "one", **EXERCISED, **row}
         for flow, row in enumerate(rows)

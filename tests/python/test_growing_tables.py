@@ -64,7 +64,7 @@ def test_the_largest_flows_are_found_in_all_parts(filled):
     assert filled.largest_names((1, 0), 2) == ()
 
 
-def test_a_full_disk_is_told_in_plain_words(tmp_path):
+def test_full_disk_is_reported(tmp_path):
     full = OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FairwindError, match="the disk is full"), storage_errors(tmp_path):
         raise full

@@ -31,7 +31,7 @@ def test_only_a_verdict_in_part_has_one():
     assert claim(Verdict.BORNE_OUT, "In May.").which_part == ""
 
 
-def test_each_place_is_told_once_with_all_whom_it_is_true_of():
+def test_each_place_is_named_once_with_all_variants():
     rows = [(name, count, 0, name == "A" or count < 2) for name in "ABC" for count in (1, 2)]
     assert where_it_holds(frame(*rows), Panels(), HOLDS) == (
         "It holds for A at every N, for B and C at N = 1; it fails for B and C at N = 2."
@@ -43,7 +43,7 @@ def test_what_is_true_of_all_names_none():
     assert where_it_holds(frame(*rows), Panels(), HOLDS) == "It holds at N = 1; it fails at N = 2."
 
 
-def test_a_circumstance_that_changes_nothing_is_not_told():
+def test_irrelevant_axis_is_not_named():
     rows = [("A", count, early, count < 2) for count in (1, 2) for early in (0, 3)]
     assert where_it_holds(frame(*rows), BOTH, HOLDS) == "It holds at N = 1; it fails at N = 2."
 
@@ -55,7 +55,7 @@ def test_a_circumstance_that_matters_stands_behind_its_place():
     )
 
 
-def test_of_contrasts_that_change_alike_is_told_together():
+def test_contrasts_that_change_alike_are_merged():
     rows = [
         ("half", "mean", -1),
         ("half", "most", 1),

@@ -74,9 +74,7 @@ def cells(folder: Path) -> dict[str, dict[str, bytes]]:
 
 
 @pytest.mark.parametrize("full_of", ["tables", "captures"])
-def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
-    scenario, disk, tmp_path, full_of
-):
+def test_full_disk_is_reported_and_run_resumes(scenario, disk, tmp_path, full_of):
     ballast = disk / "ballast"
     if full_of == "captures":
         # A second at 5 Mbit/s is 0.6 MB at each end.

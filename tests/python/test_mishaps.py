@@ -68,7 +68,7 @@ def earlier(tmp_path) -> Path:
     ],
     ids=["negative rate", "missing unit", "unknown key", "impossible topology", "no TOML"],
 )
-def test_a_wrong_scenario_is_told_by_file_line_key_and_rule(earlier, text, words):
+def test_scenario_error_has_file_line_key_and_rule(earlier, text, words):
     before = content(earlier)
     (earlier.parent / "wrong.toml").write_text(text)
     code, out, error = fairwind("run", "wrong.toml", "--out", "run", cwd=earlier.parent)
@@ -79,7 +79,7 @@ def test_a_wrong_scenario_is_told_by_file_line_key_and_rule(earlier, text, words
     assert content(earlier) == before
 
 
-def test_a_truncated_table_is_told_and_mended_by_running_again(earlier):
+def test_truncated_table_is_reported_and_rewritten(earlier):
     table = earlier / "groups.parquet"
     whole = table.read_bytes()
     table.write_bytes(whole[: len(whole) // 2])
@@ -94,7 +94,7 @@ def test_a_truncated_table_is_told_and_mended_by_running_again(earlier):
     assert table.read_bytes() == whole
 
 
-def test_a_truncated_manifest_is_told(earlier):
+def test_truncated_manifest_is_reported(earlier):
     manifest = earlier / "manifest.json"
     manifest.write_bytes(manifest.read_bytes()[:200])
     code, out, error = fairwind("report", "run", cwd=earlier.parent)
@@ -145,7 +145,7 @@ def small_disk(tmp_path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("capture", ["", "\n[capture]\n"], ids=["tables", "captures"])
-def test_a_full_disk_is_told_and_earlier_results_stay(small_disk, tmp_path, capture):
+def test_full_disk_is_reported_and_results_stay(small_disk, tmp_path, capture):
     # Captures of 12 s at 1 Mbit/s, both ways and at both ends, do not fit into 3 MB; tables of
     # many simulations do not, either.
     (tmp_path / "two.toml").write_text(SCENARIO.replace("repeat = 2", "repeat = 200") + capture)

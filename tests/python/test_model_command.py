@@ -119,7 +119,7 @@ def test_what_cannot_be_is_refused_with_a_reason_and_a_hint(command, arguments, 
     assert "hint: " in error
 
 
-def test_requesting_less_than_measured_is_told_once(command):
+def test_requesting_less_than_measured_warns_once(command):
     code, _, error = command("model", "dama", "--multiplier", 0.5)
     assert code == 0
     assert error.count("warning: multiplier 0.5 requests less than was measured") == 1

@@ -170,7 +170,7 @@ def test_the_command_line_tells_how_long_it_takes_and_how_punctual_it_was(scenar
     assert out.split("\n\n")[-1].split()[0] == "lateness"
 
 
-def test_what_this_kernel_cannot_do_is_told_before_anything_runs(scenario, tmp_path):
+def test_kernel_refusals_are_reported_before_runs(scenario, tmp_path):
     code, out, error = fairwind(
         *("run", scenario, "--on", "kernel", "--out", "run"),
         *("--set", "flows.thin.tcp.profile=freebsd-14"),

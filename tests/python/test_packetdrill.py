@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_script_that_holds_is_told_in_a_line(folder: Path) -> None:
+def test_passed_script_prints_one_line(folder: Path) -> None:
     code, out, error = fairwind("packetdrill", "good.pkt", cwd=folder)
     assert (code, error) == (0, "")
     assert out == "passed       good.pkt\n1 passed, 0 failed\n"
@@ -112,7 +112,7 @@ def test_the_kernel_is_judged_in_the_same_way(folder: Path) -> None:
 
 
 def is_in_a_namespace(pid: int) -> bool:
-    """Say whether a thread of the process is in a network namespace of its own."""
+    """Say whether a thread of the process is in another network namespace."""
     ours = Path("/proc/self/ns/net").readlink()
     for net in Path(f"/proc/{pid}/task").glob("*/ns/net"):
         with suppress(FileNotFoundError):  # a thread that has ended meanwhile

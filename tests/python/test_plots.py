@@ -117,7 +117,7 @@ def test_a_value_is_shown_whole_where_its_setting_is_wider_than_the_panel(tmp_pa
 
 
 @pytest.mark.parametrize("draw", [drops_by_group, loss_by_group])
-def test_settings_that_differ_in_their_last_words_only_are_told_apart(draw, tmp_path):
+def test_labels_that_differ_at_the_end_are_whole(draw, tmp_path):
     cells = [f"rtt 162 ms, queue 20 % bdp, bandwidth 100 Mbit/s, {it}" for it in ("reno", "bic")]
     rows = pl.DataFrame({"cell": cells, "group": "greedy", "counted": "packets"}).with_columns(
         pl.lit(3).alias("packets"), pl.lit(0.01).alias("loss_ratio")

@@ -57,7 +57,7 @@ def test_several_jobs_shorten_the_wait_but_never_below_one_run():
 @pytest.mark.parametrize(
     ("seconds", "words"), [(12.4, "12 s"), (119, "119 s"), (600, "10 min"), (9000, "2.5 h")]
 )
-def test_a_wait_is_told_roughly(seconds, words):
+def test_duration_is_rounded(seconds, words):
     assert duration_in_words(seconds) == words
 
 
@@ -66,7 +66,7 @@ def test_what_is_finished_is_not_expected_again(tmp_path):
     assert states_of(kernel(), RunSettings(out=tmp_path))[0].expected_s == 0
 
 
-def test_everything_that_is_refused_is_told_at_once_before_anything_runs(tmp_path):
+def test_all_refusals_are_reported_before_runs(tmp_path):
     def refused(experiment: dict) -> list[Refusal]:
         many = experiment["flows"][0]["count"] == 4
         everywhere = Refusal("", "path.mtu", "70 kB", "too large for IPv4", "")
@@ -85,7 +85,7 @@ def test_everything_that_is_refused_is_told_at_once_before_anything_runs(tmp_pat
     assert not (tmp_path / "run").exists()
 
 
-def test_what_groups_are_refused_in_the_same_words_is_told_once(tmp_path):
+def test_equal_refusals_of_groups_are_merged(tmp_path):
     def refused(_: dict) -> list[Refusal]:
         return [
             Refusal(name, f"flows.{name}.tcp.profile", "rfc", "another system", "leave it out")
@@ -100,7 +100,7 @@ def test_what_groups_are_refused_in_the_same_words_is_told_once(tmp_path):
     )
 
 
-def test_a_machine_that_lacks_something_is_told_once_and_nothing_runs(tmp_path):
+def test_missing_facility_is_reported_once(tmp_path):
     engine = kernel(problem="/dev/net/tun cannot be opened")
     with pytest.raises(FairwindError, match=r"(?s)/dev/net/tun.*--on sim"):
         run_plan(plan(), engine, RunSettings(out=tmp_path / "run"))
@@ -192,7 +192,7 @@ def test_a_path_without_a_router_of_ours_has_no_lateness_to_tell(tmp_path):
     assert words in write_report(results).page.read_text(encoding="utf-8")
 
 
-def test_what_the_kernel_did_not_tell_is_told_by_a_warning(tmp_path):
+def test_missed_kernel_events_give_a_warning(tmp_path):
     engine = kernel(has_own_router=False, events_missed=12)
     results = run_plan(plan(), engine, RunSettings(out=tmp_path / "holes"))
     parts = [line for line in warnings(results) if line.startswith("Missed: in")]
@@ -203,7 +203,7 @@ def test_what_the_kernel_did_not_tell_is_told_by_a_warning(tmp_path):
     assert not [line for line in warnings(whole) if "Missed" in line]
 
 
-def test_datagrams_that_never_left_their_hosts_are_told_of_by_a_warning(tmp_path):
+def test_unsent_datagrams_give_a_warning(tmp_path):
     engine = kernel(late_us=10, datagrams_missing=34)
     results = run_plan(plan(), engine, RunSettings(out=tmp_path / "full"))
     parts = [line for line in warnings(results) if line.startswith("Unsent: in")]

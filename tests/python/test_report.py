@@ -343,7 +343,7 @@ def test_what_waited_is_drawn_over_time_in_packets_and_in_milliseconds(study_run
     }
 
 
-def test_a_chart_can_be_a_page_of_its_own(study_run, tmp_path):
+def test_chart_can_be_saved_as_html(study_run, tmp_path):
     save(default_figures(study_run)[0].chart, tmp_path / "goodput.html")
     text = (tmp_path / "goodput.html").read_text(encoding="utf-8")
     assert 'src="http' not in text

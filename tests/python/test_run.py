@@ -155,7 +155,7 @@ def test_a_run_in_which_everything_fails_is_an_error(tmp_path):
         run_plan(plan(), engine, RunSettings(1, tmp_path))
 
 
-def test_a_full_disk_is_told_and_earlier_results_stay(tmp_path, monkeypatch):
+def test_full_disk_is_reported_and_results_stay(tmp_path, monkeypatch):
     write, written = cell_tables.stream_bytes, []
 
     def full(frame: pl.DataFrame, *options: str) -> bytes:
@@ -234,7 +234,7 @@ def test_the_manifest_repeats_the_plan_and_tells_the_engine(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format_version": 1}', "null"])
-def test_a_damaged_manifest_is_told_plainly(tmp_path, content):
+def test_damaged_manifest_is_reported(tmp_path, content):
     run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(FairwindError, match="damaged"):
@@ -248,7 +248,7 @@ def test_a_manifest_of_a_later_format_is_refused(tmp_path):
         fairwind.open(tmp_path)
 
 
-def test_a_truncated_table_is_told_with_what_to_do(tmp_path):
+def test_truncated_table_has_a_hint(tmp_path):
     run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     table = tmp_path / "groups.parquet"
     table.write_bytes(table.read_bytes()[:100])
@@ -285,19 +285,19 @@ def test_damaged_cell_is_named_and_runs_again(tmp_path, damage, capsys):
     assert results.groups.equals(groups)
 
 
-def test_a_missing_table_is_told_with_what_there_is(tmp_path):
+def test_missing_table_lists_existing_ones(tmp_path):
     run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     (tmp_path / "groups.parquet").unlink()
     with pytest.raises(FairwindError, match=r"(?s)no table 'groups'.*flows"):
         _ = fairwind.open(tmp_path).groups
 
 
-def test_a_missing_folder_is_told(tmp_path):
+def test_missing_folder_is_reported(tmp_path):
     with pytest.raises(FairwindError, match="no folder"):
         fairwind.open(tmp_path / "nowhere")
 
 
-def test_a_folder_of_something_else_is_told(tmp_path):
+def test_foreign_folder_is_reported(tmp_path):
     with pytest.raises(FairwindError, match="not the folder of a run"):
         fairwind.open(tmp_path)
 
@@ -335,7 +335,7 @@ def test_a_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path):
     assert run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path)).groups.height == 8
 
 
-def test_a_lock_whose_process_was_killed_holds_nobody_up(tmp_path):
+def test_lock_of_killed_process_is_free(tmp_path):
     run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     (tmp_path / ".lock").write_text("1")
     run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))

@@ -1,4 +1,4 @@
-"""Statistics on samples whose answers are known."""
+"""Statistics on samples with known answers."""
 
 from __future__ import annotations
 

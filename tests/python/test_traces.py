@@ -56,7 +56,7 @@ def test_thinning_keeps_the_extremes_and_the_count_of_every_kind(most):
     assert after.group_by(keys).agg(EXTREMES).sort(keys).equals(expected)
 
 
-def test_thinning_leaves_every_point_of_rare_kinds_as_it_is():
+def test_thinning_keeps_points_of_rare_kinds():
     before = flow_trace(rounds=300)
     after = thinned(before, 5000)
     for series, kind in [("data", "timeout"), ("data", "fast_retransmit"), ("lost", "")]:
@@ -94,7 +94,7 @@ def test_what_was_brought_together_is_said():
 @pytest.mark.parametrize(
     ("most", "unit"), [(0, "B"), (1999, "B"), (2000, "kB"), (3e6, "MB"), (5e15, "GB")]
 )
-def test_bytes_are_told_in_a_unit_that_is_read_easily(most, unit):
+def test_bytes_get_a_readable_unit(most, unit):
     assert unit_of_bytes(most)[0] == unit
     assert unit_of_rate(most)[0] == unit.removesuffix("B") + "bit/s"
 
@@ -116,7 +116,7 @@ def test_traces_of_any_size_are_drawn(trace, tmp_path):
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_every_kind_of_point_has_a_sign_of_its_own(tmp_path):
+def test_every_kind_of_point_has_its_own_sign(tmp_path):
     trace = pl.concat(
         flow_trace(rounds=1)
         .head(1)

@@ -80,7 +80,7 @@ def fairness(*groups: tuple[str, dict[str, object]]) -> list[str]:
     return rows_of(run(*groups, fairness=table), FAIRNESS)["among"].to_list()
 
 
-def test_callers_are_not_told_to_share_with_those_who_answer_nor_transfers_with_later_ones():
+def test_fairness_excludes_responses_and_later_transfers():
     alike = fairness(("greedy", of_kind("greedy")))
     assert alike[:2] == ["all flows", "groups, per flow"]
     asked = fairness(("pages", of_kind("request-response")))

@@ -102,7 +102,7 @@ def test_what_cannot_be_started_says_why_and_what_to_do(group, tmp_path):
     assert "`fairwind windows start` begins it" in text
 
 
-def test_somebody_else_than_root_is_told_to_be_root(group):
+def test_non_root_gets_a_hint(group):
     program = (
         "import os, sys; from fairwind import _core\n"
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"

@@ -245,7 +245,7 @@ def judged_last(last) -> tuple[Claim, Claim]:
     )
 
 
-def test_transfers_after_the_change_are_told_by_number():
+def test_transfers_after_the_change_are_numbered():
     found = after_the_change(transfer_after_transfer(lambda *_: (2.0, 10, 0.1)))
     assert found.height == 2 * 2 * 2 * len(FORGETFUL)
     lost = dict(found.group_by("number").agg(pl.col("packets_lost").mean()).iter_rows())
