@@ -16,7 +16,7 @@ from fairwind.report.page import connections_of, write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Results, overview
 from fairwind.run.execute import RunSettings, run_plan
-from fairwind.run.merge import with_leading_columns
+from fairwind.run.folder import with_leading_columns
 from fairwind.scenario import Plan
 from made_up import ScriptedEngine, plan, tables
 

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from fairwind.analysis import folder
-from fairwind.analysis.folder import Rows, storage_errors
+from fairwind.analysis.folder import Rows
 from fairwind.errors import FairwindError
+from fairwind.folder.store import storage_errors
 
 
 def flows(numbers: range) -> pl.DataFrame:
@@ -66,5 +67,5 @@ def test_the_largest_flows_are_found_in_all_parts(filled):
 
 def test_full_disk_is_reported(tmp_path):
     full = OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(FairwindError, match="the disk is full"), storage_errors(tmp_path):
+    with pytest.raises(FairwindError, match="the disk is full"), storage_errors(tmp_path, "", ""):
         raise full

@@ -15,10 +15,8 @@ import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.plots import BOX, boxes_by_setting, estimates_by_setting, latency_distribution, save
-from fairwind.plots.latency import STEPS, cumulative, thinned
-from fairwind.plots.series import share_over_time
-from fairwind.report.figures import default_figures
-from fairwind.report.layout import MOST_PANELS, chosen_labels
+from fairwind.plots.series import STEPS, cumulative, share_over_time, thinned
+from fairwind.report.figures import MOST_PANELS, chosen_labels, default_figures
 from fairwind.report.page import numeric_columns, write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Results

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.report.figures import default_figures
-from fairwind.report.queues import capacity_windows
+from fairwind.report.figures import capacity_windows, default_figures
 from fairwind.scenario import Scenario
 
 SCENARIO = """

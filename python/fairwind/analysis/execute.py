@@ -19,12 +19,13 @@ from typing import Any
 import polars as pl
 
 from fairwind.analysis.core import OTHER, CoreAnalysis
-from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder, storage_errors
+from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder
 from fairwind.analysis.settings import AnalysisSettings, Draw, span_ns
 from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source
 from fairwind.errors import FairwindError
+from fairwind.folder.store import storage_errors
 from fairwind.results import Results
-from fairwind.run.merge import with_leading_columns
+from fairwind.run.folder import with_leading_columns
 
 WAIT_SECONDS = 0.05
 """Pause between reads of a capture that is being written."""
@@ -112,7 +113,10 @@ def analyse_source(
     """
     notes = _CoreNotes()
     is_drawn_later = _is_drawn_later(source, settings)
-    with storage_errors(out), new_folder(out, source, settings, force=force) as keep:
+    full = f"{out} could not be written, and nothing is left there"
+    hint = "free some space, or name a folder on another disk with --out"
+    folder = new_folder(out, source, settings, force=force)
+    with storage_errors(out, full, hint), folder as keep:
         before = AnalysisState(0, 0, _total_bytes(source), dict)
         for taps in source.taps:
             chosen = source.settings_of(taps, settings)

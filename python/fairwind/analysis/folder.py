@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from fairwind.engine.core import analysis_columns, core_versions, table_columns
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import CAPTURE_ENGINE, MANIFEST, Captured, Manifest, read_manifest
 from fairwind.folder.store import TEMPORARY, locked, parquet_bytes, write_frame
-from fairwind.run.prepare import discard, make_folder
+from fairwind.run.folder import discard, make_folder
 
 PARTS = f"{TEMPORARY}parts"
 
@@ -120,29 +119,6 @@ def _what(earlier: Manifest) -> str:
     if earlier.captured is None:
         return f"a run, {earlier.plan.name}"
     return f"the analysis of other captures, {earlier.plan.name}"
-
-
-@contextmanager
-def storage_errors(out: Path) -> Iterator[None]:
-    """Translate errors of storage.
-
-    Raises
-    ------
-    FairwindError
-        In the place of an `OSError`.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise FairwindError(
-                f"the disk is full: {out} could not be written, and nothing is left there",
-                "free some space, or name a folder on another disk with --out",
-            ) from error
-        reason = error.strerror or str(error)
-        raise FairwindError(
-            f"cannot use {error.filename or out}: {reason}", "choose another --out"
-        ) from error
 
 
 MEASURED = "measured_s"

@@ -1,4 +1,7 @@
-"""Settings of an analysis, and their parsing."""
+"""Settings of an analysis, and their parsing.
+
+Functions that read a text raise `FairwindError` with the name of the option.
+"""
 
 from __future__ import annotations
 
@@ -126,13 +129,7 @@ class AnalysisSettings:
 
 
 def span_ns(text: str, option: str) -> int:
-    """Read a time such as ``100ms`` in nanoseconds.
-
-    Raises
-    ------
-    FairwindError
-        If it is none; the message names the option.
-    """
+    """Read a time such as ``100ms`` in nanoseconds."""
     match = TIME.fullmatch(text)
     if match is None or match[2] not in NANOSECONDS:
         raise FairwindError(
@@ -150,11 +147,6 @@ def when(text: str, option: str) -> When:
 
     Instants are seconds since 1970 after ``@``, or a date with time (UTC unless it says another
     zone).
-
-    Raises
-    ------
-    FairwindError
-        If it is neither; the message names the option.
     """
     if text.startswith("@") and re.fullmatch(r"@[0-9]+(\.[0-9]+)?", text):
         return When(int(Decimal(text[1:]) * 1_000_000_000), is_absolute=True)
@@ -181,13 +173,7 @@ def _no_instant(text: str, option: str) -> FairwindError:
 
 
 def percentiles_of(text: str) -> tuple[float, ...]:
-    """Read percentiles such as ``50,90,99.9``.
-
-    Raises
-    ------
-    FairwindError
-        If one is not above 0 and up to 100.
-    """
+    """Read percentiles such as ``50,90,99.9``."""
     try:
         numbers = tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError:
@@ -206,13 +192,7 @@ def draw_of(text: str) -> Draw:
 
 
 def group_of(text: str) -> tuple[str, str]:
-    """Read a group such as ``thin=dst port 5000``: name and filter.
-
-    Raises
-    ------
-    FairwindError
-        If a name or a filter is missing.
-    """
+    """Read a group such as ``thin=dst port 5000``: name and filter."""
     name, equals, rule = text.partition("=")
     if not equals or not name.strip() or not rule.strip():
         raise FairwindError(
@@ -222,13 +202,7 @@ def group_of(text: str) -> tuple[str, str]:
 
 
 def translation_of(text: str) -> tuple[str, str]:
-    """Read a translated address such as ``10.0.0.1=192.0.2.7``: at the sender, at the receiver.
-
-    Raises
-    ------
-    FairwindError
-        If one of both is missing.
-    """
+    """Read a translated address such as ``10.0.0.1=192.0.2.7``: at the sender, at the receiver."""
     inside, equals, outside = text.partition("=")
     if not equals or not inside.strip() or not outside.strip():
         raise FairwindError(

@@ -9,9 +9,17 @@ from typing import Annotated
 import typer
 
 from fairwind.cli.output import Format, OutputFormat, print_rows
-from fairwind.congestion.kernel import available, load, loaded, unload
+from fairwind.congestion.sources import (
+    available,
+    built_in,
+    built_in_named,
+    load,
+    loaded,
+    own_controls,
+    own_named,
+    unload,
+)
 from fairwind.congestion.sources import build as build_control
-from fairwind.congestion.sources import built_in, built_in_named, own_controls, own_named
 from fairwind.errors import FairwindError
 
 ENDPOINTS = {

@@ -130,6 +130,34 @@ def remove_unfinished(out: Path) -> None:
             leftover.unlink()
 
 
+@contextmanager
+def storage_errors(
+    folder: Path,
+    full: str,
+    hint: str,
+    refused: str = "cannot use",
+    remedy: str = "choose another --out",
+) -> Iterator[None]:
+    """Raise `FairwindError` in the place of an `OSError`.
+
+    Parameters
+    ----------
+    folder : Path
+        Named in errors without a file.
+    full, hint : str
+        Message about a full disk, and what to do.
+    refused, remedy : str
+        Beginning of the message about any other error, and what to do.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FairwindError(f"the disk is full: {full}", hint) from error
+        file, reason = error.filename or folder, error.strerror or error
+        raise FairwindError(f"{refused} {file}: {reason}", remedy) from error
+
+
 def _sync(path: Path) -> None:
     """Make a file's content, or the names in a folder, outlast a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -19,13 +19,18 @@ from fairwind.plots.curves import (
     utilisation_by_multiplier,
     window_over_time,
 )
-from fairwind.plots.estimates import BOX, box_numbers, boxes_by_setting, estimates_by_setting
-from fairwind.plots.heat import Heat, heat_maps
-from fairwind.plots.latency import latency_distribution
+from fairwind.plots.estimates import (
+    BOX,
+    Heat,
+    box_numbers,
+    boxes_by_setting,
+    estimates_by_setting,
+    heat_maps,
+)
 from fairwind.plots.points import brought_together, closer_look, thinned
 from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
 from fairwind.plots.save import Figure, save, save_all
-from fairwind.plots.series import rate_over_time
+from fairwind.plots.series import latency_distribution, rate_over_time
 from fairwind.plots.theme import PALETTE, are_far_apart, group_colours, group_lines, inline, themed
 from fairwind.plots.traces import flow_panels
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from fairwind.plots.series import PANEL_WIDTH
 from fairwind.plots.theme import (
     are_far_apart,
     group_colours,
@@ -14,9 +15,6 @@ from fairwind.plots.theme import (
     panel_facet,
     themed,
 )
-
-PANEL_WIDTH = 220
-"""Of one plot of several, in points."""
 
 WHOLE = 0
 """Limit of labels that are never cut: settings may differ in their last words only. To find out

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -27,8 +25,7 @@ from fairwind.analysis.summary import (
     summary_of,
     upright,
 )
-from fairwind.errors import FairwindError
-from fairwind.folder.store import write_file
+from fairwind.folder.store import storage_errors, write_file
 from fairwind.plots import Figure, save_all
 from fairwind.plots.save import VEGA_LITE
 from fairwind.quantities import parse_seconds
@@ -281,26 +278,15 @@ def write_report(
     """
     every = [*figures, *default_figures(results)]
     page = results.folder / "report.html"
-    with _storage_errors(results.folder):
+    folder, again = results.folder, f"run `fairwind report {results.folder}`"
+    errors = storage_errors(
+        folder,
+        f"the report of {folder} could not be written",
+        f"free some space, then {again}; the tables are whole",
+        f"cannot write the report of {folder}:",
+        f"copy the run to a folder of yours (cp -r {folder} COPY), then run `fairwind report COPY`",
+    )
+    with errors:
         paths = save_all(every, results.folder / "figures", watch)
         write_file(page, render(results, every, claims).encode())
     return Report(page, tuple(paths))
-
-
-@contextmanager
-def _storage_errors(folder: Path) -> Iterator[None]:
-    """Raise `FairwindError` in the place of an `OSError`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise FairwindError(
-                f"the disk is full: the report of {folder} could not be written",
-                f"free some space, then run `fairwind report {folder}`; the tables are whole",
-            ) from error
-        raise FairwindError(
-            f"cannot write the report of {folder}: {error.filename or folder}: "
-            f"{error.strerror or error}",
-            f"copy the run to a folder of yours (cp -r {folder} COPY), then run "
-            "`fairwind report COPY`",
-        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -14,11 +13,17 @@ from fairwind.engine.protocol import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
 from fairwind.folder.cell_tables import DamagedFileError, write_tables
 from fairwind.folder.manifest import Failure, Manifest, write_failures
-from fairwind.folder.store import cell_folder, locked, new_cell
+from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
 from fairwind.results import Results
 from fairwind.run.admission import admit, expected_seconds, one_of
-from fairwind.run.merge import damaged_cells, merge_tables, with_leading_columns
-from fairwind.run.prepare import default_folder, make_folder, prepare
+from fairwind.run.folder import (
+    damaged_cells,
+    default_folder,
+    make_folder,
+    merge_tables,
+    prepare,
+    with_leading_columns,
+)
 from fairwind.scenario.plan import Cell, Plan
 
 POLL_SECONDS = 0.2
@@ -170,7 +175,10 @@ def run_plan(
     )
     out = settings.out or default_folder(manifest)
     tell = on_progress or (lambda _state: None)
-    try:
+    full = f"{out} could not be written; what was finished before is kept"
+    with storage_errors(
+        out, full, "free some space, and the same command goes on where it stopped"
+    ):
         make_folder(out)
         with locked(out):
             prepare(out, manifest, force=settings.force)
@@ -180,8 +188,6 @@ def run_plan(
                 _finish(execution)
             except DamagedFileError:
                 _finish(_repeat_damaged(execution, tell))
-    except OSError as error:
-        raise _storage_error(out, error) from error
     return Results(out)
 
 
@@ -289,13 +295,3 @@ def _interrupted(execution: _Execution) -> RunInterrupted:
         f"in {execution.out}",
         "the same command goes on where this one stopped",
     )
-
-
-def _storage_error(out: Path, error: OSError) -> FairwindError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return FairwindError(
-            f"the disk is full: {out} could not be written; what was finished before is kept",
-            "free some space, and the same command goes on where this one stopped",
-        )
-    reason = error.strerror or str(error)
-    return FairwindError(f"cannot use {error.filename or out}: {reason}", "choose another --out")

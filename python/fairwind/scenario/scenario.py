@@ -11,9 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fairwind.congestion.parameters import parameter_faults
 from fairwind.congestion.sources import ENDPOINTS_OWN, built_in, own_controls
-from fairwind.congestion.used import ControlClass, check_hooks, control_settings
+from fairwind.congestion.used import ControlClass, check_hooks, control_settings, parameter_faults
 from fairwind.engine.core import (
     NamedFile,
     ScenarioError,

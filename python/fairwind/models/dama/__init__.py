@@ -43,14 +43,13 @@ from fairwind.models.dama.laws import (
     volume_segments,
     window_segments,
 )
-from fairwind.models.dama.link import DemandAssignedLink
 from fairwind.models.dama.packets import (
     packet_completion_time_s,
     request_time_s,
     slot_utilisation,
     slow_start_time_s,
 )
-from fairwind.models.dama.start_up import StartUp
+from fairwind.models.dama.start_up import DemandAssignedLink, StartUp
 
 __all__ = [
     "CRITERIA",

@@ -17,8 +17,8 @@ from fairwind.models.dama.laws import (
     saturation_time_s,
     window_segments,
 )
-from fairwind.models.dama.link import DemandAssignedLink
 from fairwind.models.dama.packets import slot_utilisation
+from fairwind.models.dama.start_up import DemandAssignedLink
 from fairwind.models.errors import Floats
 
 LAWS = {Law.SLIDE: "as the source has it", Law.TWO_ROOT: "both roots", Law.EXACT: "exact"}

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairwind.models.dama.link import DemandAssignedLink
+from fairwind.models.dama.start_up import DemandAssignedLink
 from fairwind.models.errors import Floats, ModelError, not_negative, positive
 
 VOLUME_HINT = "such as 20, 100 or 500"

@@ -25,8 +25,8 @@ from fairwind.models.dama.laws import (
     quickest,
     saturation_time_s,
 )
-from fairwind.models.dama.link import DemandAssignedLink
 from fairwind.models.dama.packets import packet_completion_time_s, slot_utilisation
+from fairwind.models.dama.start_up import DemandAssignedLink
 from fairwind.models.errors import Floats
 
 
