@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from fairwind.compare import compare, interval, percent
-from fairwind.engine.protocol import Engine
+from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import MANIFEST, read_manifest
 from fairwind.folder.store import write_file

@@ -45,17 +45,7 @@ class Bucket(NamedTuple):
 
 
 def expected_ratio(rate: float, burst: int, tick_s: float) -> float:
-    """Give the closed form: a full bucket in every tick, or the rate if that is less.
-
-    Parameters
-    ----------
-    rate : float
-        Nominal, bit/s.
-    burst : int
-        Size of the bucket, bytes.
-    tick_s : float
-        Time between two looks at the clock, seconds; 0 for an exact clock.
-    """
+    """Give the closed form: a full bucket in every tick, or the rate if that is less."""
     return 1.0 if tick_s == 0 else min(1.0, burst * 8 / (tick_s * rate))
 
 
@@ -71,16 +61,12 @@ def whole_packets_ratio(
 
     Parameters
     ----------
-    rate : int
-        Nominal, bit/s.
     burst, packet : int
         Sizes of the bucket and of every packet, bytes.
     tick_ns : int
         Time between two looks at the clock, nanoseconds, above 0.
     ticks : int
         How many ticks are counted.
-    limiter : str
-        `TBF` or `HTB`.
     """
     capacity, cost = burst * 8 * 10**9, packet * 8 * 10**9
     tokens, passed = capacity, 0

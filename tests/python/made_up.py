@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fairwind.engine.protocol import Cancelled, Refusal
+from fairwind.engine.engines import Cancelled, Refusal
 from fairwind.scenario import Plan
 
 VARIANTS = ("TCP", "mFR", "LT", "LT+mFR")

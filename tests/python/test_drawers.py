@@ -14,8 +14,7 @@ import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.plots import Figure, save, save_all
-from fairwind.plots.drawers import Drawer, drawn_at_once
-from fairwind.plots.save import PNG_PIXELS_PER_INCH, VEGA_LITE
+from fairwind.plots.save import PNG_PIXELS_PER_INCH, VEGA_LITE, Drawer, drawn_at_once
 
 saving = importlib.import_module("fairwind.plots.save")
 """The module; a function in its package has the same name."""

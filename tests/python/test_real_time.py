@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from fairwind.engine.protocol import Refusal
+from fairwind.engine.engines import Refusal
 from fairwind.errors import FairwindError
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings

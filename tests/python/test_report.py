@@ -15,7 +15,7 @@ import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.plots import BOX, boxes_by_setting, estimates_by_setting, latency_distribution, save
-from fairwind.plots.series import STEPS, cumulative, share_over_time, thinned
+from fairwind.plots.series import STEPS, cumulative, rate_over_time, thinned
 from fairwind.report.figures import MOST_PANELS, chosen_labels, default_figures
 from fairwind.report.page import numeric_columns, write_report
 from fairwind.report.warnings import warnings
@@ -188,7 +188,7 @@ def test_headers_of_captured_panels_are_no_wider_than_the_panel():
         schema=["panel", "group", "start_s", "loss"],
         orient="row",
     )
-    chart = share_over_time(windows, measure="loss", title="loss", panels="panel").to_dict()
+    chart = rate_over_time(windows, measure="loss", title="loss", panels="panel").to_dict()
     assert chart["facet"]["header"]["labelLimit"] == chart["spec"]["width"]
 
 

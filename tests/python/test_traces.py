@@ -21,13 +21,12 @@ from fairwind.plots.points import (
     unit_of_rate,
 )
 from fairwind.plots.save import VEGA_LITE
-from fairwind.plots.series import FEW_WINDOWS, percentile_curves, rate_over_time, share_over_time
+from fairwind.plots.series import FEW_WINDOWS, percentile_curves, rate_over_time, value_over_time
 from fairwind.plots.theme import lines, quantity_axis
 from fairwind.plots.traces import SIGNS
 from fairwind.plots.xplot import save_xplot
-from fairwind.report.captured import percentiles_of
+from fairwind.report.captured import MOST_FLOWS, percentiles_of, trace_figures
 from fairwind.report.page import write_report
-from fairwind.report.traces import MOST_FLOWS, trace_figures
 from fairwind.results import Results
 from fairwind.run.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
@@ -348,7 +347,7 @@ def test_percentiles_and_extremes_become_points_of_distributions(tmp_path):
 
 def test_a_single_window_is_drawn_as_a_point(tmp_path):
     window = pl.DataFrame({"group": ["thin"], "start_s": [0.0], "lost": [0.02]})
-    save(share_over_time(window, measure="lost", title="lost"), tmp_path / "loss.svg")
+    save(value_over_time(window, pl.col("lost") * 100, "lost / %"), tmp_path / "loss.svg")
     drawn = (tmp_path / "loss.svg").read_text(encoding="utf-8")
     assert "lost / %" in drawn
     assert "mark-symbol" in drawn

@@ -163,21 +163,20 @@ def dama(
 
     _check(multipliers, picture)
     with _printed_warnings(), _errors_by_option():
+        texts = {
+            "rtt_s": (rtt, parse_seconds),
+            "frame_s": (frame, parse_seconds),
+            "slot_bits_per_second": (slot_rate, parse_bits_per_second),
+            "request_period_s": (request_period, parse_seconds),
+            "allocation_period_s": (allocation_period, parse_seconds),
+            "guaranteed_bits_per_second": (guaranteed, parse_bits_per_second),
+            "available_bits_per_second": (available, parse_bits_per_second),
+            "segment_bytes": (segment, parse_bytes),
+        }
         link = DemandAssignedLink(
-            rtt_s=read_option("--rtt", rtt, parse_seconds),
-            frame_s=read_option("--frame", frame, parse_seconds),
             slots=slots,
-            slot_bits_per_second=read_option("--slot-rate", slot_rate, parse_bits_per_second),
-            request_period_s=read_option("--request-period", request_period, parse_seconds),
-            allocation_period_s=read_option(
-                "--allocation-period", allocation_period, parse_seconds
-            ),
             terminals=terminals,
-            guaranteed_bits_per_second=read_option(
-                "--guaranteed", guaranteed, parse_bits_per_second
-            ),
-            available_bits_per_second=read_option("--available", available, parse_bits_per_second),
-            segment_bytes=read_option("--segment", segment, parse_bytes),
+            **{name: read_option(OPTIONS[name].name, *text) for name, text in texts.items()},
         )
         within_s = float(
             positive("within_s", read_option("--within", within, parse_seconds), "20 s")

@@ -12,8 +12,7 @@ from rich.console import Console
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame, print_rows
 from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
-from fairwind.engine.engines import engine_named
-from fairwind.engine.protocol import Engine
+from fairwind.engine.engines import Engine, engine_named
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure
 from fairwind.report.page import write_report

@@ -27,17 +27,24 @@ TEMPORARY = ".tmp-"
 """Prefix of the names of unfinished files."""
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Replace a file in one step: readers see the old content or the new, never a part."""
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """Replace a file in one step by what the block writes: readers never see a part."""
     temporary = path.with_name(f"{TEMPORARY}{path.name}")
     try:
-        temporary.write_bytes(content)
+        yield temporary
         _sync(temporary)
         temporary.replace(path)
     except BaseException:  # an interruption, too, leaves nothing half written
         temporary.unlink(missing_ok=True)
         raise
     _sync(path.parent)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file in one step: readers see the old content or the new, never a part."""
+    with _replaced(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
@@ -110,15 +117,8 @@ def write_lazily(file: Path, frame: pl.LazyFrame) -> None:
 
 def replace_lazily(path: Path, frame: pl.LazyFrame) -> None:
     """Replace a Parquet file in one step by rows that are not held all at once."""
-    temporary = path.with_name(f"{TEMPORARY}{path.name}")
-    try:
+    with _replaced(path) as temporary:
         write_lazily(temporary, frame)
-        _sync(temporary)
-        temporary.replace(path)
-    except BaseException:  # an interruption, too, leaves nothing half written
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync(path.parent)
 
 
 def remove_unfinished(out: Path) -> None:

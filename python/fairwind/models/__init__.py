@@ -7,6 +7,5 @@ Map: `dama` the start-up of TCP over capacity that is assigned on demand, `shari
 connections that begin with a remembered window.
 """
 
-from fairwind.models.errors import ModelError, ModelWarning
-
-__all__ = ["ModelError", "ModelWarning"]
+from fairwind.models.errors import ModelError as ModelError
+from fairwind.models.errors import ModelWarning as ModelWarning

@@ -36,24 +36,19 @@ def positive(name: str, values: ArrayLike, hint: str) -> Floats:
         If one is not.
     """
     array = _numbers(name, values, hint)
-    bad = array[~(np.isfinite(array) & (array > 0))]
-    if bad.size:
-        raise ModelError(f"{name} is {bad.flat[0]:g}: it must be finite and above zero", hint)
-    return array
+    return _all(array, array > 0, f"{name} is {{:g}}: it must be finite and above zero", hint)
 
 
 def not_negative(name: str, values: ArrayLike, hint: str) -> Floats:
-    """Give values as an array if all of them are finite and none is below zero.
-
-    Raises
-    ------
-    ModelError
-        If one is.
-    """
+    """Give values as an array if all of them are finite and none is below zero, as `positive`."""
     array = _numbers(name, values, hint)
-    bad = array[~(np.isfinite(array) & (array >= 0))]
+    return _all(array, array >= 0, f"{name} is {{:g}}: it must be finite and not below zero", hint)
+
+
+def _all(array: Floats, holds: NDArray[np.bool_], message: str, hint: str) -> Floats:
+    bad = array[~(np.isfinite(array) & holds)]
     if bad.size:
-        raise ModelError(f"{name} is {bad.flat[0]:g}: it must be finite and not below zero", hint)
+        raise ModelError(message.format(bad.flat[0]), hint)
     return array
 
 

@@ -8,65 +8,37 @@ Parameters have one meaning in all functions: `setting` is the column along x (o
 `columns` the panels in one row; titles are those of the axes, the measure's with its unit.
 """
 
-from fairwind.plots.curves import (
-    Curves,
-    carried_over_time,
-    completion_by_multiplier,
-    completion_by_volume,
-    curve_panels,
-    curves,
-    equivalent_rtt_by_ratio,
-    utilisation_by_multiplier,
-    window_over_time,
-)
-from fairwind.plots.estimates import (
-    BOX,
-    Heat,
-    box_numbers,
-    boxes_by_setting,
-    estimates_by_setting,
-    heat_maps,
-)
-from fairwind.plots.points import brought_together, closer_look, thinned
-from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
-from fairwind.plots.save import Figure, save, save_all
-from fairwind.plots.series import latency_distribution, rate_over_time
-from fairwind.plots.theme import PALETTE, are_far_apart, group_colours, group_lines, inline, themed
-from fairwind.plots.traces import flow_panels
-
-__all__ = [
-    "BOX",
-    "PALETTE",
-    "Curves",
-    "Figure",
-    "Heat",
-    "are_far_apart",
-    "box_numbers",
-    "boxes_by_setting",
-    "brought_together",
-    "carried_over_time",
-    "closer_look",
-    "completion_by_multiplier",
-    "completion_by_volume",
-    "curve_panels",
-    "curves",
-    "drops_by_group",
-    "equivalent_rtt_by_ratio",
-    "estimates_by_setting",
-    "flow_panels",
-    "group_colours",
-    "group_lines",
-    "heat_maps",
-    "inline",
-    "latency_distribution",
-    "loss_by_group",
-    "queue_over_time",
-    "rate_over_time",
-    "run_lengths",
-    "save",
-    "save_all",
-    "themed",
-    "thinned",
-    "utilisation_by_multiplier",
-    "window_over_time",
-]
+from fairwind.plots.curves import Curves as Curves
+from fairwind.plots.curves import carried_over_time as carried_over_time
+from fairwind.plots.curves import completion_by_multiplier as completion_by_multiplier
+from fairwind.plots.curves import completion_by_volume as completion_by_volume
+from fairwind.plots.curves import curve_panels as curve_panels
+from fairwind.plots.curves import curves as curves
+from fairwind.plots.curves import equivalent_rtt_by_ratio as equivalent_rtt_by_ratio
+from fairwind.plots.curves import utilisation_by_multiplier as utilisation_by_multiplier
+from fairwind.plots.curves import window_over_time as window_over_time
+from fairwind.plots.estimates import BOX as BOX
+from fairwind.plots.estimates import Heat as Heat
+from fairwind.plots.estimates import box_numbers as box_numbers
+from fairwind.plots.estimates import boxes_by_setting as boxes_by_setting
+from fairwind.plots.estimates import estimates_by_setting as estimates_by_setting
+from fairwind.plots.estimates import heat_maps as heat_maps
+from fairwind.plots.points import brought_together as brought_together
+from fairwind.plots.points import closer_look as closer_look
+from fairwind.plots.points import thinned as thinned
+from fairwind.plots.queues import drops_by_group as drops_by_group
+from fairwind.plots.queues import loss_by_group as loss_by_group
+from fairwind.plots.queues import queue_over_time as queue_over_time
+from fairwind.plots.queues import run_lengths as run_lengths
+from fairwind.plots.save import Figure as Figure
+from fairwind.plots.save import save as save
+from fairwind.plots.save import save_all as save_all
+from fairwind.plots.series import latency_distribution as latency_distribution
+from fairwind.plots.series import rate_over_time as rate_over_time
+from fairwind.plots.theme import PALETTE as PALETTE
+from fairwind.plots.theme import are_far_apart as are_far_apart
+from fairwind.plots.theme import group_colours as group_colours
+from fairwind.plots.theme import group_lines as group_lines
+from fairwind.plots.theme import inline as inline
+from fairwind.plots.theme import themed as themed
+from fairwind.plots.traces import flow_panels as flow_panels

@@ -78,121 +78,75 @@ def rate_over_time(
     return themed(chart)
 
 
-def share_over_time(
-    windows: pl.DataFrame, *, measure: str, title: str, panels: str | None = None
-) -> alt.TopLevelMixin:
-    """Draw a share per window in per cent, one colour per group.
+def value_over_time(windows: pl.DataFrame, value: pl.Expr, title: str) -> alt.TopLevelMixin:
+    """Draw a value per window, one colour per group.
 
     Parameters
     ----------
     windows : DataFrame
-        Columns ``group``, ``start_s`` (start of the window, seconds), the measure as a ratio, and
-        the panels' column if there is one.
-    title : str
-        What it is a share of.
+        Columns ``group``, ``start_s`` (start of the window, seconds), and those of the value.
+    value : Expr
+        In the unit of the axis.
     """
-    percent = pl.col(measure) * 100
-    return _over_time(windows, percent, f"{title} / %", panels)
+    keys = ["group", "start_s"]
+    frame = windows.group_by(keys, maintain_order=True).agg(value.mean().alias("value"))
+    line = alt.Chart(csv_data(frame.drop_nulls("value").sort(keys))).mark_line(
+        interpolate="step-after",
+        strokeWidth=1.6,
+        point=frame["start_s"].n_unique() <= FEW_WINDOWS,
+    )
+    return _by_group(
+        line,
+        windows["group"],
+        x=alt.X("start_s:Q", title="start of the window / s"),
+        y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
+        tooltip=[
+            alt.Tooltip("group:N"),
+            alt.Tooltip("start_s:Q"),
+            alt.Tooltip("value:Q", title=title, format=".4g"),
+        ],
+    )
 
 
-def time_over_time(
-    windows: pl.DataFrame, *, measure: str, title: str, panels: str | None = None
-) -> alt.TopLevelMixin:
-    """Draw a duration per window in milliseconds, one colour per group.
-
-    Parameters
-    ----------
-    windows : DataFrame
-        As for `share_over_time`; the measure in seconds.
-    measure, title, panels : str
-        As there.
-    """
-    return _over_time(windows, pl.col(measure) * 1000, f"{title} / ms", panels)
-
-
-def percentile_curves(
-    percentiles: pl.DataFrame, *, title: str, is_time: bool, panels: str | None = None
-) -> alt.TopLevelMixin:
+def percentile_curves(percentiles: pl.DataFrame, *, title: str, is_time: bool) -> alt.TopLevelMixin:
     """Draw distributions by their percentiles, one colour per group.
 
     Parameters
     ----------
     percentiles : DataFrame
-        Columns ``group``, ``percentile`` (0 to 100), ``value`` (seconds or bytes), and the
-        panels' column if there is one.
+        Columns ``group``, ``percentile`` (0 to 100) and ``value`` (seconds or bytes).
     title : str
         What the values are.
     is_time : bool
         Whether they are times, drawn in milliseconds; otherwise bytes.
     """
-    keys = ["group"] if panels is None else [panels, "group"]
+    scaled = pl.col("value") * (1000 if is_time else 1)
+    # An axis of orders of magnitude has no zero.
     frame = percentiles.drop_nulls("value").select(
-        *keys,
-        (pl.col("value") * (1000 if is_time else 1)).alias("value"),
+        "group",
+        scaled.clip(lower_bound=1e-2 if is_time else 1).alias("value"),
         (pl.col("percentile") / 100).alias("share"),
     )
-    # An axis of orders of magnitude has no zero.
-    frame = frame.with_columns(pl.col("value").clip(lower_bound=1e-2 if is_time else 1))
     scale, axis = quantity_axis(frame["value"])
-    colour, dash = group_lines(percentiles["group"])
-    chart = (
-        alt.Chart(csv_data(frame.sort(*keys, "share")))
-        .mark_line(point=True, strokeWidth=2)
-        .encode(
-            x=alt.X(
-                "value:Q",
-                title=f"{title} / {'ms' if is_time else 'B'}",
-                scale=scale,
-                axis=axis,
-            ),
-            y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
-            order=alt.Order("share:Q"),
-            color=colour,
-            strokeDash=dash,
-            tooltip=[
-                alt.Tooltip("group:N"),
-                alt.Tooltip("value:Q", format=".4g"),
-                alt.Tooltip("share:Q", format=".3f"),
-            ],
-        )
+    curves = alt.Chart(csv_data(frame.sort("group", "share"))).mark_line(point=True, strokeWidth=2)
+    return _by_group(
+        curves,
+        percentiles["group"],
+        x=alt.X("value:Q", title=f"{title} / {'ms' if is_time else 'B'}", scale=scale, axis=axis),
+        y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
+        order=alt.Order("share:Q"),
+        tooltip=[
+            alt.Tooltip("group:N"),
+            alt.Tooltip("value:Q", format=".4g"),
+            alt.Tooltip("share:Q", format=".3f"),
+        ],
     )
-    return _panels(chart, panels, frame)
 
 
-def _over_time(
-    windows: pl.DataFrame, value: pl.Expr, title: str, panels: str | None
-) -> alt.TopLevelMixin:
-    keys = ["group", "start_s"] if panels is None else [panels, "group", "start_s"]
-    frame = windows.group_by(keys, maintain_order=True).agg(value.mean().alias("value"))
-    colour, dash = group_lines(windows["group"])
-    chart = (
-        alt.Chart(csv_data(frame.drop_nulls("value").sort(keys)))
-        .mark_line(
-            interpolate="step-after",
-            strokeWidth=1.6,
-            point=frame["start_s"].n_unique() <= FEW_WINDOWS,
-        )
-        .encode(
-            x=alt.X("start_s:Q", title="start of the window / s"),
-            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
-            color=colour,
-            strokeDash=dash,
-            tooltip=[
-                alt.Tooltip("group:N"),
-                alt.Tooltip("start_s:Q"),
-                alt.Tooltip("value:Q", title=title, format=".4g"),
-            ],
-        )
-    )
-    return _panels(chart, panels, frame)
-
-
-def _panels(chart: alt.Chart, panels: str | None, frame: pl.DataFrame) -> alt.TopLevelMixin:
-    if panels is None:
-        return themed(chart.properties(width=560, height=260))
-    small = chart.properties(width=PANEL_WIDTH, height=150)
-    order = frame[panels].unique(maintain_order=True).to_list()
-    return themed(small.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=3))
+def _by_group(chart: alt.Chart, groups: pl.Series, **encodings: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - channels share no base
+    colour, dash = group_lines(groups)
+    drawn = chart.encode(color=colour, strokeDash=dash, **encodings)
+    return themed(drawn.properties(width=560, height=260))
 
 
 PLOT_HEIGHT = 260

@@ -208,8 +208,9 @@ def _legend() -> alt.Legend:
     )
 
 
-def time_axis(title: str = "time since the capture began / s") -> alt.X:
+def time_axis() -> alt.X:
     """Give the axis of time, which begins where the points do."""
+    title = "time since the capture began / s"
     return alt.X("time_s:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=12))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -19,8 +20,7 @@ from fairwind.plots import (
     run_lengths,
 )
 from fairwind.quantities import parse_seconds
-from fairwind.report.captured import captured_figures
-from fairwind.report.traces import trace_figures
+from fairwind.report.captured import captured_figures, trace_figures
 from fairwind.results import Results, summarise
 from fairwind.results.tidy import (
     central_queue,
@@ -91,9 +91,10 @@ def _evenly(labels: Sequence[str], size: int) -> list[str]:
     return [labels[round(place * last / (size - 1))] for place in range(size)]
 
 
-def panels(results: Results) -> str | None:
-    """Give the column with one panel per cell, where there are several cells."""
-    return "cell_label" if len(results.manifest.plan.cells) > 1 else None
+def grid(results: Results) -> dict[str, Any]:
+    """Give the arguments of charts with one panel per cell, where there are several cells."""
+    panels = "cell_label" if len(results.manifest.plan.cells) > 1 else None
+    return {"panels": panels, "columns": columns(results)}
 
 
 def default_figures(results: Results) -> list[Figure]:
@@ -158,76 +159,67 @@ def _points(results: Results) -> str:
     return " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
 
 
-def _latency(results: Results, kind: str, name: str) -> list[Figure]:
+def _latency(results: Results, kind: str, name: str) -> Iterator[Figure]:
     if not results.has_table("latency_histogram"):
-        return []
+        return
     buckets = latency_buckets(results, kind)
     if not buckets.height:
-        return []
+        return
     shown, note = choice(results, buckets)
     what = {
         "ack": "Time from a segment's first transmission to its cumulative acknowledgement at the "
         "sender",
         "delivery": "Time from the application's write to the in-order read at the receiver",
     }[kind]
-    return [
-        Figure(
-            name=f"{kind}-latency",
-            title=f"Distribution of {name[0].lower() + name[1:] if kind != 'ack' else name}",
-            caption=f"{what}; all replicates together, read off histograms (1 % error).{note}",
-            chart=latency_distribution(
-                shown, panels=panels(results), columns=columns(results), title=name
-            ),
-        )
-    ]
+    yield Figure(
+        name=f"{kind}-latency",
+        title=f"Distribution of {name[0].lower() + name[1:] if kind != 'ack' else name}",
+        caption=f"{what}; all replicates together, read off histograms (1 % error).{note}",
+        chart=latency_distribution(shown, **grid(results), title=name),
+    )
 
 
-def _over_time(results: Results) -> list[Figure]:
+def _over_time(results: Results) -> Iterator[Figure]:
     if not results.has_table("intervals"):
-        return []
+        return
     windows = group_windows(results)
     if windows["throughput_bits_per_second"].null_count() == windows.height:
-        return []  # no windows, or a capture at the sender alone
+        return  # no windows, or a capture at the sender alone
     if windows["start_s"].n_unique() == 1:
-        return []  # a point is no course; goodput has been drawn
+        return  # a point is no course; goodput has been drawn
     shown, note = choice(results, windows)
     seconds = shown["interval_s"][0]
-    return [
-        Figure(
-            name="throughput-over-time",
-            title="Throughput over time",
-            caption=(
-                "Aggregate throughput of each group on the wire, IP headers and retransmissions "
-                f"included, in windows of {seconds:g} s. Line: mean over replicates; band: from "
-                f"the smallest to the largest.{note}"
-            ),
-            chart=rate_over_time(
-                shown,
-                measure="throughput_bits_per_second",
-                title="throughput",
-                panels=panels(results),
-                columns=columns(results),
-            ),
-        )
-    ]
+    yield Figure(
+        name="throughput-over-time",
+        title="Throughput over time",
+        caption=(
+            "Aggregate throughput of each group on the wire, IP headers and retransmissions "
+            f"included, in windows of {seconds:g} s. Line: mean over replicates; band: from "
+            f"the smallest to the largest.{note}"
+        ),
+        chart=rate_over_time(
+            shown,
+            measure="throughput_bits_per_second",
+            title="throughput",
+            **grid(results),
+        ),
+    )
 
 
-def _drops(results: Results) -> list[Figure]:
+def _drops(results: Results) -> Iterator[Figure]:
     if not results.has_table("queue_drops"):
-        return []
+        return
     dropped = drops(results)
     if not dropped.height or dropped["packets"].sum() == 0:
-        return []
-    return [
-        Figure(
-            name="queue-drops",
-            title="Packets dropped at queues",
-            caption="Packets that queues dropped of each group, mean over replicates.",
-            chart=drops_by_group(
-                with_cell_label(results, dropped), setting="cell_label", setting_title="cell"
-            ),
-        )
-    ]
+        return
+    yield Figure(
+        name="queue-drops",
+        title="Packets dropped at queues",
+        caption="Packets that queues dropped of each group, mean over replicates.",
+        chart=drops_by_group(
+            with_cell_label(results, dropped), setting="cell_label", setting_title="cell"
+        ),
+    )
 
 
 def queue_figures(results: Results) -> list[Figure]:
@@ -243,93 +235,83 @@ def queue_figures(results: Results) -> list[Figure]:
     ]
 
 
-def _losses(results: Results, queue: str) -> list[Figure]:
+def _losses(results: Results, queue: str) -> Iterator[Figure]:
     losses = relative_losses(results, queue)
     if not losses.height or losses["loss_ratio"].sum() == 0:
-        return []
-    return [
-        Figure(
-            name="queue-loss",
-            title="Relative loss at the queue",
-            caption=(
-                "What share of the packets, and of the bytes, that a group offered to the queue "
-                f"{queue} was dropped there, mean over replicates."
-            ),
-            chart=loss_by_group(
-                with_cell_label(results, losses), setting="cell_label", setting_title="cell"
-            ),
-        )
-    ]
+        return
+    yield Figure(
+        name="queue-loss",
+        title="Relative loss at the queue",
+        caption=(
+            "What share of the packets, and of the bytes, that a group offered to the queue "
+            f"{queue} was dropped there, mean over replicates."
+        ),
+        chart=loss_by_group(
+            with_cell_label(results, losses), setting="cell_label", setting_title="cell"
+        ),
+    )
 
 
-def _runs(results: Results, queue: str) -> list[Figure]:
+def _runs(results: Results, queue: str) -> Iterator[Figure]:
     lengths = of_queue(results, "queue_loss_run_lengths", queue)
     if not lengths.height:
-        return []
+        return
     shown, note = choice(results, lengths)
-    return [
-        Figure(
-            name="loss-runs",
-            title="How losses came together",
-            caption=(
-                f"Losses of each group at the queue {queue} by the length of the run that they "
-                "were in: packets of the group lost one after another; all replicates together."
-                f"{note}"
-            ),
-            chart=run_lengths(shown, panels=panels(results), columns=columns(results)),
-        )
-    ]
+    yield Figure(
+        name="loss-runs",
+        title="How losses came together",
+        caption=(
+            f"Losses of each group at the queue {queue} by the length of the run that they "
+            "were in: packets of the group lost one after another; all replicates together."
+            f"{note}"
+        ),
+        chart=run_lengths(shown, **grid(results)),
+    )
 
 
-def _waiting(results: Results, queue: str) -> list[Figure]:
+def _waiting(results: Results, queue: str) -> Iterator[Figure]:
     waiting = of_queue(results, "queue_sojourn_histogram", queue)
     if not waiting.height:
-        return []
+        return
     shown, note = choice(results, waiting)
-    return [
-        Figure(
-            name="queue-waiting",
-            title="Waiting in the queue",
-            caption=(
-                f"How long packets of each group waited in the queue {queue} before they were "
-                f"sent; all replicates together, read off histograms (1 % error).{note}"
-            ),
-            chart=latency_distribution(
-                shown, panels=panels(results), columns=columns(results), title="waiting time"
-            ),
-        )
-    ]
+    yield Figure(
+        name="queue-waiting",
+        title="Waiting in the queue",
+        caption=(
+            f"How long packets of each group waited in the queue {queue} before they were "
+            f"sent; all replicates together, read off histograms (1 % error).{note}"
+        ),
+        chart=latency_distribution(shown, **grid(results), title="waiting time"),
+    )
 
 
-def backlog_figures(results: Results, queue: str) -> list[Figure]:
+def backlog_figures(results: Results, queue: str) -> Iterator[Figure]:
     """Draw what waited in a queue over time, and how long."""
     windows = queue_windows(results, queue)
     if not windows.height:
-        return []
+        return
     shown, note = choice(results, windows)
     seconds = shown["interval_s"][0]
-    return [
-        Figure(
-            name="queue-over-time",
-            title="The queue over time",
-            caption=(
-                f"What packets found waiting when the queue {queue} took them, and how long they "
-                f"waited before they were sent, in windows of {seconds:g} s. Line: mean of the "
-                f"window and of all replicates; band: up to the most of any of them.{note}"
-            ),
-            chart=queue_over_time(shown, panels=panels(results), columns=columns(results)),
-        )
-    ]
+    yield Figure(
+        name="queue-over-time",
+        title="The queue over time",
+        caption=(
+            f"What packets found waiting when the queue {queue} took them, and how long they "
+            f"waited before they were sent, in windows of {seconds:g} s. Line: mean of the "
+            f"window and of all replicates; band: up to the most of any of them.{note}"
+        ),
+        chart=queue_over_time(shown, **grid(results)),
+    )
 
 
 TO_THE_SAME = 1e-6
 """Instants that are so many seconds apart count as one."""
 
 
-def slot_figures(results: Results) -> list[Figure]:
+def slot_figures(results: Results) -> Iterator[Figure]:
     """Draw what a terminal asked for, was assigned and sent over time; of several the busiest."""
     if not results.has_table("slot_intervals") or not results.slot_intervals.height:
-        return []
+        return
     frames = results.slot_intervals
     names = frames["queue"].unique(maintain_order=True).to_list()
     central = central_queue(results)
@@ -340,27 +322,24 @@ def slot_figures(results: Results) -> list[Figure]:
     used = results.slots.filter(pl.col("queue") == queue)
     sums = used.select(pl.col("slots_used", "slots_assigned").cast(pl.Float64).sum())
     share = sums["slots_used"][0] / max(sums["slots_assigned"][0], 1.0)
-    return [
-        Figure(
-            name="slots-over-time",
-            title="Capacity on demand over time",
-            caption=(
-                f"What the terminal of {queue} asked for by rate, what the slots that it was "
-                f"assigned carry, and what it sent in them, in windows of "
-                f"{shown['interval_s'][0]:g} s; where a request was due and none came it was for "
-                f"nothing. "
-                f"Of all slots in the runs {share:.0%} were used. Line: mean over replicates; "
-                f"band: from the smallest to the largest.{note}"
-            ),
-            chart=rate_over_time(
-                shown,
-                measure="bits_per_second",
-                title="capacity",
-                panels=panels(results),
-                columns=columns(results),
-            ),
-        )
-    ]
+    yield Figure(
+        name="slots-over-time",
+        title="Capacity on demand over time",
+        caption=(
+            f"What the terminal of {queue} asked for by rate, what the slots that it was "
+            f"assigned carry, and what it sent in them, in windows of "
+            f"{shown['interval_s'][0]:g} s; where a request was due and none came it was for "
+            f"nothing. "
+            f"Of all slots in the runs {share:.0%} were used. Line: mean over replicates; "
+            f"band: from the smallest to the largest.{note}"
+        ),
+        chart=rate_over_time(
+            shown,
+            measure="bits_per_second",
+            title="capacity",
+            **grid(results),
+        ),
+    )
 
 
 def _request_periods(results: Results, queue: object) -> pl.DataFrame:

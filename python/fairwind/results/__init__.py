@@ -4,67 +4,33 @@
 replicates of each cell together. Nothing here runs or draws anything.
 """
 
-from fairwind.results.claim import Answer, Claim, Question, Verdict
-from fairwind.results.lateness import (
-    has_lateness,
-    late_hosts,
-    late_runs,
-    lateness_by_cell,
-    lateness_in_words,
-    readable_lateness,
-    readable_overview,
-)
-from fairwind.results.limits import (
-    REASONS,
-    limited_senders,
-    limits_in_words,
-    never_resumed_in_words,
-)
-from fairwind.results.results import TABLES, Results, open_results
-from fairwind.results.summary import (
-    SUBJECTS,
-    Estimates,
-    Subject,
-    header_of,
-    overview,
-    readable,
-    rows_of,
-    significant,
-    summarise,
-    tidy_overview,
-    unit_of,
-)
-from fairwind.results.tidy import transfer_times
-
-__all__ = [
-    "REASONS",
-    "SUBJECTS",
-    "TABLES",
-    "Answer",
-    "Claim",
-    "Estimates",
-    "Question",
-    "Results",
-    "Subject",
-    "Verdict",
-    "has_lateness",
-    "header_of",
-    "late_hosts",
-    "late_runs",
-    "lateness_by_cell",
-    "lateness_in_words",
-    "limited_senders",
-    "limits_in_words",
-    "never_resumed_in_words",
-    "open_results",
-    "overview",
-    "readable",
-    "readable_lateness",
-    "readable_overview",
-    "rows_of",
-    "significant",
-    "summarise",
-    "tidy_overview",
-    "transfer_times",
-    "unit_of",
-]
+from fairwind.results.claim import Answer as Answer
+from fairwind.results.claim import Claim as Claim
+from fairwind.results.claim import Question as Question
+from fairwind.results.claim import Verdict as Verdict
+from fairwind.results.lateness import has_lateness as has_lateness
+from fairwind.results.lateness import late_hosts as late_hosts
+from fairwind.results.lateness import late_runs as late_runs
+from fairwind.results.lateness import lateness_by_cell as lateness_by_cell
+from fairwind.results.lateness import lateness_in_words as lateness_in_words
+from fairwind.results.lateness import readable_lateness as readable_lateness
+from fairwind.results.lateness import readable_overview as readable_overview
+from fairwind.results.limits import REASONS as REASONS
+from fairwind.results.limits import limited_senders as limited_senders
+from fairwind.results.limits import limits_in_words as limits_in_words
+from fairwind.results.limits import never_resumed_in_words as never_resumed_in_words
+from fairwind.results.results import TABLES as TABLES
+from fairwind.results.results import Results as Results
+from fairwind.results.results import open_results as open_results
+from fairwind.results.summary import SUBJECTS as SUBJECTS
+from fairwind.results.summary import Estimates as Estimates
+from fairwind.results.summary import Subject as Subject
+from fairwind.results.summary import header_of as header_of
+from fairwind.results.summary import overview as overview
+from fairwind.results.summary import readable as readable
+from fairwind.results.summary import rows_of as rows_of
+from fairwind.results.summary import significant as significant
+from fairwind.results.summary import summarise as summarise
+from fairwind.results.summary import tidy_overview as tidy_overview
+from fairwind.results.summary import unit_of as unit_of
+from fairwind.results.tidy import transfer_times as transfer_times

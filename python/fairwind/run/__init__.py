@@ -4,6 +4,6 @@
 as it is there, and finally merges all of them into one file per table. It knows engines only
 through the `Engine` protocol.
 
-Map: `admission` whether an engine can run the plan and how long it takes, `prepare` the folder,
-`execute` the threads, `merge` the final tables.
+Map: `admission` whether an engine can run the plan and how long it takes, `folder` the run's folder
+and its final tables, `execute` the threads.
 """

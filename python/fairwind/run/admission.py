@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fairwind.engine.protocol import Engine, Refusal
+from fairwind.engine.engines import Engine, Refusal
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_seconds
 from fairwind.scenario.plan import Cell, Plan

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairwind.engine.protocol import CellProgress, Engine
+from fairwind.engine.engines import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
 from fairwind.folder.cell_tables import DamagedFileError, write_tables
 from fairwind.folder.manifest import Failure, Manifest, write_failures

@@ -4,7 +4,9 @@
 core's business: nothing here knows what a scenario may say.
 """
 
-from fairwind.scenario.plan import Axis, Cell, Plan
-from fairwind.scenario.scenario import Scenario, load, recorded_streams
-
-__all__ = ["Axis", "Cell", "Plan", "Scenario", "load", "recorded_streams"]
+from fairwind.scenario.plan import Axis as Axis
+from fairwind.scenario.plan import Cell as Cell
+from fairwind.scenario.plan import Plan as Plan
+from fairwind.scenario.scenario import Scenario as Scenario
+from fairwind.scenario.scenario import load as load
+from fairwind.scenario.scenario import recorded_streams as recorded_streams

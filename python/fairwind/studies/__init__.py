@@ -5,26 +5,12 @@ Packages register studies by entry points of the group ``fairwind.studies``; the
 the folder ``studies`` of its repository.
 """
 
-from fairwind.results import Question
-from fairwind.studies.study import (
-    Part,
-    Study,
-    drawn_if_run,
-    full_and_reduced,
-    leading_and_further,
-    studies,
-    study_named,
-    study_names,
-)
-
-__all__ = [
-    "Part",
-    "Question",
-    "Study",
-    "drawn_if_run",
-    "full_and_reduced",
-    "leading_and_further",
-    "studies",
-    "study_named",
-    "study_names",
-]
+from fairwind.results import Question as Question
+from fairwind.studies.study import Part as Part
+from fairwind.studies.study import Study as Study
+from fairwind.studies.study import drawn_if_run as drawn_if_run
+from fairwind.studies.study import full_and_reduced as full_and_reduced
+from fairwind.studies.study import leading_and_further as leading_and_further
+from fairwind.studies.study import studies as studies
+from fairwind.studies.study import study_named as study_named
+from fairwind.studies.study import study_names as study_names

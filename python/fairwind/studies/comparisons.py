@@ -1,4 +1,8 @@
-"""Differences between variants, between groups, and between any two sides of an experiment."""
+"""Differences between variants, between groups, and between any two sides of an experiment.
+
+In virtual time samples are paired by seed. In real time a seed does not decide what happens to each
+packet, so samples are independent there (Welch). `details` are frames of `contrasted`.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +54,6 @@ def differences(
     panels: Sequence[str] = (COUNT,),
 ) -> pl.DataFrame:
     """Compare variants with the reference in every panel.
-
-    In virtual time they are paired by seed. In real time a seed does not decide what happens to
-    each packet, so they are independent samples there (Welch).
 
     Parameters
     ----------
@@ -233,9 +234,6 @@ def contrasted(
 ) -> pl.DataFrame:
     """Compare both sides of every contrast in every measure.
 
-    In virtual time they are paired by seed. In real time a seed does not decide what happens to
-    each packet, so they are independent samples there (Welch).
-
     Parameters
     ----------
     measures : sequence of str
@@ -266,8 +264,6 @@ def harmless(details: pl.DataFrame, harm: pl.Expr) -> Verdict:
 
     Parameters
     ----------
-    details : DataFrame
-        As `contrasted` gives it.
     harm : Expr
         Which rows are worse, significantly.
 
@@ -296,8 +292,6 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
 
     Parameters
     ----------
-    details : DataFrame
-        As `contrasted` gives it.
     measures : mapping of str to str
         What each measure is called in a sentence.
     """

@@ -248,8 +248,6 @@ def how_each_changes(
 
     Parameters
     ----------
-    details : DataFrame
-        As `contrasts.contrasted` gives it.
     measures : mapping of str to str
         What each measure is called in a sentence.
     falls, rises : Expr

@@ -18,65 +18,30 @@ volumes, `time_s` are seconds since the first window left, `volume_segments` is 
 `loop_gain` k rho, and `law` says how the equation is solved.
 """
 
-from fairwind.models.dama.growth import (
-    CRITERIA,
-    SOURCE_MULTIPLIER,
-    allocation_delay,
-    approximate_roots,
-    as_without_wait,
-    as_without_wait_exactly,
-    doubling_per_rtt,
-    equivalent_rtt,
-    exact_equivalent_rtt,
-    exact_exponent,
-    packet_exponent,
-    without_backlog,
-)
-from fairwind.models.dama.laws import (
-    Law,
-    carried_segments,
-    completion_time_s,
-    constant_allocation_time_s,
-    maximum_demand_time_s,
-    quickest,
-    saturation_time_s,
-    volume_segments,
-    window_segments,
-)
-from fairwind.models.dama.packets import (
-    packet_completion_time_s,
-    request_time_s,
-    slot_utilisation,
-    slow_start_time_s,
-)
-from fairwind.models.dama.start_up import DemandAssignedLink, StartUp
-
-__all__ = [
-    "CRITERIA",
-    "SOURCE_MULTIPLIER",
-    "DemandAssignedLink",
-    "Law",
-    "StartUp",
-    "allocation_delay",
-    "approximate_roots",
-    "as_without_wait",
-    "as_without_wait_exactly",
-    "carried_segments",
-    "completion_time_s",
-    "constant_allocation_time_s",
-    "doubling_per_rtt",
-    "equivalent_rtt",
-    "exact_equivalent_rtt",
-    "exact_exponent",
-    "maximum_demand_time_s",
-    "packet_completion_time_s",
-    "packet_exponent",
-    "quickest",
-    "request_time_s",
-    "saturation_time_s",
-    "slot_utilisation",
-    "slow_start_time_s",
-    "volume_segments",
-    "window_segments",
-    "without_backlog",
-]
+from fairwind.models.dama.growth import CRITERIA as CRITERIA
+from fairwind.models.dama.growth import SOURCE_MULTIPLIER as SOURCE_MULTIPLIER
+from fairwind.models.dama.growth import allocation_delay as allocation_delay
+from fairwind.models.dama.growth import approximate_roots as approximate_roots
+from fairwind.models.dama.growth import as_without_wait as as_without_wait
+from fairwind.models.dama.growth import as_without_wait_exactly as as_without_wait_exactly
+from fairwind.models.dama.growth import doubling_per_rtt as doubling_per_rtt
+from fairwind.models.dama.growth import equivalent_rtt as equivalent_rtt
+from fairwind.models.dama.growth import exact_equivalent_rtt as exact_equivalent_rtt
+from fairwind.models.dama.growth import exact_exponent as exact_exponent
+from fairwind.models.dama.growth import packet_exponent as packet_exponent
+from fairwind.models.dama.growth import without_backlog as without_backlog
+from fairwind.models.dama.laws import Law as Law
+from fairwind.models.dama.laws import carried_segments as carried_segments
+from fairwind.models.dama.laws import completion_time_s as completion_time_s
+from fairwind.models.dama.laws import constant_allocation_time_s as constant_allocation_time_s
+from fairwind.models.dama.laws import maximum_demand_time_s as maximum_demand_time_s
+from fairwind.models.dama.laws import quickest as quickest
+from fairwind.models.dama.laws import saturation_time_s as saturation_time_s
+from fairwind.models.dama.laws import volume_segments as volume_segments
+from fairwind.models.dama.laws import window_segments as window_segments
+from fairwind.models.dama.packets import packet_completion_time_s as packet_completion_time_s
+from fairwind.models.dama.packets import request_time_s as request_time_s
+from fairwind.models.dama.packets import slot_utilisation as slot_utilisation
+from fairwind.models.dama.packets import slow_start_time_s as slow_start_time_s
+from fairwind.models.dama.start_up import DemandAssignedLink as DemandAssignedLink
+from fairwind.models.dama.start_up import StartUp as StartUp
