@@ -14,27 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairwind.analysis.execute import analyse
-    from fairwind.engine.core import ScenarioError, SimulationError
-    from fairwind.errors import FairwindError, RunInterrupted
-    from fairwind.results import Results
-    from fairwind.results import open_results as open
-    from fairwind.scenario import Scenario, load
+    from fairwind.analysis.execute import analyse as analyse
+    from fairwind.engine.core import ScenarioError as ScenarioError
+    from fairwind.engine.core import SimulationError as SimulationError
+    from fairwind.errors import FairwindError as FairwindError
+    from fairwind.errors import RunInterrupted as RunInterrupted
+    from fairwind.results import Results as Results
+    from fairwind.results import open_results
+    from fairwind.scenario import Scenario as Scenario
+    from fairwind.scenario import load as load
 
+    open = open_results
     __version__: str
-
-__all__ = [
-    "FairwindError",
-    "Results",
-    "RunInterrupted",
-    "Scenario",
-    "ScenarioError",
-    "SimulationError",
-    "__version__",
-    "analyse",
-    "load",
-    "open",
-]
 
 _HOMES = {
     "FairwindError": "errors",
@@ -48,6 +39,8 @@ _HOMES = {
     "open": "results",
 }
 """Modules of the public names; they are imported on first use, so that `--version` stays quick."""
+
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> object:

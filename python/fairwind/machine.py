@@ -55,11 +55,6 @@ def capabilities() -> list[Capability]:
     return [Capability(**one) for one in json.loads(_core.capabilities())]
 
 
-def leftovers() -> list[Leftover]:
-    """List what dead runs have left: names of namespaces, processes, control groups, folders."""
-    return [Leftover(**one) for one in json.loads(_core.leftovers(remove=False))]
-
-
-def remove_leftovers() -> list[Leftover]:
-    """Remove what dead runs have left, and tell what it was. Living runs are not touched."""
-    return [Leftover(**one) for one in json.loads(_core.leftovers(remove=True))]
+def leftovers(*, remove: bool = False) -> list[Leftover]:
+    """List, or remove, leftovers of dead runs: namespaces, processes, control groups, folders."""
+    return [Leftover(**one) for one in json.loads(_core.leftovers(remove=remove))]

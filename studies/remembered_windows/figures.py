@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import altair as alt
 import polars as pl
 
@@ -52,16 +50,6 @@ ENDS = {"mean": "", "low": "_low", "high": "_high"}
 """Names of an estimate and its interval in figures, and suffixes in comparisons."""
 
 
-@dataclass(frozen=True)
-class Figured:
-    """Name and titles of a figure by rate and queue."""
-
-    name: str
-    title: str
-    caption: str
-    measure_title: str
-
-
 def price_figures(results: Results) -> list[Figure]:
     """Draw the price as far as its parts were run."""
     crowd, hosts = results.part("crowd"), results.part("hosts")
@@ -84,13 +72,11 @@ def _price(worse: Results) -> list[Figure]:
                 pl.lit(None, dtype=pl.Float64).alias("low"),
                 pl.lit(None, dtype=pl.Float64).alias("high"),
             ),
-            Figured(
-                name,
-                f"The price: {title.split(' / ')[0]}, by what the path has become",
-                "A second transfer of 3 MB half a minute after the first, which had 20 Mbit/s. "
-                "Means over the seeds.",
-                title,
-            ),
+            name,
+            f"The price: {title.split(' / ')[0]}, by what the path has become",
+            "A second transfer of 3 MB half a minute after the first, which had 20 Mbit/s. "
+            "Means over the seeds.",
+            title,
         )
         for measure, (title, name) in MEASURES.items()
     ]
@@ -101,32 +87,32 @@ def _price(worse: Results) -> list[Figure]:
         *means,
         _by_rate(
             waits,
-            Figured(
-                "price-at-first",
-                "The price at first: how much longer packets wait in the queue",
-                "Mean wait in the second after the second call, by windows of 100 ms, beyond that "
-                "with an initial window of ten, over all packets, the burst's own among them; "
-                "95 % intervals over the seeds.",
-                "longer wait / ms",
-            ),
+            "price-at-first",
+            "The price at first: how much longer packets wait in the queue",
+            "Mean wait in the second after the second call, by windows of 100 ms, beyond that "
+            "with an initial window of ten, over all packets, the burst's own among them; "
+            "95 % intervals over the seeds.",
+            "longer wait / ms",
         ),
     ]
 
 
-def _by_rate(priced: pl.DataFrame, titles: Figured) -> Figure:
+def _by_rate(
+    priced: pl.DataFrame, name: str, title: str, caption: str, measure_title: str
+) -> Figure:
     """Draw ``mean``, ``low`` and ``high`` by memory and rate, each queue and flow in a panel."""
     drawn = priced.select(
         pl.col(MEMORY).alias("group"), _panel(priced).alias("panel"), AFTER, *ENDS
     )
     return Figure(
-        name=titles.name,
-        title=titles.title,
-        caption=titles.caption,
+        name=name,
+        title=title,
+        caption=caption,
         chart=plots.estimates_by_setting(
             drawn,
             setting=AFTER,
             order=drawn[AFTER].unique(maintain_order=True).to_list(),
-            measure_title=titles.measure_title,
+            measure_title=measure_title,
             setting_title="rate when it comes",
             panels="panel",
         ),
@@ -165,14 +151,12 @@ def _greedy(greedy: Results) -> Figure:
     )
     return _by_rate(
         harms,
-        Figured(
-            "price-to-a-greedy-flow",
-            "The price to a greedy flow: its harm in the first second",
-            "What it loses of its goodput in the second after the second call, against an "
-            "initial window of ten; the flow has come since the first transfer, or was there "
-            "before. 95 % intervals over the seeds.",
-            "harm / %",
-        ),
+        "price-to-a-greedy-flow",
+        "The price to a greedy flow: its harm in the first second",
+        "What it loses of its goodput in the second after the second call, against an "
+        "initial window of ten; the flow has come since the first transfer, or was there "
+        "before. 95 % intervals over the seeds.",
+        "harm / %",
     )
 
 

@@ -17,11 +17,6 @@ GUARANTEED_BITS_PER_SECOND = 44_000
 """A request for no more brings no slots."""
 
 
-def platform_claims(table: Results) -> list[Claim]:
-    """Judge the delay of capacity."""
-    return [capacity_comes_late(table)]
-
-
 def allocation_delays(table: Results) -> pl.DataFrame:
     """Give the delay from the first request for a rate to its first slots.
 

@@ -13,7 +13,7 @@ from fairwind.studies import Part, Study, full_and_reduced, leading_and_further
 from .beyond_claims import beyond_claims
 from .figures import figures
 from .model_claims import model_claims, reckoning_claims
-from .request_claims import multiplier_claims, platform_claims, policy_claims
+from .request_claims import capacity_comes_late, multiplier_claims, policy_claims
 from .stack_claims import stack_claims
 
 _LEADING = "table"
@@ -65,7 +65,7 @@ def claims(results: Results) -> list[Claim]:
     """Judge all parts, those of the source first; undecided where one was not run."""
     stacks, reckoning = results.part("stacks"), results.part("reckoning")
     return [
-        *platform_claims(results),
+        capacity_comes_late(results),
         *stack_claims(stacks),
         *model_claims(results, results.part("startup"), results.part("periods"), stacks),
         *reckoning_claims(reckoning),

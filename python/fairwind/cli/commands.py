@@ -29,7 +29,7 @@ from fairwind.cli.study_help import StudyCommand
 from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.engines import engine_named
-from fairwind.machine import remove_leftovers
+from fairwind.machine import leftovers
 from fairwind.run.admission import admit, counted, duration_in_words, one_of, plan_seconds, remarks
 from fairwind.scenario import load
 
@@ -251,7 +251,7 @@ def doctor(
     from fairwind.cli import doctor as machine
 
     if clean:
-        removed = remove_leftovers()
+        removed = leftovers(remove=True)
         for line in machine.removals(removed):
             typer.echo(line)
         raise typer.Exit(1 if any(one.problem for one in removed) else 0)

@@ -27,7 +27,6 @@ ENDPOINTS = {
     "bic": "BIC of the endpoint; the kernel's own, if its module is there, on the kernel.",
     "cubic": "CUBIC of the endpoint; the kernel's own on the kernel.",
     "bbr": "BBR (version 1) of the endpoint; the kernel's, if its module is there, on the kernel.",
-    "bbr3": "BBR version 3 of the endpoint.",
 }
 
 app = typer.Typer(
@@ -54,12 +53,8 @@ def list_(
         return None if has is None else kernel_name in has
 
     rows: list[tuple[str, str, str | None, bool | None, str]] = [
-        *(
-            (name, "endpoint", name, is_there(name), text)
-            if name != "bbr3"
-            else (name, "endpoint", None, None, text)
-            for name, text in ENDPOINTS.items()
-        ),
+        *((name, "endpoint", name, is_there(name), text) for name, text in ENDPOINTS.items()),
+        ("bbr3", "endpoint", None, None, "BBR version 3 of the endpoint."),
         *(
             (one.name, "C", one.kernel_name, is_there(one.kernel_name), one.description)
             for one in built_in()
