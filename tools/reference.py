@@ -52,7 +52,7 @@ def columns_page() -> str:
 
 def command_line_page() -> str:
     """Describe all commands with their arguments and options."""
-    command = [sys.executable, "-m", "typer", "fairwind.cli", "utils", "docs"]
+    command = [sys.executable, "-m", "typer", "fairwind.cli.commands", "utils", "docs"]
     command += ["--name", "fairwind", "--title", "Command line"]
     answer = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE)
     return "\n".join(line.rstrip() for line in answer.stdout.splitlines()).rstrip() + "\n"
@@ -60,7 +60,7 @@ def command_line_page() -> str:
 
 def profiles_page() -> str:
     """Describe the TCP profiles, in the words of the module that defines them."""
-    source = Path(__file__).resolve().parents[1] / "crates" / "tcp" / "src" / "profile" / "mod.rs"
+    source = Path(__file__).resolve().parents[1] / "crates" / "tcp" / "src" / "profile.rs"
     lines = source.read_text(encoding="utf-8").splitlines()
     words = [line.removeprefix("//!").removeprefix(" ") for line in lines if line.startswith("//!")]
     return "\n".join(["# TCP profiles", "", *words, ""])

@@ -20,9 +20,8 @@ GUARANTEED_BITS_PER_SECOND = 44_000
 def allocation_delays(table: Results) -> pl.DataFrame:
     """Give the delay from the first request for a rate to its first slots.
 
-    A request for no more than is guaranteed does not count. Both are known to a frame: to its
-    beginning of the slots, to its end of the request. So the
-    delay is too short by a frame at most.
+    A request for no more than is guaranteed does not count. Both are known to a frame: slots to its
+    beginning, the request to its end. So the delay is too short by a frame at most.
 
     Returns
     -------

@@ -147,9 +147,6 @@ FIRST = tuple(
 LEFT_OUT = ("flows", "goodput_bits_per_second", "throughput_bits_per_second")
 """Rates over the measured time say little of connections that were open for a part of it."""
 
-Rows = tuple[list[str], list[list[object]]]
-"""Headers and cells."""
-
 
 @dataclass(frozen=True)
 class Connections:
@@ -171,7 +168,7 @@ class Connections:
     order: str
 
 
-def captured_overview(results: Results) -> list[Rows]:
+def captured_overview(results: Results) -> list[tuple[list[str], list[list[object]]]]:
     """Give what a capture tells of groups; nothing of a run."""
     if not _is_single_capture(results):
         return []

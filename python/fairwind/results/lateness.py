@@ -156,11 +156,7 @@ def _microseconds(seconds: float | None) -> str | None:
     return None if seconds is None else significant(seconds * MICROSECONDS, 3)
 
 
-Table = tuple[list[str], list[list[object]]]
-"""Headers and rows."""
-
-
-def readable_overview(results: Results) -> list[Table]:
+def readable_overview(results: Results) -> list[tuple[list[str], list[list[object]]]]:
     """Give tables of groups, queues and fairness, and of lateness if the run was in real time."""
     tables = [readable(estimates) for estimates in overview(results).values()]
     if has_lateness(results):
