@@ -24,7 +24,6 @@ from fairwind.engine.engines import Kernel, frames_of
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import MANIFEST, Manifest
 from fairwind.folder.store import CELLS, locked, new_cell
-from fairwind.run.folder import discard, make_folder
 from fairwind.scenario.plan import Plan
 
 if TYPE_CHECKING:
@@ -226,7 +225,12 @@ def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
         If the folder is none, or holds something.
     """
     from fairwind.folder.cell_tables import write_tables
-    from fairwind.run.folder import merge_tables, with_leading_columns
+    from fairwind.run.folder import (
+        discard,
+        make_folder,
+        merge_tables,
+        with_leading_columns,
+    )
 
     make_folder(out)
     with locked(out):

@@ -177,7 +177,7 @@ def run_plan(
     tell = on_progress or (lambda _state: None)
     full = f"{out} could not be written; what was finished before is kept"
     with storage_errors(
-        out, full, "free some space, and the same command goes on where it stopped"
+        out, full, "free some space, and the same command goes on where this one stopped"
     ):
         make_folder(out)
         with locked(out):
