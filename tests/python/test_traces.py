@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 import vl_convert
 
-from fairwind.plots import flow_panels, save, thinned
+from fairwind.plots import flow_panels, save, thinned, time_sequence
 from fairwind.plots.points import (
     brought_together,
     closer_look,
@@ -98,6 +98,7 @@ def test_bytes_get_a_readable_unit(most, unit):
     assert unit_of_rate(most)[0] == unit.removesuffix("B") + "bit/s"
 
 
+@pytest.mark.parametrize("draw", [time_sequence, flow_panels])
 @pytest.mark.parametrize(
     "trace",
     [
@@ -110,8 +111,8 @@ def test_bytes_get_a_readable_unit(most, unit):
     ],
     ids=["empty", "a SYN alone", "round trips alone", "one ACK", "tiny", "large"],
 )
-def test_traces_of_any_size_are_drawn(trace, tmp_path):
-    save(flow_panels(trace), tmp_path / "picture.png")
+def test_traces_of_any_size_are_drawn(draw, trace, tmp_path):
+    save(draw(trace), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -127,7 +128,7 @@ def test_every_kind_of_point_has_its_own_sign(tmp_path):
         )
         for place, sign in enumerate(SIGNS)
     )
-    save(flow_panels(trace), tmp_path / "signs.svg")
+    save(time_sequence(trace), tmp_path / "signs.svg")
     drawn = (tmp_path / "signs.svg").read_text(encoding="utf-8")
     for sign in SIGNS:
         assert f">{sign.label}<" in drawn
