@@ -74,7 +74,7 @@ impl Sweep {
                 sweep.check_size();
             }
             Some(node) => sweep.report(
-                "sweep".into(),
+                "sweep",
                 node,
                 "expected a table of key paths and lists".into(),
                 Some("for example [sweep] with \"flows.*.count\" = [1, 2, 4]"),
@@ -100,7 +100,7 @@ impl Sweep {
             NodeValue::Table(entries) => self.named_axis(name, node, entries),
             _ => {
                 let rule = "an axis is a list of values, or a table of named settings";
-                self.report(sweep_key(name), node, rule.into(), Some("write it as [..]"));
+                self.report(&sweep_key(name), node, rule.into(), Some("write it as [..]"));
             }
         }
     }
@@ -108,14 +108,14 @@ impl Sweep {
     fn path_axis(&mut self, name: &str, node: &Node, items: &[Node]) {
         let key = sweep_key(name);
         if items.is_empty() {
-            self.report(key, node, "the list is empty, so nothing would be run".into(), None);
+            self.report(&key, node, "the list is empty, so nothing would be run".into(), None);
             return;
         }
         let path = match scenario_path(name) {
             Ok(path) => path,
             Err(rule) => {
                 let hint = "a named axis is a table: [sweep.NAME] with LABEL = { \"key\" = value }";
-                self.report(key, node, rule, Some(hint));
+                self.report(&key, node, rule, Some(hint));
                 return;
             }
         };
@@ -129,7 +129,7 @@ impl Sweep {
     fn named_axis(&mut self, name: &str, node: &Node, labels: &[(String, Node)]) {
         if labels.is_empty() {
             let rule = "the axis has no labels, so nothing would be run";
-            self.report(sweep_key(name), node, rule.into(), None);
+            self.report(&sweep_key(name), node, rule.into(), None);
             return;
         }
         let mut choices = Vec::new();
@@ -139,7 +139,7 @@ impl Sweep {
                 let hint =
                     "for example mFR = { \"flows.thin.tcp.modified_fast_retransmit\" = true }";
                 let rule = "a label of a named axis is a table of key paths and values";
-                self.report(key, settings, rule.into(), Some(hint));
+                self.report(&key, settings, rule.into(), Some(hint));
                 continue;
             };
             let settings = self.label_settings(&key, entries);
@@ -156,7 +156,7 @@ impl Sweep {
             let key = format!("{key}.{}", quoted(path_text));
             match scenario_path(path_text) {
                 Ok(path) => settings.push(Setting { key, path, value: value.clone() }),
-                Err(rule) => self.report(key, value, rule, None),
+                Err(rule) => self.report(&key, value, rule, None),
             }
         }
         settings
@@ -166,7 +166,7 @@ impl Sweep {
         let mut seen = BTreeSet::new();
         if let Some(twice) = choices.iter().find(|choice| !seen.insert(&choice.label)) {
             let rule = format!("{} is there twice", twice.label);
-            self.report(sweep_key(name), node, rule, None);
+            self.report(&sweep_key(name), node, rule, None);
             return;
         }
         self.axes.push(Axis { name: name.to_owned(), choices });
@@ -204,8 +204,8 @@ impl Sweep {
         }
     }
 
-    fn report(&mut self, key: String, node: &Node, rule: String, hint: Option<&str>) {
-        self.errors.push(node.error(&key, rule, hint.map(str::to_owned)));
+    fn report(&mut self, key: &str, node: &Node, rule: String, hint: Option<&str>) {
+        self.errors.push(node.error(key, rule, hint.map(str::to_owned)));
     }
 }
 
