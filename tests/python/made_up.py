@@ -6,7 +6,6 @@ so tests know what to expect.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fairwind.engine.engines import Cancelled, Refusal
+from fairwind.engine.engines import Cancelled, Experiment, Refusal
 from fairwind.scenario import Plan
 
 VARIANTS = ("TCP", "mFR", "LT", "LT+mFR")
@@ -240,10 +239,10 @@ class ScriptedEngine:
     def obstacle(self) -> str | None:
         return self.problem
 
-    def refusals(self, experiment_json: str) -> list[Refusal]:
-        return self.refused(json.loads(experiment_json))
+    def refusals(self, cell: Experiment) -> list[Refusal]:
+        return self.refused(dict(cell.experiment))
 
-    def remarks(self, experiment_json: str) -> list[str]:
+    def remarks(self, cell: Experiment) -> list[str]:
         return []
 
     def versions(self) -> dict[str, str]:
@@ -267,7 +266,7 @@ class ScriptedEngine:
         return ScriptedProgress()
 
     def execute(
-        self, experiment_json: str, seed: int, progress: ScriptedProgress, captures: Path
+        self, cell: Experiment, seed: int, progress: ScriptedProgress, captures: Path
     ) -> dict[str, pl.DataFrame]:
         with self.lock:
             number = self.executions
@@ -280,7 +279,7 @@ class ScriptedEngine:
         progress.fraction = 1.0
         if self.capture:
             (captures / "sender.pcapng").write_bytes(self.capture)
-        made_up = tables(json.loads(experiment_json), seed)
+        made_up = tables(dict(cell.experiment), seed)
         made_up["groups"] = made_up["groups"].with_columns(
             pl.col("^.*latency_.*_s$") + self.delayed_s
         )

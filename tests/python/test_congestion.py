@@ -507,7 +507,7 @@ def test_parameters_are_refused_on_the_kernel(tmp_path):
     )
     (refusal,) = [
         one
-        for one in engine_named("kernel").refusals(found.plan.cells[0].experiment_json)
+        for one in engine_named("kernel").refusals(found.plan.cells[0])
         if one.key.endswith("beta")
     ]
     assert "the defaults of its source" in str(refusal)

@@ -60,6 +60,18 @@ class Refusal:
         return f"{self.key} = {self.value}: {self.mechanism}{nearest}"
 
 
+class Experiment(Protocol):
+    """A resolved experiment: a cell of a plan."""
+
+    @property
+    def experiment(self) -> Mapping[str, Any]:
+        """Its settings."""
+
+    @property
+    def experiment_json(self) -> str:
+        """The same as JSON, written once, which the core reads."""
+
+
 class Engine(Protocol):
     """Executes one resolved experiment with one seed."""
 
@@ -86,17 +98,17 @@ class Engine(Protocol):
     def obstacle(self) -> str | None:
         """Return why nothing can run here and what to do about it; None if it can."""
 
-    def refusals(self, experiment_json: str) -> list[Refusal]:
+    def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return settings of an experiment that this engine cannot apply; empty if it can run."""
 
-    def remarks(self, experiment_json: str) -> list[str]:
+    def remarks(self, cell: Experiment) -> list[str]:
         """Return settings that this engine applies approximately."""
 
     def new_progress(self) -> CellProgress:
         """Make the object through which one execution is watched and cancelled."""
 
     def execute(
-        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+        self, cell: Experiment, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
         """Run one experiment, and give its tables.
 
@@ -105,7 +117,7 @@ class Engine(Protocol):
 
         Parameters
         ----------
-        experiment_json : str
+        cell : Experiment
             The resolved experiment.
         progress : CellProgress
             Made by `new_progress`.
@@ -174,11 +186,11 @@ class Simulation:
         """Nothing stands in the way of a simulation."""
         return None
 
-    def refusals(self, experiment_json: str) -> list[Refusal]:
+    def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return nothing: every valid scenario can be simulated."""
         return []
 
-    def remarks(self, experiment_json: str) -> list[str]:
+    def remarks(self, cell: Experiment) -> list[str]:
         """Nothing is done differently: what a scenario says is what is simulated."""
         return []
 
@@ -187,7 +199,7 @@ class Simulation:
         return _core.Progress()
 
     def execute(
-        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+        self, cell: Experiment, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
         """Simulate one experiment; the interpreter lock is released meanwhile.
 
@@ -195,11 +207,11 @@ class Simulation:
         """
         if not isinstance(progress, _core.Progress):
             raise TypeError("progress was not made by this engine's new_progress()")
-        used = used_controls(json.loads(experiment_json), self._classes)
+        used = used_controls(cell.experiment, self._classes)
         parts = Parts(captures, QUEUE_EVENTS)
         try:
             tables = _core.simulate(
-                experiment_json,
+                cell.experiment_json,
                 seed,
                 progress,
                 str(captures),
@@ -269,52 +281,59 @@ class Kernel:
         """Return what this machine lacks for any run."""
         return _core.kernel_obstacle()
 
-    def refusals(self, experiment_json: str) -> list[Refusal]:
+    def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return settings that the running kernel does not have."""
-        refused = [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
-        return [*refused, *_parameters(experiment_json)]
+        refused = [Refusal(**row) for row in _checked(cell)["refusals"]]
+        return [*refused, *_parameters(cell)]
 
-    def remarks(self, experiment_json: str) -> list[str]:
+    def remarks(self, cell: Experiment) -> list[str]:
         """Return settings that the running kernel applies approximately, such as times."""
-        return [f"{row['key']}: {row['text']}" for row in _checked(experiment_json)["remarks"]]
+        return [f"{row['key']}: {row['text']}" for row in _checked(cell)["remarks"]]
 
     def new_progress(self) -> CellProgress:
         """Make a progress object of the core."""
         return _core.Progress()
 
     def execute(
-        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+        self, cell: Experiment, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame]:
         """Run one experiment in real time; the interpreter lock is released meanwhile."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("progress was not made by this engine's new_progress()")
         try:
             tables = _core.run_on_kernel(
-                experiment_json,
+                cell.experiment_json,
                 seed,
                 progress,
                 str(captures),
                 host_command(),
-                _controls(experiment_json),
+                _controls(cell),
             )
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
         return frames_of(tables)
 
 
+def _checked(cell: Experiment) -> dict[str, list[dict[str, str]]]:
+    return _check(cell.experiment_json, tuple(_controls(cell)))
+
+
 @lru_cache(maxsize=4096)
-def _checked(experiment_json: str) -> dict[str, list[dict[str, str]]]:
-    checked = _core.check_on_kernel(experiment_json, _controls(experiment_json))
-    found: dict[str, list[dict[str, str]]] = json.loads(checked)
+def _check(
+    experiment_json: str, controls: tuple[tuple[str, str, bytes], ...]
+) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = json.loads(
+        _core.check_on_kernel(experiment_json, list(controls))
+    )
     return found
 
 
-def _controls(experiment_json: str) -> list[tuple[str, str, bytes]]:
+def _controls(cell: Experiment) -> list[tuple[str, str, bytes]]:
     """Give one's own congestion controls that an experiment uses, as the core loads them."""
-    return used_controls(json.loads(experiment_json)).for_kernel()
+    return used_controls(cell.experiment).for_kernel()
 
 
-def _parameters(experiment_json: str) -> list[Refusal]:
+def _parameters(cell: Experiment) -> list[Refusal]:
     """Give the parameters of congestion controls: in a kernel they have their defaults."""
     return [
         Refusal(
@@ -324,7 +343,7 @@ def _parameters(experiment_json: str) -> list[Refusal]:
             mechanism="a congestion control in the kernel has the defaults of its source",
             alternative=f"change the default in {setting.name}.c and build it under another name",
         )
-        for setting in control_settings(json.loads(experiment_json))
+        for setting in control_settings(cell.experiment)
         for name, value in setting.parameters.items()
     ]
 

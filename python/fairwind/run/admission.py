@@ -39,14 +39,14 @@ def refusals(plan: Plan, engine: Engine) -> Mapping[Refusal, Sequence[Cell]]:
     """Give what an engine refuses, each with the cells that ask for it."""
     found: dict[Refusal, list[Cell]] = {}
     for cell in plan.cells:
-        for refusal in engine.refusals(cell.experiment_json):
+        for refusal in engine.refusals(cell):
             found.setdefault(refusal, []).append(cell)
     return found
 
 
 def remarks(plan: Plan, engine: Engine) -> list[str]:
     """Give what an engine does a little differently from what the plan says, each once."""
-    every = (line for cell in plan.cells for line in engine.remarks(cell.experiment_json))
+    every = (line for cell in plan.cells for line in engine.remarks(cell))
     return list(dict.fromkeys(every))
 
 

@@ -252,7 +252,7 @@ def _run_one(out: Path, plan: Plan, engine: Engine, work: _Work) -> None:
     """Run and store one simulation; called on a worker thread."""
     seed = plan.seeds[work.replicate]
     with new_cell(out, work.cell.index, work.replicate) as folder:
-        tables = engine.execute(work.cell.experiment_json, seed, work.progress, folder)
+        tables = engine.execute(work.cell, seed, work.progress, folder)
         write_tables(folder, with_leading_columns(tables, plan, work.cell, work.replicate))
 
 
