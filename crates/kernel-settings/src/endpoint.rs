@@ -144,19 +144,19 @@ impl<'a> Endpoint<'a> {
         self.remarks.push(Note { key: self.path(), text });
     }
 
-    /// Switches a sysctl of the host on or off, if the key says so.
+    /// Plans a sysctl of the host to be on or off, if the key says so.
     pub fn switch(&mut self, name: &'static str, on: Option<bool>) {
         if let Some(on) = on {
             self.sysctl(name, u8::from(on));
         }
     }
 
-    /// Sets a sysctl of the host to a number, or refuses where the kernel has none.
+    /// Plans a number for a sysctl of the host, or refuses where the kernel has none.
     pub fn sysctl(&mut self, name: &'static str, value: impl Into<u64>) {
         self.sysctl_text(name, value.into().to_string());
     }
 
-    /// Sets a sysctl of the host, or refuses where the kernel has none.
+    /// Plans the text of a sysctl of the host, which the host process writes, or refuses where the kernel has none.
     pub fn sysctl_text(&mut self, name: &'static str, value: String) {
         if self.kernel.has_sysctl(name) {
             self.host.insert((Kind::Sysctl, name), value);

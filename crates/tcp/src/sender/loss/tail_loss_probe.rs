@@ -1,10 +1,7 @@
-//! Tail loss probes, and which of the timers of repair runs.
+//! Tail loss probe (RFC 8985 §7; Linux `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
+//! `tcp_process_tlp_ack`).
 //!
-//! Source: RFC 8985 §7, RFC 6298 §5; Linux `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
-//! `tcp_process_tlp_ack`, `tcp_rearm_rto`.
-//!
-//! As in Linux one timer serves for the time-out, the probe and late segments: the earliest that
-//! makes sense is the only one, and the next is set when it runs out.
+//! The probe shares the retransmission timer, which `timeout` arms.
 
 use super::Pending;
 use super::detection::MIN_WAIT;
@@ -59,52 +56,6 @@ const LEAST_PROBE_WAIT: Span = Span::from_millis(10);
 const DELAYED_ACK_ALLOWANCE: Span = Span::from_millis(200);
 
 impl Sender {
-    pub(super) fn set_timer(&mut self, pending: Pending, now: Instant, wait: Span) {
-        self.rto.set_pending(pending);
-        self.rto.arm(now, wait);
-    }
-
-    /// Sets the timer after an acknowledgment of data.
-    #[inline]
-    pub(crate) fn schedule_retransmission(&mut self, now: Instant) {
-        let timeout = self.rto.timeout();
-        if !self.schedule_tail_probe(timeout, now) {
-            self.rearm_rto(now);
-        }
-    }
-
-    /// Sets the time-out anew, or stops it where nothing is outstanding. After a probe or late
-    /// segments it counts from when the oldest segment was sent.
-    #[inline]
-    pub(crate) fn rearm_rto(&mut self, now: Instant) {
-        let Some(oldest) = self.queue.front() else {
-            self.rto.stop();
-            self.rto.set_pending(Pending::Retransmission);
-            return;
-        };
-        let timeout = self.rto.timeout();
-        let wait = match self.rto.pending() {
-            Pending::Retransmission => timeout,
-            _ => {
-                (oldest.transmitted_at() + timeout).saturating_since(now).max(Span::from_micros(1))
-            }
-        };
-        self.set_timer(Pending::Retransmission, now, wait + self.pacing_delay(now));
-    }
-
-    /// New data has been sent, `first` if nothing was outstanding.
-    #[inline]
-    pub(crate) fn on_new_data_sent(&mut self, first: bool, now: Instant) {
-        // Before the handshake is over, the timer is the SYN-ACK's.
-        let opening = self.state == State::SynReceived;
-        if first && !opening || !self.rto.is_armed() {
-            self.rearm_rto(now);
-        }
-        if self.recovery.is_reducing() {
-            self.reduction.on_sent();
-        }
-    }
-
     /// A run of new data has been sent.
     #[inline]
     pub(crate) fn schedule_tail_probe_after_sending(&mut self, now: Instant) {
@@ -121,7 +72,7 @@ impl Sender {
 
     /// Sets the timer for a probe, if one makes sense; `timeout_left` bounds the wait.
     #[inline]
-    fn schedule_tail_probe(&mut self, timeout_left: Span, now: Instant) -> bool {
+    pub(super) fn schedule_tail_probe(&mut self, timeout_left: Span, now: Instant) -> bool {
         let rule = self.config.loss.tail_loss_probe;
         if rule == TailLossProbe::Off
             || self.queue.is_empty()

@@ -10,7 +10,7 @@ use crate::sender::congestion::plugged::WindowEvent;
 use crate::sender::loss::Transmission;
 use crate::sender::queue::Marks;
 use crate::sender::{AckEvent, AckFlags, Expired, Sender};
-use crate::state::{Event, RecoveryState};
+use crate::state::{Event, RecoveryState, State};
 use crate::timers::{Clock, Timer, timestamp_at};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
@@ -179,6 +179,53 @@ impl Sender {
         }
         self.restart_retransmission_timer(now);
         Expired::GoesOn
+    }
+
+    /// Arms the retransmission timer for `pending`.
+    pub(super) fn set_timer(&mut self, pending: Pending, now: Instant, wait: Span) {
+        self.rto.set_pending(pending);
+        self.rto.arm(now, wait);
+    }
+
+    /// Sets the timer after an acknowledgment of data.
+    #[inline]
+    pub(crate) fn schedule_retransmission(&mut self, now: Instant) {
+        let timeout = self.rto.timeout();
+        if !self.schedule_tail_probe(timeout, now) {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// Sets the time-out anew, or stops it where nothing is outstanding. After a probe or late
+    /// segments it counts from when the oldest segment was sent.
+    #[inline]
+    pub(crate) fn rearm_rto(&mut self, now: Instant) {
+        let Some(oldest) = self.queue.front() else {
+            self.rto.stop();
+            self.rto.set_pending(Pending::Retransmission);
+            return;
+        };
+        let timeout = self.rto.timeout();
+        let wait = match self.rto.pending() {
+            Pending::Retransmission => timeout,
+            _ => {
+                (oldest.transmitted_at() + timeout).saturating_since(now).max(Span::from_micros(1))
+            }
+        };
+        self.set_timer(Pending::Retransmission, now, wait + self.pacing_delay(now));
+    }
+
+    /// New data has been sent, `first` if nothing was outstanding.
+    #[inline]
+    pub(crate) fn on_new_data_sent(&mut self, first: bool, now: Instant) {
+        // Before the handshake is over, the timer is the SYN-ACK's.
+        let opening = self.state == State::SynReceived;
+        if first && !opening || !self.rto.is_armed() {
+            self.rearm_rto(now);
+        }
+        if self.recovery.is_reducing() {
+            self.reduction.on_sent();
+        }
     }
 
     /// Sets the retransmission timer, within the user timeout.
