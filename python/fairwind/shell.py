@@ -398,7 +398,7 @@ def _run(
                 plan.seeds[0],
                 _with_environment(settings),
                 host_command("serve_shell"),
-                lambda *text: opened(Place(*text)),
+                lambda *place: opened(Place(*place)),
                 user=None if user is None else (user.name, user.user, user.group),
                 folder=None if folder is None else str(folder),
             )

@@ -34,7 +34,7 @@ def information_difference(
     kernel: list[Line], ours: list[Line], ignored: frozenset[str]
 ) -> tuple[float, list[str]] | None:
     """Tell when TCP_INFO differs for the first time, and how."""
-    parts = [told_after(lines) for lines in (kernel, ours)]
+    parts = [information_after(lines) for lines in (kernel, ours)]
     for place in sorted(set(parts[0]) & set(parts[1])):
         one, other = parts[0][place], parts[1][place]
         found = code_difference(one.text, other.text)
@@ -44,15 +44,15 @@ def information_difference(
     return None
 
 
-def told_after(lines: list[Line]) -> dict[int, Line]:
-    """Give what TCP_INFO told, by the number of the stimulus before."""
-    text, stimuli = {}, 0
+def information_after(lines: list[Line]) -> dict[int, Line]:
+    """Map the number of each stimulus to the TCP_INFO line after it."""
+    information, stimuli = {}, 0
     for line in lines:
         if line.is_code and "assert" in line.text:
-            text[stimuli] = line
+            information[stimuli] = line
         elif not line.packet:
             stimuli += 1
-    return text
+    return information
 
 
 @dataclass
@@ -107,8 +107,8 @@ def compare(
             late = abs(one.at - other.at)
         if not one.packet:
             stimulus = re.sub(r"[\d:.]+", "", one.text)[:24]
-    if text := information_difference(kernel, ours, ignored):
-        at, found = text
+    if difference := information_difference(kernel, ours, ignored):
+        at, found = difference
         names = " ".join(sorted(word.split()[0].removeprefix("tcpi_") for word in found))
         return Difference("information", 0, f"at {at:g}: {', '.join(found)}", names)
     for place, (one, other) in enumerate(zip(*plain, strict=False)):

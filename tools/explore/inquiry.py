@@ -56,8 +56,8 @@ class Inquiry:
 
     def kernels(self, text: str, turn: int = 0) -> str:
         """Tell what the kernel does, which is asked once for all."""
-        words = f"{self.watch} {turn} {list(FIELDS)} {text}"
-        kept = self.out / "kernel" / f"{hashlib.sha256(words.encode()).hexdigest()[:24]}.pkt"
+        question = f"{self.watch} {turn} {list(FIELDS)} {text}"
+        kept = self.out / "kernel" / f"{hashlib.sha256(question.encode()).hexdigest()[:24]}.pkt"
         if not kept.exists():
             answer = self.recorder.record("kernel", text, watch=self.watch, fields=FIELDS)
             kept.write_text(answer)
@@ -69,18 +69,18 @@ class Inquiry:
         kernel = self.kernels(text)
         if kernel.startswith(NOT_RECORDED) or ours.startswith(NOT_RECORDED):
             return not_recorded(family, name, text, (kernel, ours))
-        seen, sentence_ = lines_of(kernel), lines_of(ours)
-        difference = compare(seen, sentence_, self.ignored)
+        seen, ours_lines = lines_of(kernel), lines_of(ours)
+        difference = compare(seen, ours_lines, self.ignored)
         if difference is None:
             return "", ""
         noise = compare(seen, lines_of(self.kernels(text, 1)), self.ignored, noise=True)
         if noise is not None:
             return f"{family}: the kernel differs from itself", f"{name}\n{noise}\n{text}\n"
         what = difference.what
-        if information := information_difference(seen, sentence_, self.ignored):
+        if information := information_difference(seen, ours_lines, self.ignored):
             at, words = information
             what += f"\nTCP_INFO first differs at {at:g}: {', '.join(words)}"
-        table = side_by_side(seen, sentence_, difference)
+        table = side_by_side(seen, ours_lines, difference)
         report = f"{name}: {difference.level}: kernel | ours\n{what}\n{table}\n\n{text}\n"
         return f"{family}: {difference.level}: {difference.signature}", report
 

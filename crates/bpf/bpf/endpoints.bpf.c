@@ -10,7 +10,7 @@ char licence[] SECTION("license") = "Dual MIT/GPL";
 enum { AF_INET = 2 };
 enum kind { STATE_CHANGES = 1, RETRANSMITS = 2, ACKNOWLEDGED = 3 };
 
-/* Read by `src/ebpf/endpoint_event.rs`, field by field. */
+/* Read by `src/endpoints.rs`, field by field. */
 struct endpoint_event {
 	u64 at;
 	u32 namespace;

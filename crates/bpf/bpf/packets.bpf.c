@@ -12,7 +12,7 @@ enum kind { LEAVES = 1, ARRIVES = 2, ENQUEUED = 3, DEQUEUED = 4, DROPPED = 5 };
 /* IPv6 and TCP headers with all the options there can be; IPv4 needs no more without IP options. */
 enum { HEAD_BYTES = 100 };
 
-/* Read by `src/ebpf/packets.rs`, field by field. */
+/* Read by `src/packets.rs`, field by field. */
 struct packet_event {
 	u64 at;
 	u64 packet;

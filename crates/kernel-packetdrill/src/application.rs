@@ -64,7 +64,7 @@ impl Application {
                 return Ok(Some(made));
             }
             let since = linux::monotonic() - begun;
-            // A thread that has not even begun sleeps, too, so it is call a moment.
+            // A thread that has not even begun sleeps, too, so it gets a moment.
             let settled = since > Span::from_micros(200) && linux::is_sleeping(self.thread_id);
             if settled || since > PATIENCE {
                 return self.wait(Span::ZERO);

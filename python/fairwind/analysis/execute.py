@@ -173,8 +173,8 @@ class _Pair:
         return False
 
     def finish(self) -> dict[str, Any]:
-        """Keep the rest of the rows; give what else the core tells."""
-        tables, text = self.analysis.finish()
+        """Keep the rest of the rows; give the facts and notes of the core."""
+        tables, results = self.analysis.finish()
         groups = tables.get("groups", pl.DataFrame())
         if groups.height:
             place = (self.taps.cell.index, self.taps.replicate)
@@ -182,7 +182,7 @@ class _Pair:
             if groups.height > 1 and _is_empty(groups.filter(pl.col("group") == OTHER)):
                 self.keep.rows.without_others.append(place)
         self._add(tables)
-        return text
+        return results
 
     def draw_largest(self, settings: AnalysisSettings) -> None:
         """Read once more, for the points of what turned out to be the largest connections."""

@@ -6,3 +6,31 @@ them speaks to the `Engine` protocol, so it serves every engine alike.
 Map: `core` the compiled part and the start of its host processes, `engines` the protocol, the
 simulator and the running kernel.
 """
+
+from fairwind.lazy import lazy_names
+
+_HOMES = {
+    "Cancelled": "engines",
+    "CellProgress": "engines",
+    "Engine": "engines",
+    "Kernel": "engines",
+    "NamedFile": "core",
+    "Refusal": "engines",
+    "ScenarioError": "core",
+    "Simulation": "engines",
+    "SimulationError": "core",
+    "analysis_columns": "core",
+    "captured_writes": "core",
+    "core_version": "core",
+    "core_versions": "core",
+    "engine_named": "engines",
+    "named_files": "core",
+    "plan_document": "core",
+    "recorded_applications": "core",
+    "scenario_schema": "core",
+    "table_columns": "core",
+}
+
+__all__ = [*_HOMES]
+
+__getattr__ = lazy_names(__name__, _HOMES)

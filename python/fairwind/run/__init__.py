@@ -7,3 +7,20 @@ through the `Engine` protocol.
 Map: `admission` whether an engine can run the plan and how long it takes, `folder` the run's folder
 and its final tables, `execute` the threads.
 """
+
+from fairwind.lazy import lazy_names
+
+_HOMES = {
+    "RunSettings": "execute",
+    "RunState": "execute",
+    "admit": "admission",
+    "duration_in_words": "admission",
+    "one_of": "admission",
+    "plan_seconds": "admission",
+    "remarks": "admission",
+    "run_plan": "execute",
+}
+
+__all__ = [*_HOMES]
+
+__getattr__ = lazy_names(__name__, _HOMES)

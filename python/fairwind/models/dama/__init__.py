@@ -7,7 +7,7 @@ does a connection start, and how much more than the measured rate must be asked 
 Source: Gotta, Potorti, Secchi: An Analysis of TCP Startup over an Experimental DVB-RCS Platform,
 IWSSC 2006. `start_up` has the equation and its assumptions.
 
-Map: `link` a platform as numbers, `start_up` the parameters of the equation as arrays, `growth` its
+Map: `start_up` a platform as numbers and the parameters of the equation as arrays, `growth` its
 exponent, the equivalent round trip and how much to request, `approximation` and `exact` its
 solutions, `laws` window, volume and completion time under each of them, `packets` estimates that
 count packets, `tables` and `curves` frames for the command line and for figures.

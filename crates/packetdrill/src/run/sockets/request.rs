@@ -39,7 +39,7 @@ pub(crate) enum Request {
         /// Until when the call waits, and whether it began the connection itself.
         waits: Option<(Instant, bool)>,
     },
-    /// `connect` to no family: the connection is call up.
+    /// `connect` to no family: the connection is given up.
     Disconnect {
         descriptor: i64,
     },

@@ -5,24 +5,13 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `arithmetic` | bandwidths and gains in whole numbers, bundles of the host, chance |
-//! | `filter` | the greatest of late |
-//! | `v1` | BBR as Linux has it: the model |
-//! | `v1::cycle` | the end of start-up, draining, the cycle of gains |
-//! | `v1::least_rtt` | looking for the least round trip |
+//! | `v1` | BBR as in Linux: the model of the path, start-up, draining, the cycle of gains |
 //! | `v1::control` | the rate and the window |
-//! | `v1::policer` | noticing that somebody limits the rate in the long run |
-//! | `v1::aggregation` | acknowledgments that come in heaps |
-//! | `v3` | BBR as the working group has it, which heeds losses |
+//! | `v3` | BBR as in the working group's draft, which responds to losses |
 //!
-//! What all versions compute with: bandwidths and gains in whole numbers, and what the host does.
+//! This file has what both share: bandwidths and gains in whole numbers, the windowed maximum, and random waits.
 //!
-//! Source: Linux 6.18 `tcp_bbr.c` (`bbr_rate_bytes_per_sec`, `bbr_bdp`, `bbr_tso_segs_goal`).
-//!
-//! The greatest value of the last so many rounds.
-//!
-//! Source: Kathleen Nichols' windowed filter, as in Linux `lib/win_minmax.c`: the three best values of ever younger
-//! parts of the window are kept, so that the next best is at hand when the best becomes too old.
+//! Source: Linux 6.18 `tcp_bbr.c` (`bbr_rate_bytes_per_sec`, `bbr_bdp`, `bbr_tso_segs_goal`), `lib/win_minmax.c`.
 
 mod v1;
 mod v3;
@@ -158,9 +147,9 @@ struct Value {
 
 /// The filter: best, second and third best.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct GreatestOfLate([Value; 3]);
+pub(super) struct WindowedMax([Value; 3]);
 
-impl GreatestOfLate {
+impl WindowedMax {
     pub(super) fn get(&self) -> u64 {
         self.0[0].value
     }
@@ -205,7 +194,7 @@ mod filter_tests {
 
     #[test]
     fn the_greatest_is_forgotten_after_the_window_and_the_next_best_steps_in() {
-        let mut filter = GreatestOfLate::default();
+        let mut filter = WindowedMax::default();
         filter.note(100, 0, 10);
         for round in 1..=10 {
             filter.note(50 - u64::from(round), round, 10);

@@ -1,20 +1,19 @@
-//! Congestion controls from outside: what one is told, may know and may do.
+//! Interface of plugged congestion controls.
 //!
 //! The interface is that of Linux' `tcp_congestion_ops`: an algorithm sees a [`TcpSock`], the fields of
 //! `struct tcp_sock` that such algorithms use, writes the window, the threshold or the pacing rate there, and is
-//! called at the occasions at which the kernel calls its own ([`Hooks`]). So one algorithm serves both.
+//! called where the kernel calls its own ([`Hooks`]). So one algorithm serves both.
 //!
 //! Source: `include/net/tcp.h`, `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cong.c` of Linux 6.18.
 //! Differs: hooks that nobody needs here are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
-//! Delivery rates are sampled for algorithms that have `cong_control`; the fields that tell of them lie still for others.
+//! Delivery rates are sampled for algorithms that have `cong_control`; their fields stay unchanged for others.
 //! Cost: some forty fields are written before the first hook of an acknowledgment, and before others where something
 //! happened in between; seven are read after each.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `tcp_sock` | what an algorithm may know of a sender, as it lies in memory |
-//! | `samples` | what an acknowledgment has told: round trip, delivery rate |
-//! | `calls` | the occasions: fields in, call, fields out |
+//! | `calls` | each call of a hook: fields in, call, fields out |
 
 mod calls;
 mod tcp_sock;

@@ -36,7 +36,7 @@ mod control;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{
-    Chance, GreatestOfLate, LOSS, UNIT, delivered_in, elapsed, is_before, sampled_bandwidth,
+    Chance, LOSS, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
 };
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, RateSample, TcpSock, WindowEvent,
@@ -72,7 +72,7 @@ enum Mode {
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct Bbr1 {
     mode: Mode,
-    bandwidth: GreatestOfLate,
+    bandwidth: WindowedMax,
     round: u32,
     round_ends_at: u32,
     round_started: bool,
@@ -102,7 +102,7 @@ impl Bbr1 {
     pub fn new() -> Self {
         Self {
             mode: Mode::Startup,
-            bandwidth: GreatestOfLate::default(),
+            bandwidth: WindowedMax::default(),
             round: 0,
             round_ends_at: 0,
             round_started: false,

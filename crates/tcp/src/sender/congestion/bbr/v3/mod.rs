@@ -18,31 +18,23 @@
 //! | wait before probing | 2 to 3 | s |
 //! | or, for the sake of Reno | the bandwidth-delay product in segments, at most 63 | round trips |
 //! | least round trip is that of | 10 | s |
-//! | looking for it: every, for, with | 5 s, 200 ms, 1/2 bandwidth-delay product | |
+//! | probing for it: every, for, with | 5 s, 200 ms, 1/2 bandwidth-delay product | |
 //! | margin of the rate | 1 | % |
 //!
 //! Cost per ACK: about that of version 1.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `path` | rounds, the greatest bandwidth, heaps of acknowledgments |
-//! | `bounds` | what losses say the path does not take |
-//! | `startup` | start-up, its end, draining |
-//! | `cycle` | down, cruising, refilling, up |
-//! | `least_rtt` | the least round trip |
+//! | this file | rounds, bandwidth, ACK aggregation, bounds from losses (§5.5.1 to §5.5.10) |
+//! | `cycle` | start-up, draining, the probing cycle, the least round trip |
 //! | `control` | the rate and the window |
-//!
-//! What is known of the path in the long run: rounds and the greatest bandwidth of late, and acknowledgments that
-//! come in heaps.
-//!
-//! Source: draft-ietf-ccwg-bbr-06 §5.5.1 to §5.5.6, §5.5.9.
 
 mod control;
 mod cycle;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{
-    Chance, GreatestOfLate, LOSS, UNIT, delivered_in, elapsed, is_before, sampled_bandwidth,
+    Chance, LOSS, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
 };
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, LostSegment, RateSample, TcpSock, TransmitSnapshot, WindowEvent,
@@ -320,7 +312,7 @@ impl GreatestBandwidth {
 pub(super) struct Heaps {
     began: u64,
     counted: u32,
-    greatest: GreatestOfLate,
+    greatest: WindowedMax,
 }
 
 impl Heaps {
