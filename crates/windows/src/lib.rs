@@ -31,11 +31,7 @@ mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_program.rs"]
 mod program;
-#[cfg_attr(
-    not(feature = "ebpf"),
-    allow(dead_code, reason = "only programs are told and read")
-)]
-#[cfg(feature = "ebpf")]
+
 pub use error::WindowsError;
 pub use options::{Beginning, Collection, Trust, WindowOptions};
 pub use options::{RememberedWindow, WindowCounts};
