@@ -6,6 +6,7 @@
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
 mod error;
+mod instance;
 mod namespace;
 mod poll;
 mod process;
@@ -17,6 +18,10 @@ mod thread;
 mod tun;
 
 pub use error::KernelError;
+pub use instance::{
+    bind_to_thread, free_bytes, kill_group, mount_system, power_off, seed_random_numbers,
+    stop_waiting,
+};
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,
     shell_checked,
