@@ -240,6 +240,9 @@ class ScriptedEngine:
     def obstacle(self) -> str | None:
         return self.problem
 
+    def expect(self, experiments: Iterable[str]) -> None:
+        pass
+
     def refusals(self, experiment_json: str) -> list[Refusal]:
         return self.refused(json.loads(experiment_json))
 

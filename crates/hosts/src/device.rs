@@ -30,6 +30,8 @@ const TUN: &str = "tun0";
 const ETHERNET: &str = "eth0";
 /// Packets that the device's ring has room for.
 const RING_PACKETS: u32 = 1 << 16;
+/// The most that kernels since 2025 take from `ip`, by netlink.
+const RING_PACKETS_BY_NETLINK: u32 = 32_767;
 
 /// Makes the device, with addresses and routes.
 pub(super) fn make(plan: &HostPlan) -> Result<OwnedFd, String> {
@@ -48,6 +50,7 @@ fn create_veth(plan: &HostPlan, veth: &VethPlan) -> Result<OwnedFd, String> {
          mtu {mtu} address {hardware_address} netns {namespace}\n"
     );
     run("ip", &["-batch", "-"], &(laid + &commands(plan, ETHERNET)))?;
+    set_ring(ETHERNET)?;
     linux::switch_offloads_off(ETHERNET).map_err(|error| error.to_string())?;
     let namespace = std::fs::File::open("/proc/self/ns/net");
     namespace.map(OwnedFd::from).map_err(|error| format!("open its own namespace: {error}"))
@@ -64,16 +67,28 @@ fn make_tun(plan: &HostPlan) -> Result<OwnedFd, String> {
         format!("{error}{hint}")
     })?;
     run("ip", &["-batch", "-"], &commands(plan, TUN))?;
+    set_ring(TUN)?;
     // Where `tc` is missing the default remains, which never has to hold a packet either.
     let _ = run("tc", &["qdisc", "replace", "dev", TUN, "root", "noqueue"], "");
     Ok(device)
+}
+
+/// Gives the device's ring its length. Root of the machine sets any length by `ioctl`.
+fn set_ring(device: &str) -> Result<(), String> {
+    if linux::set_queue_length(device, RING_PACKETS).is_ok() {
+        return Ok(());
+    }
+    let set = |packets: u32| {
+        run("ip", &["link", "set", device, "txqueuelen", &packets.to_string()], "")
+    };
+    set(RING_PACKETS).or_else(|_| set(RING_PACKETS_BY_NETLINK))
 }
 
 /// What `ip` is told.
 fn commands(plan: &HostPlan, device: &str) -> String {
     let mut text = format!(
         "link set lo up\n\
-         link set {device} mtu {} txqueuelen {RING_PACKETS} multicast off {} up\n",
+         link set {device} mtu {} multicast off {} up\n",
         plan.mtu.get(),
         plan.device_attributes.join(" ")
     );

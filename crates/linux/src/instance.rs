@@ -42,7 +42,11 @@ pub fn mount_system() -> Result<(), KernelError> {
             unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, nothing) };
         let attempt =
             || format!("mount {} on {}", kind.to_string_lossy(), target.to_string_lossy());
-        checked(&attempt(), i64::from(result))?;
+        match checked(&attempt(), i64::from(result)) {
+            // The kernel itself may have mounted it.
+            Ok(_) | Err(KernelError::System { errno: libc::EBUSY, .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ pub use thread::{
     enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
     wait_readable,
 };
-pub use tun::{enter_network, interface_index, switch_offloads_off};
+pub use tun::{enter_network, interface_index, set_queue_length, switch_offloads_off};
 pub use tun::{open_packet_socket, open_tun, sniff};
 
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -141,6 +141,23 @@ pub fn interface_index(name: &str) -> Option<u32> {
     (index != 0).then_some(index)
 }
 
+/// Sets how many packets the queue of an interface of this thread's namespace has room for.
+pub fn set_queue_length(name: &str, packets: u32) -> Result<(), KernelError> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointers.
+    let descriptor = unsafe { libc::socket(libc::AF_INET, kind, 0) };
+    let socket = owned("open a socket", descriptor)?;
+    let length = i32::try_from(packets).unwrap_or(i32::MAX);
+    let mut request = libc::ifreq {
+        ifr_name: interface_name(name),
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_metric: length },
+    };
+    // SAFETY: `SIOCSIFTXQLEN` takes an `ifreq` whose number is where that of a metric is; it lives over the call.
+    let result =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN, &raw mut request) };
+    checked(&format!("set the queue of {name}"), i64::from(result)).map(|_| ())
+}
+
 /// `struct ethtool_value`, with which an offload is switched.
 #[repr(C)]
 struct Switch {

@@ -14,6 +14,8 @@ mod tables;
 #[cfg(target_os = "linux")]
 mod testbed;
 #[cfg(target_os = "linux")]
+mod virtual_kernel;
+#[cfg(target_os = "linux")]
 mod windows;
 mod writes;
 
@@ -301,6 +303,9 @@ fn add_testbed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::check_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::serve_as_host, module)?)?;
+    module.add_function(wrap_pyfunction!(virtual_kernel::run_on_virtual_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(virtual_kernel::check_on_virtual_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(virtual_kernel::follow_on_virtual_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(controls::load_control, module)?)?;
     module.add_function(wrap_pyfunction!(controls::unload_control, module)?)?;
     module.add_function(wrap_pyfunction!(controls::loaded_controls, module)?)?;
@@ -310,5 +315,7 @@ fn add_testbed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(windows::clear_windows, module)?)?;
     module.add("WindowsError", module.py().get_type::<windows::WindowsError>())?;
     module.add("KernelRunError", module.py().get_type::<testbed::KernelRunError>())?;
+    let virtual_kernel_error = module.py().get_type::<virtual_kernel::VirtualKernelError>();
+    module.add("VirtualKernelError", virtual_kernel_error)?;
     Ok(())
 }

@@ -20,6 +20,8 @@ const MEMORY_BYTES: u64 = 512 << 20;
 const MEMORY_BYTES_PER_CONNECTION: u64 = 3 << 19;
 /// The wall clock at which every instance begins, in nanoseconds since 1970.
 const FIRST_WALL_CLOCK: u64 = 1_750_000_000_000_000_000;
+/// Where an instance finds programs such as `ip`.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// The longest time without a look at progress and cancellation.
 const GLANCE: Span = Span::from_millis(100);
 /// Where a kernel's memory is, if there is room; it is an unlinked file.
@@ -144,10 +146,11 @@ impl VirtualKernel {
             .args(["time-travel=inf-cpu", "seccomp=auto"])
             .arg(format!("time-travel-start={FIRST_WALL_CLOCK}"))
             .arg(format!("init={worker}"))
+            .arg(format!("PATH={PATH}"))
             .arg(format!("{FOLDER_VARIABLE}={folder}"))
             .arg(format!("{SEED_VARIABLE}={seed}"))
             .env_clear()
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", PATH)
             .env("TMPDIR", memory_folder(memory))
             .env(SEED_VARIABLE, seed.to_string())
             .stdin(Stdio::null())

@@ -31,8 +31,6 @@ pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
 pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
 /// What a host process is started with.
 const HOST_ARGUMENT: &str = "host";
-/// Where programs such as `ip` are.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Reports of progress per run.
 const REPORTS: u32 = 100;
 

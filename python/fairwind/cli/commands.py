@@ -17,6 +17,7 @@ from fairwind.cli.congestion import app as congestion
 from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.drawing import shown_drawing
 from fairwind.cli.errors import ExitCode, exit_code_of
+from fairwind.cli.kernel import app as kernel
 from fairwind.cli.model_sharing import app as model
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
@@ -70,12 +71,15 @@ app = typer.Typer(
 )
 
 app.add_typer(congestion, name="congestion")
+app.add_typer(kernel, name="kernel")
 app.add_typer(model, name="model")
 app.add_typer(windows, name="windows")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
-On = Annotated[str, typer.Option(help="Engine: sim (virtual time) or kernel.")]
+On = Annotated[
+    str, typer.Option(help="Engine: sim, kernel, or a built kernel (`fairwind kernel list`).")
+]
 Seed = Annotated[int | None, typer.Option(help="Use this seed instead of the scenario's.")]
 Out = Annotated[
     Path | None,
@@ -151,9 +155,8 @@ def check(
     engine = engine_named(on)
     plan = _checked(_with_settings(load(scenario), settings, None))
     admit(plan, engine)
-    if engine.is_real_time:
-        for remark in remarks(plan, engine):
-            _log(f"remark: {remark}")
+    for remark in remarks(plan, engine):
+        _log(f"remark: {remark}")
     match output:
         case OutputFormat.JSON:
             print_json(plan.document)
@@ -209,8 +212,10 @@ def study(
         return
     chosen, engine = study_named(name), engine_named(on)
     wanted = form or ("reduced" if reduced else "full")
+    if "kernel" in engine.versions():
+        wanted = chosen.form_on_kernel(wanted)
     if engine.is_real_time:
-        wanted, jobs = chosen.form_on_kernel(wanted), jobs or chosen.kernel_jobs
+        jobs = jobs or chosen.kernel_jobs
     leading, further = chosen.scenario(wanted), chosen.further_scenarios(wanted)
     pairs = settings_of(settings or ())
     first, *others = meant_for([one.text for one in (leading, *further.values())], pairs)

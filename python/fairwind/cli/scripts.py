@@ -38,7 +38,10 @@ def packetdrill(
     *,
     on: Annotated[
         str,
-        typer.Option(help="System under test: sim (Fairwind's endpoint) or kernel (needs root)."),
+        typer.Option(
+            help="System under test: sim (Fairwind's endpoint), kernel (needs root), or a built "
+            "kernel (`fairwind kernel list`)."
+        ),
     ] = "sim",
     profile: Annotated[
         str | None,
@@ -57,7 +60,7 @@ def packetdrill(
     ] = False,
 ) -> None:
     """Run packetdrill scripts; print one line with the result of each."""
-    if on == "kernel" and profile is not None:
+    if on != "sim" and profile is not None:
         raise FairwindError(
             "--profile is for our endpoint; the kernel behaves as it is", "leave one of the two out"
         )

@@ -63,10 +63,13 @@ class Kernel:
         """Return what this machine lacks for any run."""
         return _core.kernel_obstacle()
 
+    def expect(self, experiments: Iterable[str]) -> None:
+        """Look at each experiment when it is asked about."""
+
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Return settings that the running kernel does not have."""
         refused = [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
-        return [*refused, *_parameters(experiment_json)]
+        return [*refused, *control_parameters(experiment_json)]
 
     def remarks(self, experiment_json: str) -> list[str]:
         """Return settings that the running kernel applies approximately, such as times."""
@@ -108,7 +111,7 @@ def _controls(experiment_json: str) -> list[tuple[str, str, bytes]]:
     return used_controls(json.loads(experiment_json)).for_kernel()
 
 
-def _parameters(experiment_json: str) -> list[Refusal]:
+def control_parameters(experiment_json: str) -> list[Refusal]:
     """Give the parameters of congestion controls: in a kernel they have their defaults."""
     return [
         Refusal(

@@ -75,6 +75,9 @@ class Engine(Protocol):
     def obstacle(self) -> str | None:
         """Return why nothing can run here and what to do about it; None if it can."""
 
+    def expect(self, experiments: Iterable[str]) -> None:
+        """Note the resolved experiments of a plan, all of which `refusals` is asked about next."""
+
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Return settings of an experiment that this engine cannot apply; empty if it can run."""
 

@@ -63,6 +63,9 @@ class Simulation:
         """Nothing stands in the way of a simulation."""
         return None
 
+    def expect(self, experiments: Iterable[str]) -> None:
+        """Nothing is refused."""
+
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Return nothing: every valid scenario can be simulated."""
         return []
