@@ -12,6 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from fairwind.engine import core_version
+from fairwind.kernels import built_kernels
+from fairwind.kernels.catalogue import WORKER
+from fairwind.kernels.tools import missing_packages
 from fairwind.machine import Capability, Leftover, State, capabilities, leftovers
 from fairwind.packetdrill import kernel_problem
 
@@ -40,6 +43,7 @@ def diagnosis() -> list[Capability]:
         *capabilities(),
         *(_tool(name, purpose) for name, purpose in TOOLS.items()),
         _scripts(),
+        _virtual_kernels(),
         _leftovers(leftovers()),
     ]
     return rows if platform.system() == "Linux" else [*rows, _no_kernel()]
@@ -106,6 +110,18 @@ def _scripts() -> Capability:
     if problem:
         return Capability(what, "missing", "not possible", problem)
     return Capability(what, "ok", platform.release(), "")
+
+
+def _virtual_kernels() -> Capability:
+    what = "kernels in virtual time"
+    built = ", ".join(dict.fromkeys(kernel.name for kernel in built_kernels()))
+    if not WORKER.exists():
+        return Capability(what, "limited", f"no {WORKER.name}", "make build, in the repository")
+    if built:
+        return Capability(what, "ok", built, "")
+    lacking = missing_packages()
+    install = f"apt-get install {' '.join(lacking)}; " if lacking else ""
+    return Capability(what, "limited", "none built", f"{install}fairwind kernel build 6.12")
 
 
 def _leftovers(there: Sequence[Leftover]) -> Capability:

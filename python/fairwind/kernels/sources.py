@@ -133,7 +133,8 @@ def release_of(tree: Path) -> str:
     except OSError as error:
         raise FairwindError(f"{tree}: no kernel's source: {error.strerror}") from error
     numbers = re.match(
-        r"(?s).*?^VERSION = (\d+)\nPATCHLEVEL = (\d+)\nSUBLEVEL = (\d*)\n(?:EXTRAVERSION = *(\S*)\n)?",
+        r"(?s).*?^VERSION = (\d+)\nPATCHLEVEL = (\d+)\nSUBLEVEL = (\d*)\n"
+        r"(?:EXTRAVERSION = *(\S*)\n)?",
         text,
         re.MULTILINE,
     )
