@@ -150,8 +150,7 @@ def _require_space(work: Path) -> None:
     free = shutil.disk_usage(work).free
     if free < FREE_BYTES:
         raise FairwindError(
-            f"{work.parent} has {free / 1e9:.1f} GB free; "
-            f"a build takes {FREE_BYTES / 1e9:.0f} GB",
+            f"{work.parent} has {free / 1e9:.1f} GB free; a build takes {FREE_BYTES / 1e9:.0f} GB",
             "free some space, or set XDG_CACHE_HOME to a folder on another disk",
         )
 
