@@ -24,6 +24,10 @@ from fairwind.packetdrill import (
 # What the person writes in the way of the tool, `--name=value`, is for the scripts.
 CONTEXT = {"ignore_unknown_options": True}
 DEFAULT_PROFILE = FollowSettings.profile
+SYSTEMS = (
+    "System under test: sim (Fairwind's endpoint), kernel (needs root), or a built kernel "
+    "(`fairwind kernel list`)."
+)
 
 
 def packetdrill(
@@ -38,10 +42,7 @@ def packetdrill(
     *,
     on: Annotated[
         str,
-        typer.Option(
-            help="System under test: sim (Fairwind's endpoint), kernel (needs root), or a built "
-            "kernel (`fairwind kernel list`)."
-        ),
+        typer.Option(help=SYSTEMS),
     ] = "sim",
     profile: Annotated[
         str | None,
