@@ -35,6 +35,8 @@ impl Clock for MonotonicClock {
 pub struct Poll {
     epoll: OwnedFd,
     ready: Vec<libc::epoll_event>,
+    /// Whether the kernel has `epoll_pwait2` (Linux 5.11).
+    waits_exactly: bool,
 }
 
 /// What happened with a descriptor.
@@ -59,9 +61,12 @@ impl Poll {
         let raw = socket::epoll_create(libc::EPOLL_CLOEXEC);
         let epoll = owned("make an epoll descriptor", i32::try_from(raw.value).unwrap_or(-1))?;
         let nothing = libc::epoll_event { events: 0, u64: 0 };
-        let mut poll = Self { epoll, ready: vec![nothing; at_once] };
-        // Without this call every wait would seem to find nothing, for ever.
-        checked("wait to the nanosecond (epoll_pwait2, Linux 5.11)", poll.wait_raw(Span::ZERO))?;
+        let mut poll = Self { epoll, ready: vec![nothing; at_once], waits_exactly: true };
+        if poll.wait_raw(Span::ZERO) < 0 {
+            poll.waits_exactly = false;
+            // Without such a call every wait would seem to find nothing, for ever.
+            checked("wait for descriptors", poll.wait_raw(Span::ZERO))?;
+        }
         Ok(poll)
     }
 
@@ -108,6 +113,9 @@ impl Poll {
             tv_nsec: i64::try_from(limit.as_nanos() % 1_000_000_000).unwrap_or(0),
         };
         let most = i32::try_from(self.ready.len()).unwrap_or(i32::MAX);
+        if !self.waits_exactly {
+            return self.wait_in_two_calls(&timeout, most);
+        }
         // The call by its number: C libraries have had a function for it only since glibc 2.35.
         // SAFETY: the array is as long as is said, the time lives over the call, and there is no set
         // of signals.
@@ -124,9 +132,47 @@ impl Poll {
         }
     }
 
+    /// Waits for the epoll descriptor itself, by a call that older kernels have, and then asks what is ready.
+    fn wait_in_two_calls(&mut self, timeout: &libc::timespec, most: i32) -> i64 {
+        let mut watched =
+            libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the entry and the time live over the call, and there is no set of signals.
+        unsafe { libc::ppoll(&raw mut watched, 1, timeout, std::ptr::null()) };
+        // SAFETY: the array is as long as is said.
+        let ready = unsafe {
+            libc::epoll_wait(self.epoll.as_raw_fd(), self.ready.as_mut_ptr(), most, 0)
+        };
+        i64::from(ready)
+    }
+
     /// What happened with the descriptor that is ready in this place.
     pub fn readiness(&self, place: usize) -> Ready {
         let event = self.ready[place];
         Ready { token: event.u64, events: event.events }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn older_kernels_wait_in_two_calls() {
+        let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+        for waits_exactly in [true, false] {
+            let mut poll = Poll::new(4).expect("epoll");
+            poll.waits_exactly &= waits_exactly;
+            poll.add(&theirs, 7, libc::EPOLLIN).expect("watched");
+            let began = crate::monotonic();
+            if waits_exactly {
+                assert_eq!(poll.wait(Span::from_micros(1_500)), 0);
+                assert!(crate::monotonic() >= began + Span::from_micros(1_500));
+                ours.write_all(b"x").expect("written");
+            }
+            assert_eq!(poll.wait(Span::from_secs(1)), 1);
+            assert_eq!(poll.readiness(0).token, 7);
+        }
     }
 }

@@ -137,6 +137,7 @@ impl VirtualKernel {
     }
 
     fn command(&self, folder: &Path, seed: u64, memory: u64) -> Result<Command, InstanceError> {
+        let home = std::path::absolute(folder).map_err(at(folder))?;
         let (folder, worker) = (quoted(folder)?, quoted(&self.worker)?);
         let mut command = Command::new(&self.program);
         command
@@ -151,6 +152,8 @@ impl VirtualKernel {
             .arg(format!("{SEED_VARIABLE}={seed}"))
             .env_clear()
             .env("PATH", PATH)
+            // The kernel makes a folder there for its own use.
+            .env("HOME", home)
             .env("TMPDIR", memory_folder(memory))
             .env(SEED_VARIABLE, seed.to_string())
             .stdin(Stdio::null())
