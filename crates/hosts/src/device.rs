@@ -78,9 +78,8 @@ fn set_ring(device: &str) -> Result<(), String> {
     if linux::set_queue_length(device, RING_PACKETS).is_ok() {
         return Ok(());
     }
-    let set = |packets: u32| {
-        run("ip", &["link", "set", device, "txqueuelen", &packets.to_string()], "")
-    };
+    let set =
+        |packets: u32| run("ip", &["link", "set", device, "txqueuelen", &packets.to_string()], "");
     set(RING_PACKETS).or_else(|_| set(RING_PACKETS_BY_NETLINK))
 }
 

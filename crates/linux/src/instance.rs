@@ -99,19 +99,10 @@ pub fn bind_to_thread(command: &mut Command) -> &mut Command {
     }
 }
 
-/// Kills all processes of a group, as far as there are any.
-pub fn kill_group(leader: u32) {
-    if let Ok(leader @ 2..) = i32::try_from(leader) {
-        // SAFETY: takes no pointers.
-        unsafe { libc::kill(-leader, libc::SIGKILL) };
-    }
-}
-
 /// Lets reads of a descriptor return at once where there is nothing.
 pub fn stop_waiting(descriptor: &impl AsRawFd) -> Result<(), KernelError> {
     // SAFETY: takes no pointers.
-    let result =
-        unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    let result = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     checked("read without waiting", i64::from(result)).map(|_| ())
 }
 

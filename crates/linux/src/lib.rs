@@ -19,8 +19,7 @@ mod tun;
 
 pub use error::KernelError;
 pub use instance::{
-    bind_to_thread, free_bytes, kill_group, mount_system, power_off, seed_random_numbers,
-    stop_waiting,
+    bind_to_thread, free_bytes, mount_system, power_off, seed_random_numbers, stop_waiting,
 };
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,

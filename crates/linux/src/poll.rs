@@ -139,9 +139,8 @@ impl Poll {
         // SAFETY: the entry and the time live over the call, and there is no set of signals.
         unsafe { libc::ppoll(&raw mut watched, 1, timeout, std::ptr::null()) };
         // SAFETY: the array is as long as is said.
-        let ready = unsafe {
-            libc::epoll_wait(self.epoll.as_raw_fd(), self.ready.as_mut_ptr(), most, 0)
-        };
+        let ready =
+            unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), self.ready.as_mut_ptr(), most, 0) };
         i64::from(ready)
     }
 

@@ -153,8 +153,7 @@ pub fn set_queue_length(name: &str, packets: u32) -> Result<(), KernelError> {
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_metric: length },
     };
     // SAFETY: `SIOCSIFTXQLEN` takes an `ifreq` whose number is where that of a metric is; it lives over the call.
-    let result =
-        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN, &raw mut request) };
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN, &raw mut request) };
     checked(&format!("set the queue of {name}"), i64::from(result)).map(|_| ())
 }
 

@@ -71,15 +71,16 @@ pub(crate) fn check_on_virtual_kernel(
     let task = Task::Check(experiments.into_iter().map(named).collect());
     let Answer::Checked(checked) = ask(py, kernel, task, folder)? else { return Err(unexpected()) };
     let each = checked.into_iter().map(|checked| {
-        let refusals = checked.refusals.into_iter().map(|[group, key, value, mechanism, alternative]| {
-            serde_json::json!({
-                "group": group,
-                "key": key,
-                "value": value,
-                "mechanism": mechanism,
-                "alternative": alternative,
-            })
-        });
+        let refusals =
+            checked.refusals.into_iter().map(|[group, key, value, mechanism, alternative]| {
+                serde_json::json!({
+                    "group": group,
+                    "key": key,
+                    "value": value,
+                    "mechanism": mechanism,
+                    "alternative": alternative,
+                })
+            });
         let remarks = checked.remarks.into_iter();
         let remarks = remarks.map(|[key, text]| serde_json::json!({ "key": key, "text": text }));
         serde_json::json!({
@@ -121,12 +122,7 @@ pub(crate) fn follow_on_virtual_kernel<'py>(
 }
 
 /// Has an instance answer in a thread of its own, while this one looks for Ctrl-C.
-fn ask(
-    py: Python<'_>,
-    kernel: (PathBuf, PathBuf),
-    task: Task,
-    folder: &str,
-) -> PyResult<Answer> {
+fn ask(py: Python<'_>, kernel: (PathBuf, PathBuf), task: Task, folder: &str) -> PyResult<Answer> {
     let kernel = virtual_kernel(kernel);
     let control = fairwind_simulation::Control::default();
     let (control, path) = (&control, Path::new(folder));

@@ -7,7 +7,7 @@ use crate::task::{
 };
 use crate::worker::{FOLDER_VARIABLE, SEED_VARIABLE};
 use fairwind_assembly::Control;
-use fairwind_linux::{self as linux, KernelError};
+use fairwind_linux::{self as linux, KernelError, Reaper, RunName};
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
 use std::fs;
@@ -107,6 +107,8 @@ pub struct Instance {
     output: ChildStdout,
     console: Console,
     folder: PathBuf,
+    /// Ends processes of the instance that a killed kernel leaves, also when this command is killed.
+    reaper: Option<Reaper>,
 }
 
 impl VirtualKernel {
@@ -173,16 +175,18 @@ impl Instance {
     ) -> Result<Self, InstanceError> {
         let program = kernel.program.display().to_string();
         let failed = |reason: String| InstanceError::Start { program: program.clone(), reason };
+        let refused = |error: KernelError| failed(error.to_string());
+        let mut reaper = Reaper::start(RunName::fresh()).map_err(refused)?;
         let mut child = kernel
             .command(folder, seed, memory)?
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
+        reaper.undo(&format!("kill -9 -- -{}", child.id())).map_err(refused)?;
         let output = child.stdout.take().ok_or_else(|| failed("it has no output".to_owned()))?;
-        linux::stop_waiting(&output).map_err(|error| failed(error.to_string()))?;
-        let ended = linux::watch_process(child.id());
-        let ended = ended.map_err(|error: KernelError| failed(error.to_string()))?;
-        let folder = folder.to_path_buf();
-        Ok(Self { program, child, ended, output, console: Console::default(), folder })
+        linux::stop_waiting(&output).map_err(refused)?;
+        let ended = linux::watch_process(child.id()).map_err(refused)?;
+        let (folder, console) = (folder.to_path_buf(), Console::default());
+        Ok(Self { program, child, ended, output, console, folder, reaper: Some(reaper) })
     }
 
     /// Waits for the answer.
@@ -245,9 +249,9 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Whatever has already ended: processes of the instance may remain behind a kernel that was killed.
-        linux::kill_group(self.child.id());
         let _ = self.child.kill();
+        // Processes of the instance may remain behind a kernel that was killed.
+        drop(self.reaper.take());
         let _ = self.child.wait();
     }
 }
@@ -298,7 +302,8 @@ fn memory_folder(memory: u64) -> PathBuf {
 fn memory_bytes(task: &Task) -> u64 {
     let connections = |task: &ExperimentTask| -> u64 {
         let experiment = serde_json::from_str::<Experiment>(&task.experiment_json);
-        experiment.map_or(0, |it| it.flows.iter().map(fairwind_scenario::FlowGroup::connections).sum())
+        experiment
+            .map_or(0, |it| it.flows.iter().map(fairwind_scenario::FlowGroup::connections).sum())
     };
     match task {
         Task::Run { experiment, .. } => {

@@ -139,10 +139,8 @@ fn controls(task: &ExperimentTask) -> Vec<ControlObject> {
 
 fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, TaskFailure> {
     let experiment = experiment(task)?;
-    let command = HostCommand {
-        program: "/proc/self/exe".into(),
-        arguments: vec![HOST_ARGUMENT.into()],
-    };
+    let command =
+        HostCommand { program: "/proc/self/exe".into(), arguments: vec![HOST_ARGUMENT.into()] };
     let failed = |error: RunError| match error.storage() {
         Some(storage) => TaskFailure::storage(storage, &captures.display().to_string()),
         None => TaskFailure::experiment(error.to_string()),
