@@ -125,7 +125,7 @@ def test_killed_command_leaves_no_instance(kernel, tmp_path):
     process = start("run", path, "--on", kernel, "--out", "run", cwd=tmp_path)
     assert _becomes(lambda: set(instances()) - before)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     assert _becomes(lambda: not set(instances()) - before)
 
 

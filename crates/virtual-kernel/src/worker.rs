@@ -10,7 +10,7 @@ use crate::task::{
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_hosts::{self as hosts, HostCommand};
 use fairwind_kernel_packetdrill::{self as packetdrill, KernelOptions};
-use fairwind_kernel_settings::controls::ControlObject;
+use fairwind_kernel_settings::controls::{ControlObject, available};
 use fairwind_linux as linux;
 use fairwind_packetdrill::{EchoRule, OptionLine, RunOptions};
 use fairwind_scenario::{CapturePoint, Experiment};
@@ -125,15 +125,21 @@ fn experiment(task: &ExperimentTask) -> Result<Experiment, TaskFailure> {
         .map_err(|error| TaskFailure::experiment(format!("not a resolved experiment: {error}")))
 }
 
-/// Congestion controls by name: no program can be loaded into a User-Mode Linux kernel.
+/// Congestion controls by name: no program can be loaded into a User-Mode Linux kernel. In the place of the
+/// repository's algorithms in C stand the kernel's own of the same names.
 fn controls(task: &ExperimentTask) -> Vec<ControlObject> {
+    let without_object = |name: &str, kernel_name: &str| ControlObject {
+        name: name.to_owned(),
+        kernel_name: kernel_name.to_owned(),
+        object: Vec::new(),
+    };
+    let there = available();
+    let names = fairwind_congestion::names();
+    let in_kernel = names.iter().filter(|name| there.iter().any(|own| own == *name));
     let named = task.controls.iter();
     named
-        .map(|control| ControlObject {
-            name: control.name.clone(),
-            kernel_name: control.kernel_name.clone(),
-            object: Vec::new(),
-        })
+        .map(|control| without_object(&control.name, &control.kernel_name))
+        .chain(in_kernel.map(|name| without_object(name, name)))
         .collect()
 }
 
