@@ -23,6 +23,8 @@ BUILT := $(VENV)/.built
 # The features of the last build; changed only when they are others, so that installing clang builds the eBPF part.
 FEATURES := $(VENV)/.features
 STUDIES_INSTALLED := $(VENV)/.studies
+# The first process of kernels in virtual time; it loads no eBPF programs.
+WORKER := python/fairwind/kernels/worker/fairwind-worker
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -name build.rs -o -path '*/bpf/*' -o -path '*/src/*' -name '*.rs')
 # eBPF programs are compiled where there is what that needs; found out when a recipe runs.
 EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
@@ -30,7 +32,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
 .PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,12 +46,16 @@ $(INSTALLED): requirements.lock tools/prerequisites.sh
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	touch $@
 
-build: $(BUILT) $(STUDIES_INSTALLED) ## compile the core, install the command `fairwind` and the studies into .venv
+build: $(BUILT) $(WORKER) $(STUDIES_INSTALLED) ## compile the core, install the command `fairwind` and the studies into .venv
 
 # The Python sources are used where they stand, so only Rust and the package's own description are built.
 $(BUILT): $(INSTALLED) $(FEATURES) pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked $(addprefix --features ,$(EBPF))
 	touch $@
+
+$(WORKER): $(RUST_SOURCES)
+	cargo build --release --locked -p fairwind-virtual-kernel --bin fairwind-worker
+	install -D "$${CARGO_TARGET_DIR:-target}/release/fairwind-worker" $@
 
 $(FEATURES): FORCE | $(INSTALLED)
 	@echo "$(EBPF)" | cmp --silent - $@ || echo "$(EBPF)" > $@
@@ -157,6 +163,11 @@ bench-testbed: ## measure delays, rates and the highest packet rate of the real-
 	$${CARGO_TARGET_DIR:-target}/release/examples/accuracy
 	$${CARGO_TARGET_DIR:-target}/release/examples/highest_rate
 
+# Of a kernel that `fairwind kernel build` has made.
+bench-virtual: KERNEL ?= linux-6.12
+bench-virtual: build ## time a kernel in virtual time against real time: make bench-virtual KERNEL=linux-6.12
+	$(BIN)/python tools/bench_virtual.py $(KERNEL)
+
 bench-windows: ## tell what a call of the program that remembers windows costs the kernel (root, eBPF)
 	@# What is measured is the kernel's; how this is compiled does not matter.
 	cargo build --locked -p fairwind-testbed --features ebpf --example window_cost
@@ -172,5 +183,5 @@ docs-rust:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude fairwind-python --no-deps --locked
 
 clean: ## remove everything that make has made, but no runs except the demo's
-	rm -rf $(VENV) $(RUNS)/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(dir $(WORKER)) $(RUNS)/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	cargo clean

@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 
 from fairwind.cli.progress import shown_progress
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.scenario import load
 from fairwind.validity import Measured, discard, measure, page, read_measured

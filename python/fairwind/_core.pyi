@@ -19,12 +19,14 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "Table",
+    "VirtualKernelError",
     "WindowsError",
     "analysis_columns",
     "built_in_controls",
     "capabilities",
     "captured_writes",
     "check_on_kernel",
+    "check_on_virtual_kernel",
     "clear_windows",
     "columns",
     "compile_control",
@@ -32,6 +34,7 @@ __all__ = [
     "control_interface",
     "control_name_fault",
     "control_parameters",
+    "follow_on_virtual_kernel",
     "follow_script",
     "interface",
     "kernel_obstacle",
@@ -46,6 +49,7 @@ __all__ = [
     "rate_columns",
     "recorded_applications",
     "run_on_kernel",
+    "run_on_virtual_kernel",
     "run_shell",
     "schema",
     "serve_as_host",
@@ -65,6 +69,7 @@ class SimulationError(FairwindError): ...
 class Cancelled(FairwindError): ...
 class KernelUnavailable(FairwindError): ...
 class KernelRunError(FairwindError): ...
+class VirtualKernelError(FairwindError): ...
 class CaptureError(FairwindError): ...
 class ControlError(FairwindError): ...
 class ControlFault(FairwindError): ...
@@ -153,6 +158,25 @@ def run_on_kernel(
     controls: list[tuple[str, str, bytes]] = ...,
 ) -> dict[str, Table]: ...
 def check_on_kernel(experiment_json: str, controls: list[tuple[str, str, bytes]] = ...) -> str: ...
+def run_on_virtual_kernel(
+    kernel: tuple[Path, Path],
+    experiment: tuple[str, list[tuple[str, str]]],
+    seed: int,
+    progress: Progress,
+    capture: str,
+) -> dict[str, Table]: ...
+def check_on_virtual_kernel(
+    kernel: tuple[Path, Path], experiments: list[tuple[str, list[tuple[str, str]]]], folder: str
+) -> str: ...
+def follow_on_virtual_kernel(
+    kernel: tuple[Path, Path],
+    scripts: list[tuple[Path, str]],
+    folder: str,
+    *,
+    lenient_echo: bool = False,
+    definitions: list[tuple[str, str]] = ...,
+    options: list[tuple[str, str | None]] = ...,
+) -> list[dict[str, Any]]: ...
 def built_in_controls() -> list[tuple[str, str, str]]: ...
 def control_interface() -> str: ...
 def control_name_fault(name: str) -> str | None: ...

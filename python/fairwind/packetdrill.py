@@ -6,13 +6,16 @@ Nothing is printed here.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from fairwind import _core
 from fairwind.errors import FairwindError
+from fairwind.kernels.catalogue import is_virtual, kernel_named, worker
 
 SUFFIX = ".pkt"
 
@@ -65,8 +68,8 @@ class FollowSettings:
     Attributes
     ----------
     on : str
-        ``sim`` (our endpoint, in virtual time) or ``kernel`` (the running one, in real time; needs
-        root).
+        ``sim`` (our endpoint, in virtual time), ``kernel`` (the running one, in real time; needs
+        root), or a built kernel such as ``linux-6.12`` (in virtual time).
     profile : str
         Profile of Fairwind's endpoint.
     lenient_echo : bool
@@ -124,6 +127,8 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     """
     settings = settings or FollowSettings()
     text = _text_of(script)
+    if is_virtual(settings.on):
+        return _followed_in_virtual_time([(script, text)], settings)[0]
     try:
         answer = _core.follow_script(
             str(script),
@@ -138,6 +143,27 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
         raise FairwindError(f"the kernel cannot be used: {error}") from error
     except ValueError as error:
         raise FairwindError(str(error)) from error
+    return _outcome(script, answer)
+
+
+def _followed_in_virtual_time(
+    scripts: list[tuple[Path, str]], settings: FollowSettings
+) -> list[ScriptOutcome]:
+    """Run scripts in one instance of a built kernel."""
+    kernel = kernel_named(settings.on)
+    with tempfile.TemporaryDirectory(prefix="fairwind-") as folder:
+        told = _core.follow_on_virtual_kernel(
+            (kernel.program, worker()),
+            scripts,
+            f"{folder}/instance",
+            lenient_echo=settings.lenient_echo,
+            definitions=list((settings.definitions or {}).items()),
+            options=list((settings.options or {}).items()),
+        )
+    return [_outcome(script, one) for (script, _), one in zip(scripts, told, strict=True)]
+
+
+def _outcome(script: Path, answer: Mapping[str, Any]) -> ScriptOutcome:
     return ScriptOutcome(
         script, Verdict(answer["outcome"]), answer["line"], answer["message"], answer["dialogue"]
     )

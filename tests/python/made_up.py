@@ -239,6 +239,9 @@ class ScriptedEngine:
     def obstacle(self) -> str | None:
         return self.problem
 
+    def expect(self, cells: Iterable[Experiment]) -> None:
+        pass
+
     def refusals(self, cell: Experiment) -> list[Refusal]:
         return self.refused(dict(cell.experiment))
 

@@ -14,7 +14,7 @@ import pytest
 import fairwind as package
 from fairwind import congestion
 from fairwind.engine.core import ScenarioError
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.errors import ControlClassError, FairwindError
 from fairwind.report.warnings import warnings
 from process import fairwind

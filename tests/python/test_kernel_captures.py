@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fairwind as package
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from process import fairwind
 
 PROBLEM = engine_named("kernel").obstacle()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import fairwind as package
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from process import fairwind, start
 
 PROBLEM = engine_named("kernel").obstacle()

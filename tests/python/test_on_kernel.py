@@ -14,7 +14,7 @@ import pytest
 
 import fairwind as package
 from fairwind.engine.core import core_file
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from process import fairwind, start
 
 PROBLEM = engine_named("kernel").obstacle()

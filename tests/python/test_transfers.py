@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from process import fairwind
 
 PROBLEM = engine_named("kernel").obstacle()

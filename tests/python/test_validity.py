@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
 from fairwind.scenario import Plan, load
 from fairwind.validity import (

@@ -26,6 +26,8 @@ const TUN: &str = "tun0";
 const ETHERNET: &str = "eth0";
 /// Packets that the device's ring has room for.
 const RING_PACKETS: u32 = 1 << 16;
+/// The most that kernels since 2025 take from `ip`, by netlink.
+const RING_PACKETS_BY_NETLINK: u32 = 32_767;
 
 /// Makes the device, with addresses and routes.
 pub(super) fn make_device(plan: &HostPlan) -> Result<OwnedFd, String> {
@@ -44,6 +46,7 @@ fn create_veth(plan: &HostPlan, veth: &VethPlan) -> Result<OwnedFd, String> {
          mtu {mtu} address {hardware_address} netns {namespace}\n"
     );
     run_ip(&(laid + &commands(plan, ETHERNET)))?;
+    set_ring(ETHERNET)?;
     linux::switch_offloads_off(ETHERNET).map_err(|error| error.to_string())?;
     let namespace = std::fs::File::open("/proc/self/ns/net");
     namespace.map(OwnedFd::from).map_err(|error| format!("open its own namespace: {error}"))
@@ -60,17 +63,27 @@ fn make_tun(plan: &HostPlan) -> Result<OwnedFd, String> {
         format!("{error}{hint}")
     })?;
     run_ip(&commands(plan, TUN))?;
+    set_ring(TUN)?;
     // Where `tc` is missing the default remains, which never has to hold a packet either.
     let noqueue = ["qdisc", "replace", "dev", TUN, "root", "noqueue"];
     let _ = linux::command_output("tc", &noqueue, "");
     Ok(device)
 }
 
+/// Gives the device's ring its length. Root of the machine sets any length by `ioctl`.
+fn set_ring(device: &str) -> Result<(), String> {
+    if linux::set_queue_length(device, RING_PACKETS).is_ok() {
+        return Ok(());
+    }
+    let set = |packets: u32| run_ip(&format!("link set {device} txqueuelen {packets}\n"));
+    set(RING_PACKETS).or_else(|_| set(RING_PACKETS_BY_NETLINK))
+}
+
 /// Commands of `ip` for the device, its addresses and routes.
 fn commands(plan: &HostPlan, device: &str) -> String {
     let mut text = format!(
         "link set lo up\n\
-         link set {device} mtu {} txqueuelen {RING_PACKETS} multicast off {} up\n",
+         link set {device} mtu {} multicast off {} up\n",
         plan.mtu.get(),
         plan.device_attributes.join(" ")
     );

@@ -85,6 +85,8 @@ pub fn wait_readable(descriptors: &[&dyn AsFd], limit: Span) {
 pub struct Poll {
     epoll: OwnedFd,
     ready: Vec<libc::epoll_event>,
+    /// Whether the kernel has `epoll_pwait2` (Linux 5.11).
+    waits_exactly: bool,
 }
 
 /// What happened with a descriptor.
@@ -109,10 +111,13 @@ impl Poll {
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC);
         let epoll = checked("make an epoll descriptor", epoll)?;
         let nothing = libc::epoll_event { events: 0, u64: 0 };
-        let mut poll = Self { epoll, ready: vec![nothing; at_once] };
-        // Without this call every wait would seem to find nothing, for ever.
-        let waited = Raw::of(poll.wait_raw(Span::ZERO)).result();
-        checked("wait to the nanosecond (epoll_pwait2, Linux 5.11)", waited)?;
+        let mut poll = Self { epoll, ready: vec![nothing; at_once], waits_exactly: true };
+        if poll.wait_raw(Span::ZERO) < 0 {
+            poll.waits_exactly = false;
+            // Without such a call every wait would seem to find nothing, for ever.
+            let waited = Raw::of(poll.wait_raw(Span::ZERO)).result();
+            checked("wait for descriptors", waited)?;
+        }
         Ok(poll)
     }
 
@@ -159,6 +164,9 @@ impl Poll {
         let timeout = timespec(limit);
         let timeout = libc::timespec { tv_sec: timeout.tv_sec, tv_nsec: timeout.tv_nsec };
         let most = i32::try_from(self.ready.len()).unwrap_or(i32::MAX);
+        if !self.waits_exactly {
+            return self.wait_in_two_calls(&timeout, most);
+        }
         // SAFETY: the array is as long as is said, the time lives over the call, and there is no set
         // of signals.
         unsafe {
@@ -174,9 +182,46 @@ impl Poll {
         }
     }
 
+    /// Waits for the epoll descriptor itself, by a call that older kernels have, and then asks what is ready.
+    fn wait_in_two_calls(&mut self, timeout: &libc::timespec, most: i32) -> i64 {
+        let mut watched =
+            libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the entry and the time live over the call, and there is no set of signals.
+        unsafe { libc::ppoll(&raw mut watched, 1, timeout, std::ptr::null()) };
+        // SAFETY: the array is as long as is said.
+        let ready =
+            unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), self.ready.as_mut_ptr(), most, 0) };
+        i64::from(ready)
+    }
+
     /// What happened with the descriptor that is ready in this place.
     pub fn readiness(&self, place: usize) -> Ready {
         let event = self.ready[place];
         Ready { token: event.u64, events: event.events }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn older_kernels_wait_in_two_calls() {
+        let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+        for waits_exactly in [true, false] {
+            let mut poll = Poll::new(4).expect("epoll");
+            poll.waits_exactly &= waits_exactly;
+            poll.add(&theirs, 7, libc::EPOLLIN).expect("watched");
+            let began = crate::monotonic();
+            if waits_exactly {
+                assert_eq!(poll.wait(Span::from_micros(1_500)), 0);
+                assert!(crate::monotonic() >= began + Span::from_micros(1_500));
+                ours.write_all(b"x").expect("written");
+            }
+            assert_eq!(poll.wait(Span::from_secs(1)), 1);
+            assert_eq!(poll.readiness(0).token, 7);
+        }
     }
 }

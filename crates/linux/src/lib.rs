@@ -17,6 +17,7 @@
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
 mod clock;
+mod instance;
 mod namespace;
 mod process;
 mod run_name;
@@ -26,6 +27,9 @@ mod tun;
 
 pub use clock::{
     Clock, MonotonicClock, Poll, Ready, clock_resolution, monotonic, realtime, tick, wait_readable,
+};
+pub use instance::{
+    bind_to_thread, free_bytes, mount_system, power_off, seed_random_numbers, stop_waiting,
 };
 pub use namespace::{
     NAMESPACE_DEFAULTS, NamespaceName, command_output, enter_host_namespace, enter_network,
@@ -49,7 +53,8 @@ pub use socket::{
 };
 pub use stale::{CleanupPaths, Reaper, StaleKind, StaleResource, find_stale, remove_stale};
 pub use tun::{
-    device_name, interface_index, open_packet_socket, open_tun, sniff, switch_offloads_off,
+    device_name, interface_index, open_packet_socket, open_tun, set_queue_length, sniff,
+    switch_offloads_off,
 };
 
 use std::io;

@@ -139,6 +139,17 @@ fn any_socket() -> Result<OwnedFd, KernelError> {
     checked("open a socket", socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None))
 }
 
+/// Sets how many packets the queue of an interface of this thread's namespace has room for.
+pub fn set_queue_length(name: &str, packets: u32) -> Result<(), KernelError> {
+    let length = i32::try_from(packets).unwrap_or(i32::MAX);
+    let mut named = libc::ifreq {
+        ifr_name: interface_name(name),
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_metric: length },
+    };
+    let set = request(&any_socket()?, libc::SIOCSIFTXQLEN, &mut named);
+    checked(&format!("set the queue of {name}"), set).map(|_| ())
+}
+
 /// `struct ethtool_value`, with which an offload is switched.
 #[repr(C)]
 struct Switch {

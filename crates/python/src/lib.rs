@@ -13,6 +13,8 @@ mod tables;
 #[cfg(target_os = "linux")]
 mod testbed;
 #[cfg(target_os = "linux")]
+mod virtual_kernel;
+#[cfg(target_os = "linux")]
 mod windows;
 
 use errors::SimulationError;
@@ -170,6 +172,12 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::testbed::{check_on_kernel, run_on_kernel, serve_as_host};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::virtual_kernel::{
+        VirtualKernelError, check_on_virtual_kernel, follow_on_virtual_kernel,
+        run_on_virtual_kernel,
+    };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::windows::{WindowsError, clear_windows, show_windows, start_windows, stop_windows};

@@ -11,6 +11,7 @@ import typer
 
 from fairwind.cli.analyse import analyse
 from fairwind.cli.congestion import app as congestion
+from fairwind.cli.kernel import app as kernel
 from fairwind.cli.model import app as model
 from fairwind.cli.output import (
     Format,
@@ -28,7 +29,7 @@ from fairwind.cli.shell import shell
 from fairwind.cli.study_help import StudyCommand
 from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.machine import leftovers
 from fairwind.run.admission import admit, counted, duration_in_words, one_of, plan_seconds, remarks
 from fairwind.scenario import load
@@ -46,12 +47,15 @@ app = typer.Typer(
 )
 
 app.add_typer(congestion, name="congestion")
+app.add_typer(kernel, name="kernel")
 app.add_typer(model, name="model")
 app.add_typer(windows, name="windows")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
-On = Annotated[str, typer.Option(help="Engine: sim (virtual time) or kernel.")]
+On = Annotated[
+    str, typer.Option(help="Engine: sim, kernel, or a built kernel (`fairwind kernel list`).")
+]
 Seed = Annotated[int | None, typer.Option(help="Use this seed instead of the scenario's.")]
 Out = Annotated[
     Path | None,
@@ -123,9 +127,8 @@ def check(
     for warning in plan.warnings:
         log(f"warning: {warning}")
     admit(plan, engine)
-    if engine.is_real_time:
-        for remark in remarks(plan, engine):
-            log(f"remark: {remark}")
+    for remark in remarks(plan, engine):
+        log(f"remark: {remark}")
     match output:
         case OutputFormat.JSON:
             print_json(plan.document)

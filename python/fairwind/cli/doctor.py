@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from fairwind.engine.core import core_version
+from fairwind.kernels.catalogue import WORKER, built_kernels
+from fairwind.kernels.tools import missing_packages
 from fairwind.machine import Capability, Leftover, State, capabilities, leftovers
 from fairwind.packetdrill import kernel_problem
 
@@ -38,6 +40,7 @@ def diagnosis() -> list[Capability]:
         *capabilities(),
         *(_tool(name, purpose) for name, purpose in TOOLS.items()),
         _scripts(),
+        _virtual_kernels(),
         _leftovers(leftovers()),
     ]
     return rows if platform.system() == "Linux" else [*rows, _no_kernel()]
@@ -98,6 +101,18 @@ def _scripts() -> Capability:
     if problem:
         return Capability(what, "missing", "not possible", problem)
     return Capability(what, "ok", platform.release(), "")
+
+
+def _virtual_kernels() -> Capability:
+    what = "kernels in virtual time"
+    built = ", ".join(dict.fromkeys(kernel.name for kernel in built_kernels()))
+    if not WORKER.exists():
+        return Capability(what, "limited", f"no {WORKER.name}", "make build, in the repository")
+    if built:
+        return Capability(what, "ok", built, "")
+    lacking = missing_packages()
+    install = f"apt-get install {' '.join(lacking)}; " if lacking else ""
+    return Capability(what, "limited", "none built", f"{install}fairwind kernel build 6.12")
 
 
 def _leftovers(there: Sequence[Leftover]) -> Capability:

@@ -12,7 +12,8 @@ from rich.console import Console
 from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame, print_rows
 from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
-from fairwind.engine.engines import Engine, engine_named
+from fairwind.engine.engines import Engine
+from fairwind.engine.selection import engine_named
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure
 from fairwind.report.page import write_report
@@ -72,8 +73,10 @@ def run_study(
 ) -> None:
     """Run all parts of a study's form that the settings leave, judge its claims, report."""
     chosen, engine = study_named(name), engine_named(on)
+    if "kernel" in engine.versions():
+        form = chosen.form_on_kernel(form)
     if engine.is_real_time:
-        form, jobs = chosen.form_on_kernel(form), jobs or chosen.kernel_jobs
+        jobs = jobs or chosen.kernel_jobs
     leading, further = chosen.scenario(form), chosen.further_scenarios(form)
     first, *others = meant_for([one.text for one in (leading, *further.values())], settings)
     leading = leading.with_settings(settings if first is None else first)

@@ -24,6 +24,10 @@ from fairwind.packetdrill import (
 # What the person writes in the way of the tool, `--name=value`, is for the scripts.
 CONTEXT = {"ignore_unknown_options": True}
 DEFAULT_PROFILE = FollowSettings.profile
+SYSTEMS = (
+    "System under test: sim (Fairwind's endpoint), kernel (needs root), or a built kernel "
+    "(`fairwind kernel list`)."
+)
 
 
 def packetdrill(
@@ -38,7 +42,7 @@ def packetdrill(
     *,
     on: Annotated[
         str,
-        typer.Option(help="System under test: sim (Fairwind's endpoint) or kernel (needs root)."),
+        typer.Option(help=SYSTEMS),
     ] = "sim",
     profile: Annotated[
         str | None,
@@ -57,7 +61,7 @@ def packetdrill(
     ] = False,
 ) -> None:
     """Run packetdrill scripts; print one line with the result of each."""
-    if on == "kernel" and profile is not None:
+    if on != "sim" and profile is not None:
         raise FairwindError(
             "--profile is for our endpoint; it does not apply to --on kernel",
             "leave one of the two out",

@@ -4,7 +4,7 @@ Only this package calls `fairwind._core` for experiments. Everything that runs, 
 them speaks to the `Engine` protocol, so it serves every engine alike.
 
 Map: `core` the compiled part and the start of its host processes, `engines` the protocol, the
-simulator and the running kernel.
+simulator and the running kernel, `virtual` built kernels in virtual time, `selection` the choice.
 """
 
 from fairwind.lazy import lazy_names
@@ -19,11 +19,12 @@ _HOMES = {
     "ScenarioError": "core",
     "Simulation": "engines",
     "SimulationError": "core",
+    "VirtualKernel": "virtual",
     "analysis_columns": "core",
     "captured_writes": "core",
     "core_version": "core",
     "core_versions": "core",
-    "engine_named": "engines",
+    "engine_named": "selection",
     "named_files": "core",
     "plan_document": "core",
     "recorded_applications": "core",

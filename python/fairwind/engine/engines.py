@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fairwind import _core
 from fairwind.congestion.used import ControlClass, control_settings, control_versions, used_controls
 from fairwind.engine.core import core_versions, host_command, table_columns
-from fairwind.errors import ControlClassError, FairwindError
+from fairwind.errors import ControlClassError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,6 +97,9 @@ class Engine(Protocol):
 
     def obstacle(self) -> str | None:
         """Return why nothing can run here and what to do about it; None if it can."""
+
+    def expect(self, cells: Iterable[Experiment]) -> None:
+        """Note the cells of a plan, all of which `refusals` is asked about next."""
 
     def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return settings of an experiment that this engine cannot apply; empty if it can run."""
@@ -185,6 +188,9 @@ class Simulation:
     def obstacle(self) -> str | None:
         """Nothing stands in the way of a simulation."""
         return None
+
+    def expect(self, cells: Iterable[Experiment]) -> None:
+        """Nothing is refused."""
 
     def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return nothing: every valid scenario can be simulated."""
@@ -281,10 +287,13 @@ class Kernel:
         """Return what this machine lacks for any run."""
         return _core.kernel_obstacle()
 
+    def expect(self, cells: Iterable[Experiment]) -> None:
+        """Look at each cell when `refusals` is asked about it."""
+
     def refusals(self, cell: Experiment) -> list[Refusal]:
         """Return settings that the running kernel does not have."""
         refused = [Refusal(**row) for row in _checked(cell)["refusals"]]
-        return [*refused, *_parameters(cell)]
+        return [*refused, *control_parameters(cell)]
 
     def remarks(self, cell: Experiment) -> list[str]:
         """Return settings that the running kernel applies approximately, such as times."""
@@ -333,7 +342,7 @@ def _controls(cell: Experiment) -> list[tuple[str, str, bytes]]:
     return used_controls(cell.experiment).for_kernel()
 
 
-def _parameters(cell: Experiment) -> list[Refusal]:
+def control_parameters(cell: Experiment) -> list[Refusal]:
     """Give the parameters of congestion controls: in a kernel they have their defaults."""
     return [
         Refusal(
@@ -391,35 +400,6 @@ class Parts:
         import polars as pl
 
         return pl.scan_parquet(self.files)
-
-
-def engine_named(name: str, classes: Mapping[str, ControlClass] | None = None) -> Engine:
-    """Give the engine that a person names with ``--on``.
-
-    Parameters
-    ----------
-    classes : mapping of str to type, optional
-        Classes that serve as congestion controls, by their names in the scenario.
-
-    Raises
-    ------
-    FairwindError
-        If the name is unknown, or classes are given to another engine than the simulator.
-    """
-    match name:
-        case "sim":
-            return Simulation(classes)
-        case "kernel" if classes:
-            raise FairwindError(
-                "a class of Python cannot be a congestion control of the kernel",
-                "write it in C (`fairwind congestion build`), or run it in the simulator",
-            )
-        case "kernel":
-            return Kernel()
-        case _:
-            raise FairwindError(
-                f"there is no engine called {name!r}", "choose --on sim or --on kernel"
-            )
 
 
 def frames_of(tables: Mapping[str, _core.Table]) -> dict[str, pl.DataFrame]:

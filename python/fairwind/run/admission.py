@@ -37,6 +37,7 @@ def admit(plan: Plan, engine: Engine) -> None:
 
 def refusals(plan: Plan, engine: Engine) -> Mapping[Refusal, Sequence[Cell]]:
     """Give what an engine refuses, each with the cells that ask for it."""
+    engine.expect(plan.cells)
     found: dict[Refusal, list[Cell]] = {}
     for cell in plan.cells:
         for refusal in engine.refusals(cell):

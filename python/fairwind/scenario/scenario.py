@@ -22,7 +22,7 @@ from fairwind.engine.core import (
     recorded_applications,
     table_columns,
 )
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_bytes, parse_seconds
 from fairwind.scenario.plan import Plan

@@ -13,7 +13,7 @@ from fairwind_studies.remembered_windows.claims import (
 )
 from fairwind_studies.remembered_windows.measures import by_delay
 
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.results import Verdict
 from fairwind.studies import study_named
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from fairwind_studies.satellite_startup.kernel import kernel_agrees, side_by_side
 
-from fairwind.engine.engines import engine_named
+from fairwind.engine.selection import engine_named
 from fairwind.results import Results, Verdict
 from fairwind.scenario import Scenario
 from fairwind.studies import study_named

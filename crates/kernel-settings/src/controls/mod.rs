@@ -37,12 +37,12 @@ pub fn available() -> Vec<String> {
 
 /// What keeps congestion controls from being loaded here.
 pub fn obstacle() -> Option<ControlError> {
-    if !cfg!(feature = "ebpf") {
-        return Some(ControlError::Unavailable(BpfError::NotBuilt));
-    }
     let Ok(types) = std::fs::read(TYPES) else {
         return Some(ControlError::Unavailable(BpfError::NoKernelTypes));
     };
+    if !cfg!(feature = "ebpf") {
+        return Some(ControlError::Unavailable(BpfError::NotBuilt));
+    }
     if !types.windows(SLOT.len()).any(|window| window == SLOT) {
         return Some(ControlError::NoSlot);
     }

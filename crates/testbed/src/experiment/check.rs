@@ -96,8 +96,7 @@ fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Note> {
     let remark = |it: &ControlObject| Note {
         key: "tcp.congestion".to_owned(),
         text: format!(
-            "\"{}\" was compiled for the simulator only: what the kernel has under the name \"{}\" is taken, and nobody \
-             knows that it is the same",
+            "\"{}\" is what the kernel has under the name \"{}\", which nothing compares with the simulator's",
             it.name, it.kernel_name
         ),
     };

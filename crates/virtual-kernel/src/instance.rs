@@ -1,0 +1,324 @@
+//! The process of a kernel in virtual time, from its command line to its end.
+
+use crate::console::Console;
+use crate::task::{
+    ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
+    VersionedTask,
+};
+use crate::worker::{FOLDER_VARIABLE, SEED_VARIABLE};
+use fairwind_assembly::Control;
+use fairwind_linux::{self as linux, KernelError, Reaper, RunName};
+use fairwind_scenario::Experiment;
+use fairwind_units::Span;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// What an instance has of memory for itself, and for each connection of its experiment.
+const MEMORY_BYTES: u64 = 512 << 20;
+const MEMORY_BYTES_PER_CONNECTION: u64 = 3 << 19;
+/// The wall clock at which every instance begins, in nanoseconds since 1970.
+const FIRST_WALL_CLOCK: u64 = 1_750_000_000_000_000_000;
+/// Where an instance finds programs such as `ip`.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// The longest time without a look at progress and cancellation.
+const GLANCE: Span = Span::from_millis(100);
+/// Where a kernel's memory is, if there is room; it is an unlinked file.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// A kernel that was built for virtual time, and the worker for its instances.
+#[derive(Debug, Clone)]
+pub struct VirtualKernel {
+    /// The kernel.
+    pub program: PathBuf,
+    /// The program `fairwind-worker`.
+    pub worker: PathBuf,
+}
+
+/// Why an instance gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// Somebody asked to stop.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// Files of an instance could not be written or read.
+    #[error("{what}: {error}")]
+    Storage {
+        /// Which file or folder.
+        what: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The kernel could not be started.
+    #[error("starting the kernel {program}: {reason}")]
+    Start {
+        /// The kernel.
+        program: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The kernel gave up.
+    #[error("the kernel {program} panicked: {reason}{hint}")]
+    Panic {
+        /// The kernel.
+        program: String,
+        /// Its own words.
+        reason: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// The instance ended without an answer.
+    #[error("the kernel {program} ended without a result ({status}); it printed last:\n{printed}")]
+    Ended {
+        /// The kernel.
+        program: String,
+        /// How its process ended.
+        status: String,
+        /// The end of its console.
+        printed: String,
+    },
+    /// The worker could not do what it was asked to.
+    #[error("{}", .0.message)]
+    Task(TaskFailure),
+}
+
+impl InstanceError {
+    /// The system's error behind files that could not be written.
+    pub fn storage(&self) -> Option<std::io::Error> {
+        match self {
+            Self::Storage { error, .. } => {
+                error.raw_os_error().map(std::io::Error::from_raw_os_error)
+            }
+            Self::Task(TaskFailure { kind: crate::FailureKind::Storage(number), .. }) => {
+                Some(std::io::Error::from_raw_os_error(*number))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An instance at work. Dropping it ends all its processes.
+#[derive(Debug)]
+pub struct Instance {
+    program: String,
+    child: Child,
+    ended: OwnedFd,
+    output: ChildStdout,
+    console: Console,
+    folder: PathBuf,
+    /// Ends processes of the instance that a killed kernel leaves, also when this command is killed.
+    reaper: Option<Reaper>,
+}
+
+impl VirtualKernel {
+    /// Has an instance do `task`, with files in `folder`, which is made and removed. The kernel draws its random
+    /// numbers from `seed`.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub fn perform(
+        &self,
+        task: Task,
+        seed: u64,
+        folder: &Path,
+        control: &Control,
+    ) -> Result<Answer, InstanceError> {
+        let removed = RemovedFolder::make(folder)?;
+        let memory = memory_bytes(&task);
+        let asked = VersionedTask { version: TASK_VERSION, task };
+        let text = serde_json::to_vec(&asked).map_err(|error| at(folder)(error.into()))?;
+        let file = folder.join(TASK_FILE);
+        fs::write(&file, text).map_err(at(&file))?;
+        let answer = Instance::start(self, folder, seed, memory)?.follow(control);
+        drop(removed);
+        match answer? {
+            Answer::Failed(failure) => Err(InstanceError::Task(failure)),
+            answer => Ok(answer),
+        }
+    }
+
+    fn command(&self, folder: &Path, seed: u64, memory: u64) -> Result<Command, InstanceError> {
+        let home = std::path::absolute(folder).map_err(at(folder))?;
+        let (folder, worker) = (quoted(folder)?, quoted(&self.worker)?);
+        let mut command = Command::new(&self.program);
+        command
+            .arg(format!("mem={}M", memory >> 20))
+            .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"])
+            .args(["con=null", "con0=null,fd:1", "quiet", "panic=-1"])
+            .args(["time-travel=inf-cpu", "seccomp=auto"])
+            .arg(format!("time-travel-start={FIRST_WALL_CLOCK}"))
+            .arg(format!("init={worker}"))
+            .arg(format!("PATH={PATH}"))
+            .arg(format!("{FOLDER_VARIABLE}={folder}"))
+            .arg(format!("{SEED_VARIABLE}={seed}"))
+            .env_clear()
+            .env("PATH", PATH)
+            // The kernel makes a folder there for its own use.
+            .env("HOME", home)
+            .env("TMPDIR", memory_folder(memory))
+            .env(SEED_VARIABLE, seed.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        linux::bind_to_thread(&mut command);
+        Ok(command)
+    }
+}
+
+impl Instance {
+    fn start(
+        kernel: &VirtualKernel,
+        folder: &Path,
+        seed: u64,
+        memory: u64,
+    ) -> Result<Self, InstanceError> {
+        let program = kernel.program.display().to_string();
+        let failed = |reason: String| InstanceError::Start { program: program.clone(), reason };
+        let refused = |error: KernelError| failed(error.to_string());
+        let mut reaper = Reaper::start(RunName::fresh()).map_err(refused)?;
+        let mut child = kernel
+            .command(folder, seed, memory)?
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        reaper.undo(&format!("kill -9 -- -{}", child.id())).map_err(refused)?;
+        let output = child.stdout.take().ok_or_else(|| failed("it has no output".to_owned()))?;
+        linux::stop_waiting(&output).map_err(refused)?;
+        let ended = linux::watch_process(child.id()).map_err(refused)?;
+        let (folder, console) = (folder.to_path_buf(), Console::default());
+        Ok(Self { program, child, ended, output, console, folder, reaper: Some(reaper) })
+    }
+
+    /// Waits for the answer.
+    fn follow(mut self, control: &Control) -> Result<Answer, InstanceError> {
+        let mut is_open = true;
+        loop {
+            if is_open {
+                linux::wait_readable(&[&self.ended, &self.output], GLANCE);
+                is_open = self.console.read(&mut self.output);
+            } else {
+                linux::wait_readable(&[&self.ended], GLANCE);
+            }
+            if let Ok(Some(status)) = self.child.try_wait() {
+                self.console.read(&mut self.output);
+                return self.answer(&status.to_string());
+            }
+            if control.is_cancelled() {
+                return Err(InstanceError::Cancelled);
+            }
+            self.report(control);
+        }
+    }
+
+    fn report(&self, control: &Control) {
+        let text = fs::read_to_string(self.folder.join(PROGRESS_FILE)).unwrap_or_default();
+        // Digits of a fraction below 1 behind the point, nine of them.
+        let billionths = match text.split_once('.') {
+            Some(("0", digits)) => digits.parse().ok(),
+            Some(_) => Some(1_000_000_000),
+            None => None,
+        };
+        if let Some(billionths) = billionths {
+            control.report(billionths, 1_000_000_000);
+        }
+    }
+
+    fn answer(&self, status: &str) -> Result<Answer, InstanceError> {
+        let file = self.folder.join(ANSWER_FILE);
+        if let Ok(bytes) = fs::read(&file) {
+            return postcard::from_bytes(&bytes).map_err(|error| InstanceError::Ended {
+                program: self.program.clone(),
+                status: format!("its answer cannot be read: {error}"),
+                printed: self.console.quote(),
+            });
+        }
+        if let Some(failure) = self.console.failure() {
+            return Err(InstanceError::Task(failure));
+        }
+        let program = self.program.clone();
+        match self.console.panic() {
+            Some(reason) => Err(InstanceError::Panic { program, hint: hint(&reason), reason }),
+            None => Err(InstanceError::Ended {
+                program,
+                status: status.to_owned(),
+                printed: self.console.quote(),
+            }),
+        }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        // Processes of the instance may remain behind a kernel that was killed.
+        drop(self.reaper.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// The folder of an instance, removed when dropped.
+struct RemovedFolder(PathBuf);
+
+impl RemovedFolder {
+    fn make(folder: &Path) -> Result<Self, InstanceError> {
+        fs::create_dir(folder).map_err(at(folder))?;
+        Ok(Self(folder.to_path_buf()))
+    }
+}
+
+impl Drop for RemovedFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn at(place: &Path) -> impl FnOnce(std::io::Error) -> InstanceError {
+    let what = place.display().to_string();
+    move |error| InstanceError::Storage { what, error }
+}
+
+/// A path as a kernel's command line takes it, with blanks in it if need be.
+fn quoted(path: &Path) -> Result<String, InstanceError> {
+    let path = std::path::absolute(path).map_err(at(path))?;
+    match path.to_str() {
+        Some(text) if !text.contains(['"', '\n']) => Ok(format!("\"{text}\"")),
+        _ => Err(at(&path)(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "a kernel's command line takes no such path; choose another folder",
+        ))),
+    }
+}
+
+/// The folder of the file that is a kernel's memory: in memory, unless there is too little room.
+fn memory_folder(memory: u64) -> PathBuf {
+    let shared = Path::new(SHARED_MEMORY);
+    match linux::free_bytes(shared) {
+        Some(free) if free > memory => shared.to_path_buf(),
+        _ => std::env::temp_dir(),
+    }
+}
+
+/// Memory of the instance for a task. What it does not use costs the machine nothing but its page tables.
+fn memory_bytes(task: &Task) -> u64 {
+    let connections = |task: &ExperimentTask| -> u64 {
+        let experiment = serde_json::from_str::<Experiment>(&task.experiment_json);
+        experiment
+            .map_or(0, |it| it.flows.iter().map(fairwind_scenario::FlowGroup::connections).sum())
+    };
+    match task {
+        Task::Run { experiment, .. } => {
+            MEMORY_BYTES + connections(experiment).saturating_mul(MEMORY_BYTES_PER_CONNECTION)
+        }
+        Task::Check(_) | Task::Scripts(_) => MEMORY_BYTES,
+    }
+}
+
+fn hint(panic: &str) -> &'static str {
+    if panic.contains("memory") {
+        "; the experiment needs more memory than its instance has: use fewer connections or a shorter queue"
+    } else if panic.contains("init") || panic.contains("root fs") {
+        "; is the worker of this installation there? build it again with `make build`"
+    } else {
+        ""
+    }
+}

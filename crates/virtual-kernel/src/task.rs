@@ -1,0 +1,181 @@
+//! What a worker is asked to do, and what it answers: two files in the folder of an instance.
+
+use crate::transfer::TransferTable;
+use fairwind_packetdrill::Outcome;
+use fairwind_testbed::CheckReport;
+use serde::{Deserialize, Serialize};
+
+/// Version of both files; a worker of another version refuses the task.
+pub(crate) const TASK_VERSION: u32 = 1;
+/// The task, in JSON.
+pub(crate) const TASK_FILE: &str = "task.json";
+/// The answer, in postcard; it appears complete or not at all.
+pub(crate) const ANSWER_FILE: &str = "answer";
+/// The share of the experiment's time that has passed, 0 to 1, as decimal digits.
+pub(crate) const PROGRESS_FILE: &str = "progress";
+/// What precedes a failure on the console, in JSON, in case the answer cannot be written.
+pub(crate) const FAILURE_MARK: &str = "fairwind-worker: failure: ";
+
+/// A task, with the version of its form.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct VersionedTask {
+    pub(crate) version: u32,
+    pub(crate) task: Task,
+}
+
+/// What a worker is asked to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Report what the kernel cannot do of some experiments.
+    Check(Vec<ExperimentTask>),
+    /// Run an experiment.
+    Run {
+        /// The experiment.
+        experiment: ExperimentTask,
+        /// Its seed.
+        seed: u64,
+        /// The folder of its captures.
+        captures: String,
+    },
+    /// Follow packetdrill scripts, one after the other.
+    Scripts(Vec<ScriptTask>),
+}
+
+/// A resolved experiment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ExperimentTask {
+    /// In JSON.
+    pub experiment_json: String,
+    /// Congestion controls that are not the repository's.
+    pub controls: Vec<Control>,
+}
+
+/// A congestion control that is not the repository's; only its names count, since User-Mode Linux loads none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Control {
+    /// The name in scenarios.
+    pub name: String,
+    /// The name in the kernel.
+    pub kernel_name: String,
+}
+
+/// A packetdrill script.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ScriptTask {
+    /// Its file.
+    pub file: String,
+    /// What is written in it.
+    pub text: String,
+    /// Whether any echoed timestamp is accepted.
+    pub lenient_echo: bool,
+    /// Names that stand for something else.
+    pub definitions: Vec<(String, String)>,
+    /// Options that count as if they stood in the script.
+    pub options: Vec<(String, Option<String>)>,
+}
+
+/// What a worker answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Answer {
+    /// To [`Task::Check`], in the order of the experiments.
+    Checked(Vec<CheckAnswer>),
+    /// To [`Task::Run`].
+    Ran(RunAnswer),
+    /// To [`Task::Scripts`], in the order of the scripts.
+    Followed(Vec<ScriptAnswer>),
+    /// It could not be done.
+    Failed(TaskFailure),
+}
+
+/// What the kernel makes of one experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckAnswer {
+    /// Group, key, value, mechanism and alternative of what is refused.
+    pub refusals: Vec<[String; 5]>,
+    /// Key and text of what is applied approximately.
+    pub remarks: Vec<[String; 2]>,
+}
+
+impl From<CheckReport> for CheckAnswer {
+    fn from(report: CheckReport) -> Self {
+        let refusals = report.refusals.into_iter();
+        let remarks = report.remarks.into_iter();
+        Self {
+            refusals: refusals
+                .map(|it| [it.group, it.key, it.value, it.mechanism, it.alternative])
+                .collect(),
+            remarks: remarks.map(|it| [it.key, it.text]).collect(),
+        }
+    }
+}
+
+/// What one experiment has given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunAnswer {
+    /// The tables.
+    pub tables: Vec<TransferTable>,
+    /// What they lack, and why.
+    pub remarks: Vec<String>,
+}
+
+/// How one script ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptAnswer {
+    /// `passed`, `failed` or `unsupported`.
+    pub verdict: String,
+    /// The line that does not hold, from 1.
+    pub line: Option<u32>,
+    /// What is wrong or missing.
+    pub message: String,
+    /// What was expected beside what was seen.
+    pub dialogue: String,
+}
+
+impl From<Outcome> for ScriptAnswer {
+    fn from(outcome: Outcome) -> Self {
+        let (verdict, line, message, dialogue) = match outcome {
+            Outcome::Passed => ("passed", None, String::new(), String::new()),
+            Outcome::Failed(failure) => {
+                let dialogue = failure.dialogue_text();
+                ("failed", failure.line, failure.message, dialogue)
+            }
+            Outcome::Unsupported(reason) => {
+                ("unsupported", reason.line, reason.reason, String::new())
+            }
+        };
+        Self { verdict: verdict.to_owned(), line, message, dialogue }
+    }
+}
+
+/// Why a task could not be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFailure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// What happened.
+    pub message: String,
+}
+
+/// Kinds of failures, as far as somebody acts on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// A file could not be written, with the system's number for the reason.
+    Storage(i32),
+    /// The experiment could not be run, or did not finish.
+    Experiment,
+    /// The worker and the command that asked it are of different builds.
+    Version,
+}
+
+impl TaskFailure {
+    pub(crate) fn experiment(message: impl Into<String>) -> Self {
+        Self { kind: FailureKind::Experiment, message: message.into() }
+    }
+
+    pub(crate) fn storage(error: &std::io::Error, what: &str) -> Self {
+        let kind = FailureKind::Storage(error.raw_os_error().unwrap_or(0));
+        Self { kind, message: format!("{what}: {error}") }
+    }
+}

@@ -1,0 +1,249 @@
+//! The first process of an instance: mounts, seed, one task, power off.
+//!
+//! The instance's files are the machine's (`hostfs`), so the worker is the program that stands there, and the task and
+//! its answer are files in a folder of the machine. The hosts of an experiment are further processes of this program.
+
+use crate::task::{
+    ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
+    ScriptAnswer, ScriptTask, TASK_FILE, TASK_VERSION, Task, TaskFailure, VersionedTask,
+};
+use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_hosts::{self as hosts, HostCommand};
+use fairwind_kernel_packetdrill::{self as packetdrill, KernelOptions};
+use fairwind_kernel_settings::controls::{ControlObject, available};
+use fairwind_linux as linux;
+use fairwind_packetdrill::{EchoRule, OptionLine, RunOptions};
+use fairwind_scenario::{CapturePoint, Experiment};
+use fairwind_tcp::Profile;
+use fairwind_testbed::{KernelRun, RunError};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The variable with the folder of the task, on the kernel's command line.
+pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
+/// The variable with the seed of the kernel's random numbers.
+pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
+/// What a host process is started with.
+const HOST_ARGUMENT: &str = "host";
+/// Reports of progress per run.
+const REPORTS: u32 = 100;
+
+/// Parameters of the whole kernel, which depend on its memory otherwise: instances of all sizes behave alike.
+const PARAMETERS: [(&str, &str); 3] = [
+    ("net.ipv4.tcp_mem", "1048576 1048576 1048576"),
+    ("net.ipv4.udp_mem", "1048576 1048576 1048576"),
+    ("net.ipv4.tcp_max_orphans", "65536"),
+];
+
+/// Is the first process of an instance, or one of its hosts.
+pub fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == HOST_ARGUMENT) {
+        return hosts::serve();
+    }
+    let (Some(folder), 1) = (std::env::var_os(FOLDER_VARIABLE), std::process::id()) else {
+        eprintln!(
+            "error: this program is the first process of a kernel in virtual time; \
+             `fairwind run SCENARIO --on linux-VERSION` starts it"
+        );
+        return ExitCode::from(2);
+    };
+    let done = begin(Path::new(&folder)).and_then(|()| {
+        let answer = catch_unwind(work).unwrap_or_else(|_| {
+            Err(TaskFailure::experiment("the worker broke one of its own rules; see above"))
+        });
+        store(&answer.unwrap_or_else(Answer::Failed))
+    });
+    if let Err(failure) = done {
+        // Nothing could be written, so only the console is left.
+        eprintln!("{FAILURE_MARK}{}", serde_json::to_string(&failure).unwrap_or_default());
+    }
+    linux::power_off();
+    ExitCode::FAILURE
+}
+
+/// Makes a Linux system of the kernel, and enters the folder of the task, which mounts may hide.
+fn begin(folder: &Path) -> Result<(), TaskFailure> {
+    std::env::set_current_dir(folder)
+        .map_err(|error| TaskFailure::storage(&error, &folder.display().to_string()))?;
+    let refused = |error: linux::KernelError| TaskFailure::experiment(error.to_string());
+    linux::mount_system().map_err(refused)?;
+    linux::seed_random_numbers(seed()).map_err(refused)?;
+    for (name, value) in PARAMETERS {
+        // What this kernel does not have needs no value.
+        let _ = fs::write(linux::parameter_path(name), value);
+    }
+    Ok(())
+}
+
+/// The seed of the kernel's random numbers, spread over all bytes that it takes.
+fn seed() -> [u8; 32] {
+    let seed = std::env::var(SEED_VARIABLE).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut bytes = [0; 32];
+    for (number, part) in (1..).zip(bytes.chunks_mut(8)) {
+        part.copy_from_slice(&seed.unwrap_or(0).wrapping_mul(number).to_le_bytes());
+    }
+    bytes
+}
+
+fn work() -> Result<Answer, TaskFailure> {
+    let read = |error: std::io::Error| TaskFailure::storage(&error, TASK_FILE);
+    let text = fs::read_to_string(TASK_FILE).map_err(read)?;
+    let another_build = |detail: String| TaskFailure {
+        kind: FailureKind::Version,
+        message: format!("the worker is of another build than the command: {detail}"),
+    };
+    let asked: VersionedTask =
+        serde_json::from_str(&text).map_err(|error| another_build(error.to_string()))?;
+    if asked.version != TASK_VERSION {
+        return Err(another_build(format!("tasks {TASK_VERSION} and {}", asked.version)));
+    }
+    match asked.task {
+        Task::Check(experiments) => {
+            let checked = experiments.iter().map(|one| {
+                let checked = fairwind_testbed::check(&experiment(one)?, &controls(one));
+                Ok(checked.into())
+            });
+            checked.collect::<Result<_, _>>().map(Answer::Checked)
+        }
+        Task::Run { experiment, seed, captures } => {
+            run(&experiment, seed, Path::new(&captures)).map(Answer::Ran)
+        }
+        Task::Scripts(scripts) => {
+            scripts.iter().map(follow).collect::<Result<_, _>>().map(Answer::Followed)
+        }
+    }
+}
+
+fn experiment(task: &ExperimentTask) -> Result<Experiment, TaskFailure> {
+    serde_json::from_str(&task.experiment_json)
+        .map_err(|error| TaskFailure::experiment(format!("not a resolved experiment: {error}")))
+}
+
+/// Congestion controls by name: no program can be loaded into a User-Mode Linux kernel. In the place of the
+/// repository's algorithms in C stand the kernel's own of the same names.
+fn controls(task: &ExperimentTask) -> Vec<ControlObject> {
+    let without_object = |name: &str, kernel_name: &str| ControlObject {
+        name: name.to_owned(),
+        kernel_name: kernel_name.to_owned(),
+        object: Vec::new(),
+    };
+    let there = available();
+    let names = fairwind_congestion::names();
+    let in_kernel = names.iter().filter(|name| there.iter().any(|own| own == *name));
+    let named = task.controls.iter();
+    named
+        .map(|control| without_object(&control.name, &control.kernel_name))
+        .chain(in_kernel.map(|name| without_object(name, name)))
+        .collect()
+}
+
+fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, TaskFailure> {
+    let experiment = experiment(task)?;
+    let command =
+        HostCommand { program: "/proc/self/exe".into(), arguments: vec![HOST_ARGUMENT.into()] };
+    let failed = |error: RunError| match error.storage() {
+        Some(storage) => TaskFailure::storage(storage, &captures.display().to_string()),
+        None => TaskFailure::experiment(error.to_string()),
+    };
+    let files = capture_files(&experiment, captures)?;
+    let run = KernelRun::with_controls(&experiment, seed, files, command, &controls(task))
+        .map_err(failed)?;
+    let control = Arc::new(Control::default());
+    let watch = Progress::watch(control.clone(), experiment.duration.as_nanos());
+    let outcome = run.run(&control).map_err(failed);
+    drop(watch);
+    let outcome = outcome?;
+    Ok(RunAnswer {
+        tables: outcome.tables.tables.into_iter().map(Into::into).collect(),
+        remarks: outcome.remarks,
+    })
+}
+
+/// The files of the captures that an experiment asks for.
+fn capture_files(experiment: &Experiment, folder: &Path) -> Result<CaptureFiles, TaskFailure> {
+    let Some(wanted) = &experiment.capture else { return Ok(CaptureFiles::default()) };
+    let create = |point, name| -> Result<Option<Box<dyn std::io::Write + Send>>, TaskFailure> {
+        if !wanted.points.contains(&point) {
+            return Ok(None);
+        }
+        let file = File::create(folder.join(name));
+        Ok(Some(Box::new(file.map_err(|error| TaskFailure::storage(&error, name))?)))
+    };
+    Ok(CaptureFiles {
+        sender: create(CapturePoint::Sender, "sender.pcapng")?,
+        receiver: create(CapturePoint::Receiver, "receiver.pcapng")?,
+    })
+}
+
+fn follow(task: &ScriptTask) -> Result<ScriptAnswer, TaskFailure> {
+    let mut options = RunOptions::new(Profile::Linux6_18);
+    if task.lenient_echo {
+        options.echo = EchoRule::Ignored;
+    }
+    options.definitions = task.definitions.iter().cloned().collect();
+    let line = |(name, value): &(String, Option<String>)| OptionLine {
+        line: 0,
+        name: name.clone(),
+        value: value.clone(),
+    };
+    options.option_lines = task.options.iter().map(line).collect();
+    let folder = Path::new(&task.file).parent().map(Path::to_path_buf);
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    let kernel = KernelOptions { folder, ..KernelOptions::default() };
+    packetdrill::run_script(&task.file, &task.text, &options, &kernel)
+        .map(Into::into)
+        .map_err(|error| TaskFailure::experiment(error.to_string()))
+}
+
+/// Writes the answer under its name when it is complete.
+fn store(answer: &Answer) -> Result<(), TaskFailure> {
+    let bytes = postcard::to_allocvec(answer)
+        .map_err(|error| TaskFailure::experiment(format!("the answer: {error}")))?;
+    let part = format!("{ANSWER_FILE}.part");
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&part)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&part, ANSWER_FILE)
+    };
+    write().map_err(|error| TaskFailure::storage(&error, "the tables of a run"))
+}
+
+/// A thread that writes down how far a run is.
+struct Progress {
+    is_over: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Progress {
+    fn watch(control: Arc<Control>, duration_nanos: u64) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = is_over.clone();
+        let pause = Duration::from_nanos(duration_nanos) / REPORTS;
+        let report = move || {
+            while !ends.load(Ordering::Relaxed) {
+                std::thread::park_timeout(pause);
+                // Progress is for the eye: where it cannot be written, the run fails when it ends.
+                let _ = fs::write(PROGRESS_FILE, format!("{:.9}", control.fraction()));
+            }
+        };
+        let thread = std::thread::Builder::new().spawn(report).ok();
+        Self { is_over, thread }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,72 @@
+"""Edits of a kernel's source: two, both in the part that makes it a process (``arch/um``).
+
+The network stack is never touched.
+
+- The timer frequency of User-Mode Linux is fixed at 100 Hz. The edit makes it an option, as on
+  other architectures, because retransmission timers count in ticks.
+- Kernels since 6.0 draw random numbers from the machine. The edit lets them follow from
+  the variable ``FAIRWIND_KERNEL_SEED`` (SplitMix64), so that a seed gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairwind.errors import FairwindError
+
+FREQUENCY = ("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", 'source "kernel/Kconfig.hz"\n')
+
+RANDOM_FILE = "arch/um/os-Linux/util.c"
+RANDOM_BEFORE = "\treturn getrandom(buf, len, flags);\n"
+RANDOM_AFTER = """\
+	static unsigned long long state;
+	static int seeded;
+	const char *seed = getenv("FAIRWIND_KERNEL_SEED");
+	unsigned char *out = buf;
+	size_t i;
+
+	if (!seed)
+		return getrandom(buf, len, flags);
+	if (!seeded) {
+		state = strtoull(seed, NULL, 10);
+		seeded = 1;
+	}
+	for (i = 0; i < len; i++) {
+		unsigned long long z = (state += 0x9e3779b97f4a7c15ULL);
+
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+		out[i] = z ^ (z >> 31);
+	}
+	return len;
+"""
+
+TEXT = "\0".join((*FREQUENCY, RANDOM_BEFORE, RANDOM_AFTER))
+"""All edits, for digests."""
+
+
+def apply(tree: Path) -> None:
+    """Edit a source tree; what is edited already stays.
+
+    Raises
+    ------
+    FairwindError
+        If the tree has no place for an edit.
+    """
+    file, before, after = FREQUENCY
+    _replace(tree / file, before, after)
+    random = tree / RANDOM_FILE
+    if "getrandom" in random.read_text(encoding="utf-8"):
+        _replace(random, RANDOM_BEFORE, RANDOM_AFTER)
+
+
+def _replace(file: Path, before: str, after: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    if after in text:
+        return
+    if before not in text:
+        raise FairwindError(
+            f"{file} is not what Fairwind knows: it has no place for our edit",
+            "build a version that Debian has, or report this source",
+        )
+    file.write_text(text.replace(before, after), encoding="utf-8")

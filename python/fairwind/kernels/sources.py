@@ -1,0 +1,196 @@
+"""Sources of kernels: Debian's packages ``linux-source-VERSION``, source trees and tarballs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairwind.errors import FairwindError
+
+INSTALLED = Path("/usr/src")
+"""Where Debian's packages put their tarballs."""
+
+ADD_SUITE = """\
+other Debian suites have other versions; as root, for bullseye (5.10) or sid (the newest):
+    cat > /etc/apt/sources.list.d/kernels.sources <<END
+    Types: deb
+    URIs: http://deb.debian.org/debian
+    Suites: sid
+    Components: main
+    Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+    END
+    printf 'Package: *\\nPin: release n=sid\\nPin-Priority: 1\\n' > /etc/apt/preferences.d/kernels
+    apt-get update
+  or give any other source with --source TREE|TARBALL"""
+"""How to get versions that the machine's suites do not have."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of a kernel.
+
+    Attributes
+    ----------
+    place : Path
+        A tarball, or the top folder of a source tree.
+    origin : str
+        Where it comes from, in words that also tell versions apart.
+    """
+
+    place: Path
+    origin: str
+
+
+def offered_versions() -> list[str]:
+    """List the versions whose source the machine's package sources have, the newest first."""
+    names: set[str] = {
+        file.name.removeprefix("linux-source-").removesuffix(".tar.xz")
+        for file in INSTALLED.glob("linux-source-*.tar.xz")
+    }
+    if shutil.which("apt-cache") is not None:
+        found = _output("apt-cache", "pkgnames", "linux-source-")
+        names |= {line.removeprefix("linux-source-") for line in found.split()}
+    plain = {name for name in names if re.fullmatch(r"\d+\.\d+", name)}
+    return sorted(plain, key=lambda name: tuple(map(int, name.split("."))), reverse=True)
+
+
+def source_of_version(version: str, downloads: Path) -> Source:
+    """Find the source of a version: an installed package, or one that is downloaded without root.
+
+    Parameters
+    ----------
+    version : str
+        Such as ``6.12``.
+    downloads : Path
+        The folder for downloaded packages.
+
+    Raises
+    ------
+    FairwindError
+        If no package source has it.
+    """
+    name = f"linux-source-{version}"
+    installed = INSTALLED / f"{name}.tar.xz"
+    if installed.exists():
+        return Source(installed, f"{name} {_installed_version(name)}".strip())
+    if not re.fullmatch(r"\d+\.\d+", version) or version not in offered_versions():
+        raise _unknown(version)
+    return _downloaded(name, downloads)
+
+
+def source_of_file(place: Path) -> Source:
+    """Take a source tree or a tarball.
+
+    Raises
+    ------
+    FairwindError
+        If it is neither.
+    """
+    is_tree = place.is_dir() and (place / "arch" / "um" / "Kconfig").exists()
+    is_tarball = place.is_file() and ".tar" in place.name
+    if not (is_tree or is_tarball):
+        raise FairwindError(
+            f"{place} is neither a kernel's source tree nor a tarball of one",
+            "name the folder that has arch/um/Kconfig, or a file *.tar.xz",
+        )
+    whole = place.resolve()
+    changed = int(whole.stat().st_mtime)
+    return Source(whole, f"{whole} of {changed}")
+
+
+def unpack(source: Source, tree: Path) -> None:
+    """Put a source into a new folder, complete or not at all."""
+    part = tree.with_name(f"{tree.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    if source.place.is_dir():
+        shutil.copytree(
+            source.place, part, symlinks=True, ignore=shutil.ignore_patterns(".git", "*.o", "*.cmd")
+        )
+        subprocess.run(["make", "-s", "ARCH=um", "mrproper"], cwd=part, check=True)
+    else:
+        part.mkdir(parents=True)
+        subprocess.run(
+            ["tar", "--extract", "--file", source.place, "--strip-components=1"],
+            cwd=part,
+            check=True,
+        )
+    part.rename(tree)
+
+
+def release_of(tree: Path) -> str:
+    """Read the version of a source tree, such as ``6.12.117``.
+
+    Raises
+    ------
+    FairwindError
+        If it has none.
+    """
+    try:
+        text = (tree / "Makefile").read_text(encoding="utf-8")
+    except OSError as error:
+        raise FairwindError(f"{tree}: no kernel's source: {error.strerror}") from error
+    numbers = re.match(
+        r"(?s).*?^VERSION = (\d+)\nPATCHLEVEL = (\d+)\nSUBLEVEL = (\d*)\n"
+        r"(?:EXTRAVERSION = *(\S*)\n)?",
+        text,
+        re.MULTILINE,
+    )
+    if numbers is None:
+        raise FairwindError(f"{tree}/Makefile names no version of a kernel")
+    major, minor, patch, extra = numbers.groups()
+    return f"{major}.{minor}.{patch or 0}{extra or ''}"
+
+
+def _downloaded(name: str, downloads: Path) -> Source:
+    downloads.mkdir(parents=True, exist_ok=True)
+    wanted = _candidate(name)
+    tarball = downloads / f"{name}_{wanted}.tar.xz"
+    if not tarball.exists():
+        _run(["apt-get", "download", f"{name}={wanted}"], downloads, f"downloading {name}")
+        packages = sorted(downloads.glob(f"{name}_*.deb"))
+        if not packages:
+            raise FairwindError(f"apt-get download {name} left no package in {downloads}")
+        unpacked = downloads / f".{name}"
+        shutil.rmtree(unpacked, ignore_errors=True)
+        _run(["dpkg-deb", "--extract", str(packages[-1]), str(unpacked)], downloads, "unpacking")
+        (unpacked / "usr" / "src" / f"{name}.tar.xz").rename(tarball)
+        shutil.rmtree(unpacked)
+        for package in packages:
+            package.unlink()
+    return Source(tarball, f"{name} {wanted}")
+
+
+def _candidate(name: str) -> str:
+    found = re.search(r"Candidate: (\S+)", _output("apt-cache", "policy", name))
+    if found is None or found[1] == "(none)":
+        raise _unknown(name.removeprefix("linux-source-"))
+    return found[1]
+
+
+def _installed_version(name: str) -> str:
+    return _output("dpkg-query", "--show", "--showformat=${Version}", name).strip()
+
+
+def _unknown(version: str) -> FairwindError:
+    offered = ", ".join(offered_versions()) or "none"
+    return FairwindError(
+        f"no package source of this machine has linux-source-{version}; there are: {offered}",
+        ADD_SUITE,
+    )
+
+
+def _output(*command: str) -> str:
+    if shutil.which(command[0]) is None:
+        return ""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _run(command: list[str], folder: Path, what: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise FairwindError(f"{what} failed: {last}", "run `apt-get update` as root and try again")

@@ -1,0 +1,166 @@
+"""Experiments on a built kernel in virtual time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fairwind as package
+from fairwind.engine.selection import engine_named
+from fairwind.errors import FairwindError
+from fairwind.folder.manifest import read_manifest
+from fairwind.kernels import catalogue
+from fairwind.kernels.catalogue import built_kernels
+from process import fairwind, start
+
+KERNELS = built_kernels()
+REASON = "no kernel for virtual time is built: fairwind kernel build 6.12"
+MISSING = not KERNELS or not catalogue.WORKER.exists()
+
+pytestmark = pytest.mark.skipif(MISSING, reason=REASON)
+
+SCENARIO = """
+name = "a little of both"
+duration = "{seconds} s"
+seed = 3
+
+[path]
+rate = "2 Mbit/s"
+rtt = "20 ms"
+queue = {{ discipline = "pfifo", limit = "20 packets" }}
+
+[[flows]]
+name = "greedy"
+workload = {{ kind = "greedy" }}
+
+[[flows]]
+name = "thin"
+workload = {{ kind = "thin", payload = "120 B", interval = "50 ms" }}
+
+[measure]
+intervals = ["500 ms"]
+"""
+
+
+@pytest.fixture(params=sorted({kernel.name for kernel in KERNELS}) or ["none"])
+def kernel(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def scenario(tmp_path) -> Path:
+    path = tmp_path / "both.toml"
+    path.write_text(SCENARIO.format(seconds=4))
+    return path
+
+
+def instances() -> list[int]:
+    """Find processes of built kernels, whoever started them."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            program = (folder / "exe").readlink()
+        except OSError:
+            continue
+        if program.name == "linux" and catalogue.cache() in program.parents:
+            found.append(int(folder.name))
+    return found
+
+
+def test_run_gives_tables_of_the_kernel(kernel, scenario, tmp_path):
+    code, _, error = fairwind("run", scenario, "--on", kernel, "--out", "run", cwd=tmp_path)
+    assert code == 0, error
+    results = package.open(tmp_path / "run")
+    greedy = results.groups.filter(pl.col("group") == "greedy")
+    assert 1.5e6 < greedy["throughput_bits_per_second"][0] < 2.0e6
+    assert results.lateness["lateness_p99_s"][0] < 50e-6
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest.engine == kernel
+    assert not manifest.is_real_time
+    assert not list((tmp_path / "run").rglob(".instance"))
+
+
+def test_same_seed_gives_same_tables(kernel, scenario, tmp_path):
+    loaded = package.load(scenario)
+    runs = [loaded.run(on=kernel, out=tmp_path / name) for name in ("one", "two")]
+    for file in sorted((tmp_path / "one").glob("*.parquet")):
+        one, two = (pl.read_parquet(run.folder / file.name) for run in runs)
+        assert one.equals(two), file.name
+
+
+def test_check_reports_refusals_and_remarks(kernel, scenario, tmp_path):
+    code, _, error = fairwind("check", scenario, "--on", kernel, cwd=tmp_path)
+    assert code == 0, error
+    assert "remark: measure: " in error
+    every = ("--set", "measure.endpoint_every_ack=true")
+    code, _, error = fairwind("check", scenario, "--on", kernel, *every, cwd=tmp_path)
+    assert code == 2
+    assert "measure.endpoint_every_ack = true" in error
+
+
+def test_script_runs_on_kernel(kernel, tmp_path):
+    script = tmp_path / "connect.pkt"
+    script.write_text(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+        "+0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0\n"
+        "+0 bind(3, ..., ...) = 0\n"
+        "+0 listen(3, 1) = 0\n"
+        "+0 < S 0:0(0) win 32792 <mss 1000,nop,wscale 7>\n"
+        "+0 > S. 0:0(0) ack 1 <...>\n"
+        "+.1 < . 1:1(0) ack 1 win 257\n"
+        "+0 accept(3, ..., ...) = 4\n"
+    )
+    code, printed, error = fairwind("packetdrill", script, "--on", kernel, cwd=tmp_path)
+    assert (code, printed.splitlines()[-1]) == (0, "1 passed, 0 failed"), printed + error
+
+
+def test_killed_command_leaves_no_instance(kernel, tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(SCENARIO.format(seconds=100_000))
+    before = set(instances())
+    process = start("run", path, "--on", kernel, "--out", "run", cwd=tmp_path)
+    assert _becomes(lambda: set(instances()) - before)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert _becomes(lambda: not set(instances()) - before)
+
+
+def test_killed_instance_fails_its_run_only(kernel, tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(SCENARIO.format(seconds=100_000))
+    before = set(instances())
+    process = start("run", path, "--on", kernel, "--out", "run", cwd=tmp_path)
+    assert _becomes(lambda: set(instances()) - before)
+    for one in set(instances()) - before:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "ended without a result" in str(error)
+
+
+def test_unknown_kernel_names_the_build_command(scenario, tmp_path):
+    code, _, error = fairwind("run", scenario, "--on", "linux-2.4", cwd=tmp_path)
+    assert code == 2
+    assert "fairwind kernel build 2.4" in error
+
+
+def test_python_class_is_refused(kernel, scenario):
+    with pytest.raises(FairwindError, match="class of Python"):
+        engine_named(kernel, {"mine": object})  # type: ignore[dict-item]
+
+
+def _becomes(condition, within_s: float = 20) -> bool:
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
