@@ -83,7 +83,7 @@ fn begin(folder: &Path) -> Result<(), TaskFailure> {
 
 /// The seed of the kernel's random numbers, spread over all bytes that it takes.
 fn seed() -> [u8; 32] {
-    let seed = std::env::var(SEED_VARIABLE).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = std::env::var_os(SEED_VARIABLE).and_then(|text| text.to_str()?.parse::<u64>().ok());
     let mut bytes = [0; 32];
     for (number, part) in (1..).zip(bytes.chunks_mut(8)) {
         part.copy_from_slice(&seed.unwrap_or(0).wrapping_mul(number).to_le_bytes());
@@ -136,8 +136,8 @@ fn controls(task: &ExperimentTask) -> Vec<ControlObject> {
     let there = available();
     let names = fairwind_congestion::names();
     let in_kernel = names.iter().filter(|name| there.iter().any(|own| own == *name));
-    let named = task.controls.iter();
-    named
+    let others = task.controls.iter();
+    others
         .map(|control| without_object(&control.name, &control.kernel_name))
         .chain(in_kernel.map(|name| without_object(name, name)))
         .collect()

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fairwind.cli.output import OutputFormat, print_rows
-from fairwind.errors import FairwindError
+from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.kernels.build import BuildState, build
 from fairwind.kernels.catalogue import built_kernels, cache, remove
 from fairwind.kernels.configuration import FREQUENCIES
@@ -84,7 +84,13 @@ def build_(
     else:
         chosen = source_of_version(version or "", cache() / "sources")
     sys.stderr.write(f"source: {chosen.origin}\n")
-    kernel = build(chosen, frequency=hz, jobs=jobs, on_progress=_shown())
+    try:
+        kernel = build(chosen, frequency=hz, jobs=jobs, on_progress=_shown())
+    except KeyboardInterrupt as interrupt:
+        raise RunInterrupted(
+            "interrupted: what is compiled so far is kept",
+            "the same command goes on where this one stopped",
+        ) from interrupt
     if kernel.lacking:
         sys.stderr.write(f"this version has no {', '.join(kernel.lacking)}\n")
     sys.stderr.write(f"run scenarios on it with --on {kernel.name}\n")

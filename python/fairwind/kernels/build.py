@@ -39,7 +39,7 @@ LOG = "build.log"
 FREE_BYTES = 3_000_000_000
 """Space that source and objects take."""
 
-TYPICAL_FILES = 1700
+TYPICAL_FILES = 1100
 """Files that are compiled, more or less."""
 
 
