@@ -348,8 +348,8 @@ LOSES_NO_MORE = CellQuestion(
     "packets than none.",
     rule=f"{TRANSFERS}against an initial window of ten, seed by seed. Holds where the 95 % "
     "interval of how many more are lost is not wholly above 0. Borne out: by both in all cells; in "
-    "part: in some; otherwise not. Also reported: speed-up, and how much longer packets wait in the "
-    "first second after the call.",
+    "part: in some; otherwise not. Also reported: speed-up, and how much longer packets wait in "
+    "the first second after the call.",
     by=(MEMORY, AFTER, LIMIT),
     measures=MEASURES,
     otherwise="; elsewhere more are lost",

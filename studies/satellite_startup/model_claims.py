@@ -416,7 +416,7 @@ def agrees(done: pl.DataFrame) -> Answer:
 @Question(
     statement=(
         "Transfers over the platform use as much of the slots that they are assigned as a "
-        "reckoning packet by packet says."
+        "packet-by-packet calculation says."
     ),
     rule=(
         "Slots used over assigned, from the establishment until the last segment left, mean "

@@ -176,7 +176,9 @@ def _last_in_words(losses: pl.DataFrame, panels: Panels) -> str:
         return "Nothing was lost."
     place = losses.select(panels.columns).row(-1, named=True)
     last = losses.filter(pl.col(name) == value for name, value in place.items())
-    groups = last.group_by("group", maintain_order=True).agg(pl.col(list(LABELS)).mean()).drop_nulls()
+    groups = (
+        last.group_by("group", maintain_order=True).agg(pl.col(list(LABELS)).mean()).drop_nulls()
+    )
     text = "; ".join(
         f"{row['group']}: "
         + ", ".join(f"{row[column]:.1%} {name}" for column, name in LABELS.items())
