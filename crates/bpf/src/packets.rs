@@ -7,7 +7,7 @@ use super::{BpfError, RawEvent};
 use fairwind_units::Instant;
 use std::time::Duration;
 
-/// Bytes of a packet that are told: its IP and TCP headers.
+/// Reported bytes of a packet: its IP and TCP headers.
 const HEAD_BYTES: usize = 100;
 
 /// What is watched at an interface.
@@ -102,7 +102,7 @@ impl PacketEvent {
         Some((Instant::from_nanos(record.u64(0)), event))
     }
 
-    /// The packet from its IP header on, as far as it is told.
+    /// The reported bytes of the packet, from its IP header on.
     pub fn head(&self) -> &[u8] {
         &self.head
     }

@@ -39,7 +39,7 @@ pub struct HostProcess {
     ended: bool,
 }
 
-/// How long a host may take to accept what it is told.
+/// How long a host may take to accept a message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is read at once.
 const CHUNK: usize = 1 << 16;
@@ -118,7 +118,7 @@ impl HostProcess {
         }
     }
 
-    /// Tells the host to begin; `origin` is what `CLOCK_MONOTONIC` shows at the run's instant zero.
+    /// Starts the host; `origin` is what `CLOCK_MONOTONIC` shows at the run's instant zero.
     ///
     /// # Errors
     /// Where the host has ended.
@@ -126,7 +126,7 @@ impl HostProcess {
         self.say(&ToHost::Start(origin))
     }
 
-    /// Tells the host to end; what it has to tell still comes, [`FromHost::Done`] last.
+    /// Asks the host to end. Its remaining messages still come, [`FromHost::Done`] last.
     ///
     /// # Errors
     /// Where the host has ended.
@@ -193,7 +193,7 @@ impl HostProcess {
                 "it does not listen for {} s: is the machine too busy for so many hosts?",
                 WRITE_TIMEOUT.as_secs()
             ))),
-            Err(error) => Err(self.failed(&format!("tell it what to do: {error}"))),
+            Err(error) => Err(self.failed(&format!("send it a command: {error}"))),
         }
     }
 

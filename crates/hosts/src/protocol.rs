@@ -20,18 +20,18 @@ use std::sync::Arc;
 /// The version of the protocol: parent and host come from the same build.
 pub const PROTOCOL_VERSION: u32 = 5;
 
-/// What the parent tells a host.
+/// Messages from the parent to a host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum ToHost {
     /// Become this host.
     SetUp(Box<HostPlan>),
     /// Begin; this is what `CLOCK_MONOTONIC` shows at the run's instant zero, which may lie ahead.
     Start(Instant),
-    /// Tell the last samples and statistics, and end.
+    /// Report the last samples and statistics, and end.
     Stop,
 }
 
-/// What a host tells the parent.
+/// Messages from a host to the parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromHost {
     /// Everything is set up; the descriptor of its TUN device comes along.
@@ -47,14 +47,14 @@ pub enum FromHost {
 /// Events in the order of their instants.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EventBatch {
-    /// Nothing that this host tells later is earlier than this.
+    /// All later events of this host are at or after this instant.
     pub watermark: Instant,
     /// What happened.
     #[serde(with = "records")]
     pub events: Vec<HostEvent>,
 }
 
-/// How it went at a host, told at the end.
+/// Statistics of a host, reported at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostStatistics {
     /// Writes that were due at an instant.

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_delay_needs_its_two_routers_alone() {
+    fn undelayed_path_has_two_routers() {
         let layout = Layout::new(&experiment("rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }"));
         assert_eq!(middles(&layout), ["left", "right"]);
         let rates = layout.disciplines().filter(|one| matches!(one, Discipline::Rate { .. }));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_stands_beside_the_routers_and_once_for_each_direction() {
+    fn delay_is_applied_once_per_direction() {
         let layout = Layout::new(&experiment("rtt = \"20 ms\""));
         assert_eq!(middles(&layout), ["left", "right", "bottleneck-delay"]);
         let delays = layout.disciplines().filter(|one| matches!(one, Discipline::Delay { .. }));

@@ -56,7 +56,7 @@ pub enum KernelRouterError {
         /// What a scenario could do without it, with a comma before it; or nothing.
         instead: &'static str,
     },
-    /// Something of a queue is not told to the kernel.
+    /// The kernel does not support a part of a queue.
     #[error("{}", self.sentence())]
     Unsupported {
         /// What of it.
@@ -88,7 +88,7 @@ impl KernelRouterError {
                 ),
             ),
             Self::Unsupported { what } => (
-                format!("the kernel is not told of {what}"),
+                format!("the kernel path does not support {what}"),
                 format!("have pfifo, bfifo, tbf or htb there; or {OURS}"),
             ),
             Self::Bpf(error) => (

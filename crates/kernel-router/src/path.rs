@@ -184,9 +184,9 @@ fn index_of(device: &str) -> Result<u32, KernelError> {
 #[derive(Debug)]
 pub(super) struct Namespace {
     descriptor: OwnedFd,
-    /// By which `ip netns exec` finds it.
+    /// Its name for `ip netns exec`.
     _name: Option<linux::NamespaceName>,
-    /// Its inode, by which the kernel's programs know it.
+    /// Its inode, which identifies it in eBPF programs.
     pub(super) inode: u32,
 }
 
@@ -237,7 +237,7 @@ fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Packets that a device has received and sent, as `/proc/net/dev` tells; `None` where it does not.
+/// Packets that a device has received and sent, from `/proc/net/dev`; `None` if it is not listed.
 fn packets_in(text: &str, device: &str) -> Option<u64> {
     let counts = text.lines().find_map(|line| {
         let (name, counts) = line.split_once(':')?;
@@ -254,7 +254,7 @@ mod tests {
     use super::packets_in;
 
     #[test]
-    fn a_devices_packets_are_those_that_it_received_and_sent() {
+    fn device_packets_are_received_plus_sent() {
         let text = "Inter-|   Receive  |  Transmit\n face |bytes    packets errs\n\
                     cable1: 135074    1999    0    0    0     0  0  0  506465    3349  0 0 0 0 0 0\n\
                     cable10:     1       2    0    0    0     0  0  0       3       4  0 0 0 0 0 0\n";

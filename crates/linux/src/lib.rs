@@ -130,7 +130,7 @@ mod tests {
     use super::KernelError;
 
     #[test]
-    fn only_what_is_about_the_device_asks_whether_the_device_is_there() {
+    fn only_device_errors_suggest_tun_advice() {
         let error = |attempt: &str| {
             let reason = "No such file or directory".to_owned();
             KernelError::System { attempt: attempt.to_owned(), reason, errno: libc::ENOENT }

@@ -37,7 +37,7 @@ pub fn enter_network(namespace: impl AsFd) -> Result<(), KernelError> {
     checked("enter a network namespace", moved)
 }
 
-/// Moves this process, which has one thread, into a network namespace of its own.
+/// Moves this single-threaded process into a new network namespace.
 pub fn enter_host_namespace() -> Result<(), String> {
     let refused = match enter_new("make a network namespace", UnshareFlags::NEWNET) {
         Ok(()) => return Ok(()),

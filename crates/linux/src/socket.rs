@@ -420,7 +420,7 @@ pub fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, KernelE
     }
 }
 
-/// Lets the end of a connection be told by a reset when its socket is closed (socket(7), `SO_LINGER` with no time).
+/// Resets the connection when its socket is closed (socket(7), `SO_LINGER` with no time).
 pub fn reset_at_close(stream: impl AsFd) {
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }

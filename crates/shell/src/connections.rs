@@ -1,14 +1,13 @@
 //! Connection tracking: the flows of packets on a shell's path, found as they come.
 //!
-//! A connection is two flows, one for each direction of its data, from its first SYN on; packets
-//! belong to them as [`ConnectionFlows`] has it. Everything that is not TCP, or whose beginning nobody
-//! saw, belongs to one of two further flows, so that it is counted where it queues.
+//! A connection is two flows, one for each direction of its data, from its first SYN on.
+//! [`ConnectionFlows`] assigns its packets to them. Packets that are not TCP, and connections without
+//! an observed SYN, belong to one of two further flows, so that queues count them.
 //!
-//! What a connection tells of itself is taken from what its hosts send: it is *established*, and both its
-//! flows are, when the side that opened it acknowledges the other's SYN, a flow is *finished* when the receiver of its
-//! data acknowledges its FIN, and *failed* when a RST comes before. What its receiver acknowledges
-//! counts as *read*: nobody sees when the application does that, nor when it writes, so there is no
-//! delivery latency.
+//! States are derived from packets. A connection and its two flows are *established* when the side that
+//! opened it acknowledges the other's SYN. A flow is *finished* when the receiver of its data acknowledges
+//! its FIN, and *failed* when a RST comes before. Acknowledged bytes count as *read*. Reads and writes of
+//! the applications are not visible, so there is no delivery latency.
 //!
 //! Cost per packet: reading its headers, and a look-up by addresses and ports.
 

@@ -139,7 +139,7 @@ fn run_program(plan: &Inside, socket: &UnixStream) -> Answer {
     }
 }
 
-/// Waits for the program; processes whose parents have ended are ours to bury.
+/// Waits for the program, and reaps orphaned processes.
 fn wait(program: u32) -> Result<i32, KernelError> {
     loop {
         let ended = linux::await_child()?;
@@ -231,14 +231,14 @@ pub struct User {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {}
 
-/// What the inside tells.
+/// Answers from the inside.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// All is set up; the TUN device follows.
     Ready,
     /// The program has ended with this code.
     Ended(i32),
-    /// The program could not be started; with the code that tells so.
+    /// The program could not be started: exit code and reason.
     NotStarted(i32, String),
     /// The inside could not be set up.
     Failed(String),

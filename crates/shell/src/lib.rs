@@ -1,6 +1,6 @@
 //! A real program behind an emulated path.
 //!
-//! The program runs in its own namespaces, whose only device is a TUN device. Our network joins it in real time with a
+//! The program runs in its own namespaces; their only device is a TUN device. Our network joins it in real time with a
 //! second TUN device, in the namespace where the shell was started. Nested shells compose their paths, and all addresses
 //! are reachable without translation.
 //!
@@ -39,8 +39,8 @@ const DEVICE_QUEUE: u32 = 10_000;
 /// The exit code of a shell that could not be set up or kept up, as `env` and others have it.
 pub const FAILED: i32 = 125;
 
-/// Lets this process go on when the person at the terminal interrupts the program: the terminal tells
-/// everybody in its foreground.
+/// Ignores SIGINT in this process: the terminal sends it to all foreground processes when the user interrupts the
+/// program.
 pub fn ignore_the_terminal() {
     linux::ignore_the_terminal();
 }

@@ -49,7 +49,7 @@ pub struct Outcome {
     pub lateness: Lateness,
 }
 
-/// Runs a program behind a path until it ends; `opened` is told beforehand where it is.
+/// Runs a program behind a path until it ends; calls `opened` with its addresses before it starts.
 ///
 /// # Errors
 /// Where the path cannot be set up or kept up, or a capture cannot be written.
@@ -314,7 +314,7 @@ struct RunningPath {
 }
 
 impl RunningPath {
-    /// Carries no more, and tells what was measured.
+    /// Stops forwarding, and returns the measurements.
     fn stop(self) -> Result<(Tables, Lateness), ShellError> {
         let end = Instant::ZERO + linux::monotonic().saturating_since(self.origin);
         self.recorder.end_at(end);

@@ -92,8 +92,8 @@ fn trial(rate: u32, seconds: u32) -> Result<Trial, Failure> {
     Ok(Trial { packets_per_second, is_carried })
 }
 
-/// Packets per second, in both directions, of one greedy connection over a veth pair with tbf whose
-/// rate is no limit. Packets are cut before the device, as they are before a TUN device.
+/// Packets per second, in both directions, of one greedy connection over a veth pair. Its tbf has a rate
+/// that is no limit. Packets are segmented before the device, as they are before a TUN device.
 fn veth(seconds: u32) -> Result<f64, Failure> {
     let run = RunName::fresh();
     let mut reaper = Reaper::start(run)?;

@@ -57,7 +57,7 @@ fn recorded() -> Result<ExitCode, Problem> {
                     Ok(text) => write(file, &text, &asked)?,
                     Err(outcome) => {
                         failed.store(true, Ordering::Relaxed);
-                        println!("{}", told(&outcome));
+                        println!("{}", report_line(&outcome));
                     }
                 }
             }
@@ -140,7 +140,7 @@ fn write(file: &str, text: &str, asked: &Asked) -> Result<(), Problem> {
     Ok(())
 }
 
-fn told(outcome: &Outcome) -> String {
+fn report_line(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed => String::new(),
         Outcome::Failed(failure) => format!("failed       {failure}"),

@@ -1,4 +1,4 @@
-//! The bytes of streams: zeros, or a pattern that tells its place.
+//! The bytes of streams: zeros, or a pattern that encodes the offset.
 
 use crate::plan::PayloadCheck;
 
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_right_in_its_place_and_wrong_in_every_other() {
+    fn pattern_matches_only_at_its_offset() {
         let payload = Payload::new(PayloadCheck::Pattern);
         for offset in [0, 1, 65_520, 65_521, 1 << 33] {
             let bytes = payload.stream(offset, 1448);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_once_may_be_longer_than_what_is_written_at_once() {
+    fn reads_may_be_longer_than_writes() {
         let payload = Payload::new(PayloadCheck::Pattern);
         let mut whole = Vec::new();
         while whole.len() < 300_000 {

@@ -190,7 +190,7 @@ pub enum ControlError {
     OtherStays(String),
     /// Nobody knows what the kernel has under this name.
     #[error(
-        "the kernel has a congestion control \"{0}\", and nothing tells that it is this one: `fairwind congestion \
+        "the kernel has a congestion control \"{0}\", and it may be another one: `fairwind congestion \
          unload {0}` removes one that something else has loaded; beside the kernel's own, give yours another `.name` \
          in its table"
     )]
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_loaded_can_be_used_where_it_is_there() {
+    fn unloadable_control_is_used_if_present() {
         let refused = loadable(Some("not root"));
         assert_eq!(refused.kernel_name("mine", |name| name == "fw_mine").ok(), Some("fw_mine"));
         let missing = refused.kernel_name("mine", |_| false).expect_err("it is not there");

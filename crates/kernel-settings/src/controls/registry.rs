@@ -3,9 +3,9 @@
 //! Several runs may be under way at once, in processes that do not know of one another. Another object under a name
 //! is not taken for the one that a run asks for.
 //!
-//! Each control that was loaded for runs has a note, which tells what was loaded; every run that has it holds a lock
-//! of that file, which ends with the run, however that ends. Whoever lets go of it last removes the control. One that
-//! was loaded to stay is noted elsewhere, and no run removes it; no run takes one of which nothing is noted.
+//! Each control that was loaded for runs has a note: a file that says what was loaded. Every run that uses the control
+//! holds a lock on that file until it ends, however it ends. The last run removes the control. A control that was
+//! loaded to stay is noted elsewhere, and no run removes it. No run uses a control without a note.
 
 use super::loader::{install, remove, table_number};
 use super::{ControlError, ControlObject, available, loader, obstacle};
@@ -98,7 +98,7 @@ pub(super) fn forget(kernel_name: &str) {
 }
 
 /// What stands against giving `controls` to one run: two of them under one name, or another program under the name of one.
-/// A control that was compiled for the simulator only cannot be told from what the kernel has.
+/// A control that was compiled for the simulator only cannot be distinguished from the kernel's.
 pub fn incompatibility(controls: &[ControlObject]) -> Option<ControlError> {
     let there = available();
     for (place, control) in controls.iter().enumerate() {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_program_loaded_by_somebody_else_later_is_another_one() {
+    fn same_program_loaded_later_is_another() {
         assert!(note("0011", Some(7)).is_of(&note("0011", Some(7))));
         assert!(
             note("0011", Some(7)).is_of(&note("0011", None)),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sources_of_one_kernels_name_cannot_be_in_one_run() {
+    fn two_sources_with_one_kernel_name_conflict() {
         let control = |name: &str, object: &[u8]| ControlObject {
             name: name.to_owned(),
             kernel_name: "fwt_namesakes".to_owned(),

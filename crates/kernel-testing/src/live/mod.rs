@@ -75,9 +75,9 @@ impl LiveOptions {
     }
 }
 
-/// Lets `program` run in a fresh namespace whose default route leads to a host that speaks with our
-/// endpoint and runs `application`, until both are done; gives what the program gives. The program
-/// has to end by itself, also where nobody answers it any more.
+/// Runs `program` in a fresh namespace, and `application` on a host with our endpoint. The default route
+/// of the namespace leads to that host. Returns the result of `program` when both are done. The program
+/// must end by itself, also if nobody answers any more.
 ///
 /// # Errors
 /// Where the kernel cannot be used, or time runs out.

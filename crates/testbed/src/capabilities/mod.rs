@@ -217,10 +217,10 @@ fn congestion_among(there: &BTreeSet<String>, in_c: &[String]) -> Capability {
     let (loaded, unknown): (Vec<&String>, Vec<&String>) =
         others.partition(|name| in_c.contains(name));
     let mut found = if known.is_empty() { "none".to_owned() } else { known.join(" ") };
-    for (told, names) in [("loaded from C", loaded), ("scenarios do not know", unknown)] {
+    for (label, names) in [("loaded from C", loaded), ("scenarios do not know", unknown)] {
         let listed: Vec<&str> = names.into_iter().map(String::as_str).collect();
         if !listed.is_empty() {
-            found = format!("{found}; {told} {}", listed.join(" "));
+            found = format!("{found}; {label} {}", listed.join(" "));
         }
     }
     if missing.is_empty() {
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_told_once_and_what_is_not_well_says_what_to_do() {
+    fn each_capability_is_listed_once_with_advice() {
         let all = probe();
         let names: BTreeSet<_> = all.iter().map(|one| one.what).collect();
         assert_eq!(names.len(), all.len());
@@ -251,15 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn of_congestion_controls_those_are_told_apart_that_scenarios_know() {
+    fn congestion_controls_are_listed_by_kind() {
         let of = |names: &[&str]| {
             let in_c = ["fw_htcp", "mine"].map(str::to_owned);
             congestion_among(&names.iter().map(|&name| name.to_owned()).collect(), &in_c)
         };
         let all = of(&["bbr", "bic", "cubic", "fw_htcp", "mine", "reno", "yeah"]);
         assert_eq!(all.state, State::Ok);
-        let told = "reno bic cubic bbr; loaded from C fw_htcp mine; scenarios do not know yeah";
-        assert_eq!(all.found, told);
+        let expected = "reno bic cubic bbr; loaded from C fw_htcp mine; scenarios do not know yeah";
+        assert_eq!(all.found, expected);
         let without_bic = of(&["bbr", "cubic", "reno"]);
         let found = without_bic.found.as_str();
         assert_eq!((without_bic.state, found), (State::Limited, "reno cubic bbr"));

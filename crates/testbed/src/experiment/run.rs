@@ -250,7 +250,7 @@ impl Forwarding {
         }
     }
 
-    /// Makes what hosts need to set themselves up, and tells them.
+    /// Creates what hosts need for their setup, and adds it to their plans.
     fn create(self, run: RunName, hosts: &mut [PlannedHost]) -> Result<ReadyForwarding, RunError> {
         match self {
             Self::User => Ok(ReadyForwarding::User),

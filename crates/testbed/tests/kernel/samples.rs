@@ -1,4 +1,4 @@
-//! What the kernel's tracepoints tell within a run.
+//! Tests of the observations of kernel tracepoints within a run.
 
 use super::kernel_router::{experiment, is_watchable, number, run};
 

@@ -32,8 +32,8 @@ fn failure(account: &Account, flow: u32) -> Option<i32> {
 }
 
 #[test]
-fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
-    if !is_available("every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end") {
+fn every_stream_arrives_complete_and_correct() {
+    if !is_available("every_stream_arrives_complete_and_correct") {
         return;
     }
     let volumes = [1, 70_000, 5_000_000];
@@ -46,8 +46,8 @@ fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
         assert_eq!(sender.written(flow), Some(volume));
         assert_eq!(receiver.read(flow), Some(volume));
     }
-    let told = receiver.statistics.expect("statistics");
-    assert_eq!((told.checked_bytes, told.wrong_bytes), (volumes.iter().sum(), 0));
+    let counts = receiver.statistics.expect("statistics");
+    assert_eq!((counts.checked_bytes, counts.wrong_bytes), (volumes.iter().sum(), 0));
     assert_eq!(sender.count(|kind| kind == EventKind::Established), 3);
     let late = sender.events.iter().filter(|event| event.flow == 2);
     assert!(late.map(|event| event.at).min() >= Some(Instant::from_millis(100)));
@@ -55,8 +55,8 @@ fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
 
 /// Requests of 1 to 9999 B, responses of about 100 kB, three of them.
 #[test]
-fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
-    if !is_available("who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end") {
+fn requests_are_answered_completely() {
+    if !is_available("requests_are_answered_completely") {
         return;
     }
     let request = Sampler::Uniform { least: 1.0, greatest: 9_999.0 };
@@ -77,9 +77,9 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
     assert!(server.written(1) > Some(1000));
     assert_eq!(client.count(|kind| matches!(kind, EventKind::Answered(_))), 3);
     for (account, flow) in [(&client, 1), (&server, 0)] {
-        let told = account.statistics.clone().expect("statistics");
-        assert_eq!(Some(told.checked_bytes), account.read(flow));
-        assert_eq!(told.wrong_bytes, 0);
+        let counts = account.statistics.clone().expect("statistics");
+        assert_eq!(Some(counts.checked_bytes), account.read(flow));
+        assert_eq!(counts.wrong_bytes, 0);
     }
     // A response comes after its request was written, and the time to think.
     let answered = client.events.iter().filter_map(|event| match event.kind {
@@ -90,8 +90,8 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
 }
 
 #[test]
-fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
-    if !is_available("a_thin_stream_writes_in_its_rhythm_until_it_is_stopped") {
+fn thin_stream_writes_periodically_until_stopped() {
+    if !is_available("thin_stream_writes_periodically_until_stopped") {
         return;
     }
     let (mut sender, receiver) = pair(vec![thin(100, Span::from_millis(20))]);
@@ -114,8 +114,8 @@ fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
 }
 
 #[test]
-fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_out() {
-    if !is_available("a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears") {
+fn unanswered_connections_fail_or_time_out() {
+    if !is_available("unanswered_connections_fail_or_time_out") {
         return;
     }
     let (mut sender, mut receiver) = pair(vec![greedy(1000), greedy(1000)]);
@@ -141,8 +141,8 @@ fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_o
 }
 
 #[test]
-fn samples_and_losses_are_told_of_connections_that_are_open() {
-    if !is_available("samples_and_losses_are_told_of_connections_that_are_open") {
+fn open_connections_report_samples_and_losses() {
+    if !is_available("open_connections_report_samples_and_losses") {
         return;
     }
     let (mut sender, receiver) = pair(vec![thin(100, Span::from_millis(10))]);
@@ -174,8 +174,8 @@ fn samples_and_losses_are_told_of_connections_that_are_open() {
 }
 
 #[test]
-fn what_the_kernel_cannot_do_is_told_before_anything_runs() {
-    if !is_available("what_the_kernel_cannot_do_is_told_before_anything_runs") {
+fn unsupported_kernel_features_fail_early() {
+    if !is_available("unsupported_kernel_features_fail_early") {
         return;
     }
     let refusal = |change: &dyn Fn(&mut fairwind_hosts::HostPlan)| -> String {
@@ -199,8 +199,8 @@ fn what_the_kernel_cannot_do_is_told_before_anything_runs() {
 }
 
 #[test]
-fn a_thousand_connections_that_begin_at_once_all_finish() {
-    if !is_available("a_thousand_connections_that_begin_at_once_all_finish") {
+fn thousand_simultaneous_connections_all_finish() {
+    if !is_available("thousand_simultaneous_connections_all_finish") {
         return;
     }
     let mut applications = vec![greedy(20_000); 512];
@@ -221,8 +221,8 @@ fn a_thousand_connections_that_begin_at_once_all_finish() {
 }
 
 #[test]
-fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), KernelError> {
-    if !is_available("hosts_speak_ipv6_as_well_and_say_nothing_unasked") {
+fn hosts_use_ipv6_without_unsolicited_packets() -> Result<(), KernelError> {
+    if !is_available("hosts_use_ipv6_without_unsolicited_packets") {
         return Ok(());
     }
     let (mut one, mut other) = (plan(1), plan(2));
@@ -242,8 +242,8 @@ fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), KernelError>
 }
 
 #[test]
-fn connections_from_one_port_to_different_ones_are_told_apart() {
-    if !is_available("connections_from_one_port_to_different_ones_are_told_apart") {
+fn connections_sharing_a_local_port_are_distinguished() {
+    if !is_available("connections_sharing_a_local_port_are_distinguished") {
         return;
     }
     let (mut sender, mut receiver) = pair(vec![greedy(10_000), greedy(20_000)]);

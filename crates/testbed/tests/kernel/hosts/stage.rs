@@ -117,7 +117,7 @@ fn carry(from: &File, to: &File, keep: fn(&[u8]) -> bool) {
     });
 }
 
-/// What a host has told until its end.
+/// All reports of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) events: Vec<HostEvent>,
@@ -188,7 +188,7 @@ impl Stage {
         Ok(true)
     }
 
-    /// Takes what the hosts have told.
+    /// Receives reports of the hosts.
     fn hear(&mut self) -> Result<(), KernelError> {
         for (place, host) in self.hosts.iter_mut().enumerate() {
             while let Some(message) = host.receive()? {
@@ -213,7 +213,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Stops both and takes what they still have to tell.
+    /// Stops both and receives their last reports.
     pub(crate) fn end(mut self) -> Result<[Account; 2], KernelError> {
         for host in &mut self.hosts {
             host.stop()?;

@@ -23,7 +23,7 @@ fn names(host: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(&begin) && name.ends_with(host)).collect()
 }
 
-/// A run at work in a thread of its own.
+/// A run in its own thread.
 struct Begun {
     control: Arc<Control>,
     thread: JoinHandle<Result<Outcome, RunError>>,
@@ -54,8 +54,8 @@ impl Begun {
 }
 
 #[test]
-fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
-    if !is_available("a_cancelled_run_ends_at_once_and_leaves_nothing") {
+fn cancelled_run_ends_and_cleans_up() {
+    if !is_available("cancelled_run_ends_and_cleans_up") {
         return;
     }
     let mark = "fairwind-test-cancelled";
@@ -69,8 +69,8 @@ fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
 }
 
 #[test]
-fn a_host_that_is_killed_ends_the_run_and_is_named() {
-    if !is_available("a_host_that_is_killed_ends_the_run_and_is_named") {
+fn killed_host_ends_run_with_name() {
+    if !is_available("killed_host_ends_run_with_name") {
         return;
     }
     let mark = "fairwind-test-killed";
@@ -81,8 +81,8 @@ fn a_host_that_is_killed_ends_the_run_and_is_named() {
 }
 
 #[test]
-fn a_host_that_stands_still_ends_the_run_and_is_named() {
-    if !is_available("a_host_that_stands_still_ends_the_run_and_is_named") {
+fn stopped_host_ends_run_with_name() {
+    if !is_available("stopped_host_ends_run_with_name") {
         return;
     }
     let mark = "fairwind-test-still";
@@ -91,7 +91,7 @@ fn a_host_that_stands_still_ends_the_run_and_is_named() {
 }
 
 #[test]
-fn what_the_kernel_cannot_do_is_refused_before_anything_runs() {
+fn unsupported_scenario_is_refused_before_start() {
     let text = format!("{GREEDY}\ntcp = {{ profile = \"linux-3.16\" }}");
     let experiment = path("60 s", &text);
     let error = run(&experiment, "fairwind-test-refused").expect_err("it is another kernel");

@@ -1,5 +1,5 @@
-//! Runs whose whole process is killed, the router in it: nobody is left to clean up but the reaper,
-//! and where that is killed as well, whoever looks for what dead runs have left.
+//! Tests of runs in a killed process, router included. Only the reaper is left to clean up. If it is killed
+//! as well, a later search for leftovers cleans up.
 
 use super::stage::{path, run};
 use crate::is_available;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 /// What stands on the command line of the hosts of the run that is killed.
 const MARK: &str = "fairwind-test-process-killed";
 
-/// A process of its own with a run in it, which has made its hosts.
+/// A separate process with a run that has created its hosts.
 struct Victim {
     process: Child,
     names: Vec<String>,
@@ -63,8 +63,8 @@ fn a_run_that_waits_to_be_killed() {
 }
 
 #[test]
-fn when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing() {
-    if !is_available("when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing") {
+fn reaper_cleans_up_after_killed_run() {
+    if !is_available("reaper_cleans_up_after_killed_run") {
         return;
     }
     let mut victim = Victim::begin();
@@ -79,7 +79,7 @@ fn when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing() {
 }
 
 #[test]
-fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_nothing_else() {
+fn cleanup_without_reaper_removes_only_leftovers() {
     let test = "what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed";
     if !is_available(test) {
         return;
