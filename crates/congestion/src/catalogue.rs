@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_linux_and_of_the_repository_are_somebodys() {
+    fn linux_and_repository_names_have_owners() {
         assert_eq!(owner_of_kernel_name("cubic"), Some("Linux"));
         assert_eq!(owner_of_kernel_name("fw_htcp"), Some("this repository"));
         assert_eq!(owner_of_kernel_name("mine"), None);

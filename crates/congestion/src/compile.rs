@@ -1,4 +1,4 @@
-//! Sources into libraries for the simulator and into eBPF objects for a kernel.
+//! Compilation of sources into libraries for the simulator and eBPF objects for a kernel.
 
 use crate::diagnostics::{OwnNames, endless_loop_in, included_files};
 use crate::source;
@@ -41,7 +41,7 @@ const WATCHES: [&str; 5] = [
 /// C as a kernel is compiled: sums wrap, and a look through a null pointer is not taken for impossible.
 const AS_A_KERNEL: [&str; 3] =
     ["-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"];
-/// Without a kernel's registers for them there are no numbers but integers, which compilers tell of, or linkers.
+/// Integers only, as in a kernel: compilers or linkers report floating point.
 const INTEGERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     &["-mgeneral-regs-only"]
 } else {
@@ -102,8 +102,8 @@ pub enum CompileError {
 
 /// What to do about what a compiler refuses.
 fn advice(words: &str) -> &'static str {
-    // Compilers tell of numbers with fractions by the registers that they would need.
-    if ["SSE register", "-mgeneral-regs-only"].iter().any(|told| words.contains(told)) {
+    // Compilers report floating point by the registers that it needs.
+    if ["SSE register", "-mgeneral-regs-only"].iter().any(|hint| words.contains(hint)) {
         "all numbers are integers, and one there has a fraction; write x * 4 / 5 for x * 0.8"
     } else {
         "what it may use is declared in congestion/include/fairwind.h, and all numbers are integers"
@@ -158,7 +158,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
         return Err(CompileError::Endless { path: file.to_owned(), function: function.to_owned() });
     }
     let mut of_library = common();
-    // What nobody provides is told now, and not where a run calls it.
+    // Undefined symbols are reported now, and not when a run calls them.
     of_library.args(["-shared", "-Wl,-z,defs"]).args(PLAIN_LOOPS);
     of_library.args([&assembly, &support]);
     of_library.arg("-o").arg(out);
@@ -200,7 +200,7 @@ impl Compiler {
         Self { program: env::var_os(variable).unwrap_or_else(|| usual.into()), package }
     }
 
-    /// A command whose messages are in English, as `diagnostics` reads them.
+    /// A command with English messages, as `diagnostics` parses them.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("LC_ALL", "C");
@@ -221,14 +221,14 @@ impl Compiler {
             write(&prelude, &own.prelude())?;
             let mut command = command();
             command.arg("-include").arg(&prelude).arg("-MMD").arg("-MF").arg(&rule);
-            let told = self.run(command, file);
-            let heard = match &told {
+            let compiled = self.run(command, file);
+            let heard = match &compiled {
                 Ok(warnings) => warnings,
                 Err(CompileError::Refused { words, .. }) => words,
                 Err(_) => "",
             };
             if attempts == MOST_ATTEMPTS || !own.learn(heard, &HEADERS.map(|(_, text)| text)) {
-                let warnings = told?;
+                let warnings = compiled?;
                 let text = fs::read_to_string(&rule).unwrap_or_default();
                 let included = included_files(&text, &[folder, file]);
                 return Ok(Compiled { library: PathBuf::new(), warnings, included });
@@ -256,7 +256,7 @@ fn table_of(file: &Path) -> Result<String, CompileError> {
     source::table_of(&text).ok_or_else(|| CompileError::NoTable(file.to_owned()))
 }
 
-/// A folder with the headers, beside what is to be made: it is gone with its guard.
+/// A temporary folder with the headers, beside the output.
 fn headers(out: &Path) -> Result<tempfile::TempDir, CompileError> {
     let beside =
         out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

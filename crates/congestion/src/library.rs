@@ -48,7 +48,7 @@ pub enum LoadError {
         /// What is wrong.
         fault: String,
     },
-    /// A copy for parameters of its own cannot be made.
+    /// The library cannot be copied to set its parameters.
     #[error("{path} cannot be copied to set its parameters: {reason}", path = .path.display())]
     Copy {
         /// The library.
@@ -66,7 +66,7 @@ pub fn load(path: &Path, name: &str) -> Result<PluggedAlgorithm, LoadError> {
     Ok(PluggedAlgorithm(Arc::new(complete(factory(open(path)?, path, name)?, path)?)))
 }
 
-/// Loads it with parameters of its own: a copy, so that others of the same source keep theirs.
+/// Loads a copy with other parameters, so that other users of the same source keep theirs.
 ///
 /// # Errors
 /// As [`load`]; or if the source does not declare such a parameter, or the value does not fit its type.

@@ -1,4 +1,4 @@
-//! Tables of hooks as C has them, and calling them.
+//! Tables of hooks in C, and calls of them.
 #![expect(unsafe_code, reason = "C is called")]
 
 use fairwind_tcp::{
@@ -18,7 +18,7 @@ type ControlHook = unsafe extern "C" fn(*mut TcpSock, u32, i32, *const RateSampl
 
 /// The flag of a table that asks for marks (`TCP_CONG_NEEDS_ECN`).
 const NEEDS_ECN: u32 = 2;
-/// The bit of `ecn_flags` by which acknowledgments echo a mark (`TCP_ECN_DEMAND_CWR`).
+/// The bit of `ecn_flags` that makes acknowledgments echo a mark (`TCP_ECN_DEMAND_CWR`).
 const ECHOES: u8 = 4;
 
 /// `struct tcp_congestion_ops` of `fairwind.h`.
@@ -303,7 +303,7 @@ fn complaint(name: &str, hook: &str, fault: u32, line: u32) -> String {
         6 => ("went beyond its state", "icsk_ca_priv has 104 bytes"),
         7 => (
             "wrote a field that no kernel lets it write",
-            "fairwind.h tells at its beginning which ones may be written",
+            "fairwind.h lists the writable fields at its beginning",
         ),
         _ => ("touched memory that is not its own", "look at its pointers and indices"),
     };
@@ -432,7 +432,7 @@ mod tests {
 
     /// They are promised not to, by [`Hooks::LOOKS_AT_LITTLE`].
     #[test]
-    fn none_of_the_repositorys_files_looks_at_fields_that_are_not_shown_to_it() {
+    fn repository_files_use_only_provided_fields() {
         let hidden = [
             "icsk_retransmits",
             "prior_ssthresh",
@@ -461,7 +461,7 @@ mod tests {
 
     /// The structures of `fairwind.h` and those of Rust are the same bytes.
     #[test]
-    fn a_sender_lies_in_memory_as_c_has_it() {
+    fn sender_layout_matches_c() {
         let ours = [
             size_of::<TcpSock>(),
             offset_of!(TcpSock, control.pacing.rate),

@@ -198,7 +198,7 @@ fn stacks_that_count_acknowledgments() {
 /// What grows does so by acknowledgments there: with every second segment acknowledged, standard TCP's window takes
 /// twice as long, and Scalable's, which grows with itself, more than that.
 #[test]
-fn a_window_that_grows_by_acknowledgments_takes_twice_as_long() {
+fn ack_counted_growth_takes_twice_as_long() {
     let long = Trouble {
         name: "a long path",
         bytes_per_milli: 12_500,

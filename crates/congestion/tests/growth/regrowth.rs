@@ -98,7 +98,7 @@ fn bic_searches_the_maximum() {
 /// goes on halving, to a least step of 0.01 segments: its last 8 take 10 round trips, Linux' 8 * 5 / (31 / 16) = 21.
 /// With a loss that leaves 0.8, as Linux' does, the paper's constants give the first row here, by hand.
 #[test]
-fn bic_differs_from_its_paper_by_how_it_nears_the_maximum() {
+fn bic_regrowth_differs_from_paper() {
     let published = [0.42, 1.94, 1.31, 0.76, 5.99, 20.09];
     for ((path, seconds), slower) in PATHS.into_iter().zip(published).zip([11.0; 6]) {
         let (bandwidth, millis, window) = path;
