@@ -1,4 +1,4 @@
-//! What a class of Python sees: the sender, and samples; with the names that a kernel's C has for the fields.
+//! Python's view of the sender and of samples, with the field names of the kernel's C.
 
 use fairwind_tcp::{AckReport, RateSample, TcpSock};
 use pyo3::exceptions::PyValueError;
@@ -236,7 +236,7 @@ impl PythonSender {
     }
 }
 
-/// What an acknowledgment has told.
+/// Sample of an acknowledgment.
 #[pyclass(frozen, module = "fairwind._core", name = "AckSample")]
 pub(crate) struct AckSample {
     pub(crate) report: AckReport,
