@@ -1,4 +1,4 @@
-//! Packets on a path of the kernel's own parts: at the hosts' borders, and at queues, by the programs
+//! Packet events on a path of kernel qdiscs, at the hosts' interfaces and at queues, by the programs
 //! in `bpf/packets.bpf.c`.
 
 use super::events::EventStream;

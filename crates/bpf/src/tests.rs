@@ -1,4 +1,4 @@
-//! Against the running kernel: what the tracepoints tell, held against what the kernel counts itself.
+//! Tests of the tracepoints on the running kernel, against the kernel's own counters.
 
 use super::{Connection, EndpointEvents, EndpointWatch, RawEvent, availability};
 use fairwind_assembly::Sink;
@@ -17,7 +17,7 @@ const PORT: u16 = 8000;
 /// Bytes of a body that recovers now and then where 2 % are lost.
 const BODY: usize = 1 << 20;
 
-/// What was reported, by its kind.
+/// Counts of reported events, by kind.
 #[derive(Debug, Default)]
 struct ReportedEvents {
     timeouts: u64,
@@ -157,7 +157,10 @@ fn recoveries_and_timeouts_match_kernel_counters() {
         let facts = EndpointEvents { recovery: true, ..EndpointEvents::default() };
         let (reported, counted) = kernel_sends(ip, facts);
         assert!(counted.recoveries > 0, "nothing was lost: the test shows nothing");
-        assert_eq!((reported.fast_retransmits, reported.timeouts), (counted.recoveries, counted.timeouts));
+        assert_eq!(
+            (reported.fast_retransmits, reported.timeouts),
+            (counted.recoveries, counted.timeouts)
+        );
         assert!(!reported.is_out_of_order);
         assert_eq!(reported.samples, 0);
     }
@@ -170,7 +173,10 @@ fn window_is_reported_at_every_ack() {
     }
     let facts = EndpointEvents { acknowledgments: true, ..EndpointEvents::default() };
     let (reported, counted) = kernel_sends(IpFamily::V4, facts);
-    assert!(reported.samples >= counted.segments && counted.segments > 10, "{reported:?}, {counted:?}");
+    assert!(
+        reported.samples >= counted.segments && counted.segments > 10,
+        "{reported:?}, {counted:?}"
+    );
     assert!(reported.greatest_window >= 10, "{reported:?}");
     assert!(!reported.is_out_of_order);
 }

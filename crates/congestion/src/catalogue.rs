@@ -67,7 +67,7 @@ const LINUX: [&str; 18] = [
     "yeah",
 ];
 
-/// Who already has a congestion control of this name in kernels; `None` where nobody has.
+/// The owner of a congestion control of this name in kernels; `None` if there is none.
 pub fn owner_of_kernel_name(name: &str) -> Option<&'static str> {
     if LINUX.contains(&name) {
         return Some("Linux");

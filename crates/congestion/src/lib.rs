@@ -3,7 +3,7 @@
 //! One file per algorithm lies in `congestion/`; `congestion/include/fairwind.h` is their interface. Here
 //! they are compiled natively, and called through the endpoint's
 //! [`CongestionControl`](fairwind_tcp::CongestionControl); compiled for eBPF, the same files go into a running kernel. A file of
-//! anybody's own is compiled at run time ([`compile`]) and loaded.
+//! a user's file is compiled at run time ([`compile`]) and loaded.
 //!
 //! ```
 //! let scalable = fairwind_congestion::built_in("reno-c").expect("it is there");

@@ -15,7 +15,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// It is none, or not one of ours.
-    #[error("{path} is no compiled congestion control: {reason}; compile its source with `fairwind congestion build`", path = .path.display())]
+    #[error("{path} is not a compiled congestion control: {reason}; compile its source with `fairwind congestion build`", path = .path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum LoadError {
         reason: String,
     },
     /// It lacks what every congestion control has.
-    #[error("{path} has no {hook}: without it there is no congestion control", path = .path.display())]
+    #[error("{path} has no {hook}: every congestion control needs this hook", path = .path.display())]
     Incomplete {
         /// The file.
         path: PathBuf,
@@ -31,7 +31,7 @@ pub enum LoadError {
         hook: &'static str,
     },
     /// A kernel could not know it.
-    #[error("{path}: {fault}: `.name` of its table is the name under which a kernel knows it", path = .path.display())]
+    #[error("{path}: {fault}: `.name` of its table is its name in the kernel", path = .path.display())]
     Nameless {
         /// The source.
         path: PathBuf,
@@ -167,7 +167,7 @@ pub struct Parameter {
     pub name: String,
     /// Its type in C.
     pub c_type: String,
-    /// The value where nobody sets it.
+    /// The default value.
     pub default: i128,
     /// The least value.
     pub least: i128,

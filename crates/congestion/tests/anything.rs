@@ -1,4 +1,4 @@
-//! Whatever a connection meets, no algorithm of the repository divides by zero, asks for a window of nothing, or gives a
+//! Property tests: under all events, no algorithm of the repository divides by zero, asks for a window of nothing, or gives a
 //! threshold of less than two segments.
 
 use fairwind_congestion::{built_in, names};

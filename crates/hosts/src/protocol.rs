@@ -65,7 +65,7 @@ pub struct HostStatistics {
     pub p99_lateness: Span,
     /// How late the latest was.
     pub greatest_lateness: Span,
-    /// Connections that came from where nobody was expected.
+    /// Connections from unexpected addresses.
     pub unexpected_connections: u64,
     /// Connections that the other end broke off while this host was reading.
     pub broken_while_reading: u64,

@@ -1,4 +1,4 @@
-//! A network of the kernel's own parts: routers in namespaces, htb, tbf, pfifo and bfifo for rates and queues, netem for
+//! Network of kernel qdiscs: routers in namespaces, htb, tbf, pfifo and bfifo for rates and queues, netem for
 //! delay and loss.
 //!
 //! It is the reference for our own router: same hosts, same observations, same tables. BPF programs at the tracepoints of
@@ -89,10 +89,10 @@ impl KernelRouterError {
             ),
             Self::Unsupported { what } => (
                 format!("the kernel path does not support {what}"),
-                format!("have pfifo, bfifo, tbf or htb there; or {OURS}"),
+                format!("use pfifo, bfifo, tbf or htb there; or {OURS}"),
             ),
             Self::Bpf(error) => (
-                format!("queues are watched by eBPF programs, and there are none: {error}"),
+                format!("watching queues needs eBPF programs, which are not available: {error}"),
                 OURS.to_owned(),
             ),
             Self::Testbed(error) => (error.to_string(), OURS.to_owned()),

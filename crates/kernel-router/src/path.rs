@@ -1,4 +1,4 @@
-//! The network of an experiment at work, in namespaces that live as long as somebody holds their descriptors.
+//! Running network of an experiment, in namespaces that live as long as their descriptors are open.
 
 use super::layout::{Discipline, Layout, LayoutNode, VethEnd, VethPair};
 use super::{KernelRouterError, commands, requirements};

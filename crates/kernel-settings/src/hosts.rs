@@ -1,4 +1,4 @@
-//! The ends of all groups become hosts, which must agree, and sockets.
+//! Settings of hosts and sockets, from the ends of all groups; groups on one host must agree.
 
 use super::endpoint::{Endpoint, HostValues, Kind, Note, Side};
 use super::{Kernel, UnsupportedSetting, UnsupportedSettings, keys};

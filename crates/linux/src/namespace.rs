@@ -1,6 +1,6 @@
 //! The network namespace of a host process, and its name.
 //!
-//! As root the process takes a network namespace; anybody else takes a user namespace along, in
+//! As root the process takes a network namespace; other users take a user namespace along, in
 //! which they are root. The namespace ends with the process and with whoever holds its TUN device.
 
 use crate::process::{bind_file, enter_new, unmount};

@@ -167,7 +167,7 @@ pub fn raise_file_limit(wanted: u64) -> u64 {
     soft
 }
 
-/// Takes a mount away, also while somebody uses it. What is no mount stays as it is.
+/// Unmounts `path`, also while it is in use. Does nothing if it is not a mount.
 pub(crate) fn unmount(path: &Path) {
     let _ = rustix::mount::unmount(path, UnmountFlags::DETACH);
 }

@@ -284,7 +284,7 @@ impl Reaper {
     }
 
     /// Has a command of the shell done at the end of the run, before those that were asked for
-    /// earlier: the opposite of what is about to be done. Whether it succeeds is nobody's concern.
+    /// earlier: the opposite of what is about to be done. Errors of the command are ignored.
     ///
     /// # Errors
     /// Where the reaper is gone, or the command is not a single line.

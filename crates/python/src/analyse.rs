@@ -64,7 +64,7 @@ struct Draw {
     names: BTreeSet<String>,
 }
 
-/// More connections than these are not drawn: nobody looks at so many pictures.
+/// The limit of drawn connections.
 const MOST_DRAWN: usize = 100;
 
 impl Draw {

@@ -123,7 +123,8 @@ pub(crate) fn compile_control(
 ) -> PyResult<(String, String, Vec<PathBuf>)> {
     py.detach(|| {
         let compiled = fairwind_congestion::compile(&source, &library).map_err(error_from)?;
-        let kernel_name = fairwind_congestion::kernel_name(&library, &source).map_err(error_from)?;
+        let kernel_name =
+            fairwind_congestion::kernel_name(&library, &source).map_err(error_from)?;
         Ok((kernel_name, compiled.warnings, compiled.included))
     })
 }

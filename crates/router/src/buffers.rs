@@ -22,7 +22,7 @@ impl Buffers {
         Self { all: Vec::new(), further: Vec::new(), free: Vec::new(), bytes_each }
     }
 
-    /// A buffer that nobody uses.
+    /// A free buffer.
     #[inline]
     pub(crate) fn take(&mut self) -> BufferId {
         match self.free.pop() {

@@ -22,7 +22,7 @@ pub enum Classification {
     Flow(NodeId, MeasuredPacket),
     /// For a host here, but of no flow: forwarded, not reported.
     Untracked(NodeId),
-    /// For nobody here.
+    /// For no host here.
     NoDestination,
 }
 

@@ -126,7 +126,7 @@ impl Connection {
 pub(super) struct ConnectionTracker {
     /// Where the program is in the network, and where the outside is.
     nodes: [NodeId; 2],
-    /// Whether anybody wants to know.
+    /// Whether connections are measured.
     is_measured: bool,
     /// Bytes of each packet that captures keep.
     snap: usize,

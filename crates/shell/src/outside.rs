@@ -1,4 +1,4 @@
-//! The device outside, and the way beyond the machine: packets from the inside leave it with the machine's own address.
+//! The outer device, and address translation: packets from the inside leave the machine with its own address.
 //!
 //! A table of nftables, named after the run, translates addresses. IPv4 is forwarded on the two
 //! interfaces concerned. The run's reaper undoes both. If the reaper was killed as well, the next shell

@@ -198,7 +198,7 @@ pub struct ShellPlan {
     pub seed: u64,
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// Whom the program runs as; the caller where nobody is named.
+    /// The user that the program runs as; the caller if none is named.
     pub user: Option<User>,
     /// Whether the program's flows are measured, and captured where the experiment says so.
     pub is_measured: bool,

@@ -1,4 +1,4 @@
-//! Finds the highest rate at which the router keeps time, and holds it against a plain veth pair.
+//! Finds the highest rate at which the router keeps time, and compares it with a plain veth pair.
 //!
 //! `highest_rate [--seconds N]`: one greedy connection over paths of rising rate; a path counts as
 //! carried where the connection fills it to 99 % and the 99th percentile of the lateness stays within

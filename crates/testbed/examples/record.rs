@@ -1,4 +1,4 @@
-//! Records what our endpoint or the running kernel does about the stimuli of packetdrill scripts.
+//! Records the reactions of our endpoint or the running kernel to the stimuli of packetdrill scripts.
 //!
 //! `record [--on sim|kernel] [--absolute] [--windows] [--fields A,B,...] [--watch SECONDS]
 //! [--jobs N] [--out DIRECTORY] SCRIPT...` prints the scripts that were recorded, or writes them to a

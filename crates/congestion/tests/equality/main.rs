@@ -1,4 +1,4 @@
-//! Reno, BIC and CUBIC are written twice, in Rust and in C: after every acknowledgment both have the same window.
+//! Equality of Reno, BIC and CUBIC in Rust and in C: the windows are the same after every acknowledgment.
 
 mod path;
 

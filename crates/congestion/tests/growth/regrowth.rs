@@ -1,4 +1,4 @@
-//! How long a window takes from one loss back to what it was: 1.2 bandwidth-delay products of 1500-byte packets.
+//! Recovery time of a window after one loss, from 1.2 bandwidth-delay products of 1500-byte packets.
 //!
 //! Expected times were worked out by hand from each algorithm's formula, by round trips and without its integers.
 

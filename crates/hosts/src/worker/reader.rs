@@ -42,7 +42,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Listens wherever the plan says that somebody will call. The first connection that is to be
+    /// Listens at all addresses of the plan's incoming connections. The first connection that is to be
     /// answered is so by the sender in place `first_answering`, the next by the next.
     pub(super) fn new(incoming: &[IncomingPlan], first_answering: usize) -> Result<Self, String> {
         let mut places = BTreeMap::new();
@@ -160,7 +160,7 @@ impl Readers {
         self.accepted[place] = None;
     }
 
-    /// Gives a connection up: closing it with data that nobody has read resets it.
+    /// Aborts a connection: closing it with unread data resets it.
     pub(super) fn give_up(&mut self, place: usize) {
         if let Some(reader) = self.accepted[place].take() {
             linux::reset_at_close(&reader.socket);

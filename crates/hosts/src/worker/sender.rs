@@ -30,7 +30,7 @@ fn request_room_events(socket: &OwnedFd) -> Result<(), String> {
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It has not been opened, or nobody has called.
+    /// It has not been opened or accepted.
     Waiting,
     /// The handshake goes on.
     Connecting,
@@ -60,7 +60,7 @@ pub(super) struct Sender {
     stop: Instant,
     /// The connection that starts when this one is over; none once it was taken.
     next: Option<NextOutgoing>,
-    /// Whether it begins because another one is over, at an instant that nobody could know before.
+    /// Whether it begins after another one, at an instant that is not known in advance.
     has_followed: bool,
     phase: Phase,
     /// Bytes that the application wrote and the socket had no room for.

@@ -1,4 +1,4 @@
-//! Objects into the kernel and out of it.
+//! Loading of eBPF objects into the kernel, and their removal.
 
 use super::{ControlError, ControlObject, available, obstacle};
 use fairwind_bpf::libbpf_log;

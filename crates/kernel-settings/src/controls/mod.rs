@@ -1,4 +1,4 @@
-//! Congestion controls in C in the running kernel: loaded, listed, removed.
+//! Congestion controls in C in the running kernel: loading, listing, removal.
 //!
 //! A loaded control stays after the process has ended, until it is removed or the machine restarts. A control that was
 //! loaded for runs is removed by the last run that uses it. Loading needs root and a build with the feature `ebpf`.
@@ -155,7 +155,7 @@ impl Loadable {
     }
 }
 
-/// Why a congestion control is not taken into the kernel, or not out of it.
+/// An error in loading or removing a congestion control.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ControlError {
@@ -167,13 +167,13 @@ pub enum ControlError {
         "this kernel takes no congestion controls by eBPF: it needs Linux 5.13 or newer with CONFIG_BPF_JIT"
     )]
     NoSlot,
-    /// Somebody else than root asks.
-    #[error("loading and removing congestion controls is root's business: run this as root (sudo)")]
+    /// The caller is not root.
+    #[error("loading and removing congestion controls requires root; run with sudo")]
     NotRoot,
     /// The kernel has one of this name.
     #[error(
-        "the kernel has a congestion control \"{0}\" already: `fairwind congestion unload` removes one that \
-         was loaded; beside the kernel's own one needs another `.name` in its table"
+        "the kernel already has a congestion control \"{0}\": `fairwind congestion unload` removes one that was \
+         loaded; if it is the kernel's own, give yours another `.name` in its table"
     )]
     Taken(String),
     /// A run under way has another one of this name.
@@ -188,11 +188,11 @@ pub enum ControlError {
          congestion unload {0}` removes it, and a run loads its own; or give yours another `.name` in its table"
     )]
     OtherStays(String),
-    /// Nobody knows what the kernel has under this name.
+    /// The kernel has an unknown congestion control of this name.
     #[error(
         "the kernel has a congestion control \"{0}\", and it may be another one: `fairwind congestion \
-         unload {0}` removes one that something else has loaded; beside the kernel's own, give yours another `.name` \
-         in its table"
+         unload {0}` removes one that another program has loaded; if it is the kernel's own, give yours another \
+         `.name` in its table"
     )]
     Unknown(String),
     /// Two of one run have one name.
@@ -208,8 +208,8 @@ pub enum ControlError {
         /// The kernel's name.
         kernel_name: String,
     },
-    /// What runs have loaded cannot be written down.
-    #[error("{path}: {reason}; which runs have a congestion control is kept there", path = .path.display())]
+    /// The list of loaded congestion controls cannot be written.
+    #[error("{path}: {reason}; the file lists the runs that use a congestion control", path = .path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -237,7 +237,7 @@ pub enum ControlError {
         /// Messages of libbpf and of the verifier.
         words: String,
     },
-    /// The verifier takes it, and the kernel's list of congestion controls does not.
+    /// The verifier accepts it, but the kernel does not register it.
     #[error(
         "{words}\n{name} passes the kernel's verifier, but the kernel does not register it as \"{kernel_name}\": `.name` of \
          its table has to be one that the kernel has not yet, of at most 15 letters, and the table needs ssthresh, \
@@ -260,7 +260,7 @@ pub enum ControlError {
         reason: String,
     },
     /// There is none of this name that could be removed.
-    #[error("no congestion control \"{name}\" was loaded by eBPF; there are {}", listed(.there))]
+    #[error("no congestion control \"{name}\" was loaded by eBPF; loaded are {}", listed(.there))]
     NotLoaded {
         /// The name.
         name: String,

@@ -154,7 +154,7 @@ fn profile(end: &mut Endpoint<'_>) {
             "leave it out, or run it in the simulator (--on sim)"
         }
     };
-    end.refuse("a kernel cannot be another system than it is", alternative);
+    end.refuse("the running kernel cannot imitate another system", alternative);
 }
 
 fn congestion(end: &mut Endpoint<'_>) {
@@ -201,7 +201,7 @@ fn hystart(end: &mut Endpoint<'_>) {
     let is_cubic = end.settings.congestion.unwrap_or(Congestion::Cubic) == Congestion::Cubic;
     match (end.settings.hystart, end.kernel.hystart) {
         (Some(wanted), Some(there)) if is_cubic && wanted != there => end.refuse(
-            "it is a parameter of CUBIC for every connection of the machine, and stands otherwise",
+            "it is a machine-wide parameter of CUBIC, and has the other value",
             "write it to /sys/module/tcp_cubic/parameters/hystart while nothing else runs, \
              leave the key out, or congestion = \"reno\", which has none",
         ),
@@ -213,7 +213,7 @@ fn hystart(end: &mut Endpoint<'_>) {
 const NO_METRICS: &str = "net.ipv4.tcp_no_metrics_save";
 /// Whether the threshold is left out of them.
 const NO_THRESHOLD: &str = "net.ipv4.tcp_no_ssthresh_metrics_save";
-/// What can be had in the place of what cannot.
+/// The alternatives to an unsupported policy.
 const NEAREST: &str = "policy = \"classic\", \"tcp-metrics\" or \"off\", or the simulator";
 
 pub(super) const SHARING_KEYS: &[Key] = &[Key {
@@ -256,7 +256,7 @@ fn classic(end: &mut Endpoint<'_>, sharing: &Sharing) {
     end.remember_windows(program(sharing));
 }
 
-/// The report's mechanism, but for what is said.
+/// The report's mechanism, with the given options.
 fn program(sharing: &Sharing) -> WindowOptions {
     let usual = WindowOptions::default();
     WindowOptions {

@@ -96,8 +96,8 @@ fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Note> {
     let remark = |it: &ControlObject| Note {
         key: "tcp.congestion".to_owned(),
         text: format!(
-            "\"{}\" was compiled for the simulator only: what the kernel has under the name \"{}\" is taken, and nobody \
-             knows that it is the same",
+            "\"{}\" was compiled for the simulator only: the run uses what the kernel has under the name \"{}\", which \
+             may be another algorithm",
             it.name, it.kernel_name
         ),
     };
@@ -120,8 +120,8 @@ fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
         let wanted = files_for(connections);
         let reason = || {
             format!(
-                "the process of host {host} needs {wanted} open files for its connections and may \
-                 have {most}"
+                "the process of host {host} needs {wanted} open files for its connections, and the \
+                 limit is {most}"
             )
         };
         (wanted > most).then(|| (connections, reason()))

@@ -26,7 +26,7 @@ use std::os::fd::OwnedFd;
 /// How long the hosts may take to set themselves up, all together.
 const SET_UP_LIMIT: Span = Span::from_secs(60);
 
-/// Events of queues that are kept where nobody says how many: they stay in memory until the run is over.
+/// Default limit of queue events, which stay in memory until the run is over.
 const MOST_EVENTS: usize = 1_000_000;
 
 /// An experiment about to be run on the kernel.

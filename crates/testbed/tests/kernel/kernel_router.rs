@@ -92,9 +92,7 @@ fn kernel_shapers_match_ours() {
 
 #[test]
 fn unsupported_disciplines_are_named_early() {
-    if !is_watchable(
-        "unsupported_disciplines_are_named_early",
-    ) {
+    if !is_watchable("unsupported_disciplines_are_named_early") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";

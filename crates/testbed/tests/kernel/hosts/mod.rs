@@ -1,4 +1,4 @@
-//! Host processes: what their connections do, and what becomes of them when something ends.
+//! Tests of host processes: their connections, and their ends.
 
 mod ending;
 pub(crate) mod stage;

@@ -1,4 +1,4 @@
-//! Two hosts, and something that carries packets between them.
+//! Two hosts, and a loop that forwards packets between them.
 
 use fairwind_hosts::{
     EventKind, FromHost, HostCommand, HostEvent, HostPlan, HostProcess, HostStatistics,

@@ -202,9 +202,7 @@ fn killed_runs_control_is_replaced_and_removed() {
 
 #[test]
 fn only_dead_runs_controls_are_removed() {
-    if !is_loadable(
-        "only_dead_runs_controls_are_removed",
-    ) {
+    if !is_loadable("only_dead_runs_controls_are_removed") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -255,9 +253,7 @@ fn permanent_control_survives_run() {
 /// One name, two programs: results of the one are never taken for those of the other.
 #[test]
 fn permanent_other_version_is_refused() {
-    if !is_loadable(
-        "permanent_other_version_is_refused",
-    ) {
+    if !is_loadable("permanent_other_version_is_refused") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -282,9 +278,7 @@ fn permanent_other_version_is_refused() {
 
 #[test]
 fn foreign_control_with_same_name_is_refused() {
-    if !is_loadable(
-        "foreign_control_with_same_name_is_refused",
-    ) {
+    if !is_loadable("foreign_control_with_same_name_is_refused") {
         return;
     }
     let _alone = MACHINE.lock();

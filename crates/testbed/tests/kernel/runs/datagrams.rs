@@ -76,9 +76,7 @@ fn unstopped_stream_ends_with_run() {
 
 #[test]
 fn excess_datagrams_drop_only_at_router() {
-    if !is_available(
-        "excess_datagrams_drop_only_at_router",
-    ) {
+    if !is_available("excess_datagrams_drop_only_at_router") {
         return;
     }
     let outcome = run(&path("3 s", &constant("10 Mbit/s")), "fairwind-test-beyond").unwrap();

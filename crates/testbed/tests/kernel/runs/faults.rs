@@ -1,4 +1,4 @@
-//! Runs that somebody breaks.
+//! Tests of runs that fail: full disks, killed and stopped hosts.
 
 use super::stage::{path, run, run_with};
 use crate::is_available;

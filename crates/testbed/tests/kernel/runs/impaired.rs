@@ -1,4 +1,4 @@
-//! What links do to real packets besides delaying and losing them.
+//! Tests of impairments of real packets: reordering, duplication and damage.
 
 use super::stage::{number, path, run, table};
 use crate::is_available;

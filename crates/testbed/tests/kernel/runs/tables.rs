@@ -1,4 +1,4 @@
-//! What a run measures.
+//! Tests of the tables of a run.
 
 use super::stage::{experiment, number, path, run, table};
 use crate::is_available;

@@ -1,4 +1,4 @@
-//! That nothing is left, however it ends.
+//! Tests of cleanup after every kind of end.
 
 use super::stage::{Group, again, group_from_environment};
 use super::{EXACT, is_rememberable};
