@@ -63,7 +63,7 @@ impl EndpointWatch {
     /// Begins to watch. Connections need not exist yet, but their namespaces do.
     ///
     /// # Errors
-    /// Where the kernel has no such programs, this build has none, or this user may not load them.
+    /// If the kernel has no such programs, this build has none, or this user may not load them.
     pub fn new(connections: &[Connection], facts: EndpointEvents) -> Result<Self, BpfError> {
         let events = EventStream::attach(Object::Endpoints, &facts.programs())?;
         let namespaces: BTreeSet<u32> = connections.iter().map(|one| one.namespace).collect();

@@ -10,14 +10,14 @@ use std::time::Duration;
 /// Reported bytes of a packet: its IP and TCP headers.
 const HEAD_BYTES: usize = 100;
 
-/// What is watched at an interface.
+/// Watched events of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchedEvents {
     /// Packets that arrive and leave.
     Border,
     /// A queue discipline at the root.
     Queue,
-    /// What a queue discipline at the root drops.
+    /// Drops of a root queue discipline.
     Drops,
 }
 
@@ -50,7 +50,7 @@ pub struct WatchedInterface {
     pub watched: WatchedEvents,
 }
 
-/// What a packet does.
+/// Kind of packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketEventKind {
     /// It leaves through the interface.
@@ -70,7 +70,7 @@ pub enum PacketEventKind {
 pub struct PacketEvent {
     /// Place of the interface in the list that was given.
     pub place: usize,
-    /// What the packet does.
+    /// The kind.
     pub kind: PacketEventKind,
     /// The same for all events of one packet between two interfaces; used again when it is gone.
     pub packet: u64,

@@ -44,7 +44,7 @@ impl Sink for ReportedEvents {
     }
 }
 
-/// What the kernel has counted for a whole conversation.
+/// The kernel's counters of a whole conversation.
 #[derive(Debug)]
 struct Counted {
     timeouts: u64,

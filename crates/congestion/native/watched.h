@@ -201,7 +201,7 @@ void *memmove(void *place, const void *source, size_t bytes)
 
 /* ---- parameters ---- */
 
-/* By the linker; none where the source declares no parameter. */
+/* By the linker; none if the source declares no parameter. */
 extern const struct fairwind_param __start_fairwind_params[] __attribute__((weak, visibility("hidden")));
 extern const struct fairwind_param __stop_fairwind_params[] __attribute__((weak, visibility("hidden")));
 

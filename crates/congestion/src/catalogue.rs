@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 include!(concat!(env!("OUT_DIR"), "/controls.rs"));
 
-/// Those that exist in Rust, too, have this behind their names.
+/// Suffix of the names of algorithms that exist in Rust, too.
 const TWICE: [&str; 3] = ["reno", "bic", "cubic"];
 
 /// The name that scenarios have for a file.
@@ -45,7 +45,7 @@ pub fn object_of(name: &str) -> Option<&'static [u8]> {
     OBJECTS.iter().find(|(stem, _)| name_of(stem) == name).map(|(_, object)| *object)
 }
 
-/// Those that Linux 6.18 can be built with (`net/ipv4`).
+/// Algorithms of Linux 6.18 (`net/ipv4`).
 const LINUX: [&str; 18] = [
     "bbr",
     "bic",

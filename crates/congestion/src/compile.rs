@@ -19,7 +19,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("bpf/bpf_tracing.h", include_str!("../../../congestion/include/bpf/bpf_tracing.h")),
     ("bpf/bpf_core_read.h", include_str!("../../../congestion/include/bpf/bpf_core_read.h")),
 ];
-/// What is linked with every source that is compiled here.
+/// The support code that is linked with every source.
 const SUPPORT: &str = include_str!("../native/support.c");
 const WATCHED: &str = include_str!("../native/watched.h");
 
@@ -49,7 +49,7 @@ const INTEGERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aar
 };
 /// Loops that copy stay loops: they are what copies.
 const PLAIN_LOOPS: [&str; 2] = ["-fno-builtin", "-fno-tree-loop-distribute-patterns"];
-/// How often a source is compiled until the names that it defines itself are known.
+/// Largest number of compilations to find the names that a source defines itself.
 const MOST_ATTEMPTS: usize = 4;
 
 /// Why a source could not be compiled.
@@ -63,7 +63,7 @@ pub enum CompileError {
         /// Why.
         reason: io::Error,
     },
-    /// It is no congestion control.
+    /// The source is not a congestion control.
     #[error(
         "{path} has no `struct tcp_congestion_ops NAME = {{ ... }}`: a congestion control ends with this table of its hooks",
         path = .0.display()
@@ -76,7 +76,7 @@ pub enum CompileError {
         compiler: String,
         /// Why.
         reason: io::Error,
-        /// What to install.
+        /// The package to install.
         package: &'static str,
     },
     /// A loop neither ends nor does anything.
@@ -95,12 +95,12 @@ pub enum CompileError {
     Refused {
         /// The source.
         path: PathBuf,
-        /// What the compiler said.
+        /// Messages of the compiler.
         words: String,
     },
 }
 
-/// What to do about what a compiler refuses.
+/// Advice for a compiler error.
 fn advice(words: &str) -> &'static str {
     // Compilers report floating point by the registers that it needs.
     if ["SSE register", "-mgeneral-regs-only"].iter().any(|hint| words.contains(hint)) {
@@ -115,7 +115,7 @@ fn advice(words: &str) -> &'static str {
 pub struct Compiled {
     /// The library.
     pub library: PathBuf,
-    /// What the compiler warned of; empty if of nothing.
+    /// Warnings of the compiler; empty if there are none.
     pub warnings: String,
     /// Files that the source includes, other than the header and the system's.
     pub included: Vec<PathBuf>,

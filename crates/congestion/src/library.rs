@@ -14,7 +14,7 @@ use thiserror::Error;
 /// Why a library cannot be used.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// It is none, or not one of ours.
+    /// The file is not a library of this version.
     #[error("{path} is not a compiled congestion control: {reason}; compile its source with `fairwind congestion build`", path = .path.display())]
     NotOurs {
         /// The file.
@@ -22,12 +22,12 @@ pub enum LoadError {
         /// The loader's words.
         reason: String,
     },
-    /// It lacks what every congestion control has.
+    /// A required hook is missing.
     #[error("{path} has no {hook}: every congestion control needs this hook", path = .path.display())]
     Incomplete {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing hook.
         hook: &'static str,
     },
     /// A kernel could not know it.
@@ -35,7 +35,7 @@ pub enum LoadError {
     Nameless {
         /// The source.
         path: PathBuf,
-        /// What is wrong with the name.
+        /// The fault of the name.
         fault: &'static str,
     },
     /// A parameter cannot be set so.
@@ -45,7 +45,7 @@ pub enum LoadError {
         path: PathBuf,
         /// The parameter.
         name: String,
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
     /// The library cannot be copied to set its parameters.
@@ -223,7 +223,7 @@ fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// What the library's source declares, by name.
+/// Declared parameters of the library, by name.
 ///
 /// # Errors
 /// If the file is not what [`compile`](crate::compile()) has made.

@@ -149,7 +149,7 @@ unsafe extern "C" {
 }
 
 impl Calls {
-    /// Those that are linked in.
+    /// The built-in algorithms.
     pub(crate) const OURS: Self = Self {
         plain: fairwind_call_plain,
         number: fairwind_call_number,
@@ -217,7 +217,7 @@ impl ControlFactory for NativeFactory {
 struct NativeControl {
     table: &'static Table,
     calls: Calls,
-    /// Keeps what is called loaded; none where that is linked in.
+    /// Keeps what is called loaded; none if that is linked in.
     library: Option<Arc<libloading::Library>>,
     asked: Option<RequestedAck>,
     complaint: Option<String>,
@@ -249,7 +249,7 @@ impl NativeControl {
         self.complaint.get_or_insert_with(|| complaint(&name, hook, fault, line));
     }
 
-    /// What was asked for since this was asked last.
+    /// Requests since the last call.
     fn asked_of_library(&self) -> Option<RequestedAck> {
         let (mut number, mut flags) = (0, 0);
         // SAFETY: the function writes a number and a byte.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Bytes of a segment, in the sequence numbers.
 const SEGMENT: u32 = 1448;
 
-/// Something that happens to a connection.
+/// An event of a connection.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// Segments are acknowledged, after a time and with a round trip in microseconds, -1 for none.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// Everything that a host is and does.
+/// Plan of a host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HostPlan {
     /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION) of whoever wrote the plan.
@@ -38,9 +38,9 @@ pub struct HostPlan {
     pub outgoing_datagrams: Vec<OutgoingDatagrams>,
     /// Streams of datagrams that this host receives.
     pub incoming_datagrams: Vec<IncomingDatagrams>,
-    /// How senders are watched.
+    /// Sampling of senders.
     pub sampling: Sampling,
-    /// Whether the bytes written follow a pattern, and whether what is read is held against it.
+    /// Whether written bytes follow a pattern, and read bytes are compared with it.
     pub payload: PayloadCheck,
 }
 
@@ -83,7 +83,7 @@ pub struct OutgoingPlan {
     pub start: Instant,
     /// When the application stops writing and closes; [`Instant::MAX`] for never.
     pub stop: Instant,
-    /// The flow of the data that the other side writes; `None` where it writes nothing.
+    /// The flow of the data that the other side writes; `None` if it writes nothing.
     pub reads: Option<u32>,
     /// The incoming flow that this connection relays; `None`: the connection writes its own data. A relay is opened
     /// when the incoming connection is accepted.
@@ -121,7 +121,7 @@ pub struct IncomingPlan {
     pub answer: Option<ReplyPlan>,
 }
 
-/// What is written on a connection by the host that answers it.
+/// Data that the accepting host writes on a connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReplyPlan {
     /// The flow of the data that this host writes.
@@ -179,11 +179,11 @@ pub struct SocketOption {
     pub level: i32,
     /// Its number at that level.
     pub number: i32,
-    /// What it is set to.
+    /// Its value.
     pub value: i32,
 }
 
-/// How a host watches the connections that it opened.
+/// Sampling of the connections that a host opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sampling {
     /// Windows and round-trip times are reported this often; `None` for never.
@@ -200,6 +200,6 @@ pub enum PayloadCheck {
     /// Zeros are written, and what arrives is discarded unseen.
     #[default]
     Off,
-    /// A pattern is written, and every byte read is held against it.
+    /// A pattern is written, and every byte read is compared with it.
     Pattern,
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The address of every device, which only ever speaks with the one at the other end of its veth.
 pub(super) const HARDWARE_ADDRESS: &str = "02:00:00:00:00:01";
-/// Who is at the other end of every veth, as routes name them.
+/// Next hops at the other end of every veth.
 pub(super) const NEIGHBOURS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),

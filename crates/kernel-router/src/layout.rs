@@ -9,7 +9,7 @@
 use fairwind_scenario::{Experiment, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
-/// What stands at an end of a veth, for the packets that leave through it.
+/// Queue disciplines at an end of a veth, for outgoing packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Discipline {
     /// Nothing: packets pass at once.
@@ -137,7 +137,7 @@ impl Layout {
             .filter(move |(veth, side)| veth.ends[*side].place == place)
     }
 
-    /// For each place, over which of its devices a packet goes that is for `destination`; `None` where
+    /// For each place, over which of its devices a packet goes that is for `destination`; `None` if
     /// nothing leads there. Paths have the fewest veths.
     pub(super) fn ways_to(&self, destination: usize) -> Vec<Option<&VethEnd>> {
         let mut ways = vec![None; self.places.len()];

@@ -47,19 +47,19 @@ pub enum KernelRouterError {
     Missing {
         /// The part.
         part: &'static str,
-        /// What it is needed for.
+        /// Its purpose.
         purpose: &'static str,
         /// The module that it comes with.
         module: &'static str,
-        /// How it is called where a kernel is configured.
+        /// Its name in the kernel configuration.
         option: &'static str,
-        /// What a scenario could do without it, with a comma before it; or nothing.
+        /// An alternative for the scenario, with a comma before it; or nothing.
         instead: &'static str,
     },
     /// The kernel does not support a part of a queue.
     #[error("{}", self.sentence())]
     Unsupported {
-        /// What of it.
+        /// The unsupported part.
         what: String,
     },
     /// Packets cannot be seen on their way.

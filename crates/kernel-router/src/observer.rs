@@ -22,11 +22,11 @@ use std::time::Duration;
 /// How long the watch waits where little happens.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What a watcher of the kernel's packets is made of.
+/// Parts of a [`PathObserver`].
 pub struct PathObserverParts {
     /// The programs at the interfaces.
     pub watch: PacketWatch,
-    /// What the places of the watch are.
+    /// Kinds of the watched places.
     pub points: Vec<WatchPoint>,
     /// Which queue is on which link.
     pub queues: QueueMap,
@@ -166,7 +166,7 @@ impl EventTranslator {
                 self.enqueued(queue, event, link, measured, wire_bytes)
             }
             PacketEventKind::Dequeued => {
-                // What was in the queue before the watch began is nobody's.
+                // Packets that were queued before the watch began belong to no flow.
                 let Some(since) = self.waiting.remove(&key) else { return };
                 let sojourn = at.saturating_since(since);
                 Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
@@ -216,7 +216,7 @@ impl EventTranslator {
     }
 }
 
-/// How many packets passed, by both accounts.
+/// Packets that passed, by devices and by programs.
 #[derive(Debug)]
 struct PacketCount {
     /// What the devices had counted when the tally began.

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// What a device is, to whoever watches it.
+/// Role of a device for observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchPoint {
     /// The veth of a host: what arrives there, the host has sent, and what leaves there reaches it.
@@ -150,7 +150,7 @@ impl KernelPath {
         Ok((PacketWatch::new(&places)?, points))
     }
 
-    /// How many packets have passed the hosts' veths, there and back, as their devices count.
+    /// Packets that have passed the hosts' veths in both directions, by their device counters.
     pub(super) fn passed(&self) -> Result<u64, KernelError> {
         let mut packets = 0;
         for veth in &self.layout.veths {

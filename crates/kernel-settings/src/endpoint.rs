@@ -13,9 +13,9 @@ use std::fmt;
 /// A small difference between what a scenario says and what the kernel does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Where in the scenario.
+    /// The key of the scenario.
     pub key: String,
-    /// What differs.
+    /// The difference.
     pub text: String,
 }
 

@@ -12,7 +12,7 @@
 //! | `socket` | socket calls |
 //! | `tun` | TUN and Ethernet devices, and packet sockets |
 //! | `run_name` | the name of a run, and whether it still lives |
-//! | `stale` | removing what runs leave: by their reapers, and later what dead runs have left |
+//! | `stale` | removal of leftovers of runs: by their reapers, and later those of dead runs |
 
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
@@ -59,7 +59,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// A system call did not do what it was asked to.
+    /// A system call failed.
     #[error("{attempt}: {reason}{}", hint(.attempt, *.errno))]
     System {
         /// What was tried.

@@ -91,7 +91,7 @@ pub fn parameter_path(name: &str) -> PathBuf {
     Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
-/// The text of a file, such as the value of a parameter, without white space around it; empty where it cannot be read.
+/// The text of a file, such as the value of a parameter, without white space around it; empty if it cannot be read.
 pub fn read_text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
@@ -101,7 +101,7 @@ pub fn read_text(path: impl AsRef<Path>) -> String {
 pub struct NamespaceName(PathBuf);
 
 impl NamespaceName {
-    /// Gives the namespace a name, so that `ip netns exec NAME` finds it; `None` where the process
+    /// Gives the namespace a name, so that `ip netns exec NAME` finds it; `None` if the process
     /// may not: nothing depends on it.
     pub fn give(name: &str) -> Result<Option<Self>, String> {
         let path = Path::new(NAMES).join(name);

@@ -39,7 +39,7 @@ fn run_in_real_time(sched_priority: i32) {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Lets other threads run before this one, where there is not enough of the machine for all.
+/// Lowers the priority of this thread.
 pub fn give_way() {
     const NICE: i32 = 10;
     // A refusal changes nothing and is no error.
@@ -184,7 +184,7 @@ pub fn mount_programs(target: &Path) -> Result<(), KernelError> {
     checked(&format!("mount bpf on {}", target.display()), mounted)
 }
 
-/// Lets `file` stand in the place of `target`, in this mount namespace.
+/// Bind-mounts `file` over `target`, in this mount namespace.
 pub fn bind_file(file: &Path, target: &Path) -> Result<(), KernelError> {
     let attempt = format!("mount {} on {}", file.display(), target.display());
     checked(&attempt, mount_bind(file, target))

@@ -85,7 +85,7 @@ impl FromStr for RunName {
     }
 }
 
-/// When a process was started, in ticks; `None` where there is none, or only what is left of one.
+/// When a process was started, in ticks; `None` if there is none, or only what is left of one.
 fn started(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may hold anything; the state follows it, and 19 fields later this.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Where runs leave names.
+/// Paths of resources with names of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CleanupPaths {
     /// Names of network namespaces.
@@ -60,10 +60,10 @@ pub enum StaleKind {
     CongestionControl,
 }
 
-/// Something that a run has left which lives no more.
+/// Something that a run has left which has ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StaleResource {
-    /// What kind of thing it is.
+    /// Its kind.
     pub kind: StaleKind,
     /// The run's name; of a program, that it was of a control group; of a congestion control, that it was of runs.
     pub run: String,
@@ -140,7 +140,7 @@ fn entries(place: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
 }
 
-/// The names of the tables of nftables; none where there is no `nft`, or no right to ask.
+/// The names of the tables of nftables; none if there is no `nft`, or no right to ask.
 fn tables() -> Vec<String> {
     let listed = command_output("nft", &["list", "tables", "ip"], "").unwrap_or_default();
     listed.lines().filter_map(|line| line.split(' ').next_back()).map(str::to_owned).collect()
@@ -189,7 +189,7 @@ fn processes_in(found: &[StaleResource]) -> Vec<StaleResource> {
         .collect()
 }
 
-/// The number of the namespace that a name stands for; none where its mount has gone.
+/// The number of the namespace that a name stands for; none if its mount has gone.
 fn namespace_number(name: &Path) -> Option<u64> {
     let there = fs::metadata(name).ok()?;
     let own = fs::metadata("/proc/self/ns/net").ok()?;
@@ -199,7 +199,7 @@ fn namespace_number(name: &Path) -> Option<u64> {
 /// Removes what was found.
 ///
 /// # Errors
-/// Where the system refuses, mostly for want of rights.
+/// If the system refuses, mostly for want of rights.
 pub fn remove_stale(resource: &StaleResource) -> Result<(), KernelError> {
     let path = &resource.path;
     let done = match resource.kind {
@@ -259,7 +259,7 @@ impl Reaper {
     /// Starts a reaper for `run`.
     ///
     /// # Errors
-    /// Where there is no `/bin/sh`, or no further process may be started.
+    /// If there is no `/bin/sh`, or no further process may be started.
     pub fn start(run: RunName) -> Result<Self, KernelError> {
         Self::watching(run, CleanupPaths::usual())
     }
@@ -287,7 +287,7 @@ impl Reaper {
     /// earlier: the opposite of what is about to be done. Errors of the command are ignored.
     ///
     /// # Errors
-    /// Where the reaper is gone, or the command is not a single line.
+    /// If the reaper is gone, or the command is not a single line.
     pub fn undo(&mut self, command: &str) -> Result<(), KernelError> {
         let failed = |reason: String| KernelError::Command { command: command.to_owned(), reason };
         if command.contains('\n') {

@@ -36,7 +36,7 @@ pub(crate) struct Analysis {
     state: Mutex<Option<Box<Core<CaptureSource>>>>,
 }
 
-/// How captures are analysed, as Python writes it.
+/// Settings of an analysis, from Python.
 #[derive(Deserialize)]
 struct Asked {
     packet_filter: Option<String>,
@@ -254,7 +254,7 @@ fn read_all(hand_over: &SyncSender<io::Result<Vec<u8>>>) {
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) => {
-                // Nobody who listens is no reason to complain.
+                // A missing listener is no error.
                 let _told = hand_over.send(Err(error));
                 return;
             }

@@ -67,13 +67,13 @@ pub(crate) fn capabilities(py: Python<'_>) -> String {
     text(py, linux::capabilities)
 }
 
-/// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
+/// Why no experiment at all can run on this kernel, and what to do about it; `None` if they can.
 #[pyfunction]
 pub(crate) fn kernel_obstacle(py: Python<'_>) -> Option<String> {
     py.detach(linux::obstacle)
 }
 
-/// What runs have left that live no more, removed if that is asked for: `what`, `problem`.
+/// Leftovers of ended runs, removed if `remove` is set: `what`, `problem`.
 #[pyfunction]
 #[pyo3(signature = (*, remove))]
 pub(crate) fn cleanup(py: Python<'_>, remove: bool) -> String {

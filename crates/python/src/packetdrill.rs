@@ -103,7 +103,7 @@ fn on_kernel(_: Python<'_>, _: String, _: String, _: RunOptions, _: PathBuf) -> 
     Err(KernelUnavailable::new_err("this system is not Linux"))
 }
 
-/// Why scripts cannot be run on the kernel; `None` where they can.
+/// Why scripts cannot be run on the kernel; `None` if they can.
 #[pyfunction]
 pub(crate) fn kernel_problem(py: Python<'_>) -> Option<String> {
     #[cfg(target_os = "linux")]

@@ -20,7 +20,7 @@ mod linux {
         shell::serve(arguments)
     }
 
-    /// What a shell is made of, as Python hands it over.
+    /// Arguments of a shell, from Python.
     pub(super) struct Asked<'a> {
         pub(super) experiment_json: &'a str,
         pub(super) seed: u64,

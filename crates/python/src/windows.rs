@@ -22,7 +22,7 @@ fn error_from(error: windows::WindowsError) -> PyErr {
     WindowsError::new_err(error.to_string())
 }
 
-/// What is chosen at the start, by the names of the command line.
+/// Options at the start, by their names on the command line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
@@ -61,7 +61,7 @@ pub(crate) fn stop_windows(py: Python<'_>, group: PathBuf) -> PyResult<()> {
     py.detach(|| windows::stop(&group)).map_err(error_from)
 }
 
-/// What is remembered, as JSON text: `options`, `windows` and `counts`.
+/// Remembered windows, as JSON text: `options`, `windows` and `counts`.
 #[pyfunction]
 pub(crate) fn show_windows(py: Python<'_>, group: PathBuf) -> PyResult<String> {
     let remembered = py.detach(|| windows::show(&group)).map_err(error_from)?;

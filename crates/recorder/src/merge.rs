@@ -17,7 +17,7 @@ struct Source {
     /// The latest instant of an entry so far.
     latest: Instant,
     complete_until: Instant,
-    /// What the batches take in memory, about.
+    /// Approximate memory of the batches.
     held_bytes: usize,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    /// Of observers 0 to `sources`.
+    /// A merge of observers 0 to `sources`.
     pub(super) fn new(sources: usize) -> Self {
         let source = || Source {
             batches: VecDeque::new(),

@@ -26,7 +26,7 @@ pub enum ObservationPoint {
     Arrival,
 }
 
-/// What the measures need to know of a packet of a flow.
+/// A packet of a flow, as the measures need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredPacket {
     /// Its flow.
@@ -92,11 +92,11 @@ pub(crate) struct PacketSeen {
     pub wire_bytes: u32,
     /// Place of its header among the batch's segments.
     pub segment: usize,
-    /// Where its bytes stand among the batch's bytes; nothing where it is not captured.
+    /// Where its bytes stand among the batch's bytes; nothing if it is not captured.
     pub captured: Range<usize>,
 }
 
-/// What an observer saw in a while.
+/// Entries of one observer in order.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// Facts in order.
@@ -110,7 +110,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// What is in it takes so much memory, in bytes.
+    /// Memory of its contents, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(self.entries.as_slice())
             + size_of_val(self.segments.as_slice())
@@ -236,7 +236,7 @@ impl ObservationWriter {
         }
     }
 
-    /// Everything has been written down.
+    /// Declares that all entries were written.
     pub fn finish(&mut self) {
         self.hand_over(Instant::MAX);
     }

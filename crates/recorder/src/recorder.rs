@@ -30,9 +30,9 @@ const MOST_HELD: usize = 1 << 30;
 /// lock that the recorder may hold while it gives way to others, and the router would wait for it.
 const NAP: Span = Span::from_millis(2);
 
-/// What a recorder works with.
+/// Parts of a [`Recorder`].
 pub struct RecorderParts {
-    /// What is measured.
+    /// The collector of measures.
     pub settings: Settings,
     /// Where packets of captured flows go.
     pub captures: CaptureWriters,
@@ -40,10 +40,10 @@ pub struct RecorderParts {
     pub snap: Vec<usize>,
 }
 
-/// What was recorded.
+/// Output of a recorder.
 #[derive(Debug)]
 pub struct RecorderOutput {
-    /// What was measured.
+    /// The measured tables.
     pub tables: Tables,
     /// What limited each reported sender, by flow.
     pub senders: Vec<SenderRow>,
@@ -148,7 +148,7 @@ impl Recorder {
     }
 }
 
-/// Who answers is the receiver of what the flow that it answers sends.
+/// The sender of an answering flow is the receiver of the answered one.
 fn first_end(flow: &FlowDescription) -> FirstEnd {
     if flow.answers.is_none() { FirstEnd::Sender } else { FirstEnd::Receiver }
 }

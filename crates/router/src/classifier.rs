@@ -15,7 +15,7 @@ use fairwind_wire::{Segment, TrafficClass};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-/// What a packet is.
+/// Classification of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classification {
     /// A flow's.
@@ -38,18 +38,18 @@ pub trait Classifier {
         observations: &mut ObservationWriter,
     ) -> Classification;
 
-    /// The number of the connection of a packet that was sorted, and whether it goes back on it; `None` where
+    /// The number of the connection of a packet that was sorted, and whether it goes back on it; `None` if
     /// connections have no numbers that others know.
     fn connection(&self, _: &MeasuredPacket) -> Option<(u32, bool)> {
         None
     }
 
-    /// How long the host that has sent a packet holds it back.
+    /// Delay of a packet at its sending host.
     fn hold_time(&self, _: &MeasuredPacket) -> Span {
         Span::ZERO
     }
 
-    /// Datagrams that hosts have sent, at least, and that never came out of their devices; none where they have
+    /// Datagrams that hosts have sent, at least, and that never came out of their devices; none if they have
     /// no numbers.
     fn missing_datagrams(&self) -> u64 {
         0
@@ -65,14 +65,14 @@ pub struct FlowTable {
     hosts: BTreeMap<IpAddr, NodeId>,
 }
 
-/// What is known by a receiver's port.
+/// Group of flows with one receiver port.
 #[derive(Clone, Copy)]
 struct Group {
     /// The first flow.
     first: u32,
-    /// How many flows there are.
+    /// Number of flows.
     count: u32,
-    /// How long senders hold back what only acknowledges.
+    /// Delay of pure acknowledgments at their sender.
     ack_delay: Span,
 }
 

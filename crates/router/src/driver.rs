@@ -51,7 +51,7 @@ pub struct Port {
     pub device: OwnedFd,
 }
 
-/// What a router is made of.
+/// Parts of a [`Router`].
 pub struct RouterParts<S> {
     /// The network.
     pub network: Network<RoutedPacket>,
@@ -65,11 +65,11 @@ pub struct RouterParts<S> {
     pub observations: ObservationWriter,
     /// Largest IP packet in bytes.
     pub mtu: usize,
-    /// What the 99th percentile of the lateness may be.
+    /// Limit of the 99th percentile of the lateness.
     pub lateness_bound: Span,
 }
 
-/// How others start and stop a router.
+/// Control of a router from other threads.
 #[derive(Debug, Clone)]
 pub struct RouterControl {
     /// The run's origin by the machine's clock, in nanoseconds; far away until it is known.
@@ -133,7 +133,7 @@ pub enum RouterError {
     DeviceGone {
         /// The host of the device.
         host: String,
-        /// What the kernel says.
+        /// The kernel's error number.
         errno: i32,
     },
     /// A system call failed.

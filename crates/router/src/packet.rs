@@ -17,7 +17,7 @@ pub struct RoutedPacket {
     pub wire_bytes: u32,
     /// The node of the host that it is for.
     pub destination: NodeId,
-    /// What queue disciplines see of it.
+    /// Its header for queue disciplines.
     pub header: Header,
     /// Whether a queue has marked it; its bytes learn of it when it is handed over.
     pub is_marked: bool,
@@ -113,7 +113,7 @@ pub(super) fn header_of(source: NodeId, connection: Option<(u32, bool)>, packet:
     }
 }
 
-/// What is read of an IP header, whatever the protocol above.
+/// Fields of an IP header, for every transport protocol.
 pub(super) struct IpFields<'a> {
     pub(super) traffic_class: u8,
     pub(super) protocol: u8,

@@ -67,7 +67,7 @@ impl Side {
 /// The ends of a connection: the program's, and the other one.
 type Ends = [SocketAddr; 2];
 
-/// What is known of a connection.
+/// State of a connection.
 struct Connection {
     opened_by: Side,
     flows: ConnectionFlows,
@@ -248,7 +248,7 @@ impl ConnectionTracker {
         self.known.insert(ends, connection);
     }
 
-    /// Forgets what has been over for long: a program may open any number of connections.
+    /// Forgets connections that ended long ago: a program may open any number of connections.
     fn forget(&mut self, at: Instant) {
         while let Some((since, ends, first)) = self.over.front()
             && at.saturating_since(*since) > REMEMBERED
@@ -261,7 +261,7 @@ impl ConnectionTracker {
     }
 }
 
-/// Writes down what a segment from one side says of its connection.
+/// Updates the state of a connection from a segment of one side.
 fn follow(
     connection: &mut Connection,
     at: Instant,
@@ -291,7 +291,7 @@ fn follow(
     }
 }
 
-/// Writes down what the acknowledgment number of one side says.
+/// Updates the state from the acknowledgment number of one side.
 fn follow_acknowledgment(
     connection: &mut Connection,
     at: Instant,

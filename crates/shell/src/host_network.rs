@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// inside a shell.
 pub(super) const WAY_OUT: &str = "outside";
 
-/// What is used already.
+/// The addresses in use.
 #[derive(Debug, Default)]
 pub(super) struct HostNetwork {
     /// Blocks that have a route or an address.
@@ -204,7 +204,7 @@ impl Block {
         Self::network(self.address(0), self.family.lengths()[0])
     }
 
-    /// The blocks that a shell inside this one can have; none where it is as small as blocks get.
+    /// The blocks that a shell inside this one can have; none if it is as small as blocks get.
     fn parts(self, length: u8) -> impl Iterator<Item = Self> {
         let step = 1_u128 << (self.family.bits() - length);
         let count = 1_u128 << (length - self.length);

@@ -45,7 +45,7 @@ pub fn ignore_the_terminal() {
     linux::ignore_the_terminal();
 }
 
-/// What a started process is.
+/// Role of a started process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Supervisor,
@@ -62,7 +62,7 @@ impl Role {
 }
 
 /// Is what the last two arguments of a process say, a role of a shell and its socket, and gives the
-/// exit code; `None` where they say something else.
+/// exit code; `None` if they say something else.
 pub fn serve(arguments: &[String]) -> Option<i32> {
     let [.., role, descriptor] = arguments else { return None };
     let role = [Role::Supervisor, Role::Inside].into_iter().find(|one| one.name() == role)?;
@@ -80,7 +80,7 @@ fn run_command(words: &str) -> Result<(), KernelError> {
     linux::command_output(program, &words.collect::<Vec<_>>(), "").map(|_| ())
 }
 
-/// Something that is in the way of a shell, and what to do about it.
+/// An obstacle to a shell, with its remedy.
 fn problem(reason: impl Into<String>) -> KernelError {
     KernelError::Shell { reason: reason.into() }
 }
@@ -91,7 +91,7 @@ fn file_of(parameter: &str) -> String {
     format!("/proc/sys/{parameter}")
 }
 
-/// The value of a parameter of this namespace; none where the kernel does not have it.
+/// The value of a parameter of this namespace; none if the kernel does not have it.
 fn parameter(name: &str) -> Option<String> {
     Some(std::fs::read_to_string(file_of(name)).ok()?.trim().to_owned())
 }

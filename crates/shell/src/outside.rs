@@ -92,7 +92,7 @@ pub(super) struct Uplink {
     leads_out: Option<String>,
     /// A file with resolvers that the inside can reach.
     pub(super) resolver: Option<PathBuf>,
-    /// What a person should know.
+    /// Notes for the user.
     pub(super) remarks: Vec<String>,
 }
 

@@ -23,14 +23,14 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::thread::JoinHandle;
 
-/// What a person has to know to use a shell.
+/// Addresses of a shell, and notes for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellAddresses {
     /// Addresses at which the inside reaches the outside.
     pub outside: Vec<std::net::IpAddr>,
     /// Addresses at which the outside reaches the inside.
     pub inside: Vec<std::net::IpAddr>,
-    /// What works less well than one would think, and why.
+    /// Limitations, and their reasons.
     pub remarks: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Outcome {
 /// Runs a program behind a path until it ends; calls `opened` with its addresses before it starts.
 ///
 /// # Errors
-/// Where the path cannot be set up or kept up, or a capture cannot be written.
+/// If the path cannot be set up or kept up, or a capture cannot be written.
 pub fn run(
     plan: &ShellPlan,
     command: &HostCommand,
@@ -194,7 +194,7 @@ pub struct ShellPlan {
     /// The network. The program stands where the first group of flows sends from, and the outside
     /// where it sends to.
     pub experiment: Experiment,
-    /// What chance begins with.
+    /// The random seed.
     pub seed: u64,
     /// The program and its arguments.
     pub program: Vec<String>,
@@ -222,7 +222,7 @@ impl Path {
     /// Builds what `plan` describes, and begins the captures that it wants.
     ///
     /// # Errors
-    /// Where the description is inconsistent or a capture cannot be begun.
+    /// If the description is inconsistent or a capture cannot be begun.
     fn new(plan: &ShellPlan, files: CaptureFiles) -> Result<Self, ShellError> {
         if plan.experiment.network.router != RouterKind::User {
             return Err(problem(

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 type Problem = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the command line asks for.
+/// Arguments of the command line.
 struct Asked {
     options: RunOptions,
     recording: Recording,

@@ -41,7 +41,7 @@ use group::ControlGroup;
 use program::{Maps, Program};
 use std::path::{Path, PathBuf};
 
-/// What is remembered in a control group.
+/// Remembered windows of a control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     /// What was chosen at the start.
@@ -108,7 +108,7 @@ pub fn clear(path: &Path) -> Result<usize, WindowsError> {
     Ok(windows.len())
 }
 
-/// What keeps windows from being remembered here, but for the control group.
+/// The reason why windows cannot be remembered here, apart from the control group.
 pub fn obstacle() -> Option<WindowsError> {
     if !cfg!(feature = "ebpf") {
         return Some(WindowsError::Unavailable(BpfError::NotBuilt));
@@ -116,7 +116,7 @@ pub fn obstacle() -> Option<WindowsError> {
     (!linux::is_root()).then_some(WindowsError::NotRoot)
 }
 
-/// What keeps runs from having windows remembered.
+/// The reason why windows cannot be remembered for runs.
 pub fn obstacle_to_runs() -> Option<WindowsError> {
     let groups = fairwind_linux::CleanupPaths::usual().control_groups;
     obstacle().or_else(|| groups.is_none().then_some(WindowsError::NoVersionTwo))

@@ -40,7 +40,7 @@ pub enum Collection {
     Close,
 }
 
-/// What is chosen at the start.
+/// Options at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowOptions {
     /// Age at which a window is used no more: the report's `LIFETIME_WIND`, which it gives no value of.
@@ -78,7 +78,7 @@ impl WindowOptions {
     /// Bytes of [`WindowOptions::to_bytes`]: `struct settings` of the program.
     pub(super) const BYTES: usize = 16;
 
-    /// Refuses what remembers nothing.
+    /// Refuses options that remember nothing.
     pub(super) fn check(&self) -> Result<(), WindowsError> {
         let zero = |option, remedy| Err(WindowsError::Zero { option, remedy });
         if self.lifetime.is_zero() {
@@ -135,7 +135,7 @@ pub struct RememberedWindow {
     pub packets: u32,
     /// Time since it was confirmed.
     pub age: Span,
-    /// Least round-trip time of the connection that it is of; `None` where none was measured.
+    /// Least round-trip time of the connection that it is of; `None` if none was measured.
     pub least_rtt: Option<Span>,
 }
 
@@ -172,7 +172,7 @@ impl RememberedWindow {
     }
 }
 
-/// How often what has happened since the start.
+/// Counts since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowCounts {
     /// Connections that began with a remembered window.

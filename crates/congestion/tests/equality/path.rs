@@ -6,7 +6,7 @@ use fairwind_wire::{Ecn, Segment, SequenceNumber};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What happens on the way, and what the application does.
+/// Impairments of the path, and behaviour of the application.
 #[derive(Debug, Clone)]
 pub(crate) struct Trouble {
     pub(crate) name: &'static str,
@@ -19,10 +19,10 @@ pub(crate) struct Trouble {
     pub(crate) queue: u64,
     /// Packets that wait before data is marked.
     pub(crate) marks_from: Option<u64>,
-    /// Of a thousand data segments so many are lost, so many come this much later.
+    /// Lost data segments per thousand; delayed ones per thousand, and their delay.
     pub(crate) lost: u64,
     pub(crate) late: (u64, Span),
-    /// Of a thousand acknowledgments so many are lost.
+    /// Lost acknowledgments per thousand.
     pub(crate) acks_lost: u64,
     /// Every so often nothing arrives for so long.
     pub(crate) outage: Option<(Span, Span)>,
@@ -31,7 +31,7 @@ pub(crate) struct Trouble {
     pub(crate) change: fn(&mut Config),
 }
 
-/// What an acknowledgment has left behind.
+/// State after an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) at: Instant,

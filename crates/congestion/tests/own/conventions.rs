@@ -3,7 +3,7 @@
 use super::{Place, sender};
 use fairwind_tcp::{AckReport, RateSample, TcpSock};
 
-/// It brings its own `div64_u64`, `before`, `tcp_sk`, `min`, `clamp`, HZ and `CONFIG_HZ` along.
+/// A source with its own `div64_u64`, `before`, `tcp_sk`, `min`, `clamp`, HZ and `CONFIG_HZ`.
 #[test]
 fn kernel_header_program_compiles_unchanged() {
     let place = Place::new(include_str!("conventions.c"));

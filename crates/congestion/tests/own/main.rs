@@ -79,7 +79,7 @@ impl Place {
         load(&self.library(), "mine").expect("it loads").0.create()
     }
 
-    /// Compiles it for a kernel; `None` where there is no compiler for that.
+    /// Compiles it for a kernel; `None` if there is no compiler for that.
     #[expect(clippy::print_stdout, reason = "a test prints what it skips")]
     fn object(&self) -> Option<Compiled> {
         match compile_object(&self.source(), &self.folder.path().join("mine.o")) {

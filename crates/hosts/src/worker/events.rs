@@ -15,7 +15,7 @@ use std::time::Duration;
 const BATCH_EVENTS: usize = 1024;
 /// The parent hears at least this often how far the host is.
 const HEARTBEAT: Span = Span::from_millis(10);
-/// How long the last words may take to be heard.
+/// Timeout for sending the last message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The run's clock: `CLOCK_MONOTONIC` less its origin.
@@ -39,7 +39,7 @@ impl Clock {
         linux::monotonic() >= self.origin
     }
 
-    /// How long until an instant; nothing where it has passed. Right also before the origin.
+    /// How long until an instant; nothing if it has passed. Right also before the origin.
     pub(super) fn until(self, instant: Instant) -> Span {
         (self.origin + instant.since_origin()).saturating_since(linux::monotonic())
     }

@@ -45,7 +45,7 @@ const READ_BYTES: usize = 1 << 20;
 /// The same where every byte is looked at.
 const CHECKED_BYTES: usize = 1 << 16;
 
-/// What connections need to do their part.
+/// Shared context of connections.
 #[derive(Debug)]
 struct HostContext {
     poll: Poll,

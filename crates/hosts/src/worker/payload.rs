@@ -8,7 +8,7 @@ const PERIOD: usize = 65_521;
 /// Bytes that can be written at once from any place of a stream.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// What streams are made of.
+/// Source of a stream's bytes.
 #[derive(Debug)]
 pub(super) struct Payload {
     check: PayloadCheck,
@@ -24,7 +24,7 @@ impl Payload {
         Self { check, bytes }
     }
 
-    /// Whether what is read is to be held against the pattern.
+    /// Whether read bytes are compared with the pattern.
     pub(super) fn is_checked(&self) -> bool {
         self.check == PayloadCheck::Pattern
     }

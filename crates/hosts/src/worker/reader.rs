@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 
-/// Who is expected to call.
+/// An expected caller.
 #[derive(Debug, Clone, Copy)]
 struct Caller {
     flow: u32,
@@ -168,7 +168,7 @@ impl Readers {
     }
 }
 
-/// What reading gave.
+/// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadOutcome {
     /// So many bytes.

@@ -27,7 +27,7 @@ fn request_room_events(socket: &OwnedFd) -> Result<(), String> {
     network::set(socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)
 }
 
-/// How far a connection is.
+/// Phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// It has not been opened or accepted.
@@ -46,7 +46,7 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Sender {
     flow: u32,
-    /// Who is called; `None` where the other side calls.
+    /// The remote address; `None` if the other side connects.
     remote: Option<SocketAddr>,
     /// The flow of the data that the other side writes.
     reads: Option<u32>,
@@ -210,7 +210,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Something has happened with the socket.
+    /// Handles events of the socket.
     pub(super) fn on_ready(&mut self, ready: Ready, context: &mut HostContext) {
         let Some(socket) = &self.socket else { return };
         if ready.has(libc::EPOLLERR) {

@@ -27,9 +27,9 @@ pub(super) struct TcpInfo {
     pub(super) is_outstanding: bool,
     /// Time with something unacknowledged.
     pub(super) busy: Span,
-    /// Of it, that in which the peer's window held data back.
+    /// Part of it that was limited by the peer's window.
     pub(super) window_limited: Span,
-    /// Of it, that in which the send buffer held the application back.
+    /// Part of it that was limited by the send buffer.
     pub(super) buffer_limited: Span,
 }
 
@@ -69,7 +69,7 @@ impl TcpInfo {
         }
     }
 
-    /// What held the sender of this flow back until now.
+    /// What limited the sender of this flow until now.
     pub(super) fn statistics(&self, flow: u32) -> SenderStatistics {
         let EndpointState { cwnd_packets, ssthresh_packets, .. } = self.endpoint;
         SenderStatistics {
@@ -84,14 +84,14 @@ impl TcpInfo {
     }
 }
 
-/// What befell a sender since the last look.
+/// Losses of a sender since the last poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Losses {
     pub(super) timeouts: u16,
     pub(super) recoveries: u16,
 }
 
-/// What was seen of a sender at the last look.
+/// State of a sender at the last poll.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LossDetector {
     last: Option<TcpInfo>,

@@ -35,7 +35,7 @@ pub fn available() -> Vec<String> {
     names.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What keeps congestion controls from being loaded here.
+/// The reason why congestion controls cannot be loaded here.
 pub fn obstacle() -> Option<ControlError> {
     if !cfg!(feature = "ebpf") {
         return Some(ControlError::Unavailable(BpfError::NotBuilt));
@@ -52,7 +52,7 @@ pub fn obstacle() -> Option<ControlError> {
 /// Loads a congestion control into the running kernel, where it stays when this process ends.
 ///
 /// # Errors
-/// What stands in the way, with the verifier's words where it refuses the program.
+/// If the control cannot be loaded; with the verifier's log if it refuses the program.
 pub fn load(control: &ControlObject) -> Result<(), ControlError> {
     loader::install(control)?;
     registry::stays(control)
@@ -75,7 +75,7 @@ pub struct ControlObject {
     pub name: String,
     /// The name under which the kernel knows it: `.name` of its table.
     pub kernel_name: String,
-    /// The compiled object; empty where there is none, so that it can only be used where it is loaded already.
+    /// The compiled object; empty if there is none, so that it can only be used where it is loaded already.
     pub object: Vec<u8>,
 }
 
@@ -90,7 +90,7 @@ impl ControlObject {
     }
 }
 
-/// Why the kernel cannot have a congestion control, and what comes near.
+/// The reason why the kernel cannot have a congestion control, and an alternative.
 #[derive(Debug)]
 pub struct Missing {
     /// What is missing.

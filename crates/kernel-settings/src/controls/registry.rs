@@ -14,7 +14,7 @@ use std::fs;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// Gone when the machine starts anew, as what was loaded is.
+/// A folder that does not survive a reboot, like the loaded controls.
 pub(super) const FOLDER: &str = "/run/fairwind/congestion";
 /// What follows the names of those that were loaded to stay.
 const STAYS: &str = ".stays";
@@ -97,7 +97,7 @@ pub(super) fn forget(kernel_name: &str) {
     }
 }
 
-/// What stands against giving `controls` to one run: two of them under one name, or another program under the name of one.
+/// The reason why one run cannot have all `controls`: two have the same name, or the kernel has another program of a name.
 /// A control that was compiled for the simulator only cannot be distinguished from the kernel's.
 pub fn incompatibility(controls: &[ControlObject]) -> Option<ControlError> {
     let there = available();
@@ -123,7 +123,7 @@ pub fn incompatibility(controls: &[ControlObject]) -> Option<ControlError> {
     None
 }
 
-/// What stands against taking what the kernel has for `control`, which is loaded to stay if it is.
+/// The reason why the kernel's control of that name is not `control`.
 fn objection_to(control: &ControlObject) -> Option<ControlError> {
     let name = || control.kernel_name.clone();
     if of_runs(&control.kernel_name).exists() {
@@ -158,7 +158,7 @@ pub struct LoadedForRun {
     claims: Vec<Claim>,
 }
 
-/// A control that is not to be removed before this lets go of it.
+/// A lock that keeps a control loaded.
 #[derive(Debug)]
 struct Claim {
     kernel_name: String,
@@ -235,7 +235,7 @@ fn claim(control: &ControlObject) -> Result<Option<Claim>, ControlError> {
     Ok(Some(Claim { kernel_name, file }))
 }
 
-/// The notes of what was loaded for runs that live no more; none where nobody may look.
+/// The notes of what was loaded for runs that have ended; none if nobody may look.
 pub fn orphaned() -> Vec<PathBuf> {
     if !Path::new(FOLDER).is_dir() {
         return Vec::new();
@@ -245,7 +245,7 @@ pub fn orphaned() -> Vec<PathBuf> {
     all_of_runs().into_iter().filter(|note| nobody_has(note).is_ok()).collect()
 }
 
-/// Removes what was loaded for runs that live no more, by its note; of another one that has come under its name since,
+/// Removes what was loaded for runs that have ended, by its note; of another one that has come under its name since,
 /// only the note.
 ///
 /// # Errors

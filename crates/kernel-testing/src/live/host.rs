@@ -297,7 +297,7 @@ impl LiveHost {
         }
     }
 
-    /// Lets the application act on what has happened, and gives the packets that come of it.
+    /// Runs the application on new events, and returns the resulting packets.
     pub(super) fn work(
         &mut self,
         now: Instant,

@@ -155,7 +155,7 @@ impl ControlFactory for PythonFactory {
 
 /// An object of the class at work on one connection.
 struct PythonControl {
-    /// The object and what it sees of the sender; none where it could not be made.
+    /// The object and what it sees of the sender; none if it could not be made.
     parts: Option<(Py<PyAny>, Py<PythonSender>)>,
     name: String,
     hooks: Hooks,

@@ -115,19 +115,19 @@ impl PythonSender {
         self.sender.outstanding
     }
 
-    /// Of these, sent again and under way.
+    /// Retransmitted segments of these that are under way.
     #[getter]
     fn retrans_out(&self) -> u32 {
         self.sender.retransmitted
     }
 
-    /// Of these, taken for lost.
+    /// Segments of these that are considered lost.
     #[getter]
     fn lost_out(&self) -> u32 {
         self.sender.lost
     }
 
-    /// Of these, reported to have arrived.
+    /// Segments of these that were selectively acknowledged.
     #[getter]
     fn sacked_out(&self) -> u32 {
         self.sender.sacked

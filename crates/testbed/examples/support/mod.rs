@@ -15,7 +15,7 @@ pub(crate) const FILLED_PERCENT: f64 = 99.0;
 const PAYLOAD: f64 = 1448.0;
 const PACKET: f64 = 1500.0;
 
-/// What `--seconds N` on the command line says, the only option.
+/// The value of `--seconds N`, the only option.
 pub(crate) fn seconds(usual: u32) -> Result<u32, Failure> {
     let mut seconds = usual;
     let mut arguments = std::env::args().skip(1);

@@ -145,7 +145,7 @@ fn tick() -> Capability {
     Capability::ok("timers of TCP", format!("{rate} Hz, in steps of {tick}"))
 }
 
-/// How late the router would be woken here and now.
+/// Wake-up lateness of a router on this machine now.
 fn lateness() -> Capability {
     let what = "timer lateness";
     let mut late: Vec<Span> = std::thread::spawn(|| {

@@ -19,21 +19,21 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the kernel's side of TUN devices is.
+/// Path of the kernel's TUN device.
 const TUN: &str = "/dev/net/tun";
 /// Files for 512 thin and 512 greedy connections, both ends in one process each.
 const ENOUGH_FILES: u64 = 4_096;
 
-/// Something that experiments on the kernel use.
+/// A capability that experiments on the kernel use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capability {
-    /// What it is.
+    /// Its name.
     pub what: &'static str,
     /// Whether it is there.
     pub state: State,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What it is for and how to get it; empty where all is well.
+    /// Its purpose and how to get it; empty if all is well.
     pub remedy: String,
 }
 
@@ -45,9 +45,9 @@ pub enum State {
     Ok,
     /// Not all of it is, or something else takes its place: experiments run.
     Limited,
-    /// It is not, and something cannot be done without it; what, the remedy says.
+    /// It is missing, and something is impossible without it; the remedy says what.
     Missing,
-    /// It is not, and no experiment runs on the kernel without it.
+    /// It is missing, and no experiment runs on the kernel without it.
     Needed,
 }
 
@@ -102,7 +102,7 @@ fn namespaces() -> Capability {
     }
 }
 
-/// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
+/// Why no experiment at all can run on this kernel, and what to do about it; `None` if they can.
 pub fn obstacle() -> Option<String> {
     if namespaces().state == State::Needed {
         let rows = [user_namespaces(), tun()];

@@ -12,12 +12,12 @@ use fairwind_linux as linux;
 use fairwind_scenario::{Experiment, RouterKind};
 use std::sync::OnceLock;
 
-/// What an experiment would meet on this machine.
+/// Result of the check of an experiment on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
-    /// What cannot be had; empty where the experiment can run.
+    /// Unsupported keys; empty if the experiment can run.
     pub refusals: Vec<UnsupportedSetting>,
-    /// What differs a little from what the scenario says.
+    /// Small differences from the scenario.
     pub remarks: Vec<Note>,
 }
 

@@ -74,12 +74,12 @@ pub enum RunError {
         /// Why there are none.
         error: BpfError,
     },
-    /// Something of ours has failed.
+    /// An internal failure.
     #[error("{what} has failed: {reason}")]
     Thread {
         /// Which part.
         what: &'static str,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
     /// Somebody asked to stop.

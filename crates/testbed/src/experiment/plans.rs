@@ -16,14 +16,14 @@ use fairwind_windows::WindowOptions;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// How often hosts look for time-outs and recoveries of connections with bytes outstanding.
+/// Interval of polls for time-outs and recoveries of connections with bytes outstanding.
 pub(super) const LOSS_INTERVAL: Span = Span::from_millis(50);
 
 /// A host, and where it is in the network.
 pub(super) struct PlannedHost {
     pub(super) node: NodeId,
     pub(super) plan: HostPlan,
-    /// What it remembers of the windows of connections.
+    /// Its options for remembered windows.
     pub(super) windows: Option<WindowOptions>,
 }
 

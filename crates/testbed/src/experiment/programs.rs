@@ -116,7 +116,7 @@ pub(super) fn begin(
         .collect()
 }
 
-/// What the hosts remember now.
+/// The windows that the hosts remember now.
 pub(super) fn remembered(
     memories: &[(String, WindowsOfRun)],
 ) -> Result<Vec<CachedWindow>, WindowsError> {

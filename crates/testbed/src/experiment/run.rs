@@ -36,7 +36,7 @@ pub struct KernelRun {
     forwarding: Forwarding,
     command: HostCommand,
     captures: CaptureWriters,
-    /// Bytes to keep of each captured packet, by flow; empty where nothing is captured.
+    /// Bytes to keep of each captured packet, by flow; empty if nothing is captured.
     snap: Vec<usize>,
     mtu: usize,
     lateness_bound: Span,
@@ -52,7 +52,7 @@ impl KernelRun {
     /// choice of ours drawn from `seed`. Nothing runs yet.
     ///
     /// # Errors
-    /// Where the description is inconsistent, this kernel lacks something, or a capture cannot be
+    /// If the description is inconsistent, this kernel lacks something, or a capture cannot be
     /// begun.
     pub fn new(
         experiment: &Experiment,

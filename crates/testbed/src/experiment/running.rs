@@ -23,16 +23,16 @@ const SILENCE: Span = Span::from_secs(10);
 /// The longest time without a look at the clock and the control.
 const GLANCE: Span = Span::from_millis(20);
 
-/// What a run on the kernel gives.
+/// Output of a run on the kernel.
 #[derive(Debug)]
 pub struct Outcome {
     /// The measures, and the table `lateness` behind them.
     pub tables: Tables,
-    /// How well the network kept time.
+    /// Lateness of the network.
     pub lateness: Lateness,
-    /// How it went at the hosts, by name.
+    /// Statistics of the hosts, by name.
     pub hosts: Vec<(String, HostStatistics)>,
-    /// What the tables lack, and why.
+    /// Missing contents of the tables, and reasons.
     pub remarks: Vec<String>,
 }
 

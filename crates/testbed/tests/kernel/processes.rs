@@ -19,7 +19,7 @@ pub(crate) fn marked(mark: &str) -> Vec<i32> {
 }
 
 /// What `/proc` calls the state of a process: `T` where it is stopped, `Z` where it has ended and
-/// nobody has asked how; `None` where there is none.
+/// nobody has asked how; `None` if there is none.
 pub(crate) fn state(process: i32) -> Option<char> {
     status(process, "State:")?.chars().next()
 }
@@ -70,7 +70,7 @@ pub(crate) fn wait_for<T: Debug>(
     }
 }
 
-/// Executes, as nobody, the program and arguments that are added to this command.
+/// A command that executes the program and arguments added to it as user `nobody`.
 ///
 /// In a new mount namespace the TUN device has mode `device`, and `files` are copied to `/mnt/0`, `/mnt/1` and so on:
 /// other users may not enter the folder where they were compiled.

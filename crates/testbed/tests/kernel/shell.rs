@@ -50,7 +50,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether shells can be had here; why not is printed.
+/// Whether shells can run here; prints the reason if not.
 fn can_run() -> bool {
     crate::is_available("a shell")
 }

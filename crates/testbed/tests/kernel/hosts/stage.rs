@@ -130,7 +130,7 @@ impl Account {
         self.events.iter().rev().filter(|event| event.flow == flow).find_map(|e| wanted(e.kind))
     }
 
-    /// How many facts are of this kind.
+    /// Number of events of this kind.
     pub(crate) fn count(&self, wanted: impl Fn(EventKind) -> bool) -> usize {
         self.events.iter().filter(|event| wanted(event.kind)).count()
     }

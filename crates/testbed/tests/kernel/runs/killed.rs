@@ -8,7 +8,7 @@ use fairwind_linux::{CleanupPaths, RunName, StaleKind};
 use fairwind_testbed::cleanup::{find, remove};
 use std::process::{Child, Command, Stdio};
 
-/// What stands on the command line of the hosts of the run that is killed.
+/// Mark on the command lines of the killed run's hosts.
 const MARK: &str = "fairwind-test-process-killed";
 
 /// A separate process with a run that has created its hosts.

@@ -92,7 +92,7 @@ fn algorithms_agree_between_kernel_and_simulator() {
     assert!(asked > 0, "no change of marks was answered at once");
 }
 
-/// Anybody's own file, which decides on everything at each acknowledgment as none of the repository's does.
+/// A user's file with `cong_control`, which no file of the repository has.
 const OWN: &str = "rates";
 const OWN_SOURCE: &str = "../congestion/tests/own/rates.c";
 

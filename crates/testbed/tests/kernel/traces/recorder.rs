@@ -41,7 +41,7 @@ impl Recorder {
         HOOKS.into_iter().filter(has).collect()
     }
 
-    /// What was called, in order.
+    /// The calls, in order.
     pub(crate) fn calls(&self) -> Vec<Call> {
         let calls = Rc::new(RefCell::new(Vec::new()));
         let all = Rc::clone(&calls);

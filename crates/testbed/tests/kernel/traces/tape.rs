@@ -27,7 +27,7 @@ pub(crate) struct Call {
     pub(crate) is_over: bool,
     /// What `ssthresh` and `undo_cwnd` give.
     pub(crate) answer: u32,
-    /// How often it has asked for an acknowledgment until then, and with which number last.
+    /// Requested acknowledgments until then, and the last number.
     pub(crate) asked: u64,
     pub(crate) asked_number: u32,
     /// Those of `cong_control` are two, and then the fields of the sample.
