@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_no_kernel_could_have_are_faults() {
+    fn invalid_kernel_names_are_faults() {
         assert!(fault_of(None).is_some_and(|fault| fault.contains("15 letters")));
         assert!(fault_of(Some("")).is_some_and(|fault| fault.contains("no name")));
         for name in ["two words", "../up", "a.b"] {

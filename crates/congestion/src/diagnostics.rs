@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_clang_are_understood_as_well() {
+    fn clang_messages_are_parsed() {
         let mut own = OwnNames::default();
         let words = "mine.c:3:9: warning: 'HZ' macro redefined [-Wmacro-redefined]\n\
                      mine.c:9:14: error: static declaration of 'div64_u64' follows non-static declaration\n";

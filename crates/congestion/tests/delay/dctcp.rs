@@ -93,7 +93,7 @@ fn the_sender_counts_every_mark_exactly() {
 
 /// With a receiver that refuses ECN nothing is marked, and losses halve the window.
 #[test]
-fn without_agreement_dctcp_is_reno() {
+fn dctcp_without_ecn_is_reno() {
     let mut refuses = control("reno");
     refuses.ecn.incoming = EcnFeedback::None;
     let sends = control("dctcp");

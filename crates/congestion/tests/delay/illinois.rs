@@ -48,7 +48,7 @@ fn illinois_decrease_follows_queueing_delay() {
 
 /// One segment per round trip, and half of it.
 #[test]
-fn a_small_window_is_that_of_reno() {
+fn illinois_small_window_matches_reno() {
     let mut illinois = Driven::at_window("illinois", 4);
     illinois.rounds(1, BASE);
     let before = illinois.sender.window;

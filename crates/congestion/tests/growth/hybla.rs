@@ -53,7 +53,7 @@ fn slow_start_ends_at_the_threshold() {
 }
 
 #[test]
-fn while_losses_are_repaired_it_is_reno() {
+fn hybla_is_reno_in_recovery() {
     let mut drive = Drive::at("hybla", Span::from_millis(100), 10);
     drive.sender.control.state = 4;
     drive.round();

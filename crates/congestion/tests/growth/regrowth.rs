@@ -65,7 +65,7 @@ fn highspeed_is_faster_the_larger_the_window() {
 
 /// A fifth of the window at 0.4 alpha(D) segments per round trip, with beta at 0.8 after two losses.
 #[test]
-fn htcp_hurries_after_a_second() {
+fn htcp_accelerates_after_a_second() {
     check("htcp", 2, 0.03, [0.9, 2.6, 3.5, 3.0, 8.7, 15.9]);
 }
 

@@ -18,7 +18,7 @@ fn scalable_recovers_in_13_42_round_trips() {
 }
 
 #[test]
-fn small_windows_are_those_of_reno() {
+fn scalable_small_windows_match_reno() {
     let mut drive = Drive::at("scalable", RTT, 16);
     drive.round();
     assert_eq!(drive.sender.window, 17, "a segment per round trip");

@@ -93,7 +93,7 @@ fn read_only_field_is_not_written() {
 }
 
 #[test]
-fn memory_of_others_is_not_touched() {
+fn foreign_memory_access_faults() {
     for what in ["tp[9].snd_cwnd = 1;", "tp->snd_cwnd = tp[-(s32)ack].snd_ssthresh;"] {
         let (complaint, sender) = complaint_of("", what);
         assert!(
@@ -118,7 +118,7 @@ fn endless_recursion_is_ended() {
 
 /// Local variables and arrays, constants, variables of the file, structures that are copied, samples: all its own.
 #[test]
-fn what_is_its_own_may_be_used() {
+fn own_memory_is_accessible() {
     let own = "static unsigned calls;\nstatic const unsigned table[4] = {1, 2, 3, 4};\n\
                struct pair { unsigned long long words[8]; };\n\
                static struct pair kept;\n\

@@ -237,7 +237,7 @@ fn library_of_older_version_is_refused() {
 }
 
 #[test]
-fn the_files_that_a_source_includes_are_told() {
+fn included_files_are_reported() {
     let text = format!("#include \"constants.h\"\n{}", source("DIVISOR"));
     let place = Place::new(&text);
     let header = place.folder.path().join("constants.h");
