@@ -46,7 +46,7 @@ impl Sink for ReportedEvents {
 
 /// The kernel's counters of a whole conversation.
 #[derive(Debug)]
-struct Counted {
+struct KernelCounters {
     timeouts: u64,
     recoveries: u64,
     /// Segments that came before the application closed.
@@ -113,7 +113,7 @@ fn accept(address: SocketAddr) -> TcpStream {
 }
 
 /// Lets the kernel send a body over a way that loses packets, and watches it.
-fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (ReportedEvents, Counted) {
+fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (ReportedEvents, KernelCounters) {
     let config = Profile::Linux6_18.config();
     let impairments = Impairments {
         delay: Span::from_millis(5),
@@ -140,7 +140,7 @@ fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (ReportedEvents, Counted
         // The client closes when it has everything, and so everything has been acknowledged.
         let _ = stream.read(&mut request);
         let recoveries = counter("TCPSackRecovery") + counter("TCPRenoRecovery");
-        let counted = Counted { timeouts: total_timeouts(&stream), recoveries, segments };
+        let counted = KernelCounters { timeouts: total_timeouts(&stream), recoveries, segments };
         watch.finish(&mut reported).expect("events");
         assert_eq!(watch.missed(), 0);
         (reported, counted)

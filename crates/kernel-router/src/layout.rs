@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_no_rate_of_its_own() {
+    fn hosts_have_no_rate_limit() {
         let path = "rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }\naccess_rate = \"10 Mbit/s\"";
         let layout = Layout::new(&experiment(path));
         for (place, _) in
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_knows_a_way_to_every_host() {
+    fn every_namespace_routes_to_every_host() {
         let layout = Layout::new(&experiment("rtt = \"20 ms\""));
         for host in 2..4 {
             assert!(matches!(layout.places[host], LayoutNode::Host { .. }));

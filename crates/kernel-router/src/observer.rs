@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn more_packets_than_devices_counted_leave_none_missing() {
+    fn missing_count_is_never_negative() {
         let mut tally = PacketCount::from(0);
         tally.on_packet(Instant::from_millis(1));
         tally.end_with(0, Instant::from_millis(2));

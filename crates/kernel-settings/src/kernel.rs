@@ -242,7 +242,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn times_become_whole_ticks_that_are_not_shorter() {
+    fn times_round_up_to_whole_ticks() {
         let kernel = linux_6_18();
         assert_eq!(kernel.in_ticks(Span::from_millis(200)), Span::from_millis(200));
         assert_eq!(kernel.in_ticks(Span::from_millis(30)), Span::from_millis(32));

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guardian_that_was_killed_is_done_without() {
+    fn dropping_a_killed_reaper_cleans_up() {
         let (paths, run, folder) = scene("killed");
         let mut reaper = Reaper::watching(run, paths).unwrap();
         reaper.process.kill().unwrap();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_finished_when_the_last_observer_is() {
+    fn merge_finishes_with_last_observer() {
         let mut merge = Merge::new(2);
         merge.add(dispatch(0, &[(1, 10)], u64::MAX));
         assert!(!merge.is_finished());

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_can_be_turned() {
+    fn damage_can_flip_every_bit() {
         let turned = |draw| {
             let mut packet = packet_of(6);
             flip_bit(&mut packet, draw);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_stays_as_it_is() {
+    fn damage_ignores_invalid_packets() {
         for bytes in [&b""[..], b"E", b"no packet"] {
             let mut damaged = bytes.to_vec();
             flip_bit(&mut damaged, 3);

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_may_have_dots_in_its_name() {
+    fn device_name_may_contain_dots() {
         let file = file_of(&forwarding_of("eth0.100"));
         assert_eq!(file, "/proc/sys/net/ipv4/conf/eth0.100/forwarding");
     }

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capabilities_count_in_the_first_user_namespace_only() {
+    fn capabilities_count_in_initial_namespace_only() {
         let with =
             |bits: u64| format!("Name:\tone\nCapPrm:\t0\nCapEff:\t{bits:016x}\nCapBnd:\t0\n");
         let first = Path::new(FIRST_NAMESPACE);

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_compiled_is_to_be_compiled() {
+    fn uncompiled_control_error_names_build_command() {
         let missing = loadable(None).kernel_name("other", |_| true).expect_err("it is unknown");
         assert!(missing.alternative.contains("fairwind congestion build other.c"));
     }

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_read_as_it_was_written() {
+    fn note_round_trips() {
         let folder = std::env::temp_dir().join(format!("fairwind-note-{}", std::process::id()));
         for written in [note("0011", Some(7)), note("0011", None)] {
             written.write(&folder).expect("a file");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn only_of_known_tables_one_is_another() {
+    fn unknown_table_is_not_another() {
         assert!(note("0011", Some(7)).is_of_another_table_than(Some(8)));
         assert!(!note("0011", Some(7)).is_of_another_table_than(Some(7)));
         assert!(!note("0011", Some(7)).is_of_another_table_than(None));

@@ -101,8 +101,8 @@ fn exchanges_on_kernel_are_measured_over_ipv6() {
 /// Transfers follow one another. Each is a separate connection from a new port. The next one begins a pause after the
 /// end of the one before. Transfers that do not begin before the end of the run are in no table.
 #[test]
-fn transfers_on_the_kernel_follow_one_another() {
-    if !is_available("transfers_on_the_kernel_follow_one_another") {
+fn kernel_transfers_run_in_sequence() {
+    if !is_available("kernel_transfers_run_in_sequence") {
         return;
     }
     let tables = run(r#"

@@ -161,7 +161,7 @@ fn crashed_program_has_shell_exit_code() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn missing_program_is_named() {
     if !can_run() {
         return;
     }

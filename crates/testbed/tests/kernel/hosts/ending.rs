@@ -91,7 +91,7 @@ fn host_ends_with_its_parent() {
     }
     let this_program = std::env::current_exe().expect("a program");
     let mut parent = Command::new(this_program)
-        .args(only("hosts::ending::a_parent_that_waits_to_be_killed"))
+        .args(only("hosts::ending::waiting_parent_process"))
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program again");
@@ -108,7 +108,7 @@ fn host_ends_with_its_parent() {
 
 #[test]
 #[ignore = "part of another test"]
-fn a_parent_that_waits_to_be_killed() {
+fn waiting_parent_process() {
     let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
     let _device = host.wait_ready(SET_UP).expect("a host");
     println!("\nhost process {}", host.process_id());
@@ -120,7 +120,7 @@ fn unprivileged_hosts_use_user_namespaces() {
     if !is_available("unprivileged_hosts_use_user_namespaces") {
         return;
     }
-    let output = nobody_runs(0o666, "hosts::ending::two_hosts_of_nobody");
+    let output = nobody_runs(0o666, "hosts::ending::two_unprivileged_hosts");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     assert!(printed.contains("1 passed"), "{printed}");
@@ -128,7 +128,7 @@ fn unprivileged_hosts_use_user_namespaces() {
 
 #[test]
 #[ignore = "part of another test"]
-fn two_hosts_of_nobody() {
+fn two_unprivileged_hosts() {
     let mut stage = Stage::begin(&pair(vec![greedy(100_000)]), everything).expect("two hosts");
     assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1).expect("both live"));
     let [_, receiver] = stage.end().expect("an end");
@@ -140,14 +140,14 @@ fn unopenable_device_error_gives_advice() {
     if !is_available("unopenable_device_error_gives_advice") {
         return;
     }
-    let output = nobody_runs(0o600, "hosts::ending::a_host_of_nobody");
+    let output = nobody_runs(0o600, "hosts::ending::unprivileged_host");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("chmod 0666 /dev/net/tun"), "{printed}");
 }
 
 #[test]
 #[ignore = "part of another test"]
-fn a_host_of_nobody() {
+fn unprivileged_host() {
     let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
     println!("{}", host.wait_ready(SET_UP).expect_err("a refusal"));
 }

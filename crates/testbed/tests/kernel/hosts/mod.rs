@@ -8,7 +8,7 @@ use fairwind_hosts::{EventKind, HostProcess, ReplyPlan, Sampling, SocketOption, 
 use fairwind_linux::KernelError;
 use fairwind_units::{Instant, Span};
 use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
-use stage::{Account, SET_UP, Stage, pair, plan};
+use stage::{HostReport, SET_UP, Stage, pair, plan};
 
 fn everything(_: &[u8]) -> bool {
     true
@@ -23,11 +23,11 @@ fn thin(bytes: u64, interval: Span) -> Application {
     Application::Thin(Thin::new(Sampler::Constant(bytes), interval, 1))
 }
 
-fn finished(account: &Account) -> usize {
+fn finished(account: &HostReport) -> usize {
     account.count(|kind| kind == EventKind::Finished)
 }
 
-fn failure(account: &Account, flow: u32) -> Option<i32> {
+fn failure(account: &HostReport, flow: u32) -> Option<i32> {
     account.last(flow, |kind| if let EventKind::Failed(errno) = kind { Some(errno) } else { None })
 }
 
@@ -69,7 +69,7 @@ fn requests_are_answered_completely() {
     let application = Application::Server(Box::new(Server::new(exchanges)));
     receiver.incoming[0].answer = Some(ReplyPlan { flow: 1, application });
     let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
-    let is_over = |[client, server]: &[Account; 2]| finished(client) + finished(server) == 2;
+    let is_over = |[client, server]: &[HostReport; 2]| finished(client) + finished(server) == 2;
     assert!(stage.listen(60, |accounts| is_over(accounts)).expect("both live"));
     let [client, server] = stage.end().expect("an end");
     assert_eq!(client.written(0), server.read(0), "all requests were read");
@@ -131,8 +131,9 @@ fn unanswered_connections_fail_or_time_out() {
     // What goes to 10.9.9.9 is lost.
     let keep = |packet: &[u8]| packet[16..20] != [10, 9, 9, 9];
     let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
-    let failed =
-        |[sender, _]: &[Account; 2]| failure(sender, 0).is_some() && failure(sender, 1).is_some();
+    let failed = |[sender, _]: &[HostReport; 2]| {
+        failure(sender, 0).is_some() && failure(sender, 1).is_some()
+    };
     assert!(stage.listen(60, failed).expect("both live"));
     let [sender, _] = stage.end().expect("an end");
     assert_eq!(failure(&sender, 0), Some(libc::ECONNREFUSED));
@@ -162,7 +163,7 @@ fn open_connections_report_samples_and_losses() {
         packet.len() < 100 || COUNT.fetch_add(1, Ordering::Relaxed) % 3 != 2
     };
     let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
-    let enough = |[sender, _]: &[Account; 2]| {
+    let enough = |[sender, _]: &[HostReport; 2]| {
         let samples = sender.count(|kind| matches!(kind, EventKind::Endpoint(_)));
         samples >= 5 && sender.count(|kind| kind == EventKind::Timeout) >= 2
     };

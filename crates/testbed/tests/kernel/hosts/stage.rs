@@ -119,12 +119,12 @@ fn carry(from: &File, to: &File, keep: fn(&[u8]) -> bool) {
 
 /// All reports of a host.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct HostReport {
     pub(crate) events: Vec<HostEvent>,
     pub(crate) statistics: Option<HostStatistics>,
 }
 
-impl Account {
+impl HostReport {
     /// The last event of this kind of a flow.
     pub(crate) fn last<T>(&self, flow: u32, wanted: impl Fn(EventKind) -> Option<T>) -> Option<T> {
         self.events.iter().rev().filter(|event| event.flow == flow).find_map(|e| wanted(e.kind))
@@ -147,7 +147,7 @@ impl Account {
 /// Two hosts at work.
 pub(crate) struct Stage {
     pub(crate) hosts: [HostProcess; 2],
-    pub(crate) accounts: [Account; 2],
+    pub(crate) accounts: [HostReport; 2],
     watermarks: [Instant; 2],
 }
 
@@ -175,7 +175,7 @@ impl Stage {
     pub(crate) fn listen(
         &mut self,
         seconds: u64,
-        enough: impl Fn(&[Account; 2]) -> bool,
+        enough: impl Fn(&[HostReport; 2]) -> bool,
     ) -> Result<bool, KernelError> {
         let until = monotonic() + Span::from_secs(seconds);
         while !enough(&self.accounts) {
@@ -214,12 +214,13 @@ impl Stage {
     }
 
     /// Stops both and receives their last reports.
-    pub(crate) fn end(mut self) -> Result<[Account; 2], KernelError> {
+    pub(crate) fn end(mut self) -> Result<[HostReport; 2], KernelError> {
         for host in &mut self.hosts {
             host.stop()?;
         }
-        let all_told =
-            |accounts: &[Account; 2]| accounts.iter().all(|account| account.statistics.is_some());
+        let all_told = |accounts: &[HostReport; 2]| {
+            accounts.iter().all(|account| account.statistics.is_some())
+        };
         assert!(self.listen(20, all_told)?, "the hosts have not ended in time");
         Ok(self.accounts)
     }

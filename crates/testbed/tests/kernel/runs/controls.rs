@@ -299,8 +299,8 @@ fn foreign_control_with_same_name_is_refused() {
 
 /// A run identifies a control by its instructions and the initial values of its variables.
 #[test]
-fn another_beginning_of_a_variable_is_another_version() {
-    if !is_loadable("another_beginning_of_a_variable_is_another_version") {
+fn initial_values_distinguish_control_versions() {
+    if !is_loadable("initial_values_distinguish_control_versions") {
         return;
     }
     let _alone = MACHINE.lock();

@@ -24,12 +24,12 @@ fn names(host: &str) -> Vec<String> {
 }
 
 /// A run in its own thread.
-struct Begun {
+struct RunThread {
     control: Arc<Control>,
     thread: JoinHandle<Result<Outcome, RunError>>,
 }
 
-impl Begun {
+impl RunThread {
     /// Lets a run of a minute begin with one flow, called `name`, and hosts with this mark.
     fn begin(name: &str, mark: &'static str) -> Self {
         let experiment = path("60 s", &GREEDY.replace("greedy\"\n", &format!("{name}\"\n")));
@@ -59,7 +59,7 @@ fn cancelled_run_ends_and_cleans_up() {
         return;
     }
     let mark = "fairwind-test-cancelled";
-    let run = Begun::begin("cancelled", mark);
+    let run = RunThread::begin("cancelled", mark);
     assert_eq!(names("cancelled-sender").len(), 1);
     run.control.cancel();
     let error = run.thread.join().unwrap().expect_err("it was cancelled");
@@ -74,7 +74,7 @@ fn killed_host_ends_run_with_name() {
         return;
     }
     let mark = "fairwind-test-killed";
-    let (_, error) = Begun::begin("killed", mark).signal_a_host("KILL", mark);
+    let (_, error) = RunThread::begin("killed", mark).signal_a_host("KILL", mark);
     assert!(error.contains("killed-sender") || error.contains("killed-receiver"), "{error}");
     assert!(error.contains("signal: 9"), "{error}");
     assert_eq!(names("killed-sender"), [""; 0]);
@@ -86,7 +86,7 @@ fn stopped_host_ends_run_with_name() {
         return;
     }
     let mark = "fairwind-test-still";
-    let (host, error) = Begun::begin("still", mark).signal_a_host("STOP", mark);
+    let (host, error) = RunThread::begin("still", mark).signal_a_host("STOP", mark);
     assert!(error.contains(&format!("its process {host} is stopped")), "{error}");
 }
 
@@ -100,8 +100,8 @@ fn unsupported_scenario_is_refused_before_start() {
 }
 
 #[test]
-fn two_runs_at_once_do_not_meet() {
-    if !is_available("two_runs_at_once_do_not_meet") {
+fn concurrent_runs_are_isolated() {
+    if !is_available("concurrent_runs_are_isolated") {
         return;
     }
     let one = std::thread::spawn(|| run(&path("2 s", GREEDY), "fairwind-test-first"));

@@ -64,8 +64,8 @@ fn first_flights(sharing: &str) -> Vec<usize> {
 }
 
 #[test]
-fn what_hosts_remember_in_the_end_is_told() {
-    if !is_rememberable("what_hosts_remember_in_the_end_is_told") {
+fn remembered_windows_are_reported_at_end() {
+    if !is_rememberable("remembered_windows_are_reported_at_end") {
         return;
     }
     let sharing = r#"{ policy = "classic", collect = "end" }"#;
@@ -109,7 +109,7 @@ fn groups_of(process: u32) -> Vec<String> {
 
 #[test]
 #[ignore = "part of another test"]
-fn a_run_that_remembers_until_it_is_killed() {
+fn remembering_run_process() {
     let _ = run(&transfers(r#"{ policy = "classic" }"#), "fairwind-test-remembered-killed");
 }
 
@@ -118,7 +118,7 @@ fn killed_run_leaves_no_control_groups() {
     if !is_rememberable("killed_run_leaves_no_control_groups") {
         return;
     }
-    let part = "runs::remembered::a_run_that_remembers_until_it_is_killed";
+    let part = "runs::remembered::remembering_run_process";
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", part, "--ignored"])
         .stdout(Stdio::null())

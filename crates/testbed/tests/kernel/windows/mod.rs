@@ -95,8 +95,8 @@ fn exact_window_is_taken_at_close() {
 
 /// Ten packets of 1428 bytes are nine of 1448 and some.
 #[test]
-fn a_peer_of_ipv6_is_remembered_as_one() {
-    if !is_rememberable("a_peer_of_ipv6_is_remembered_as_one") {
+fn ipv6_peer_is_remembered() {
+    if !is_rememberable("ipv6_peer_is_remembered") {
         return;
     }
     let group = Group::new("six");
@@ -112,8 +112,8 @@ fn a_peer_of_ipv6_is_remembered_as_one() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_used() {
-    if !is_rememberable("what_is_forgotten_is_not_used") {
+fn forgotten_window_is_not_used() {
+    if !is_rememberable("forgotten_window_is_not_used") {
         return;
     }
     let group = Group::new("forgotten");
