@@ -65,12 +65,12 @@ $(STUDIES_INSTALLED): $(INSTALLED) studies/pyproject.toml
 	touch $@
 
 # Compiling the core ends with minutes in which one processor does all.
-compile: build compile-tests ## compile all that tests need; with --jobs=2 sooner done
+compile: build compile-tests ## compile everything that tests need; faster with --jobs=2
 
 compile-tests:
 	cargo test --workspace --exclude fairwind-python --locked --no-run $(TESTBED_FEATURES)
 
-tuned: $(INSTALLED) ## compile the core by a profile of its own work: a sixth sooner done, for long studies (a quarter of an hour)
+tuned: $(INSTALLED) ## compile the core with profile-guided optimization: runs take a sixth less time, for long studies (a quarter of an hour)
 	@# Where this does not come to its end, `make build` is to compile the core anew.
 	rm -f $(BUILT)
 	tools/tuned.sh $(addprefix --features ,$(EBPF))
@@ -80,20 +80,20 @@ demo: build ## run the reduced study: table, page and pictures
 	rm -rf $(RUNS)/demo
 	$(BIN)/fairwind study application-limited-streams --reduced --out $(RUNS)/demo
 
-study: build ## run one study in full: make study NAME=application-limited-streams
+study: build ## run one full study: make study NAME=application-limited-streams
 	$(BIN)/fairwind study $(NAME) --out $(RUNS)/$(NAME)
 
 # All studies if none is named; what is finished in $(RUNS) is drawn as it is.
 pictures: STUDIES ?=
-pictures: build ## draw the pictures of the documents anew, from the full studies (ten minutes; congestion-control-evaluation alone more than an hour)
+pictures: build ## redraw the pictures of the documents from the full studies (ten minutes; congestion-control-evaluation over an hour)
 	$(BIN)/python tools/pictures.py $(STUDIES) --runs $(RUNS)
 
 # Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
 validity: SCENARIOS :=
-validity: build ## measure how far simulator and kernel agree (root, about half an hour the first time)
+validity: build ## measure the agreement of simulator and kernel (root, about half an hour the first time)
 	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
 
-test: ## run all tests, also after a failure, and count those that are skipped
+test: ## run all tests, also after a failure, and count skipped ones
 	@MAKE="$(MAKE)" tools/test.sh test-rust test-python test-python-alone
 
 test-rust: ## run the tests of the crates
@@ -102,7 +102,7 @@ test-rust: ## run the tests of the crates
 test-python: build ## run the tests of the Python package and of the architecture, several at once
 	$(BIN)/pytest -ra -m "not alone" --numprocesses auto --dist loadfile tests studies
 
-test-python-alone: build ## run those that need the machine for themselves: in real time, or with its kernel
+test-python-alone: build ## run the tests that need an idle machine: real time, or the kernel
 	$(BIN)/pytest -ra -m alone tests studies
 
 lint: lint-rust lint-python lint-layers ## check format, lints, types, layers and sizes
@@ -122,7 +122,7 @@ lint-layers: $(INSTALLED)
 	$(BIN)/python tools/circles.py --most 0
 	$(BIN)/python tools/conformance.py
 
-fuzz: ## try arbitrary bytes on everything that reads: make fuzz EXECUTIONS=1000000 TARGETS="headers script"
+fuzz: ## fuzz all parsers: make fuzz EXECUTIONS=1000000 TARGETS="headers script"
 	EXECUTIONS="$(EXECUTIONS)" TARGETS="$(TARGETS)" tools/fuzz.sh
 
 deny: ## check licences and sources of the crates (needs cargo-deny)
@@ -133,7 +133,7 @@ fmt: $(INSTALLED) ## format all sources
 	$(BIN)/ruff check --fix-only --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
-bench: ## time the simulator and count what disciplines cost: make bench SCENARIOS="A B"
+bench: ## time the simulator and count the cost of disciplines: make bench SCENARIOS="A B"
 	cargo build --release --locked -p fairwind-simulation --example benchmark
 	@# One process for each, since a process can tell only its own greatest use of memory.
 	@for name in $(SCENARIOS); do \
@@ -142,15 +142,15 @@ bench: ## time the simulator and count what disciplines cost: make bench SCENARI
 	done
 	@$(MAKE) --no-print-directory bench-disciplines bench-controls
 
-bench-disciplines: ## count what a packet costs with every queue discipline, in instructions
+bench-disciplines: ## count instructions per packet for every queue discipline
 	cargo build --release --locked -p fairwind-network --example discipline_cost
 	$${CARGO_TARGET_DIR:-target}/release/examples/discipline_cost
 
-bench-controls: ## count what an acknowledgment costs with every congestion control, in instructions
+bench-controls: ## count instructions per acknowledgment for every congestion control
 	cargo build --release --locked -p fairwind-congestion --example control_cost
 	$${CARGO_TARGET_DIR:-target}/release/examples/control_cost
 
-bench-sharing: ## count what a host's memory of 100 000 peers costs, in instructions and bytes
+bench-sharing: ## count instructions and bytes of a host's memory of 100 000 peers
 	cargo build --release --locked -p fairwind-tcp --example sharing_cost
 	$${CARGO_TARGET_DIR:-target}/release/examples/sharing_cost
 
@@ -168,7 +168,7 @@ bench-virtual: KERNEL ?= linux-6.12
 bench-virtual: build ## time a kernel in virtual time against real time: make bench-virtual KERNEL=linux-6.12
 	$(BIN)/python tools/bench_virtual.py $(KERNEL)
 
-bench-windows: ## tell what a call of the program that remembers windows costs the kernel (root, eBPF)
+bench-windows: ## measure the kernel's cost of remembered windows, per call (root, eBPF)
 	@# What is measured is the kernel's; how this is compiled does not matter.
 	cargo build --locked -p fairwind-testbed --features ebpf --example window_cost
 	$${CARGO_TARGET_DIR:-target}/debug/examples/window_cost
@@ -176,12 +176,12 @@ bench-windows: ## tell what a call of the program that remembers windows costs t
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py
 
-docs-check: docs-rust build ## fail if a page of docs/reference/ is older than what it describes
+docs-check: docs-rust build ## fail if a page of docs/reference/ is out of date
 	$(BIN)/python tools/reference.py --check
 
 docs-rust:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude fairwind-python --no-deps --locked
 
-clean: ## remove everything that make has made, but no runs except the demo's
+clean: ## remove all build products, but no runs except the demo's
 	rm -rf $(VENV) $(dir $(WORKER)) $(RUNS)/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	cargo clean

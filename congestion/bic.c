@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * BIC: the window searches the point of the last loss by halving the distance to it.
+ * BIC: binary search of the window for the point of the last loss.
  *
  * Source: Xu, Harfoush, Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
- * INFOCOM 2004; Linux 6.18 (tcp_bic.c), whose constants are used.
+ * INFOCOM 2004; constants of Linux 6.18 (tcp_bic.c).
  * Parameters (default, the paper's, unit):
  *   greatest step           16                32      segments / round trip
  *   beta                    819/1024 = 0.8    0.875   window after / window before a loss

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * DCTCP: the window falls by as much of itself as the path marks of what is sent.
+ * DCTCP: the window shrinks in proportion to the share of marked segments.
  *
- * Source: RFC 8257; when the kernel tells what is as in Linux (tcp_dctcp.c).
+ * Source: RFC 8257; hooks are called as in Linux (tcp_dctcp.c).
  * Sender (§3.3): once per window, alpha = (1 - g) alpha + g (marked / delivered); a mark takes alpha/2 of the window, at
  * most once per window. Receiver (§3.2): each acknowledgment echoes one mark or none, for where marks begin or end, what
  * had come before is acknowledged at once.

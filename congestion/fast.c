@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * FAST: the window goes to where a fixed number of this flow's packets stands in the queue.
+ * FAST: the window converges to a fixed number of this flow's packets in the queue.
  *
  * Source: Jin, Wei and Low, "FAST TCP: motivation, architecture, algorithms, performance" (INFOCOM 2004) §IV:
- * once per round trip w = min(2w, (1 - gamma) w + gamma (base/rtt w + alpha)), whose rest is the rate alpha / queueing
- * delay. The round trip is an average with the weight min(3/w, 1/4) for each sample.
+ * once per round trip w = min(2w, (1 - gamma) w + gamma (base/rtt w + alpha)). Its fixed point is the rate
+ * alpha / queueing delay. The round trip is an average with the weight min(3/w, 1/4) for each sample.
  * Parameters: gamma 1/2. alpha (segments) follows the rate (segments per second), as in its authors' kernel and their
  * ns-2 module (from memory; these could not be read): 8, then 20 above 1500 until below 1250, then 200 above 15000
  * until below 12500. Slow start ends once the least round trip of a round is 0.75 ms above the base (the same).

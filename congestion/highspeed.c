@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * HighSpeed TCP: Reno whose increase grows and whose decrease shrinks with the window, so that a window of 83 000
- * segments needs one loss in ten million.
+ * HighSpeed TCP: Reno with an increase that grows and a decrease that shrinks with the window. A window of 83 000
+ * segments corresponds to a loss rate of one in ten million.
  *
  * Source: RFC 3649 §5, appendix B (windows at which the increase reaches 1, 2, 3, ... segments).
  * Parameters (default, unit):
@@ -50,7 +50,7 @@ struct highspeed {
 	u32 decrease;
 };
 
-/* The last row whose window is reached; the first one for smaller windows. */
+/* The last row with a window of at most `window`; the first one for smaller windows. */
 static __always_inline u32 row_of(u32 window)
 {
 	u32 row = 0;

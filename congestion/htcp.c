@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * H-TCP: the longer the last loss is past, the faster the window grows; how far it falls depends on the queue.
+ * H-TCP: the increase grows with the time since the last loss; the decrease depends on the queue.
  *
  * Source: Leith, Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004;
  * draft-leith-tcp-htcp-06. With D seconds since the last loss,

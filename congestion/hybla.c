@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * Hybla: a connection over a long path, a satellite's say, is to send as much as one with a short round trip would.
+ * Hybla: a connection over a long path, such as a satellite's, sends as much as one with a short round trip.
  *
  * Source: Caini, Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", Int. J. Satell. Commun.
  * Netw. 22, 2004. With rho = least round trip / RTT0, at least 1, an acknowledged segment adds 2^rho - 1 segments in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * Illinois: additive increase and multiplicative decrease whose steps follow the queueing delay: fast and gentle while
- * the queue is empty, slow and hard while it is full. Losses say when to fall, delay says how far.
+ * Illinois: additive increase and multiplicative decrease with steps by queueing delay. With an empty queue it grows fast
+ * and falls little; with a full queue it grows slowly and falls far. Losses trigger the decrease, delay sets its size.
  *
  * Source: Liu, Basar and Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed
  * networks" (Performance Evaluation 2008) §3; constants of Linux (tcp_illinois.c).

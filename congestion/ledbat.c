@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * LEDBAT: uses what others leave, by keeping the queueing delay of one direction at a target.
+ * LEDBAT: background transport that keeps the queueing delay of one direction at a target.
  *
  * Source: RFC 6817 §2.4 (its pseudocode); slow start as draft-irtf-iccrg-ledbat-plus-plus §4.3 ends it.
  * Delay: that of our data alone, by timestamps: the peer's when it answered less ours that it echoes. Its clock runs in
@@ -11,7 +11,7 @@
  * target; the window shrinks by at most half in a round trip (both as the draft). Losses halve the window once per
  * round trip, and time-outs are the endpoint's own. Growth stops ALLOWED_INCREASE beyond what is in flight, as in the
  * RFC; a larger window that does not limit the sender shrinks to that beyond the most that was in flight in the last
- * round trip, not at one instant. A peer whose timestamps are not in milliseconds is misread.
+ * round trip, not at one instant. Timestamps of a peer must be in milliseconds.
  * Fractions: segments times TARGET (in milliseconds) times the window.
  */
 #include <fairwind.h>

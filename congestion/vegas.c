@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * Vegas: keeps a few packets of its own in the queue, by the difference of expected and actual rate.
+ * Vegas: keeps a few of its packets in the queue, by the difference of expected and actual rate.
  *
  * Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet" (JSAC 1995) §4;
  * when it measures is as in Linux (tcp_vegas.c).
@@ -113,7 +113,7 @@ static __always_inline void judge_avoidance(struct tcp_sock *tp, u64 queued, u32
 	}
 }
 
-/* A round trip is over: its least delay tells how much of the window stands in the queue. */
+/* A round trip is over: its least delay shows how much of the window is in the queue. */
 static __always_inline void judge_round(struct sock *sk, struct vegas *vegas, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

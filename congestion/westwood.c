@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * Westwood+: Reno, whose window after a loss is what the path carries without a queue.
+ * Westwood+: Reno, with the bandwidth-delay product of an empty path as the window after a loss.
  *
  * Source: Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion
  * control" (CCR 2004) §2; constants as in ns-3's tcp-westwood-plus.

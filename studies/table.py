@@ -1,7 +1,7 @@
 """Print measures of a run as a Markdown table: `python table.py DIR MEASURE [MEASURE ...]`.
 
-One line per cell and group, means over seeds with their 95 % intervals; `fairwind columns` tells
-what measures there are. It is how the tables in the studies' pages are made.
+One line per cell and group, means over seeds with their 95 % intervals; `fairwind columns` lists
+the measures. The tables in the studies' pages are made with it.
 """
 
 import sys

@@ -13,7 +13,7 @@ folder=${CARGO_TARGET_DIR:-target}/fuzz
 instrumentation="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
-# With a target of its own, build scripts and macros are not instrumented.
+# An explicit target keeps build scripts and macros without instrumentation.
 host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS=$instrumentation cargo build --quiet --release --locked --manifest-path fuzz/engine/Cargo.toml \
     --target "$host" --target-dir "$folder"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Look for what the build needs, and say in one go what is missing and how to get it.
+# Check the prerequisites of the build, and print what is missing and how to get it.
 #
 #   tools/prerequisites.sh build    compilers and Python; exit code 1 if one is missing
 #   tools/prerequisites.sh ebpf     what eBPF programs are compiled with; exit code 1 if something is missing, and

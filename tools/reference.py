@@ -90,7 +90,8 @@ def kernel_settings_page() -> str:
         "|---|---|---|",
     ]
     lines += [
-        f"| `{key['name']}` | {cell(key['told'])} | {cell(key['limits'] or NONE)} |" for key in keys
+        f"| `{key['name']}` | {cell(key['setting'])} | {cell(key['limits'] or NONE)} |"
+        for key in keys
     ]
     return "\n".join([*lines, ""])
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * What a congestion control may know of a TCP sender, and do to it.
+ * Interface between a congestion control and a TCP sender.
  *
- * One file, two lives: compiled natively it runs in the simulator, compiled for eBPF (clang -target bpf) it is
- * loaded into a running kernel as a set of struct_ops. Names and meanings are those of Linux 6.18
- * (include/net/tcp.h, include/linux/tcp.h); of its structures only those fields stand here that congestion
- * controls use, and the loader finds out where they lie in the kernel at hand (CO-RE).
+ * The same file runs in the simulator, compiled natively, and in a running kernel, compiled for eBPF
+ * (clang -target bpf) as a set of struct_ops. Names and meanings are those of Linux 6.18
+ * (include/net/tcp.h, include/linux/tcp.h). Structures have only the fields that congestion controls
+ * use; the loader finds their offsets in the running kernel (CO-RE).
  *
  * A congestion control is a file that ends with
  *
  *     SEC(".struct_ops")
  *     struct tcp_congestion_ops mine = { .init = (void *)mine_init, ..., .name = "mine" };
  *
- * whose functions are written as SEC("struct_ops") void BPF_PROG(mine_init, struct sock *sk) { ... }.
- * It may use integers, bounded loops and the functions below; there is neither memory to allocate nor floating point.
- * Written may be: snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, icsk_ack.pending,
+ * Its functions are written as SEC("struct_ops") void BPF_PROG(mine_init, struct sock *sk) { ... }.
+ * It may use integers, bounded loops and the functions below, but neither allocate memory nor use floating point.
+ * Writable fields: snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, icsk_ack.pending,
  * sk_pacing_rate, sk_pacing_status and its own state in icsk_ca_priv. The kernel's verifier refuses other writes; in the
- * simulator a hook of anybody's own file ends where it tries one.
+ * simulator such a write ends the hook of a user's file.
  *
- * A file that defines things of its own which are here as well (div64_u64, clamp, HZ, ...) keeps its own: `fairwind
- * congestion build` sees to that.
+ * If a file defines a name that is here as well (div64_u64, clamp, HZ, ...), its own definition holds: `fairwind
+ * congestion build` renames this header's.
  */
 #ifndef FAIRWIND_H
 #define FAIRWIND_H
@@ -302,7 +302,7 @@ struct tcp_sock {
 	struct tcp_options_received rx_opt;
 } FAIRWIND_LAYOUT;
 
-/* What an acknowledgment has told: segments, round trip (-1 if none), in flight when the segment was sent. */
+/* Sample of an acknowledgment: segments, round trip (-1 if none), in flight when the segment was sent. */
 struct ack_sample {
 	u32 pkts_acked;
 	s32 rtt_us;

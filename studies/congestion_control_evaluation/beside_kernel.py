@@ -105,7 +105,7 @@ def _print_part(compared: Compared, runs: list[Results]) -> None:
             apart[measure] += _is_apart(values)
         print("|", " | ".join(parts), "|")
     each = ", ".join(f"{compared.measures[name]} in {count}" for name, count in apart.items())
-    print(f"\nTold apart, of {cells} cells: {each}. {_stalls(runs[1])}\n")
+    print(f"\nDistinguishable, of {cells} cells: {each}. {_stalls(runs[1])}\n")
 
 
 def _estimate(values: np.ndarray) -> str:

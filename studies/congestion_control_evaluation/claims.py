@@ -70,7 +70,7 @@ def exercised(results: Results) -> Claim:
             "the receiver's window or the send buffer held data back or the application had none, "
             "or if it never lost anything and never left slow start. Borne out: no flow; not: more "
             f"than {MOST_LIMITED_RATIO:.0%} of them; in part: otherwise; undecided where "
-            "no run tells."
+            "no run reports it."
         ),
         verdict=_verdict(affected, flows),
         evidence=_evidence(limited, affected, flows),
@@ -97,7 +97,7 @@ def _verdict(affected: int, flows: int) -> Verdict:
 
 def _evidence(limited: pl.DataFrame, affected: int, flows: int) -> str:
     if not flows:
-        return "The runs do not tell what limited their flows."
+        return "The runs do not report what limited their flows."
     head = f"{affected} of {flows} flows were limited by something else"
     if not affected:
         return f"{head}."

@@ -58,7 +58,7 @@ def lines(
 ) -> alt.TopLevelMixin:
     """Draw means with intervals, one line for each congestion control, standard TCP in black.
 
-    Each has a shape, too, for who cannot tell the colours apart.
+    Each has its own shape, too, for readers who cannot distinguish the colours.
 
     Parameters
     ----------

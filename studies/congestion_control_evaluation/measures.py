@@ -155,7 +155,7 @@ def joining(results: Results, bandwidth: str | None = None) -> pl.DataFrame:
     Parameters
     ----------
     results : Results
-        With windows of a second, whose groups are ``first`` and ``second``.
+        With windows of a second; the groups are ``first`` and ``second``.
     bandwidth : str, optional
         That of all cells, where it is no axis.
 

@@ -320,7 +320,7 @@ def _points_and_curves(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _columns(table: pl.DataFrame) -> int:
-    """Give so many columns that each discipline has rows of its own."""
+    """Return the number of columns that gives each discipline its own rows."""
     by_limiter = table.group_by("limiter").agg(pl.col("bucket").n_unique())
     widest: int = by_limiter["bucket"].max()  # type: ignore[assignment]
     return min(4, widest)

@@ -38,7 +38,7 @@ from .measures import (
     map_of_speed_ups,
     second_transfers,
 )
-from .price_claims import WHOSE, largest_crowds
+from .price_claims import OWNER, largest_crowds
 
 MEASURES = {
     "time_s": ("time of the transfer / s", "price-in-time"),
@@ -191,11 +191,11 @@ def _hosts(compared: pl.DataFrame) -> Figure:
         caption="Packets lost beyond those from an initial window of ten; 95 % intervals over "
         "the seeds. Careful Resume lets one connection at a time use what one host has left.",
         chart=plots.estimates_by_setting(
-            frame.select("group", WHOSE, *ENDS),
-            setting=WHOSE,
-            order=frame[WHOSE].unique(maintain_order=True).to_list(),
+            frame.select("group", OWNER, *ENDS),
+            setting=OWNER,
+            order=frame[OWNER].unique(maintain_order=True).to_list(),
             measure_title="more packets lost",
-            setting_title="whose connections",
+            setting_title="connections of",
         ),
     )
 

@@ -84,7 +84,7 @@ def later_times(results: Results) -> pl.DataFrame:
 
 
 def old_by_new(times: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Give by which factor transfers with a memory are faster than without.
+    """Return the speed-up of transfers with a memory over those without.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def by_delay(results: Results) -> pl.DataFrame:
     -------
     DataFrame
         `DELAY`, `VOLUME`, what `old_by_new` gives, and ``form``: the speed-up by the closed form
-        with serialisation, whose second connection begins with a window that fills the path.
+        with serialisation; its second connection begins with a window that fills the path.
     """
     found = old_by_new(later_times(results), [VOLUME, DELAY]).sort(VOLUME, DELAY)
     rate = capacity_bits_per_second(results.manifest.plan.cells[0].experiment)
@@ -196,10 +196,10 @@ def in_the_first_second(results: Results, calls: pl.DataFrame, others: str) -> p
     Returns
     -------
     DataFrame
-        What `calls` tells runs apart by; ``..._lost`` (packets), ``..._first_bits_per_second``
+        The keys of `calls`; ``..._lost`` (packets), ``..._first_bits_per_second``
         (goodput), each with the group's name before it; ``wait_s``, the mean over the windows of
-        the mean time that packets waited in the bottleneck's queue, whosever they were: mostly
-        the burst's own, where there is one.
+        the mean time that all packets waited in the bottleneck's queue: mostly those of the
+        burst, if there is one.
     """
     keys = [name for name in calls.columns if name != "start_s"]
     since = calls.rename({"start_s": "called_s"})

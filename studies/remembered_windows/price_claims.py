@@ -348,8 +348,8 @@ LOSES_NO_MORE = CellQuestion(
     "packets than none.",
     rule=f"{TRANSFERS}against an initial window of ten, seed by seed. Holds where the 95 % "
     "interval of how many more are lost is not wholly above 0. Borne out: by both in all cells; in "
-    "part: in some; otherwise not. Told as well: speed-up, and how much longer packets wait in the "
-    "first second after the call.",
+    "part: in some; otherwise not. Also reported: speed-up, and how much longer packets wait in "
+    "the first second after the call.",
     by=(MEMORY, AFTER, LIMIT),
     measures=MEASURES,
     otherwise="; elsewhere more are lost",
@@ -393,7 +393,7 @@ TAKES_FROM_GREEDY = CellQuestion(
     rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
     "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it is "
     "above 0 with its whole 95 % interval in the second after the call. Borne out: in all cells; "
-    "in part: in some; otherwise not. Told as well: that from before the call to the end of the "
+    "in part: in some; otherwise not. Also reported: harm from before the call to the end of the "
     "run.",
     by=(AFTER, LIMIT),
     measures=("speed_up", "greedy_first_harm", "greedy_harm", "greedy_more_lost"),
@@ -426,7 +426,7 @@ def _judged(question: CellQuestion, priced: pl.DataFrame, presence: str) -> Answ
     return question.judged(cells, cells["greedy_first_harm_low"] > 0, beside)
 
 
-WHOSE = "whose"
+OWNER = "owner"
 ONE_HOST, MANY_HOSTS = "one host's", "twenty hosts'"
 
 CROWDED = ("speed_up", "more_lost", "thin_harm", "longer_wait_s")
@@ -443,7 +443,7 @@ RULE = (
 
 
 def crowd_claims(crowd: Results | None, hosts: Results | None) -> list[Claim]:
-    """Judge many at once: behind one address, with addresses of their own, and with care."""
+    """Judge many at once: behind one address, with separate addresses, and with care."""
     crowded = None if crowd is None else against(at_once(crowd), [COUNT])
     own = None if hosts is None else against(at_once(hosts, ()), ())
     return [
@@ -463,20 +463,20 @@ def largest_crowds(
     most = of_one.filter(pl.col(COUNT) == pl.col(COUNT).max()).drop(COUNT)
     both = {ONE_HOST: most, MANY_HOSTS: at_once(hosts, ())}
     return against(
-        pl.concat([done.with_columns(pl.lit(whose).alias(WHOSE)) for whose, done in both.items()]),
-        [WHOSE],
+        pl.concat([done.with_columns(pl.lit(owner).alias(OWNER)) for owner, done in both.items()]),
+        [OWNER],
         reference,
     )
 
 
-def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
+def crowds_lose(crowded: pl.DataFrame | None, owner: str) -> Claim:
     """Judge many connections that begin at once from windows that one alone had."""
     question = Question(
         statement=(
-            f"Where many connections of {IN_WORDS[whose]} begin at once from the window that one "
+            f"Where many connections of {IN_WORDS[owner]} begin at once from the window that one "
             "alone had, they lose packets and delay others, and the last of them ends no sooner."
         ),
-        rule=RULE.format(whence={ONE_HOST: "behind one address", MANY_HOSTS: "of 20 hosts"}[whose]),
+        rule=RULE.format(whence={ONE_HOST: "behind one address", MANY_HOSTS: "of 20 hosts"}[owner]),
     )
     if crowded is None:
         return question.not_run()
@@ -504,7 +504,7 @@ SPARE_CROWDS = CellQuestion(
     rule="Of 20 connections at once, against the report's cache, seed by seed. Holds where fewer "
     "packets are lost, with the whole 95 % interval. Borne out: of all memories in both crowds; "
     "in part: of some; otherwise not.",
-    by=(MEMORY, WHOSE),
+    by=(MEMORY, OWNER),
     measures=CROWDED,
     otherwise=", but not of the others",
 )

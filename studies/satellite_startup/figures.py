@@ -150,7 +150,7 @@ def _first_run(frame: pl.DataFrame, request: str) -> pl.DataFrame:
     )
 
 
-TOLD = "Points: mean over the phases of the start, paired by seed; bars: 95 % interval of it."
+LEGEND = "Points: mean over the phases of the start, paired by seed; bars: 95 % interval of it."
 
 
 def beyond_figures(
@@ -205,7 +205,7 @@ def _longer(
     return Figure(
         name=name,
         title=title,
-        caption=f"{TOLD} {more}",
+        caption=f"{LEGEND} {more}",
         chart=plots.estimates_by_setting(
             frame,
             setting=VOLUME,
@@ -392,7 +392,7 @@ def _policies(policies: Results) -> list[Figure]:
                 "How long a transfer takes, by how the terminal asks",
                 TIME,
                 "transfer time / s",
-                "Constant: 28 slots of its own; one that takes free slots is as quick.",
+                "Constant: 28 reserved slots; a terminal that takes free slots is as quick.",
             ),
             (
                 "slot-use-by-policy",

@@ -50,7 +50,7 @@ def transfers(results: Results) -> pl.DataFrame:
         The axes, ``cell``, ``seed``, ``group``, `TIME` (from the establishment of the
         connection until the last byte and the end of the stream are at the far end, half a round
         trip after they left; missing where it did not end) and, of runs on one path
-        whose frames were watched, `USE`: slots used over slots assigned, of the frames that began
+        with a table of frames, `USE`: slots used over slots assigned, of the frames that began
         from the establishment on until the last segment left; and `DEMANDED_USE`: the same without
         what nobody asked for, which are guaranteed slots that stayed idle, and without slots of the
         last frame that come after the last segment.

@@ -105,8 +105,8 @@ def first_seconds(startup: Results) -> Answer:
     statement="The congestion window grows as the delay equation says (k = 1).",
     rule=(
         "Time until the window fills the link (1.2 Mbit/s times the round trip), initial "
-        "windows of 1 and 3, against the source's formula, whose window grows with "
-        "acknowledgments as a sender's does, and whose time begins as ours when the first one "
+        "windows of 1 and 3, against the source's formula. Its window grows with "
+        "acknowledgments as a sender's does, and its time begins as ours when the first one "
         f"leaves. Borne out: within {MODEL_RATIO:.0%}; in part: within {LOOSE_RATIO:.0%}; "
         "otherwise not."
     ),
@@ -379,8 +379,8 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
 
 @Question(
     statement=(
-        "Transfers over the platform take as long as a reckoning packet by packet says, whose "
-        "results are those of the source's figures in kind."
+        "Transfers over the platform take as long as a packet-by-packet calculation says, with "
+        "results of the same kind as in the source's figures."
     ),
     rule="Mean over the phases of the start, from the establishment to the last acknowledgment "
     "(half a round trip after the last segment is there), against the reckoned time of every "
@@ -416,14 +416,14 @@ def agrees(done: pl.DataFrame) -> Answer:
 @Question(
     statement=(
         "Transfers over the platform use as much of the slots that they are assigned as a "
-        "reckoning packet by packet says."
+        "packet-by-packet calculation says."
     ),
     rule=(
         "Slots used over assigned, from the establishment until the last segment left, mean "
         "over the phases of the start; guaranteed slots that stay idle, for which nobody "
         f"asked, do not count as assigned. Borne out: within {WITHIN_USE:g} for every volume "
         "and k; in part: for some; otherwise not. Of eight ways to count that were tried this "
-        "is the one that comes nearest. Told as well: if they counted."
+        "is the one that comes nearest. Also reported: the use if they counted."
     ),
 )
 def use_agrees(done: pl.DataFrame) -> Answer:

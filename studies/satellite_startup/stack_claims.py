@@ -118,7 +118,7 @@ def _freebsd(runs: pl.DataFrame) -> Answer:
         "each of the three stacks behaves on demand as the source found."
     ),
     rule=(
-        "Beyond what the source says, which does not tell how the slots lay: the three "
+        "Beyond the source, which does not say how the slots lay: the three "
         "findings by the rules above for spread slots in frames that begin when plans come, at "
         "k = 1 and 4.8. Borne out: with every buffer and both k; in part: some with every "
         "buffer at one k; otherwise not."

@@ -46,7 +46,7 @@ _KERNEL = {
         },
     )
 }
-"""Five minutes in real time, of the part whose packets are never lost."""
+"""Five minutes in real time, of the part without packet loss."""
 
 _OFFSET = {
     "path.carrier.frame_offset": "147 ms",

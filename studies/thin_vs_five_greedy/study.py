@@ -54,7 +54,7 @@ def offered_rates(results: Results) -> pl.DataFrame:
     -------
     DataFrame
         The axes, ``group`` (``offered payload`` or ``offered on the wire``), ``mean`` (bit/s, of
-        all thin streams together; missing if their workload does not tell), ``low`` and ``high``
+        all thin streams together; missing if their workload does not say), ``low`` and ``high``
         (missing: nothing is estimated).
     """
     plan = results.manifest.plan
@@ -83,7 +83,7 @@ def offered_rates(results: Results) -> pl.DataFrame:
 QUEUE = "bottleneck"
 AMONG, WITHIN = "among_connections_ratio", "within_connections_ratio"
 
-TOLD = {
+LABELS = {
     "in_succession_ratio": "in succession",
     AMONG: "among connections",
     WITHIN: "within one",
@@ -136,8 +136,8 @@ def among_less_within(losses: pl.DataFrame, panels: Panels) -> pl.DataFrame:
     Parameters
     ----------
     losses : DataFrame
-        Rows of the table ``queue_loss_runs``, of one queue and group; those without losses tell
-        nothing and are left out.
+        Rows of the table ``queue_loss_runs``, of one queue and group; those without losses are
+        left out.
 
     Returns
     -------
@@ -176,10 +176,12 @@ def _last_in_words(losses: pl.DataFrame, panels: Panels) -> str:
         return "Nothing was lost."
     place = losses.select(panels.columns).row(-1, named=True)
     last = losses.filter(pl.col(name) == value for name, value in place.items())
-    groups = last.group_by("group", maintain_order=True).agg(pl.col(list(TOLD)).mean()).drop_nulls()
+    groups = (
+        last.group_by("group", maintain_order=True).agg(pl.col(list(LABELS)).mean()).drop_nulls()
+    )
     text = "; ".join(
         f"{row['group']}: "
-        + ", ".join(f"{row[column]:.1%} {name}" for column, name in TOLD.items())
+        + ", ".join(f"{row[column]:.1%} {name}" for column, name in LABELS.items())
         for row in groups.iter_rows(named=True)
     )
     return f"{panels.title(place)}: {text}."

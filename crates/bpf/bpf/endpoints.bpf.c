@@ -1,7 +1,7 @@
-/* What the kernel's TCP endpoints do that no packet shows: entries into recovery and loss, SYNs sent
- * again, and the congestion window that each acknowledgment finds.
+/* State changes of the kernel's TCP endpoints that no packet shows: entries into recovery and loss,
+ * retransmitted SYNs, and the congestion window at each acknowledgment.
  *
- * Only connections in the namespaces of a run are told of; the rest of the machine costs a look-up.
+ * The programs report only connections in the namespaces of a run; any other costs one look-up.
  */
 #include "ring.h"
 
@@ -64,7 +64,7 @@ static ALWAYS_INLINE void take_window(struct endpoint_event *event, const struct
 	event->congestion_state = BITS(tcp, inet_conn.icsk_ca_state);
 }
 
-static ALWAYS_INLINE void tell(struct sock *sk, enum kind kind, u8 next, u32 sequence)
+static ALWAYS_INLINE void report(struct sock *sk, enum kind kind, u8 next, u32 sequence)
 {
 	u32 namespace = sk->__sk_common.skc_net.net->ns.inum;
 	struct endpoint_event *event;
@@ -94,7 +94,7 @@ static ALWAYS_INLINE void tell(struct sock *sk, enum kind kind, u8 next, u32 seq
 SECTION("tp_btf/tcp_cong_state_set")
 int state_changes(u64 *arguments)
 {
-	tell((struct sock *)arguments[0], STATE_CHANGES, arguments[1], 0);
+	report((struct sock *)arguments[0], STATE_CHANGES, arguments[1], 0);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ int retransmits(u64 *arguments)
 	u32 sequence = 0;
 
 	read_kernel(&sequence, sizeof(sequence), &control->seq);
-	tell((struct sock *)arguments[0], RETRANSMITS, 0, sequence);
+	report((struct sock *)arguments[0], RETRANSMITS, 0, sequence);
 	return 0;
 }
 
@@ -115,6 +115,6 @@ int retransmits(u64 *arguments)
 SECTION("tp_btf/tcp_probe")
 int acknowledged(u64 *arguments)
 {
-	tell((struct sock *)arguments[0], ACKNOWLEDGED, 0, 0);
+	report((struct sock *)arguments[0], ACKNOWLEDGED, 0, 0);
 	return 0;
 }

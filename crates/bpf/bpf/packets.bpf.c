@@ -1,7 +1,7 @@
-/* Every packet of a path that is made of the kernel's own parts: when it leaves its host and reaches
- * the other one, and when a queue takes it, lets it go, or drops it.
+/* Packet events of a path made of kernel qdiscs: a packet leaves its host, reaches the other host,
+ * or is enqueued, dequeued or dropped.
  *
- * Only interfaces that the run has named are told of.
+ * The programs report only interfaces that the run has named.
  */
 #include "ring.h"
 
@@ -42,8 +42,8 @@ struct {
 	TYPE(value, struct place);
 } places SECTION(".maps");
 
-static ALWAYS_INLINE void tell(const struct sk_buff *packet, const struct net_device *device,
-			       enum kind kind, const struct Qdisc *queue)
+static ALWAYS_INLINE void report(const struct sk_buff *packet, const struct net_device *device,
+				 enum kind kind, const struct Qdisc *queue)
 {
 	struct interface key = {};
 	struct packet_event *event;
@@ -72,7 +72,7 @@ static ALWAYS_INLINE void tell(const struct sk_buff *packet, const struct net_de
 SECTION("tp_btf/net_dev_start_xmit")
 int leaves(u64 *arguments)
 {
-	tell((struct sk_buff *)arguments[0], (struct net_device *)arguments[1], LEAVES, 0);
+	report((struct sk_buff *)arguments[0], (struct net_device *)arguments[1], LEAVES, 0);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ int arrives(u64 *arguments)
 {
 	struct sk_buff *packet = (struct sk_buff *)arguments[0];
 
-	tell(packet, packet->dev, ARRIVES, 0);
+	report(packet, packet->dev, ARRIVES, 0);
 	return 0;
 }
 
@@ -92,7 +92,7 @@ int enqueued(u64 *arguments)
 {
 	struct netdev_queue *queue = (struct netdev_queue *)arguments[1];
 
-	tell((struct sk_buff *)arguments[2], queue->dev, ENQUEUED, (struct Qdisc *)arguments[0]);
+	report((struct sk_buff *)arguments[2], queue->dev, ENQUEUED, (struct Qdisc *)arguments[0]);
 	return 0;
 }
 
@@ -105,7 +105,7 @@ int dequeued(u64 *arguments)
 	struct sk_buff *packet = (struct sk_buff *)arguments[3];
 
 	if (packet)
-		tell(packet, queue->dev, DEQUEUED, (struct Qdisc *)arguments[0]);
+		report(packet, queue->dev, DEQUEUED, (struct Qdisc *)arguments[0]);
 	return 0;
 }
 
@@ -121,6 +121,6 @@ int dropped(u64 *arguments)
 	    reason != REASON(SKB_DROP_REASON_QDISC_CONGESTED))
 		return 0;
 	if (packet->dev)
-		tell(packet, packet->dev, DROPPED, 0);
+		report(packet, packet->dev, DROPPED, 0);
 	return 0;
 }

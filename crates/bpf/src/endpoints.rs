@@ -1,10 +1,9 @@
-//! Entries into recovery and loss, SYNs sent again, and the window at every acknowledgment: exactly
-//! when they happen, by the programs in `bpf/endpoints.bpf.c`.
+//! Endpoint events from `bpf/endpoints.bpf.c`: entries into recovery and loss, retransmitted SYNs, and
+//! the window at every acknowledgment.
 //!
-//! What they count is what the simulator's endpoint counts: a time-out is every expiry of the
-//! retransmission timer with data outstanding, a fast retransmit every entry into recovery. A sample
-//! at an acknowledgment is the state that this acknowledgment *finds*, so it is what the one before has
-//! left behind.
+//! They are counted as in the simulator's endpoint. A time-out is every expiry of the retransmission
+//! timer with data outstanding, a fast retransmit every entry into recovery. A sample at an
+//! acknowledgment is the state *before* the kernel processes that acknowledgment.
 
 use super::events::EventStream;
 use super::loader::Object;
@@ -16,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// A connection that is watched, at the host that sends its data.
+/// A watched connection, at the host that sends its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
     /// Its flow.
@@ -29,12 +28,12 @@ pub struct Connection {
     pub remote: SocketAddr,
 }
 
-/// Which facts are wanted; each costs something at the place where it happens.
+/// Which events to report; each kind costs time in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EndpointEvents {
     /// Time-outs and fast retransmits.
     pub recovery: bool,
-    /// SYNs that are sent again.
+    /// Retransmitted SYNs.
     pub syn_retries: bool,
     /// A sample of the data sender's state at every acknowledgment that comes.
     pub acknowledgments: bool,
@@ -52,7 +51,7 @@ impl EndpointEvents {
     }
 }
 
-/// What watched endpoints do. The kernel forgets the programs when this is dropped.
+/// Events of watched endpoints. Dropping this unloads the programs.
 #[derive(Debug)]
 pub struct EndpointWatch {
     events: EventStream<Observation<'static>>,
@@ -64,7 +63,7 @@ impl EndpointWatch {
     /// Begins to watch. Connections need not exist yet, but their namespaces do.
     ///
     /// # Errors
-    /// Where the kernel has no such programs, this build has none, or this user may not load them.
+    /// If the kernel has no such programs, this build has none, or this user may not load them.
     pub fn new(connections: &[Connection], facts: EndpointEvents) -> Result<Self, BpfError> {
         let events = EventStream::attach(Object::Endpoints, &facts.programs())?;
         let namespaces: BTreeSet<u32> = connections.iter().map(|one| one.namespace).collect();
@@ -77,21 +76,21 @@ impl EndpointWatch {
         Ok(Self { events, flows: flows.collect(), origin: Instant::ZERO })
     }
 
-    /// From now on, instants are reported since `origin` on the monotonic clock; what happened before it
-    /// is reported at zero.
+    /// Reports instants relative to `origin` on the monotonic clock from now on. Earlier events are
+    /// reported at zero.
     pub fn set_origin(&mut self, origin: Instant) {
         self.origin = origin;
     }
 
-    /// Reports what has happened, in order; waits at most for `limit` where there is little. Returns the
-    /// instant before which nothing will follow.
+    /// Reports new events in order; waits at most `limit` if there are few. Returns the watermark:
+    /// all later events are at or after it.
     pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, BpfError> {
         let Self { events, flows, origin } = self;
         let each = |at, fact| sink.observe(since(*origin, at), fact);
         Ok(since(*origin, events.read(limit, |record| decode(flows, record), each)?))
     }
 
-    /// Reports all that has happened until now and was not reported yet.
+    /// Reports all remaining events.
     pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), BpfError> {
         let Self { events, flows, origin } = self;
         let each = |at, fact| sink.observe(since(*origin, at), fact);
@@ -121,7 +120,7 @@ const STATE_CHANGES: u8 = 1;
 const RETRANSMITS: u8 = 2;
 const ACKNOWLEDGED: u8 = 3;
 
-/// `TCP_SYN_SENT`: the handshake, which has a time-out of its own name.
+/// `TCP_SYN_SENT`: time-outs in the handshake are counted separately.
 const SYN_SENT: u8 = 2;
 /// `TCP_CA_Recovery`.
 const RECOVERY: u8 = 3;
@@ -175,7 +174,7 @@ impl EndpointEvent {
         }
     }
 
-    /// What it is to the measures, if it is anything.
+    /// The event as an observation, if the measures need it.
     fn observation(&self, flow: FlowId) -> Option<Observation<'static>> {
         match self.kind {
             // A SYN's time-out goes through the state of loss as well.
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_time_out_counts_also_one_that_follows_another() {
+    fn consecutive_timeouts_all_count() {
         for from in [0, LOSS] {
             let entry = change(ESTABLISHED, from, LOSS);
             assert!(matches!(entry, Some(Observation::Timeout { .. })));
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_syn_is_no_time_out_of_data() {
+    fn lost_syn_is_not_data_timeout() {
         assert!(change(SYN_SENT, 0, LOSS).is_none());
     }
 }

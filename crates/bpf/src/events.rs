@@ -1,7 +1,7 @@
-//! Events of BPF programs on several processors, in one order.
+//! Ordered stream of events from BPF programs on several processors.
 //!
-//! A program reads the clock and then asks for room in the ring, so an event may stand in the ring
-//! behind one of another processor that happened later. Events are therefore held back for a moment.
+//! A program reads the clock before it reserves space in the ring. So an event may follow a later event
+//! of another processor. The reorder buffer therefore delays events briefly.
 
 use super::loader::{Object, Programs};
 use super::{BpfError, RawEvent, check_kernel_types};
@@ -9,8 +9,8 @@ use fairwind_linux as linux;
 use fairwind_units::{Instant, Span};
 use std::time::Duration;
 
-/// How long an event is held back. Between the clock and the ring lie fractions of a microsecond, and
-/// whatever the machine takes the processor away for.
+/// How long an event is held back. Clock and ring are fractions of a microsecond apart, unless the
+/// program is interrupted.
 const REORDER_DELAY: Span = Span::from_millis(2);
 
 /// Events that may still be preceded by others.
@@ -26,14 +26,13 @@ impl<E> ReorderBuffer<E> {
         Self { waiting: Vec::new(), released: Instant::ZERO }
     }
 
-    /// Takes an event. One that comes too late to stand in its place is told at the earliest instant
-    /// that is left.
+    /// Adds an event. An event older than the last release is reported at the instant of that release.
     fn push(&mut self, at: Instant, event: E) {
         self.waiting.push((at.max(self.released), event));
     }
 
-    /// Hands out, in order, what nothing can precede any more, given that everything before `read` has
-    /// been taken; returns the instant before which nothing will follow.
+    /// Hands out, in order, the events that no other can precede, if all events before `read` were
+    /// added. Returns the watermark: all later events are at or after it.
     fn release(&mut self, read: Instant, mut each: impl FnMut(Instant, E)) -> Instant {
         let until = Instant::ZERO + read.saturating_since(Instant::ZERO + REORDER_DELAY);
         self.released = self.released.max(until);
@@ -58,7 +57,7 @@ pub(super) struct EventStream<E> {
 }
 
 impl<E> EventStream<E> {
-    /// Puts those programs of an object onto their tracepoints that are `wanted`.
+    /// Attaches the `wanted` programs of an object to their tracepoints.
     pub(super) fn attach(object: Object, wanted: &[&str]) -> Result<Self, BpfError> {
         check_kernel_types()?;
         let programs = Programs::attach(object, wanted)?;
@@ -70,8 +69,8 @@ impl<E> EventStream<E> {
         self.programs.set(map, key, value)
     }
 
-    /// Hands out what has happened, in order; waits at most for `limit` where there is little. Returns the
-    /// instant before which nothing will follow.
+    /// Hands out new events in order; waits at most `limit` if there are few. Returns the watermark:
+    /// all later events are at or after it.
     pub(super) fn read(
         &mut self,
         limit: Duration,
@@ -84,7 +83,7 @@ impl<E> EventStream<E> {
         Ok(self.reorder_buffer.release(asked, each))
     }
 
-    /// Hands out all that has happened until now and was not handed out yet.
+    /// Hands out all remaining events.
     pub(super) fn finish(
         &mut self,
         decode: impl FnMut(RawEvent<'_>) -> Option<(Instant, E)>,
@@ -119,7 +118,7 @@ mod tests {
     use fairwind_units::Instant;
 
     #[test]
-    fn fields_are_read_in_the_machines_own_order_of_bytes() {
+    fn fields_are_read_in_native_byte_order() {
         let bytes: Vec<u8> = 0x0102_0304_0506_0708_u64.to_ne_bytes().into();
         let record = RawEvent(&bytes);
         assert_eq!(record.u64(0), 0x0102_0304_0506_0708);
@@ -142,13 +141,13 @@ mod tests {
     }
 
     fn release(reorder_buffer: &mut ReorderBuffer<char>, read: Instant) -> String {
-        let mut told = String::new();
-        reorder_buffer.release(read, |_, event| told.push(event));
-        told
+        let mut released = String::new();
+        reorder_buffer.release(read, |_, event| released.push(event));
+        released
     }
 
     #[test]
-    fn events_are_handed_out_in_the_order_in_which_they_happened() {
+    fn events_are_released_in_time_order() {
         let mut reorder_buffer = ReorderBuffer::new();
         reorder_buffer.push(at(20), 'b');
         reorder_buffer.push(at(10), 'a');
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_waits_for_others_that_may_come_before_it() {
+    fn event_waits_for_possible_earlier_events() {
         let mut reorder_buffer = ReorderBuffer::new();
         reorder_buffer.push(at(4900), 'b');
         assert_eq!(release(&mut reorder_buffer, at(5000)), "");
@@ -170,8 +169,8 @@ mod tests {
         let mut reorder_buffer = ReorderBuffer::new();
         let watermark = reorder_buffer.release(at(9000), |_, _| {});
         reorder_buffer.push(at(10), 'a');
-        let mut told = Vec::new();
-        reorder_buffer.release(at(20_000), |at, event| told.push((at, event)));
-        assert_eq!(told, [(watermark, 'a')]);
+        let mut released = Vec::new();
+        reorder_buffer.release(at(20_000), |at, event| released.push((at, event)));
+        assert_eq!(released, [(watermark, 'a')]);
     }
 }

@@ -104,7 +104,7 @@ pub enum BpfError {
     /// The kernel or the library refused.
     #[error("{attempt}: {reason}")]
     Refused {
-        /// What was tried.
+        /// The failed operation.
         attempt: String,
         /// The messages.
         reason: String,

@@ -1,4 +1,4 @@
-//! In place of the loader, where the programs were not compiled.
+//! Stub of the loader for builds without eBPF.
 
 use super::{BpfError, RawEvent};
 use std::convert::Infallible;

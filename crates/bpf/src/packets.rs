@@ -1,4 +1,4 @@
-//! Packets on a path of the kernel's own parts: at the hosts' borders, and at queues, by the programs
+//! Packet events on a path of kernel qdiscs, at the hosts' interfaces and at queues, by the programs
 //! in `bpf/packets.bpf.c`.
 
 use super::events::EventStream;
@@ -7,17 +7,17 @@ use super::{BpfError, RawEvent};
 use fairwind_units::Instant;
 use std::time::Duration;
 
-/// Bytes of a packet that are told: its IP and TCP headers.
+/// Reported bytes of a packet: its IP and TCP headers.
 const HEAD_BYTES: usize = 100;
 
-/// What is watched at an interface.
+/// Watched events of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchedEvents {
     /// Packets that arrive and leave.
     Border,
     /// A queue discipline at the root.
     Queue,
-    /// What a queue discipline at the root drops.
+    /// Drops of a root queue discipline.
     Drops,
 }
 
@@ -50,7 +50,7 @@ pub struct WatchedInterface {
     pub watched: WatchedEvents,
 }
 
-/// What a packet does.
+/// Kind of packet event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketEventKind {
     /// It leaves through the interface.
@@ -70,7 +70,7 @@ pub enum PacketEventKind {
 pub struct PacketEvent {
     /// Place of the interface in the list that was given.
     pub place: usize,
-    /// What the packet does.
+    /// The kind.
     pub kind: PacketEventKind,
     /// The same for all events of one packet between two interfaces; used again when it is gone.
     pub packet: u64,
@@ -102,7 +102,7 @@ impl PacketEvent {
         Some((Instant::from_nanos(record.u64(0)), event))
     }
 
-    /// The packet from its IP header on, as far as it is told.
+    /// The reported bytes of the packet, from its IP header on.
     pub fn head(&self) -> &[u8] {
         &self.head
     }

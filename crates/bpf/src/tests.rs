@@ -1,4 +1,4 @@
-//! Against the running kernel: what the tracepoints tell, held against what the kernel counts itself.
+//! Tests of the tracepoints on the running kernel, against the kernel's own counters.
 
 use super::{Connection, EndpointEvents, EndpointWatch, RawEvent, availability};
 use fairwind_assembly::Sink;
@@ -17,9 +17,9 @@ const PORT: u16 = 8000;
 /// Bytes of a body that recovers now and then where 2 % are lost.
 const BODY: usize = 1 << 20;
 
-/// What was told, by its kind.
+/// Counts of reported events, by kind.
 #[derive(Debug, Default)]
-struct Told {
+struct ReportedEvents {
     timeouts: u64,
     fast_retransmits: u64,
     samples: u64,
@@ -28,7 +28,7 @@ struct Told {
     is_out_of_order: bool,
 }
 
-impl Sink for Told {
+impl Sink for ReportedEvents {
     fn observe(&mut self, at: Instant, observation: Observation<'_>) {
         self.is_out_of_order |= at < self.last;
         self.last = at;
@@ -44,9 +44,9 @@ impl Sink for Told {
     }
 }
 
-/// What the kernel has counted for a whole conversation.
+/// The kernel's counters of a whole conversation.
 #[derive(Debug)]
-struct Counted {
+struct KernelCounters {
     timeouts: u64,
     recoveries: u64,
     /// Segments that came before the application closed.
@@ -113,7 +113,7 @@ fn accept(address: SocketAddr) -> TcpStream {
 }
 
 /// Lets the kernel send a body over a way that loses packets, and watches it.
-fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (Told, Counted) {
+fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (ReportedEvents, KernelCounters) {
     let config = Profile::Linux6_18.config();
     let impairments = Impairments {
         delay: Span::from_millis(5),
@@ -130,47 +130,53 @@ fn kernel_sends(ip: IpFamily, facts: EndpointEvents) -> (Told, Counted) {
         let mut request = [0; 1024];
         let _ = stream.read(&mut request).expect("a request");
         stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n").expect("to be sent");
-        let mut told = Told::default();
+        let mut reported = ReportedEvents::default();
         for part in vec![0; BODY].chunks(BODY / 16) {
             stream.write_all(part).expect("to be sent");
-            watch.read(Duration::ZERO, &mut told).expect("events");
+            watch.read(Duration::ZERO, &mut reported).expect("events");
         }
         let segments = segments_in(&stream) - unwatched;
         stream.shutdown(std::net::Shutdown::Write).expect("to be closed");
         // The client closes when it has everything, and so everything has been acknowledged.
         let _ = stream.read(&mut request);
         let recoveries = counter("TCPSackRecovery") + counter("TCPRenoRecovery");
-        let counted = Counted { timeouts: total_timeouts(&stream), recoveries, segments };
-        watch.finish(&mut told).expect("events");
+        let counted = KernelCounters { timeouts: total_timeouts(&stream), recoveries, segments };
+        watch.finish(&mut reported).expect("events");
         assert_eq!(watch.missed(), 0);
-        (told, counted)
+        (reported, counted)
     })
     .expect("a conversation")
 }
 
 #[test]
-fn recoveries_and_time_outs_are_those_that_the_kernel_counts() {
-    if !is_available("recoveries_and_time_outs_are_those_that_the_kernel_counts") {
+fn recoveries_and_timeouts_match_kernel_counters() {
+    if !is_available("recoveries_and_timeouts_match_kernel_counters") {
         return;
     }
     for ip in [IpFamily::V4, IpFamily::V6] {
         let facts = EndpointEvents { recovery: true, ..EndpointEvents::default() };
-        let (told, counted) = kernel_sends(ip, facts);
+        let (reported, counted) = kernel_sends(ip, facts);
         assert!(counted.recoveries > 0, "nothing was lost: the test shows nothing");
-        assert_eq!((told.fast_retransmits, told.timeouts), (counted.recoveries, counted.timeouts));
-        assert!(!told.is_out_of_order);
-        assert_eq!(told.samples, 0);
+        assert_eq!(
+            (reported.fast_retransmits, reported.timeouts),
+            (counted.recoveries, counted.timeouts)
+        );
+        assert!(!reported.is_out_of_order);
+        assert_eq!(reported.samples, 0);
     }
 }
 
 #[test]
-fn the_window_is_told_at_every_acknowledgment() {
-    if !is_available("the_window_is_told_at_every_acknowledgment") {
+fn window_is_reported_at_every_ack() {
+    if !is_available("window_is_reported_at_every_ack") {
         return;
     }
     let facts = EndpointEvents { acknowledgments: true, ..EndpointEvents::default() };
-    let (told, counted) = kernel_sends(IpFamily::V4, facts);
-    assert!(told.samples >= counted.segments && counted.segments > 10, "{told:?}, {counted:?}");
-    assert!(told.greatest_window >= 10, "{told:?}");
-    assert!(!told.is_out_of_order);
+    let (reported, counted) = kernel_sends(IpFamily::V4, facts);
+    assert!(
+        reported.samples >= counted.segments && counted.segments > 10,
+        "{reported:?}, {counted:?}"
+    );
+    assert!(reported.greatest_window >= 10, "{reported:?}");
+    assert!(!reported.is_out_of_order);
 }

@@ -1,11 +1,10 @@
-//! What an acknowledgment costs under a congestion control in Rust and under the same one in C, in instructions:
-//! counted, so that it does not depend on what else the machine does. Run with `--release`; needs `perf`, or else
-//! `valgrind`.
+//! Cost of an acknowledgment under a congestion control in Rust and under the same one in C, in instructions. Counts do
+//! not depend on the load of the machine. Run with `--release`; needs `perf` or `valgrind`.
 //!
-//! A sender with always something to send hears one acknowledgment after the other, each of one segment or, as is
-//! usual, of two, and sends what they let go; an echo of congestion keeps its window between 100 and 300 segments. What
-//! is counted is everything from one acknowledgment to the next. Each algorithm runs in processes of its own, one with
-//! more acknowledgments than the other; the difference is its cost.
+//! A greedy sender receives one acknowledgment after the other, each of one segment or, as is usual, of two, and sends
+//! what they allow. Echoes of congestion keep its window between 100 and 300 segments. The count covers everything from
+//! one acknowledgment to the next. Each algorithm runs in two separate processes, one with more acknowledgments than the
+//! other; the difference is its cost.
 
 #![expect(clippy::print_stdout, reason = "the numbers are what this program is for")]
 
@@ -21,7 +20,7 @@ use std::sync::Arc;
 type Failure = Box<dyn std::error::Error>;
 
 const PAIRS: [(&str, &str); 3] = [("reno", "reno-c"), ("bic", "bic-c"), ("cubic", "cubic-c")];
-/// What those without a pendant in Rust are held against.
+/// The baseline for algorithms without a Rust form.
 const STANDARD: &str = "reno-c";
 /// An acknowledgment, of one segment or of two, under an algorithm in C costs at most so much of one under the same in Rust.
 const BOUND: f64 = 1.2;

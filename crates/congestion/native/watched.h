@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * What anybody's own file does is watched, in the place of a kernel's verifier: the compiler has each access to memory
- * announce itself (-fsanitize=thread) and each straight stretch of instructions (-fsanitize-coverage=trace-pc), both by calls
- * of the functions here. A hook works on a copy of the sender, behind whose state nothing lies.
+ * Run-time checks of users' files, in place of a kernel's verifier. The compiler instruments each memory access
+ * (-fsanitize=thread) and each basic block (-fsanitize-coverage=trace-pc) with calls of the functions here. A hook works
+ * on a copy of the sender, with nothing behind its state.
  *
  * Source of what may be written: Linux 6.18 bpf_tcp_ca.c, bpf_tcp_ca_btf_struct_access.
  */
@@ -201,7 +201,7 @@ void *memmove(void *place, const void *source, size_t bytes)
 
 /* ---- parameters ---- */
 
-/* By the linker; none where the source declares no parameter. */
+/* By the linker; none if the source declares no parameter. */
 extern const struct fairwind_param __start_fairwind_params[] __attribute__((weak, visibility("hidden")));
 extern const struct fairwind_param __stop_fairwind_params[] __attribute__((weak, visibility("hidden")));
 

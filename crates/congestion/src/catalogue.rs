@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 include!(concat!(env!("OUT_DIR"), "/controls.rs"));
 
-/// Those that exist in Rust, too, have this behind their names.
+/// Suffix of the names of algorithms that exist in Rust, too.
 const TWICE: [&str; 3] = ["reno", "bic", "cubic"];
 
 /// The name that scenarios have for a file.
@@ -45,7 +45,7 @@ pub fn object_of(name: &str) -> Option<&'static [u8]> {
     OBJECTS.iter().find(|(stem, _)| name_of(stem) == name).map(|(_, object)| *object)
 }
 
-/// Those that Linux 6.18 can be built with (`net/ipv4`).
+/// Algorithms of Linux 6.18 (`net/ipv4`).
 const LINUX: [&str; 18] = [
     "bbr",
     "bic",
@@ -67,7 +67,7 @@ const LINUX: [&str; 18] = [
     "yeah",
 ];
 
-/// Who already has a congestion control of this name in kernels; `None` where nobody has.
+/// The owner of a congestion control of this name in kernels; `None` if there is none.
 pub fn owner_of_kernel_name(name: &str) -> Option<&'static str> {
     if LINUX.contains(&name) {
         return Some("Linux");
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_no_kernel_could_have_are_faults() {
+    fn invalid_kernel_names_are_faults() {
         assert!(fault_of(None).is_some_and(|fault| fault.contains("15 letters")));
         assert!(fault_of(Some("")).is_some_and(|fault| fault.contains("no name")));
         for name in ["two words", "../up", "a.b"] {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_linux_and_of_the_repository_are_somebodys() {
+    fn linux_and_repository_names_have_owners() {
         assert_eq!(owner_of_kernel_name("cubic"), Some("Linux"));
         assert_eq!(owner_of_kernel_name("fw_htcp"), Some("this repository"));
         assert_eq!(owner_of_kernel_name("mine"), None);

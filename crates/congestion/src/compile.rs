@@ -1,4 +1,4 @@
-//! Sources into libraries for the simulator and into eBPF objects for a kernel.
+//! Compilation of sources into libraries for the simulator and eBPF objects for a kernel.
 
 use crate::diagnostics::{OwnNames, endless_loop_in, included_files};
 use crate::source;
@@ -19,7 +19,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("bpf/bpf_tracing.h", include_str!("../../../congestion/include/bpf/bpf_tracing.h")),
     ("bpf/bpf_core_read.h", include_str!("../../../congestion/include/bpf/bpf_core_read.h")),
 ];
-/// What is linked with every source that is compiled here.
+/// The support code that is linked with every source.
 const SUPPORT: &str = include_str!("../native/support.c");
 const WATCHED: &str = include_str!("../native/watched.h");
 
@@ -41,7 +41,7 @@ const WATCHES: [&str; 5] = [
 /// C as a kernel is compiled: sums wrap, and a look through a null pointer is not taken for impossible.
 const AS_A_KERNEL: [&str; 3] =
     ["-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"];
-/// Without a kernel's registers for them there are no numbers but integers, which compilers tell of, or linkers.
+/// Integers only, as in a kernel: compilers or linkers report floating point.
 const INTEGERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     &["-mgeneral-regs-only"]
 } else {
@@ -49,7 +49,7 @@ const INTEGERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aar
 };
 /// Loops that copy stay loops: they are what copies.
 const PLAIN_LOOPS: [&str; 2] = ["-fno-builtin", "-fno-tree-loop-distribute-patterns"];
-/// How often a source is compiled until the names that it defines itself are known.
+/// Largest number of compilations to find the names that a source defines itself.
 const MOST_ATTEMPTS: usize = 4;
 
 /// Why a source could not be compiled.
@@ -63,7 +63,7 @@ pub enum CompileError {
         /// Why.
         reason: io::Error,
     },
-    /// It is no congestion control.
+    /// The source is not a congestion control.
     #[error(
         "{path} has no `struct tcp_congestion_ops NAME = {{ ... }}`: a congestion control ends with this table of its hooks",
         path = .0.display()
@@ -76,7 +76,7 @@ pub enum CompileError {
         compiler: String,
         /// Why.
         reason: io::Error,
-        /// What to install.
+        /// The package to install.
         package: &'static str,
     },
     /// A loop neither ends nor does anything.
@@ -95,15 +95,15 @@ pub enum CompileError {
     Refused {
         /// The source.
         path: PathBuf,
-        /// What the compiler said.
+        /// Messages of the compiler.
         words: String,
     },
 }
 
-/// What to do about what a compiler refuses.
+/// Advice for a compiler error.
 fn advice(words: &str) -> &'static str {
-    // Compilers tell of numbers with fractions by the registers that they would need.
-    if ["SSE register", "-mgeneral-regs-only"].iter().any(|told| words.contains(told)) {
+    // Compilers report floating point by the registers that it needs.
+    if ["SSE register", "-mgeneral-regs-only"].iter().any(|hint| words.contains(hint)) {
         "all numbers are integers, and one there has a fraction; write x * 4 / 5 for x * 0.8"
     } else {
         "what it may use is declared in congestion/include/fairwind.h, and all numbers are integers"
@@ -115,7 +115,7 @@ fn advice(words: &str) -> &'static str {
 pub struct Compiled {
     /// The library.
     pub library: PathBuf,
-    /// What the compiler warned of; empty if of nothing.
+    /// Warnings of the compiler; empty if there are none.
     pub warnings: String,
     /// Files that the source includes, other than the header and the system's.
     pub included: Vec<PathBuf>,
@@ -158,7 +158,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
         return Err(CompileError::Endless { path: file.to_owned(), function: function.to_owned() });
     }
     let mut of_library = common();
-    // What nobody provides is told now, and not where a run calls it.
+    // Undefined symbols are reported now, and not when a run calls them.
     of_library.args(["-shared", "-Wl,-z,defs"]).args(PLAIN_LOOPS);
     of_library.args([&assembly, &support]);
     of_library.arg("-o").arg(out);
@@ -200,7 +200,7 @@ impl Compiler {
         Self { program: env::var_os(variable).unwrap_or_else(|| usual.into()), package }
     }
 
-    /// A command whose messages are in English, as `diagnostics` reads them.
+    /// A command with English messages, as `diagnostics` parses them.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("LC_ALL", "C");
@@ -221,14 +221,14 @@ impl Compiler {
             write(&prelude, &own.prelude())?;
             let mut command = command();
             command.arg("-include").arg(&prelude).arg("-MMD").arg("-MF").arg(&rule);
-            let told = self.run(command, file);
-            let heard = match &told {
+            let compiled = self.run(command, file);
+            let heard = match &compiled {
                 Ok(warnings) => warnings,
                 Err(CompileError::Refused { words, .. }) => words,
                 Err(_) => "",
             };
             if attempts == MOST_ATTEMPTS || !own.learn(heard, &HEADERS.map(|(_, text)| text)) {
-                let warnings = told?;
+                let warnings = compiled?;
                 let text = fs::read_to_string(&rule).unwrap_or_default();
                 let included = included_files(&text, &[folder, file]);
                 return Ok(Compiled { library: PathBuf::new(), warnings, included });
@@ -256,7 +256,7 @@ fn table_of(file: &Path) -> Result<String, CompileError> {
     source::table_of(&text).ok_or_else(|| CompileError::NoTable(file.to_owned()))
 }
 
-/// A folder with the headers, beside what is to be made: it is gone with its guard.
+/// A temporary folder with the headers, beside the output.
 fn headers(out: &Path) -> Result<tempfile::TempDir, CompileError> {
     let beside =
         out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Parts of the lines in which gcc or clang tell that something was defined before.
+/// Parts of the messages of gcc or clang about redefinitions.
 const OF_FUNCTIONS: [&str; 4] =
     ["redefinition of", "conflicting types for", "static declaration of", "redeclaration of"];
 const OF_MACROS: [&str; 2] = ["redefined", "macro redefined"];
@@ -38,7 +38,7 @@ impl OwnNames {
         before != (self.functions.len(), self.macros.len())
     }
 
-    /// What is to stand before the source: its functions have other names than the header's, whose macros are no more.
+    /// The text to put before the source: it renames the header's functions and undefines the header's macros.
     pub(crate) fn prelude(&self) -> String {
         if self.functions.is_empty() && self.macros.is_empty() {
             return String::new();
@@ -149,7 +149,7 @@ mod tests {
     const HEADER: &str = "#define HZ 1000UL\nu64 div64_u64(u64 dividend, u64 divisor);";
 
     #[test]
-    fn names_that_the_header_has_too_are_renamed_or_forgotten() {
+    fn names_shared_with_header_are_renamed() {
         let mut own = OwnNames::default();
         assert_eq!(own.prelude(), "");
         let words = "mine.c:3:9: warning: \"HZ\" redefined\n\
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_clang_are_understood_as_well() {
+    fn clang_messages_are_parsed() {
         let mut own = OwnNames::default();
         let words = "mine.c:3:9: warning: 'HZ' macro redefined [-Wmacro-redefined]\n\
                      mine.c:9:14: error: static declaration of 'div64_u64' follows non-static declaration\n";
@@ -173,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_rule_are_those_beside_the_source() {
+    fn makefile_rule_lists_included_files() {
         let rule = "unit.o: /t/unit.c /t/fairwind.h \\\n /nowhere/my\\ own.h /nowhere/mine.c /nowhere/a.h\n";
         let files = included_files(rule, &[Path::new("/t"), Path::new("/nowhere/mine.c")]);
         assert_eq!(files, [PathBuf::from("/nowhere/a.h"), PathBuf::from("/nowhere/my own.h")]);
     }
 
     #[test]
-    fn a_jump_to_itself_is_found_with_its_function() {
+    fn self_jump_is_found_with_its_function() {
         let loops = "f:\n.LFB0:\n\tcall\tstep@PLT\n.L3:\n\t.loc 1 2 3\n\tjmp\t.L3\n";
         assert_eq!(endless_loop_in(loops), Some("f"));
         assert_eq!(endless_loop_in("f: # @f\n.L3: # Loop\n\tjmp .L3 # again\n"), Some("f"));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_that_do_something_and_jumps_elsewhere_are_none() {
+    fn other_loops_are_not_self_jumps() {
         assert_eq!(endless_loop_in("f:\n.L3:\n\tcall\tstep@PLT\n\tjmp\t.L3\n"), None);
         assert_eq!(endless_loop_in("f:\n.L3:\n\tjmp\t.L4\n.L4:\n\tjne\t.L4\n\tjmp\tg\n"), None);
     }

@@ -1,9 +1,9 @@
-//! Congestion controls written in C, as for the Linux kernel, at work in our endpoint.
+//! Congestion controls in C, as for the Linux kernel, for our endpoint.
 //!
-//! One file per algorithm lies in `congestion/`; `congestion/include/fairwind.h` tells what one may use. Here
+//! One file per algorithm lies in `congestion/`; `congestion/include/fairwind.h` is their interface. Here
 //! they are compiled natively, and called through the endpoint's
 //! [`CongestionControl`](fairwind_tcp::CongestionControl); compiled for eBPF, the same files go into a running kernel. A file of
-//! anybody's own is compiled at run time ([`compile`]) and loaded.
+//! a user's file is compiled at run time ([`compile`]) and loaded.
 //!
 //! ```
 //! let scalable = fairwind_congestion::built_in("reno-c").expect("it is there");

@@ -14,28 +14,28 @@ use thiserror::Error;
 /// Why a library cannot be used.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// It is none, or not one of ours.
-    #[error("{path} is no compiled congestion control: {reason}; compile its source with `fairwind congestion build`", path = .path.display())]
+    /// The file is not a library of this version.
+    #[error("{path} is not a compiled congestion control: {reason}; compile its source with `fairwind congestion build`", path = .path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
         /// The loader's words.
         reason: String,
     },
-    /// It lacks what every congestion control has.
-    #[error("{path} has no {hook}: without it there is no congestion control", path = .path.display())]
+    /// A required hook is missing.
+    #[error("{path} has no {hook}: every congestion control needs this hook", path = .path.display())]
     Incomplete {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing hook.
         hook: &'static str,
     },
     /// A kernel could not know it.
-    #[error("{path}: {fault}: `.name` of its table is the name under which a kernel knows it", path = .path.display())]
+    #[error("{path}: {fault}: `.name` of its table is its name in the kernel", path = .path.display())]
     Nameless {
         /// The source.
         path: PathBuf,
-        /// What is wrong with the name.
+        /// The fault of the name.
         fault: &'static str,
     },
     /// A parameter cannot be set so.
@@ -45,10 +45,10 @@ pub enum LoadError {
         path: PathBuf,
         /// The parameter.
         name: String,
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
-    /// A copy for parameters of its own cannot be made.
+    /// The library cannot be copied to set its parameters.
     #[error("{path} cannot be copied to set its parameters: {reason}", path = .path.display())]
     Copy {
         /// The library.
@@ -66,7 +66,7 @@ pub fn load(path: &Path, name: &str) -> Result<PluggedAlgorithm, LoadError> {
     Ok(PluggedAlgorithm(Arc::new(complete(factory(open(path)?, path, name)?, path)?)))
 }
 
-/// Loads it with parameters of its own: a copy, so that others of the same source keep theirs.
+/// Loads a copy with other parameters, so that other users of the same source keep theirs.
 ///
 /// # Errors
 /// As [`load`]; or if the source does not declare such a parameter, or the value does not fit its type.
@@ -167,7 +167,7 @@ pub struct Parameter {
     pub name: String,
     /// Its type in C.
     pub c_type: String,
-    /// The value where nobody sets it.
+    /// The default value.
     pub default: i128,
     /// The least value.
     pub least: i128,
@@ -223,7 +223,7 @@ fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// What the library's source declares, by name.
+/// Declared parameters of the library, by name.
 ///
 /// # Errors
 /// If the file is not what [`compile`](crate::compile()) has made.

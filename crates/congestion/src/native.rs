@@ -1,4 +1,4 @@
-//! Tables of hooks as C has them, and calling them.
+//! Tables of hooks in C, and calls of them.
 #![expect(unsafe_code, reason = "C is called")]
 
 use fairwind_tcp::{
@@ -18,7 +18,7 @@ type ControlHook = unsafe extern "C" fn(*mut TcpSock, u32, i32, *const RateSampl
 
 /// The flag of a table that asks for marks (`TCP_CONG_NEEDS_ECN`).
 const NEEDS_ECN: u32 = 2;
-/// The bit of `ecn_flags` by which acknowledgments echo a mark (`TCP_ECN_DEMAND_CWR`).
+/// The bit of `ecn_flags` that makes acknowledgments echo a mark (`TCP_ECN_DEMAND_CWR`).
 const ECHOES: u8 = 4;
 
 /// `struct tcp_congestion_ops` of `fairwind.h`.
@@ -149,7 +149,7 @@ unsafe extern "C" {
 }
 
 impl Calls {
-    /// Those that are linked in.
+    /// The built-in algorithms.
     pub(crate) const OURS: Self = Self {
         plain: fairwind_call_plain,
         number: fairwind_call_number,
@@ -217,7 +217,7 @@ impl ControlFactory for NativeFactory {
 struct NativeControl {
     table: &'static Table,
     calls: Calls,
-    /// Keeps what is called loaded; none where that is linked in.
+    /// Keeps what is called loaded; none if that is linked in.
     library: Option<Arc<libloading::Library>>,
     asked: Option<RequestedAck>,
     complaint: Option<String>,
@@ -249,7 +249,7 @@ impl NativeControl {
         self.complaint.get_or_insert_with(|| complaint(&name, hook, fault, line));
     }
 
-    /// What was asked for since this was asked last.
+    /// Requests since the last call.
     fn asked_of_library(&self) -> Option<RequestedAck> {
         let (mut number, mut flags) = (0, 0);
         // SAFETY: the function writes a number and a byte.
@@ -303,7 +303,7 @@ fn complaint(name: &str, hook: &str, fault: u32, line: u32) -> String {
         6 => ("went beyond its state", "icsk_ca_priv has 104 bytes"),
         7 => (
             "wrote a field that no kernel lets it write",
-            "fairwind.h tells at its beginning which ones may be written",
+            "fairwind.h lists the writable fields at its beginning",
         ),
         _ => ("touched memory that is not its own", "look at its pointers and indices"),
     };
@@ -432,7 +432,7 @@ mod tests {
 
     /// They are promised not to, by [`Hooks::LOOKS_AT_LITTLE`].
     #[test]
-    fn none_of_the_repositorys_files_looks_at_fields_that_are_not_shown_to_it() {
+    fn repository_files_use_only_provided_fields() {
         let hidden = [
             "icsk_retransmits",
             "prior_ssthresh",
@@ -461,7 +461,7 @@ mod tests {
 
     /// The structures of `fairwind.h` and those of Rust are the same bytes.
     #[test]
-    fn a_sender_lies_in_memory_as_c_has_it() {
+    fn sender_layout_matches_c() {
         let ours = [
             size_of::<TcpSock>(),
             offset_of!(TcpSock, control.pacing.rate),

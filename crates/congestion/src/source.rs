@@ -1,4 +1,4 @@
-//! What the source of a congestion control is made into before it is compiled natively.
+//! Transformation of a congestion control's source before native compilation.
 
 use std::path::Path;
 

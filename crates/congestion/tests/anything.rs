@@ -1,4 +1,4 @@
-//! Whatever a connection meets, no algorithm of the repository divides by zero, asks for a window of nothing, or gives a
+//! Property tests: under all events, no algorithm of the repository divides by zero, asks for a window of nothing, or gives a
 //! threshold of less than two segments.
 
 use fairwind_congestion::{built_in, names};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Bytes of a segment, in the sequence numbers.
 const SEGMENT: u32 = 1448;
 
-/// Something that happens to a connection.
+/// An event of a connection.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// Segments are acknowledged, after a time and with a round trip in microseconds, -1 for none.
@@ -23,7 +23,7 @@ enum Step {
     Repaired,
     TimedOut,
     Undone,
-    Told(WindowEvent),
+    Event(WindowEvent),
     /// Data of the peer has come.
     Received,
 }
@@ -61,7 +61,7 @@ fn steps() -> impl Strategy<Value = Step> {
             Just(WindowEvent::Reduced),
             Just(WindowEvent::UnmarkedData),
             Just(WindowEvent::MarkedData),
-        ].prop_map(Step::Told),
+        ].prop_map(Step::Event),
     ]
 }
 
@@ -90,7 +90,7 @@ impl Connection {
         self.sender.control.state = state;
     }
 
-    fn tell(&mut self, event: WindowEvent) {
+    fn window_event(&mut self, event: WindowEvent) {
         if self.has(Hooks::CWND_EVENT) {
             self.control.cwnd_event(&mut self.sender, event);
         }
@@ -118,7 +118,7 @@ impl Connection {
             }
             Step::TimedOut => {
                 self.threshold();
-                self.tell(WindowEvent::TimedOut);
+                self.window_event(WindowEvent::TimedOut);
                 self.sender.window = 1;
                 self.enter(4);
             }
@@ -127,7 +127,7 @@ impl Connection {
                 self.sender.window = self.control.undo_cwnd(&mut self.sender);
             }
             Step::Undone => {}
-            Step::Told(event) => self.tell(event),
+            Step::Event(event) => self.window_event(event),
             Step::Received => {
                 self.sender.expected = self.sender.expected.wrapping_add(SEGMENT);
                 self.sender.control.pending ^= 2;
@@ -170,7 +170,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_algorithm_divides_by_zero_or_closes_its_window(
+    fn algorithms_keep_window_open_without_faults(
         window in prop_oneof![1..100_u32, 100..100_000_u32],
         steps in prop::collection::vec(steps(), 1..400),
     ) {

@@ -144,8 +144,8 @@ const QUIET: &[(&str, &str)] = &[
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
 ];
 
-/// What lets thousands of connections arrive at once. A user namespace does not show the first,
-/// whose default is 4096.
+/// Settings that let thousands of connections arrive at once. A user namespace does not show
+/// `somaxconn`; its default is 4096.
 const WELCOMING: &[(&str, &str)] = &[
     ("net.core.somaxconn", "65535"),
     ("net.ipv4.tcp_max_syn_backlog", "65536"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// Everything that a host is and does.
+/// Plan of a host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct HostPlan {
     /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION) of whoever wrote the plan.
@@ -22,7 +22,7 @@ pub struct HostPlan {
     pub addresses: Vec<IpAddr>,
     /// Largest IP packet.
     pub mtu: ByteCount,
-    /// What its namespace is told, in this order.
+    /// Sysctls of its namespace, set in this order.
     pub sysctls: Vec<Sysctl>,
     /// Words appended to the default route, such as `initcwnd 3`.
     pub route_attributes: Vec<String>,
@@ -38,9 +38,9 @@ pub struct HostPlan {
     pub outgoing_datagrams: Vec<OutgoingDatagrams>,
     /// Streams of datagrams that this host receives.
     pub incoming_datagrams: Vec<IncomingDatagrams>,
-    /// How senders are watched.
+    /// Sampling of senders.
     pub sampling: Sampling,
-    /// Whether the bytes written follow a pattern, and whether what is read is held against it.
+    /// Whether written bytes follow a pattern, and read bytes are compared with it.
     pub payload: PayloadCheck,
 }
 
@@ -75,7 +75,7 @@ pub struct OutgoingPlan {
     pub local: SocketAddr,
     /// Where to.
     pub remote: SocketAddr,
-    /// What its socket is told.
+    /// Settings of its socket.
     pub socket: SocketSettings,
     /// What is written.
     pub application: Application,
@@ -83,15 +83,15 @@ pub struct OutgoingPlan {
     pub start: Instant,
     /// When the application stops writing and closes; [`Instant::MAX`] for never.
     pub stop: Instant,
-    /// The flow of the data that the other side writes; `None` where it writes nothing.
+    /// The flow of the data that the other side writes; `None` if it writes nothing.
     pub reads: Option<u32>,
-    /// The flow that comes to this host and whose data is written; `None`: data of its own. Such a connection is opened
-    /// when that one has come.
+    /// The incoming flow that this connection relays; `None`: the connection writes its own data. A relay is opened
+    /// when the incoming connection is accepted.
     pub relays: Option<u32>,
-    /// Further flows that carry what is written here: what is written is told of them, too. Of a relay's own writes
-    /// nothing is told.
+    /// Further flows that carry the same data. Each write is reported for them, too. A relay's own writes are not
+    /// reported.
     pub carried_by: Vec<u32>,
-    /// The connection of this host whose turn it is when this one is over.
+    /// The connection of this host that starts when this one is over.
     pub next: Option<NextOutgoing>,
 }
 
@@ -115,13 +115,13 @@ pub struct IncomingPlan {
     pub local: SocketAddr,
     /// Who calls.
     pub remote: SocketAddr,
-    /// What the listening socket is told, and its connections inherit; equal for equal `local`.
+    /// Settings of the listening socket, which its connections inherit; equal for equal `local`.
     pub socket: SocketSettings,
     /// What this host writes on the connection; `None`: nothing.
     pub answer: Option<ReplyPlan>,
 }
 
-/// What is written on a connection by the host that answers it.
+/// Data that the accepting host writes on a connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReplyPlan {
     /// The flow of the data that this host writes.
@@ -160,7 +160,7 @@ pub struct IncomingDatagrams {
     pub remote: SocketAddr,
 }
 
-/// What a socket is told.
+/// Settings of a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SocketSettings {
     /// Name of the congestion control; the namespace's default where nothing is said. The host
@@ -179,17 +179,17 @@ pub struct SocketOption {
     pub level: i32,
     /// Its number at that level.
     pub number: i32,
-    /// What it is set to.
+    /// Its value.
     pub value: i32,
 }
 
-/// How a host watches the connections that it opened.
+/// Sampling of the connections that a host opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Windows and round-trip times are told this often; `None` for never.
+    /// Windows and round-trip times are reported this often; `None` for never.
     pub endpoint_interval: Option<Span>,
-    /// Time-outs and recoveries are looked for this often, in connections with bytes outstanding;
-    /// `None` where somebody else, such as a tracepoint, tells of them.
+    /// Connections with bytes outstanding are polled for time-outs and recoveries this often; `None` if
+    /// tracepoints report them.
     pub loss_interval: Option<Span>,
 }
 
@@ -200,6 +200,6 @@ pub enum PayloadCheck {
     /// Zeros are written, and what arrives is discarded unseen.
     #[default]
     Off,
-    /// A pattern is written, and every byte read is held against it.
+    /// A pattern is written, and every byte read is compared with it.
     Pattern,
 }

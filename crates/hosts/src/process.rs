@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// What is executed to become a host: a program that calls the host's part of this module and nothing else.
+/// Path of the host program, which only calls the host's part of this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCommand {
     /// The program.
@@ -30,7 +30,7 @@ pub struct HostProcess {
     socket: UnixStream,
     /// Bytes received and not yet understood.
     pending: Vec<u8>,
-    /// How many of them are done with.
+    /// Number of processed ones.
     taken: usize,
     device: Option<OwnedFd>,
     planned_namespace: Option<String>,
@@ -39,9 +39,9 @@ pub struct HostProcess {
     ended: bool,
 }
 
-/// How long a host may take to accept what it is told.
+/// How long a host may take to accept a message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// What is read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
 /// How much of what a host has complained about is quoted.
 const QUOTED: usize = 2_000;
@@ -52,7 +52,7 @@ impl HostProcess {
     /// The thread that calls this must outlive the host: the kernel ends the host with it.
     ///
     /// # Errors
-    /// Where the program cannot be executed, or ends at once.
+    /// If the program cannot be executed, or ends at once.
     pub fn start(command: &HostCommand, plan: &HostPlan) -> Result<Self, KernelError> {
         let failed = |reason: String| KernelError::Host { host: plan.name.clone(), reason };
         let (ours, theirs) =
@@ -118,18 +118,18 @@ impl HostProcess {
         }
     }
 
-    /// Tells the host to begin; `origin` is what `CLOCK_MONOTONIC` shows at the run's instant zero.
+    /// Starts the host; `origin` is what `CLOCK_MONOTONIC` shows at the run's instant zero.
     ///
     /// # Errors
-    /// Where the host has ended.
+    /// If the host has ended.
     pub fn go(&mut self, origin: Instant) -> Result<(), KernelError> {
         self.say(&ToHost::Start(origin))
     }
 
-    /// Tells the host to end; what it has to tell still comes, [`FromHost::Done`] last.
+    /// Asks the host to end. Its remaining messages still come, [`FromHost::Done`] last.
     ///
     /// # Errors
-    /// Where the host has ended.
+    /// If the host has ended.
     pub fn stop(&mut self) -> Result<(), KernelError> {
         self.say(&ToHost::Stop)
     }
@@ -193,7 +193,7 @@ impl HostProcess {
                 "it does not listen for {} s: is the machine too busy for so many hosts?",
                 WRITE_TIMEOUT.as_secs()
             ))),
-            Err(error) => Err(self.failed(&format!("tell it what to do: {error}"))),
+            Err(error) => Err(self.failed(&format!("send it a command: {error}"))),
         }
     }
 

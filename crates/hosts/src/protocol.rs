@@ -20,18 +20,18 @@ use std::sync::Arc;
 /// The version of the protocol: parent and host come from the same build.
 pub const PROTOCOL_VERSION: u32 = 5;
 
-/// What the parent tells a host.
+/// Messages from the parent to a host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum ToHost {
     /// Become this host.
     SetUp(Box<HostPlan>),
     /// Begin; this is what `CLOCK_MONOTONIC` shows at the run's instant zero, which may lie ahead.
     Start(Instant),
-    /// Tell the last samples and statistics, and end.
+    /// Report the last samples and statistics, and end.
     Stop,
 }
 
-/// What a host tells the parent.
+/// Messages from a host to the parent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromHost {
     /// Everything is set up; the descriptor of its TUN device comes along.
@@ -47,33 +47,33 @@ pub enum FromHost {
 /// Events in the order of their instants.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EventBatch {
-    /// Nothing that this host tells later is earlier than this.
+    /// All later events of this host are at or after this instant.
     pub watermark: Instant,
     /// What happened.
     #[serde(with = "records")]
     pub events: Vec<HostEvent>,
 }
 
-/// How it went at a host, told at the end.
+/// Statistics of a host, reported at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostStatistics {
     /// Writes that were due at an instant.
     pub timed_writes: u64,
-    /// How late they were on average.
+    /// Their mean lateness.
     pub mean_lateness: Span,
-    /// How late 99 of 100 were at most, to a hundredth of itself.
+    /// 99th percentile of their lateness, to 1 %.
     pub p99_lateness: Span,
-    /// How late the latest was.
+    /// Their largest lateness.
     pub greatest_lateness: Span,
-    /// Connections that came from where nobody was expected.
+    /// Connections from unexpected addresses.
     pub unexpected_connections: u64,
     /// Connections that the other end broke off while this host was reading.
     pub broken_while_reading: u64,
-    /// Bytes that were held against the pattern and differed.
+    /// Checked bytes that differed from the pattern.
     pub wrong_bytes: u64,
-    /// Bytes that were held against the pattern.
+    /// Bytes that were compared with the pattern.
     pub checked_bytes: u64,
-    /// What the host's senders were held back by.
+    /// What limited the host's senders.
     pub senders: Vec<SenderStatistics>,
 }
 
@@ -84,9 +84,9 @@ pub struct SenderStatistics {
     pub flow: u32,
     /// Time with something unacknowledged (`tcpi_busy_time`).
     pub busy: Span,
-    /// Of it, that in which the peer's window held data back (`tcpi_rwnd_limited`).
+    /// Part of it that was limited by the peer's window (`tcpi_rwnd_limited`).
     pub window_limited: Span,
-    /// Of it, that in which the send buffer held the application back (`tcpi_sndbuf_limited`).
+    /// Part of it that was limited by the send buffer (`tcpi_sndbuf_limited`).
     pub buffer_limited: Span,
     /// Segments that were sent again (`tcpi_total_retrans`).
     pub segments_retransmitted: u32,
@@ -121,7 +121,7 @@ pub struct HostEvent {
     pub kind: EventKind,
 }
 
-/// What a host has seen of a flow.
+/// Event of a flow at a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// The application wrote, up to this offset.
@@ -134,7 +134,7 @@ pub enum EventKind {
     DatagramRead {
         /// Bytes of payload.
         payload_bytes: u32,
-        /// When it was written; `None` where it has no room to say so.
+        /// When it was written; `None` if it has no room to say so.
         written: Option<Instant>,
         /// Its number in its stream, likewise; below the greatest that there is.
         number: Option<u64>,
@@ -166,7 +166,7 @@ pub struct EndpointState {
     pub smoothed_rtt: Option<Span>,
     /// Segments in flight.
     pub flight_packets: u32,
-    /// What loss recovery is doing.
+    /// State of loss recovery.
     pub state: CongestionState,
 }
 
@@ -270,7 +270,7 @@ impl HostEvent {
         }
     }
 
-    /// The event of a record; `None` where the record is none.
+    /// The event of a record; `None` if the record is none.
     pub fn from_record(record: &[u8; RECORD_BYTES]) -> Option<Self> {
         let (words, _) = record.as_chunks::<8>();
         let [at, head, numbers @ ..] = words else { return None };
@@ -398,7 +398,7 @@ impl ParentSocket {
         &self.socket
     }
 
-    /// The next message; `None` where the socket does not block and nothing has come. The end of the
+    /// The next message; `None` if the socket does not block and nothing has come. The end of the
     /// parent is an error.
     pub(crate) fn receive(&mut self) -> Result<Option<ToHost>, String> {
         loop {

@@ -34,7 +34,7 @@ pub fn serve() -> ExitCode {
         Err(reason) => {
             let mut bytes = Vec::new();
             append_frame(&FromHost::Failed(reason), &mut bytes);
-            // Where nobody listens any more, nobody misses it either.
+            // An error does not matter: the parent no longer reads.
             let _ = socket.set_nonblocking(false);
             let _ = (&*socket).write_all(&bytes);
             ExitCode::FAILURE

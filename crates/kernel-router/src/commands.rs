@@ -1,4 +1,4 @@
-//! Commands of `ip` and `tc` for links and queues, and queues that no kernel is told of.
+//! Commands of `ip` and `tc` for links and queues, and the queues that the kernel does not support.
 
 use super::layout::{Discipline, VethEnd, VethPair};
 use fairwind_qdisc::{Htb, Tbf};
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The address of every device, which only ever speaks with the one at the other end of its veth.
 pub(super) const HARDWARE_ADDRESS: &str = "02:00:00:00:00:01";
-/// Who is at the other end of every veth, as routes name them.
+/// Next hops at the other end of every veth.
 pub(super) const NEIGHBOURS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 0, 1)),
     IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
@@ -21,7 +21,7 @@ const UNLIMITED: u32 = 1_000_000;
 /// Up to this late a packet may leave without its rate being missed.
 const LATENESS: Span = Span::from_micros(200);
 
-/// How a namespace in the middle is set up: it forwards, asks nobody and tells nobody.
+/// Commands for a namespace in the middle: it forwards, without neighbour discovery or redirects.
 pub(super) const FORWARDING: &str = "\
 sysctl -q -e net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \
 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 \
@@ -127,7 +127,7 @@ fn queue_commands(device: &str, parent: &str, handle: u32, queue: &Qdisc) -> Str
     tree.text
 }
 
-/// What of `queue` no kernel can be told, for a sentence; none where everything can.
+/// What of `queue` the kernel does not support, for a sentence; none if it supports everything.
 pub(super) fn unsupported(queue: &Qdisc) -> Option<String> {
     let own = match queue {
         Qdisc::Unlimited {} | Qdisc::Pfifo { .. } | Qdisc::Bfifo { .. } => None,
@@ -144,7 +144,7 @@ pub(super) fn unsupported(queue: &Qdisc) -> Option<String> {
     own.or_else(|| queue.children().into_iter().find_map(unsupported))
 }
 
-/// A tree of disciplines being told.
+/// `tc` commands for a tree of disciplines.
 struct Tree<'a> {
     device: &'a str,
     next_handle: u32,
@@ -237,13 +237,13 @@ mod tests {
     const MTU: ByteCount = ByteCount::new(1500);
 
     #[test]
-    fn a_bucket_holds_a_packet_and_at_high_rates_what_a_late_timer_misses() {
+    fn bucket_covers_packet_and_timer_lateness() {
         assert_eq!(bucket(BitRate::from_bits_per_second(1_000_000), MTU), 1500);
         assert_eq!(bucket(BitRate::from_bits_per_second(250_000_000), MTU), 6250);
     }
 
     #[test]
-    fn a_rate_counts_ip_packets_and_what_the_scenario_adds() {
+    fn rate_counts_ip_bytes_and_overhead() {
         let discipline = discipline(
             "cable0a",
             &Discipline::Rate {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_and_loss_are_told_exactly() {
+    fn netem_commands_have_exact_delay_and_loss() {
         let loss = Ratio::from_parts_per_billion(12_500_000);
         assert_eq!(
             netem(Span::from_nanos(81_000_007), loss),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_both_versions_have_neighbours_of_their_own() {
+    fn ipv4_and_ipv6_have_separate_neighbours() {
         let text =
             routes("cable0a", &["10.0.0.1".parse().expect("v4"), "fd00::1".parse().expect("v6")]);
         let lines: Vec<&str> = text.lines().collect();
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_told_from_the_top_with_handles_of_their_own() {
+    fn tree_commands_have_unique_handles() {
         let text = queue_commands("eth0", "root", 0x10, &Qdisc::Htb(htb()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_named_wherever_it_stands() {
+    fn nested_unsupported_discipline_is_named() {
         assert_eq!(unsupported(&Qdisc::Htb(htb())), None);
         let with = |change: fn(&mut Htb)| {
             let mut htb = htb();

@@ -9,7 +9,7 @@
 use fairwind_scenario::{Experiment, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
-/// What stands at an end of a veth, for the packets that leave through it.
+/// Queue disciplines at an end of a veth, for outgoing packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Discipline {
     /// Nothing: packets pass at once.
@@ -137,7 +137,7 @@ impl Layout {
             .filter(move |(veth, side)| veth.ends[*side].place == place)
     }
 
-    /// For each place, over which of its devices a packet goes that is for `destination`; `None` where
+    /// For each place, over which of its devices a packet goes that is for `destination`; `None` if
     /// nothing leads there. Paths have the fewest veths.
     pub(super) fn ways_to(&self, destination: usize) -> Vec<Option<&VethEnd>> {
         let mut ways = vec![None; self.places.len()];
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_delay_needs_its_two_routers_alone() {
+    fn undelayed_path_has_two_routers() {
         let layout = Layout::new(&experiment("rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }"));
         assert_eq!(middles(&layout), ["left", "right"]);
         let rates = layout.disciplines().filter(|one| matches!(one, Discipline::Rate { .. }));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_stands_beside_the_routers_and_once_for_each_direction() {
+    fn delay_is_applied_once_per_direction() {
         let layout = Layout::new(&experiment("rtt = \"20 ms\""));
         assert_eq!(middles(&layout), ["left", "right", "bottleneck-delay"]);
         let delays = layout.disciplines().filter(|one| matches!(one, Discipline::Delay { .. }));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_no_rate_of_its_own() {
+    fn hosts_have_no_rate_limit() {
         let path = "rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }\naccess_rate = \"10 Mbit/s\"";
         let layout = Layout::new(&experiment(path));
         for (place, _) in
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_knows_a_way_to_every_host() {
+    fn every_namespace_routes_to_every_host() {
         let layout = Layout::new(&experiment("rtt = \"20 ms\""));
         for host in 2..4 {
             assert!(matches!(layout.places[host], LayoutNode::Host { .. }));

@@ -1,4 +1,4 @@
-//! A network of the kernel's own parts: routers in namespaces, htb, tbf, pfifo and bfifo for rates and queues, netem for
+//! Network of kernel qdiscs: routers in namespaces, htb, tbf, pfifo and bfifo for rates and queues, netem for
 //! delay and loss.
 //!
 //! It is the reference for our own router: same hosts, same observations, same tables. BPF programs at the tracepoints of
@@ -47,19 +47,19 @@ pub enum KernelRouterError {
     Missing {
         /// The part.
         part: &'static str,
-        /// What it is needed for.
+        /// Its purpose.
         purpose: &'static str,
         /// The module that it comes with.
         module: &'static str,
-        /// How it is called where a kernel is configured.
+        /// Its name in the kernel configuration.
         option: &'static str,
-        /// What a scenario could do without it, with a comma before it; or nothing.
+        /// An alternative for the scenario, with a comma before it; or nothing.
         instead: &'static str,
     },
-    /// Something of a queue is not told to the kernel.
+    /// The kernel does not support a part of a queue.
     #[error("{}", self.sentence())]
     Unsupported {
-        /// What of it.
+        /// The unsupported part.
         what: String,
     },
     /// Packets cannot be seen on their way.
@@ -88,11 +88,11 @@ impl KernelRouterError {
                 ),
             ),
             Self::Unsupported { what } => (
-                format!("the kernel is not told of {what}"),
-                format!("have pfifo, bfifo, tbf or htb there; or {OURS}"),
+                format!("the kernel path does not support {what}"),
+                format!("use pfifo, bfifo, tbf or htb there; or {OURS}"),
             ),
             Self::Bpf(error) => (
-                format!("queues are watched by eBPF programs, and there are none: {error}"),
+                format!("watching queues needs eBPF programs, which are not available: {error}"),
                 OURS.to_owned(),
             ),
             Self::Testbed(error) => (error.to_string(), OURS.to_owned()),

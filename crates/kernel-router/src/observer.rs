@@ -1,10 +1,9 @@
 //! Observations of packets in the kernel's own network, and counts of missed ones.
 //!
-//! A program at a tracepoint does not run at every event that there is: the kernel leaves it out where
-//! it would run within itself, and machines were seen that leave out all programs, uncounted, in soft
-//! interrupts on top of certain processes. The devices count every packet, so they tell how many
-//! are missing. Packets that pass while the counters are read hide as many missing ones; none is
-//! called missing that is not.
+//! A program at a tracepoint does not see every event. The kernel skips a program that would run within
+//! itself. Some machines skip all programs, uncounted, in soft interrupts on top of certain processes. The
+//! devices count every packet, so their counters show how many events are missing. Packets that pass while
+//! the counters are read hide as many missing ones; the count of missing events is never too high.
 
 use super::KernelRouterError;
 use super::path::{KernelPath, WatchPoint};
@@ -23,11 +22,11 @@ use std::time::Duration;
 /// How long the watch waits where little happens.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What a watcher of the kernel's packets is made of.
+/// Parts of a [`PathObserver`].
 pub struct PathObserverParts {
     /// The programs at the interfaces.
     pub watch: PacketWatch,
-    /// What the places of the watch are.
+    /// Kinds of the watched places.
     pub points: Vec<WatchPoint>,
     /// Which queue is on which link.
     pub queues: QueueMap,
@@ -35,7 +34,7 @@ pub struct PathObserverParts {
     pub overhead_bytes: Vec<u32>,
     /// Finds the flow of a packet.
     pub flows: FlowTable,
-    /// Who is told what happens.
+    /// Where events are reported.
     pub observations: ObservationWriter,
     /// Counts of packets; there is nothing to be late for.
     pub lateness: Lateness,
@@ -43,7 +42,7 @@ pub struct PathObserverParts {
     pub path: KernelPath,
 }
 
-/// Tells what the kernel's packets do.
+/// Reports packet events of the kernel.
 pub struct PathObserver {
     watch: PacketWatch,
     translator: EventTranslator,
@@ -100,7 +99,7 @@ impl PathObserver {
         let Self { watch, translator, control, path } = self;
         while !control.is_stopped() {
             let until = watch.read(GLANCE, |at, event| translator.on_event(control, at, &event))?;
-            translator.observations.tell(control.time_of(until));
+            translator.observations.advance(control.time_of(until));
         }
         translator.tally.end(path, linux::monotonic)?;
         watch.finish(|at, event| translator.on_event(control, at, &event))?;
@@ -167,7 +166,7 @@ impl EventTranslator {
                 self.enqueued(queue, event, link, measured, wire_bytes)
             }
             PacketEventKind::Dequeued => {
-                // What was in the queue before the watch began is nobody's.
+                // Packets that were queued before the watch began belong to no flow.
                 let Some(since) = self.waiting.remove(&key) else { return };
                 let sojourn = at.saturating_since(since);
                 Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
@@ -217,14 +216,14 @@ impl EventTranslator {
     }
 }
 
-/// How many packets passed, by both accounts.
+/// Packets that passed, by devices and by programs.
 #[derive(Debug)]
 struct PacketCount {
     /// What the devices had counted when the tally began.
     before: u64,
-    /// What they had counted since, when it ended, and the instant by which they had.
+    /// What they counted until the tally ended, and the instant of that.
     passed: Option<(u64, Instant)>,
-    told: u64,
+    reported: u64,
 }
 
 impl PacketCount {
@@ -234,7 +233,7 @@ impl PacketCount {
     }
 
     fn from(before: u64) -> Self {
-        Self { before, passed: None, told: 0 }
+        Self { before, passed: None, reported: 0 }
     }
 
     /// Reads the counters for the last time; `clock` gives the instant after that.
@@ -252,16 +251,16 @@ impl PacketCount {
         self.passed = Some((after.saturating_sub(self.before), by));
     }
 
-    /// A program has told of a packet.
+    /// A program has reported a packet.
     fn on_packet(&mut self, at: Instant) {
         if self.passed.is_none_or(|(_, by)| at <= by) {
-            self.told += 1;
+            self.reported += 1;
         }
     }
 
-    /// How many packets no program told of, at least.
+    /// How many packets no program reported, at least.
     fn missing(&self) -> u64 {
-        self.passed.map_or(0, |(passed, _)| passed.saturating_sub(self.told))
+        self.passed.map_or(0, |(passed, _)| passed.saturating_sub(self.reported))
     }
 }
 
@@ -271,7 +270,7 @@ mod tests {
     use fairwind_units::Instant;
 
     #[test]
-    fn packets_that_devices_counted_and_nobody_told_of_are_missing() {
+    fn unreported_packets_count_as_missing() {
         let mut tally = PacketCount::from(100);
         for millis in 1..=7 {
             tally.on_packet(Instant::from_millis(millis));
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn more_packets_than_devices_counted_leave_none_missing() {
+    fn missing_count_is_never_negative() {
         let mut tally = PacketCount::from(0);
         tally.on_packet(Instant::from_millis(1));
         tally.end_with(0, Instant::from_millis(2));

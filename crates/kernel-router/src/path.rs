@@ -1,4 +1,4 @@
-//! The network of an experiment at work, in namespaces that live as long as somebody holds their descriptors.
+//! Running network of an experiment, in namespaces that live as long as their descriptors are open.
 
 use super::layout::{Discipline, Layout, LayoutNode, VethEnd, VethPair};
 use super::{KernelRouterError, commands, requirements};
@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// What a device is, to whoever watches it.
+/// Role of a device for observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchPoint {
     /// The veth of a host: what arrives there, the host has sent, and what leaves there reaches it.
@@ -150,7 +150,7 @@ impl KernelPath {
         Ok((PacketWatch::new(&places)?, points))
     }
 
-    /// How many packets have passed the hosts' veths, there and back, as their devices count.
+    /// Packets that have passed the hosts' veths in both directions, by their device counters.
     pub(super) fn passed(&self) -> Result<u64, KernelError> {
         let mut packets = 0;
         for veth in &self.layout.veths {
@@ -184,9 +184,9 @@ fn index_of(device: &str) -> Result<u32, KernelError> {
 #[derive(Debug)]
 pub(super) struct Namespace {
     descriptor: OwnedFd,
-    /// By which `ip netns exec` finds it.
+    /// Its name for `ip netns exec`.
     _name: Option<linux::NamespaceName>,
-    /// Its inode, by which the kernel's programs know it.
+    /// Its inode, which identifies it in eBPF programs.
     pub(super) inode: u32,
 }
 
@@ -237,7 +237,7 @@ fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Packets that a device has received and sent, as `/proc/net/dev` tells; `None` where it does not.
+/// Packets that a device has received and sent, from `/proc/net/dev`; `None` if it is not listed.
 fn packets_in(text: &str, device: &str) -> Option<u64> {
     let counts = text.lines().find_map(|line| {
         let (name, counts) = line.split_once(':')?;
@@ -254,7 +254,7 @@ mod tests {
     use super::packets_in;
 
     #[test]
-    fn a_devices_packets_are_those_that_it_received_and_sent() {
+    fn device_packets_are_received_plus_sent() {
         let text = "Inter-|   Receive  |  Transmit\n face |bytes    packets errs\n\
                     cable1: 135074    1999    0    0    0     0  0  0  506465    3349  0 0 0 0 0 0\n\
                     cable10:     1       2    0    0    0     0  0  0       3       4  0 0 0 0 0 0\n";

@@ -67,7 +67,7 @@ const BUCKET: KernelFeature = KernelFeature {
     instead: "",
     trial: "tc qdisc add dev trial root handle 1: tbf rate 1mbit burst 1600 limit 9000",
 };
-/// Refuses queues that no kernel is told of, and tries every part that is needed, in a namespace for that alone.
+/// Refuses unsupported queues, and tries every needed part in a temporary namespace.
 pub(super) fn check(layout: &Layout) -> Result<(), KernelRouterError> {
     let mut queues = layout.disciplines().filter_map(|discipline| match discipline {
         Discipline::Rate { queue, .. } => Some(queue),
@@ -99,7 +99,7 @@ fn parts_of(discipline: &Discipline) -> Vec<&'static KernelFeature> {
     }
 }
 
-/// What `queue` and all below it need; those that no kernel is told of were refused before.
+/// Kernel features that `queue` and all below it need; unsupported queues were refused before.
 fn collect(queue: &Qdisc, parts: &mut Vec<&'static KernelFeature>) {
     parts.extend(match queue {
         Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => Some(&PACKETS),
@@ -160,7 +160,7 @@ mod tests {
     use fairwind_scenario::Document;
 
     #[test]
-    fn the_bucket_of_each_rate_is_told_once() {
+    fn bucket_difference_is_reported_once_per_rate() {
         let text = r#"
             name = "kernel"
             duration = "1 s"
@@ -175,9 +175,9 @@ mod tests {
         "#;
         let document = Document::parse("kernel.toml", text).expect("it is valid");
         let grid = document.grid().expect("a grid");
-        let told = super::differences(&document.experiment(&grid[0]).expect("it is complete"));
-        assert_eq!(told.len(), 1, "{told:?}");
+        let found = super::differences(&document.experiment(&grid[0]).expect("it is complete"));
+        assert_eq!(found.len(), 1, "{found:?}");
         // 100 Mbit/s bring 2500 bytes in 0.2 ms.
-        assert!(told[0].text.contains("2500 bytes"), "{told:?}");
+        assert!(found[0].text.contains("2500 bytes"), "{found:?}");
     }
 }

@@ -13,9 +13,9 @@ use std::fmt;
 /// A small difference between what a scenario says and what the kernel does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Where in the scenario.
+    /// The key of the scenario.
     pub key: String,
-    /// What differs.
+    /// The difference.
     pub text: String,
 }
 
@@ -67,7 +67,7 @@ pub struct Endpoint<'a> {
     pub kernel: &'a Kernel,
     pub group: &'a str,
     pub side: Side,
-    /// The key whose rule is applied.
+    /// The key that is being applied.
     pub key: &'static str,
     pub workload: &'a Workload,
     pub settings: &'a TcpSettings,
@@ -183,7 +183,7 @@ impl<'a> Endpoint<'a> {
         self.windows = Some(options);
     }
 
-    /// Sets a socket option, where the kernel has it. Tells whether it does.
+    /// Sets a socket option if the kernel has it. Returns whether it has.
     pub fn option(&mut self, name: &str, number: i32, value: i32) -> bool {
         let known = self.kernel.socket_options.contains(&number);
         if known {

@@ -1,4 +1,4 @@
-//! The ends of all groups become hosts, which must agree, and sockets.
+//! Settings of hosts and sockets, from the ends of all groups; groups on one host must agree.
 
 use super::endpoint::{Endpoint, HostValues, Kind, Note, Side};
 use super::{Kernel, UnsupportedSetting, UnsupportedSettings, keys};
@@ -8,7 +8,7 @@ use fairwind_windows::WindowOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the running kernel is told for an experiment.
+/// Kernel settings for an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// One for every host that has flows, in the order of the network's nodes.
@@ -19,7 +19,7 @@ pub struct Settings {
     pub remarks: Vec<Note>,
 }
 
-/// What a host's namespace is told.
+/// Settings of a host's namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSettings {
     /// The host's name.
@@ -34,7 +34,7 @@ pub struct HostSettings {
     pub windows: Option<WindowOptions>,
 }
 
-/// What the sockets of a group of flows are told.
+/// Settings of the sockets of a group of flows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupSettings {
     /// Those that connect: options are set before.
@@ -53,7 +53,7 @@ fn report_once([sender, receiver]: &mut [Endpoint<'_>; 2], flows: &FlowGroup) {
     }
 }
 
-/// What `kernel` has to be told for `experiment`.
+/// The settings of `kernel` for `experiment`.
 ///
 /// # Errors
 /// Everything that the kernel cannot have, each with what comes nearest.
@@ -64,7 +64,7 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Unsuppor
     let mut hosts = BTreeMap::new();
     for flows in &experiment.flows {
         if sends_datagrams(flows) {
-            // No connection is told anything.
+            // No connection needs settings.
             let [sender, receiver] = [SocketSettings::default(), SocketSettings::default()];
             groups.push(GroupSettings { sender, receiver });
             continue;

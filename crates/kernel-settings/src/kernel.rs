@@ -10,7 +10,7 @@ use fairwind_units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Folders whose parameters belong to a network namespace.
+/// Folders of the parameters of a network namespace.
 const FOLDERS: [&str; 2] = ["net/ipv4", "net/core"];
 /// Where CUBIC's parameters are: for the whole machine.
 const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart";
@@ -32,7 +32,7 @@ pub(crate) const GREATEST_TIMEOUT: i32 = 44;
 const OPTIONS: [i32; 6] =
     [NO_DELAY, GREATEST_SEGMENT, SYN_COUNT, LINEAR_TIMEOUTS, THIN_DUPLICATES, GREATEST_TIMEOUT];
 
-/// A Linux kernel: its release, and what it can be told.
+/// A Linux kernel: its release and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
     /// The release as `uname -r` prints it.
@@ -98,7 +98,7 @@ fn version(release: &str) -> (u32, u32) {
     (next(), next())
 }
 
-/// Whether `tcp_ecn` takes 3, tried in a namespace of its own; where none can be had: no.
+/// Whether `tcp_ecn` takes 3, tried in a new namespace; `false` if none can be made.
 fn asks_for_accurate_ecn() -> bool {
     std::thread::spawn(|| {
         linux::enter_new_network().is_ok()
@@ -234,7 +234,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_release_is_read_as_far_as_its_second_number() {
+    fn release_is_parsed_to_minor_number() {
         assert_eq!(version("6.18.44-fc-v595"), (6, 18));
         assert_eq!(version("5.4"), (5, 4));
         assert_eq!(version("7.0-rc1"), (7, 0));
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn times_become_whole_ticks_that_are_not_shorter() {
+    fn times_round_up_to_whole_ticks() {
         let kernel = linux_6_18();
         assert_eq!(kernel.in_ticks(Span::from_millis(200)), Span::from_millis(200));
         assert_eq!(kernel.in_ticks(Span::from_millis(30)), Span::from_millis(32));

@@ -12,7 +12,7 @@
 //! | `socket` | socket calls |
 //! | `tun` | TUN and Ethernet devices, and packet sockets |
 //! | `run_name` | the name of a run, and whether it still lives |
-//! | `stale` | removing what runs leave: by their reapers, and later what dead runs have left |
+//! | `stale` | removal of leftovers of runs: by their reapers, and later those of dead runs |
 
 #![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
 
@@ -64,7 +64,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// A system call did not do what it was asked to.
+    /// A system call failed.
     #[error("{attempt}: {reason}{}", hint(.attempt, *.errno))]
     System {
         /// What was tried.
@@ -135,7 +135,7 @@ mod tests {
     use super::KernelError;
 
     #[test]
-    fn only_what_is_about_the_device_asks_whether_the_device_is_there() {
+    fn only_device_errors_suggest_tun_advice() {
         let error = |attempt: &str| {
             let reason = "No such file or directory".to_owned();
             KernelError::System { attempt: attempt.to_owned(), reason, errno: libc::ENOENT }

@@ -1,6 +1,6 @@
 //! The network namespace of a host process, and its name.
 //!
-//! As root the process takes a network namespace; anybody else takes a user namespace along, in
+//! As root the process takes a network namespace; other users take a user namespace along, in
 //! which they are root. The namespace ends with the process and with whoever holds its TUN device.
 
 use crate::process::{bind_file, enter_new, unmount};
@@ -37,7 +37,7 @@ pub fn enter_network(namespace: impl AsFd) -> Result<(), KernelError> {
     checked("enter a network namespace", moved)
 }
 
-/// Moves this process, which has one thread, into a network namespace of its own.
+/// Moves this single-threaded process into a new network namespace.
 pub fn enter_host_namespace() -> Result<(), String> {
     let refused = match enter_new("make a network namespace", UnshareFlags::NEWNET) {
         Ok(()) => return Ok(()),
@@ -91,7 +91,7 @@ pub fn parameter_path(name: &str) -> PathBuf {
     Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
-/// The text of a file, such as the value of a parameter, without white space around it; empty where it cannot be read.
+/// The text of a file, such as the value of a parameter, without white space around it; empty if it cannot be read.
 pub fn read_text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
@@ -101,7 +101,7 @@ pub fn read_text(path: impl AsRef<Path>) -> String {
 pub struct NamespaceName(PathBuf);
 
 impl NamespaceName {
-    /// Gives the namespace a name, so that `ip netns exec NAME` finds it; `None` where the process
+    /// Gives the namespace a name, so that `ip netns exec NAME` finds it; `None` if the process
     /// may not: nothing depends on it.
     pub fn give(name: &str) -> Result<Option<Self>, String> {
         let path = Path::new(NAMES).join(name);

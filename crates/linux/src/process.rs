@@ -39,7 +39,7 @@ fn run_in_real_time(sched_priority: i32) {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Lets other threads run before this one, where there is not enough of the machine for all.
+/// Lowers the priority of this thread.
 pub fn give_way() {
     const NICE: i32 = 10;
     // A refusal changes nothing and is no error.
@@ -70,7 +70,7 @@ pub enum FileSystem {
     ControlGroups,
     /// Names of eBPF programs and of what belongs to them.
     Programs,
-    /// Any other, or one that does not tell.
+    /// Any other, or unknown.
     Other,
 }
 
@@ -106,23 +106,23 @@ pub fn lock_file(file: &File, lock: Lock) -> Result<(), KernelError> {
 
 /// Moves this thread, and what it starts, into fresh namespaces.
 pub(crate) fn enter_new(attempt: &str, namespaces: UnshareFlags) -> Result<(), KernelError> {
-    // SAFETY: no callers ask for a table of descriptors of its own, so no descriptor closes unseen.
+    // SAFETY: no caller unshares the table of descriptors, so no descriptor closes unseen.
     checked(attempt, unsafe { unshare_unsafe(namespaces) })
 }
 
-/// Lets the next process that this one starts be the first of a process namespace of its own; when
-/// that first process ends, the kernel ends all others in it.
+/// Creates a process namespace for the next child of this process. When that child ends, the kernel
+/// ends all other processes in the namespace.
 pub fn begin_process_namespace() -> Result<(), KernelError> {
     enter_new("make a process namespace", UnshareFlags::NEWPID)
 }
 
-/// Lets the kernel kill this process when the thread that started it ends, whose process alone holds
-/// the other end of `socket`. That it has ended already is an error.
+/// Asks the kernel to kill this process when its parent thread ends. Only the parent process holds the
+/// other end of `socket`. Fails if the parent has already ended.
 pub fn die_with_parent(socket: &UnixStream) -> Result<(), KernelError> {
     const ATTEMPT: &str = "ask to end with the parent";
     checked(ATTEMPT, set_parent_process_death_signal(Some(Signal::KILL)))?;
-    // A process that ends closes what it has open before its children are told: whoever was not
-    // told, because it asked too late, finds the socket closed.
+    // A process closes its descriptors before its children get the signal. A child that asked too late
+    // for the signal therefore finds the socket closed.
     if is_abandoned(socket) {
         return Err(KernelError::System {
             attempt: ATTEMPT.to_owned(),
@@ -167,7 +167,7 @@ pub fn raise_file_limit(wanted: u64) -> u64 {
     soft
 }
 
-/// Takes a mount away, also while somebody uses it. What is no mount stays as it is.
+/// Unmounts `path`, also while it is in use. Does nothing if it is not a mount.
 pub(crate) fn unmount(path: &Path) {
     let _ = rustix::mount::unmount(path, UnmountFlags::DETACH);
 }
@@ -184,7 +184,7 @@ pub fn mount_programs(target: &Path) -> Result<(), KernelError> {
     checked(&format!("mount bpf on {}", target.display()), mounted)
 }
 
-/// Lets `file` stand in the place of `target`, in this mount namespace.
+/// Bind-mounts `file` over `target`, in this mount namespace.
 pub fn bind_file(file: &Path, target: &Path) -> Result<(), KernelError> {
     let attempt = format!("mount {} on {}", file.display(), target.display());
     checked(&attempt, mount_bind(file, target))
@@ -226,7 +226,7 @@ pub fn become_user(name: &str, user: u32, group: u32) -> Result<(), KernelError>
     succeeded(format!("become {name}"), unsafe { libc::setuid(user) })
 }
 
-/// A process that ended: its number, and how as a shell tells it.
+/// An ended process: its number and its exit code as in a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// Its number.
@@ -249,7 +249,7 @@ pub fn await_child() -> Result<Ended, KernelError> {
     }
 }
 
-/// Ends the process whose folder below `/proc` this is, and waits for its end.
+/// Ends the process with this folder below `/proc`, and waits for its end.
 pub(crate) fn end_process(folder: &Path) -> std::io::Result<()> {
     let number = folder.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok());
     let Some(process) = number.filter(|&number| number > 1).and_then(Pid::from_raw) else {
@@ -319,7 +319,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn a_socket_is_abandoned_when_its_other_end_is_closed_also_with_something_to_read() {
+    fn closed_peer_marks_socket_abandoned() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"a plan").unwrap();
         assert!(!is_abandoned(&ours));

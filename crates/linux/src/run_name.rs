@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the names of everything begin with that a run leaves outside of its own processes.
+/// Prefix of all names that a run creates outside its processes.
 const PREFIX: &str = "fairwind-";
 
 /// The name of a run: no other run has it, on this machine since it was started.
 ///
-/// It holds the number of the process, when that was started, and a count of its runs, so that it
-/// can be told from the name alone whether the run may still live: `fairwind-4711.1f3a.1`.
+/// It holds the number of the process, its start time, and a count of its runs. The name alone shows
+/// whether the run may still live: `fairwind-4711.1f3a.1`.
 ///
 /// ```
 /// use fairwind_linux::RunName;
@@ -85,7 +85,7 @@ impl FromStr for RunName {
     }
 }
 
-/// When a process was started, in ticks; `None` where there is none, or only what is left of one.
+/// When a process was started, in ticks; `None` if there is none, or only what is left of one.
 fn started(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may hold anything; the state follows it, and 19 fields later this.
@@ -101,20 +101,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_runs_have_one_name_and_all_are_alive_while_their_process_is() {
+    fn run_names_are_unique_and_alive() {
         let (one, other) = (RunName::fresh(), RunName::fresh());
         assert_ne!(one, other);
         assert!(one.is_alive() && other.is_alive());
     }
 
     #[test]
-    fn a_process_with_the_same_number_that_was_started_at_another_time_is_another() {
+    fn reused_process_number_is_another_run() {
         let here = RunName::fresh();
         assert!(!RunName { started: here.started + 1, ..here }.is_alive());
     }
 
     #[test]
-    fn a_run_is_read_from_the_names_of_what_it_has() {
+    fn run_name_is_parsed_from_names() {
         let run = RunName::fresh();
         assert_eq!(run.to_string().parse(), Ok(run));
         assert_eq!(run.of("thin-sender").parse(), Ok(run));

@@ -348,7 +348,7 @@ pub fn transmit_file(to: i32, from: i32, offset: Option<i64>, bytes: usize) -> R
     Raw::of(signed(unsafe { libc::sendfile(to, from, offset, bytes) }))
 }
 
-/// Asks for a socket's address, or for its peer's; nobody looks at it.
+/// Calls getsockname or getpeername, and discards the address.
 pub fn name_of(descriptor: i32, of_peer: bool) -> Raw {
     address_of(descriptor, of_peer).0
 }
@@ -414,13 +414,13 @@ pub fn known_tcp_options(options: &[i32]) -> BTreeSet<i32> {
 /// The next connection that waits at a listening socket.
 pub fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, KernelError> {
     match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-        // A connection that was given up before it was accepted is nobody's concern.
+        // Ignore a connection that was aborted before it was accepted.
         Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
         accepted => checked("accept a connection", accepted).map(Some),
     }
 }
 
-/// Lets the end of a connection be told by a reset when its socket is closed (socket(7), `SO_LINGER` with no time).
+/// Resets the connection when its socket is closed (socket(7), `SO_LINGER` with no time).
 pub fn reset_at_close(stream: impl AsFd) {
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }

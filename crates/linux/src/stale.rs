@@ -1,4 +1,4 @@
-//! Removing what runs leave: at the end of a run by its reaper, and later what dead runs have left.
+//! Removal of leftovers: by a run's reaper at its end, and later those of dead runs.
 
 use crate::process::{end_process, unmount};
 use crate::{KernelError, RunName, checked, command_output, read_text};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Where runs leave names.
+/// Paths of resources with names of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CleanupPaths {
     /// Names of network namespaces.
@@ -54,16 +54,16 @@ pub enum StaleKind {
     Folder,
     /// A table of nftables, in this network namespace.
     Table,
-    /// The name of a program whose control group is gone.
+    /// The name of a program after the removal of its control group.
     Program,
     /// A congestion control that was loaded for runs.
     CongestionControl,
 }
 
-/// Something that a run has left which lives no more.
+/// Something that a run has left which has ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StaleResource {
-    /// What kind of thing it is.
+    /// Its kind.
     pub kind: StaleKind,
     /// The run's name; of a program, that it was of a control group; of a congestion control, that it was of runs.
     pub run: String,
@@ -140,7 +140,7 @@ fn entries(place: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
 }
 
-/// The names of the tables of nftables; none where there is no `nft`, or no right to ask.
+/// The names of the tables of nftables; none if there is no `nft`, or no right to ask.
 fn tables() -> Vec<String> {
     let listed = command_output("nft", &["list", "tables", "ip"], "").unwrap_or_default();
     listed.lines().filter_map(|line| line.split(' ').next_back()).map(str::to_owned).collect()
@@ -189,7 +189,7 @@ fn processes_in(found: &[StaleResource]) -> Vec<StaleResource> {
         .collect()
 }
 
-/// The number of the namespace that a name stands for; none where its mount has gone.
+/// The number of the namespace that a name stands for; none if its mount has gone.
 fn namespace_number(name: &Path) -> Option<u64> {
     let there = fs::metadata(name).ok()?;
     let own = fs::metadata("/proc/self/ns/net").ok()?;
@@ -199,7 +199,7 @@ fn namespace_number(name: &Path) -> Option<u64> {
 /// Removes what was found.
 ///
 /// # Errors
-/// Where the system refuses, mostly for want of rights.
+/// If the system refuses, mostly for want of rights.
 pub fn remove_stale(resource: &StaleResource) -> Result<(), KernelError> {
     let path = &resource.path;
     let done = match resource.kind {
@@ -246,8 +246,8 @@ for group in "$3/$1"-*; do
 done
 "#;
 
-/// A process that removes what a run leaves when it ends, however it ends: it waits for the end of
-/// a pipe whose other end only the run has. Dropping it lets it begin, and waits for it.
+/// A process that removes the leftovers of a run, however the run ends. It waits for the end of a pipe;
+/// only the run holds the other end. Dropping the reaper starts the removal and waits for it.
 #[derive(Debug)]
 pub struct Reaper {
     run: RunName,
@@ -259,7 +259,7 @@ impl Reaper {
     /// Starts a reaper for `run`.
     ///
     /// # Errors
-    /// Where there is no `/bin/sh`, or no further process may be started.
+    /// If there is no `/bin/sh`, or no further process may be started.
     pub fn start(run: RunName) -> Result<Self, KernelError> {
         Self::watching(run, CleanupPaths::usual())
     }
@@ -284,10 +284,10 @@ impl Reaper {
     }
 
     /// Has a command of the shell done at the end of the run, before those that were asked for
-    /// earlier: the opposite of what is about to be done. Whether it succeeds is nobody's concern.
+    /// earlier: the opposite of what is about to be done. Errors of the command are ignored.
     ///
     /// # Errors
-    /// Where the reaper is gone, or the command is not a single line.
+    /// If the reaper is gone, or the command is not a single line.
     pub fn undo(&mut self, command: &str) -> Result<(), KernelError> {
         let failed = |reason: String| KernelError::Command { command: command.to_owned(), reason };
         if command.contains('\n') {
@@ -297,7 +297,7 @@ impl Reaper {
         let pipe = pipe.ok_or_else(|| failed("the reaper is gone".to_owned()))?;
         writeln!(pipe, "{command}")
             .and_then(|()| pipe.flush())
-            .map_err(|error| failed(format!("tell the reaper: {error}")))
+            .map_err(|error| failed(format!("send a command to the reaper: {error}")))
     }
 }
 
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_belongs_to_dead_runs_is_found_and_removed() {
+    fn only_dead_runs_resources_are_removed() {
         let run = RunName::fresh();
         let folder = std::env::temp_dir().join(run.of("stale"));
         // Process 1 was not started at that instant, nor will it be.
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn control_groups_are_found_where_they_are_mounted_beside_the_old_ones() {
+    fn control_groups_are_found_in_hybrid_mounts() {
         let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
                       cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
                       cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(control_groups("proc /proc proc rw 0 0\n"), None);
     }
 
-    /// A folder of its own for each test, and a run with two names in it and one of somebody else.
+    /// A new folder for each test, with two names of a run and one foreign name.
     fn scene(test: &str) -> (CleanupPaths, RunName, PathBuf) {
         let run = RunName::fresh();
         let folder = std::env::temp_dir().join(run.of(test));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ends_well_leaves_only_what_is_not_its_own() {
+    fn finished_run_leaves_only_foreign_resources() {
         let (paths, run, folder) = scene("well");
         drop(Reaper::watching(run, paths).unwrap());
         assert_eq!(left(&folder), ["somebody-else"]);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_pipe_is_enough_for_the_names_to_go() {
+    fn reaper_cleans_up_at_pipe_end() {
         let (paths, run, folder) = scene("pipe");
         let mut reaper = Reaper::watching(run, paths).unwrap();
         // What the death of the run does: nobody is there to drop anything.
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guardian_that_was_killed_is_done_without() {
+    fn dropping_a_killed_reaper_cleans_up() {
         let (paths, run, folder) = scene("killed");
         let mut reaper = Reaper::watching(run, paths).unwrap();
         reaper.process.kill().unwrap();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_undone_in_reverse_whatever_fails() {
+    fn undo_runs_in_reverse_despite_failures() {
         let (paths, run, folder) = scene("undone");
         let mut reaper = Reaper::watching(run, paths).unwrap();
         let notes = folder.join("notes");

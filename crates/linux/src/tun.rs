@@ -85,7 +85,7 @@ fn socklen<T>() -> libc::socklen_t {
 pub struct Sniffed {
     /// Its length.
     pub bytes: usize,
-    /// By the clock of [`crate::realtime`], in nanoseconds; 0 where the kernel did not say.
+    /// By the clock of [`crate::realtime`], in nanoseconds; 0 if the kernel did not say.
     pub stamp: u64,
     /// Whether this host sent it.
     pub outgoing: bool,
@@ -128,7 +128,7 @@ pub fn sniff(socket: &OwnedFd, buffer: &mut [u8]) -> Option<Sniffed> {
     Some(Sniffed { bytes, stamp, outgoing: from.sll_pkttype == libc::PACKET_OUTGOING })
 }
 
-/// The number of an interface in this thread's namespace; `None` where there is none of this name.
+/// The number of an interface in this thread's namespace; `None` if there is none of this name.
 pub fn interface_index(name: &str) -> Option<u32> {
     netdevice::name_to_index(any_socket().ok()?, name).ok()
 }

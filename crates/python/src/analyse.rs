@@ -36,7 +36,7 @@ pub(crate) struct Analysis {
     state: Mutex<Option<Box<Core<CaptureSource>>>>,
 }
 
-/// How captures are analysed, as Python writes it.
+/// Settings of an analysis, from Python.
 #[derive(Deserialize)]
 struct Asked {
     packet_filter: Option<String>,
@@ -64,7 +64,7 @@ struct Draw {
     names: BTreeSet<String>,
 }
 
-/// More connections than these are not drawn: nobody looks at so many pictures.
+/// The limit of drawn connections.
 const MOST_DRAWN: usize = 100;
 
 impl Draw {
@@ -212,7 +212,7 @@ const BLOCKS: usize = 16;
 /// How long the first bytes are waited for before anything else is looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The standard input, read by a thread of its own; a read gives [`ErrorKind::WouldBlock`] where nothing is there yet.
+/// The standard input, read by its own thread; a read returns [`ErrorKind::WouldBlock`] if nothing is there yet.
 ///
 /// A capture that somebody pipes in comes when it comes. Meanwhile interruptions are heeded and what is there is
 /// shown, so a read must not block.
@@ -223,8 +223,8 @@ struct StandardInput {
 }
 
 impl StandardInput {
-    /// Begins to read, and waits for the first bytes, which tell the format; `goes_on` says again and again
-    /// whether to wait any longer.
+    /// Starts to read, and waits for the first bytes, which show the format. Calls `goes_on` repeatedly to ask
+    /// whether to go on waiting.
     fn begin<E: From<io::Error>>(mut goes_on: impl FnMut() -> Result<(), E>) -> Result<Self, E> {
         let (hand_over, blocks) = sync_channel(BLOCKS);
         // It ends with the input, with whoever reads here, or with the process.
@@ -254,7 +254,7 @@ fn read_all(hand_over: &SyncSender<io::Result<Vec<u8>>>) {
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) => {
-                // Nobody who listens is no reason to complain.
+                // A missing listener is no error.
                 let _told = hand_over.send(Err(error));
                 return;
             }
@@ -344,11 +344,11 @@ impl Analysis {
         frames(py, Some(&tables))
     }
 
-    /// Ends the analysis: the rows that were not taken, and as JSON what else there is to tell.
+    /// Ends the analysis: returns the remaining rows, and notes and counts as JSON.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String)> {
         let analysis = self.locked().take().ok_or_else(is_over)?;
         let outcome = py.detach(|| analysis.finish());
-        Ok((frames(py, Some(&outcome.tables))?, told(&outcome)))
+        Ok((frames(py, Some(&outcome.tables))?, outcome_json(&outcome)))
     }
 }
 
@@ -375,8 +375,8 @@ fn frames<'py>(py: Python<'py>, tables: Option<&Tables>) -> PyResult<Bound<'py, 
     Table::by_name(py, tables.iter().flat_map(|tables| &tables.tables))
 }
 
-/// What an outcome tells beside its tables.
-fn told(outcome: &Outcome) -> String {
+/// Notes and counts of an outcome as JSON.
+fn outcome_json(outcome: &Outcome) -> String {
     let facts = &outcome.facts;
     let notes: Vec<String> = outcome.notes.iter().flatten().map(ToString::to_string).collect();
     let taps: Vec<_> = (0..outcome.notes.len()).map(|tap| tap_facts(facts, tap)).collect();
@@ -427,7 +427,7 @@ pub(crate) fn captured_writes(
     connection: Option<&str>,
 ) -> PyResult<String> {
     let wanted = connection.map(filter).transpose()?;
-    let error = |told: String| CaptureError::new_err(told);
+    let error = |message: String| CaptureError::new_err(message);
     let read = || {
         let source = CaptureSource::open(vec![Input::named(file)], EndOfFile::Final);
         let source = source.map_err(|failure| error(failure.to_string()))?;

@@ -1,4 +1,4 @@
-//! Congestion controls: those of the repository, anybody's own in C, classes of Python.
+//! Congestion controls: those of the repository, users' own in C, and Python classes.
 
 mod class;
 mod sender;
@@ -107,7 +107,7 @@ pub(crate) fn control_name_fault(name: &str) -> Option<String> {
     name.parse::<fairwind_scenario::Congestion>().err().map(|error| error.to_string())
 }
 
-/// Whose a name is already that a congestion control has in kernels, if anybody's.
+/// The owner of a congestion control's kernel name, if there is one.
 #[pyfunction]
 pub(crate) fn owner_of_kernel_name(kernel_name: &str) -> Option<&'static str> {
     fairwind_congestion::owner_of_kernel_name(kernel_name)
@@ -122,8 +122,9 @@ pub(crate) fn compile_control(
     library: PathBuf,
 ) -> PyResult<(String, String, Vec<PathBuf>)> {
     py.detach(|| {
-        let compiled = fairwind_congestion::compile(&source, &library).map_err(told)?;
-        let kernel_name = fairwind_congestion::kernel_name(&library, &source).map_err(told)?;
+        let compiled = fairwind_congestion::compile(&source, &library).map_err(error_from)?;
+        let kernel_name =
+            fairwind_congestion::kernel_name(&library, &source).map_err(error_from)?;
         Ok((kernel_name, compiled.warnings, compiled.included))
     })
 }
@@ -136,11 +137,11 @@ pub(crate) fn compile_control_object(
     object: PathBuf,
 ) -> PyResult<(String, Vec<PathBuf>)> {
     let compiled = py.detach(|| fairwind_congestion::compile_object(&source, &object));
-    let compiled = compiled.map_err(told)?;
+    let compiled = compiled.map_err(error_from)?;
     Ok((compiled.warnings, compiled.included))
 }
 
-fn told(error: impl std::fmt::Display) -> PyErr {
+fn error_from(error: impl std::fmt::Display) -> PyErr {
     ControlError::new_err(error.to_string())
 }
 
@@ -157,19 +158,19 @@ pub(crate) fn load_control(
     use fairwind_kernel_settings::controls::{ControlObject, load};
     let object = object.or_else(|| fairwind_congestion::object_of(&name).map(<[u8]>::to_vec));
     let control = ControlObject { name, kernel_name, object: object.unwrap_or_default() };
-    py.detach(|| load(&control)).map_err(told)
+    py.detach(|| load(&control)).map_err(error_from)
 }
 
 /// Removes a congestion control that was loaded, by its name in the kernel.
 #[cfg(target_os = "linux")]
 #[pyfunction]
 pub(crate) fn unload_control(py: Python<'_>, kernel_name: &str) -> PyResult<()> {
-    py.detach(|| fairwind_kernel_settings::controls::unload(kernel_name)).map_err(told)
+    py.detach(|| fairwind_kernel_settings::controls::unload(kernel_name)).map_err(error_from)
 }
 
 /// The kernel's names of those that were loaded, or why they cannot be looked for.
 #[cfg(target_os = "linux")]
 #[pyfunction]
 pub(crate) fn loaded_controls(py: Python<'_>) -> PyResult<Vec<String>> {
-    py.detach(fairwind_kernel_settings::controls::loaded).map_err(told)
+    py.detach(fairwind_kernel_settings::controls::loaded).map_err(error_from)
 }

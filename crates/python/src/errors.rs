@@ -40,7 +40,7 @@ pub(crate) enum Failure {
     Parameter(String),
     #[error("{path}: {error}")]
     File { path: String, error: std::io::Error },
-    #[error("the run with seed {seed} broke one of its own rules: {message}")]
+    #[error("the run with seed {seed} broke an internal rule: {message}")]
     Panic { seed: u64, message: String },
 }
 

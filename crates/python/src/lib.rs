@@ -113,7 +113,7 @@ fn named_files(
     Ok(files.map(|named| (named.file, named.content.name(), named.connection)).collect())
 }
 
-/// Applications whose traffic was recorded, with what was recorded, as JSON text.
+/// Applications with recorded traffic, and their recordings, as JSON text.
 #[pyfunction]
 fn recorded_applications() -> PyResult<String> {
     let recordings = fairwind_scenario::RecordedApplication::recordings();

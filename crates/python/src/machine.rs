@@ -1,5 +1,5 @@
-//! What the machine has for experiments on the kernel, what runs have left on it, and what its
-//! kernel is told: as JSON text. Where there is no Linux, there is none of it.
+//! Capabilities of the machine for experiments on the kernel, leftovers of runs, and kernel settings, as
+//! JSON text. All are empty where there is no Linux.
 
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -21,14 +21,14 @@ mod linux {
     }
 
     pub(super) fn cleanup(removes: bool) -> Value {
-        let told = |resource| {
+        let describe = |resource| {
             let problem = if removes { remove(&resource).err() } else { None };
             json!({
                 "what": resource.to_string(),
                 "problem": problem.map(|error| error.to_string()),
             })
         };
-        find(&CleanupPaths::usual()).into_iter().map(told).collect()
+        find(&CleanupPaths::usual()).into_iter().map(describe).collect()
     }
 
     pub(super) fn kernel_settings() -> Value {
@@ -67,20 +67,20 @@ pub(crate) fn capabilities(py: Python<'_>) -> String {
     text(py, linux::capabilities)
 }
 
-/// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
+/// Why no experiment at all can run on this kernel, and what to do about it; `None` if they can.
 #[pyfunction]
 pub(crate) fn kernel_obstacle(py: Python<'_>) -> Option<String> {
     py.detach(linux::obstacle)
 }
 
-/// What runs have left that live no more, removed if that is asked for: `what`, `problem`.
+/// Leftovers of ended runs, removed if `remove` is set: `what`, `problem`.
 #[pyfunction]
 #[pyo3(signature = (*, remove))]
 pub(crate) fn cleanup(py: Python<'_>, remove: bool) -> String {
     text(py, || linux::cleanup(remove))
 }
 
-/// What the kernel is told for each key of a scenario's `tcp` table: `name`, `told`, `limits`.
+/// Kernel settings for each key of a scenario's `tcp` table: `name`, `setting`, `limits`.
 #[pyfunction]
 pub(crate) fn kernel_settings(py: Python<'_>) -> String {
     text(py, linux::kernel_settings)

@@ -58,10 +58,10 @@ pub(crate) fn follow_script<'py>(
             return Err(PyValueError::new_err(format!("\"{other}\" is neither sim nor kernel")));
         }
     };
-    told(py, &outcome)
+    to_dict(py, &outcome)
 }
 
-/// Runs in a thread of its own, so that Ctrl-C can stop it.
+/// Runs in a separate thread, so that Ctrl-C can stop it.
 #[cfg(target_os = "linux")]
 fn on_kernel(
     py: Python<'_>,
@@ -94,7 +94,7 @@ fn on_kernel(
     match outcome {
         Ok(Ok(outcome)) => Ok(outcome),
         Ok(Err(error)) => Err(KernelUnavailable::new_err(error.to_string())),
-        Err(_) => Err(KernelUnavailable::new_err("the run has broken one of its own rules")),
+        Err(_) => Err(KernelUnavailable::new_err("the run broke an internal rule")),
     }
 }
 
@@ -103,7 +103,7 @@ fn on_kernel(_: Python<'_>, _: String, _: String, _: RunOptions, _: PathBuf) -> 
     Err(KernelUnavailable::new_err("this system is not Linux"))
 }
 
-/// Why scripts cannot be run on the kernel; `None` where they can.
+/// Why scripts cannot be run on the kernel; `None` if they can.
 #[pyfunction]
 pub(crate) fn kernel_problem(py: Python<'_>) -> Option<String> {
     #[cfg(target_os = "linux")]
@@ -114,7 +114,7 @@ pub(crate) fn kernel_problem(py: Python<'_>) -> Option<String> {
     return Some("this system is not Linux".to_owned());
 }
 
-fn told<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+fn to_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let (word, line, message, dialogue) = match outcome {
         Outcome::Passed => ("passed", None, String::new(), String::new()),
         Outcome::Failed(failure) => {

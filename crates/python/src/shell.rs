@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 mod linux {
     use crate::errors::{self, Failure, SimulationError, from_storage};
     use crate::packetdrill::KernelUnavailable;
-    use crate::shell::Told;
+    use crate::shell::ShellResult;
     use crate::simulation::{capture_files, experiment, guarded};
     use crate::tables::Table;
     use fairwind_hosts::HostCommand;
@@ -20,7 +20,7 @@ mod linux {
         shell::serve(arguments)
     }
 
-    /// What a shell is made of, as Python hands it over.
+    /// Arguments of a shell, from Python.
     pub(super) struct Asked<'a> {
         pub(super) experiment_json: &'a str,
         pub(super) seed: u64,
@@ -34,7 +34,7 @@ mod linux {
         py: Python<'py>,
         asked: Asked<'_>,
         opened: Py<PyAny>,
-    ) -> PyResult<Told<'py>> {
+    ) -> PyResult<ShellResult<'py>> {
         let experiment = experiment(asked.experiment_json).map_err(SimulationError::new_err)?;
         let files = capture_files(&experiment, asked.folder)
             .map_err(|failure| errors::from_failure(&failure, asked.folder))?;
@@ -50,16 +50,16 @@ mod linux {
             program: words.next().unwrap_or_default().into(),
             arguments: words.map(Into::into).collect(),
         };
-        let tell = |all: &ShellAddresses| Python::attach(|py| tell(py, &opened, all));
-        let run = || Ok(shell::run(&plan, &command, files, tell)?);
+        let report = |all: &ShellAddresses| Python::attach(|py| report(py, &opened, all));
+        let run = || Ok(shell::run(&plan, &command, files, report)?);
         let outcome = py.detach(|| guarded(plan.seed, run));
-        told(py, &outcome.map_err(|failure| failed(&failure, asked.folder))?)
+        result(py, &outcome.map_err(|failure| failed(&failure, asked.folder))?)
     }
 
-    fn tell(py: Python<'_>, opened: &Py<PyAny>, all: &ShellAddresses) {
-        let told = (texts(&all.outside), texts(&all.inside), all.remarks.clone());
-        // A caller that cannot be told is not a reason to do without the program.
-        if let Err(error) = opened.call1(py, told) {
+    fn report(py: Python<'_>, opened: &Py<PyAny>, all: &ShellAddresses) {
+        let addresses = (texts(&all.outside), texts(&all.inside), all.remarks.clone());
+        // An error in the caller's function does not stop the program.
+        if let Err(error) = opened.call1(py, addresses) {
             error.write_unraisable(py, None);
         }
     }
@@ -68,7 +68,7 @@ mod linux {
         addresses.iter().map(ToString::to_string).collect()
     }
 
-    fn told<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Told<'py>> {
+    fn result<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<ShellResult<'py>> {
         let tables = Table::by_name(py, &outcome.tables.tables)?;
         Ok((outcome.code, outcome.not_started.clone(), tables))
     }
@@ -86,7 +86,7 @@ mod linux {
 }
 
 /// Exit code of the program, why it could not be started, and tables by name.
-type Told<'py> = (i32, Option<String>, Bound<'py, PyDict>);
+type ShellResult<'py> = (i32, Option<String>, Bound<'py, PyDict>);
 
 /// Runs a program behind the path of a resolved experiment until it ends. Gives its exit code, and
 /// why it could not be started, if so, and tables: of its flows where `folder` is given, into which
@@ -104,7 +104,7 @@ pub(crate) fn run_shell<'py>(
     opened: Py<PyAny>,
     user: Option<(String, u32, u32)>,
     folder: Option<&str>,
-) -> PyResult<Told<'py>> {
+) -> PyResult<ShellResult<'py>> {
     #[cfg(target_os = "linux")]
     {
         let asked = linux::Asked { experiment_json, seed, program, host_command, user, folder };

@@ -18,11 +18,11 @@ create_exception!(
     "Windows are not remembered in a control group."
 );
 
-fn told(error: windows::WindowsError) -> PyErr {
+fn error_from(error: windows::WindowsError) -> PyErr {
     WindowsError::new_err(error.to_string())
 }
 
-/// What is chosen at the start, by the names of the command line.
+/// Options at the start, by their names on the command line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
@@ -51,27 +51,27 @@ pub(crate) fn start_windows(
         collection: if options.at_close { Collection::Close } else { Collection::End },
         largest_window: options.largest_window_packets,
     };
-    let name = py.detach(|| windows::start(&group, &options)).map_err(told)?;
+    let name = py.detach(|| windows::start(&group, &options)).map_err(error_from)?;
     Ok(name.display().to_string())
 }
 
 /// Ends it, and forgets the windows.
 #[pyfunction]
 pub(crate) fn stop_windows(py: Python<'_>, group: PathBuf) -> PyResult<()> {
-    py.detach(|| windows::stop(&group)).map_err(told)
+    py.detach(|| windows::stop(&group)).map_err(error_from)
 }
 
-/// What is remembered, as JSON text: `options`, `windows` and `counts`.
+/// Remembered windows, as JSON text: `options`, `windows` and `counts`.
 #[pyfunction]
 pub(crate) fn show_windows(py: Python<'_>, group: PathBuf) -> PyResult<String> {
-    let remembered = py.detach(|| windows::show(&group)).map_err(told)?;
+    let remembered = py.detach(|| windows::show(&group)).map_err(error_from)?;
     Ok(described(&remembered).to_string())
 }
 
 /// Forgets the windows, and gives how many there were.
 #[pyfunction]
 pub(crate) fn clear_windows(py: Python<'_>, group: PathBuf) -> PyResult<usize> {
-    py.detach(|| windows::clear(&group)).map_err(told)
+    py.detach(|| windows::clear(&group)).map_err(error_from)
 }
 
 fn described(remembered: &Remembered) -> Value {

@@ -1,24 +1,23 @@
-//! Batches of many observers in the order of instants.
+//! Merge of the batches of many observers by time.
 //!
-//! An entry is given out once every other observer has either told something later, or said that it
-//! has told everything up to there. Entries of one observer stay in its order: one that is told
-//! late counts as told at the latest instant before it.
+//! An entry is released once every other observer has reported a later entry or a later watermark.
+//! Entries of one observer keep their order: a late entry gets the latest instant before it.
 //!
-//! Cost per entry: a comparison; per change of the observer one look at each.
+//! Cost: one comparison per entry; one look at each observer per change of the observer.
 
 use super::observations::{Batch, Dispatch, Entry};
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
-/// What one observer has told, and was not yet given out.
+/// Batches of one observer that were not yet released.
 struct Source {
     batches: VecDeque<Batch>,
     /// Next entry of the first batch.
     next: usize,
-    /// The latest instant that was told so far.
+    /// The latest instant of an entry so far.
     latest: Instant,
     complete_until: Instant,
-    /// What the batches take in memory, about.
+    /// Approximate memory of the batches.
     held_bytes: usize,
 }
 
@@ -29,12 +28,12 @@ impl Source {
         Some(entry.at.max(self.latest))
     }
 
-    /// What comes from here, comes at this instant or later.
+    /// All further entries of this observer are at this instant or later.
     fn bound(&self) -> Instant {
         self.head().unwrap_or(self.complete_until)
     }
 
-    /// The latest instant that it has told something of.
+    /// The latest instant of its entries.
     fn reach(&self) -> Instant {
         let entries = self.batches.iter().rev().filter_map(|batch| batch.entries.last());
         entries.map(|entry| entry.at).next().unwrap_or(self.latest)
@@ -52,13 +51,13 @@ impl Source {
     }
 }
 
-/// Puts what observers tell in order.
+/// Orders the entries of all observers by time.
 pub(super) struct Merge {
     sources: Vec<Source>,
 }
 
 impl Merge {
-    /// Of observers 0 to `sources`.
+    /// A merge of observers 0 to `sources`.
     pub(super) fn new(sources: usize) -> Self {
         let source = || Source {
             batches: VecDeque::new(),
@@ -70,7 +69,7 @@ impl Merge {
         Self { sources: (0..sources).map(|_| source()).collect() }
     }
 
-    /// Whether everybody has told everything, and it was given out.
+    /// Whether all observers are finished and all entries were released.
     pub(super) fn is_finished(&self) -> bool {
         self.sources.iter().all(|source| source.bound() == Instant::MAX)
     }
@@ -83,12 +82,12 @@ impl Merge {
         source.batches.push_back(dispatch.batch);
     }
 
-    /// What all that waits to be given out takes in memory, about, in bytes.
+    /// Approximate memory of all entries that wait for release, in bytes.
     pub(super) fn held_bytes(&self) -> usize {
         self.sources.iter().map(|source| source.held_bytes).sum()
     }
 
-    /// The observer that all others wait for, and how far it is behind what they have told.
+    /// The observer that all others wait for, and how far it is behind their latest entry.
     pub(super) fn hindmost(&self) -> (usize, Span) {
         let bounds = self.sources.iter().map(Source::bound).enumerate();
         let (place, bound) = bounds.min_by_key(|&(_, bound)| bound).unwrap_or_default();
@@ -96,7 +95,7 @@ impl Merge {
         (place, reach.saturating_since(bound))
     }
 
-    /// Gives out what is in order by now, and batches that are done with.
+    /// Releases the entries that are in order by now, and used batches.
     pub(super) fn give_out(
         &mut self,
         mut entry: impl FnMut(&Batch, &Entry),
@@ -114,11 +113,11 @@ impl Merge {
         }
     }
 
-    /// The observer whose turn it is, and up to which instant; none where somebody has to be waited
-    /// for.
+    /// The observer with the earliest entries, and up to which instant; none while another observer is
+    /// behind.
     fn next_stretch(&mut self) -> Option<(usize, Instant)> {
         for source in &mut self.sources {
-            // Batches without entries only tell how far an observer has come.
+            // Batches without entries only advance the watermark of an observer.
             source.drop_used(drop);
         }
         let bounds = self.sources.iter().map(Source::bound).enumerate();
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
     use fairwind_measure::{FlowId, Observation};
 
-    /// A batch of an observer whose entries say which they are by their flow.
+    /// A batch of an observer; the flow of an entry identifies it.
     fn dispatch(source: usize, entries: &[(u64, u32)], complete_until: u64) -> Dispatch {
         let entry = |&(at, number): &(u64, u32)| Entry {
             at: Instant::from_millis(at),
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_given_out_before_everybody_has_come_as_far() {
+    fn entry_waits_for_all_observers() {
         let mut merge = Merge::new(2);
         merge.add(dispatch(0, &[(1, 10), (5, 11)], 6));
         assert!(given(&mut merge).is_empty());
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_late_keeps_its_place_in_its_observers_order() {
+    fn late_entry_keeps_its_observers_order() {
         let mut merge = Merge::new(2);
         merge.add(dispatch(0, &[(4, 10), (1, 11), (6, 12)], u64::MAX));
         merge.add(dispatch(1, &[(2, 20), (5, 21)], u64::MAX));
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_weighed_until_it_is_given_out() {
+    fn held_bytes_count_until_release() {
         let mut merge = Merge::new(3);
         merge.add(dispatch(0, &[(1, 10), (5, 11)], 6));
         let of_two = merge.held_bytes();
@@ -188,7 +187,7 @@ mod tests {
         merge.add(dispatch(1, &[(2, 20)], 3));
         merge.add(dispatch(2, &[(3, 30), (4, 31)], 5));
         assert_eq!(merge.held_bytes(), 2 * of_two + of_two / 2);
-        // The second one may have something of 3 ms to tell yet; the first one has told of 5.
+        // The second observer may still report an entry of 3 ms; the first has reported one of 5 ms.
         assert_eq!(given(&mut merge), [10, 20]);
         assert_eq!(merge.hindmost(), (1, Span::from_millis(2)));
         merge.add(dispatch(1, &[], u64::MAX));
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_finished_when_the_last_observer_is() {
+    fn merge_finishes_with_last_observer() {
         let mut merge = Merge::new(2);
         merge.add(dispatch(0, &[(1, 10)], u64::MAX));
         assert!(!merge.is_finished());

@@ -26,7 +26,7 @@ pub enum ObservationPoint {
     Arrival,
 }
 
-/// What the measures need to know of a packet of a flow.
+/// A packet of a flow, as the measures need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredPacket {
     /// Its flow.
@@ -39,7 +39,7 @@ pub struct MeasuredPacket {
     pub is_datagram: bool,
 }
 
-/// A event with its instant.
+/// An event with its instant.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// Its instant.
@@ -48,7 +48,7 @@ pub(crate) struct Entry {
     pub event: RecordedEvent,
 }
 
-/// A event.
+/// An event.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordedEvent {
     /// A packet was seen at a host.
@@ -92,11 +92,11 @@ pub(crate) struct PacketSeen {
     pub wire_bytes: u32,
     /// Place of its header among the batch's segments.
     pub segment: usize,
-    /// Where its bytes stand among the batch's bytes; nothing where it is not captured.
+    /// Where its bytes stand among the batch's bytes; nothing if it is not captured.
     pub captured: Range<usize>,
 }
 
-/// What an observer saw in a while.
+/// Entries of one observer in order.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// Facts in order.
@@ -105,12 +105,12 @@ pub(crate) struct Batch {
     pub segments: Vec<Segment>,
     /// Bytes of captured packets, one after another.
     pub bytes: Vec<u8>,
-    /// Everything before this instant has been told with this batch.
+    /// Watermark: all later entries of this observer are at or after this instant.
     pub complete_until: Instant,
 }
 
 impl Batch {
-    /// What is in it takes so much memory, in bytes.
+    /// Memory of its contents, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(self.entries.as_slice())
             + size_of_val(self.segments.as_slice())
@@ -124,8 +124,8 @@ impl Batch {
     }
 }
 
-/// Batches that can be used again. An observer never waits for them: an observer in a
-/// hurry would wait for the recorder, and that for everybody else.
+/// Batches that can be used again. An observer never waits for them: it would wait for the recorder,
+/// which waits for all other observers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UsedBatches(Arc<Mutex<Vec<Batch>>>);
 
@@ -153,8 +153,8 @@ pub(crate) struct Dispatch {
     pub batch: Batch,
 }
 
-/// Where an observer writes down what it sees. What it tells of one instant never comes before what
-/// it told of an earlier one, but for what a network tells late.
+/// Writer of one observer's entries. They are in the order of their instants, except for events that a
+/// network reports late.
 pub struct ObservationWriter {
     source: usize,
     batch: Batch,
@@ -226,9 +226,9 @@ impl ObservationWriter {
         self.batch.entries.push(Entry { at, event: RecordedEvent::Observed(observation) });
     }
 
-    /// Everything before `now` has been written down; hands over what is old enough.
+    /// Declares that everything before `now` was written; hands over a batch that is full or old.
     #[inline]
-    pub fn tell(&mut self, now: Instant) {
+    pub fn advance(&mut self, now: Instant) {
         let is_full =
             self.batch.entries.len() >= FULL_BATCH || self.batch.bytes.len() >= FULL_BYTES;
         if is_full || now.saturating_since(self.since) >= OLDEST {
@@ -236,7 +236,7 @@ impl ObservationWriter {
         }
     }
 
-    /// Everything has been written down.
+    /// Declares that all entries were written.
     pub fn finish(&mut self) {
         self.hand_over(Instant::MAX);
     }
@@ -245,7 +245,7 @@ impl ObservationWriter {
         self.since = complete_until;
         let mut batch = std::mem::replace(&mut self.batch, self.used.take());
         batch.complete_until = complete_until;
-        // A recorder that is gone has its reason, which its owner learns.
+        // If the recorder has failed, `Recorder::finish` returns the error.
         let _ = self.output.send(Dispatch { source: self.source, batch });
     }
 }
@@ -318,7 +318,7 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     #[test]
-    fn captured_packets_fill_a_batch_before_they_take_much_memory() {
+    fn captured_bytes_fill_a_batch() {
         let (output, input) = sync_channel(1);
         let mut observations =
             ObservationWriter::new(0, output, UsedBatches::default(), vec![usize::MAX]);
@@ -338,7 +338,7 @@ mod tests {
                 1 << 12,
                 &packet,
             );
-            observations.tell(Instant::ZERO);
+            observations.advance(Instant::ZERO);
         }
         let dispatch = input.try_recv().expect("a full batch");
         assert_eq!(dispatch.batch.bytes.len(), FULL_BYTES);

@@ -23,16 +23,16 @@ use std::thread::JoinHandle;
 /// kilobytes of captured packets, so this is at most about a gigabyte.
 const MOST_WAITING: usize = 2048;
 
-/// What waits for the observer that is the furthest behind may take so much memory, in bytes.
+/// Largest memory of entries that wait for the observer that is furthest behind, in bytes.
 const MOST_HELD: usize = 1 << 30;
 
 /// How long the recorder sleeps when nothing is there. It does not wait to be woken: waking takes a
 /// lock that the recorder may hold while it gives way to others, and the router would wait for it.
 const NAP: Span = Span::from_millis(2);
 
-/// What a recorder works with.
+/// Parts of a [`Recorder`].
 pub struct RecorderParts {
-    /// What is measured.
+    /// The collector of measures.
     pub settings: Settings,
     /// Where packets of captured flows go.
     pub captures: CaptureWriters,
@@ -40,12 +40,12 @@ pub struct RecorderParts {
     pub snap: Vec<usize>,
 }
 
-/// What was recorded.
+/// Output of a recorder.
 #[derive(Debug)]
 pub struct RecorderOutput {
-    /// What was measured.
+    /// The measured tables.
     pub tables: Tables,
-    /// What held senders back, of those of which an account was told, by the numbers of their flows.
+    /// What limited each reported sender, by flow.
     pub senders: Vec<SenderRow>,
 }
 
@@ -56,11 +56,10 @@ pub enum RecorderError {
     /// A capture could not be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// An observer is too far behind the others, whose facts wait for its own in memory.
+    /// An observer is too far behind the others; their entries wait in memory.
     #[error(
-        "{observer} is {behind} behind in what it tells, and what the others have told takes {held_mib} MiB of memory \
-         until then: the machine is too slow for so many packets, or too busy; take a lower rate, fewer hosts, or \
-         capture less"
+        "{observer} is {behind} behind in its reports, and the reports of the others take {held_mib} MiB of memory: \
+         the machine is too slow for so many packets, or too busy; take a lower rate, fewer hosts, or capture less"
     )]
     Behind {
         /// The observer.
@@ -139,7 +138,7 @@ impl Recorder {
         self.failed.load(Ordering::Relaxed) || self.thread.is_finished()
     }
 
-    /// Waits until everything that was told has been recorded; all journals must be finished.
+    /// Waits until all reports are recorded; all writers must be finished.
     pub fn finish(self) -> Result<RecorderOutput, RecorderError> {
         self.thread.join().unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -149,7 +148,7 @@ impl Recorder {
     }
 }
 
-/// Who answers is the receiver of what the flow that it answers sends.
+/// The sender of an answering flow is the receiver of the answered one.
 fn first_end(flow: &FlowDescription) -> FirstEnd {
     if flow.answers.is_none() { FirstEnd::Sender } else { FirstEnd::Receiver }
 }
@@ -157,7 +156,7 @@ fn first_end(flow: &FlowDescription) -> FirstEnd {
 struct Recording {
     collector: Collector,
     captures: Captures,
-    /// What was told of senders that are done.
+    /// Reports of senders that are done.
     accounts: Vec<(FlowId, SenderCounts)>,
     /// Sequence number of the first SYN by flow.
     first_syn: Vec<Option<SequenceNumber>>,
@@ -184,7 +183,7 @@ impl Recording {
                     linux::wait_readable(&[], NAP);
                     continue;
                 }
-                // Observers that are gone without a word have nothing more to tell.
+                // Observers that ended without a last batch have nothing more to report.
                 Err(TryRecvError::Disconnected) => break,
             }
             merge.give_out(
@@ -226,7 +225,7 @@ impl Recording {
     #[cold]
     fn add_flow(&mut self, flow: &NewFlow) {
         let added = self.collector.add_flow(flow.description.clone());
-        added.expect("who tells of a flow names a group and flows that there are");
+        added.expect("a new flow names an existing group and existing flows");
         self.first_syn.push(None);
         self.first.push(flow.first);
     }
@@ -299,7 +298,7 @@ mod tests {
     use fairwind_measure::{ObservationPoints, Values, senders_table};
 
     #[test]
-    fn a_thread_that_is_gone_before_its_time_has_failed() {
+    fn panicked_thread_counts_as_failed() {
         let nothing = Settings::default();
         let parts = RecorderParts {
             settings: nothing,
@@ -317,7 +316,7 @@ mod tests {
         };
         let flow = NewFlow { description: nowhere, first: FirstEnd::Sender };
         observations.on_flow(Instant::ZERO, FlowId(0), flow, 0);
-        observations.tell(Instant::from_secs(1));
+        observations.advance(Instant::from_secs(1));
         // The writer is not finished: without a panic the thread would wait for more.
         for _ in 0..10_000 {
             if recorder.has_failed() {
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_of_senders_come_by_the_numbers_of_their_flows() {
+    fn sender_counts_are_ordered_by_flow() {
         let flow = |name: &str, start| FlowDescription {
             group: 0,
             name: name.to_owned(),
@@ -363,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_silent_observer_has_a_bound_and_the_observer_is_named() {
+    fn silent_observer_is_named_when_memory_runs_out() {
         let parts = RecorderParts {
             settings: Settings::default(),
             captures: CaptureWriters::default(),
@@ -372,15 +371,15 @@ mod tests {
         let others = ["host a".to_owned(), "host b".to_owned()];
         let (recorder, mut router, mut hosts) =
             Recorder::start_with_room(parts, &others, 1000).expect("a thread");
-        hosts[0].tell(Instant::from_secs(3));
-        hosts[1].tell(Instant::from_secs(1));
+        hosts[0].advance(Instant::from_secs(3));
+        hosts[1].advance(Instant::from_secs(1));
         // Each of them takes more than ten bytes.
         for _ in 0..100 {
             let timeout = Observation::Timeout { flow: FlowId(0) };
             router.on_fact(Instant::from_secs(2), timeout);
         }
-        router.tell(Instant::from_secs(2));
+        router.advance(Instant::from_secs(2));
         let error = recorder.finish().expect_err("nobody waits any longer").to_string();
-        assert!(error.starts_with("host b is 1 s behind in what it tells"), "{error}");
+        assert!(error.starts_with("host b is 1 s behind in its reports"), "{error}");
     }
 }

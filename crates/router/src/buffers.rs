@@ -1,8 +1,7 @@
 //! Bytes of packets, in buffers that are allocated once and used again.
 //!
-//! A buffer is named by its number, so that packets are small and plain. Whoever takes a packet out
-//! of the network, or is told that it was dropped, gives its buffer back. Copies of a packet share its
-//! buffer until one of them is to be written on.
+//! A packet holds the number of its buffer. The code that takes a packet out of the network, or handles
+//! its drop, gives the buffer back. Copies of a packet share its buffer until one of them is modified.
 
 /// A buffer in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +22,7 @@ impl Buffers {
         Self { all: Vec::new(), further: Vec::new(), free: Vec::new(), bytes_each }
     }
 
-    /// A buffer that nobody uses.
+    /// A free buffer.
     #[inline]
     pub(crate) fn take(&mut self) -> BufferId {
         match self.free.pop() {
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_that_was_given_back_is_used_again() {
+    fn returned_buffer_is_reused() {
         let mut buffers = Buffers::new(4);
         let first = buffers.take();
         buffers.bytes_mut(first).copy_from_slice(b"abcd");
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_buffer_is_free_when_all_have_given_it_back_and_copied_before_it_is_written_on() {
+    fn shared_buffer_is_copied_before_write() {
         let mut buffers = Buffers::new(4);
         let first = buffers.take();
         buffers.bytes_mut(first).copy_from_slice(b"abcd");

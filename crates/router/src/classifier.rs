@@ -15,14 +15,14 @@ use fairwind_wire::{Segment, TrafficClass};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-/// What a packet is.
+/// Classification of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classification {
     /// A flow's.
     Flow(NodeId, MeasuredPacket),
-    /// For somebody here, but no flow's: carried, and told to nobody.
+    /// For a host here, but of no flow: forwarded, not reported.
     Untracked(NodeId),
-    /// For nobody here.
+    /// For no host here.
     NoDestination,
 }
 
@@ -38,18 +38,18 @@ pub trait Classifier {
         observations: &mut ObservationWriter,
     ) -> Classification;
 
-    /// The number of the connection of a packet that was sorted, and whether it goes back on it; `None` where
+    /// The number of the connection of a packet that was sorted, and whether it goes back on it; `None` if
     /// connections have no numbers that others know.
     fn connection(&self, _: &MeasuredPacket) -> Option<(u32, bool)> {
         None
     }
 
-    /// How long the host that has sent a packet holds it back.
+    /// Delay of a packet at its sending host.
     fn hold_time(&self, _: &MeasuredPacket) -> Span {
         Span::ZERO
     }
 
-    /// Datagrams that hosts have sent, at least, and that never came out of their devices; none where they have
+    /// Datagrams that hosts have sent, at least, and that never came out of their devices; none if they have
     /// no numbers.
     fn missing_datagrams(&self) -> u64 {
         0
@@ -65,14 +65,14 @@ pub struct FlowTable {
     hosts: BTreeMap<IpAddr, NodeId>,
 }
 
-/// What is known by a receiver's port.
+/// Group of flows with one receiver port.
 #[derive(Clone, Copy)]
 struct Group {
     /// The first flow.
     first: u32,
-    /// How many flows there are.
+    /// Number of flows.
     count: u32,
-    /// How long senders hold back what only acknowledges.
+    /// Delay of pure acknowledgments at their sender.
     ack_delay: Span,
 }
 
@@ -119,7 +119,7 @@ impl FlowTable {
         classifier
     }
 
-    /// The flow whose packets have these addresses and ports on their way to its receiver. A group
+    /// The flow with these addresses and ports in packets towards its receiver. A group
     /// with more flows than a host has ports uses them again, from further addresses.
     #[inline]
     fn flow(&self, addresses: Addresses, sender_port: u16, receiver_port: u16) -> Option<u32> {
@@ -136,7 +136,7 @@ impl FlowTable {
         })
     }
 
-    /// The group whose receivers have this port.
+    /// The group with this receiver port.
     fn group(&self, receiver_port: u16) -> Option<&Group> {
         self.groups.get(usize::from(receiver_port.checked_sub(FIRST_RECEIVER_PORT)?))
     }
@@ -284,7 +284,7 @@ impl DatagramTable {
         Self { streams, expected: vec![0; plans.len()], missing: 0 }
     }
 
-    /// The datagram has come from its host, whose device hands them over in their order.
+    /// The datagram has come from its host; the device keeps their order.
     pub(super) fn note(&mut self, found: &FoundDatagram) {
         if let (Some(number), Some(expected)) = (found.number, self.expected.get_mut(found.place)) {
             self.missing += number.saturating_sub(*expected);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_is_its_streams_whatever_the_version_and_however_much_of_it_is_told() {
+    fn datagram_is_classified_from_partial_bytes() {
         for (ip_version, packet_bytes) in [(4, 128), (6, 148)] {
             let plans = plans(ip_version);
             let planned = DatagramTable::new(&plans);
@@ -391,7 +391,7 @@ mod tests {
 
     /// Numbers stand behind the instant of the write: the ninth to the sixteenth byte.
     #[test]
-    fn datagrams_that_never_came_out_of_their_host_are_known_by_the_numbers_of_those_behind_them() {
+    fn datagram_gaps_count_as_missing() {
         let plans = plans(4);
         let mut planned = DatagramTable::new(&plans);
         for (plan, number, missing) in
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_datagram_of_a_stream_is_none() {
+    fn partial_datagram_is_not_classified() {
         let plans = plans(4);
         let planned = DatagramTable::new(&plans);
         let with = |place: usize, value: u8| {

@@ -51,7 +51,7 @@ pub struct Port {
     pub device: OwnedFd,
 }
 
-/// What a router is made of.
+/// Parts of a [`Router`].
 pub struct RouterParts<S> {
     /// The network.
     pub network: Network<RoutedPacket>,
@@ -61,15 +61,15 @@ pub struct RouterParts<S> {
     pub ports: Vec<Port>,
     /// Finds the flow of a packet.
     pub classifier: S,
-    /// Who is told what happens.
+    /// Where events are reported.
     pub observations: ObservationWriter,
     /// Largest IP packet in bytes.
     pub mtu: usize,
-    /// What the 99th percentile of the lateness may be.
+    /// Limit of the 99th percentile of the lateness.
     pub lateness_bound: Span,
 }
 
-/// How others start and stop a router.
+/// Control of a router from other threads.
 #[derive(Debug, Clone)]
 pub struct RouterControl {
     /// The run's origin by the machine's clock, in nanoseconds; far away until it is known.
@@ -78,7 +78,7 @@ pub struct RouterControl {
 }
 
 impl RouterControl {
-    /// Of a router whose time has not begun: what happens now happens at the origin.
+    /// Control of a router before its start: the clock stays at the origin.
     pub fn new() -> Self {
         Self {
             origin: Arc::new(AtomicU64::new(u64::MAX)),
@@ -131,9 +131,9 @@ pub enum RouterError {
     /// A device is gone.
     #[error("the TUN device of host \"{host}\" is gone (errno {errno}); its process has ended")]
     DeviceGone {
-        /// Whose it was.
+        /// The host of the device.
         host: String,
-        /// What the kernel says.
+        /// The kernel's error number.
         errno: i32,
     },
     /// A system call failed.
@@ -211,7 +211,7 @@ impl<S: Classifier, C: Clock> Router<S, C> {
             }
             let now = self.advance();
             self.deliver_due()?;
-            self.observations.tell(now);
+            self.observations.advance(now);
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         self.network.inject(at, node, packet, &mut tap);
     }
 
-    /// Does everything that is due by now, and tells when that is.
+    /// Processes everything that is due, and returns the current instant.
     fn advance(&mut self) -> Instant {
         let now = self.now();
         self.release_held(now);
@@ -351,7 +351,7 @@ impl<S: Classifier, C: Clock> Router<S, C> {
             let port = &self.ports[place];
             let now = self.now();
             self.lateness.on_delivery(now.saturating_since(delivery.at));
-            // What is damaged was told of as lost: its host refuses it.
+            // A damaged packet was reported as lost: its host refuses it.
             if let Some(measured) = packet.measured.as_ref().filter(|_| packet.damage.is_none()) {
                 self.observations.on_packet(
                     now,

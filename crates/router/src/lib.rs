@@ -1,4 +1,4 @@
-//! The network between hosts in real time: packets from the hosts' TUN devices pass a
+//! Real-time network between hosts: packets from the hosts' TUN devices pass a
 //! [`Network`](fairwind_network::Network) and are written to the devices of their destinations.
 //!
 //! One thread owns the network. It sleeps until a host has sent a packet or the network has an event due, with the

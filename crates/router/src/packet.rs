@@ -17,7 +17,7 @@ pub struct RoutedPacket {
     pub wire_bytes: u32,
     /// The node of the host that it is for.
     pub destination: NodeId,
-    /// What queue disciplines see of it.
+    /// Its header for queue disciplines.
     pub header: Header,
     /// Whether a queue has marked it; its bytes learn of it when it is handed over.
     pub is_marked: bool,
@@ -67,7 +67,7 @@ impl Packet for RoutedPacket {
 impl FlowPacket for RoutedPacket {
     #[inline]
     fn label(&self) -> PacketLabel {
-        let measured = self.measured.as_ref().expect("only packets of flows are told of");
+        let measured = self.measured.as_ref().expect("only packets of flows are reported");
         PacketLabel {
             flow: measured.flow,
             direction: measured.direction,
@@ -86,11 +86,11 @@ const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 /// Bytes of an IPv6 header.
 const IPV6_HEADER_BYTES: usize = 40;
-/// Bits of an IPv4 header by which a packet is only a part of one: more follow, or it is not the first.
+/// Bits of an IPv4 header that mark a fragment: more fragments, or an offset.
 const IS_FRAGMENT: u16 = 0x3fff;
 
-/// The header of `packet`, which the host at `source` has sent, on this connection where it has a number. Connections
-/// without one are told apart by what their addresses make.
+/// The header of `packet`, which the host at `source` has sent. It holds the number of the connection, or a hash of
+/// the addresses if there is none.
 pub(super) fn header_of(source: NodeId, connection: Option<(u32, bool)>, packet: &[u8]) -> Header {
     let Some(ip) = IpFields::read(packet) else {
         return Header { source: source.0, ..Header::default() };
@@ -113,7 +113,7 @@ pub(super) fn header_of(source: NodeId, connection: Option<(u32, bool)>, packet:
     }
 }
 
-/// What is read of an IP header, whatever the protocol above.
+/// Fields of an IP header, for every transport protocol.
 pub(super) struct IpFields<'a> {
     pub(super) traffic_class: u8,
     pub(super) protocol: u8,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_class_and_protocol_are_read_of_both_versions() {
+    fn header_fields_are_read_from_both_versions() {
         for addresses in both_versions() {
             let bytes = packet(addresses, (1234, 80));
             let header = header_of(NodeId(3), Some((7, true)), &bytes);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_a_connection_without_a_number_are_one() {
+    fn both_directions_share_connection_hash() {
         for addresses in both_versions() {
             let there = header_of(NodeId(0), None, &packet(addresses, (1234, 80)));
             let back = header_of(NodeId(1), None, &packet(addresses.reversed(), (80, 1234)));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_is_of_the_first_connection() {
+    fn invalid_packet_has_default_header() {
         for bytes in [&b""[..], b"E", b"\x60", b"hello"] {
             let header = header_of(NodeId(2), None, bytes);
             assert_eq!(header, Header { source: 2, ..Header::default() });
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bit_behind_the_header_is_turned_whatever_is_drawn() {
+    fn damage_flips_one_payload_bit() {
         for protocol in [6, UDP] {
             for draw in [0, 7, 8, 79, 80, 6 * 8, 7 * 8 + 3, u32::MAX] {
                 let before = packet_of(protocol);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_can_be_turned() {
+    fn damage_can_flip_every_bit() {
         let turned = |draw| {
             let mut packet = packet_of(6);
             flip_bit(&mut packet, draw);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_stays_as_it_is() {
+    fn damage_ignores_invalid_packets() {
         for bytes in [&b""[..], b"E", b"no packet"] {
             let mut damaged = bytes.to_vec();
             flip_bit(&mut damaged, 3);

@@ -1,4 +1,4 @@
-//! A router between sockets in place of TUN devices: packets in, packets out, and what was told.
+//! Tests of a router between sockets in place of TUN devices: packets in, packets out, and reports.
 
 use super::{FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts};
 use fairwind_assembly::{Assembly, CaptureWriters, FlowPlan};
@@ -147,7 +147,7 @@ fn number(tables: &Tables, table: &str, column: &str, row: usize) -> f64 {
 }
 
 #[test]
-fn packets_come_out_unchanged_in_order_and_as_late_as_the_path_is_long() {
+fn packets_arrive_unchanged_after_path_delay() {
     let bench = Bench::new();
     let origin = linux::monotonic();
     bench.control.begin(origin);
@@ -168,7 +168,7 @@ fn packets_come_out_unchanged_in_order_and_as_late_as_the_path_is_long() {
 }
 
 #[test]
-fn a_mark_is_written_into_the_packet_where_it_can_be_marked() {
+fn ecn_mark_is_written_into_packet() {
     let queue = "queue = { discipline = \"codel\", ce_threshold = \"40 ms\" }";
     let bench = Bench::of(&PATH.replace("queue = { limit = \"3 packets\" }", queue));
     bench.control.begin(linux::monotonic());
@@ -193,7 +193,7 @@ fn impaired(impairments: &str) -> Bench {
 }
 
 #[test]
-fn a_duplicate_comes_out_as_the_first_one_did() {
+fn duplicate_is_delivered_like_original() {
     let bench = impaired("\"tc: netem duplicate 100%\"");
     let packets: Vec<_> = (0..2).map(|k| bench.data(0, 960 * k, 960)).collect();
     bench.send_all(0, &packets);
@@ -206,7 +206,7 @@ fn a_duplicate_comes_out_as_the_first_one_did() {
 }
 
 #[test]
-fn damage_turns_a_bit_that_a_checksum_covers_and_is_told_as_loss() {
+fn damage_breaks_checksum_and_counts_as_loss() {
     let bench = impaired("\"tc: netem corrupt 100%\"");
     let packet = bench.data(0, 0, 960);
     bench.send(0, &packet);
@@ -219,7 +219,7 @@ fn damage_turns_a_bit_that_a_checksum_covers_and_is_told_as_loss() {
 }
 
 #[test]
-fn a_copy_is_made_before_the_damage_and_has_a_damage_of_its_own() {
+fn duplicate_is_damaged_independently() {
     let bench = impaired("\"tc: netem corrupt 100% duplicate 100%\"");
     let packet = bench.data(0, 0, 960);
     bench.send(0, &packet);
@@ -234,7 +234,7 @@ fn a_copy_is_made_before_the_damage_and_has_a_damage_of_its_own() {
 }
 
 #[test]
-fn bands_are_chosen_by_the_group_of_a_flow() {
+fn flow_group_selects_band() {
     let queue = "queue = { discipline = \"prio\", bands = [{ limit = \"1 packet\" }, \"pfifo\"], \
         filters = [{ band = 0, match = { group = \"greedy\" } }, \
         { band = 1, match = { group = \"other\" } }] }";
@@ -253,7 +253,7 @@ fn bands_are_chosen_by_the_group_of_a_flow() {
 }
 
 #[test]
-fn a_full_queue_drops_and_what_was_dropped_leaves_room_for_others() {
+fn dropped_packets_free_their_buffers() {
     let bench = Bench::new();
     bench.control.begin(linux::monotonic());
     // One is on its way and three wait.
@@ -270,7 +270,7 @@ fn a_full_queue_drops_and_what_was_dropped_leaves_room_for_others() {
 }
 
 #[test]
-fn a_complaint_is_carried_unmeasured_and_what_is_for_nobody_is_discarded() {
+fn icmp_is_forwarded_without_measurement() {
     let bench = Bench::new();
     bench.control.begin(linux::monotonic());
     let mut complaint = bench.data(0, 0, 100);
@@ -293,7 +293,7 @@ fn a_complaint_is_carried_unmeasured_and_what_is_for_nobody_is_discarded() {
 }
 
 #[test]
-fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
+fn missing_device_error_names_host() {
     let experiment = experiment(PATH);
     let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
     let flow = &assembly.flows[0];

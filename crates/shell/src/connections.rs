@@ -1,14 +1,13 @@
 //! Connection tracking: the flows of packets on a shell's path, found as they come.
 //!
-//! A connection is two flows, one for each direction of its data, from its first SYN on; packets
-//! belong to them as [`ConnectionFlows`] has it. Everything that is not TCP, or whose beginning nobody
-//! saw, belongs to one of two further flows, so that it is counted where it queues.
+//! A connection is two flows, one for each direction of its data, from its first SYN on.
+//! [`ConnectionFlows`] assigns its packets to them. Packets that are not TCP, and connections without
+//! an observed SYN, belong to one of two further flows, so that queues count them.
 //!
-//! What a connection tells of itself is taken from what its hosts send: it is *established*, and both its
-//! flows are, when the side that opened it acknowledges the other's SYN, a flow is *finished* when the receiver of its
-//! data acknowledges its FIN, and *failed* when a RST comes before. What its receiver acknowledges
-//! counts as *read*: nobody sees when the application does that, nor when it writes, so there is no
-//! delivery latency.
+//! States are derived from packets. A connection and its two flows are *established* when the side that
+//! opened it acknowledges the other's SYN. A flow is *finished* when the receiver of its data acknowledges
+//! its FIN, and *failed* when a RST comes before. Acknowledged bytes count as *read*. Reads and writes of
+//! the applications are not visible, so there is no delivery latency.
 //!
 //! Cost per packet: reading its headers, and a look-up by addresses and ports.
 
@@ -68,7 +67,7 @@ impl Side {
 /// The ends of a connection: the program's, and the other one.
 type Ends = [SocketAddr; 2];
 
-/// What is known of a connection.
+/// State of a connection.
 struct Connection {
     opened_by: Side,
     flows: ConnectionFlows,
@@ -127,7 +126,7 @@ impl Connection {
 pub(super) struct ConnectionTracker {
     /// Where the program is in the network, and where the outside is.
     nodes: [NodeId; 2],
-    /// Whether anybody wants to know.
+    /// Whether connections are measured.
     is_measured: bool,
     /// Bytes of each packet that captures keep.
     snap: usize,
@@ -249,7 +248,7 @@ impl ConnectionTracker {
         self.known.insert(ends, connection);
     }
 
-    /// Forgets what has been over for long: a program may open any number of connections.
+    /// Forgets connections that ended long ago: a program may open any number of connections.
     fn forget(&mut self, at: Instant) {
         while let Some((since, ends, first)) = self.over.front()
             && at.saturating_since(*since) > REMEMBERED
@@ -262,7 +261,7 @@ impl ConnectionTracker {
     }
 }
 
-/// Writes down what a segment from one side says of its connection.
+/// Updates the state of a connection from a segment of one side.
 fn follow(
     connection: &mut Connection,
     at: Instant,
@@ -292,7 +291,7 @@ fn follow(
     }
 }
 
-/// Writes down what the acknowledgment number of one side says.
+/// Updates the state from the acknowledgment number of one side.
 fn follow_acknowledgment(
     connection: &mut Connection,
     at: Instant,

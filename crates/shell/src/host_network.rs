@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// inside a shell.
 pub(super) const WAY_OUT: &str = "outside";
 
-/// What is used already.
+/// The addresses in use.
 #[derive(Debug, Default)]
 pub(super) struct HostNetwork {
     /// Blocks that have a route or an address.
@@ -31,7 +31,7 @@ struct Route {
     dst: String,
     #[serde(default)]
     dev: Option<String>,
-    /// Told of routes that are not in the main table.
+    /// Present for routes that are not in the main table.
     #[serde(default)]
     table: Option<IgnoredAny>,
     #[serde(default)]
@@ -204,7 +204,7 @@ impl Block {
         Self::network(self.address(0), self.family.lengths()[0])
     }
 
-    /// The blocks that a shell inside this one can have; none where it is as small as blocks get.
+    /// The blocks that a shell inside this one can have; none if it is as small as blocks get.
     fn parts(self, length: u8) -> impl Iterator<Item = Self> {
         let step = 1_u128 << (self.family.bits() - length);
         let count = 1_u128 << (length - self.length);
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_out_is_the_default_route_that_the_kernel_prefers() {
+    fn uplink_is_preferred_default_route() {
         let routes: Vec<Route> = serde_json::from_str(
             r#"[{"dst": "default", "dev": "tunnel", "table": "52", "flags": []},
                 {"type": "unreachable", "dst": "default", "metric": 1},
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_takes_the_first_block_that_nobody_uses() {
+    fn shell_takes_first_free_block() {
         assert_eq!(first(Family::V4, None, &[]).unwrap(), "100.64.0.0/16");
         let taken = [block("100.64.0.0/16"), block("100.65.3.7/32"), block("10.0.0.0/8")];
         assert_eq!(first(Family::V4, None, &taken).unwrap(), "100.66.0.0/16");
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn shells_within_shells_lie_within_their_blocks_beside_the_link() {
+    fn nested_shells_take_blocks_within_parents() {
         let mut inner = block("100.66.0.0/16");
         for expected in ["100.66.16.0/20", "100.66.17.0/24", "100.66.17.16/28", "100.66.17.20/30"] {
             let found = free_blocks(Family::V4, Some(inner), &[]).next().unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_used_as_a_whole_has_no_block() {
+    fn fully_used_range_has_no_block() {
         assert_eq!(first(Family::V4, None, &[block("100.64.0.0/10")]), None);
         assert_eq!(first(Family::V4, None, &[block("0.0.0.0/0")]), None);
         assert!(first(Family::V6, None, &[block("0.0.0.0/0")]).is_some());

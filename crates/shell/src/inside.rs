@@ -85,7 +85,7 @@ fn connect(plan: &Inside) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// A namespace that forwards and does not speak unasked. What a kernel does not have needs no
+/// A namespace that forwards and sends nothing unsolicited. What a kernel does not have needs no
 /// setting.
 fn quiet() {
     for (name, value) in [
@@ -139,7 +139,7 @@ fn run_program(plan: &Inside, socket: &UnixStream) -> Answer {
     }
 }
 
-/// Waits for the program; processes whose parents have ended are ours to bury.
+/// Waits for the program, and reaps orphaned processes.
 fn wait(program: u32) -> Result<i32, KernelError> {
     loop {
         let ended = linux::await_child()?;
@@ -189,12 +189,12 @@ fn tend(mut inside: Child, socket: &UnixStream) -> Result<i32, KernelError> {
     Ok(status.code().unwrap_or(super::FAILED))
 }
 
-/// What the inside is to be like.
+/// Setup of the inside.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Inside {
     pub(super) mtu: u64,
     pub(super) links: Vec<Link>,
-    /// A file to stand in the place of `/etc/resolv.conf`.
+    /// A file that replaces `/etc/resolv.conf`.
     pub(super) resolver: Option<PathBuf>,
     pub(super) program: Vec<String>,
     /// What the program finds in its environment, beside all that the shell found.
@@ -231,14 +231,14 @@ pub struct User {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {}
 
-/// What the inside tells.
+/// Answers from the inside.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// All is set up; the TUN device follows.
     Ready,
     /// The program has ended with this code.
     Ended(i32),
-    /// The program could not be started; with the code that tells so.
+    /// The program could not be started: exit code and reason.
     NotStarted(i32, String),
     /// The inside could not be set up.
     Failed(String),
@@ -253,7 +253,7 @@ pub(super) fn send(socket: &mut UnixStream, what: &impl Serialize) -> Result<(),
     socket.write_all(&text).map_err(lost)
 }
 
-/// Waits for a message; none where the other end has closed.
+/// Waits for a message; none if the other end has closed.
 pub(super) fn receive<T: DeserializeOwned>(
     socket: &mut UnixStream,
 ) -> Result<Option<T>, KernelError> {

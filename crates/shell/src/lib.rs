@@ -1,6 +1,6 @@
 //! A real program behind an emulated path.
 //!
-//! The program runs in its own namespaces, whose only device is a TUN device. Our network joins it in real time with a
+//! The program runs in its own namespaces; their only device is a TUN device. Our network joins it in real time with a
 //! second TUN device, in the namespace where the shell was started. Nested shells compose their paths, and all addresses
 //! are reachable without translation.
 //!
@@ -39,13 +39,13 @@ const DEVICE_QUEUE: u32 = 10_000;
 /// The exit code of a shell that could not be set up or kept up, as `env` and others have it.
 pub const FAILED: i32 = 125;
 
-/// Lets this process go on when the person at the terminal interrupts the program: the terminal tells
-/// everybody in its foreground.
+/// Ignores SIGINT in this process: the terminal sends it to all foreground processes when the user interrupts the
+/// program.
 pub fn ignore_the_terminal() {
     linux::ignore_the_terminal();
 }
 
-/// What a started process is.
+/// Role of a started process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Supervisor,
@@ -62,7 +62,7 @@ impl Role {
 }
 
 /// Is what the last two arguments of a process say, a role of a shell and its socket, and gives the
-/// exit code; `None` where they say something else.
+/// exit code; `None` if they say something else.
 pub fn serve(arguments: &[String]) -> Option<i32> {
     let [.., role, descriptor] = arguments else { return None };
     let role = [Role::Supervisor, Role::Inside].into_iter().find(|one| one.name() == role)?;
@@ -80,7 +80,7 @@ fn run_command(words: &str) -> Result<(), KernelError> {
     linux::command_output(program, &words.collect::<Vec<_>>(), "").map(|_| ())
 }
 
-/// Something that is in the way of a shell, and what to do about it.
+/// An obstacle to a shell, with its remedy.
 fn problem(reason: impl Into<String>) -> KernelError {
     KernelError::Shell { reason: reason.into() }
 }
@@ -91,7 +91,7 @@ fn file_of(parameter: &str) -> String {
     format!("/proc/sys/{parameter}")
 }
 
-/// The value of a parameter of this namespace; none where the kernel does not have it.
+/// The value of a parameter of this namespace; none if the kernel does not have it.
 fn parameter(name: &str) -> Option<String> {
     Some(std::fs::read_to_string(file_of(name)).ok()?.trim().to_owned())
 }

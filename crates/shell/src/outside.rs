@@ -1,8 +1,8 @@
-//! The device outside, and the way beyond the machine: packets from the inside leave it with the machine's own address.
+//! The outer device, and address translation: packets from the inside leave the machine with its own address.
 //!
-//! A table of nftables, named after the run that it is for, translates addresses, and IPv4 is
-//! forwarded on the two interfaces concerned. The run's reaper undoes both; a table whose run lives
-//! no more, and whose reaper was killed as well, is removed by the next shell.
+//! A table of nftables, named after the run, translates addresses. IPv4 is forwarded on the two
+//! interfaces concerned. The run's reaper undoes both. If the reaper was killed as well, the next shell
+//! removes the table.
 
 use super::host_network::{Block, Ends, Family, HostNetwork, free_blocks};
 use super::{file_of, parameter, problem, run_command, set_parameter};
@@ -92,7 +92,7 @@ pub(super) struct Uplink {
     leads_out: Option<String>,
     /// A file with resolvers that the inside can reach.
     pub(super) resolver: Option<PathBuf>,
-    /// What a person should know.
+    /// Notes for the user.
     pub(super) remarks: Vec<String>,
 }
 
@@ -158,8 +158,8 @@ const TABLE: &str = "shell";
 /// switch it off again.
 const TAKES_BACK: &str = "shell-takes-back";
 
-/// Lets packets from `block`, which come through `device`, leave the machine through `leads_out`;
-/// `reaper` is told how to undo it.
+/// Lets packets from `block`, which come through `device`, leave the machine through `leads_out`, and
+/// registers the undo commands with `reaper`.
 ///
 /// # Errors
 /// Why that cannot be had; nothing is left behind then.
@@ -175,7 +175,7 @@ fn begin_masquerade(
     let is_off = parameter(&forwarding).is_some_and(|value| value == "0");
     let takes_back = is_off || tables().iter().any(|table| table.ends_with(TAKES_BACK));
     let table = run.of(if takes_back { TAKES_BACK } else { TABLE });
-    // What is undone last is told first.
+    // The reaper undoes the first registered command last.
     if takes_back {
         let others = format!("nft list tables ip | grep -q -e '-{TABLE}'");
         let control = format!("echo 0 > '{}'", file_of(&forwarding));
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_may_have_dots_in_its_name() {
+    fn device_name_may_contain_dots() {
         let file = file_of(&forwarding_of("eth0.100"));
         assert_eq!(file, "/proc/sys/net/ipv4/conf/eth0.100/forwarding");
     }

@@ -23,14 +23,14 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::thread::JoinHandle;
 
-/// What a person has to know to use a shell.
+/// Addresses of a shell, and notes for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellAddresses {
     /// Addresses at which the inside reaches the outside.
     pub outside: Vec<std::net::IpAddr>,
     /// Addresses at which the outside reaches the inside.
     pub inside: Vec<std::net::IpAddr>,
-    /// What works less well than one would think, and why.
+    /// Limitations, and their reasons.
     pub remarks: Vec<String>,
 }
 
@@ -49,10 +49,10 @@ pub struct Outcome {
     pub lateness: Lateness,
 }
 
-/// Runs a program behind a path until it ends; `opened` is told beforehand where it is.
+/// Runs a program behind a path until it ends; calls `opened` with its addresses before it starts.
 ///
 /// # Errors
-/// Where the path cannot be set up or kept up, or a capture cannot be written.
+/// If the path cannot be set up or kept up, or a capture cannot be written.
 pub fn run(
     plan: &ShellPlan,
     command: &HostCommand,
@@ -194,11 +194,11 @@ pub struct ShellPlan {
     /// The network. The program stands where the first group of flows sends from, and the outside
     /// where it sends to.
     pub experiment: Experiment,
-    /// What chance begins with.
+    /// The random seed.
     pub seed: u64,
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// Whom the program runs as; the caller where nobody is named.
+    /// The user that the program runs as; the caller if none is named.
     pub user: Option<User>,
     /// Whether the program's flows are measured, and captured where the experiment says so.
     pub is_measured: bool,
@@ -222,7 +222,7 @@ impl Path {
     /// Builds what `plan` describes, and begins the captures that it wants.
     ///
     /// # Errors
-    /// Where the description is inconsistent or a capture cannot be begun.
+    /// If the description is inconsistent or a capture cannot be begun.
     fn new(plan: &ShellPlan, files: CaptureFiles) -> Result<Self, ShellError> {
         if plan.experiment.network.router != RouterKind::User {
             return Err(problem(
@@ -314,7 +314,7 @@ struct RunningPath {
 }
 
 impl RunningPath {
-    /// Carries no more, and tells what was measured.
+    /// Stops forwarding, and returns the measurements.
     fn stop(self) -> Result<(Tables, Lateness), ShellError> {
         let end = Instant::ZERO + linux::monotonic().saturating_since(self.origin);
         self.recorder.end_at(end);

@@ -1,4 +1,4 @@
-//! Measures how exactly the router keeps delays and rates, and holds that against what it has to reach.
+//! Measures the accuracy of the router's delays and rates, and compares it with the required accuracy.
 //!
 //! `accuracy [--seconds N]`: requests and responses on an otherwise idle path with a round-trip time
 //! of 100 ms, each of them timed by the captures of both ends, to the nanosecond; then one greedy

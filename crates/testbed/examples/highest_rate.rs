@@ -1,4 +1,4 @@
-//! Finds the highest rate at which the router keeps time, and holds it against a plain veth pair.
+//! Finds the highest rate at which the router keeps time, and compares it with a plain veth pair.
 //!
 //! `highest_rate [--seconds N]`: one greedy connection over paths of rising rate; a path counts as
 //! carried where the connection fills it to 99 % and the 99th percentile of the lateness stays within
@@ -92,8 +92,8 @@ fn trial(rate: u32, seconds: u32) -> Result<Trial, Failure> {
     Ok(Trial { packets_per_second, is_carried })
 }
 
-/// Packets per second, in both directions, of one greedy connection over a veth pair with tbf whose
-/// rate is no limit. Packets are cut before the device, as they are before a TUN device.
+/// Packets per second, in both directions, of one greedy connection over a veth pair. Its tbf has a rate
+/// that is no limit. Packets are segmented before the device, as they are before a TUN device.
 fn veth(seconds: u32) -> Result<f64, Failure> {
     let run = RunName::fresh();
     let mut reaper = Reaper::start(run)?;

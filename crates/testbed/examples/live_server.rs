@@ -22,10 +22,10 @@ use std::process::{Command, ExitCode};
 type Problem = Box<dyn std::error::Error>;
 
 const PORT: u16 = 80;
-/// What runs where no program is given.
+/// The default program.
 const USUAL: &str = "curl --silent --show-error --globoff --output /dev/null \
     --write-out '%{size_download} bytes in %{time_total} s\n' $URL/10000000";
-/// Nobody waits longer than this for a transfer.
+/// Timeout of a transfer.
 const LIMIT: Span = Span::from_secs(3600);
 
 fn main() -> ExitCode {

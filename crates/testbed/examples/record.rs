@@ -1,4 +1,4 @@
-//! Records what our endpoint or the running kernel does about the stimuli of packetdrill scripts.
+//! Records the reactions of our endpoint or the running kernel to the stimuli of packetdrill scripts.
 //!
 //! `record [--on sim|kernel] [--absolute] [--windows] [--fields A,B,...] [--watch SECONDS]
 //! [--jobs N] [--out DIRECTORY] SCRIPT...` prints the scripts that were recorded, or writes them to a
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 type Problem = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the command line asks for.
+/// Arguments of the command line.
 struct Asked {
     options: RunOptions,
     recording: Recording,
@@ -57,7 +57,7 @@ fn recorded() -> Result<ExitCode, Problem> {
                     Ok(text) => write(file, &text, &asked)?,
                     Err(outcome) => {
                         failed.store(true, Ordering::Relaxed);
-                        println!("{}", told(&outcome));
+                        println!("{}", report_line(&outcome));
                     }
                 }
             }
@@ -140,7 +140,7 @@ fn write(file: &str, text: &str, asked: &Asked) -> Result<(), Problem> {
     Ok(())
 }
 
-fn told(outcome: &Outcome) -> String {
+fn report_line(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed => String::new(),
         Outcome::Failed(failure) => format!("failed       {failure}"),

@@ -1,11 +1,11 @@
-//! What remembered windows cost the kernel: nanoseconds of its program for each call and each connection, by the kernel's
-//! own statistics of eBPF programs (`kernel.bpf_stats_enabled`), which are part of what they tell.
+//! Cost of remembered windows in the kernel: nanoseconds of the eBPF program for each call and each connection, from the
+//! kernel's statistics of eBPF programs (`kernel.bpf_stats_enabled`). The cost of the statistics is included.
 //!
 //!     make bench-windows
 //!
-//! Connections over the loopback are opened to addresses of 127.0.0.0/8, each to another one. Both of their ends look a
-//! peer up when they are established and write it down when they end; those that accept have all the same peer,
-//! 127.0.0.1. Needs root.
+//! Connections over the loopback are opened to addresses of 127.0.0.0/8, each to another one. Both ends look up their
+//! peer when the connection is established, and store it when it ends. The accepting ends have one peer, 127.0.0.1.
+//! Needs root.
 
 #![expect(clippy::print_stdout, reason = "this is what it is for")]
 

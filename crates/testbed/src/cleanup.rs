@@ -6,7 +6,7 @@ use fairwind_linux::{
 };
 use fairwind_windows as windows;
 
-/// What dead runs have left, processes first. What belongs to a living run is not found.
+/// Leftovers of dead runs, processes first. Resources of living runs are not listed.
 pub fn find(places: &CleanupPaths) -> Vec<StaleResource> {
     let mut found = find_stale(places);
     if places.programs {
@@ -25,7 +25,7 @@ pub fn find(places: &CleanupPaths) -> Vec<StaleResource> {
 /// Removes what was found.
 ///
 /// # Errors
-/// Where the system refuses, mostly for want of rights.
+/// If the system refuses, mostly for want of rights.
 pub fn remove(resource: &StaleResource) -> Result<(), KernelError> {
     match resource.kind {
         StaleKind::CongestionControl => resource.removed(controls::remove_orphaned(&resource.path)),

@@ -1,4 +1,4 @@
-//! Why windows cannot be remembered.
+//! Errors of remembered windows.
 
 use fairwind_bpf::BpfError;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ pub enum WindowsError {
          CONFIG_CGROUP_BPF"
     )]
     NoSlot,
-    /// Somebody else than root asks.
-    #[error("programs in the kernel are root's business: run this as root (sudo)")]
+    /// The caller is not root.
+    #[error("loading programs into the kernel requires root; run with sudo")]
     NotRoot,
     /// An option is zero.
     #[error("{option} 0 remembers nothing: expected {remedy}")]
@@ -43,7 +43,7 @@ pub enum WindowsError {
     },
     /// There is no such folder, or no more.
     #[error(
-        "{path}: {reason}; where a control group is removed, what was remembered in it is gone with it{}",
+        "{path}: {reason}; the removal of a control group removes its remembered windows{}",
         remedy(.left)
     )]
     GroupGone {
@@ -54,7 +54,7 @@ pub enum WindowsError {
         /// Files that are left of groups that are gone.
         left: Vec<PathBuf>,
     },
-    /// Root, but without what root may do elsewhere.
+    /// Root without the needed capabilities.
     #[error(
         "{attempt}: not permitted: this root lacks CAP_BPF, CAP_NET_ADMIN or CAP_PERFMON, as in a container or a user \
          namespace: run this outside, or give it these capabilities ({words})"
@@ -86,21 +86,21 @@ pub enum WindowsError {
     NoVersionTwo,
     /// Windows are remembered in this group already.
     #[error(
-        "{path}: windows are remembered there already; `fairwind windows stop` ends that, and `clear` forgets them"
+        "{path} already remembers windows; `fairwind windows stop` ends that, and `clear` forgets them"
     )]
     AlreadyStarted {
         /// The control group.
         path: PathBuf,
     },
     /// Windows are not remembered in this group.
-    #[error("{path}: no windows are remembered there; `fairwind windows start` begins it")]
+    #[error("{path} remembers no windows; start with `fairwind windows start`")]
     NotStarted {
         /// The control group.
         path: PathBuf,
     },
-    /// What the kernel keeps cannot get a name.
+    /// The file system of eBPF is missing.
     #[error(
-        "{path}: {reason}; what stays in the kernel has its name there: mount -t bpf bpf {path}"
+        "{path}: {reason}; programs that stay in the kernel need a name there: mount -t bpf bpf {path}"
     )]
     NoNames {
         /// Where the file system of eBPF should be.

@@ -20,7 +20,7 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// The control group whose folder is `path`.
+    /// The control group at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, WindowsError> {
         let path = path.to_owned();
         let opened = File::open(&path).and_then(|folder| {
@@ -80,7 +80,7 @@ const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
 const PERFMON: u64 = 1 << 38;
 const BPF: u64 = 1 << 39;
-/// The user namespace that the machine starts with, whose number never changes.
+/// The initial user namespace; its number never changes.
 const FIRST_NAMESPACE: &str = "user:[4026531837]";
 
 /// Whether it has what the kernel asks for; yes as well where that cannot be found out.
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capabilities_count_in_the_first_user_namespace_only() {
+    fn capabilities_count_in_initial_namespace_only() {
         let with =
             |bits: u64| format!("Name:\tone\nCapPrm:\t0\nCapEff:\t{bits:016x}\nCapBnd:\t0\n");
         let first = Path::new(FIRST_NAMESPACE);

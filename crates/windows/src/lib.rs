@@ -24,7 +24,7 @@
 mod error;
 #[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are put there"))]
 mod group;
-#[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are told and read"))]
+#[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs use them"))]
 mod options;
 #[cfg(feature = "ebpf")]
 mod program;
@@ -41,7 +41,7 @@ use group::ControlGroup;
 use program::{Maps, Program};
 use std::path::{Path, PathBuf};
 
-/// What is remembered in a control group.
+/// Remembered windows of a control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     /// What was chosen at the start.
@@ -52,8 +52,8 @@ pub struct Remembered {
     pub counts: WindowCounts,
 }
 
-/// Begins to remember windows in the control group whose folder is `path`; it goes on when this process ends. Gives the
-/// name that it has in the file system of eBPF.
+/// Starts to remember windows in the control group at `path`, also beyond the end of this process. Returns the path of
+/// the program in the file system of eBPF.
 pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsError> {
     options.check()?;
     let group = ready(path)?;
@@ -66,7 +66,7 @@ pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsErr
         return Err(already());
     }
     if is_taken {
-        // One whose group is gone, whose number this one has now. A name that came since is another start's.
+        // The name is of a removed group with the same number. A name that came since is another start's.
         let _ = std::fs::remove_file(&name);
     }
     Program::attach(&group, options)?.stay(&name).map_err(|error| match error {
@@ -76,7 +76,7 @@ pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsErr
     Ok(name)
 }
 
-/// Ends it, and forgets the windows. Connections that have begun with one keep what they have.
+/// Stops to remember windows, and forgets them. Existing connections keep their windows.
 ///
 /// # Errors
 /// If windows are not remembered there, or nobody may ask.
@@ -87,7 +87,7 @@ pub fn stop(path: &Path) -> Result<(), WindowsError> {
     program.leave(&name)
 }
 
-/// What is remembered in the control group whose folder is `path`.
+/// The windows that are remembered in the control group at `path`.
 ///
 /// # Errors
 /// If windows are not remembered there, or nobody may ask.
@@ -108,7 +108,7 @@ pub fn clear(path: &Path) -> Result<usize, WindowsError> {
     Ok(windows.len())
 }
 
-/// What keeps windows from being remembered here, but for the control group.
+/// The reason why windows cannot be remembered here, apart from the control group.
 pub fn obstacle() -> Option<WindowsError> {
     if !cfg!(feature = "ebpf") {
         return Some(WindowsError::Unavailable(BpfError::NotBuilt));
@@ -116,19 +116,19 @@ pub fn obstacle() -> Option<WindowsError> {
     (!linux::is_root()).then_some(WindowsError::NotRoot)
 }
 
-/// What keeps runs from having windows remembered.
+/// The reason why windows cannot be remembered for runs.
 pub fn obstacle_to_runs() -> Option<WindowsError> {
     let groups = fairwind_linux::CleanupPaths::usual().control_groups;
     obstacle().or_else(|| groups.is_none().then_some(WindowsError::NoVersionTwo))
 }
 
-/// Numbers of the control groups, which are those of their folders, where windows are remembered now, be it to stay or
-/// for a run; none where nobody may ask.
+/// Numbers (inodes of the folders) of the control groups that remember windows now, to stay or for a run. Empty if this
+/// user may not ask.
 pub fn groups() -> Vec<u64> {
     if obstacle().is_some() { Vec::new() } else { program::groups() }
 }
 
-/// Names of programs whose control group is gone, which serve nobody.
+/// Names of programs without a control group, which serve nobody.
 pub fn orphaned() -> Vec<PathBuf> {
     if obstacle().is_some() {
         return Vec::new();
@@ -189,7 +189,7 @@ pub struct WindowsOfRun {
 }
 
 impl WindowsOfRun {
-    /// Begins to remember windows in the control group whose folder is `path`.
+    /// Starts to remember windows in the control group at `path`.
     pub fn begin(path: &Path, options: &WindowOptions) -> Result<Self, WindowsError> {
         options.check()?;
         let program = Program::attach(&ready(path)?, options)?;

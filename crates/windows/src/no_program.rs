@@ -1,4 +1,4 @@
-//! In place of the program, where none was compiled.
+//! Stub of the program for builds without eBPF.
 
 use super::group::ControlGroup;
 use super::options::{Entry, WindowCounts};

@@ -40,7 +40,7 @@ pub enum Collection {
     Close,
 }
 
-/// What is chosen at the start.
+/// Options at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowOptions {
     /// Age at which a window is used no more: the report's `LIFETIME_WIND`, which it gives no value of.
@@ -78,7 +78,7 @@ impl WindowOptions {
     /// Bytes of [`WindowOptions::to_bytes`]: `struct settings` of the program.
     pub(super) const BYTES: usize = 16;
 
-    /// Refuses what remembers nothing.
+    /// Refuses options that remember nothing.
     pub(super) fn check(&self) -> Result<(), WindowsError> {
         let zero = |option, remedy| Err(WindowsError::Zero { option, remedy });
         if self.lifetime.is_zero() {
@@ -135,7 +135,7 @@ pub struct RememberedWindow {
     pub packets: u32,
     /// Time since it was confirmed.
     pub age: Span,
-    /// Least round-trip time of the connection that it is of; `None` where none was measured.
+    /// Least round-trip time of the connection that it is of; `None` if none was measured.
     pub least_rtt: Option<Span>,
 }
 
@@ -172,12 +172,12 @@ impl RememberedWindow {
     }
 }
 
-/// How often what has happened since the start.
+/// Counts since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowCounts {
     /// Connections that began with a remembered window.
     pub used: u64,
-    /// Connections whose peer was not remembered.
+    /// Connections to a peer that was not remembered.
     pub unknown: u64,
     /// Windows that were too old when they were wanted, and so removed.
     pub outdated: u64,
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_the_same_when_they_are_read_again() {
+    fn options_round_trip() {
         let usual = WindowOptions {
             lifetime: Span::from_nanos(0x0102_0304_0506),
             entries: 7,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_remember_nothing_is_refused_by_the_name_of_its_option() {
+    fn useless_options_are_refused_by_name() {
         let usual = WindowOptions::default();
         assert_eq!(usual.check(), Ok(()));
         let refused = [
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_of_ipv4_is_told_as_one_however_its_socket_was_made() {
+    fn mapped_peer_is_reported_as_ipv4() {
         let mut peer = [0; 16];
         peer[10..].copy_from_slice(&[0xff, 0xff, 192, 0, 2, 7]);
         let read = RememberedWindow::read((peer, [0; 16]), Instant::ZERO);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_read_with_its_age_and_round_trip_time() {
+    fn window_is_read_with_age_and_rtt() {
         let now = Instant::from_nanos(5_000_000_000);
         let mut value = [0; 16];
         value[..8].copy_from_slice(&2_000_000_000_u64.to_ne_bytes());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_in_the_order_of_the_program() {
+    fn counts_are_read_in_program_order() {
         let mut bytes = [0; WindowCounts::BYTES];
         for (place, number) in (1_u64..).take(6).enumerate() {
             bytes[place * 8..][..8].copy_from_slice(&number.to_ne_bytes());

@@ -71,7 +71,7 @@ impl Program {
         })
     }
 
-    /// The one that has this name; `None` where nothing has, or its control group is gone.
+    /// The one that has this name; `None` if nothing has, or its control group is gone.
     pub(super) fn named(name: &Path) -> Result<Option<Self>, WindowsError> {
         if !name.exists() {
             return Ok(None);
@@ -128,7 +128,7 @@ pub(super) fn groups() -> Vec<u64> {
     links.filter_map(|link| group_of(&link)).collect()
 }
 
-/// The number of the control group that a program is at; `None` where that is gone.
+/// The number of the control group that a program is at; `None` if that is gone.
 fn group_of(about: &LinkInfo) -> Option<u64> {
     match &about.info {
         LinkTypeInfo::Cgroup(group) => Some(group.cgroup_id).filter(|number| *number != 0),

@@ -1,4 +1,4 @@
-"""What token buckets let through whose clock has a grain."""
+"""Tests of token buckets with a coarse clock."""
 
 from __future__ import annotations
 

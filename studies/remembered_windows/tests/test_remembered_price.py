@@ -344,7 +344,7 @@ def chart(
     worst: Mapping[Cell, float] = MappingProxyType({}),
     seeds: int = 3,
 ) -> pl.DataFrame:
-    """Give a map whose best speed-up is there, and which is `worst` at a tenth of the rate."""
+    """Return a map with its best speed-up there, and `worst` at a tenth of the rate."""
     rows = []
     for after in ("the same", "a tenth"):
         for rtt in ("20 ms", "600 ms"):

@@ -17,7 +17,7 @@ PROBLEM = engine_named("kernel").obstacle()
 
 
 def made_up(times: dict[tuple[str, int], float | None]) -> SimpleNamespace:
-    """Give transfers of 20 segments by policy and seed, whose connections take a second."""
+    """Return transfers of 20 segments by policy and seed; connections take a second."""
     rows = [
         {
             "cell": 0,

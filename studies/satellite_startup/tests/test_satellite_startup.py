@@ -51,7 +51,7 @@ NAME = "satellite-startup"
 
 
 def made_up(flows: list[dict], frames: list[dict] | None = None) -> SimpleNamespace:
-    """Give results of transfers that begin at 1 s and whose connections take another one."""
+    """Return results of transfers that begin at 1 s; connections take another second."""
     rows = [
         {"cell": 0, "seed": 1, "group": "greedy", "start_s": 1.0, "setup_time_s": 1.0} | row
         for row in flows
@@ -65,7 +65,7 @@ def made_up(flows: list[dict], frames: list[dict] | None = None) -> SimpleNamesp
 
 
 def frame(start_s: float, assigned: int, used: int) -> dict:
-    """Give a frame of 0.1 s, of whose slots one is guaranteed."""
+    """Return a frame of 0.1 s with one guaranteed slot."""
     return {
         "cell": 0,
         "seed": 1,

@@ -19,7 +19,7 @@ fn fall(dctcp: &mut Driven) -> f64 {
 
 /// alpha begins at 1 and is (15/16)^n after n windows without marks: 0.53 after ten, half of which is 0.27.
 #[test]
-fn alpha_begins_at_one_and_forgets_a_sixteenth_per_window() {
+fn alpha_decays_by_a_sixteenth_per_window() {
     let mut dctcp = dctcp();
     assert!((fall(&mut dctcp) - 0.5).abs() < 0.001);
     dctcp.rounds(10, 10_000);
@@ -43,7 +43,7 @@ fn alpha_becomes_the_share_of_marks() {
 
 /// Nothing was marked for long, so that a mark would take next to nothing.
 #[test]
-fn a_loss_halves_the_window_whatever_the_share_of_marks() {
+fn loss_halves_window_regardless_of_marks() {
     let mut dctcp = dctcp();
     dctcp.rounds(200, 10_000);
     assert!(fall(&mut dctcp) < 0.001);
@@ -52,7 +52,7 @@ fn a_loss_halves_the_window_whatever_the_share_of_marks() {
 
 /// 100 Mbit/s by 10 ms are 83 packets; RFC 8257 and its paper ask for a threshold of at least a seventh of that.
 #[test]
-fn the_queue_stays_at_the_threshold_of_marks_and_the_link_busy() {
+fn dctcp_keeps_queue_at_threshold() {
     let mut path = Path::new(100, 10, 500).marking_from(20).with_control("dctcp", 0);
     path.run_to(2);
     let (rates, seen) = path.measure(10);
@@ -64,7 +64,7 @@ fn the_queue_stays_at_the_threshold_of_marks_and_the_link_busy() {
 }
 
 #[test]
-fn two_dctcp_share_the_link_and_its_short_queue() {
+fn two_dctcp_flows_share_link() {
     let path = Path::new(100, 10, 500).marking_from(20);
     let mut path = path.with_control("dctcp", 0).with_control("dctcp", 1000);
     path.run_to(5);
@@ -93,7 +93,7 @@ fn the_sender_counts_every_mark_exactly() {
 
 /// With a receiver that refuses ECN nothing is marked, and losses halve the window.
 #[test]
-fn without_agreement_dctcp_is_reno() {
+fn dctcp_without_ecn_is_reno() {
     let mut refuses = control("reno");
     refuses.ecn.incoming = EcnFeedback::None;
     let sends = control("dctcp");

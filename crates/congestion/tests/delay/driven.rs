@@ -1,4 +1,4 @@
-//! An algorithm by itself: one acknowledgment per segment, with the round trips that a test says.
+//! Driver of one algorithm: one acknowledgment per segment, with given round trips.
 
 use fairwind_congestion::built_in;
 use fairwind_tcp::{AckReport, CongestionControl, Hooks, TcpSock};
@@ -75,7 +75,7 @@ impl Driven {
     /// The threshold that a loss leaves which recovery follows.
     pub(crate) fn threshold_in_recovery(&mut self) -> u32 {
         self.sender.threshold = self.control.ssthresh(&mut self.sender);
-        // `TCP_CA_Recovery`, which is told before it holds.
+        // `TCP_CA_Recovery`: the hook is called before the state changes.
         self.control.set_state(&mut self.sender, 3);
         self.sender.control.state = 3;
         self.sender.threshold

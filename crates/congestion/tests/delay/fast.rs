@@ -7,7 +7,7 @@ use crate::path::Path;
 /// round trip of 125 ms that is 200 + (320 + 20) / 2 = 370. At 3200 segments a second alpha is 20. The average weighs a
 /// sample by 3/400, so that after a round trip it is still 0.05 x 25 ms short: 371.
 #[test]
-fn a_round_trip_takes_fast_half_of_the_way() {
+fn fast_converges_by_half_per_round() {
     let mut fast = Driven::at_window("fast", 400);
     fast.sender.window_limited = 0;
     fast.acknowledge(100_000);
@@ -45,7 +45,7 @@ fn two_flows_queue_twenty_packets_each() {
 /// A flow that comes later takes the queue of the first for part of the path: it sees a greater base, queues on top of
 /// it and gets more (the unfairness with identical paths that Leith found).
 #[test]
-fn a_later_flow_takes_the_queue_of_the_first_for_the_path() {
+fn later_fast_flow_overestimates_base_rtt() {
     let mut path = Path::new(100, 40, 400).with_control("fast", 0).with_control("fast", 10_000);
     path.run_to(30);
     let (rates, _) = path.measure(30);

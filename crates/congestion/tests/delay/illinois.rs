@@ -24,7 +24,7 @@ fn growth(illinois: &mut Driven, rtt: i32) -> u32 {
 /// alpha: 10 up to a hundredth of the greatest delay, 0.3 at the greatest; at half of it 10 m / (m + 32.3 d) with both
 /// a hundredth less is 0.583.
 #[test]
-fn illinois_grows_by_ten_segments_without_a_queue_and_by_three_tenths_with_a_full_one() {
+fn illinois_increase_follows_queueing_delay() {
     for (delay, expected) in [(0, 98..=102), (900, 98..=102), (50_000, 5..=6), (100_000, 3..=3)] {
         let grown = growth(&mut with_greatest_delay(400), BASE + delay);
         assert!(expected.contains(&grown), "{grown} at {delay} us");
@@ -34,7 +34,7 @@ fn illinois_grows_by_ten_segments_without_a_queue_and_by_three_tenths_with_a_ful
 /// beta: an eighth up to a tenth of the greatest delay, a half from eight tenths on, between them a line: at 45 % the
 /// middle, 5/16.
 #[test]
-fn illinois_falls_by_an_eighth_without_a_queue_and_by_half_with_a_full_one() {
+fn illinois_decrease_follows_queueing_delay() {
     for (delay, kept) in
         [(0, 0.875), (9_000, 0.875), (45_000, 0.6875), (80_000, 0.5), (100_000, 0.5)]
     {
@@ -48,7 +48,7 @@ fn illinois_falls_by_an_eighth_without_a_queue_and_by_half_with_a_full_one() {
 
 /// One segment per round trip, and half of it.
 #[test]
-fn a_small_window_is_that_of_reno() {
+fn illinois_small_window_matches_reno() {
     let mut illinois = Driven::at_window("illinois", 4);
     illinois.rounds(1, BASE);
     let before = illinois.sender.window;
@@ -76,7 +76,7 @@ fn illinois_waits_five_round_trips_after_a_queue() {
 /// 50 Mbit/s by 100 ms are 417 packets; the queue holds half of that. Reno climbs 312 segments between losses,
 /// 31 s and more; Illinois is there sooner and spends most of its time near the top.
 #[test]
-fn illinois_uses_more_of_a_fast_path_than_reno() {
+fn illinois_beats_reno_on_fast_path() {
     let share = |name: &str| {
         let mut path = Path::new(50, 100, 100).with_control(name, 0);
         path.run_to(30);

@@ -6,7 +6,7 @@ use crate::path::Path;
 /// At a window of 400 and half of the target, the window grows by half a segment per round trip; at one and a half of
 /// the target it shrinks by as much, at the target it stays.
 #[test]
-fn ledbat_moves_in_proportion_to_the_distance_from_its_target() {
+fn ledbat_moves_proportionally_to_target_distance() {
     for (queued, change) in [(0, 20), (50_000, 10), (100_000, 0), (150_000, -10)] {
         let mut ledbat = Driven::at_window("ledbat", 400);
         ledbat.acknowledge(100_000);
@@ -68,7 +68,7 @@ fn ledbat_gives_way_to_reno() {
 }
 
 #[test]
-fn a_loss_halves_ledbats_window_and_two_segments_are_the_least() {
+fn loss_halves_ledbat_window_to_minimum() {
     for (window, left) in [(400, 200), (5, 2), (3, 2), (2, 2)] {
         assert_eq!(Driven::at_window("ledbat", window).window_after_loss(), left);
     }
@@ -80,7 +80,7 @@ fn a_loss_halves_ledbats_window_and_two_segments_are_the_least() {
 
 /// A hundred segments are out, of a window of 400.
 #[test]
-fn ledbat_grows_no_further_than_a_segment_beyond_what_is_out() {
+fn ledbat_growth_is_bounded_by_flight() {
     let mut ledbat = Driven::at_window("ledbat", 400);
     for _ in 0..2000 {
         ledbat.sender.outstanding = 100;
@@ -92,7 +92,7 @@ fn ledbat_grows_no_further_than_a_segment_beyond_what_is_out() {
 /// An application that has left its window unused for a round trip has 100 segments out: with the one that is acknowledged
 /// and the one that is allowed beyond, 102 are its window, and not the 400 of before.
 #[test]
-fn a_window_that_nobody_fills_shrinks_to_a_segment_beyond_what_is_out() {
+fn unused_ledbat_window_shrinks() {
     let mut ledbat = Driven::at_window("ledbat", 400);
     for (out, window) in [(100, 102), (50, 52), (0, 2)] {
         ledbat.sender.outstanding = out;
@@ -105,7 +105,7 @@ fn a_window_that_nobody_fills_shrinks_to_a_segment_beyond_what_is_out() {
 
 /// Bundles leave up to a bundle of the window open although the sender has more to send.
 #[test]
-fn a_window_that_waits_for_a_bundle_is_kept() {
+fn ledbat_window_is_kept_for_bundle() {
     let mut ledbat = Driven::at_window("ledbat", 400);
     ledbat.sender.outstanding = 340;
     ledbat.sender.most_outstanding = 340;
@@ -119,7 +119,7 @@ fn a_window_that_waits_for_a_bundle_is_kept() {
 /// At a window of 10 a segment is 1000 parts of growth. Four samples at the base give 400; while the least of the latest
 /// four is one of them, each gives 100 more; then each takes 800, as the queue is of 900 ms: 700 - 3 * 800 = -1700.
 #[test]
-fn ledbat_believes_the_least_of_the_latest_four_delays() {
+fn ledbat_uses_minimum_of_four_delays() {
     let mut ledbat = Driven::at_window("ledbat", 10);
     for _ in 0..4 {
         ledbat.acknowledge(100_000);

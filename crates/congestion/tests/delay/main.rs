@@ -1,4 +1,4 @@
-//! Congestion controls that listen to delay, bandwidth and marks: closed forms, and what they do on a path.
+//! Tests of congestion controls by delay, bandwidth and marks: closed forms, and behaviour on a path.
 
 mod dctcp;
 mod driven;

@@ -30,7 +30,7 @@ pub(crate) struct Flow {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Happening {
+enum EventKind {
     /// The packet at the head of the queue is through.
     Through,
     AtReceiver(usize, Segment),
@@ -59,7 +59,7 @@ pub(crate) struct Path {
     limit: usize,
     marks_from: Option<usize>,
     queue: VecDeque<(usize, Segment)>,
-    happenings: BTreeMap<(Instant, u64), Happening>,
+    events: BTreeMap<(Instant, u64), EventKind>,
     inserted: u64,
     seen: Seen,
     looked_at: Instant,
@@ -77,7 +77,7 @@ impl Path {
             limit,
             marks_from: None,
             queue: VecDeque::new(),
-            happenings: BTreeMap::new(),
+            events: BTreeMap::new(),
             inserted: 0,
             seen: Seen::default(),
             looked_at: Instant::ZERO,
@@ -116,15 +116,15 @@ impl Path {
     fn run_until(&mut self, until: Instant) {
         loop {
             let deadline = self.flows.iter().map(Flow::next).min().unwrap_or(Instant::MAX);
-            let happening = self.happenings.keys().next().map_or(Instant::MAX, |key| key.0);
-            let next = deadline.min(happening);
+            let event = self.events.keys().next().map_or(Instant::MAX, |key| key.0);
+            let next = deadline.min(event);
             if next > until {
                 break;
             }
             self.now = self.now.max(next);
-            if happening <= deadline {
-                let (_, happening) = self.happenings.pop_first().expect("it is there");
-                self.happen(happening);
+            if event <= deadline {
+                let (_, event) = self.events.pop_first().expect("it is there");
+                self.handle(event);
             } else {
                 (0..self.flows.len()).for_each(|number| self.serve(number));
             }
@@ -133,18 +133,18 @@ impl Path {
         self.look();
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn handle(&mut self, event: EventKind) {
         let now = self.now;
-        match happening {
-            Happening::Through => self.pass(),
-            Happening::AtReceiver(number, segment) => {
+        match event {
+            EventKind::Through => self.pass(),
+            EventKind::AtReceiver(number, segment) => {
                 let receiver = &mut self.flows[number].receiver;
                 receiver.on_segment(now, &segment);
                 let readable = receiver.readable_bytes();
                 receiver.read(now, readable);
                 self.serve(number);
             }
-            Happening::AtSender(number, segment) => {
+            EventKind::AtSender(number, segment) => {
                 self.flows[number].sender.on_segment(now, &segment);
                 self.serve(number);
             }
@@ -180,12 +180,12 @@ impl Path {
             self.accept(number, segment);
         }
         for segment in answers {
-            self.post(now + self.one_way, Happening::AtSender(number, segment));
+            self.post(now + self.one_way, EventKind::AtSender(number, segment));
         }
     }
 
-    fn post(&mut self, due: Instant, happening: Happening) {
-        self.happenings.insert((due, self.inserted), happening);
+    fn post(&mut self, due: Instant, event: EventKind) {
+        self.events.insert((due, self.inserted), event);
         self.inserted += 1;
     }
 
@@ -220,7 +220,7 @@ impl Path {
         if let Some((_, segment)) = self.queue.front() {
             let bytes = HEADER_BYTES + segment.header_bytes() + segment.payload_bytes;
             let time = self.rate.serialisation_time(ByteCount::new(bytes.into()));
-            self.post(self.now + time, Happening::Through);
+            self.post(self.now + time, EventKind::Through);
         }
     }
 
@@ -228,7 +228,7 @@ impl Path {
         self.look();
         if let Some((number, segment)) = self.queue.pop_front() {
             self.seen.passed += 1;
-            self.post(self.now + self.one_way, Happening::AtReceiver(number, segment));
+            self.post(self.now + self.one_way, EventKind::AtReceiver(number, segment));
             self.begin();
         }
     }

@@ -6,7 +6,7 @@ use crate::path::Path;
 /// At a base of 100 ms, a window of 100 and a round trip of 101, 103 and 105 ms there stand 0.99, 2.9 and 4.8
 /// segments in the queue.
 #[test]
-fn vegas_grows_below_two_queued_segments_and_shrinks_above_four() {
+fn vegas_keeps_two_to_four_queued() {
     for (rtt, change) in [(101_000, 1), (103_000, 0), (105_000, -1)] {
         let mut vegas = Driven::at_window("vegas", 100);
         vegas.rounds(3, 100_000);
@@ -21,7 +21,7 @@ fn vegas_grows_below_two_queued_segments_and_shrinks_above_four() {
 }
 
 #[test]
-fn vegas_fills_a_link_with_a_queue_of_alpha_to_beta_packets() {
+fn vegas_queue_is_alpha_to_beta() {
     let mut path = Path::new(10, 100, 100).with_control("vegas", 0);
     path.run_to(20);
     let (rates, seen) = path.measure(40);
@@ -34,7 +34,7 @@ fn vegas_fills_a_link_with_a_queue_of_alpha_to_beta_packets() {
 
 /// The second flow takes the two to four packets of the first for part of the path, and queues its own on top of them.
 #[test]
-fn a_second_vegas_queues_on_top_of_the_first() {
+fn second_vegas_flow_adds_queue() {
     let mut path = Path::new(10, 50, 100).with_control("vegas", 0).with_control("vegas", 20_000);
     path.run_to(60);
     let (rates, seen) = path.measure(60);

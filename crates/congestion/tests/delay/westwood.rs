@@ -5,7 +5,7 @@ use crate::path::Path;
 
 /// 100 segments in each 100 ms are 1000 a second; with a least round trip of 60 ms the path carries 60.
 #[test]
-fn the_window_after_a_loss_is_bandwidth_by_least_round_trip() {
+fn window_after_loss_is_bandwidth_delay_product() {
     let mut westwood = Driven::at_window("westwood", 100);
     westwood.sender.window_limited = 0;
     westwood.acknowledge(60_000);
@@ -38,7 +38,7 @@ fn without_an_estimate_a_loss_halves_the_window() {
 /// With a queue of a fifth of the bandwidth-delay product, Reno leaves the link idle after each loss, which Westwood+
 /// does not: 10 Mbit/s by 100 ms are 83 packets.
 #[test]
-fn westwood_keeps_a_link_busy_behind_a_short_queue() {
+fn westwood_fills_link_with_short_queue() {
     let share = |name: &str| {
         let mut path = Path::new(10, 100, 17).with_control(name, 0);
         path.run_to(20);

@@ -6,9 +6,9 @@ use fairwind_wire::{Ecn, Segment, SequenceNumber};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What happens on the way, and what the application does.
+/// Impairments of the path, and behaviour of the application.
 #[derive(Debug, Clone)]
-pub(crate) struct Trouble {
+pub(crate) struct PathConditions {
     pub(crate) name: &'static str,
     /// Bytes written at once, and how often; `None`: there is always something to send.
     pub(crate) writes: Option<(u64, Span)>,
@@ -19,10 +19,10 @@ pub(crate) struct Trouble {
     pub(crate) queue: u64,
     /// Packets that wait before data is marked.
     pub(crate) marks_from: Option<u64>,
-    /// Of a thousand data segments so many are lost, so many come this much later.
+    /// Lost data segments per thousand; delayed ones per thousand, and their delay.
     pub(crate) lost: u64,
     pub(crate) late: (u64, Span),
-    /// Of a thousand acknowledgments so many are lost.
+    /// Lost acknowledgments per thousand.
     pub(crate) acks_lost: u64,
     /// Every so often nothing arrives for so long.
     pub(crate) outage: Option<(Span, Span)>,
@@ -31,7 +31,7 @@ pub(crate) struct Trouble {
     pub(crate) change: fn(&mut Config),
 }
 
-/// What an acknowledgment has left behind.
+/// State after an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) at: Instant,
@@ -65,7 +65,7 @@ impl Record {
 }
 
 struct Path<'a> {
-    trouble: &'a Trouble,
+    conditions: &'a PathConditions,
     ends: [Connection; 2],
     now: Instant,
     under_way: BTreeMap<(Instant, u64), (usize, Segment)>,
@@ -76,13 +76,18 @@ struct Path<'a> {
 }
 
 /// Runs for so long; `chance` is the seed.
-pub(crate) fn run(trouble: &Trouble, config: Config, chance: u64, until: Instant) -> Record {
+pub(crate) fn run(
+    conditions: &PathConditions,
+    config: Config,
+    chance: u64,
+    until: Instant,
+) -> Record {
     let mut config = config;
-    (trouble.change)(&mut config);
+    (conditions.change)(&mut config);
     let config = Arc::new(config);
     let ports = |local, remote| Ports { local, remote };
     let mut path = Path {
-        trouble,
+        conditions,
         ends: [
             Connection::connect(config.clone(), ports(40_000, 80), SequenceNumber::new(1000)),
             Connection::listen(config, ports(80, 40_000), SequenceNumber::new(9000)),
@@ -113,7 +118,7 @@ impl Path<'_> {
             self.now = self.now.max(next);
             if writes_at <= self.now {
                 let (bytes, pause) =
-                    self.trouble.writes.unwrap_or((u64::MAX, Span::from_millis(5)));
+                    self.conditions.writes.unwrap_or((u64::MAX, Span::from_millis(5)));
                 self.ends[0].write(bytes);
                 writes_at = self.now + pause;
             } else if arrival <= self.now {
@@ -175,25 +180,25 @@ impl Path<'_> {
     }
 
     fn send(&mut self, from: usize, mut segment: Segment) {
-        let trouble = self.trouble;
+        let conditions = self.conditions;
         let draw = self.draw();
-        if self.is_within(trouble.outage) {
+        if self.is_within(conditions.outage) {
             return;
         }
-        let mut arrives = self.now + trouble.one_way;
-        let spike = trouble.spike.filter(|_| self.is_within(trouble.spike));
+        let mut arrives = self.now + conditions.one_way;
+        let spike = conditions.spike.filter(|_| self.is_within(conditions.spike));
         if from == 1 {
-            if draw < trouble.acks_lost && self.now > Instant::from_secs(1) {
+            if draw < conditions.acks_lost && self.now > Instant::from_secs(1) {
                 return;
             }
         } else if segment.payload_bytes > 0 {
-            if draw < trouble.lost {
+            if draw < conditions.lost {
                 return;
             }
             let Some(through) = self.pass_bottleneck(&mut segment) else { return };
-            arrives = through + trouble.one_way;
-            if draw >= 1000 - trouble.late.0 {
-                arrives += trouble.late.1;
+            arrives = through + conditions.one_way;
+            if draw >= 1000 - conditions.late.0 {
+                arrives += conditions.late.1;
             }
             if let Some((_, length)) = spike {
                 arrives += length;
@@ -205,13 +210,13 @@ impl Path<'_> {
 
     fn pass_bottleneck(&mut self, segment: &mut Segment) -> Option<Instant> {
         let bytes = u64::from(segment.payload_bytes + segment.header_bytes() + 20);
-        let serialisation = Span::from_nanos(bytes * 1_000_000 / self.trouble.bytes_per_milli);
+        let serialisation = Span::from_nanos(bytes * 1_000_000 / self.conditions.bytes_per_milli);
         let waiting =
             self.free_at.saturating_since(self.now).as_nanos() / serialisation.as_nanos().max(1);
-        if waiting >= self.trouble.queue {
+        if waiting >= self.conditions.queue {
             return None;
         }
-        if self.trouble.marks_from.is_some_and(|from| waiting >= from)
+        if self.conditions.marks_from.is_some_and(|from| waiting >= from)
             && segment.traffic_class.ecn() == Ecn::Ect0
         {
             segment.traffic_class = segment.traffic_class.with_ecn(Ecn::Ce);

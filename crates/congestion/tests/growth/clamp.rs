@@ -4,7 +4,7 @@ use crate::drive::Drive;
 use fairwind_units::Span;
 
 #[test]
-fn no_window_grows_beyond_the_greatest_that_is_allowed() {
+fn no_window_exceeds_clamp() {
     for name in ["scalable", "highspeed", "htcp", "hybla", "reno-c", "bic-c", "cubic-c", "illinois"]
     {
         let mut drive = Drive::at(name, Span::from_millis(100), 60);

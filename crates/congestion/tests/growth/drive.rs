@@ -1,4 +1,4 @@
-//! An algorithm by itself, driven by one acknowledgment per segment.
+//! Driver of one algorithm, with one acknowledgment per segment.
 
 use fairwind_congestion::built_in;
 use fairwind_tcp::{AckReport, CongestionControl, TcpSock};
@@ -89,7 +89,7 @@ impl Drive {
         self.now.saturating_since(start).as_secs_f64()
     }
 
-    /// Segments by which a round trip without a loss lets the window grow.
+    /// Growth of the window in a round trip without a loss, in segments.
     pub(crate) fn growth_per_round(&mut self) -> f64 {
         let before = self.sender.window;
         let mut acknowledged = 0;

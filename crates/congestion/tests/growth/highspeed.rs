@@ -53,7 +53,7 @@ fn between_the_rows_the_formula_holds() {
 }
 
 #[test]
-fn up_to_38_segments_it_is_reno() {
+fn highspeed_is_reno_to_38_segments() {
     let mut drive = Drive::at("highspeed", RTT, 20);
     drive.round();
     assert_eq!(drive.sender.window, 21);

@@ -8,7 +8,7 @@ const RTT: Span = Span::from_millis(100);
 
 /// beta is 1/2 in the first period: w += alpha(D) / w, with alpha(D) = 1 + 10 (D - 1) + ((D - 1) / 2)^2.
 #[test]
-fn the_increase_follows_the_time_since_the_last_loss() {
+fn htcp_increase_follows_time_since_loss() {
     let mut drive = Drive::at("htcp", RTT, 20_000);
     let left = drive.lose();
     for round in 1..=9 {
@@ -46,7 +46,7 @@ fn period(drive: &mut Drive, rounds: u32) -> f64 {
 }
 
 #[test]
-fn the_decrease_is_half_until_two_periods_agree_and_then_follows_the_round_trips() {
+fn htcp_decrease_becomes_adaptive() {
     let mut drive = Drive::at("htcp", RTT, 1_000);
     assert_near(period(&mut drive, 12), 0.5, 0.01, "the first period");
     // Windows, and with them throughputs, differ by half from those before.

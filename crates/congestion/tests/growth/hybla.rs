@@ -32,7 +32,7 @@ fn slow_start_grows_by_a_power_of_two() {
 }
 
 #[test]
-fn the_window_begins_with_rho_and_ends_at_what_fits_without_scaling() {
+fn hybla_window_starts_at_rho() {
     let mut drive = Drive::new("hybla", Span::from_millis(840));
     assert_eq!(drive.sender.window, 33, "840 / 25");
     drive.acknowledge();
@@ -53,7 +53,7 @@ fn slow_start_ends_at_the_threshold() {
 }
 
 #[test]
-fn while_losses_are_repaired_it_is_reno() {
+fn hybla_is_reno_in_recovery() {
     let mut drive = Drive::at("hybla", Span::from_millis(100), 10);
     drive.sender.control.state = 4;
     drive.round();

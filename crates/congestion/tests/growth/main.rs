@@ -1,4 +1,4 @@
-//! How windows grow and fall, against closed forms and published values.
+//! Tests of window growth and decrease, against closed forms and published values.
 
 mod clamp;
 mod drive;

@@ -1,4 +1,4 @@
-//! How long a window takes from one loss back to what it was: 1.2 bandwidth-delay products of 1500-byte packets.
+//! Recovery time of a window after one loss, from 1.2 bandwidth-delay products of 1500-byte packets.
 //!
 //! Expected times were worked out by hand from each algorithm's formula, by round trips and without its integers.
 
@@ -65,7 +65,7 @@ fn highspeed_is_faster_the_larger_the_window() {
 
 /// A fifth of the window at 0.4 alpha(D) segments per round trip, with beta at 0.8 after two losses.
 #[test]
-fn htcp_hurries_after_a_second() {
+fn htcp_accelerates_after_a_second() {
     check("htcp", 2, 0.03, [0.9, 2.6, 3.5, 3.0, 8.7, 15.9]);
 }
 
@@ -98,7 +98,7 @@ fn bic_searches_the_maximum() {
 /// goes on halving, to a least step of 0.01 segments: its last 8 take 10 round trips, Linux' 8 * 5 / (31 / 16) = 21.
 /// With a loss that leaves 0.8, as Linux' does, the paper's constants give the first row here, by hand.
 #[test]
-fn bic_differs_from_its_paper_by_how_it_nears_the_maximum() {
+fn bic_regrowth_differs_from_paper() {
     let published = [0.42, 1.94, 1.31, 0.76, 5.99, 20.09];
     for ((path, seconds), slower) in PATHS.into_iter().zip(published).zip([11.0; 6]) {
         let (bandwidth, millis, window) = path;

@@ -8,7 +8,7 @@ const RTT: Span = Span::from_millis(100);
 
 /// ln(1 / 0.875) / ln(1.01) = 13.42 round trips, whatever the window.
 #[test]
-fn recovery_takes_13_42_round_trips_at_any_window() {
+fn scalable_recovers_in_13_42_round_trips() {
     for window in [1_000, 10_000, 80_000] {
         let mut drive = Drive::at("scalable", RTT, window);
         assert_eq!(drive.lose(), window - window / 8);
@@ -18,7 +18,7 @@ fn recovery_takes_13_42_round_trips_at_any_window() {
 }
 
 #[test]
-fn small_windows_are_those_of_reno() {
+fn scalable_small_windows_match_reno() {
     let mut drive = Drive::at("scalable", RTT, 16);
     drive.round();
     assert_eq!(drive.sender.window, 17, "a segment per round trip");

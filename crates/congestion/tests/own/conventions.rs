@@ -1,11 +1,11 @@
-//! Programs as they are written for a kernel's own headers, and hooks that the repository's files have not.
+//! Tests of programs that are written for a kernel's own headers, and of hooks that no file of the repository has.
 
 use super::{Place, sender};
 use fairwind_tcp::{AckReport, RateSample, TcpSock};
 
-/// It brings its own `div64_u64`, `before`, `tcp_sk`, `min`, `clamp`, HZ and `CONFIG_HZ` along.
+/// A source with its own `div64_u64`, `before`, `tcp_sk`, `min`, `clamp`, HZ and `CONFIG_HZ`.
 #[test]
-fn a_program_for_a_kernels_own_headers_needs_no_change() {
+fn kernel_header_program_compiles_unchanged() {
     let place = Place::new(include_str!("conventions.c"));
     let compiled = place.compiled();
     assert_eq!(compiled.warnings, "");
@@ -37,7 +37,7 @@ fn a_program_for_a_kernels_own_headers_needs_no_change() {
 
 /// Each field of the sample is found where C looks for it.
 #[test]
-fn a_hook_that_decides_on_everything_is_shown_the_whole_sample() {
+fn cong_control_gets_whole_rate_sample() {
     let place = Place::new(include_str!("rates.c"));
     assert_eq!(place.compiled().warnings, "");
     let mut control = place.control();
@@ -85,7 +85,7 @@ fn a_hook_that_decides_on_everything_is_shown_the_whole_sample() {
 }
 
 #[test]
-fn a_report_is_shown_to_own_files_as_well() {
+fn user_files_get_ack_sample() {
     let text = super::source("1").replace(
         "SEC(\".struct_ops\")",
         "SEC(\"struct_ops\")\nvoid BPF_PROG(mine_pkts_acked, struct sock *sk, const struct ack_sample *sample)\n\

@@ -1,4 +1,4 @@
-//! What a kernel's verifier would not take: the hook ends there, what it had written holds, and it is told.
+//! Faults that a kernel's verifier would refuse: the hook ends there, its writes hold, and the fault is reported.
 
 use super::{Place, sender, source};
 use fairwind_tcp::TcpSock;
@@ -36,7 +36,7 @@ fn a_null_pointer_is_not_followed() {
 
 /// On most processors that ends a process as a division by zero does.
 #[test]
-fn the_least_number_is_not_divided_by_minus_one() {
+fn dividing_minimum_by_minus_one_faults() {
     let (complaint, _) = complaint_of(
         "",
         "s32 least = (s32)(ack << 31), one = -(s32)ack; tp->snd_cwnd = least / one;",
@@ -48,7 +48,7 @@ fn the_least_number_is_not_divided_by_minus_one() {
 }
 
 #[test]
-fn a_sum_that_is_too_large_wraps_as_in_a_kernel() {
+fn overflowing_sum_wraps() {
     let text = source("1").replace(
         "tp->snd_cwnd += acked / 1;",
         "s32 most = 0x7ffffffe + (s32)acked; tp->snd_cwnd = most < 0 ? 1 : 2;",
@@ -83,7 +83,7 @@ fn state_ends_behind_its_104_bytes() {
 }
 
 #[test]
-fn a_field_that_a_kernel_keeps_for_itself_is_not_written() {
+fn read_only_field_is_not_written() {
     let (complaint, sender) = complaint_of("", "tp->snd_cwnd_clamp = 7;");
     assert!(
         complaint.contains("wrote a field that no kernel lets it write in cong_avoid"),
@@ -93,7 +93,7 @@ fn a_field_that_a_kernel_keeps_for_itself_is_not_written() {
 }
 
 #[test]
-fn memory_of_others_is_not_touched() {
+fn foreign_memory_access_faults() {
     for what in ["tp[9].snd_cwnd = 1;", "tp->snd_cwnd = tp[-(s32)ack].snd_ssthresh;"] {
         let (complaint, sender) = complaint_of("", what);
         assert!(
@@ -109,7 +109,7 @@ fn memory_of_others_is_not_touched() {
 }
 
 #[test]
-fn a_hook_that_calls_itself_without_end_is_ended() {
+fn endless_recursion_is_ended() {
     let deeper = "static __attribute__((noinline)) unsigned deeper(unsigned *last)\n\
                   {\n\tunsigned here[200];\n\there[0] = *last + 1;\n\treturn deeper(here) + here[0];\n}";
     let (complaint, _) = complaint_of(deeper, "tp->snd_cwnd = deeper(&acked);");
@@ -118,7 +118,7 @@ fn a_hook_that_calls_itself_without_end_is_ended() {
 
 /// Local variables and arrays, constants, variables of the file, structures that are copied, samples: all its own.
 #[test]
-fn what_is_its_own_may_be_used() {
+fn own_memory_is_accessible() {
     let own = "static unsigned calls;\nstatic const unsigned table[4] = {1, 2, 3, 4};\n\
                struct pair { unsigned long long words[8]; };\n\
                static struct pair kept;\n\

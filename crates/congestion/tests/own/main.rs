@@ -1,4 +1,4 @@
-//! Anybody's own congestion control, compiled and loaded.
+//! Tests of a user's congestion control, compiled and loaded.
 
 mod conventions;
 mod faults;
@@ -79,8 +79,8 @@ impl Place {
         load(&self.library(), "mine").expect("it loads").0.create()
     }
 
-    /// Compiles it for a kernel; `None` where there is no compiler for that.
-    #[expect(clippy::print_stdout, reason = "a test tells what it skips")]
+    /// Compiles it for a kernel; `None` if there is no compiler for that.
+    #[expect(clippy::print_stdout, reason = "a test prints what it skips")]
     fn object(&self) -> Option<Compiled> {
         match compile_object(&self.source(), &self.folder.path().join("mine.o")) {
             Ok(compiled) => Some(compiled),
@@ -98,7 +98,7 @@ fn sender(window: u32) -> TcpSock {
 }
 
 #[test]
-fn a_source_as_for_the_kernel_is_compiled_loaded_and_called() {
+fn kernel_source_is_compiled_and_called() {
     let place = Place::new(&source("1"));
     let compiled = compile(&place.source(), &place.library()).expect("it compiles");
     assert_eq!(compiled.warnings, "");
@@ -111,9 +111,9 @@ fn a_source_as_for_the_kernel_is_compiled_loaded_and_called() {
     assert_eq!(control.take_fault(), None);
 }
 
-/// The kernel's verifier lets a division by zero give 0; natively the hook ends there, and the line is told.
+/// In a kernel a division by zero gives 0. Natively it ends the hook, and the fault names the line.
 #[test]
-fn a_division_by_zero_ends_the_hook_and_is_told() {
+fn division_by_zero_ends_hook_with_fault() {
     let place = Place::new(&source("tp->snd_cwnd_cnt"));
     compile(&place.source(), &place.library()).expect("it compiles");
     let algorithm = load(&place.library(), "mine").expect("it loads");
@@ -130,7 +130,7 @@ fn a_division_by_zero_ends_the_hook_and_is_told() {
 
 /// A kernel would not have taken it. Other hooks go on.
 #[test]
-fn a_loop_without_an_end_is_ended_and_told() {
+fn endless_loop_is_ended_with_fault() {
     let endless = source("1").replace(
         "tp->snd_cwnd +=",
         "while (!READ_ONCE(tp->snd_cwnd_cnt))\n\t\t;\n\ttp->snd_cwnd +=",
@@ -149,7 +149,7 @@ fn a_loop_without_an_end_is_ended_and_told() {
 
 /// Compilers leave nothing in it that could be counted while it runs.
 #[test]
-fn a_loop_without_an_end_that_does_nothing_is_refused() {
+fn empty_endless_loop_is_refused() {
     for endless in [
         "for (;;)\n\t\t;",
         "for (u32 n = acked; n != 0;)\n\t\tn = n * 3 | 1;",
@@ -165,7 +165,7 @@ fn a_loop_without_an_end_that_does_nothing_is_refused() {
 
 /// Ten thousand rounds in each call are none too many.
 #[test]
-fn a_long_loop_with_an_end_comes_to_it() {
+fn long_finite_loop_completes() {
     let long = source("1").replace(
         "tp->snd_cwnd += acked",
         "for (u32 step = 0; step < 10000; step++)\n\t\tif (step % 3 == 1)\n\t\t\ttp->snd_cwnd_cnt++;\n\ttp->snd_cwnd += acked",
@@ -183,7 +183,7 @@ fn a_long_loop_with_an_end_comes_to_it() {
 }
 
 #[test]
-fn what_is_no_congestion_control_is_refused_in_words() {
+fn invalid_library_is_refused_with_reason() {
     let place = Place::new("int main(void) { return 0; }");
     let error = compile(&place.source(), &place.library()).expect_err("it is none");
     assert!(matches!(error, CompileError::NoTable(_)), "{error}");
@@ -216,7 +216,7 @@ fn what_is_no_congestion_control_is_refused_in_words() {
 }
 
 #[test]
-fn the_same_source_becomes_an_object_for_a_kernel() {
+fn same_source_compiles_for_kernel() {
     let place = Place::new(&source("2"));
     if let Some(compiled) = place.object() {
         assert!(fs::metadata(compiled.library).expect("the object").len() > 0);
@@ -225,7 +225,7 @@ fn the_same_source_becomes_an_object_for_a_kernel() {
 
 /// As a library of an older version would be, which had other functions beside its hooks.
 #[test]
-fn a_library_that_an_older_version_has_made_is_not_called() {
+fn library_of_older_version_is_refused() {
     let place = Place::new("const void *fairwind_table_plugged(void) { return 0; }\n");
     let made = std::process::Command::new("cc")
         .args(["-shared", "-fPIC", "-o"])
@@ -237,7 +237,7 @@ fn a_library_that_an_older_version_has_made_is_not_called() {
 }
 
 #[test]
-fn the_files_that_a_source_includes_are_told() {
+fn included_files_are_reported() {
     let text = format!("#include \"constants.h\"\n{}", source("DIVISOR"));
     let place = Place::new(&text);
     let header = place.folder.path().join("constants.h");

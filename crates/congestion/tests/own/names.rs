@@ -1,11 +1,11 @@
-//! Names under which a kernel knows anybody's own.
+//! Tests of the names of users' congestion controls in a kernel.
 
 use super::{Place, source};
 use fairwind_congestion::kernel_name;
 
 #[test]
-fn a_name_that_no_kernel_could_have_is_refused_and_the_source_told() {
-    for (line, told) in [
+fn invalid_name_is_refused_with_source() {
+    for (line, message) in [
         ("", "its table has no name"),
         (".name = \"fifteen_letters\",", ""),
         (".name = \"sixteen_letters_\",", "its name has more than 15 letters"),
@@ -14,10 +14,10 @@ fn a_name_that_no_kernel_could_have_is_refused_and_the_source_told() {
         let place = Place::new(&source("1").replace(".name = \"mine\",", line));
         place.compiled();
         match kernel_name(&place.library(), &place.source()) {
-            Ok(name) => assert_eq!((name.as_str(), told), ("fifteen_letters", "")),
+            Ok(name) => assert_eq!((name.as_str(), message), ("fifteen_letters", "")),
             Err(error) => {
                 let words = error.to_string();
-                assert!(!told.is_empty() && words.contains(told), "{words}");
+                assert!(!message.is_empty() && words.contains(message), "{words}");
                 assert!(words.contains("mine.c"), "{words}");
             }
         }
@@ -25,7 +25,7 @@ fn a_name_that_no_kernel_could_have_is_refused_and_the_source_told() {
 }
 
 #[test]
-fn a_missing_hook_is_told_of_the_source() {
+fn missing_hook_error_names_source() {
     let text = source("1").replace(".undo_cwnd = (void *)mine_undo_cwnd,", "");
     let place = Place::new(&text);
     place.compiled();

@@ -7,7 +7,7 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-struct told {
+struct recorded {
 	u64 prior_mstamp;
 	u32 prior_delivered, prior_delivered_ce;
 	s32 delivered, delivered_ce;
@@ -25,38 +25,38 @@ struct told {
 SEC("struct_ops")
 void BPF_PROG(fwt_rates_init, struct sock *sk)
 {
-	struct told *told = inet_csk_ca(sk);
+	struct recorded *recorded = inet_csk_ca(sk);
 
-	__builtin_memset(told, 0, sizeof(*told));
+	__builtin_memset(recorded, 0, sizeof(*recorded));
 	sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
 SEC("struct_ops")
 void BPF_PROG(fwt_rates_cong_control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	struct told *told = inet_csk_ca(sk);
+	struct recorded *recorded = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 least_us = tcp_min_rtt(tp);
 	u64 segments;
 
-	told->prior_mstamp = rs->prior_mstamp;
-	told->prior_delivered = rs->prior_delivered;
-	told->prior_delivered_ce = rs->prior_delivered_ce;
-	told->delivered = rs->delivered;
-	told->delivered_ce = rs->delivered_ce;
-	told->interval_us = rs->interval_us;
-	told->snd_interval_us = rs->snd_interval_us;
-	told->rcv_interval_us = rs->rcv_interval_us;
-	told->rtt_us = rs->rtt_us;
-	told->losses = rs->losses;
-	told->acked_sacked = rs->acked_sacked;
-	told->prior_in_flight = rs->prior_in_flight;
-	told->last_end_seq = rs->last_end_seq;
-	told->is_app_limited = rs->is_app_limited;
-	told->is_retrans = rs->is_retrans;
-	told->is_ack_delayed = rs->is_ack_delayed;
-	told->ack = ack;
-	told->flag = flag;
+	recorded->prior_mstamp = rs->prior_mstamp;
+	recorded->prior_delivered = rs->prior_delivered;
+	recorded->prior_delivered_ce = rs->prior_delivered_ce;
+	recorded->delivered = rs->delivered;
+	recorded->delivered_ce = rs->delivered_ce;
+	recorded->interval_us = rs->interval_us;
+	recorded->snd_interval_us = rs->snd_interval_us;
+	recorded->rcv_interval_us = rs->rcv_interval_us;
+	recorded->rtt_us = rs->rtt_us;
+	recorded->losses = rs->losses;
+	recorded->acked_sacked = rs->acked_sacked;
+	recorded->prior_in_flight = rs->prior_in_flight;
+	recorded->last_end_seq = rs->last_end_seq;
+	recorded->is_app_limited = rs->is_app_limited;
+	recorded->is_retrans = rs->is_retrans;
+	recorded->is_ack_delayed = rs->is_ack_delayed;
+	recorded->ack = ack;
+	recorded->flag = flag;
 
 	if (rs->delivered <= 0 || rs->interval_us <= 0)
 		return;

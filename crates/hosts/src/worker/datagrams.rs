@@ -86,8 +86,8 @@ impl DatagramSender {
     }
 }
 
-/// Whether this is what sending meets without the device that the route leads to. At the end of a run the router
-/// goes before the hosts, and takes their devices with it; of one that goes earlier the router tells.
+/// Whether sending failed because the device of the route is gone. At the end of a run the router ends before the
+/// hosts and removes their devices. The router itself reports a device that is gone earlier.
 fn is_of_a_device_that_is_gone(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENETUNREACH | libc::ENETDOWN | libc::ENODEV))
 }
@@ -193,7 +193,7 @@ mod tests {
     use fairwind_units::Span;
 
     #[test]
-    fn a_datagram_tells_when_it_was_written_as_exactly_as_it_has_room() {
+    fn timestamp_precision_follows_payload_size() {
         let written = Instant::from_nanos(5_000_000_000_013);
         let now = written + Span::from_secs(60);
         for (length, expected) in [
@@ -206,13 +206,13 @@ mod tests {
         ] {
             let mut payload = vec![0; length];
             stamp(&mut payload, written, 7);
-            let told = written_at(&payload, now).map(Instant::as_nanos);
-            assert_eq!(told, expected, "{length} bytes");
+            let read = written_at(&payload, now).map(Instant::as_nanos);
+            assert_eq!(read, expected, "{length} bytes");
         }
     }
 
     #[test]
-    fn a_datagram_with_room_for_it_tells_its_number() {
+    fn long_datagram_carries_its_number() {
         for (length, expected) in [(1472, Some(1 << 40)), (16, Some(1 << 40)), (15, None)] {
             let mut payload = vec![0; length];
             stamp(&mut payload, Instant::from_secs(1), 1 << 40);

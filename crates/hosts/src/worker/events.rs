@@ -15,7 +15,7 @@ use std::time::Duration;
 const BATCH_EVENTS: usize = 1024;
 /// The parent hears at least this often how far the host is.
 const HEARTBEAT: Span = Span::from_millis(10);
-/// How long the last words may take to be heard.
+/// Timeout for sending the last message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The run's clock: `CLOCK_MONOTONIC` less its origin.
@@ -39,7 +39,7 @@ impl Clock {
         linux::monotonic() >= self.origin
     }
 
-    /// How long until an instant; nothing where it has passed. Right also before the origin.
+    /// How long until an instant; nothing if it has passed. Right also before the origin.
     pub(super) fn until(self, instant: Instant) -> Span {
         (self.origin + instant.since_origin()).saturating_since(linux::monotonic())
     }
@@ -116,8 +116,8 @@ impl EventSender {
         self.send_all()
     }
 
-    /// Sends what was begun and not told whole, so that whoever speaks next on the socket is
-    /// understood. A parent that does not listen any more misses nothing.
+    /// Sends the rest of a partial message, so that the next message on the socket can be parsed.
+    /// An error does not matter: the parent has stopped reading.
     pub(super) fn give_up(mut self) {
         let _ = self.send_all();
     }
@@ -164,7 +164,7 @@ mod tests {
     use std::io::Read as _;
 
     #[test]
-    fn what_is_said_after_giving_up_is_understood_though_the_socket_was_full() {
+    fn message_after_give_up_is_parsed() {
         let (host, mut parent) = UnixStream::pair().expect("sockets");
         host.set_nonblocking(true).expect("an option");
         let host = Arc::new(host);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_is_told_to_a_hundredth_however_long() {
+    fn lateness_has_one_percent_precision() {
         let mut lateness = Lateness::default();
         for _ in 0..199 {
             lateness.record(Span::from_micros(50));

@@ -45,7 +45,7 @@ const READ_BYTES: usize = 1 << 20;
 /// The same where every byte is looked at.
 const CHECKED_BYTES: usize = 1 << 16;
 
-/// What connections need to do their part.
+/// Shared context of connections.
 #[derive(Debug)]
 struct HostContext {
     poll: Poll,
@@ -55,7 +55,7 @@ struct HostContext {
     buffer: Vec<u8>,
     lateness: Lateness,
     statistics: HostStatistics,
-    /// Whether time-outs and recoveries are told from here.
+    /// Whether this host reports time-outs and recoveries.
     reports_losses: bool,
 }
 
@@ -128,7 +128,7 @@ impl HostSockets {
         })
     }
 
-    /// Runs until the parent says stop, and tells how it went. An error ends the host.
+    /// Runs until the parent says stop, and reports statistics. An error ends the host.
     pub(super) fn run(
         self,
         origin: Instant,
@@ -333,6 +333,6 @@ impl Worker {
         let mut statistics = self.context.statistics;
         self.context.lateness.fill_in(&mut statistics);
         let last = FromHost::Done(statistics);
-        self.context.events.finish(&last).map_err(|error| format!("tell the parent: {error}"))
+        self.context.events.finish(&last).map_err(|error| format!("report to the parent: {error}"))
     }
 }

@@ -1,4 +1,4 @@
-//! The bytes of streams: zeros, or a pattern that tells its place.
+//! The bytes of streams: zeros, or a pattern that encodes the offset.
 
 use crate::plan::PayloadCheck;
 
@@ -8,7 +8,7 @@ const PERIOD: usize = 65_521;
 /// Bytes that can be written at once from any place of a stream.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// What streams are made of.
+/// Source of a stream's bytes.
 #[derive(Debug)]
 pub(super) struct Payload {
     check: PayloadCheck,
@@ -24,7 +24,7 @@ impl Payload {
         Self { check, bytes }
     }
 
-    /// Whether what is read is to be held against the pattern.
+    /// Whether read bytes are compared with the pattern.
     pub(super) fn is_checked(&self) -> bool {
         self.check == PayloadCheck::Pattern
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_right_in_its_place_and_wrong_in_every_other() {
+    fn pattern_matches_only_at_its_offset() {
         let payload = Payload::new(PayloadCheck::Pattern);
         for offset in [0, 1, 65_520, 65_521, 1 << 33] {
             let bytes = payload.stream(offset, 1448);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_once_may_be_longer_than_what_is_written_at_once() {
+    fn reads_may_be_longer_than_writes() {
         let payload = Payload::new(PayloadCheck::Pattern);
         let mut whole = Vec::new();
         while whole.len() < 300_000 {

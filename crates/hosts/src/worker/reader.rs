@@ -1,7 +1,6 @@
 //! Connections that a host accepts, reads and relays.
-//! are to be answered are handed to whoever writes the answers.
 //!
-//! Connections whose data goes on by others: what comes is read as far as the relay has room, and written on.
+//! A relay reads as much as its outgoing connection can take, and writes it there.
 
 use super::{HostContext, READ_BYTES, Worker, token};
 use crate::network;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 
-/// Who is expected to call.
+/// An expected caller.
 #[derive(Debug, Clone, Copy)]
 struct Caller {
     flow: u32,
@@ -35,15 +34,15 @@ struct Reader {
 #[derive(Debug)]
 pub(super) struct Readers {
     listeners: Vec<OwnedFd>,
-    /// Whose connection begins when the second address calls at the first.
+    /// The expected callers, by local and remote address.
     expected: BTreeMap<(SocketAddr, SocketAddr), Caller>,
     accepted: Vec<Option<Reader>>,
-    /// How many of them were asked for.
-    told: usize,
+    /// How many of them [`Readers::take_new`] has returned.
+    taken: usize,
 }
 
 impl Readers {
-    /// Listens wherever the plan says that somebody will call. The first connection that is to be
+    /// Listens at all addresses of the plan's incoming connections. The first connection that is to be
     /// answered is so by the sender in place `first_answering`, the next by the next.
     pub(super) fn new(incoming: &[IncomingPlan], first_answering: usize) -> Result<Self, String> {
         let mut places = BTreeMap::new();
@@ -62,7 +61,7 @@ impl Readers {
         let expected = incoming.iter().map(caller);
         let ends = incoming.iter().map(|plan| (plan.local, plan.remote));
         let expected = ends.zip(expected).collect();
-        Ok(Self { listeners, expected, accepted: Vec::new(), told: 0 })
+        Ok(Self { listeners, expected, accepted: Vec::new(), taken: 0 })
     }
 
     /// The sockets that connections come to.
@@ -106,7 +105,7 @@ impl Readers {
 
     /// The connections that came since this was last asked: place and flow of each.
     pub(super) fn take_new(&mut self) -> Vec<(usize, u32)> {
-        let from = std::mem::replace(&mut self.told, self.accepted.len());
+        let from = std::mem::replace(&mut self.taken, self.accepted.len());
         let new = self.accepted.iter().enumerate().skip(from);
         new.filter_map(|(place, reader)| Some((place, reader.as_ref()?.flow))).collect()
     }
@@ -161,7 +160,7 @@ impl Readers {
         self.accepted[place] = None;
     }
 
-    /// Gives a connection up: closing it with data that nobody has read resets it.
+    /// Aborts a connection: closing it with unread data resets it.
     pub(super) fn give_up(&mut self, place: usize) {
         if let Some(reader) = self.accepted[place].take() {
             linux::reset_at_close(&reader.socket);
@@ -169,7 +168,7 @@ impl Readers {
     }
 }
 
-/// What reading gave.
+/// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadOutcome {
     /// So many bytes.
@@ -210,7 +209,7 @@ pub(super) struct Relays {
 }
 
 impl Relays {
-    /// Those of `plan`, whose senders stand in the order of its outgoing connections.
+    /// The relays of `plan`; senders have the order of its outgoing connections.
     pub(super) fn of(plan: &HostPlan) -> Self {
         let relays = plan.outgoing.iter().enumerate();
         let senders = relays.filter_map(|(place, outgoing)| Some((outgoing.relays?, place)));
@@ -224,7 +223,7 @@ impl Relays {
 }
 
 impl Worker {
-    /// Opens the connections by which those go on that have come.
+    /// Opens the outgoing connections of relays with a newly accepted connection.
     pub(super) fn open_relays(&mut self) -> Result<(), String> {
         for (reader, flow) in self.readers.take_new() {
             let Some(relay) = self.relays.of_flow(flow) else { continue };
@@ -258,7 +257,7 @@ impl Worker {
         self.timers.schedule(relay, self.senders[relay].deadline());
     }
 
-    /// Connection `reader` was broken off, and so is the one by which it goes on.
+    /// Connection `reader` was reset; resets its outgoing connection as well.
     pub(super) fn break_off(&mut self, reader: usize, relay: usize) {
         self.readers.lose(reader, &mut self.context);
         self.senders[relay].break_off(&mut self.context);

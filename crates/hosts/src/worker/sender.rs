@@ -27,10 +27,10 @@ fn request_room_events(socket: &OwnedFd) -> Result<(), String> {
     network::set(socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)
 }
 
-/// How far a connection is.
+/// Phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It has not been opened, or nobody has called.
+    /// It has not been opened or accepted.
     Waiting,
     /// The handshake goes on.
     Connecting,
@@ -46,21 +46,21 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Sender {
     flow: u32,
-    /// Who is called; `None` where the other side calls.
+    /// The remote address; `None` if the other side connects.
     remote: Option<SocketAddr>,
     /// The flow of the data that the other side writes.
     reads: Option<u32>,
     /// Bytes of it that were read.
     read_bytes: u64,
-    /// The flows that carry what the application writes, of which this is told: its own first, none for a relay.
+    /// The flows that carry the application's writes, for which they are reported: its own first, none for a relay.
     carried_by: Vec<u32>,
     socket: Option<OwnedFd>,
     application: Application,
     start: Instant,
     stop: Instant,
-    /// The connection whose turn it is when this one is over; none once it was asked for.
+    /// The connection that starts when this one is over; none once it was taken.
     next: Option<NextOutgoing>,
-    /// Whether it begins because another one is over, at an instant that nobody could know before.
+    /// Whether it begins after another one, at an instant that is not known in advance.
     has_followed: bool,
     phase: Phase,
     /// Bytes that the application wrote and the socket had no room for.
@@ -153,7 +153,7 @@ impl Sender {
         self.flow
     }
 
-    /// Once, when the other side has said all, or the connection has failed: whose turn it is now, and when.
+    /// The next connection and its start, once: when the other side has finished or the connection has failed.
     pub(super) fn take_next(&mut self, now: Instant) -> Option<(u32, Instant)> {
         let is_over = self.peer_finished || self.phase == Phase::Ended;
         let next = self.next.take_if(|_| is_over)?;
@@ -210,7 +210,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Something has happened with the socket.
+    /// Handles events of the socket.
     pub(super) fn on_ready(&mut self, ready: Ready, context: &mut HostContext) {
         let Some(socket) = &self.socket else { return };
         if ready.has(libc::EPOLLERR) {
@@ -267,7 +267,7 @@ impl Sender {
         }
     }
 
-    /// What it passes on was broken off, and so is this: the other side is told by a reset.
+    /// The connection that this one relays was reset; resets this one as well.
     pub(super) fn break_off(&mut self, context: &mut HostContext) {
         self.application.end();
         if let Some(socket) = &self.socket {
@@ -330,7 +330,7 @@ impl Sender {
             }
             self.written_bytes += bytes;
             self.blocked_bytes += bytes;
-            // Told first: the socket's complaint, if it has one, is of a later instant.
+            // Report the write first: an error of the socket has a later instant.
             for flow in &self.carried_by {
                 context.events.report(at, *flow, EventKind::Written(self.written_bytes));
             }
@@ -416,7 +416,7 @@ impl Sender {
         }
     }
 
-    /// Tells windows and times, and what was lost.
+    /// Reports windows, round-trip times and losses.
     pub(super) fn sample(&mut self, context: &mut HostContext) {
         if let Some(info) = self.ask() {
             let at = context.events.now();
@@ -425,7 +425,7 @@ impl Sender {
         }
     }
 
-    /// Tells what was lost since the last look, where anything can have been.
+    /// Reports losses since the last poll, if anything can have been lost.
     pub(super) fn look(&mut self, context: &mut HostContext) {
         if (self.looked_at != self.written_bytes || self.losses.was_outstanding())
             && let Some(info) = self.ask()

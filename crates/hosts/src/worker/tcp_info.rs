@@ -1,10 +1,10 @@
 //! State and losses of a sender by the kernel's `struct tcp_info` (include/uapi/linux/tcp.h).
 //!
-//! Windows and times are what the kernel holds at that moment. Time-outs it counts, so every one is
-//! told, though only when somebody looks. Fast recoveries it does not count: one is told when a look
-//! finds the connection in recovery and the look before did not, or when since then segments were
-//! sent again and the threshold has moved without a time-out. Two recoveries between two
-//! looks are told as one; where tracepoints tell of them, these looks are not taken.
+//! Windows and times are the kernel's values at the time of the poll. The kernel counts time-outs, so
+//! every one is reported at the next poll. It does not count fast recoveries. One is reported when a poll
+//! finds the connection newly in recovery, or when segments were retransmitted and the threshold has moved
+//! without a time-out. Two recoveries between two polls count as one. If tracepoints report losses, there
+//! are no polls.
 
 use crate::protocol::{EndpointState, SenderStatistics, state_of};
 use fairwind_linux as linux;
@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 /// The threshold that means there is none.
 const UNLIMITED: u32 = 0x7fff_ffff;
 
-/// What the kernel told at one moment.
+/// The kernel's `tcp_info` at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TcpInfo {
     pub(super) endpoint: EndpointState,
@@ -27,9 +27,9 @@ pub(super) struct TcpInfo {
     pub(super) is_outstanding: bool,
     /// Time with something unacknowledged.
     pub(super) busy: Span,
-    /// Of it, that in which the peer's window held data back.
+    /// Part of it that was limited by the peer's window.
     pub(super) window_limited: Span,
-    /// Of it, that in which the send buffer held the application back.
+    /// Part of it that was limited by the send buffer.
     pub(super) buffer_limited: Span,
 }
 
@@ -69,7 +69,7 @@ impl TcpInfo {
         }
     }
 
-    /// What held the sender of this flow back until now.
+    /// What limited the sender of this flow until now.
     pub(super) fn statistics(&self, flow: u32) -> SenderStatistics {
         let EndpointState { cwnd_packets, ssthresh_packets, .. } = self.endpoint;
         SenderStatistics {
@@ -84,14 +84,14 @@ impl TcpInfo {
     }
 }
 
-/// What befell a sender since the last look.
+/// Losses of a sender since the last poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Losses {
     pub(super) timeouts: u16,
     pub(super) recoveries: u16,
 }
 
-/// What was seen of a sender at the last look.
+/// State of a sender at the last poll.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LossDetector {
     last: Option<TcpInfo>,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_told_once_whether_they_last_or_are_over_at_the_next_look() {
+    fn each_loss_is_reported_once() {
         use CongestionState::{Loss, Open, Recovery};
         let mut watch = LossDetector::default();
         let mut look = |info| {

@@ -1,6 +1,4 @@
-//! Deadlines of senders, and their sampling at equal intervals.
-//!
-//! Looking at all senders at equal intervals, a few at a time.
+//! Deadlines of senders, and their sampling at equal intervals, a few at a time.
 
 use fairwind_units::{Instant, Span};
 use std::cmp::Reverse;
@@ -42,7 +40,7 @@ impl TimerQueue {
         Instant::MAX
     }
 
-    /// One whose deadline has come, which has none afterwards.
+    /// Takes one expired timer; it has no deadline afterwards.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
         if self.next() > now {
             return None;
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_goes_to_every_place_and_the_next_begins_on_time() {
+    fn sampling_round_visits_all_on_time() {
         let at = Instant::from_millis;
         let mut sampling = SamplingSchedule::new(Some(Span::from_millis(10)), 5);
         assert_eq!(sampling.due(at(9), 3), 0..0);

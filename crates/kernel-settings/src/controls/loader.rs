@@ -1,4 +1,4 @@
-//! Objects into the kernel and out of it.
+//! Loading of eBPF objects into the kernel, and their removal.
 
 use super::{ControlError, ControlObject, available, obstacle};
 use fairwind_bpf::libbpf_log;
@@ -7,7 +7,7 @@ use libbpf_rs::{
     AsRawLibbpf, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, libbpf_sys::bpf_insn,
 };
 
-/// Flag of a map whose registration belongs to a link, which ends with its last descriptor (`BPF_F_LINK`).
+/// Flag of a map that a link registers; the registration ends with the link's last descriptor (`BPF_F_LINK`).
 const BELONGS_TO_LINK: u32 = 1 << 13;
 /// The one key of a map of hooks.
 const KEY: [u8; 4] = [0; 4];
@@ -122,7 +122,7 @@ pub fn loaded() -> Result<Vec<String>, ControlError> {
     Ok(names)
 }
 
-/// The maps of hooks whose table stands for a congestion control that is there.
+/// The maps of hooks of registered congestion controls.
 fn registered() -> Vec<(String, MapHandle)> {
     let names = available();
     let maps = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
@@ -157,14 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_was_removed_and_lingers_is_none() {
+    fn removed_table_is_not_found() {
         let table = |state: u32| [7_u32.to_ne_bytes(), state.to_ne_bytes()].concat();
         assert_eq!([0, 1, 2, 3].map(|state| is_in_use(&table(state))), [false, true, false, false]);
         assert!(!is_in_use(&[]));
     }
 
     #[test]
-    fn a_table_is_known_by_the_whole_of_its_name() {
+    fn table_is_found_by_full_name() {
         let mut table = vec![0_u8; 96];
         table[88..].copy_from_slice(b"fw_renoX");
         table.extend(*b"\0\0\0\0\0\0\0\0");

@@ -1,4 +1,4 @@
-//! Congestion controls in C in the running kernel: loaded, listed, removed.
+//! Congestion controls in C in the running kernel: loading, listing, removal.
 //!
 //! A loaded control stays after the process has ended, until it is removed or the machine restarts. A control that was
 //! loaded for runs is removed by the last run that uses it. Loading needs root and a build with the feature `ebpf`.
@@ -35,7 +35,7 @@ pub fn available() -> Vec<String> {
     names.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What keeps congestion controls from being loaded here.
+/// The reason why congestion controls cannot be loaded here.
 pub fn obstacle() -> Option<ControlError> {
     let Ok(types) = std::fs::read(TYPES) else {
         return Some(ControlError::Unavailable(BpfError::NoKernelTypes));
@@ -52,7 +52,7 @@ pub fn obstacle() -> Option<ControlError> {
 /// Loads a congestion control into the running kernel, where it stays when this process ends.
 ///
 /// # Errors
-/// What stands in the way, with the verifier's words where it refuses the program.
+/// If the control cannot be loaded; with the verifier's log if it refuses the program.
 pub fn load(control: &ControlObject) -> Result<(), ControlError> {
     loader::install(control)?;
     registry::stays(control)
@@ -75,7 +75,7 @@ pub struct ControlObject {
     pub name: String,
     /// The name under which the kernel knows it: `.name` of its table.
     pub kernel_name: String,
-    /// The compiled object; empty where there is none, so that it can only be used where it is loaded already.
+    /// The compiled object; empty if there is none, so that it can only be used where it is loaded already.
     pub object: Vec<u8>,
 }
 
@@ -90,7 +90,7 @@ impl ControlObject {
     }
 }
 
-/// Why the kernel cannot have a congestion control, and what comes near.
+/// The reason why the kernel cannot have a congestion control, and an alternative.
 #[derive(Debug)]
 pub struct Missing {
     /// What is missing.
@@ -155,7 +155,7 @@ impl Loadable {
     }
 }
 
-/// Why a congestion control is not taken into the kernel, or not out of it.
+/// An error in loading or removing a congestion control.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ControlError {
@@ -167,13 +167,13 @@ pub enum ControlError {
         "this kernel takes no congestion controls by eBPF: it needs Linux 5.13 or newer with CONFIG_BPF_JIT"
     )]
     NoSlot,
-    /// Somebody else than root asks.
-    #[error("loading and removing congestion controls is root's business: run this as root (sudo)")]
+    /// The caller is not root.
+    #[error("loading and removing congestion controls requires root; run with sudo")]
     NotRoot,
     /// The kernel has one of this name.
     #[error(
-        "the kernel has a congestion control \"{0}\" already: `fairwind congestion unload` removes one that \
-         was loaded; beside the kernel's own one needs another `.name` in its table"
+        "the kernel already has a congestion control \"{0}\": `fairwind congestion unload` removes one that was \
+         loaded; if it is the kernel's own, give yours another `.name` in its table"
     )]
     Taken(String),
     /// A run under way has another one of this name.
@@ -188,11 +188,11 @@ pub enum ControlError {
          congestion unload {0}` removes it, and a run loads its own; or give yours another `.name` in its table"
     )]
     OtherStays(String),
-    /// Nobody knows what the kernel has under this name.
+    /// The kernel has an unknown congestion control of this name.
     #[error(
-        "the kernel has a congestion control \"{0}\", and nothing tells that it is this one: `fairwind congestion \
-         unload {0}` removes one that something else has loaded; beside the kernel's own, give yours another `.name` \
-         in its table"
+        "the kernel has a congestion control \"{0}\", and it may be another one: `fairwind congestion \
+         unload {0}` removes one that another program has loaded; if it is the kernel's own, give yours another \
+         `.name` in its table"
     )]
     Unknown(String),
     /// Two of one run have one name.
@@ -208,8 +208,8 @@ pub enum ControlError {
         /// The kernel's name.
         kernel_name: String,
     },
-    /// What runs have loaded cannot be written down.
-    #[error("{path}: {reason}; which runs have a congestion control is kept there", path = .path.display())]
+    /// The list of loaded congestion controls cannot be written.
+    #[error("{path}: {reason}; the file lists the runs that use a congestion control", path = .path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -237,7 +237,7 @@ pub enum ControlError {
         /// Messages of libbpf and of the verifier.
         words: String,
     },
-    /// The verifier takes it, and the kernel's list of congestion controls does not.
+    /// The verifier accepts it, but the kernel does not register it.
     #[error(
         "{words}\n{name} passes the kernel's verifier, but the kernel does not register it as \"{kernel_name}\": `.name` of \
          its table has to be one that the kernel has not yet, of at most 15 letters, and the table needs ssthresh, \
@@ -260,7 +260,7 @@ pub enum ControlError {
         reason: String,
     },
     /// There is none of this name that could be removed.
-    #[error("no congestion control \"{name}\" was loaded by eBPF; there are {}", listed(.there))]
+    #[error("no congestion control \"{name}\" was loaded by eBPF; loaded are {}", listed(.there))]
     NotLoaded {
         /// The name.
         name: String,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_loaded_can_be_used_where_it_is_there() {
+    fn unloadable_control_is_used_if_present() {
         let refused = loadable(Some("not root"));
         assert_eq!(refused.kernel_name("mine", |name| name == "fw_mine").ok(), Some("fw_mine"));
         let missing = refused.kernel_name("mine", |_| false).expect_err("it is not there");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_compiled_is_to_be_compiled() {
+    fn uncompiled_control_error_names_build_command() {
         let missing = loadable(None).kernel_name("other", |_| true).expect_err("it is unknown");
         assert!(missing.alternative.contains("fairwind congestion build other.c"));
     }

@@ -1,4 +1,4 @@
-//! In place of the loader, where nothing was compiled for a kernel.
+//! Stub of the loader for builds without eBPF.
 
 use super::{ControlError, ControlObject};
 use fairwind_bpf::BpfError;

@@ -3,9 +3,9 @@
 //! Several runs may be under way at once, in processes that do not know of one another. Another object under a name
 //! is not taken for the one that a run asks for.
 //!
-//! Each control that was loaded for runs has a note, which tells what was loaded; every run that has it holds a lock
-//! of that file, which ends with the run, however that ends. Whoever lets go of it last removes the control. One that
-//! was loaded to stay is noted elsewhere, and no run removes it; no run takes one of which nothing is noted.
+//! Each control that was loaded for runs has a note: a file that says what was loaded. Every run that uses the control
+//! holds a lock on that file until it ends, however it ends. The last run removes the control. A control that was
+//! loaded to stay is noted elsewhere, and no run removes it. No run uses a control without a note.
 
 use super::loader::{install, remove, table_number};
 use super::{ControlError, ControlObject, available, loader, obstacle};
@@ -14,7 +14,7 @@ use std::fs;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// Gone when the machine starts anew, as what was loaded is.
+/// A folder that does not survive a reboot, like the loaded controls.
 pub(super) const FOLDER: &str = "/run/fairwind/congestion";
 /// What follows the names of those that were loaded to stay.
 const STAYS: &str = ".stays";
@@ -97,8 +97,8 @@ pub(super) fn forget(kernel_name: &str) {
     }
 }
 
-/// What stands against giving `controls` to one run: two of them under one name, or another program under the name of one.
-/// A control that was compiled for the simulator only cannot be told from what the kernel has.
+/// The reason why one run cannot have all `controls`: two have the same name, or the kernel has another program of a name.
+/// A control that was compiled for the simulator only cannot be distinguished from the kernel's.
 pub fn incompatibility(controls: &[ControlObject]) -> Option<ControlError> {
     let there = available();
     for (place, control) in controls.iter().enumerate() {
@@ -123,7 +123,7 @@ pub fn incompatibility(controls: &[ControlObject]) -> Option<ControlError> {
     None
 }
 
-/// What stands against taking what the kernel has for `control`, which is loaded to stay if it is.
+/// The reason why the kernel's control of that name is not `control`.
 fn objection_to(control: &ControlObject) -> Option<ControlError> {
     let name = || control.kernel_name.clone();
     if of_runs(&control.kernel_name).exists() {
@@ -158,7 +158,7 @@ pub struct LoadedForRun {
     claims: Vec<Claim>,
 }
 
-/// A control that is not to be removed before this lets go of it.
+/// A lock that keeps a control loaded.
 #[derive(Debug)]
 struct Claim {
     kernel_name: String,
@@ -235,7 +235,7 @@ fn claim(control: &ControlObject) -> Result<Option<Claim>, ControlError> {
     Ok(Some(Claim { kernel_name, file }))
 }
 
-/// The notes of what was loaded for runs that live no more; none where nobody may look.
+/// The notes of what was loaded for runs that have ended; none if nobody may look.
 pub fn orphaned() -> Vec<PathBuf> {
     if !Path::new(FOLDER).is_dir() {
         return Vec::new();
@@ -245,7 +245,7 @@ pub fn orphaned() -> Vec<PathBuf> {
     all_of_runs().into_iter().filter(|note| nobody_has(note).is_ok()).collect()
 }
 
-/// Removes what was loaded for runs that live no more, by its note; of another one that has come under its name since,
+/// Removes what was loaded for runs that have ended, by its note; of another one that has come under its name since,
 /// only the note.
 ///
 /// # Errors
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_read_as_it_was_written() {
+    fn note_round_trips() {
         let folder = std::env::temp_dir().join(format!("fairwind-note-{}", std::process::id()));
         for written in [note("0011", Some(7)), note("0011", None)] {
             written.write(&folder).expect("a file");
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_program_loaded_by_somebody_else_later_is_another_one() {
+    fn same_program_loaded_later_is_another() {
         assert!(note("0011", Some(7)).is_of(&note("0011", Some(7))));
         assert!(
             note("0011", Some(7)).is_of(&note("0011", None)),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn only_of_known_tables_one_is_another() {
+    fn unknown_table_is_not_another() {
         assert!(note("0011", Some(7)).is_of_another_table_than(Some(8)));
         assert!(!note("0011", Some(7)).is_of_another_table_than(Some(7)));
         assert!(!note("0011", Some(7)).is_of_another_table_than(None));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sources_of_one_kernels_name_cannot_be_in_one_run() {
+    fn two_sources_with_one_kernel_name_conflict() {
         let control = |name: &str, object: &[u8]| ControlObject {
             name: name.to_owned(),
             kernel_name: "fwt_namesakes".to_owned(),

@@ -11,7 +11,7 @@ const GREATEST_TIMEOUTS: std::ops::RangeInclusive<u64> = 1_000..=120_000;
 pub(super) const KEYS: &[Key] = &[
     Key {
         name: "initial_window",
-        told: "`initcwnd` of the host's routes",
+        setting: "`initcwnd` of the host's routes",
         limits: "beyond 44 full segments the window of the peer's SYN, 64 KiB, bounds the first flight",
         apply: |end| {
             if let Some(segments) = end.settings.initial_window {
@@ -21,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "initial_ssthresh",
-        told: "nothing",
+        setting: "nothing",
         limits: "cannot be had: a route's `ssthresh` counts only for peers that are remembered",
         apply: |end| {
             let mechanism = "a connection starts without a slow-start threshold";
@@ -31,7 +31,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "initial_rto",
-        told: "nothing: 1 s",
+        setting: "nothing: 1 s",
         limits: "another value cannot be had",
         apply: |end| {
             let is_other = end.settings.initial_rto.is_some_and(|rto| rto != Span::from_secs(1));
@@ -41,27 +41,27 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "minimum_rto",
-        told: "`tcp_rto_min_us` (from 6.11 on), or `rto_min` of the host's routes",
+        setting: "`tcp_rto_min_us` (from 6.11 on), or `rto_min` of the host's routes",
         limits: "rounded up to the step of the kernel's timers, 4 ms at 250 Hz; it bounds the variance \
                  of the time-out, not the whole, as in the simulator's Linux profiles",
         apply: minimum_rto,
     },
     Key {
         name: "maximum_rto",
-        told: "`TCP_RTO_MAX_MS` of every socket (from 6.15 on)",
+        setting: "`TCP_RTO_MAX_MS` of every socket (from 6.15 on)",
         limits: "whole milliseconds from 1 s to 120 s",
         apply: maximum_rto,
     },
     Key {
         name: "syn_retries",
-        told: "`TCP_SYNCNT` of sockets that connect",
+        setting: "`TCP_SYNCNT` of sockets that connect",
         limits: "1 to 127, beside four that are not backed off (`tcp_syn_linear_timeouts`), as in the \
                  simulator's `linux-6.18`",
         apply: syn_retries,
     },
     Key {
         name: "retransmission_limit",
-        told: "`tcp_retries2`",
+        setting: "`tcp_retries2`",
         limits: "counted in time: as long as that many doublings from the least time-out take",
         apply: |end| {
             if let Some(limit) = end.settings.retransmission_limit {
@@ -71,7 +71,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "slow_start_after_idle",
-        told: "`tcp_slow_start_after_idle`",
+        setting: "`tcp_slow_start_after_idle`",
         limits: "on, the window is halved for every time-out that passes, not below the initial one",
         apply: |end| {
             let on = end.settings.slow_start_after_idle;
@@ -139,20 +139,20 @@ const BUFFER_COST: u64 = 832;
 pub(super) const BUFFER_KEYS: &[Key] = &[
     Key {
         name: "receive_buffer",
-        told: "memory by `tcp_rmem`: as much as offers that window with full segments of the path",
+        setting: "memory by `tcp_rmem`: as much as offers that window with full segments of the path",
         limits: "4096 B to 512 MiB; of segments that are not full the window is up to a fifth smaller",
         apply: receive_buffer,
     },
     Key {
         name: "send_buffer",
-        told: "memory by `tcp_wmem`: as much as holds that in bundles of two full segments",
+        setting: "memory by `tcp_wmem`: as much as holds that in bundles of two full segments",
         limits: "the kernel counts memory: of larger bundles up to a quarter more fits, of small segments \
                  in flight less",
         apply: send_buffer,
     },
     Key {
         name: "mss",
-        told: "`TCP_MAXSEG` of every socket",
+        setting: "`TCP_MAXSEG` of every socket",
         limits: "88 to 32767 bytes, and what the path's MTU leaves",
         apply: mss,
     },

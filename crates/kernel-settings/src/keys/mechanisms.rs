@@ -13,43 +13,43 @@ use fairwind_windows::{self as windows, Beginning, Collection, Trust, WindowOpti
 pub(super) const KEYS: &[Key] = &[
     Key {
         name: "profile",
-        told: "all sysctls that matter, as Linux 6.18 has them out of the box; `tcp_no_metrics_save`",
+        setting: "all sysctls that matter, as Linux 6.18 has them out of the box; `tcp_no_metrics_save`",
         limits: "only `linux-6.18`, which stands for the running kernel; other systems are refused",
         apply: profile,
     },
     Key {
         name: "congestion",
-        told: "`TCP_CONGESTION` of every socket, looked at afterwards; CUBIC unless set",
+        setting: "`TCP_CONGESTION` of every socket, looked at afterwards; CUBIC unless set",
         limits: "what `tcp_available_congestion_control` lists; `bic` needs its module; those in C are loaded by root",
         apply: congestion,
     },
     Key {
         name: "sack",
-        told: "`tcp_sack`",
+        setting: "`tcp_sack`",
         limits: "without it the kernel counts duplicate ACKs (NewReno) and has no RACK",
         apply: |end| end.switch("net.ipv4.tcp_sack", end.settings.sack),
     },
     Key {
         name: "timestamps",
-        told: "`tcp_timestamps`",
+        setting: "`tcp_timestamps`",
         limits: "",
         apply: |end| end.switch("net.ipv4.tcp_timestamps", end.settings.timestamps),
     },
     Key {
         name: "window_scaling",
-        told: "`tcp_window_scaling`",
+        setting: "`tcp_window_scaling`",
         limits: "",
         apply: |end| end.switch("net.ipv4.tcp_window_scaling", end.settings.window_scaling),
     },
     Key {
         name: "ecn",
-        told: "`tcp_ecn`: `off` 0, `when-asked` 2, `classic` 1, `accurate` 3",
+        setting: "`tcp_ecn`: `off` 0, `when-asked` 2, `classic` 1, `accurate` 3",
         limits: "`accurate` needs a kernel that takes 3 there; 6.18 does not let anybody ask for it",
         apply: ecn,
     },
     Key {
         name: "nagle",
-        told: "`TCP_NODELAY` where it is off: by the key, or because the workload is interactive",
+        setting: "`TCP_NODELAY` where it is off: by the key, or because the workload is interactive",
         limits: "what is on is Minshall's variant",
         apply: |end| {
             if !end.settings.has_nagle(end.workload) {
@@ -59,7 +59,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "bundling",
-        told: "off: `gso_max_segs 1` of the host's device",
+        setting: "off: `gso_max_segs 1` of the host's device",
         limits: "on is the kernel's way; what leaves the host are single packets in both cases",
         apply: |end| {
             if end.settings.bundling == Some(false) {
@@ -69,7 +69,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "pacing",
-        told: "on: `SO_MAX_PACING_RATE` beyond any link, so that TCP paces by its own timers",
+        setting: "on: `SO_MAX_PACING_RATE` beyond any link, so that TCP paces by its own timers",
         limits: "",
         apply: |end| {
             if end.settings.pacing == Some(true) {
@@ -79,7 +79,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "delayed_ack",
-        told: "off: `quickack 1` of the host's routes",
+        setting: "off: `quickack 1` of the host's routes",
         limits: "on is the kernel's way: 40 to 200 ms, quick for the first segments",
         apply: |end| {
             if end.settings.delayed_ack == Some(false) {
@@ -89,7 +89,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "ack_compression",
-        told: "off: `tcp_comp_sack_nr` 0; on: 44",
+        setting: "off: `tcp_comp_sack_nr` 0; on: 44",
         limits: "",
         apply: |end| {
             if let Some(on) = end.settings.ack_compression {
@@ -100,19 +100,19 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "duplicate_sack",
-        told: "`tcp_dsack`",
+        setting: "`tcp_dsack`",
         limits: "",
         apply: |end| end.switch("net.ipv4.tcp_dsack", end.settings.duplicate_sack),
     },
     Key {
         name: "hystart",
-        told: "nothing: it is looked at",
+        setting: "nothing: it is looked at",
         limits: "a parameter of CUBIC for the whole machine: it must already be as the key says",
         apply: hystart,
     },
     Key {
         name: "inflight_limit",
-        told: "nothing",
+        setting: "nothing",
         limits: "cannot be had: FreeBSD's",
         apply: |end| {
             let mechanism = "it does not bound the flight by an estimated bandwidth";
@@ -154,7 +154,7 @@ fn profile(end: &mut Endpoint<'_>) {
             "leave it out, or run it in the simulator (--on sim)"
         }
     };
-    end.refuse("a kernel cannot be another system than it is", alternative);
+    end.refuse("the running kernel cannot imitate another system", alternative);
 }
 
 fn congestion(end: &mut Endpoint<'_>) {
@@ -201,7 +201,7 @@ fn hystart(end: &mut Endpoint<'_>) {
     let is_cubic = end.settings.congestion.unwrap_or(Congestion::Cubic) == Congestion::Cubic;
     match (end.settings.hystart, end.kernel.hystart) {
         (Some(wanted), Some(there)) if is_cubic && wanted != there => end.refuse(
-            "it is a parameter of CUBIC for every connection of the machine, and stands otherwise",
+            "it is a machine-wide parameter of CUBIC, and has the other value",
             "write it to /sys/module/tcp_cubic/parameters/hystart while nothing else runs, \
              leave the key out, or congestion = \"reno\", which has none",
         ),
@@ -213,12 +213,12 @@ fn hystart(end: &mut Endpoint<'_>) {
 const NO_METRICS: &str = "net.ipv4.tcp_no_metrics_save";
 /// Whether the threshold is left out of them.
 const NO_THRESHOLD: &str = "net.ipv4.tcp_no_ssthresh_metrics_save";
-/// What can be had in the place of what cannot.
+/// The alternatives to an unsupported policy.
 const NEAREST: &str = "policy = \"classic\", \"tcp-metrics\" or \"off\", or the simulator";
 
 pub(super) const SHARING_KEYS: &[Key] = &[Key {
     name: "sharing",
-    told: "with `classic`, a program (sock_ops) at a control group of the host's; with `tcp-metrics`, `tcp_no_metrics_save` = 0 and, \
+    setting: "with `classic`, a program (sock_ops) at a control group of the host's; with `tcp-metrics`, `tcp_no_metrics_save` = 0 and, \
            with `save_threshold`, `tcp_no_ssthresh_metrics_save` = 0",
     limits: "`classic` needs root, a build with eBPF and control groups of version 2, and knows neither `sample_every`, `forgetfulness` \
              nor `capture_from` and `capture_until`; a full list has its longest unused peer give way, where the simulator's takes no \
@@ -256,7 +256,7 @@ fn classic(end: &mut Endpoint<'_>, sharing: &Sharing) {
     end.remember_windows(program(sharing));
 }
 
-/// The report's mechanism, but for what is said.
+/// The report's mechanism, with the given options.
 fn program(sharing: &Sharing) -> WindowOptions {
     let usual = WindowOptions::default();
     WindowOptions {

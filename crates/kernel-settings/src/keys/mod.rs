@@ -1,5 +1,5 @@
-//! One rule for each key of a scenario's `tcp` table: what the kernel is told, and what it cannot
-//! have. The page of the reference is made from this table, so what stands here is what is done.
+//! Kernel settings for each key of a scenario's `tcp` table, and their limits. The reference page is
+//! generated from this table.
 
 mod constants;
 mod mechanisms;
@@ -8,16 +8,16 @@ mod recovery;
 use super::endpoint::Endpoint;
 use serde::Serialize;
 
-/// A key of a scenario's `tcp` table, and what the kernel makes of it.
+/// A key of a scenario's `tcp` table, and its kernel setting.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What the kernel is told.
-    pub told: &'static str,
+    /// The kernel setting.
+    pub setting: &'static str,
     /// What cannot be had, and where the kernel differs from the simulator.
     pub limits: &'static str,
-    /// Asks for it, or refuses.
+    /// Applies the key to an endpoint, or refuses it.
     #[serde(skip)]
     pub apply: fn(&mut Endpoint<'_>),
 }

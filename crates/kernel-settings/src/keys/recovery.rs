@@ -22,7 +22,7 @@ const WITH_BUNDLES: &str = "nothing to say without `redundant_bundling`, which c
 pub(super) const KEYS: &[Key] = &[
     Key {
         name: "limited_transmit",
-        told: "nothing: always on",
+        setting: "nothing: always on",
         limits: "cannot be switched off",
         apply: |end| {
             let mechanism = "duplicate ACKs always let new data go out";
@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "modified_fast_retransmit",
-        told: "`TCP_THIN_DUPACK`, up to 4.10",
+        setting: "`TCP_THIN_DUPACK`, up to 4.10",
         limits: "takes early retransmit away where it is; gone since 4.11; `sack = false, \
                  duplicate_threshold = 1, tail_loss_probe = false` does the same for a stream that is \
                  always thin, and RACK (with SACK) nearly the same",
@@ -40,7 +40,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "linear_timeouts",
-        told: "`TCP_THIN_LINEAR_TIMEOUTS` of every socket",
+        setting: "`TCP_THIN_LINEAR_TIMEOUTS` of every socket",
         limits: "six of them, while fewer than four segments are outstanding",
         apply: |end| {
             if end.settings.linear_timeouts == Some(true)
@@ -53,7 +53,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "redundant_bundling",
-        told: "nothing: always off",
+        setting: "nothing: always off",
         limits: "cannot be had: no kernel that was released bundles old data",
         apply: |end| {
             end.refuse_if(end.settings.redundant_bundling == Some(true), "old data never travels with new data there: the change that would do so was never taken up",
@@ -61,12 +61,12 @@ pub(super) const KEYS: &[Key] = &[
              simulator");
         },
     },
-    Key { name: "redundant_segments", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
-    Key { name: "redundant_bytes", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
-    Key { name: "redundant_interval", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_segments", setting: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_bytes", setting: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_interval", setting: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
     Key {
         name: "smart_framing",
-        told: "nothing: always off",
+        setting: "nothing: always off",
         limits: "cannot be had: segments are full whatever the window",
         apply: |end| {
             end.refuse_if(end.settings.smart_framing == Some(true), "it sends full segments however small the window is",
@@ -76,25 +76,25 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "loss_detection",
-        told: "`rack`: `tcp_recovery` 1; `rfc6675`: `tcp_recovery` 0, up to 6.16",
+        setting: "`rack`: `tcp_recovery` 1; `rfc6675`: `tcp_recovery` 0, up to 6.16",
         limits: "since 6.17 SACK always brings RACK; `forward` is gone since 4.15",
         apply: loss_detection,
     },
     Key {
         name: "lost_retransmission_detection",
-        told: "nothing: RACK finds them",
+        setting: "nothing: RACK finds them",
         limits: "cannot be switched off where there is SACK; with `rfc6675`, up to 6.16, it is off",
         apply: lost_retransmission_detection,
     },
     Key {
         name: "window_reduction",
-        told: "nothing: `proportional-safe` since 5.15, `proportional` before",
+        setting: "nothing: `proportional-safe` since 5.15, `proportional` before",
         limits: "the others cannot be had",
         apply: window_reduction,
     },
     Key {
         name: "tail_loss_probe",
-        told: "`tcp_early_retrans`: 3, or 0 where it is off",
+        setting: "`tcp_early_retrans`: 3, or 0 where it is off",
         limits: "the kernel probes only with SACK",
         apply: |end| {
             if let Some(on) = end.settings.tail_loss_probe {
@@ -104,13 +104,13 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "early_retransmit",
-        told: "nothing: always off",
+        setting: "nothing: always off",
         limits: "gone since 4.12; RACK repairs as early",
         apply: early_retransmit,
     },
     Key {
         name: "forward_rto",
-        told: "`tcp_frto`: 2, or 0 where it is off",
+        setting: "`tcp_frto`: 2, or 0 where it is off",
         limits: "",
         apply: |end| {
             if let Some(on) = end.settings.forward_rto {
@@ -120,7 +120,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "undo",
-        told: "nothing: always on",
+        setting: "nothing: always on",
         limits: "cannot be switched off; with `timestamps` off, and `duplicate_sack` off at the other \
                  end, there is nothing to tell needless reductions by but F-RTO",
         apply: |end| {
@@ -132,19 +132,19 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "reordering_detection",
-        told: "off: `tcp_max_reordering` as `duplicate_threshold`; on: 300",
+        setting: "off: `tcp_max_reordering` as `duplicate_threshold`; on: 300",
         limits: "off, RACK still notes that there was reordering, and waits a quarter of a round trip",
         apply: reordering_detection,
     },
     Key {
         name: "duplicate_threshold",
-        told: "`tcp_reordering`, for all streams of the host",
+        setting: "`tcp_reordering`, for all streams of the host",
         limits: "1 to 300; with SACK, RACK proves a loss by time as well",
         apply: duplicate_threshold,
     },
     Key {
         name: "collapse_retransmissions",
-        told: "`tcp_retrans_collapse`",
+        setting: "`tcp_retrans_collapse`",
         limits: "",
         apply: |end| {
             let on = end.settings.collapse_retransmissions;
@@ -202,7 +202,7 @@ fn lost_retransmission_detection(end: &mut Endpoint<'_>) {
         && end.kernel.version < RACK_ALWAYS;
     let (mechanism, alternative) = match (end.settings.lost_retransmission_detection, by_count) {
         (Some(false), false) => (
-            "time tells of every loss, that of a retransmission as well",
+            "RACK detects every loss by time, that of a retransmission as well",
             "leave the key out, or sack = false",
         ),
         (Some(true), true) => (

@@ -22,7 +22,7 @@ fn sysctl<'s>(settings: &'s Settings, host: usize, name: &str) -> &'s str {
 }
 
 #[test]
-fn every_key_of_a_scenarios_table_has_a_rule() {
+fn every_scenario_key_has_a_setting() {
     let schema = json_schema();
     let table = &schema["$defs"]["TcpSettings"]["properties"];
     let known: BTreeSet<_> = table.as_object().unwrap().keys().map(String::as_str).collect();
@@ -32,7 +32,7 @@ fn every_key_of_a_scenarios_table_has_a_rule() {
 }
 
 #[test]
-fn without_keys_a_host_is_as_linux_comes_whatever_the_machine_has() {
+fn default_host_has_linux_defaults() {
     let settings = settings(&linux_6_18(), "").unwrap();
     assert_eq!(settings.hosts.len(), 2);
     for host in 0..2 {
@@ -47,7 +47,7 @@ fn without_keys_a_host_is_as_linux_comes_whatever_the_machine_has() {
 }
 
 #[test]
-fn senders_and_receivers_are_told_what_their_own_tables_say() {
+fn senders_and_receivers_get_their_own_settings() {
     let tables = "tcp = { initial_window = 4, sack = false }\n\
                   receiver_tcp = { delayed_ack = false, sack = true }";
     let settings = settings(&linux_6_18(), tables).unwrap();
@@ -59,7 +59,7 @@ fn senders_and_receivers_are_told_what_their_own_tables_say() {
 }
 
 #[test]
-fn everything_that_cannot_be_had_is_told_at_once() {
+fn all_refusals_are_reported_at_once() {
     let tables = "tcp = { profile = \"linux-3.16\", modified_fast_retransmit = true, \
                   initial_rto = \"3 s\", initial_ssthresh = 20, redundant_bundling = true, \
                   smart_framing = true }\n\
@@ -74,7 +74,7 @@ fn everything_that_cannot_be_had_is_told_at_once() {
 }
 
 #[test]
-fn lost_retransmissions_are_found_by_time_where_the_kernel_has_rack() {
+fn rack_kernels_detect_lost_retransmissions() {
     let new = linux_6_18();
     let old = Kernel { release: "6.12.0".to_owned(), version: (6, 12), ..linux_6_18() };
     let detection = |kernel: &Kernel, on: bool, others: &str| {
@@ -98,7 +98,7 @@ fn lost_retransmissions_are_found_by_time_where_the_kernel_has_rack() {
 }
 
 #[test]
-fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
+fn inherited_profile_is_refused_once() {
     let text = settings(&linux_6_18(), "tcp = { profile = \"linux-3.16\" }").unwrap_err();
     assert!(text.contains("flows.greedy.tcp.profile"), "{text}");
     assert!(!text.contains("receiver_tcp"), "{text}");
@@ -108,7 +108,7 @@ fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
 }
 
 #[test]
-fn what_an_older_kernel_still_has_is_asked_for() {
+fn removed_features_are_used_on_older_kernels() {
     let mut kernel = linux_6_18();
     kernel.version = (6, 12);
     let settings = settings(&kernel, "tcp = { loss_detection = \"rfc6675\" }").unwrap();
@@ -117,7 +117,7 @@ fn what_an_older_kernel_still_has_is_asked_for() {
 }
 
 #[test]
-fn a_missing_sysctl_is_a_refusal_only_where_it_is_asked_for() {
+fn missing_sysctl_is_refused_only_if_needed() {
     let mut kernel = linux_6_18();
     kernel.sysctls.remove("net.ipv4.tcp_frto");
     assert!(settings(&kernel, "").is_ok());
@@ -126,7 +126,7 @@ fn a_missing_sysctl_is_a_refusal_only_where_it_is_asked_for() {
 }
 
 #[test]
-fn times_that_the_kernels_timers_cannot_keep_are_rounded_up_with_a_remark() {
+fn times_round_up_to_kernel_timer_steps() {
     let settings = settings(&linux_6_18(), "tcp = { minimum_rto = \"30 ms\" }").unwrap();
     assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_rto_min_us"), "32000");
     assert!(settings.remarks[0].text.contains("32 ms instead of 30 ms"), "{settings:?}");
@@ -147,23 +147,23 @@ fn on_one_host(tables: &str) -> Result<Settings, String> {
 }
 
 #[test]
-fn groups_on_one_host_must_want_the_same_of_it() {
+fn groups_on_one_host_must_agree() {
     let all =
         |key: &str| on_one_host(&format!("workload = {{ kind = \"greedy\" }}\ntcp = {{ {key} }}"));
     let refused = all("sack = false").unwrap_err();
     assert!(refused.contains("sysctl net.ipv4.tcp_sack"), "{refused}");
     assert!(refused.contains("group plain wants \"1\" on the same host a"), "{refused}");
-    // A socket option needs no host of its own.
+    // A socket option needs no separate host.
     assert!(all("linear_timeouts = true").is_ok());
 }
 
 #[test]
-fn streams_of_datagrams_ask_nothing_of_a_host_and_share_it_with_connections() {
+fn datagram_streams_need_no_host_settings() {
     let call = "workload = { kind = \"constant\", rate = \"64 kbit/s\", packet = \"200 B\" }";
     let shared = on_one_host(call).unwrap();
     assert_eq!(shared.hosts.len(), 2);
     assert!(shared.groups[1].sender.options.is_empty());
-    // A path gives every group hosts of its own.
+    // A path gives every group its own hosts.
     let alone = settings(
         &linux_6_18(),
         &format!("tcp = {{ sack = false }}\n[[flows]]\nname = \"call\"\n{call}"),

@@ -1,4 +1,4 @@
-//! A host whose connections are our endpoint's: packets in and out, and the bytes of streams by their offsets.
+//! Host with connections of our endpoint: packets in and out, and the bytes of streams by their offsets.
 
 use super::LiveError;
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
@@ -157,7 +157,7 @@ pub struct LiveHost {
     listening: Vec<u16>,
     streams: Vec<Stream>,
     by_ports: BTreeMap<(u16, u16), ConnectionId>,
-    /// Connections that may have something to send or to tell.
+    /// Connections that may have packets to send or events to report.
     touched: Vec<ConnectionId>,
     /// Packets for the peer that belong to no connection.
     strays: VecDeque<Vec<u8>>,
@@ -286,7 +286,7 @@ impl LiveHost {
         deadlines.min().unwrap_or(Instant::MAX)
     }
 
-    /// Tells connections whose deadline has come.
+    /// Calls the connections with an expired deadline.
     pub(super) fn on_deadline(&mut self, now: Instant) {
         for (id, stream) in self.streams.iter_mut().enumerate() {
             if stream.connection.next_deadline() <= now {
@@ -297,7 +297,7 @@ impl LiveHost {
         }
     }
 
-    /// Lets the application act on what has happened, and gives the packets that come of it.
+    /// Runs the application on new events, and returns the resulting packets.
     pub(super) fn work(
         &mut self,
         now: Instant,
@@ -411,7 +411,7 @@ mod tests {
     use super::{ReceivedBytes, SentBytes};
 
     #[test]
-    fn sent_bytes_are_found_by_their_offset_until_released() {
+    fn sent_bytes_are_kept_until_released() {
         let mut sent = SentBytes::default();
         sent.push(b"hello ");
         sent.push(b"world");
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn received_bytes_come_in_any_order_and_more_than_once() {
+    fn received_bytes_are_reassembled() {
         let mut received = ReceivedBytes::default();
         received.put(6, b"world");
         received.put(0, b"hel");

@@ -34,7 +34,7 @@ pub struct LiveOptions {
     pub ip: IpFamily,
     /// Behaviour of our endpoint; its segment size is fitted to the device.
     pub config: Config,
-    /// What happens to packets on the way.
+    /// The fate of a packet on the path.
     pub impairments: Impairments,
     /// Everything is given up after this time.
     pub limit: Span,
@@ -75,12 +75,12 @@ impl LiveOptions {
     }
 }
 
-/// Lets `program` run in a fresh namespace whose default route leads to a host that speaks with our
-/// endpoint and runs `application`, until both are done; gives what the program gives. The program
-/// has to end by itself, also where nobody answers it any more.
+/// Runs `program` in a fresh namespace, and `application` on a host with our endpoint. The default route
+/// of the namespace leads to that host. Returns the result of `program` when both are done. The program
+/// must end by itself, also if nobody answers any more.
 ///
 /// # Errors
-/// Where the kernel cannot be used, or time runs out.
+/// If the kernel cannot be used, or time runs out.
 pub fn converse<T: Send>(
     options: &LiveOptions,
     application: &mut (dyn Application + Send),
@@ -192,7 +192,7 @@ impl Driver {
     }
 }
 
-/// What the way does to packets, in each direction. The default does nothing.
+/// Impairments of the path, in each direction. The default has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Impairments {
     /// Rate; `None` takes no time.
@@ -207,7 +207,7 @@ pub struct Impairments {
     pub detour: Span,
     /// Share of packets that arrive twice.
     pub duplication: Ratio,
-    /// What chance begins with.
+    /// The random seed.
     pub seed: u64,
 }
 
@@ -296,7 +296,7 @@ impl PathEmulator {
     }
 }
 
-/// Why a live conversation could not be had.
+/// An error of a live conversation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
@@ -308,7 +308,7 @@ pub enum LiveError {
     Segment {
         /// The segment.
         segment: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The conversation did not come to its end.

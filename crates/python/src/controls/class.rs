@@ -53,12 +53,12 @@ impl Fault {
         Self { exception: Arc::default(), control }
     }
 
-    /// The exception, if there was one, as the cause of one that tells whose it is.
+    /// The exception, if there was one, as the cause of an exception that names the congestion control.
     pub(crate) fn take(&self, py: Python<'_>) -> Option<PyErr> {
         let left = self.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (name, exception) = left?;
-        let told = format!("the congestion control \"{name}\" has raised an exception");
-        let fault = ControlFault::new_err(told);
+        let message = format!("the congestion control \"{name}\" has raised an exception");
+        let fault = ControlFault::new_err(message);
         fault.set_cause(py, Some(exception));
         Some(fault)
     }
@@ -155,7 +155,7 @@ impl ControlFactory for PythonFactory {
 
 /// An object of the class at work on one connection.
 struct PythonControl {
-    /// The object and what it sees of the sender; none where it could not be made.
+    /// The object and what it sees of the sender; none if it could not be made.
     parts: Option<(Py<PyAny>, Py<PythonSender>)>,
     name: String,
     hooks: Hooks,
@@ -202,7 +202,7 @@ impl PythonControl {
         }
     }
 
-    fn tell(
+    fn call_hook(
         &mut self,
         method: &str,
         sender: &mut TcpSock,
@@ -233,11 +233,11 @@ impl CongestionControl for PythonControl {
     }
 
     fn init(&mut self, sender: &mut TcpSock) {
-        self.tell("init", sender, |_| Ok(Vec::new()));
+        self.call_hook("init", sender, |_| Ok(Vec::new()));
     }
 
     fn release(&mut self, sender: &mut TcpSock) {
-        self.tell("release", sender, |_| Ok(Vec::new()));
+        self.call_hook("release", sender, |_| Ok(Vec::new()));
     }
 
     fn ssthresh(&mut self, sender: &mut TcpSock) -> u32 {
@@ -246,8 +246,8 @@ impl CongestionControl for PythonControl {
     }
 
     fn cong_avoid(&mut self, sender: &mut TcpSock, acknowledgment: u32, segments: u32) {
-        self.tell("on_ack", sender, |py| Ok(vec![segments.into_pyobject(py)?.into_any()]));
-        self.tell("cong_avoid", sender, |py| {
+        self.call_hook("on_ack", sender, |py| Ok(vec![segments.into_pyobject(py)?.into_any()]));
+        self.call_hook("cong_avoid", sender, |py| {
             let acknowledgment = acknowledgment.into_pyobject(py)?.into_any();
             Ok(vec![acknowledgment, segments.into_pyobject(py)?.into_any()])
         });
@@ -260,7 +260,7 @@ impl CongestionControl for PythonControl {
         flags: i32,
         sample: &RateSample,
     ) {
-        self.tell("cong_control", sender, |py| {
+        self.call_hook("cong_control", sender, |py| {
             Ok(vec![
                 acknowledgment.into_pyobject(py)?.into_any(),
                 flags.into_pyobject(py)?.into_any(),
@@ -271,9 +271,9 @@ impl CongestionControl for PythonControl {
 
     fn set_state(&mut self, sender: &mut TcpSock, state: u8) {
         if state == RECOVERY || state == LOSS {
-            self.tell("on_loss", sender, |_| Ok(Vec::new()));
+            self.call_hook("on_loss", sender, |_| Ok(Vec::new()));
         }
-        self.tell("set_state", sender, |py| Ok(vec![state.into_pyobject(py)?.into_any()]));
+        self.call_hook("set_state", sender, |py| Ok(vec![state.into_pyobject(py)?.into_any()]));
     }
 
     fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {
@@ -285,15 +285,15 @@ impl CongestionControl for PythonControl {
             WindowEvent::UnmarkedData => "ecn_no_ce",
             WindowEvent::MarkedData => "ecn_is_ce",
         };
-        self.tell("cwnd_event", sender, |py| Ok(vec![name.into_pyobject(py)?.into_any()]));
+        self.call_hook("cwnd_event", sender, |py| Ok(vec![name.into_pyobject(py)?.into_any()]));
     }
 
     fn in_ack_event(&mut self, sender: &mut TcpSock, flags: u32) {
-        self.tell("in_ack_event", sender, |py| Ok(vec![flags.into_pyobject(py)?.into_any()]));
+        self.call_hook("in_ack_event", sender, |py| Ok(vec![flags.into_pyobject(py)?.into_any()]));
     }
 
     fn pkts_acked(&mut self, sender: &mut TcpSock, report: &AckReport) {
-        self.tell("pkts_acked", sender, |py| {
+        self.call_hook("pkts_acked", sender, |py| {
             Ok(vec![Bound::new(py, AckSample { report: *report })?.into_any()])
         });
     }

@@ -1,4 +1,4 @@
-//! What a class of Python sees: the sender, and samples; with the names that a kernel's C has for the fields.
+//! Python's view of the sender and of samples, with the field names of the kernel's C.
 
 use fairwind_tcp::{AckReport, RateSample, TcpSock};
 use pyo3::exceptions::PyValueError;
@@ -115,19 +115,19 @@ impl PythonSender {
         self.sender.outstanding
     }
 
-    /// Of these, sent again and under way.
+    /// Retransmitted segments of these that are under way.
     #[getter]
     fn retrans_out(&self) -> u32 {
         self.sender.retransmitted
     }
 
-    /// Of these, taken for lost.
+    /// Segments of these that are considered lost.
     #[getter]
     fn lost_out(&self) -> u32 {
         self.sender.lost
     }
 
-    /// Of these, reported to have arrived.
+    /// Segments of these that were selectively acknowledged.
     #[getter]
     fn sacked_out(&self) -> u32 {
         self.sender.sacked
@@ -236,7 +236,7 @@ impl PythonSender {
     }
 }
 
-/// What an acknowledgment has told.
+/// Sample of an acknowledgment.
 #[pyclass(frozen, module = "fairwind._core", name = "AckSample")]
 pub(crate) struct AckSample {
     pub(crate) report: AckReport,

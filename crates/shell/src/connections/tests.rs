@@ -1,4 +1,4 @@
-//! Packets of made-up connections, and what the tables tell of them.
+//! Tests of the tables from packets of made-up connections.
 
 use super::*;
 use fairwind_assembly::CaptureWriters;
@@ -124,7 +124,7 @@ fn flows(tables: &Tables, column: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_connection_that_is_over_is_forgotten_a_minute_later_when_another_comes() {
+fn finished_connection_expires_after_a_minute() {
     let mut scene = Scene::new();
     let refused = |scene: &mut Scene, port| {
         scene.port = port;
@@ -147,7 +147,7 @@ fn a_connection_that_is_over_is_forgotten_a_minute_later_when_another_comes() {
 }
 
 #[test]
-fn a_connection_is_two_flows_from_its_first_packet_on() {
+fn connection_has_two_flows_from_syn() {
     let mut scene = Scene::new();
     scene.handshake();
     let request = scene.program(Flags::ACK, 101, 0, b"please");
@@ -166,7 +166,7 @@ fn a_connection_is_two_flows_from_its_first_packet_on() {
 }
 
 #[test]
-fn each_direction_is_finished_when_its_end_is_acknowledged() {
+fn direction_finishes_when_fin_is_acked() {
     let mut scene = Scene::new();
     scene.handshake();
     scene.program(Flags::FIN | Flags::ACK, 101, 0, b"");
@@ -180,7 +180,7 @@ fn each_direction_is_finished_when_its_end_is_acknowledged() {
 }
 
 #[test]
-fn a_reset_is_a_failure_of_what_was_not_finished() {
+fn reset_fails_unfinished_flows() {
     let mut scene = Scene::new();
     scene.handshake();
     scene.program(Flags::FIN | Flags::ACK, 101, 0, b"");
@@ -191,7 +191,7 @@ fn a_reset_is_a_failure_of_what_was_not_finished() {
 }
 
 #[test]
-fn the_same_ports_with_another_beginning_are_another_connection() {
+fn reused_ports_start_new_connection() {
     let mut scene = Scene::new();
     scene.handshake();
     scene.program(Flags::SYN, 5000, 0, b"");
@@ -202,7 +202,7 @@ fn the_same_ports_with_another_beginning_are_another_connection() {
 }
 
 #[test]
-fn what_is_no_connection_is_counted_apart_by_its_way() {
+fn other_packets_are_counted_per_direction() {
     let mut scene = Scene::new();
     assert_eq!(scene.raw(Side::Program, b"\x45 no packet at all").flow, FlowId(0));
     assert_eq!(scene.raw(Side::Outside, b"\x60").flow, FlowId(1));

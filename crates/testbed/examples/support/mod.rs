@@ -15,7 +15,7 @@ pub(crate) const FILLED_PERCENT: f64 = 99.0;
 const PAYLOAD: f64 = 1448.0;
 const PACKET: f64 = 1500.0;
 
-/// What `--seconds N` on the command line says, the only option.
+/// The value of `--seconds N`, the only option.
 pub(crate) fn seconds(usual: u32) -> Result<u32, Failure> {
     let mut seconds = usual;
     let mut arguments = std::env::args().skip(1);
@@ -57,7 +57,7 @@ pub(crate) fn filled_percent(outcome: &Outcome, rate: u32) -> f64 {
     100.0 * number(outcome, "flows", "goodput_bits_per_second").unwrap_or(0.0) / allowed
 }
 
-/// Options for a script on the kernel, whose own files stand beside it.
+/// Options for a script on the kernel; its own files are in its folder.
 pub(crate) fn kernel_options(script: &str) -> KernelOptions {
     let folder = Path::new(script).parent().filter(|folder| !folder.as_os_str().is_empty());
     KernelOptions { folder: folder.map(Path::to_path_buf), ..KernelOptions::default() }

@@ -68,7 +68,7 @@ mod tests {
     use super::seed;
 
     #[test]
-    fn an_option_that_is_not_understood_is_named_and_not_passed_over() {
+    fn unknown_option_is_named() {
         let of = |words: &str| {
             let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
             seed(&words).map_err(|error| error.to_string())

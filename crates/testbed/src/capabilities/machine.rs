@@ -32,7 +32,7 @@ const OF_A_NETWORK: [&str; 4] = ["htb", "pfifo", "bfifo", "netem"];
 const TRANSLATION: &str =
     "table ip t { chain c { type nat hook postrouting priority srcnat; masquerade; } }\n";
 
-/// What was found in a namespace of its own.
+/// Findings of a trial in a new namespace.
 struct Trial {
     there: Vec<&'static str>,
     missing: Vec<&'static str>,
@@ -145,7 +145,7 @@ fn tick() -> Capability {
     Capability::ok("timers of TCP", format!("{rate} Hz, in steps of {tick}"))
 }
 
-/// How late the router would be woken here and now.
+/// Wake-up lateness of a router on this machine now.
 fn lateness() -> Capability {
     let what = "timer lateness";
     let mut late: Vec<Span> = std::thread::spawn(|| {
@@ -223,7 +223,7 @@ fn loaded() -> Capability {
             what,
             State::Limited,
             error.to_string(),
-            "time-outs are then told by TCP_INFO, to 50 ms: run as root, with a build that has them",
+            "TCP_INFO then reports time-outs, to 50 ms: run as root, with a build that has them",
         ),
     }
 }

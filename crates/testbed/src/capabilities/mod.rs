@@ -19,21 +19,21 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the kernel's side of TUN devices is.
+/// Path of the kernel's TUN device.
 const TUN: &str = "/dev/net/tun";
 /// Files for 512 thin and 512 greedy connections, both ends in one process each.
 const ENOUGH_FILES: u64 = 4_096;
 
-/// Something that experiments on the kernel use.
+/// A capability that experiments on the kernel use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capability {
-    /// What it is.
+    /// Its name.
     pub what: &'static str,
     /// Whether it is there.
     pub state: State,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What it is for and how to get it; empty where all is well.
+    /// Its purpose and how to get it; empty if all is well.
     pub remedy: String,
 }
 
@@ -45,9 +45,9 @@ pub enum State {
     Ok,
     /// Not all of it is, or something else takes its place: experiments run.
     Limited,
-    /// It is not, and something cannot be done without it; what, the remedy says.
+    /// It is missing, and something is impossible without it; the remedy says what.
     Missing,
-    /// It is not, and no experiment runs on the kernel without it.
+    /// It is missing, and no experiment runs on the kernel without it.
     Needed,
 }
 
@@ -102,7 +102,7 @@ fn namespaces() -> Capability {
     }
 }
 
-/// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
+/// Why no experiment at all can run on this kernel, and what to do about it; `None` if they can.
 pub fn obstacle() -> Option<String> {
     if namespaces().state == State::Needed {
         let rows = [user_namespaces(), tun()];
@@ -217,10 +217,10 @@ fn congestion_among(there: &BTreeSet<String>, in_c: &[String]) -> Capability {
     let (loaded, unknown): (Vec<&String>, Vec<&String>) =
         others.partition(|name| in_c.contains(name));
     let mut found = if known.is_empty() { "none".to_owned() } else { known.join(" ") };
-    for (told, names) in [("loaded from C", loaded), ("scenarios do not know", unknown)] {
+    for (label, names) in [("loaded from C", loaded), ("scenarios do not know", unknown)] {
         let listed: Vec<&str> = names.into_iter().map(String::as_str).collect();
         if !listed.is_empty() {
-            found = format!("{found}; {told} {}", listed.join(" "));
+            found = format!("{found}; {label} {}", listed.join(" "));
         }
     }
     if missing.is_empty() {
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_told_once_and_what_is_not_well_says_what_to_do() {
+    fn each_capability_is_listed_once_with_advice() {
         let all = probe();
         let names: BTreeSet<_> = all.iter().map(|one| one.what).collect();
         assert_eq!(names.len(), all.len());
@@ -251,15 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn of_congestion_controls_those_are_told_apart_that_scenarios_know() {
+    fn congestion_controls_are_listed_by_kind() {
         let of = |names: &[&str]| {
             let in_c = ["fw_htcp", "mine"].map(str::to_owned);
             congestion_among(&names.iter().map(|&name| name.to_owned()).collect(), &in_c)
         };
         let all = of(&["bbr", "bic", "cubic", "fw_htcp", "mine", "reno", "yeah"]);
         assert_eq!(all.state, State::Ok);
-        let told = "reno bic cubic bbr; loaded from C fw_htcp mine; scenarios do not know yeah";
-        assert_eq!(all.found, told);
+        let expected = "reno bic cubic bbr; loaded from C fw_htcp mine; scenarios do not know yeah";
+        assert_eq!(all.found, expected);
         let without_bic = of(&["bbr", "cubic", "reno"]);
         let found = without_bic.found.as_str();
         assert_eq!((without_bic.state, found), (State::Limited, "reno cubic bbr"));

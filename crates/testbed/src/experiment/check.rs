@@ -12,12 +12,12 @@ use fairwind_linux as linux;
 use fairwind_scenario::{Experiment, RouterKind};
 use std::sync::OnceLock;
 
-/// What an experiment would meet on this machine.
+/// Result of the check of an experiment on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
-    /// What cannot be had; empty where the experiment can run.
+    /// Unsupported keys; empty if the experiment can run.
     pub refusals: Vec<UnsupportedSetting>,
-    /// What differs a little from what the scenario says.
+    /// Small differences from the scenario.
     pub remarks: Vec<Note>,
 }
 
@@ -56,7 +56,7 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport
             refusals.push(refuse(
                 "measure.endpoint_every_ack",
                 "true".to_owned(),
-                format!("only eBPF programs can tell that: {error}"),
+                format!("only eBPF programs can report that: {error}"),
                 "measure.endpoint_interval".to_owned(),
             ));
         }
@@ -64,7 +64,7 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport
             key: "measure".to_owned(),
             text: format!(
                 "time-outs and fast retransmits are counted but their instants are only known to \
-                 {LOSS_INTERVAL}, since eBPF programs cannot tell of them: {error}"
+                 {LOSS_INTERVAL}, because eBPF programs cannot report them: {error}"
             ),
         });
     }
@@ -78,7 +78,7 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> CheckReport
             }
         }
     }
-    for (key, mechanism) in what_netem_is_not_told(experiment) {
+    for (key, mechanism) in unsupported_features(experiment) {
         let alternative = "leave out path.router, or the simulator".to_owned();
         refusals.push(refuse(key, "set".to_owned(), mechanism.to_owned(), alternative));
     }
@@ -96,7 +96,7 @@ fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Note> {
     let remark = |it: &ControlObject| Note {
         key: "tcp.congestion".to_owned(),
         text: format!(
-            "\"{}\" is what the kernel has under the name \"{}\", which nothing compares with the simulator's",
+            "the run uses the kernel's own \"{}\", named \"{}\" there; nothing compares it with the simulator's",
             it.name, it.kernel_name
         ),
     };
@@ -119,8 +119,8 @@ fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
         let wanted = files_for(connections);
         let reason = || {
             format!(
-                "the process of host {host} needs {wanted} open files for its connections and may \
-                 have {most}"
+                "the process of host {host} needs {wanted} open files for its connections, and the \
+                 limit is {most}"
             )
         };
         (wanted > most).then(|| (connections, reason()))
@@ -128,15 +128,15 @@ fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
     .collect()
 }
 
-/// What our router does to packets and the kernel's own parts are not told to do, or cannot.
-fn what_netem_is_not_told(experiment: &Experiment) -> Vec<(&'static str, &'static str)> {
+/// Features of our router that the kernel path does not have.
+fn unsupported_features(experiment: &Experiment) -> Vec<(&'static str, &'static str)> {
     if experiment.network.router != RouterKind::Kernel {
         return Vec::new();
     }
     let links = &experiment.network.links;
     let mut found = Vec::new();
     if links.iter().any(|link| !link.impairments.is_none()) {
-        found.push(("impairments", "netem is not told of them"));
+        found.push(("impairments", "the kernel path does not set them in netem"));
     }
     if links.iter().any(|link| link.rate_trace.is_some()) {
         found.push(("rate_trace", "the kernel's shapers have one rate"));
@@ -167,22 +167,22 @@ mod tests {
     use fairwind_scenario::Document;
 
     #[test]
-    fn what_only_our_router_does_is_told_of_where_the_kernel_carries() {
-        let told = |path: &str, workload: &str| {
+    fn kernel_path_refuses_router_only_features() {
+        let unsupported = |path: &str, workload: &str| {
             let text = format!(
                 "name = \"x\"\nduration = \"5 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"20 ms\"\n{path}\n[[flows]]\n\
                  name = \"web\"\nworkload = {{ kind = \"transfers\", volume = \"1 kB\", transfers = 1{workload} }}"
             );
             let document = Document::parse("x.toml", &text).expect("a scenario");
             let experiment = document.experiment(&document.grid().expect("a grid")[0]);
-            let found = what_netem_is_not_told(&experiment.expect("an experiment"));
+            let found = unsupported_features(&experiment.expect("an experiment"));
             found.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
         };
         let kernel = "router = \"kernel\"";
-        assert!(told(kernel, "").is_empty());
-        assert_eq!(told(kernel, ", ack_delay = \"10 ms\""), ["ack_delay"]);
-        assert!(told("", ", ack_delay = \"10 ms\"").is_empty());
+        assert!(unsupported(kernel, "").is_empty());
+        assert_eq!(unsupported(kernel, ", ack_delay = \"10 ms\""), ["ack_delay"]);
+        assert!(unsupported("", ", ack_delay = \"10 ms\"").is_empty());
         let impaired = format!("{kernel}\nimpairments = \"tc: netem duplicate 1%\"");
-        assert_eq!(told(&impaired, ""), ["impairments"]);
+        assert_eq!(unsupported(&impaired, ""), ["impairments"]);
     }
 }

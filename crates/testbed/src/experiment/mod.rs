@@ -57,7 +57,7 @@ pub enum RunError {
     /// The kernel cannot carry the packets.
     #[error(transparent)]
     KernelRouter(#[from] KernelRouterError),
-    /// The kernel's tracepoints do not tell, or not any more.
+    /// The kernel's tracepoints do not report, or no longer.
     #[error(transparent)]
     Bpf(#[from] BpfError),
     /// A congestion control cannot be loaded.
@@ -66,20 +66,20 @@ pub enum RunError {
     /// Windows cannot be remembered.
     #[error(transparent)]
     Windows(#[from] WindowsError),
-    /// Only the kernel's tracepoints could tell what a key asks for.
-    #[error("{key}: only eBPF programs can tell that: {error}")]
+    /// A key needs the kernel's tracepoints.
+    #[error("{key}: only eBPF programs can report that: {error}")]
     NotObservable {
         /// The key of the scenario.
         key: &'static str,
         /// Why there are none.
         error: BpfError,
     },
-    /// Something of ours has failed.
+    /// An internal failure.
     #[error("{what} has failed: {reason}")]
     Thread {
         /// Which part.
         what: &'static str,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
     /// Somebody asked to stop.

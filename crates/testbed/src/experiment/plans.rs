@@ -16,20 +16,19 @@ use fairwind_windows::WindowOptions;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// How often hosts look for time-outs and recoveries of connections with bytes outstanding.
+/// Interval of polls for time-outs and recoveries of connections with bytes outstanding.
 pub(super) const LOSS_INTERVAL: Span = Span::from_millis(50);
 
 /// A host, and where it is in the network.
 pub(super) struct PlannedHost {
     pub(super) node: NodeId,
     pub(super) plan: HostPlan,
-    /// What it remembers of the windows of connections.
+    /// Its options for remembered windows.
     pub(super) windows: Option<WindowOptions>,
 }
 
 impl PlannedHost {
-    /// Fits the plan to this run; `is_watched` says whether the kernel itself tells of time-outs and
-    /// recoveries.
+    /// Fits the plan to this run; `is_watched` says whether tracepoints report time-outs and recoveries.
     pub(super) fn prepare(&mut self, run: RunName, is_watched: bool) {
         if linux::is_root() {
             self.plan.namespace = Some(run.of(&self.plan.name));
@@ -54,7 +53,7 @@ pub(super) fn hosts(
         for (number, flow) in (0..).zip(flows) {
             add_flow(&mut plan, node, number, flow, settings);
         }
-        tell_who_carries(&mut plan, &onward);
+        set_carriers(&mut plan, &onward);
         for stream in datagrams {
             add_datagrams(&mut plan, node, stream);
         }
@@ -130,8 +129,8 @@ fn onward(flows: &[FlowPlan]) -> BTreeMap<u32, u32> {
     flows.iter().filter_map(|flow| Some((flow.relays?.0, flow.flow.0))).collect()
 }
 
-/// Names to each connection with data of its own those that pass it on, one after the other.
-fn tell_who_carries(plan: &mut HostPlan, onward: &BTreeMap<u32, u32>) {
+/// Sets, for each connection with its own data, the relays that carry it, in order.
+fn set_carriers(plan: &mut HostPlan, onward: &BTreeMap<u32, u32>) {
     for outgoing in plan.outgoing.iter_mut().filter(|outgoing| outgoing.relays.is_none()) {
         let next = |flow: &u32| onward.get(flow).copied();
         outgoing.carried_by = std::iter::successors(next(&outgoing.flow), next).collect();

@@ -1,7 +1,7 @@
 //! BPF programs of a run: at the tracepoints of endpoints, and for remembered windows.
 //!
-//! Without the first, hosts look for time-outs and recoveries by `TCP_INFO`, which says how many there were and only
-//! roughly when. For the second, each host has a control group of its own, which the run's reaper removes, and programs
+//! Without the first, hosts poll `TCP_INFO` for time-outs and recoveries, which counts them and says only roughly when
+//! they happened. For the second, each host has its own control group, which the run's reaper removes, and programs
 //! that end with the run.
 
 use super::RunError;
@@ -22,7 +22,7 @@ use std::time::Duration;
 const FACTS: EndpointEvents =
     EndpointEvents { recovery: true, syn_retries: false, acknowledgments: false };
 
-/// Whether the kernel can tell what `experiment` wants to know, and nobody else can.
+/// Checks whether tracepoints can measure what `experiment` needs from them.
 pub(super) fn check(experiment: &Experiment) -> Result<(), RunError> {
     if experiment.measure.endpoint_every_ack {
         let missing = |error| RunError::NotObservable { key: "measure.endpoint_every_ack", error };
@@ -31,7 +31,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The kernel's tracepoints, and where what they tell is written down.
+/// The kernel's tracepoints, and the writer of their observations.
 pub(super) struct KernelWatch {
     watch: EndpointWatch,
     observations: ObservationWriter,
@@ -72,8 +72,8 @@ impl KernelWatch {
 
     /// Writes down what has happened.
     pub(super) fn receive(&mut self) -> Result<(), RunError> {
-        let told = self.watch.read(Duration::ZERO, &mut self.observations)?;
-        self.observations.tell(told);
+        let watermark = self.watch.read(Duration::ZERO, &mut self.observations)?;
+        self.observations.advance(watermark);
         Ok(())
     }
 
@@ -85,13 +85,13 @@ impl KernelWatch {
     }
 }
 
-/// The number by which the kernel knows a host's network namespace.
+/// The number (inode) of a host's network namespace.
 fn namespace_of(process: &HostProcess) -> Result<u32, RunError> {
     let path = format!("/proc/{}/ns/net", process.process_id());
     let number = std::fs::metadata(&path).map(|namespace| namespace.ino());
     number.ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(|| RunError::Thread {
         what: "watching the kernel's endpoints",
-        reason: format!("{path} does not tell the namespace of host {}", process.name()),
+        reason: format!("{path} does not show the namespace of host {}", process.name()),
     })
 }
 
@@ -116,7 +116,7 @@ pub(super) fn begin(
         .collect()
 }
 
-/// What the hosts remember now.
+/// The windows that the hosts remember now.
 pub(super) fn remembered(
     memories: &[(String, WindowsOfRun)],
 ) -> Result<Vec<CachedWindow>, WindowsError> {
@@ -154,7 +154,7 @@ mod tests {
     use fairwind_units::Span;
 
     #[test]
-    fn what_cannot_be_read_is_remarked_and_leaves_the_other_tables() {
+    fn unreadable_windows_leave_other_tables() {
         let mut tables = Tables { tables: Vec::new() };
         let peer = CachedWindow {
             host: "server".to_owned(),

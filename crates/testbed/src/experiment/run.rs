@@ -26,7 +26,7 @@ use std::os::fd::OwnedFd;
 /// How long the hosts may take to set themselves up, all together.
 const SET_UP_LIMIT: Span = Span::from_secs(60);
 
-/// Events of queues that are kept where nobody says how many: they stay in memory until the run is over.
+/// Default limit of queue events, which stay in memory until the run is over.
 const MOST_EVENTS: usize = 1_000_000;
 
 /// An experiment about to be run on the kernel.
@@ -36,7 +36,7 @@ pub struct KernelRun {
     forwarding: Forwarding,
     command: HostCommand,
     captures: CaptureWriters,
-    /// Bytes to keep of each captured packet, by flow; empty where nothing is captured.
+    /// Bytes to keep of each captured packet, by flow; empty if nothing is captured.
     snap: Vec<usize>,
     mtu: usize,
     lateness_bound: Span,
@@ -52,7 +52,7 @@ impl KernelRun {
     /// choice of ours drawn from `seed`. Nothing runs yet.
     ///
     /// # Errors
-    /// Where the description is inconsistent, this kernel lacks something, or a capture cannot be
+    /// If the description is inconsistent, this kernel lacks something, or a capture cannot be
     /// begun.
     pub fn new(
         experiment: &Experiment,
@@ -250,7 +250,7 @@ impl Forwarding {
         }
     }
 
-    /// Makes what hosts need to set themselves up, and tells them.
+    /// Creates what hosts need for their setup, and adds it to their plans.
     fn create(self, run: RunName, hosts: &mut [PlannedHost]) -> Result<ReadyForwarding, RunError> {
         match self {
             Self::User => Ok(ReadyForwarding::User),

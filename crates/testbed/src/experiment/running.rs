@@ -15,34 +15,34 @@ use std::thread::JoinHandle;
 
 /// From the start command to the run's instant zero, so that every host hears of it before.
 const HEAD_START: Span = Span::from_millis(50);
-/// How long the hosts may take to tell the rest, all together.
+/// How long the hosts may take to report the rest, all together.
 const END_LIMIT: Span = Span::from_secs(20);
-/// How long a host may say nothing: at work it tells every 10 ms how far it is. What others tell
-/// waits for it in memory.
+/// How long a host may be silent: it normally reports every 10 ms. Reports of others wait for it in
+/// memory.
 const SILENCE: Span = Span::from_secs(10);
 /// The longest time without a look at the clock and the control.
 const GLANCE: Span = Span::from_millis(20);
 
-/// What a run on the kernel gives.
+/// Output of a run on the kernel.
 #[derive(Debug)]
 pub struct Outcome {
     /// The measures, and the table `lateness` behind them.
     pub tables: Tables,
-    /// How well the network kept time.
+    /// Lateness of the network.
     pub lateness: Lateness,
-    /// How it went at the hosts, by name.
+    /// Statistics of the hosts, by name.
     pub hosts: Vec<(String, HostStatistics)>,
-    /// What the tables lack, and why.
+    /// Missing contents of the tables, and reasons.
     pub remarks: Vec<String>,
 }
 
-/// The thread that tells what packets do.
+/// The thread that forwards packets and reports their events.
 pub(super) type ForwardingThread = JoinHandle<Result<Lateness, RunError>>;
 
 /// A run at work.
 pub(super) struct ActiveRun<'a> {
     pub(super) hosts: Hosts,
-    /// What the kernel itself tells, where it does.
+    /// Reports of the kernel's tracepoints, if it has them.
     pub(super) watch: Option<KernelWatch>,
     pub(super) router: ForwardingThread,
     pub(super) router_control: RouterControl,
@@ -113,8 +113,8 @@ struct ActiveHost {
     statistics: Option<HostStatistics>,
     /// When it last said something.
     heard: Instant,
-    /// How far it has told what happened, since the run's origin.
-    told_until: Instant,
+    /// The watermark of its reports, since the run's origin.
+    watermark: Instant,
 }
 
 /// All hosts at work.
@@ -142,19 +142,19 @@ impl Hosts {
                     observations,
                     statistics: None,
                     heard,
-                    told_until: Instant::ZERO,
+                    watermark: Instant::ZERO,
                 }
             })
             .collect();
         Ok(Self { hosts, poll })
     }
 
-    /// Tells all when instant zero is.
+    /// Sends instant zero to all hosts.
     fn go(&mut self, origin: Instant) -> Result<(), KernelError> {
         self.hosts.iter_mut().try_for_each(|host| host.process.go(origin))
     }
 
-    /// Writes down what hosts have to tell, and waits for that up to `limit`.
+    /// Records reports of hosts, and waits for them up to `limit`.
     fn receive(&mut self, limit: Span) -> Result<(), KernelError> {
         for place in 0..self.poll.wait(limit) {
             let number = self.poll.readiness(place).token;
@@ -173,7 +173,7 @@ impl Hosts {
             Err(KernelError::Host {
                 host: host.process.name().to_owned(),
                 reason: format!(
-                    "it has told nothing for {SILENCE}: its process {} is stopped, or the machine is \
+                    "it has not reported for {SILENCE}: its process {} is stopped, or the machine is \
                      too busy",
                     host.process.process_id()
                 ),
@@ -181,7 +181,7 @@ impl Hosts {
         })
     }
 
-    /// Ends all hosts, once they have told the rest.
+    /// Ends all hosts, once they have reported the rest.
     fn end(mut self) -> Result<Vec<(String, HostStatistics)>, KernelError> {
         self.hosts.iter_mut().try_for_each(|host| host.process.stop())?;
         let until = linux::monotonic() + END_LIMIT;
@@ -192,16 +192,16 @@ impl Hosts {
             if left.is_zero() {
                 return Err(KernelError::Host {
                     host: waiting.process.name().to_owned(),
-                    reason: format!("it has not told how it went within {END_LIMIT}"),
+                    reason: format!("it has not reported its statistics within {END_LIMIT}"),
                 });
             }
             self.receive(left)?;
         }
-        let told = self
+        let statistics = self
             .hosts
             .into_iter()
             .filter_map(|host| Some((host.process.name().to_owned(), host.statistics?)));
-        Ok(told.collect())
+        Ok(statistics.collect())
     }
 }
 
@@ -216,13 +216,13 @@ impl ActiveHost {
                     for event in &batch.events {
                         self.observations.on_fact(event.at, event.observation());
                     }
-                    self.told_until = batch.watermark;
-                    self.observations.tell(batch.watermark);
+                    self.watermark = batch.watermark;
+                    self.observations.advance(batch.watermark);
                 }
                 FromHost::Done(statistics) => {
                     for sender in &statistics.senders {
                         let flow = FlowId(sender.flow);
-                        self.observations.on_account(self.told_until, flow, sender.counts());
+                        self.observations.on_account(self.watermark, flow, sender.counts());
                     }
                     self.observations.finish();
                     self.statistics = Some(statistics);

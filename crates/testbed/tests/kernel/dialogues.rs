@@ -18,7 +18,7 @@ fn run(text: &str) -> Tables {
     run.run(&Control::default()).unwrap_or_else(|error| panic!("{error}")).tables
 }
 
-/// The row whose column `key` says `name`.
+/// The row with `name` in column `key`.
 fn row(table: &Table, key: &str, name: &str) -> usize {
     let names = table.column(key).expect("rows have names");
     let found = (0..table.rows()).find(|&row| names.text(row) == Some(name));
@@ -30,7 +30,7 @@ fn value(tables: &Tables, group: &str, column: &str) -> Option<f64> {
     table.column(column).expect("the column exists").number(row(table, "group", group))
 }
 
-/// What is told of one flow.
+/// The value of a column for one flow.
 fn of_flow(tables: &Tables, name: &str, column: &str) -> f64 {
     let flows = tables.get("flows").expect("there is always a table of flows");
     let values = flows.column(column).expect("the column exists");
@@ -85,24 +85,24 @@ fn every_exchange_is_measured(ip_version: u8) {
 }
 
 #[test]
-fn every_exchange_on_the_kernel_is_measured_over_ipv4() {
-    if is_available("every_exchange_on_the_kernel_is_measured_over_ipv4") {
+fn exchanges_on_kernel_are_measured_over_ipv4() {
+    if is_available("exchanges_on_kernel_are_measured_over_ipv4") {
         every_exchange_is_measured(4);
     }
 }
 
 #[test]
-fn every_exchange_on_the_kernel_is_measured_over_ipv6() {
-    if is_available("every_exchange_on_the_kernel_is_measured_over_ipv6") {
+fn exchanges_on_kernel_are_measured_over_ipv6() {
+    if is_available("exchanges_on_kernel_are_measured_over_ipv6") {
         every_exchange_is_measured(6);
     }
 }
 
-/// Transfers follow one another: each is a connection of its own from a new port, the next one begins a pause after the
-/// end of the one before, and those that the end of the run forestalls are in no table.
+/// Transfers follow one another. Each is a separate connection from a new port. The next one begins a pause after the
+/// end of the one before. Transfers that do not begin before the end of the run are in no table.
 #[test]
-fn transfers_on_the_kernel_follow_one_another() {
-    if !is_available("transfers_on_the_kernel_follow_one_another") {
+fn kernel_transfers_run_in_sequence() {
+    if !is_available("kernel_transfers_run_in_sequence") {
         return;
     }
     let tables = run(r#"
@@ -145,8 +145,8 @@ fn transfers_on_the_kernel_follow_one_another() {
 /// The router holds back what a client only acknowledges, and not its call: the server's answer is acknowledged late by
 /// the delay, and windows of ten, twenty and forty segments take three rounds with it.
 #[test]
-fn a_client_on_the_kernel_is_far_away_by_its_acknowledgments_alone() {
-    if !is_available("a_client_on_the_kernel_is_far_away_by_its_acknowledgments_alone") {
+fn kernel_client_delays_only_its_acks() {
+    if !is_available("kernel_client_delays_only_its_acks") {
         return;
     }
     let tables = run(r#"

@@ -35,8 +35,8 @@ pub(crate) fn is_watchable(test: &str) -> bool {
 }
 
 #[test]
-fn a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours() {
-    if !is_watchable("a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours") {
+fn greedy_goodput_matches_on_both_routers() {
+    if !is_watchable("greedy_goodput_matches_on_both_routers") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
@@ -47,12 +47,12 @@ fn a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours() {
         let of = |tables, column| number(tables, "flows", column);
         let [mine, kernels] = [&ours, &theirs].map(|tables| of(tables, "goodput_bits_per_second"));
         assert!((mine - kernels).abs() < 0.03 * mine, "{queue}: {mine} and {kernels} bit/s");
-        // What was read has come: where nobody told of that, it is counted as missed, but for the few
-        // packets that pass while devices are asked for their counts.
+        // Bytes that were read have arrived. Unreported packets count as missed, except for the few that
+        // pass while the device counters are read.
         let unseen = of(&theirs, "payload_bytes_read") - of(&theirs, "payload_bytes_received");
         let missed = number(&theirs, "lateness", "events_missed");
         assert!(unseen <= 1448.0 * (missed + 5.0), "{queue}: {unseen} bytes, {missed} packets");
-        // A queue that is full now and then, and each drop is told once: as lost, and at the queue.
+        // The queue is full now and then, and each drop is counted once: as lost, and at the queue.
         let lost = of(&theirs, "packets_lost");
         assert!(lost > 0.0, "{queue}: nothing was dropped");
         assert!((lost - number(&theirs, "queues", "drops_queue_full_packets")).abs() < 0.5);
@@ -63,8 +63,8 @@ fn a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours() {
 }
 
 #[test]
-fn the_kernels_shapers_let_pass_and_drop_what_ours_do() {
-    if !is_watchable("the_kernels_shapers_let_pass_and_drop_what_ours_do") {
+fn kernel_shapers_match_ours() {
+    if !is_watchable("kernel_shapers_match_ours") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
@@ -91,10 +91,8 @@ fn the_kernels_shapers_let_pass_and_drop_what_ours_do() {
 }
 
 #[test]
-fn a_discipline_that_the_kernel_lacks_or_is_not_told_of_is_named_before_anything_runs() {
-    if !is_watchable(
-        "a_discipline_that_the_kernel_lacks_or_is_not_told_of_is_named_before_anything_runs",
-    ) {
+fn unsupported_disciplines_are_named_early() {
+    if !is_watchable("unsupported_disciplines_are_named_early") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
@@ -110,8 +108,8 @@ fn a_discipline_that_the_kernel_lacks_or_is_not_told_of_is_named_before_anything
 }
 
 #[test]
-fn packets_of_thin_flows_pass_an_idle_kernel_router_at_once() {
-    if !is_watchable("packets_of_thin_flows_pass_an_idle_kernel_router_at_once") {
+fn idle_kernel_router_forwards_immediately() {
+    if !is_watchable("idle_kernel_router_forwards_immediately") {
         return;
     }
     let flows = "[[flows]]\nname = \"thin\"\nworkload = { kind = \"thin\", payload = \"100 B\", \
@@ -123,7 +121,7 @@ fn packets_of_thin_flows_pass_an_idle_kernel_router_at_once() {
         );
         let tables = run(&experiment(&path, flows)).expect("a run");
         let of = |column| number(&tables, "flows", column);
-        // Every packet is seen at both hosts, none is told twice; those that are not told are counted.
+        // Every packet is seen at both hosts and reported at most once; unreported ones are counted.
         let missed = number(&tables, "lateness", "events_missed");
         assert!((of("packets_sent") - of("packets_received")).abs() < missed + 1.5);
         assert!(of("data_segments_sent") + missed >= 150.0);
@@ -132,8 +130,8 @@ fn packets_of_thin_flows_pass_an_idle_kernel_router_at_once() {
 }
 
 #[test]
-fn a_part_that_the_kernel_lacks_is_named_before_anything_runs() {
-    if !is_watchable("a_part_that_the_kernel_lacks_is_named_before_anything_runs") {
+fn missing_kernel_features_are_named_early() {
+    if !is_watchable("missing_kernel_features_are_named_early") {
         return;
     }
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";

@@ -116,8 +116,8 @@ fn curl_fetches_from_our_endpoint_over_ipv6() {
 }
 
 #[test]
-fn curl_fetches_from_our_endpoint_over_a_rough_way() {
-    if is_available("curl_fetches_from_our_endpoint_over_a_rough_way") {
+fn curl_fetches_over_lossy_path() {
+    if is_available("curl_fetches_over_lossy_path") {
         for ip in [IpFamily::V4, IpFamily::V6] {
             let options = LiveOptions { impairments: rough(), ..LiveOptions::new(ip, config()) };
             curl_fetches(&options, 2 * MIB);
@@ -126,8 +126,8 @@ fn curl_fetches_from_our_endpoint_over_a_rough_way() {
 }
 
 #[test]
-fn curl_posts_to_our_endpoint_over_a_rough_way() {
-    if !is_available("curl_posts_to_our_endpoint_over_a_rough_way") {
+fn curl_posts_over_lossy_path() {
+    if !is_available("curl_posts_over_lossy_path") {
         return;
     }
     let impairments = Impairments { seed: 11, ..rough() };
@@ -159,8 +159,8 @@ fn our_endpoint_fetches_from_the_kernel() {
 }
 
 #[test]
-fn our_endpoint_fetches_from_the_kernel_over_a_rough_way() {
-    if is_available("our_endpoint_fetches_from_the_kernel_over_a_rough_way") {
+fn endpoint_fetches_from_kernel_over_lossy_path() {
+    if is_available("endpoint_fetches_from_kernel_over_lossy_path") {
         let options =
             LiveOptions { impairments: rough(), ..LiveOptions::new(IpFamily::V6, config()) };
         our_endpoint_fetches(&options, 2 * MIB);
@@ -168,8 +168,8 @@ fn our_endpoint_fetches_from_the_kernel_over_a_rough_way() {
 }
 
 #[test]
-fn a_reader_with_a_tiny_window_gets_every_byte() {
-    if !is_available("a_reader_with_a_tiny_window_gets_every_byte") {
+fn tiny_window_reader_gets_every_byte() {
+    if !is_available("tiny_window_reader_gets_every_byte") {
         return;
     }
     // Ours is tiny ...

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The processes on whose command line `mark` stands.
+/// The processes with `mark` on their command line.
 pub(crate) fn marked(mark: &str) -> Vec<i32> {
     let is_marked = |process: &i32| {
         let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn marked(mark: &str) -> Vec<i32> {
 }
 
 /// What `/proc` calls the state of a process: `T` where it is stopped, `Z` where it has ended and
-/// nobody has asked how; `None` where there is none.
+/// nobody has asked how; `None` if there is none.
 pub(crate) fn state(process: i32) -> Option<char> {
     status(process, "State:")?.chars().next()
 }
@@ -29,7 +29,7 @@ pub(crate) fn lives(process: i32) -> bool {
     state(process).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// The process that is told of another's end.
+/// The parent of a process.
 pub(crate) fn parent(process: i32) -> Option<u32> {
     status(process, "PPid:")?.parse().ok()
 }
@@ -70,10 +70,10 @@ pub(crate) fn wait_for<T: Debug>(
     }
 }
 
-/// Executes, as nobody, the program and arguments that are added to this command.
+/// A command that executes the program and arguments added to it as user `nobody`.
 ///
-/// In a mount namespace of its own the TUN device has mode `device`, and `files` are copied to `/mnt/0`, `/mnt/1` and
-/// so on: where they were compiled, others may not be allowed to enter.
+/// In a new mount namespace the TUN device has mode `device`, and `files` are copied to `/mnt/0`, `/mnt/1` and so on:
+/// other users may not enter the folder where they were compiled.
 pub(crate) fn as_nobody(device: u32, files: &[&Path]) -> Command {
     let mut script = format!(
         "mount -t tmpfs -o mode=0755 none /mnt && mknod -m {device:04o} /mnt/tun c 10 200 && \

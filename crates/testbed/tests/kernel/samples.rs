@@ -1,10 +1,10 @@
-//! What the kernel's tracepoints tell within a run.
+//! Tests of the observations of kernel tracepoints within a run.
 
 use super::kernel_router::{experiment, is_watchable, number, run};
 
 #[test]
-fn every_acknowledgment_that_arrives_brings_a_sample() {
-    if !is_watchable("every_acknowledgment_that_arrives_brings_a_sample") {
+fn every_arriving_ack_gives_a_sample() {
+    if !is_watchable("every_arriving_ack_gives_a_sample") {
         return;
     }
     let path = "rate = \"2 Mbit/s\"\nrtt = \"20 ms\"\n";

@@ -1,5 +1,5 @@
-//! What settings tell the kernel has the effect that the scenario's key promises: scripts under
-//! `tests/settings` hold with their keys, and only with them.
+//! Tests of kernel settings: scripts under `tests/settings` hold with their scenario keys, and only with
+//! them.
 
 use super::is_available;
 use fairwind_hosts::{SocketOption, SocketSettings};
@@ -44,7 +44,7 @@ fn case(file: &Path) -> Case {
 }
 
 impl Case {
-    /// What the kernel is told for these keys.
+    /// Kernel settings for these keys.
     fn settings(&self, keys: &str) -> (HostSettings, SocketSettings) {
         let text = format!(
             "name = \"one\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"100 ms\"\n\
@@ -77,11 +77,11 @@ impl Case {
         }
         commands.push_str("`\n");
         let options = options(&socket);
-        let told = self.script.lines().flat_map(|line| {
+        let lines = self.script.lines().flat_map(|line| {
             let made = if line.contains(" socket(") { options.as_str() } else { "" };
             [line, "\n", made]
         });
-        commands + &told.collect::<String>()
+        commands + &lines.collect::<String>()
     }
 
     /// Why the script does not hold with these keys.
@@ -116,12 +116,12 @@ fn options(socket: &SocketSettings) -> String {
 }
 
 #[test]
-fn every_key_does_to_the_kernel_what_it_says_and_nothing_else_does() {
-    if !is_available("every_key_does_to_the_kernel_what_it_says_and_nothing_else_does") {
+fn every_key_has_its_kernel_effect() {
+    if !is_available("every_key_has_its_kernel_effect") {
         return;
     }
     if Kernel::running().version < (6, 18) {
-        skip("every_key_does_to_the_kernel_what_it_says", "the scripts are about Linux 6.18");
+        skip("every_key_has_its_kernel_effect", "the scripts are about Linux 6.18");
         return;
     }
     let mut wrong = Vec::new();

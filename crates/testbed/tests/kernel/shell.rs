@@ -1,6 +1,6 @@
-//! Programs behind a path: how they end, and that nothing is left however anything ends.
+//! Tests of programs behind a path: how they end, and that nothing is left behind.
 //!
-//! Each shell is started in a network namespace of its own, which ends with it.
+//! Each shell is started in a new network namespace, which ends with it.
 
 use crate::processes::{as_nobody, lives, wait_for};
 use fairwind_kernel_testing::skip;
@@ -50,12 +50,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether shells can be had here; why not is printed.
+/// Whether shells can run here; prints the reason if not.
 fn can_run() -> bool {
     crate::is_available("a shell")
 }
 
-/// A shell at work, whose program has told the number of its process, as it is seen from here.
+/// A running shell and the process number of its program, as seen from here.
 struct Running {
     test: &'static str,
     shell: Child,
@@ -142,7 +142,7 @@ fn ancestors(process: u32) -> Vec<u32> {
 }
 
 #[test]
-fn a_program_behind_a_path_keeps_its_words_and_its_exit_code() {
+fn program_keeps_arguments_and_exit_code() {
     if !can_run() {
         return;
     }
@@ -153,7 +153,7 @@ fn a_program_behind_a_path_keeps_its_words_and_its_exit_code() {
 }
 
 #[test]
-fn a_program_that_crashes_ends_as_a_shell_tells_it() {
+fn crashed_program_has_shell_exit_code() {
     if !can_run() {
         return;
     }
@@ -161,7 +161,7 @@ fn a_program_that_crashes_ends_as_a_shell_tells_it() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn missing_program_is_named() {
     if !can_run() {
         return;
     }
@@ -171,7 +171,7 @@ fn a_program_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_program_finds_its_addresses_in_its_environment_and_one_way_out() {
+fn program_finds_addresses_and_default_route() {
     if !can_run() {
         return;
     }
@@ -183,7 +183,7 @@ fn a_program_finds_its_addresses_in_its_environment_and_one_way_out() {
 }
 
 #[test]
-fn two_shells_side_by_side_take_different_blocks_and_one_within_another_a_part_of_it() {
+fn shells_take_disjoint_or_nested_blocks() {
     if !can_run() {
         return;
     }
@@ -205,7 +205,7 @@ fn two_shells_side_by_side_take_different_blocks_and_one_within_another_a_part_o
 }
 
 #[test]
-fn a_range_without_a_free_block_is_an_error_that_says_what_to_do() {
+fn full_address_range_error_gives_advice() {
     if !can_run() {
         return;
     }
@@ -218,7 +218,7 @@ fn a_range_without_a_free_block_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn when_the_shell_is_killed_all_that_ran_behind_the_path_ends() {
+fn killing_shell_ends_programs_behind_path() {
     if !can_run() {
         return;
     }
@@ -237,7 +237,7 @@ fn when_the_shell_is_killed_all_that_ran_behind_the_path_ends() {
 }
 
 #[test]
-fn when_the_keeper_is_killed_the_program_ends_and_the_shell_says_so() {
+fn killed_supervisor_ends_program_with_message() {
     if !can_run() {
         return;
     }
@@ -247,7 +247,7 @@ fn when_the_keeper_is_killed_the_program_ends_and_the_shell_says_so() {
 }
 
 #[test]
-fn when_the_inside_is_killed_the_program_ends_and_the_shell_says_so() {
+fn killed_inside_ends_program_with_message() {
     if !can_run() {
         return;
     }
@@ -257,7 +257,7 @@ fn when_the_inside_is_killed_the_program_ends_and_the_shell_says_so() {
 }
 
 #[test]
-fn without_rights_the_message_says_what_is_missing_and_what_to_do() {
+fn missing_rights_message_gives_advice() {
     if !can_run() {
         return;
     }
@@ -268,13 +268,13 @@ fn without_rights_the_message_says_what_is_missing_and_what_to_do() {
         .output()
         .unwrap();
     let _ = std::fs::remove_file(file);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(125), "{told}");
-    assert!(told.contains("needs root") && told.contains("sudo"), "{told}");
+    let stderr = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(125), "{stderr}");
+    assert!(stderr.contains("needs root") && stderr.contains("sudo"), "{stderr}");
 }
 
 #[test]
-fn translation_of_addresses_lasts_as_long_as_the_shell_even_if_that_is_killed() {
+fn address_translation_ends_with_killed_shell() {
     if !can_run() {
         return;
     }
@@ -300,10 +300,10 @@ fn translation_of_addresses_lasts_as_long_as_the_shell_even_if_that_is_killed() 
         .output()
         .unwrap();
     let _ = std::fs::remove_file(scenario("masquerade"));
-    let told = text(&done.stderr);
-    if told.contains("cannot be translated here") {
-        skip("translation_of_addresses_lasts_as_long_as_the_shell", told.trim());
+    let stderr = text(&done.stderr);
+    if stderr.contains("cannot be translated here") {
+        skip("address_translation_ends_with_killed_shell", stderr.trim());
         return;
     }
-    assert_eq!(text(&done.stdout), "0\n\n0\n", "{told}");
+    assert_eq!(text(&done.stdout), "0\n\n0\n", "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! Hosts that are killed, hosts whose parent is killed, names, and hosts of nobody.
+//! Tests of killed hosts, hosts with a killed parent, names, and hosts without a parent.
 
 use super::stage::{HOST_PROGRAM, SET_UP, Stage, command, pair, plan};
 use super::{everything, finished, greedy};
@@ -30,8 +30,8 @@ fn nobody_runs(device: u32, test: &str) -> Output {
 }
 
 #[test]
-fn the_parent_of_a_killed_host_is_told_how_it_ended() {
-    if !is_available("the_parent_of_a_killed_host_is_told_how_it_ended") {
+fn parent_learns_how_killed_host_ended() {
+    if !is_available("parent_learns_how_killed_host_ended") {
         return;
     }
     let mut stage = Stage::begin(&pair(vec![greedy(u64::MAX)]), everything).expect("two hosts");
@@ -44,8 +44,8 @@ fn the_parent_of_a_killed_host_is_told_how_it_ended() {
 }
 
 #[test]
-fn what_interrupts_the_group_of_the_parent_does_not_interrupt_its_hosts() {
-    if !is_available("what_interrupts_the_group_of_the_parent_does_not_interrupt_its_hosts") {
+fn group_interrupt_does_not_reach_hosts() {
+    if !is_available("group_interrupt_does_not_reach_hosts") {
         return;
     }
     let host = HostProcess::start(&command(), &plan(1)).expect("a process");
@@ -59,8 +59,8 @@ fn what_interrupts_the_group_of_the_parent_does_not_interrupt_its_hosts() {
 }
 
 #[test]
-fn a_namespace_has_its_name_as_long_as_the_host_lives_and_no_other_host_may_take_it() {
-    if !is_available("a_namespace_has_its_name_as_long_as_the_host_lives") {
+fn namespace_name_is_reserved_while_host_lives() {
+    if !is_available("namespace_name_is_reserved_while_host_lives") {
         return;
     }
     let name = format!("fairwind-test{}-host1", std::process::id());
@@ -85,13 +85,13 @@ fn a_namespace_has_its_name_as_long_as_the_host_lives_and_no_other_host_may_take
 }
 
 #[test]
-fn a_host_ends_with_its_parent_whatever_ends_that() {
-    if !is_available("a_host_ends_with_its_parent_whatever_ends_that") {
+fn host_ends_with_its_parent() {
+    if !is_available("host_ends_with_its_parent") {
         return;
     }
     let this_program = std::env::current_exe().expect("a program");
     let mut parent = Command::new(this_program)
-        .args(only("hosts::ending::a_parent_that_waits_to_be_killed"))
+        .args(only("hosts::ending::waiting_parent_process"))
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program again");
@@ -108,7 +108,7 @@ fn a_host_ends_with_its_parent_whatever_ends_that() {
 
 #[test]
 #[ignore = "part of another test"]
-fn a_parent_that_waits_to_be_killed() {
+fn waiting_parent_process() {
     let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
     let _device = host.wait_ready(SET_UP).expect("a host");
     println!("\nhost process {}", host.process_id());
@@ -116,11 +116,11 @@ fn a_parent_that_waits_to_be_killed() {
 }
 
 #[test]
-fn whoever_is_not_root_has_hosts_in_user_namespaces_where_the_device_is_for_all() {
-    if !is_available("whoever_is_not_root_has_hosts_in_user_namespaces") {
+fn unprivileged_hosts_use_user_namespaces() {
+    if !is_available("unprivileged_hosts_use_user_namespaces") {
         return;
     }
-    let output = nobody_runs(0o666, "hosts::ending::two_hosts_of_nobody");
+    let output = nobody_runs(0o666, "hosts::ending::two_unprivileged_hosts");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     assert!(printed.contains("1 passed"), "{printed}");
@@ -128,7 +128,7 @@ fn whoever_is_not_root_has_hosts_in_user_namespaces_where_the_device_is_for_all(
 
 #[test]
 #[ignore = "part of another test"]
-fn two_hosts_of_nobody() {
+fn two_unprivileged_hosts() {
     let mut stage = Stage::begin(&pair(vec![greedy(100_000)]), everything).expect("two hosts");
     assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1).expect("both live"));
     let [_, receiver] = stage.end().expect("an end");
@@ -136,18 +136,18 @@ fn two_hosts_of_nobody() {
 }
 
 #[test]
-fn whoever_may_not_open_the_device_is_told_what_to_do() {
-    if !is_available("whoever_may_not_open_the_device_is_told_what_to_do") {
+fn unopenable_device_error_gives_advice() {
+    if !is_available("unopenable_device_error_gives_advice") {
         return;
     }
-    let output = nobody_runs(0o600, "hosts::ending::a_host_of_nobody");
+    let output = nobody_runs(0o600, "hosts::ending::unprivileged_host");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("chmod 0666 /dev/net/tun"), "{printed}");
 }
 
 #[test]
 #[ignore = "part of another test"]
-fn a_host_of_nobody() {
+fn unprivileged_host() {
     let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
     println!("{}", host.wait_ready(SET_UP).expect_err("a refusal"));
 }

@@ -1,4 +1,4 @@
-//! Host processes: what their connections do, and what becomes of them when something ends.
+//! Tests of host processes: their connections, and their ends.
 
 mod ending;
 pub(crate) mod stage;
@@ -8,7 +8,7 @@ use fairwind_hosts::{EventKind, HostProcess, ReplyPlan, Sampling, SocketOption, 
 use fairwind_linux::KernelError;
 use fairwind_units::{Instant, Span};
 use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
-use stage::{Account, SET_UP, Stage, pair, plan};
+use stage::{HostReport, SET_UP, Stage, pair, plan};
 
 fn everything(_: &[u8]) -> bool {
     true
@@ -23,17 +23,17 @@ fn thin(bytes: u64, interval: Span) -> Application {
     Application::Thin(Thin::new(Sampler::Constant(bytes), interval, 1))
 }
 
-fn finished(account: &Account) -> usize {
+fn finished(account: &HostReport) -> usize {
     account.count(|kind| kind == EventKind::Finished)
 }
 
-fn failure(account: &Account, flow: u32) -> Option<i32> {
+fn failure(account: &HostReport, flow: u32) -> Option<i32> {
     account.last(flow, |kind| if let EventKind::Failed(errno) = kind { Some(errno) } else { None })
 }
 
 #[test]
-fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
-    if !is_available("every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end") {
+fn every_stream_arrives_complete_and_correct() {
+    if !is_available("every_stream_arrives_complete_and_correct") {
         return;
     }
     let volumes = [1, 70_000, 5_000_000];
@@ -46,8 +46,8 @@ fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
         assert_eq!(sender.written(flow), Some(volume));
         assert_eq!(receiver.read(flow), Some(volume));
     }
-    let told = receiver.statistics.expect("statistics");
-    assert_eq!((told.checked_bytes, told.wrong_bytes), (volumes.iter().sum(), 0));
+    let counts = receiver.statistics.expect("statistics");
+    assert_eq!((counts.checked_bytes, counts.wrong_bytes), (volumes.iter().sum(), 0));
     assert_eq!(sender.count(|kind| kind == EventKind::Established), 3);
     let late = sender.events.iter().filter(|event| event.flow == 2);
     assert!(late.map(|event| event.at).min() >= Some(Instant::from_millis(100)));
@@ -55,8 +55,8 @@ fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
 
 /// Requests of 1 to 9999 B, responses of about 100 kB, three of them.
 #[test]
-fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
-    if !is_available("who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end") {
+fn requests_are_answered_completely() {
+    if !is_available("requests_are_answered_completely") {
         return;
     }
     let request = Sampler::Uniform { least: 1.0, greatest: 9_999.0 };
@@ -69,7 +69,7 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
     let application = Application::Server(Box::new(Server::new(exchanges)));
     receiver.incoming[0].answer = Some(ReplyPlan { flow: 1, application });
     let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
-    let is_over = |[client, server]: &[Account; 2]| finished(client) + finished(server) == 2;
+    let is_over = |[client, server]: &[HostReport; 2]| finished(client) + finished(server) == 2;
     assert!(stage.listen(60, |accounts| is_over(accounts)).expect("both live"));
     let [client, server] = stage.end().expect("an end");
     assert_eq!(client.written(0), server.read(0), "all requests were read");
@@ -77,9 +77,9 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
     assert!(server.written(1) > Some(1000));
     assert_eq!(client.count(|kind| matches!(kind, EventKind::Answered(_))), 3);
     for (account, flow) in [(&client, 1), (&server, 0)] {
-        let told = account.statistics.clone().expect("statistics");
-        assert_eq!(Some(told.checked_bytes), account.read(flow));
-        assert_eq!(told.wrong_bytes, 0);
+        let counts = account.statistics.clone().expect("statistics");
+        assert_eq!(Some(counts.checked_bytes), account.read(flow));
+        assert_eq!(counts.wrong_bytes, 0);
     }
     // A response comes after its request was written, and the time to think.
     let answered = client.events.iter().filter_map(|event| match event.kind {
@@ -90,8 +90,8 @@ fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
 }
 
 #[test]
-fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
-    if !is_available("a_thin_stream_writes_in_its_rhythm_until_it_is_stopped") {
+fn thin_stream_writes_periodically_until_stopped() {
+    if !is_available("thin_stream_writes_periodically_until_stopped") {
         return;
     }
     let (mut sender, receiver) = pair(vec![thin(100, Span::from_millis(20))]);
@@ -114,8 +114,8 @@ fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
 }
 
 #[test]
-fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_out() {
-    if !is_available("a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears") {
+fn unanswered_connections_fail_or_time_out() {
+    if !is_available("unanswered_connections_fail_or_time_out") {
         return;
     }
     let (mut sender, mut receiver) = pair(vec![greedy(1000), greedy(1000)]);
@@ -131,8 +131,9 @@ fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_o
     // What goes to 10.9.9.9 is lost.
     let keep = |packet: &[u8]| packet[16..20] != [10, 9, 9, 9];
     let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
-    let failed =
-        |[sender, _]: &[Account; 2]| failure(sender, 0).is_some() && failure(sender, 1).is_some();
+    let failed = |[sender, _]: &[HostReport; 2]| {
+        failure(sender, 0).is_some() && failure(sender, 1).is_some()
+    };
     assert!(stage.listen(60, failed).expect("both live"));
     let [sender, _] = stage.end().expect("an end");
     assert_eq!(failure(&sender, 0), Some(libc::ECONNREFUSED));
@@ -141,8 +142,8 @@ fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_o
 }
 
 #[test]
-fn samples_and_losses_are_told_of_connections_that_are_open() {
-    if !is_available("samples_and_losses_are_told_of_connections_that_are_open") {
+fn open_connections_report_samples_and_losses() {
+    if !is_available("open_connections_report_samples_and_losses") {
         return;
     }
     let (mut sender, receiver) = pair(vec![thin(100, Span::from_millis(10))]);
@@ -162,7 +163,7 @@ fn samples_and_losses_are_told_of_connections_that_are_open() {
         packet.len() < 100 || COUNT.fetch_add(1, Ordering::Relaxed) % 3 != 2
     };
     let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
-    let enough = |[sender, _]: &[Account; 2]| {
+    let enough = |[sender, _]: &[HostReport; 2]| {
         let samples = sender.count(|kind| matches!(kind, EventKind::Endpoint(_)));
         samples >= 5 && sender.count(|kind| kind == EventKind::Timeout) >= 2
     };
@@ -174,8 +175,8 @@ fn samples_and_losses_are_told_of_connections_that_are_open() {
 }
 
 #[test]
-fn what_the_kernel_cannot_do_is_told_before_anything_runs() {
-    if !is_available("what_the_kernel_cannot_do_is_told_before_anything_runs") {
+fn unsupported_kernel_features_fail_early() {
+    if !is_available("unsupported_kernel_features_fail_early") {
         return;
     }
     let refusal = |change: &dyn Fn(&mut fairwind_hosts::HostPlan)| -> String {
@@ -199,8 +200,8 @@ fn what_the_kernel_cannot_do_is_told_before_anything_runs() {
 }
 
 #[test]
-fn a_thousand_connections_that_begin_at_once_all_finish() {
-    if !is_available("a_thousand_connections_that_begin_at_once_all_finish") {
+fn thousand_simultaneous_connections_all_finish() {
+    if !is_available("thousand_simultaneous_connections_all_finish") {
         return;
     }
     let mut applications = vec![greedy(20_000); 512];
@@ -221,8 +222,8 @@ fn a_thousand_connections_that_begin_at_once_all_finish() {
 }
 
 #[test]
-fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), KernelError> {
-    if !is_available("hosts_speak_ipv6_as_well_and_say_nothing_unasked") {
+fn hosts_use_ipv6_without_unsolicited_packets() -> Result<(), KernelError> {
+    if !is_available("hosts_use_ipv6_without_unsolicited_packets") {
         return Ok(());
     }
     let (mut one, mut other) = (plan(1), plan(2));
@@ -242,8 +243,8 @@ fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), KernelError>
 }
 
 #[test]
-fn connections_from_one_port_to_different_ones_are_told_apart() {
-    if !is_available("connections_from_one_port_to_different_ones_are_told_apart") {
+fn connections_sharing_a_local_port_are_distinguished() {
+    if !is_available("connections_sharing_a_local_port_are_distinguished") {
         return;
     }
     let (mut sender, mut receiver) = pair(vec![greedy(10_000), greedy(20_000)]);

@@ -1,4 +1,4 @@
-//! Two hosts, and something that carries packets between them.
+//! Two hosts, and a loop that forwards packets between them.
 
 use fairwind_hosts::{
     EventKind, FromHost, HostCommand, HostEvent, HostPlan, HostProcess, HostStatistics,
@@ -117,20 +117,20 @@ fn carry(from: &File, to: &File, keep: fn(&[u8]) -> bool) {
     });
 }
 
-/// What a host has told until its end.
+/// All reports of a host.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct HostReport {
     pub(crate) events: Vec<HostEvent>,
     pub(crate) statistics: Option<HostStatistics>,
 }
 
-impl Account {
+impl HostReport {
     /// The last event of this kind of a flow.
     pub(crate) fn last<T>(&self, flow: u32, wanted: impl Fn(EventKind) -> Option<T>) -> Option<T> {
         self.events.iter().rev().filter(|event| event.flow == flow).find_map(|e| wanted(e.kind))
     }
 
-    /// How many facts are of this kind.
+    /// Number of events of this kind.
     pub(crate) fn count(&self, wanted: impl Fn(EventKind) -> bool) -> usize {
         self.events.iter().filter(|event| wanted(event.kind)).count()
     }
@@ -147,7 +147,7 @@ impl Account {
 /// Two hosts at work.
 pub(crate) struct Stage {
     pub(crate) hosts: [HostProcess; 2],
-    pub(crate) accounts: [Account; 2],
+    pub(crate) accounts: [HostReport; 2],
     watermarks: [Instant; 2],
 }
 
@@ -175,7 +175,7 @@ impl Stage {
     pub(crate) fn listen(
         &mut self,
         seconds: u64,
-        enough: impl Fn(&[Account; 2]) -> bool,
+        enough: impl Fn(&[HostReport; 2]) -> bool,
     ) -> Result<bool, KernelError> {
         let until = monotonic() + Span::from_secs(seconds);
         while !enough(&self.accounts) {
@@ -188,7 +188,7 @@ impl Stage {
         Ok(true)
     }
 
-    /// Takes what the hosts have told.
+    /// Receives reports of the hosts.
     fn hear(&mut self) -> Result<(), KernelError> {
         for (place, host) in self.hosts.iter_mut().enumerate() {
             while let Some(message) = host.receive()? {
@@ -213,13 +213,14 @@ impl Stage {
         Ok(())
     }
 
-    /// Stops both and takes what they still have to tell.
-    pub(crate) fn end(mut self) -> Result<[Account; 2], KernelError> {
+    /// Stops both and receives their last reports.
+    pub(crate) fn end(mut self) -> Result<[HostReport; 2], KernelError> {
         for host in &mut self.hosts {
             host.stop()?;
         }
-        let all_told =
-            |accounts: &[Account; 2]| accounts.iter().all(|account| account.statistics.is_some());
+        let all_told = |accounts: &[HostReport; 2]| {
+            accounts.iter().all(|account| account.statistics.is_some())
+        };
         assert!(self.listen(20, all_told)?, "the hosts have not ended in time");
         Ok(self.accounts)
     }

@@ -88,8 +88,8 @@ fn both_ends_are_captured_whole_and_in_order() {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_and_is_named() {
-    if !is_available("a_full_disk_ends_the_run_and_is_named") {
+fn full_disk_ends_run_with_reason() {
+    if !is_available("full_disk_ends_run_with_reason") {
         return;
     }
     let files = CaptureFiles { sender: Some(Box::new(SmallDisk(100_000))), receiver: None };

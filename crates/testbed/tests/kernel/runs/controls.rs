@@ -47,8 +47,8 @@ fn compiled(name: &str, kernel_name: &str, text: &str) -> ControlObject {
 }
 
 #[test]
-fn every_algorithm_in_c_is_taken_by_the_kernel_and_carries_a_transfer() {
-    if !is_loadable("every_algorithm_in_c_is_taken_by_the_kernel_and_carries_a_transfer") {
+fn every_c_control_transfers_on_kernel() {
+    if !is_loadable("every_c_control_transfers_on_kernel") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -77,8 +77,8 @@ fn every_algorithm_in_c_is_taken_by_the_kernel_and_carries_a_transfer() {
 }
 
 #[test]
-fn a_control_of_ones_own_is_loaded_for_the_run_that_asks_for_it() {
-    if !is_loadable("a_control_of_ones_own_is_loaded_for_the_run_that_asks_for_it") {
+fn user_control_is_loaded_for_its_run() {
+    if !is_loadable("user_control_is_loaded_for_its_run") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -102,8 +102,8 @@ fn a_control_of_ones_own_is_loaded_for_the_run_that_asks_for_it() {
 
 /// One written for the kernel's own headers, and one that decides on everything at each acknowledgment.
 #[test]
-fn files_of_others_conventions_and_hooks_carry_a_transfer() {
-    if !is_loadable("files_of_others_conventions_and_hooks_carry_a_transfer") {
+fn foreign_convention_files_transfer_on_kernel() {
+    if !is_loadable("foreign_convention_files_transfer_on_kernel") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -118,7 +118,7 @@ fn files_of_others_conventions_and_hooks_carry_a_transfer() {
     }
 }
 
-/// An experiment of so many seconds whose flows begin at `starts` and have `other`.
+/// An experiment of so many seconds; its flows begin at `starts` and have `other`.
 fn experiment_of_other(seconds: u32, starts: &[u32], volume: &str) -> Experiment {
     let group = |start: &u32| {
         format!(
@@ -161,8 +161,8 @@ fn pause_for(millis: u64) {
 }
 
 #[test]
-fn of_two_runs_at_once_the_last_removes_what_both_have() {
-    if !is_loadable("of_two_runs_at_once_the_last_removes_what_both_have") {
+fn last_of_two_runs_removes_control() {
+    if !is_loadable("last_of_two_runs_removes_control") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -183,14 +183,14 @@ fn of_two_runs_at_once_the_last_removes_what_both_have() {
 }
 
 #[test]
-fn what_a_killed_run_has_left_is_replaced_and_removed() {
-    if !is_loadable("what_a_killed_run_has_left_is_replaced_and_removed") {
+fn killed_runs_control_is_replaced_and_removed() {
+    if !is_loadable("killed_runs_control_is_replaced_and_removed") {
         return;
     }
     let _alone = MACHINE.lock();
     let control = other("fwt_left");
     load(&control).unwrap();
-    // As a run notes it whose control had other instructions.
+    // The note of a run with other instructions in its control.
     let folder = std::path::Path::new("/run/fairwind/congestion");
     std::fs::create_dir_all(folder).unwrap();
     let note = folder.join("fwt_left");
@@ -201,10 +201,8 @@ fn what_a_killed_run_has_left_is_replaced_and_removed() {
 }
 
 #[test]
-fn what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_not() {
-    if !is_loadable(
-        "what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_not",
-    ) {
+fn only_dead_runs_controls_are_removed() {
+    if !is_loadable("only_dead_runs_controls_are_removed") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -239,8 +237,8 @@ fn what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_
 }
 
 #[test]
-fn what_was_loaded_to_stay_stays_when_a_run_had_it() {
-    if !is_loadable("what_was_loaded_to_stay_stays_when_a_run_had_it") {
+fn permanent_control_survives_run() {
+    if !is_loadable("permanent_control_survives_run") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -254,10 +252,8 @@ fn what_was_loaded_to_stay_stays_when_a_run_had_it() {
 
 /// One name, two programs: results of the one are never taken for those of the other.
 #[test]
-fn another_version_that_was_loaded_to_stay_is_not_taken_for_the_one_that_a_run_asks_for() {
-    if !is_loadable(
-        "another_version_that_was_loaded_to_stay_is_not_taken_for_the_one_that_a_run_asks_for",
-    ) {
+fn permanent_other_version_is_refused() {
+    if !is_loadable("permanent_other_version_is_refused") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -271,8 +267,8 @@ fn another_version_that_was_loaded_to_stay_is_not_taken_for_the_one_that_a_run_a
     let words = refused.expect("another version is there").to_string();
     assert!(words.contains("another version of the congestion control \"fwt_version\""), "{words}");
     assert!(words.contains("fairwind congestion unload fwt_version"), "{words}");
-    let told: Vec<String> = verdict.refusals.iter().map(ToString::to_string).collect();
-    assert!(told.concat().contains("another version"), "{told:?}");
+    let refusals: Vec<String> = verdict.refusals.iter().map(ToString::to_string).collect();
+    assert!(refusals.concat().contains("another version"), "{refusals:?}");
     assert!(of_the_same.is_ok(), "{of_the_same:?}");
     assert!(
         begun(&control, &experiment, "fairwind-test-version").is_ok(),
@@ -281,10 +277,8 @@ fn another_version_that_was_loaded_to_stay_is_not_taken_for_the_one_that_a_run_a
 }
 
 #[test]
-fn what_somebody_else_has_under_the_name_is_not_taken_for_the_one_that_a_run_asks_for() {
-    if !is_loadable(
-        "what_somebody_else_has_under_the_name_is_not_taken_for_the_one_that_a_run_asks_for",
-    ) {
+fn foreign_control_with_same_name_is_refused() {
+    if !is_loadable("foreign_control_with_same_name_is_refused") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -292,7 +286,7 @@ fn what_somebody_else_has_under_the_name_is_not_taken_for_the_one_that_a_run_ask
     // The kernel's own.
     let refused = begun(&other("cubic"), &experiment, "fairwind-test-cubic").err();
     let words = refused.expect("CUBIC is no Reno").to_string();
-    assert!(words.contains("nothing tells that it is this one"), "{words}");
+    assert!(words.contains("it may be another one"), "{words}");
     // The same file, loaded by other means: nobody knows that it is.
     let control = other("fwt_foreign");
     load(&control).unwrap();
@@ -303,10 +297,10 @@ fn what_somebody_else_has_under_the_name_is_not_taken_for_the_one_that_a_run_ask
     assert!(words.contains("unload fwt_foreign"), "{words}");
 }
 
-/// What a run loads is told by its instructions and by what its variables begin with.
+/// A run identifies a control by its instructions and the initial values of its variables.
 #[test]
-fn another_beginning_of_a_variable_is_another_version() {
-    if !is_loadable("another_beginning_of_a_variable_is_another_version") {
+fn initial_values_distinguish_control_versions() {
+    if !is_loadable("initial_values_distinguish_control_versions") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -326,8 +320,8 @@ fn another_beginning_of_a_variable_is_another_version() {
 }
 
 #[test]
-fn a_name_that_the_kernel_does_not_register_is_not_blamed_on_its_verifier() {
-    if !is_loadable("a_name_that_the_kernel_does_not_register_is_not_blamed_on_its_verifier") {
+fn unregistered_name_is_not_verifier_error() {
+    if !is_loadable("unregistered_name_is_not_verifier_error") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -340,8 +334,8 @@ fn a_name_that_the_kernel_does_not_register_is_not_blamed_on_its_verifier() {
 
 /// Its table lives on with the connections, under the same name.
 #[test]
-fn one_that_connections_still_have_is_removed_and_loaded_and_removed_again() {
-    if !is_loadable("one_that_connections_still_have_is_removed_and_loaded_and_removed_again") {
+fn control_in_use_can_be_reloaded() {
+    if !is_loadable("control_in_use_can_be_reloaded") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -372,8 +366,8 @@ fn one_that_connections_still_have_is_removed_and_loaded_and_removed_again() {
 }
 
 #[test]
-fn what_is_loaded_stays_is_listed_and_can_be_removed() {
-    if !is_loadable("what_is_loaded_stays_is_listed_and_can_be_removed") {
+fn loaded_control_is_listed_and_removable() {
+    if !is_loadable("loaded_control_is_listed_and_removable") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -388,8 +382,8 @@ fn what_is_loaded_stays_is_listed_and_can_be_removed() {
 }
 
 #[test]
-fn the_verifiers_words_are_told_where_it_refuses_a_control() {
-    if !is_loadable("the_verifiers_words_are_told_where_it_refuses_a_control") {
+fn verifier_log_is_reported_on_refusal() {
+    if !is_loadable("verifier_log_is_reported_on_refusal") {
         return;
     }
     let _alone = MACHINE.lock();
@@ -414,8 +408,8 @@ fn the_verifiers_words_are_told_where_it_refuses_a_control() {
 /// Both ends are the kernel's, in their own word on what a packet's mark is answered by: 20 packets of 1500 bytes wait
 /// 12 ms at 20 Mbit/s. Our end in the simulator keeps the same queue.
 #[test]
-fn dctcp_in_the_kernel_keeps_the_queue_at_the_threshold_of_marks() {
-    if !is_loadable("dctcp_in_the_kernel_keeps_the_queue_at_the_threshold_of_marks") {
+fn kernel_dctcp_keeps_queue_at_threshold() {
+    if !is_loadable("kernel_dctcp_keeps_queue_at_threshold") {
         return;
     }
     let _alone = MACHINE.lock();

@@ -20,8 +20,8 @@ fn of_the_call(tables: &Tables, column: &str) -> f64 {
 }
 
 #[test]
-fn a_constant_rate_is_kept_and_every_datagram_read_that_the_path_has_room_for() {
-    if !is_available("a_constant_rate_is_kept_and_every_datagram_read_that_the_path_has_room_for") {
+fn constant_rate_datagrams_arrive_within_capacity() {
+    if !is_available("constant_rate_datagrams_arrive_within_capacity") {
         return;
     }
     let greedy =
@@ -60,8 +60,8 @@ fn a_datagram_that_comes_twice_is_read_once() {
 
 /// The router goes first, and the hosts' devices with it.
 #[test]
-fn a_stream_without_a_stop_sends_to_the_end_of_the_run_and_ends_well() {
-    if !is_available("a_stream_without_a_stop_sends_to_the_end_of_the_run_and_ends_well") {
+fn unstopped_stream_ends_with_run() {
+    if !is_available("unstopped_stream_ends_with_run") {
         return;
     }
     let endless = constant("2 Mbit/s").replace("stop = \"2 s\"\n", "");
@@ -75,10 +75,8 @@ fn a_stream_without_a_stop_sends_to_the_end_of_the_run_and_ends_well() {
 }
 
 #[test]
-fn what_is_sent_beyond_the_rate_is_dropped_at_the_routers_queue_and_nowhere_else() {
-    if !is_available(
-        "what_is_sent_beyond_the_rate_is_dropped_at_the_routers_queue_and_nowhere_else",
-    ) {
+fn excess_datagrams_drop_only_at_router() {
+    if !is_available("excess_datagrams_drop_only_at_router") {
         return;
     }
     let outcome = run(&path("3 s", &constant("10 Mbit/s")), "fairwind-test-beyond").unwrap();
@@ -94,11 +92,11 @@ fn what_is_sent_beyond_the_rate_is_dropped_at_the_routers_queue_and_nowhere_else
 }
 
 #[test]
-fn short_datagrams_count_and_only_the_shortest_say_nothing_of_their_way() {
-    if !is_available("short_datagrams_count_and_only_the_shortest_say_nothing_of_their_way") {
+fn shortest_datagrams_have_no_latency() {
+    if !is_available("shortest_datagrams_have_no_latency") {
         return;
     }
-    for (payload, tells) in [(5.0, true), (2.0, false)] {
+    for (payload, has_timestamp) in [(5.0, true), (2.0, false)] {
         let thin = format!(
             "[[flows]]\nname = \"thin\"\nstop = \"1 s\"\nworkload = {{ kind = \"thin\", \
              payload = \"{payload} B\", interval = \"50 ms\", transport = \"udp\" }}\n"
@@ -109,13 +107,13 @@ fn short_datagrams_count_and_only_the_shortest_say_nothing_of_their_way() {
             (number(flows, "packets_sent", 0), number(flows, "payload_bytes_read", 0));
         assert!(sent >= 20.0 && (read - payload * sent).abs() < 0.5, "{read} of {sent}");
         let latency = flows.column("delivery_latency_p50_s").unwrap().number(0);
-        assert_eq!(latency.is_some_and(|seconds| seconds >= 0.010), tells, "{latency:?}");
+        assert_eq!(latency.is_some_and(|seconds| seconds >= 0.010), has_timestamp, "{latency:?}");
     }
 }
 
 #[test]
-fn the_kernels_router_is_watched_for_datagrams_as_ours_is() {
-    if !is_watchable("the_kernels_router_is_watched_for_datagrams_as_ours_is") {
+fn kernel_router_reports_datagrams() {
+    if !is_watchable("kernel_router_reports_datagrams") {
         return;
     }
     let text = format!(

@@ -1,4 +1,4 @@
-//! Runs that somebody breaks.
+//! Tests of runs that fail: full disks, killed and stopped hosts.
 
 use super::stage::{path, run, run_with};
 use crate::is_available;
@@ -23,13 +23,13 @@ fn names(host: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(&begin) && name.ends_with(host)).collect()
 }
 
-/// A run at work in a thread of its own.
-struct Begun {
+/// A run in its own thread.
+struct RunThread {
     control: Arc<Control>,
     thread: JoinHandle<Result<Outcome, RunError>>,
 }
 
-impl Begun {
+impl RunThread {
     /// Lets a run of a minute begin with one flow, called `name`, and hosts with this mark.
     fn begin(name: &str, mark: &'static str) -> Self {
         let experiment = path("60 s", &GREEDY.replace("greedy\"\n", &format!("{name}\"\n")));
@@ -54,12 +54,12 @@ impl Begun {
 }
 
 #[test]
-fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
-    if !is_available("a_cancelled_run_ends_at_once_and_leaves_nothing") {
+fn cancelled_run_ends_and_cleans_up() {
+    if !is_available("cancelled_run_ends_and_cleans_up") {
         return;
     }
     let mark = "fairwind-test-cancelled";
-    let run = Begun::begin("cancelled", mark);
+    let run = RunThread::begin("cancelled", mark);
     assert_eq!(names("cancelled-sender").len(), 1);
     run.control.cancel();
     let error = run.thread.join().unwrap().expect_err("it was cancelled");
@@ -69,29 +69,29 @@ fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
 }
 
 #[test]
-fn a_host_that_is_killed_ends_the_run_and_is_named() {
-    if !is_available("a_host_that_is_killed_ends_the_run_and_is_named") {
+fn killed_host_ends_run_with_name() {
+    if !is_available("killed_host_ends_run_with_name") {
         return;
     }
     let mark = "fairwind-test-killed";
-    let (_, error) = Begun::begin("killed", mark).signal_a_host("KILL", mark);
+    let (_, error) = RunThread::begin("killed", mark).signal_a_host("KILL", mark);
     assert!(error.contains("killed-sender") || error.contains("killed-receiver"), "{error}");
     assert!(error.contains("signal: 9"), "{error}");
     assert_eq!(names("killed-sender"), [""; 0]);
 }
 
 #[test]
-fn a_host_that_stands_still_ends_the_run_and_is_named() {
-    if !is_available("a_host_that_stands_still_ends_the_run_and_is_named") {
+fn stopped_host_ends_run_with_name() {
+    if !is_available("stopped_host_ends_run_with_name") {
         return;
     }
     let mark = "fairwind-test-still";
-    let (host, error) = Begun::begin("still", mark).signal_a_host("STOP", mark);
+    let (host, error) = RunThread::begin("still", mark).signal_a_host("STOP", mark);
     assert!(error.contains(&format!("its process {host} is stopped")), "{error}");
 }
 
 #[test]
-fn what_the_kernel_cannot_do_is_refused_before_anything_runs() {
+fn unsupported_scenario_is_refused_before_start() {
     let text = format!("{GREEDY}\ntcp = {{ profile = \"linux-3.16\" }}");
     let experiment = path("60 s", &text);
     let error = run(&experiment, "fairwind-test-refused").expect_err("it is another kernel");
@@ -100,8 +100,8 @@ fn what_the_kernel_cannot_do_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn two_runs_at_once_do_not_meet() {
-    if !is_available("two_runs_at_once_do_not_meet") {
+fn concurrent_runs_are_isolated() {
+    if !is_available("concurrent_runs_are_isolated") {
         return;
     }
     let one = std::thread::spawn(|| run(&path("2 s", GREEDY), "fairwind-test-first"));

@@ -1,4 +1,4 @@
-//! What links do to real packets besides delaying and losing them.
+//! Tests of impairments of real packets: reordering, duplication and damage.
 
 use super::stage::{number, path, run, table};
 use crate::is_available;
@@ -25,8 +25,8 @@ fn at_the_bottleneck(tables: &Tables, column: &str) -> f64 {
 }
 
 #[test]
-fn packets_that_overtake_others_are_counted_and_nothing_is_lost() {
-    if !is_available("packets_that_overtake_others_are_counted_and_nothing_is_lost") {
+fn reordered_packets_are_counted_without_loss() {
+    if !is_available("reordered_packets_are_counted_without_loss") {
         return;
     }
     // One packet in four leaves at once, and the others 10 ms later, in which the path carries four.
@@ -38,8 +38,8 @@ fn packets_that_overtake_others_are_counted_and_nothing_is_lost() {
 }
 
 #[test]
-fn every_packet_that_is_sent_twice_comes_twice_and_is_read_once() {
-    if !is_available("every_packet_that_is_sent_twice_comes_twice_and_is_read_once") {
+fn duplicated_packets_are_read_once() {
+    if !is_available("duplicated_packets_are_read_once") {
         return;
     }
     let tables = run(&impaired("duplicate 100%"), "fairwind-test-twice").unwrap().tables;
@@ -53,8 +53,8 @@ fn every_packet_that_is_sent_twice_comes_twice_and_is_read_once() {
 }
 
 #[test]
-fn what_is_damaged_is_refused_by_its_host_and_sent_again() {
-    if !is_available("what_is_damaged_is_refused_by_its_host_and_sent_again") {
+fn damaged_packets_are_retransmitted() {
+    if !is_available("damaged_packets_are_retransmitted") {
         return;
     }
     let tables = run(&impaired("corrupt 5%"), "fairwind-test-damaged").unwrap().tables;

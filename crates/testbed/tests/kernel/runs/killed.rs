@@ -1,5 +1,5 @@
-//! Runs whose whole process is killed, the router in it: nobody is left to clean up but the reaper,
-//! and where that is killed as well, whoever looks for what dead runs have left.
+//! Tests of runs in a killed process, router included. Only the reaper is left to clean up. If it is killed
+//! as well, a later search for leftovers cleans up.
 
 use super::stage::{path, run};
 use crate::is_available;
@@ -8,20 +8,20 @@ use fairwind_linux::{CleanupPaths, RunName, StaleKind};
 use fairwind_testbed::cleanup::{find, remove};
 use std::process::{Child, Command, Stdio};
 
-/// What stands on the command line of the hosts of the run that is killed.
+/// Mark on the command lines of the killed run's hosts.
 const MARK: &str = "fairwind-test-process-killed";
 
-/// A process of its own with a run in it, which has made its hosts.
-struct Victim {
+/// A separate process with a run that has created its hosts.
+struct RunProcess {
     process: Child,
     names: Vec<String>,
 }
 
-impl Victim {
+impl RunProcess {
     fn begin() -> Self {
         let program = std::env::current_exe().expect("this program");
         let process = Command::new(program)
-            .args(["--exact", "runs::killed::a_run_that_waits_to_be_killed", "--ignored"])
+            .args(["--exact", "runs::killed::waiting_run_process", "--ignored"])
             .stdout(Stdio::null())
             .spawn()
             .expect("this program again");
@@ -57,35 +57,35 @@ fn names_of(process: u32) -> Vec<String> {
 
 #[test]
 #[ignore = "part of other tests"]
-fn a_run_that_waits_to_be_killed() {
+fn waiting_run_process() {
     let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
     let _ = run(&path("60 s", flows), MARK);
 }
 
 #[test]
-fn when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing() {
-    if !is_available("when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing") {
+fn reaper_cleans_up_after_killed_run() {
+    if !is_available("reaper_cleans_up_after_killed_run") {
         return;
     }
-    let mut victim = Victim::begin();
-    let hosts = victim.hosts();
+    let mut process = RunProcess::begin();
+    let hosts = process.hosts();
     assert_eq!(hosts.len(), 2);
-    victim.kill();
-    let id = victim.id();
+    process.kill();
+    let id = process.id();
     wait_for("the names are gone", || names_of(id), Vec::is_empty);
     let left = || marked(MARK).into_iter().filter(|host| hosts.contains(host)).collect::<Vec<_>>();
     wait_for("the hosts are gone", left, Vec::is_empty);
-    assert!(!victim.run().is_alive());
+    assert!(!process.run().is_alive());
 }
 
 #[test]
-fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_nothing_else() {
+fn cleanup_without_reaper_removes_only_leftovers() {
     let test = "what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed";
     if !is_available(test) {
         return;
     }
-    let mut victim = Victim::begin();
-    let run = victim.run().to_string();
+    let mut process = RunProcess::begin();
+    let run = process.run().to_string();
     let of_the_run = || -> Vec<_> {
         find(&CleanupPaths::usual()).into_iter().filter(|resource| resource.run == run).collect()
     };
@@ -96,10 +96,10 @@ fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_no
     send("KILL", reaper[0]);
     // A run that ends closes its sockets before its hosts are ended with it. A host that notices
     // takes its name back, and may be quick enough; one that stands still cannot be.
-    let hosts = victim.hosts();
+    let hosts = process.hosts();
     assert_eq!(hosts.len(), 2);
     hosts.into_iter().for_each(stop);
-    victim.kill();
+    process.kill();
     // Whoever lives in a namespace is ended with it; here it is nobody, once the hosts are dead.
     wait_for("only two names are left", of_the_run, |left| {
         left.len() == 2 && left.iter().all(|one| one.kind == StaleKind::Namespace)
@@ -108,5 +108,5 @@ fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_no
         remove(&resource).expect("root may");
     }
     assert_eq!(of_the_run(), []);
-    assert_eq!(names_of(victim.id()), [""; 0]);
+    assert_eq!(names_of(process.id()), [""; 0]);
 }

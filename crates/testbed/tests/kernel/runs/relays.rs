@@ -33,8 +33,8 @@ fn split(links: [&str; 2], workload: &str, buffer: &str, duration: &str) -> Tabl
 }
 
 #[test]
-fn a_process_passes_on_all_that_comes_and_closes_when_that_is_closed() {
-    if !is_available("a_process_passes_on_all_that_comes_and_closes_when_that_is_closed") {
+fn relay_forwards_everything_and_closes() {
+    if !is_available("relay_forwards_everything_and_closes") {
         return;
     }
     let greedy = "{ kind = \"greedy\", volume = \"300 kB\" }";
@@ -50,8 +50,8 @@ fn a_process_passes_on_all_that_comes_and_closes_when_that_is_closed() {
 }
 
 #[test]
-fn latency_of_the_far_half_is_that_of_the_whole_way() {
-    if !is_available("latency_of_the_far_half_is_that_of_the_whole_way") {
+fn relay_latency_covers_whole_path() {
+    if !is_available("relay_latency_covers_whole_path") {
         return;
     }
     let thin = "{ kind = \"thin\", payload = \"100 B\", interval = \"50 ms\" }";
@@ -63,8 +63,8 @@ fn latency_of_the_far_half_is_that_of_the_whole_way() {
 }
 
 #[test]
-fn a_process_reads_no_more_than_it_has_room_for() {
-    if !is_available("a_process_reads_no_more_than_it_has_room_for") {
+fn relay_reads_only_into_free_space() {
+    if !is_available("relay_reads_only_into_free_space") {
         return;
     }
     let slow = ["rate = \"100 Mbit/s\"", "rate = \"1 Mbit/s\""];

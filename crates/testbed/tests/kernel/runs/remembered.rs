@@ -24,7 +24,7 @@ fn is_rememberable(test: &str) -> bool {
     can_run(test, reason) && is_available(test)
 }
 
-/// Two transfers of 40 full packets, one after the other, over a path that is long enough for flights to be told apart.
+/// Two transfers of 40 full packets, one after the other, over a path that is long enough to separate flights.
 fn transfers(sharing: &str) -> Experiment {
     experiment(&format!(
         r#"
@@ -64,8 +64,8 @@ fn first_flights(sharing: &str) -> Vec<usize> {
 }
 
 #[test]
-fn what_hosts_remember_in_the_end_is_told() {
-    if !is_rememberable("what_hosts_remember_in_the_end_is_told") {
+fn remembered_windows_are_reported_at_end() {
+    if !is_rememberable("remembered_windows_are_reported_at_end") {
         return;
     }
     let sharing = r#"{ policy = "classic", collect = "end" }"#;
@@ -85,8 +85,8 @@ fn what_hosts_remember_in_the_end_is_told() {
 }
 
 #[test]
-fn a_host_begins_with_the_window_of_the_transfer_before() {
-    if !is_rememberable("a_host_begins_with_the_window_of_the_transfer_before") {
+fn host_starts_with_remembered_window() {
+    if !is_rememberable("host_starts_with_remembered_window") {
         return;
     }
     assert_eq!(first_flights(r#"{ policy = "off" }"#), [10, 10]);
@@ -109,16 +109,16 @@ fn groups_of(process: u32) -> Vec<String> {
 
 #[test]
 #[ignore = "part of another test"]
-fn a_run_that_remembers_until_it_is_killed() {
+fn remembering_run_process() {
     let _ = run(&transfers(r#"{ policy = "classic" }"#), "fairwind-test-remembered-killed");
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_no_control_groups() {
-    if !is_rememberable("a_run_that_is_killed_leaves_no_control_groups") {
+fn killed_run_leaves_no_control_groups() {
+    if !is_rememberable("killed_run_leaves_no_control_groups") {
         return;
     }
-    let part = "runs::remembered::a_run_that_remembers_until_it_is_killed";
+    let part = "runs::remembered::remembering_run_process";
     let mut process = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", part, "--ignored"])
         .stdout(Stdio::null())
@@ -151,7 +151,7 @@ fn a_run_leaves_no_control_groups() {
 }
 
 #[test]
-fn what_the_program_does_not_know_is_refused_by_name() {
+fn unsupported_sharing_keys_are_refused() {
     let refused = |sharing: &str| {
         let command = super::stage::command("fairwind-test-remembered");
         let run = KernelRun::new(&transfers(sharing), 1, CaptureFiles::default(), command);
@@ -160,9 +160,9 @@ fn what_the_program_does_not_know_is_refused_by_name() {
             other => panic!("it was not refused: {other:?}"),
         }
     };
-    let told = refused(r#"{ policy = "classic", sample_every = "1 s", forgetfulness = "10 %" }"#);
-    assert!(told.contains("does not know sample_every"), "{told}");
-    assert!(told.contains("does not know forgetfulness"), "{told}");
-    let told = refused(r#"{ policy = "careful-resume" }"#);
-    assert!(told.contains("RFC 9959") && told.contains("\"classic\""), "{told}");
+    let reason = refused(r#"{ policy = "classic", sample_every = "1 s", forgetfulness = "10 %" }"#);
+    assert!(reason.contains("does not know sample_every"), "{reason}");
+    assert!(reason.contains("does not know forgetfulness"), "{reason}");
+    let reason = refused(r#"{ policy = "careful-resume" }"#);
+    assert!(reason.contains("RFC 9959") && reason.contains("\"classic\""), "{reason}");
 }

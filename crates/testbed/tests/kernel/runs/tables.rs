@@ -1,4 +1,4 @@
-//! What a run measures.
+//! Tests of the tables of a run.
 
 use super::stage::{experiment, number, path, run, table};
 use crate::is_available;
@@ -16,8 +16,8 @@ const GREEDY_AND_THIN: &str = r#"
 "#;
 
 #[test]
-fn greedy_and_thin_streams_are_measured_as_in_the_simulator() {
-    if !is_available("greedy_and_thin_streams_are_measured_as_in_the_simulator") {
+fn stream_measures_match_simulator() {
+    if !is_available("stream_measures_match_simulator") {
         return;
     }
     let outcome = run(&path("3 s", GREEDY_AND_THIN), "fairwind-test-tables").unwrap();

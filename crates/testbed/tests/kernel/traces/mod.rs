@@ -1,6 +1,6 @@
-//! One run, twice: what the kernel calls of an algorithm compiled for it, called of the same source compiled
-//! natively. A real connection goes through our router; each hook tells what it finds and what it
-//! leaves behind. Then the recorded occasions are handed to the simulator's form, which keeps its own state.
+//! Comparison of a congestion control in the kernel with the same source compiled natively. A real
+//! connection goes through our router, and each hook records its input and output. Then the recorded calls
+//! are replayed in the simulator's form, which keeps its own state.
 
 #![expect(clippy::unwrap_used, reason = "a test that meets an error fails there")]
 
@@ -52,8 +52,8 @@ fn experiment(controls: &[ControlObject]) -> Experiment {
 }
 
 #[test]
-fn every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_acknowledgments() {
-    let test = "every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_acknowledgments";
+fn algorithms_agree_between_kernel_and_simulator() {
+    let test = "algorithms_agree_between_kernel_and_simulator";
     if !is_available(test) || !can_run(test, obstacle()) {
         return;
     }
@@ -92,7 +92,7 @@ fn every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_
     assert!(asked > 0, "no change of marks was answered at once");
 }
 
-/// Anybody's own file, which decides on everything at each acknowledgment as none of the repository's does.
+/// A user's file with `cong_control`, which no file of the repository has.
 const OWN: &str = "rates";
 const OWN_SOURCE: &str = "../congestion/tests/own/rates.c";
 

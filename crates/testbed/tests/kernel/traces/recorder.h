@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
- * Put before the source of a congestion control, this tells of each call of its hooks: what the hook finds and what
- * it leaves behind. The source stays as it is. STEM is what the names of its functions begin with; `tape.rs` reads the
- * records, word by word.
+ * Recorder of the calls of a congestion control's hooks: include it before the unchanged source. It records the state
+ * before and after each hook. STEM is the prefix of the source's functions; `tape.rs` reads the records, word by word.
  */
 #include <fairwind.h>
 
@@ -18,7 +17,7 @@ struct {
 	NUMBER(max_entries, 1 << 23);
 } calls SEC(".maps");
 
-/* One whose ring is full tells no more: what was told has no gaps. */
+/* A recorder with a full ring stops: the record has no gaps. */
 bool is_full = false;
 
 u32 asked = 0;
@@ -26,14 +25,14 @@ u32 asked_number = 0;
 u64 asked_by = 0;
 
 /* Only data is answered so, and of the two ends that have an algorithm here one receives data. */
-static __always_inline long told_send_ack(void *tp, u32 number)
+static __always_inline long recorded_send_ack(void *tp, u32 number)
 {
 	asked++;
 	asked_by = (u64)tp;
 	asked_number = number;
 	return bpf_tcp_send_ack(tp, number);
 }
-#define bpf_tcp_send_ack told_send_ack
+#define bpf_tcp_send_ack recorded_send_ack
 
 struct call {
 	/* The beginning of the hook's name. */
@@ -130,7 +129,7 @@ static __always_inline void take_rates(u64 *to, const struct rate_sample *sample
 	*to++ = sample->is_ack_delayed;
 }
 
-static __always_inline void tell(const char *hook, u64 *given, u32 count, bool is_over, u32 answer)
+static __always_inline void record_call(const char *hook, u64 *given, u32 count, bool is_over, u32 answer)
 {
 	const struct sock *sk = (const struct sock *)given[0];
 	struct call *call;
@@ -174,17 +173,17 @@ static __always_inline void tell(const char *hook, u64 *given, u32 count, bool i
 #undef BPF_PROG
 #define BPF_PROG(name, args...)                                                                              \
 	name(u64 *given);                                                                                    \
-	static __always_inline __typeof__(name(0)) told_##name(u64 *ctx, ##args);                            \
+	static __always_inline __typeof__(name(0)) recorded_##name(u64 *ctx, ##args);                        \
 	__typeof__(name(0)) name(u64 *given)                                                                 \
 	{                                                                                                    \
 		enum { COUNT = FAIRWIND_COUNT(args) };                                                       \
 		u32 answer;                                                                                  \
                                                                                                              \
-		tell(HOOK(name), given, COUNT, false, 0);                                                    \
-		answer = __builtin_choose_expr(IS_VOID(name), ({ TOLD(name, args); 0; }), TOLD(name, args)); \
-		tell(HOOK(name), given, COUNT, true, answer);                                                \
+		record_call(HOOK(name), given, COUNT, false, 0);                                             \
+		answer = __builtin_choose_expr(IS_VOID(name), ({ RECORDED(name, args); 0; }), RECORDED(name, args)); \
+		record_call(HOOK(name), given, COUNT, true, answer);                                         \
 		return (__typeof__(name(0)))answer;                                                          \
 	}                                                                                                    \
-	static __always_inline __typeof__(name(0)) told_##name(u64 *ctx __maybe_unused, ##args)
+	static __always_inline __typeof__(name(0)) recorded_##name(u64 *ctx __maybe_unused, ##args)
 #define fairwind_arguments given
-#define TOLD(name, args...) told_##name(given FAIRWIND_JOIN(FAIRWIND_TAKE_, FAIRWIND_COUNT(args)))
+#define RECORDED(name, args...) recorded_##name(given FAIRWIND_JOIN(FAIRWIND_TAKE_, FAIRWIND_COUNT(args)))

@@ -1,4 +1,4 @@
-//! Algorithms in the kernel that tell of each call of their hooks.
+//! Congestion controls in the kernel that record each call of their hooks.
 
 use super::tape::{Call, HOOKS};
 use fairwind_kernel_settings::controls::ControlObject;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 
-/// One algorithm in the kernel, under a name of its own.
+/// One algorithm in the kernel, under a unique name.
 pub(crate) struct Recorder {
     pub(crate) control: ControlObject,
     /// What its functions' names begin with: `fw_htcp` and so on.
@@ -41,7 +41,7 @@ impl Recorder {
         HOOKS.into_iter().filter(has).collect()
     }
 
-    /// What was called, in order.
+    /// The calls, in order.
     pub(crate) fn calls(&self) -> Vec<Call> {
         let calls = Rc::new(RefCell::new(Vec::new()));
         let all = Rc::clone(&calls);

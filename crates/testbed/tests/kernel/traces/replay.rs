@@ -4,11 +4,11 @@ use super::tape::Call;
 use fairwind_tcp::{CongestionControl, PRIVATE_WORDS, PluggedAlgorithm, TcpSock, WindowEvent};
 use std::collections::{BTreeMap, HashMap};
 
-/// What came of it: how often each hook was called and left the same behind.
+/// Result of a replay: calls of each hook with the same result.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     pub(crate) counts: BTreeMap<&'static str, u64>,
-    /// How many acknowledgments were asked for.
+    /// Requested acknowledgments.
     pub(crate) asked: u64,
 }
 
@@ -91,7 +91,7 @@ impl Connection {
         native.sender.control.private
     }
 
-    /// What the native form leaves behind.
+    /// State after the native call.
     fn answer(&mut self, call: &Call) -> Left {
         let mut sender = call.sender;
         assert_eq!(sender.control.private, self.private, "{}: another state before", call.hook);

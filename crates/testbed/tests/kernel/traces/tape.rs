@@ -1,4 +1,4 @@
-//! What the kernel called, word by word as `recorder.h` tells it.
+//! Calls of the kernel, read word by word from the records of `recorder.h`.
 
 use fairwind_tcp::{AckReport, PRIVATE_WORDS, RateSample, TcpSock};
 
@@ -27,7 +27,7 @@ pub(crate) struct Call {
     pub(crate) is_over: bool,
     /// What `ssthresh` and `undo_cwnd` give.
     pub(crate) answer: u32,
-    /// How often it has asked for an acknowledgment until then, and with which number last.
+    /// Requested acknowledgments until then, and the last number.
     pub(crate) asked: u64,
     pub(crate) asked_number: u32,
     /// Those of `cong_control` are two, and then the fields of the sample.
@@ -83,12 +83,12 @@ impl Call {
         let (asked, asked_number) = (words.take(), words.narrow());
         let arguments = std::array::from_fn(|_| words.take());
         let sender = sender(&mut words, jiffies, ticks_per_second);
-        assert_eq!(words.0.next(), None, "recorder.h and tape.rs tell of the same fields");
+        assert_eq!(words.0.next(), None, "recorder.h and tape.rs have the same fields");
         Self { connection, hook, is_over, answer, asked, asked_number, arguments, sender }
     }
 }
 
-/// The hook whose name begins with these eight letters.
+/// The hook with a name that begins with these eight letters.
 fn hook(letters: u64) -> &'static str {
     let letters = letters.to_ne_bytes();
     let text = str::from_utf8(&letters).unwrap().trim_end_matches('\0');
@@ -103,7 +103,7 @@ struct Words<I>(I);
 
 impl<I: Iterator<Item = u64>> Words<I> {
     fn take(&mut self) -> u64 {
-        self.0.next().expect("recorder.h and tape.rs tell of the same fields")
+        self.0.next().expect("recorder.h and tape.rs have the same fields")
     }
 
     fn narrow(&mut self) -> u32 {
@@ -205,7 +205,7 @@ fn clock(jiffies: u64, other: u32, ticks_per_second: u64) -> (u64, u32) {
 }
 
 #[test]
-fn an_idle_time_is_as_long_in_ticks_of_a_millisecond() {
+fn idle_time_matches_in_millisecond_ticks() {
     let (now, other) = clock(1 << 32 | 5, u32::MAX - 4, 250);
     assert_eq!(now, ((1 << 32) + 5) * 4_000_000);
     // Ten ticks of four milliseconds.

@@ -1,6 +1,6 @@
-//! That nothing is left, however it ends.
+//! Tests of cleanup after every kind of end.
 
-use super::stage::{Group, again, told_group};
+use super::stage::{Group, again, group_from_environment};
 use super::{EXACT, is_rememberable};
 use crate::processes::wait_for;
 use fairwind_linux::{CleanupPaths, StaleKind};
@@ -15,8 +15,8 @@ fn is_remembered(group: &Group) -> bool {
 
 #[test]
 #[ignore = "part of other tests"]
-fn a_process_that_remembers_for_a_run() {
-    let group = told_group().expect("a group");
+fn remembering_process() {
+    let group = group_from_environment().expect("a group");
     let _run = WindowsOfRun::begin(&group, &EXACT).unwrap();
     loop {
         std::thread::park();
@@ -25,8 +25,8 @@ fn a_process_that_remembers_for_a_run() {
 
 #[test]
 #[ignore = "part of other tests"]
-fn a_process_that_starts_and_stops() {
-    let group = told_group().expect("a group");
+fn starting_and_stopping_process() {
+    let group = group_from_environment().expect("a group");
     loop {
         start(&group, &EXACT).unwrap();
         stop(&group).unwrap();
@@ -34,12 +34,12 @@ fn a_process_that_starts_and_stops() {
 }
 
 #[test]
-fn what_a_run_remembers_ends_with_its_process_when_that_is_killed() {
-    if !is_rememberable("what_a_run_remembers_ends_with_its_process_when_that_is_killed") {
+fn killed_process_ends_remembered_windows() {
+    if !is_rememberable("killed_process_ends_remembered_windows") {
         return;
     }
     let group = Group::new("killed");
-    let part = "windows::endings::a_process_that_remembers_for_a_run";
+    let part = "windows::endings::remembering_process";
     let mut process = again(part, Some(&group.path)).stdout(Stdio::null()).spawn().unwrap();
     wait_for("it remembers", || is_remembered(&group), |&is| is);
     process.kill().unwrap();
@@ -48,12 +48,12 @@ fn what_a_run_remembers_ends_with_its_process_when_that_is_killed() {
 }
 
 #[test]
-fn a_start_or_stop_that_is_killed_leaves_all_or_nothing() {
-    if !is_rememberable("a_start_or_stop_that_is_killed_leaves_all_or_nothing") {
+fn killed_start_or_stop_is_atomic() {
+    if !is_rememberable("killed_start_or_stop_is_atomic") {
         return;
     }
     let group = Group::new("halfway");
-    let part = "windows::endings::a_process_that_starts_and_stops";
+    let part = "windows::endings::starting_and_stopping_process";
     let name = start(&group.path, &EXACT).unwrap();
     stop(&group.path).unwrap();
     assert!(!name.exists());
@@ -77,8 +77,8 @@ fn a_start_or_stop_that_is_killed_leaves_all_or_nothing() {
 }
 
 #[test]
-fn what_stays_at_a_group_that_is_gone_is_found_and_goes() {
-    if !is_rememberable("what_stays_at_a_group_that_is_gone_is_found_and_goes") {
+fn program_of_removed_group_is_removed() {
+    if !is_rememberable("program_of_removed_group_is_removed") {
         return;
     }
     let group = Group::new("gone");

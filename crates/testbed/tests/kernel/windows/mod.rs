@@ -53,8 +53,8 @@ fn of_peer(peer: IpAddr, packets: u32) -> RememberedWindow {
 }
 
 #[test]
-fn a_second_connection_begins_with_the_window_of_the_first_and_one_after_the_lifetime_does_not() {
-    if !is_rememberable("a_second_connection_begins_with_the_window_of_the_first") {
+fn window_is_remembered_within_lifetime() {
+    if !is_rememberable("window_is_remembered_within_lifetime") {
         return;
     }
     let group = Group::new("lifetime");
@@ -78,8 +78,8 @@ fn a_second_connection_begins_with_the_window_of_the_first_and_one_after_the_lif
 
 /// The application closes once the buffer has taken the last of what it writes, while the window still grows.
 #[test]
-fn by_the_report_the_window_is_that_of_when_the_application_closes() {
-    if !is_rememberable("by_the_report_the_window_is_that_of_when_the_application_closes") {
+fn exact_window_is_taken_at_close() {
+    if !is_rememberable("exact_window_is_taken_at_close") {
         return;
     }
     let group = Group::new("close");
@@ -95,8 +95,8 @@ fn by_the_report_the_window_is_that_of_when_the_application_closes() {
 
 /// Ten packets of 1428 bytes are nine of 1448 and some.
 #[test]
-fn a_peer_of_ipv6_is_remembered_as_one() {
-    if !is_rememberable("a_peer_of_ipv6_is_remembered_as_one") {
+fn ipv6_peer_is_remembered() {
+    if !is_rememberable("ipv6_peer_is_remembered") {
         return;
     }
     let group = Group::new("six");
@@ -112,8 +112,8 @@ fn a_peer_of_ipv6_is_remembered_as_one() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_used() {
-    if !is_rememberable("what_is_forgotten_is_not_used") {
+fn forgotten_window_is_not_used() {
+    if !is_rememberable("forgotten_window_is_not_used") {
         return;
     }
     let group = Group::new("forgotten");
@@ -127,8 +127,8 @@ fn what_is_forgotten_is_not_used() {
 }
 
 #[test]
-fn with_care_a_connection_begins_with_half_and_losses_halve_what_is_remembered() {
-    if !is_rememberable("with_care_a_connection_begins_with_half") {
+fn safe_mode_starts_with_half_window() {
+    if !is_rememberable("safe_mode_starts_with_half_window") {
         return;
     }
     let group = Group::new("care");
@@ -160,8 +160,8 @@ fn with_care_a_connection_begins_with_half_and_losses_halve_what_is_remembered()
 /// Ten packets leave at once, the other 30 at twice the window in 80 ms: one in a millisecond. A machine that is late with
 /// some of these has them in the next flight.
 #[test]
-fn with_care_the_first_flight_is_paced_and_by_the_report_it_is_a_burst() {
-    if !is_rememberable("with_care_the_first_flight_is_paced") {
+fn safe_mode_paces_first_flight() {
+    if !is_rememberable("safe_mode_paces_first_flight") {
         return;
     }
     let group = Group::new("paced");
@@ -181,8 +181,8 @@ fn with_care_the_first_flight_is_paced_and_by_the_report_it_is_a_burst() {
 }
 
 #[test]
-fn the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one() {
-    if !is_rememberable("the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one") {
+fn largest_window_keeps_its_age() {
+    if !is_rememberable("largest_window_keeps_its_age") {
         return;
     }
     let group = Group::new("largest");
@@ -205,8 +205,8 @@ fn the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one() {
 }
 
 #[test]
-fn no_more_peers_are_remembered_than_there_is_room_for() {
-    if !is_rememberable("no_more_peers_are_remembered_than_there_is_room_for") {
+fn remembered_peers_are_bounded() {
+    if !is_rememberable("remembered_peers_are_bounded") {
         return;
     }
     let group = Group::new("room");
@@ -221,8 +221,8 @@ fn no_more_peers_are_remembered_than_there_is_room_for() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_what_to_do() {
-    if !is_rememberable("what_cannot_be_is_refused_with_what_to_do") {
+fn invalid_options_are_refused_with_advice() {
+    if !is_rememberable("invalid_options_are_refused_with_advice") {
         return;
     }
     let group = Group::new("refused");
@@ -249,8 +249,8 @@ fn what_cannot_be_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn of_a_group_that_is_gone_it_is_told_what_is_left_and_who_removes_it() {
-    if !is_rememberable("of_a_group_that_is_gone_it_is_told_what_is_left") {
+fn removed_group_leftover_is_reported() {
+    if !is_rememberable("removed_group_leftover_is_reported") {
         return;
     }
     let group = Group::new("gone");
@@ -269,8 +269,8 @@ fn of_a_group_that_is_gone_it_is_told_what_is_left_and_who_removes_it() {
 }
 
 #[test]
-fn of_starts_at_once_one_begins_and_its_program_stays() {
-    if !is_rememberable("of_starts_at_once_one_begins_and_its_program_stays") {
+fn concurrent_starts_leave_one_program() {
+    if !is_rememberable("concurrent_starts_leave_one_program") {
         return;
     }
     let group = Group::new("at-once");

@@ -1,4 +1,4 @@
-//! A control group for a test, and processes in it whose kernel sends to our endpoint over a long path.
+//! Control group for a test, and processes in it that send to our endpoint over a long path.
 
 use fairwind_kernel_testing::live::{
     Application, ConnectionId, Ends, HttpClient, Impairments, IpFamily, LiveHost, LiveOptions,
@@ -16,7 +16,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 const PORT: u16 = 8000;
-/// Time to our endpoint and as much back: long enough for a flight to be told from the next.
+/// One-way delay in each direction: long enough to separate one flight from the next.
 const DELAY: Span = Span::from_millis(40);
 /// Payload of a full packet: 1500 bytes without 40 of headers and 12 of timestamps.
 pub(super) const FULL: u64 = 1448;
@@ -64,12 +64,12 @@ pub(super) fn again(part: &str, group: Option<&Path>) -> Command {
     command
 }
 
-/// The folder of the group that this process is told of; none where it is to stay outside.
-pub(super) fn told_group() -> Option<PathBuf> {
+/// The folder of this process's group; none if it stays outside.
+pub(super) fn group_from_environment() -> Option<PathBuf> {
     std::env::var_os(GROUP).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// A process that sends when it is told to.
+/// A process that sends on command.
 #[derive(Debug)]
 pub(super) struct Sender {
     process: Child,
@@ -80,7 +80,7 @@ pub(super) struct Sender {
 impl Sender {
     /// In a group, or outside of any.
     pub(super) fn begin(group: Option<&Group>) -> Self {
-        let part = "windows::stage::a_process_that_sends_when_it_is_told_to";
+        let part = "windows::stage::sending_process";
         let mut process = again(part, group.map(|group| group.path.as_path()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -137,8 +137,8 @@ impl Drop for Sender {
 
 #[test]
 #[ignore = "part of other tests"]
-fn a_process_that_sends_when_it_is_told_to() {
-    if let Some(group) = told_group() {
+fn sending_process() {
+    if let Some(group) = group_from_environment() {
         std::fs::write(group.join("cgroup.procs"), "0").expect("root may");
     }
     for line in std::io::stdin().lines() {
