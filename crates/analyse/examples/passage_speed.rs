@@ -1,4 +1,4 @@
-//! What a packet costs that is matched between two taps: departures, arrivals and the acknowledgments
+//! Cost of a packet that is matched between two taps: departures, arrivals and the acknowledgments
 //! that come back, of many connections at once, without reading or decoding.
 //!
 //!     cargo run --release -p fairwind-analyse --example passage_speed [CONNECTIONS]

@@ -1,4 +1,4 @@
-//! What a data segment and its acknowledgment cost a stream, in nanoseconds.
+//! Cost of a data segment and its acknowledgment in a stream, in nanoseconds.
 //!
 //! Run with `cargo run --release -p fairwind-analyse --example stream_cost`.
 #![expect(clippy::print_stdout, reason = "the numbers are what it is for")]
@@ -56,8 +56,8 @@ fn nanos_per_pair(streams: usize, flight: u32, lost_one_in: u32) -> f64 {
     }
     let nanos = began.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS);
     let mut habits = ProbeUseCounts::default();
-    let told: u64 = all.iter_mut().map(|stream| stream.finish(now, &mut habits)).sum();
-    assert!(sum > 0, "{told} time-outs");
+    let timeouts: u64 = all.iter_mut().map(|stream| stream.finish(now, &mut habits)).sum();
+    assert!(sum > 0, "{timeouts} time-outs");
     nanos
 }
 

@@ -1,7 +1,7 @@
 //! Analyser: what captures show of TCP, at one tap or between two.
 //!
 //! The analyser reads a capture packet by packet, in one pass. Each packet finds its connection and its stream
-//! (one direction's data). What the capture *shows* becomes an observation for [`fairwind_measure`], whose tables
+//! (one direction's data). What the capture *shows* becomes an observation for [`fairwind_measure`]; its tables
 //! have one definition for simulations, kernel runs and captures. What can only be *inferred* (causes of
 //! retransmissions, windows, what limits the sender) goes to tables of this crate.
 //!

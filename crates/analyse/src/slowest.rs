@@ -56,25 +56,25 @@ pub(crate) struct LongestWaits {
     /// Waits must be longer than this.
     threshold: Span,
     added: u64,
-    shortest_first: BinaryHeap<Reverse<Ranked>>,
+    shortest_first: BinaryHeap<Reverse<RankedWait>>,
 }
 
 /// A wait with its rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Ranked {
+struct RankedWait {
     wait: Wait,
     /// Waits added before it.
     number: u64,
 }
 
-impl Ord for Ranked {
+impl Ord for RankedWait {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_length = self.wait.length().cmp(&other.wait.length());
         by_length.then(other.number.cmp(&self.number))
     }
 }
 
-impl PartialOrd for Ranked {
+impl PartialOrd for RankedWait {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -98,7 +98,7 @@ impl LongestWaits {
         if wait.length() <= self.threshold {
             return;
         }
-        let ranked = Reverse(Ranked { wait, number: self.added });
+        let ranked = Reverse(RankedWait { wait, number: self.added });
         self.added += 1;
         if self.shortest_first.len() < self.most {
             self.shortest_first.push(ranked);
@@ -126,7 +126,8 @@ impl LongestWaits {
 
     /// All waits, the longest first.
     pub(crate) fn longest_first(&self) -> Vec<Wait> {
-        let mut all: Vec<&Ranked> = self.shortest_first.iter().map(|Reverse(one)| one).collect();
+        let mut all: Vec<&RankedWait> =
+            self.shortest_first.iter().map(|Reverse(one)| one).collect();
         all.sort_by(|one, other| other.cmp(one));
         all.into_iter().map(|ranked| ranked.wait.clone()).collect()
     }
@@ -143,18 +144,18 @@ const WAITS: &[DefinitionLine] = &[
     ("flow", "number", "The flow's number, as in the table `flows`."),
     ("name", "text", "The flow of the data."),
     ("group", "text", "The group's name."),
-    ("seen_at", "text", "`sender`: from the first transmission of a segment to its acknowledgment, seen where the data leaves; `receiver`: the same, seen where it arrives, so that what was lost counts from what was sent next; `both`: from the first transmission at one tap until the segment, and all before it, had come to the other."),
+    ("seen_at", "text", "`sender`: from the first transmission of a segment to its acknowledgment, at the sender's tap. `receiver`: the same at the receiver's tap, so that a lost segment counts from the next one that arrived. `both`: from the first transmission at one tap until the segment and all before it had arrived at the other."),
     ("sent_s", "s", "When the segment was first sent, since the origin."),
-    ("wait_s", "s", "How long it took. The rows are those of the longest waits of all flows, the longest first."),
+    ("wait_s", "s", "Duration. The table holds the longest waits of all flows, the longest first."),
     ("place_bytes", "B", "Bytes of the stream before the segment."),
     ("payload_bytes", "B", "Bytes of the segment; FIN counts as one."),
-    ("repeats", "packets", "How often it was sent again until then."),
-    ("cause", "text", "Why it was sent again the last time: `fast_retransmit`, `timeout`, `after_timeout`, `tail_loss_probe`, `unknown`; nothing if it was not: then it waited in a queue, or the acknowledgment came late."),
-    ("segments_behind", "packets", "Segments behind it that were acknowledged, or came to be in order, in the same instant: where it was sent again, they waited for it (head-of-line blocking)."),
-    ("bytes_behind", "B", "Bytes of these."),
+    ("repeats", "packets", "Number of retransmissions until then."),
+    ("cause", "text", "Cause of its last retransmission: `fast_retransmit`, `timeout`, `after_timeout`, `tail_loss_probe`, `unknown`. Empty if it was not retransmitted: it waited in a queue, or the acknowledgment was late."),
+    ("segments_behind", "packets", "Later segments that were acknowledged, or became in order, at the same instant. If it was retransmitted, they waited for it (head-of-line blocking)."),
+    ("bytes_behind", "B", "Bytes of these segments."),
 ];
 
-/// Makes the table, whose times count from `origin`.
+/// Makes the table, with times from `origin` on.
 pub(crate) fn slowest_table(waits: &[Wait], origin: Instant, groups: &[String]) -> Table {
     TableBuilder::new(SLOWEST, waits)
         .with("flow", |wait| wait.flow)
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_kept_and_of_equal_ones_the_first() {
+    fn longest_waits_are_kept_first_of_equals() {
         let mut waits = LongestWaits::new(3);
         for (begin, length) in [(1, 5), (2, 9), (3, 7), (4, 7), (5, 1), (6, 8), (7, 7)] {
             waits.add(wait(begin, length));
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn none_are_kept_where_none_are_asked_for() {
+    fn zero_requested_waits_keep_none() {
         let mut waits = LongestWaits::new(0);
         waits.add(wait(1, 5));
         assert_eq!(kept(&waits), []);
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_of_a_flow_are_settled_and_no_others() {
+    fn settling_affects_only_guesses_of_flow() {
         let mut waits = LongestWaits::new(3);
         waits.add(wait(2, 5));
         waits.add(wait(3, 4));

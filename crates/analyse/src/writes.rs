@@ -41,19 +41,19 @@ pub struct Write {
 #[non_exhaustive]
 pub enum WritesError {
     /// The source can be read only once; finding the flow and following it takes two passes.
-    #[error("it cannot be read twice: name a file, and not a pipe")]
+    #[error("it cannot be read twice: name a file, not a pipe")]
     ReadOnce,
     /// No flow carries data.
     #[error("no connection in it carries data")]
     NoData,
     /// No flow that matches carries data.
-    #[error("no connection in it that carries data is one of `{filter}`")]
+    #[error("no connection that carries data matches `{filter}`")]
     NotThere {
         /// The filter.
         filter: String,
     },
     /// The filter asks for packets, not connections.
-    #[error("`{filter}` asks for packets; ask for a connection by addresses and ports only")]
+    #[error("`{filter}` selects packets; select a connection by addresses and ports only")]
     AsksForPackets {
         /// The filter.
         filter: String,
@@ -97,7 +97,7 @@ pub fn extract_writes<S: PacketSource>(
     Ok(Writes { flow: largest.name().to_owned(), writes: writes_of(largest) })
 }
 
-/// Settings without anything needless.
+/// Minimal settings.
 fn bare() -> Settings {
     Settings { percentiles: Vec::new(), slowest: 0, ..Settings::default() }
 }

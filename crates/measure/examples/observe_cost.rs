@@ -1,4 +1,4 @@
-//! What measuring costs: `cargo run --release -p fairwind-measure --example observe_cost`.
+//! Cost of measuring: `cargo run --release -p fairwind-measure --example observe_cost`.
 //!
 //! Plays data segments of many flows through every observation that a simulated segment makes on a path
 //! with one bottleneck and acknowledgments on the way back, and prints nanoseconds per segment and
@@ -140,7 +140,7 @@ fn settings(flows: u32) -> Settings {
     }
 }
 
-/// Tells of all segments, round by round over the flows; returns when the last one was sent.
+/// Reports all segments, round by round over the flows; returns when the last one was sent.
 fn play(collector: &mut Collector, flows: u32) -> Instant {
     // 120 us for 1500 bytes: 100 Mbit/s.
     let gap = Span::from_micros(120);

@@ -7,7 +7,7 @@ use crate::distribution::Percentiles;
 use crate::flow::{Flow, Milestones};
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
-use crate::queue::{Fate, Impaired, Queue};
+use crate::queue::{Fate, ImpairmentCounts, Queue};
 use crate::queue_series::{QueueEvent, QueueEventKind, QueueEvents, QueueSeries, SlotBook};
 use crate::rows::{EndpointSample, GroupSum, Retired, latency_percentiles};
 use crate::settings::{FlowDescription, Settings, SettingsError};
@@ -213,7 +213,7 @@ impl Collector {
             }
             Observation::Dropped(dropped) => self.on_dropped(at, &dropped),
             Observation::Lost { flow, direction, payload_bytes, wire_bytes } => {
-                // What is found lost may have left in the warm-up, or in a window that is over.
+                // A lost packet may have left in the warm-up, or in a window that has ended.
                 if !self.is_warm || at >= self.measured_from {
                     self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
                     self.count_loss_late(at, flow, direction, wire_bytes);
@@ -230,7 +230,7 @@ impl Collector {
                 }
             }
             Observation::Dequeued { queue, flow, wire_bytes, sojourn } => {
-                // Networks may tell of a departure long after it was due, so perhaps of one within
+                // Networks may report a departure long after it was due, so perhaps one within
                 // the warm-up when that is already over.
                 if at >= self.measured_from {
                     let measured = at.saturating_since(self.measured_from);
@@ -314,7 +314,7 @@ impl Collector {
     /// A number that both flows of one connection share, and no others.
     fn connection_of(&self, flow: FlowId) -> u64 {
         let opening = self.settings.flows[flow.index()].answers.unwrap_or(flow);
-        // What is told of a flow that is over belongs to nobody else.
+        // Late reports of an ended flow belong to no other flow.
         self.number_of(opening).or_else(|| self.number_of(flow)).unwrap_or(u64::MAX)
     }
 
@@ -403,7 +403,7 @@ impl Collector {
         }
     }
 
-    /// What a queue tells seldom.
+    /// Rare reports of a queue.
     fn observe_at_queue(&mut self, at: Instant, observation: Observation<'_>) {
         match observation {
             Observation::Marked { queue, flow, wire_bytes } => {
@@ -431,7 +431,7 @@ impl Collector {
         }
     }
 
-    fn impaired(&mut self, queue: QueueId) -> &mut Impaired {
+    fn impaired(&mut self, queue: QueueId) -> &mut ImpairmentCounts {
         &mut self.queues[queue.index()].impaired
     }
 
@@ -447,7 +447,7 @@ impl Collector {
         self.measured_from
     }
 
-    /// How many bytes of a flow's stream have arrived in order at its receiver, as far as that was told.
+    /// Bytes of a flow's stream that have arrived in order at its receiver, as far as reported.
     ///
     /// # Panics
     /// Where there is no such flow.

@@ -1,12 +1,12 @@
 //! Distributions in little memory: a histogram of two significant digits, exact extremes and sum; and their summaries.
 //!
 //! Quantiles come from the histogram and are at most 1/128 (0.8 %) above the sample that they stand
-//! for, or half the resolution where that is more (512 ns for times: 1 us is the smallest that is told
+//! for, or half the resolution where that is more (512 ns for times: 1 us is the smallest that is distinguished
 //! apart). Mean, minimum, maximum and count are exact.
 //!
 //! Where distributions are many, samples may wait until there are so many that counting them at once pays
 //! ([`Distribution::record_deferred`]): what a sample changes is then one line of memory, though the histogram and
-//! what else is known lie outside the nearest caches. Whoever reads takes those that wait into account.
+//! what else is known lie outside the nearest caches. Readers take pending samples into account.
 //!
 //! Memory: 128 bytes, and as soon as samples have been counted the counters of the range in use.
 //!
@@ -18,7 +18,7 @@ use crate::formula::{rank, seconds};
 use crate::histogram::{Bucket, Histogram};
 use std::borrow::Cow;
 
-/// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
+/// Of times in nanoseconds, with a resolution of a microsecond: units of 512 ns.
 pub type Times = Distribution<9>;
 
 /// Of whole numbers, exact up to 255.
@@ -27,7 +27,7 @@ pub type Counts = Distribution<0>;
 /// Samples that wait at most: with their number they fill one line of memory.
 const MOST_WAITING: usize = 15;
 
-/// What is known of a set of samples, in units of 2^`UNIT_BITS`.
+/// Summary of a set of samples, in units of 2^`UNIT_BITS`.
 ///
 /// ```
 /// use fairwind_measure::Counts;
@@ -40,29 +40,29 @@ const MOST_WAITING: usize = 15;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Distribution<const UNIT_BITS: u32> {
-    waiting: Waiting,
+    waiting: PendingSamples,
     /// Of the samples that do not wait.
-    counted: Counted<UNIT_BITS>,
+    counted: CountedSamples<UNIT_BITS>,
 }
 
 /// Samples that are not counted yet. Those that do not fit into 32 bits, 4.3 seconds for times, never wait.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
-struct Waiting {
+struct PendingSamples {
     count: u32,
     samples: [u32; MOST_WAITING],
 }
 
-/// What is known of samples that were counted.
+/// Summary of counted samples.
 #[derive(Debug, Clone)]
-struct Counted<const UNIT_BITS: u32> {
+struct CountedSamples<const UNIT_BITS: u32> {
     sum: u128,
     minimum: u64,
     maximum: u64,
     histogram: Histogram<UNIT_BITS>,
 }
 
-impl Waiting {
+impl PendingSamples {
     const NONE: Self = Self { count: 0, samples: [0; MOST_WAITING] };
 
     /// Takes a sample; false where there is no room for it.
@@ -83,7 +83,7 @@ impl Waiting {
     }
 }
 
-impl<const UNIT_BITS: u32> Counted<UNIT_BITS> {
+impl<const UNIT_BITS: u32> CountedSamples<UNIT_BITS> {
     fn new() -> Self {
         Self { sum: 0, minimum: u64::MAX, maximum: 0, histogram: Histogram::new() }
     }
@@ -135,10 +135,10 @@ impl<const UNIT_BITS: u32> Counted<UNIT_BITS> {
 impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
     /// Of no samples yet.
     pub fn new() -> Self {
-        Self { waiting: Waiting::NONE, counted: Counted::new() }
+        Self { waiting: PendingSamples::NONE, counted: CountedSamples::new() }
     }
 
-    /// Reads what the next sample changes, for whoever calls it in advance.
+    /// Prefetches the memory that the next sample changes.
     #[inline]
     pub const fn prefetch(&self) -> u32 {
         self.waiting.count
@@ -187,8 +187,8 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
         }
     }
 
-    /// What is known once those that wait are counted, too.
-    fn all(&self) -> Cow<'_, Counted<UNIT_BITS>> {
+    /// The summary including pending samples.
+    fn all(&self) -> Cow<'_, CountedSamples<UNIT_BITS>> {
         let waiting = self.waiting.samples();
         let mut all = Cow::Borrowed(&self.counted);
         if !waiting.is_empty() {
@@ -226,8 +226,8 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
         (!self.is_empty()).then_some(maximum)
     }
 
-    /// The largest sample that was counted since the last call, or 0; samples to come are compared with `from` on. Whoever
-    /// calls it gives the largest of all back in the end.
+    /// The largest sample that was counted since the last call, or 0; samples to come are compared with `from` on. The
+    /// caller restores the overall maximum at the end.
     pub(crate) const fn swap_maximum(&mut self, from: u64) -> u64 {
         std::mem::replace(&mut self.counted.maximum, from)
     }
@@ -335,7 +335,7 @@ pub struct Summary {
     pub mean: Option<f64>,
     /// The largest sample.
     pub maximum: Option<u64>,
-    /// For each percentile the smallest value that so many per cent of the samples do not exceed; none
+    /// For each percentile the smallest value that this share of the samples does not exceed; none
     /// where there are no samples.
     values: Vec<u64>,
 }
@@ -394,7 +394,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_is_narrower_than_a_hundredth_of_its_values(
+        fn slot_width_is_below_one_per_cent(
             values in proptest::collection::vec(0_u64..1 << 45, 1..50), shift in 0_u32..45,
         ) {
             let mut times = Times::new();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn more_samples_than_sixteen_bits_hold_are_kept_while_the_range_grows() {
+    fn counts_exceed_16_bits_while_range_grows() {
         let few = 65_535;
         let mut times = Times::new();
         for _ in 0..few {
@@ -435,7 +435,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn samples_that_wait_tell_what_counted_ones_do(
+        fn pending_samples_equal_counted_ones(
             samples in proptest::collection::vec(0_u64..1 << 34, 1..50), shift in 0_u32..34,
             are_late in proptest::collection::vec(proptest::bool::weighted(0.9), 50),
         ) {
@@ -463,12 +463,12 @@ mod tests {
 
     #[test]
     fn a_sample_changes_one_line_of_memory() {
-        assert_eq!((size_of::<Waiting>(), align_of::<Waiting>()), (64, 64));
+        assert_eq!((size_of::<PendingSamples>(), align_of::<PendingSamples>()), (64, 64));
         assert_eq!(size_of::<Times>(), 128);
     }
 
     #[test]
-    fn nothing_has_no_extremes() {
+    fn empty_distribution_has_no_extremes() {
         let mut nothing = Times::new();
         nothing.add(&Times::new());
         nothing.record_many(5, 0);

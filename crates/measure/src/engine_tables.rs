@@ -9,7 +9,7 @@ use crate::table::{DefinitionLine, Table, TableBuilder};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
 
-/// What one data sender counted from its start to the end of the run.
+/// Counts of one data sender from its start to the end of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderCounts {
     /// Time with something written that was not acknowledged (`tcpi_busy_time`).
@@ -44,7 +44,7 @@ impl SenderRow {
 }
 
 impl Collector {
-    /// What the table `senders` tells of a flow whose sender counted this until `end`; `None` where there is no such
+    /// The row of the table `senders` for a flow, from its sender's counts until `end`; `None` where there is no such
     /// flow, or no more, or it has not begun.
     pub fn sender_row(
         &self,
@@ -85,7 +85,7 @@ pub fn senders_table(accounts: &[SenderRow]) -> Table {
 /// A connection that has opened at a host with a memory, or come to another phase of a careful resumption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumptionStep {
-    /// Whose data it is.
+    /// The flow of the data.
     pub flow: FlowId,
     /// The flow's name.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct ResumptionStep {
     pub at: Instant,
     /// The phase that begins.
     pub phase: &'static str,
-    /// Why what is remembered is not used, or why the resumption is over, where that is so.
+    /// Why the remembered window is not used, or why the resumption is over, if so.
     pub reason: Option<&'static str>,
     /// The congestion window in segments from then on.
     pub window_packets: u32,
@@ -118,12 +118,12 @@ pub fn resumptions_table(steps: &[ResumptionStep]) -> Table {
         .build()
 }
 
-/// A peer of a host.
+/// A remembered window of a host for a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedWindow {
-    /// Who remembers.
+    /// The host that remembers the window.
     pub host: String,
-    /// Whom.
+    /// The peer.
     pub peer: IpAddr,
     /// The window in segments.
     pub window_packets: u32,
@@ -149,7 +149,7 @@ pub struct ControlComplaint {
     pub group: String,
     /// The congestion control's name.
     pub congestion: String,
-    /// What was amiss.
+    /// The complaint.
     pub complaint: String,
     /// Connections of the group with which it was.
     pub connections: u64,
@@ -168,7 +168,7 @@ pub fn control_complaints_table(complaints: &[ControlComplaint]) -> Table {
         .build()
 }
 
-/// How punctual the applications of one host were, and what it met.
+/// Lateness of the applications of one host, and its connection problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostLateness {
     /// The host's name.
@@ -181,7 +181,7 @@ pub struct HostLateness {
     pub p99: Span,
     /// How late the latest was.
     pub maximum: Span,
-    /// Connections that came from where nobody was expected.
+    /// Connections from an unexpected peer.
     pub unexpected_connections: u64,
     /// Connections that the other end broke off while this host was reading.
     pub broken_connections: u64,
@@ -209,11 +209,11 @@ pub struct RoutedPackets {
     pub taken: u64,
     /// Of these, carried although they belong to no flow that is measured.
     pub unmeasured: u64,
-    /// Of these, for nobody here, or not to be understood: thrown away and counted nowhere else.
+    /// Of these, packets without destination here, or malformed: discarded and counted nowhere else.
     pub discarded: u64,
     /// Carried, but refused by the kernel at their destination.
     pub refused: u64,
-    /// Datagrams that never came out of their host's device, as far as the router can tell.
+    /// Datagrams that never left their host's device, as far as the router can see.
     pub missing: u64,
 }
 
@@ -250,7 +250,7 @@ impl Lateness {
         self.deliveries.record(late.as_nanos());
     }
 
-    /// So many packets of one host were waiting when the router looked: all but the last of them
+    /// Number of packets of one host that were waiting when the router looked: all but the last of them
     /// had been ready before.
     #[inline]
     pub fn on_batch(&mut self, packets: u64) {
@@ -311,22 +311,22 @@ const LATENESS_PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 #[rustfmt::skip]
 pub(crate) const RESUMPTION: &[DefinitionLine] = &[
-    ("time_s", "s", "When the phase began, since the experiment began; the table is there, of simulations, where connections opened at a host that remembers windows (`tcp.sharing`)."),
-    ("flow", "number", "The number of the flow whose data it is."),
+    ("time_s", "s", "When the phase began, since the experiment began. Only simulations with a host that remembers windows (`tcp.sharing`) have this table."),
+    ("flow", "number", "The number of the flow that the connection carries."),
     ("name", "text", "The flow's name."),
     ("group", "text", "The group of the flow."),
-    ("phase", "text", "`opening` when the handshake of a connection is over whose host had looked up a window for it; with careful-resume also reconnaissance, unvalidated, validating, safe-retreat, and normal when the resumption is over (RFC 9959)."),
-    ("reason", "text", "Of an opening why it does not use what is remembered: unknown (nothing is), outdated, in-use (another connection resumes it), unfit (a loss in the handshake or another path), too-small (no more than the initial window); empty where it does. Of normal why the resumption is over: congested (before the jump), path-changed, nothing-to-gain, rate-limited, validated, retreated, timed-out or closed (the connection ended first)."),
-    ("cwnd_packets", "packets", "The congestion window in segments with which the phase began."),
-    ("saved_packets", "packets", "Of an opening the window in segments that was remembered of the peer, outdated or not; missing where nothing was, and in other phases."),
+    ("phase", "text", "`opening`: the handshake is over, and the host had looked up a window for the connection. With careful-resume also reconnaissance, unvalidated, validating and safe-retreat, and normal when the resumption is over (RFC 9959)."),
+    ("reason", "text", "For `opening`, why the remembered window is not used: unknown (there is none), outdated, in-use (another connection resumes it), unfit (a loss in the handshake or another path), too-small (no more than the initial window); empty where it is used. For `normal`, why the resumption is over: congested (before the jump), path-changed, nothing-to-gain, rate-limited, validated, retreated, timed-out or closed (the connection ended first)."),
+    ("cwnd_packets", "packets", "The congestion window in segments at the beginning of the phase."),
+    ("saved_packets", "packets", "For `opening`, the window in segments remembered for the peer, outdated or not; missing where there was none, and in other phases."),
 ];
 
 #[rustfmt::skip]
 pub(crate) const REMEMBERED: &[DefinitionLine] = &[
-    ("host", "text", "Who remembers; there is a row for each peer of each host that remembers windows (`tcp.sharing`) when the run is over, as the report's `/proc/project` lists them, outdated ones included until they are looked up."),
+    ("host", "text", "The host that remembers the window (`tcp.sharing`). At the end of the run there is a row for each of its peers, as in the report's `/proc/project`; outdated windows are listed until they are looked up."),
     ("peer", "text", "The peer's address."),
-    ("window_packets", "packets", "The window in segments that is remembered: the largest (classic), the mean (rfc9040), Linux' (tcp-metrics), the saved one (careful-resume)."),
-    ("age_s", "s", "How long ago it was written down. On the kernel since its hosts had ended, which leave windows of connections that were still open, too."),
+    ("window_packets", "packets", "The remembered window in segments: the largest (classic), the mean (rfc9040), that of Linux (tcp-metrics), the saved one (careful-resume)."),
+    ("age_s", "s", "How long ago the window was saved. On the kernel it is read when the hosts have ended; these also save the windows of connections that are still open."),
 ];
 
 #[rustfmt::skip]
@@ -334,54 +334,54 @@ pub(crate) const SENDER: &[DefinitionLine] = &[
     ("flow", "number", "The flow's number; there is a row for each data sender, of runs, not of captures."),
     ("name", "text", "The flow's name."),
     ("group", "text", "The group of the flow."),
-    ("open_s", "s", "From the flow's start until it finished, was given up, or the run ended; this table counts the warm-up, too."),
-    ("busy_s", "s", "Time in which something was written that was not acknowledged; in the rest the application had nothing to send."),
-    ("window_limited_s", "s", "Of the busy time that in which the peer's window held data back."),
-    ("buffer_limited_s", "s", "Of the busy time that in which all that the send buffer holds was sent, and the application had more."),
+    ("open_s", "s", "From the flow's start until it finished, was given up, or the run ended. This table includes the warm-up."),
+    ("busy_s", "s", "Time in which written data was not yet acknowledged; in the rest the application had nothing to send."),
+    ("window_limited_s", "s", "Part of the busy time in which the peer's window held data back."),
+    ("buffer_limited_s", "s", "Part of the busy time in which the whole send buffer was sent and the application had more."),
     ("total_segments_retransmitted", "segments", "Segments that the sender sent again."),
-    ("cwnd_packets", "packets", "Congestion window at the end; 0 only on the kernel, where a congestion control may have set it: nothing but probes leaves then."),
-    ("in_slow_start", "yes/no", "Whether the congestion window was below the slow-start threshold at the end: with no segment sent again, the flow never left slow start."),
+    ("cwnd_packets", "packets", "Congestion window at the end. It is 0 only on the kernel, where a congestion control may have set it; then only probes are sent."),
+    ("in_slow_start", "yes/no", "Whether the congestion window was below the slow-start threshold at the end. If no segment was sent again, the flow never left slow start."),
 ];
 
 #[rustfmt::skip]
 pub(crate) const CONTROL_COMPLAINT: &[DefinitionLine] = &[
-    ("group", "text", "The group of flows; the table is there only if a congestion control did what it should not."),
+    ("group", "text", "The group of flows. The table exists only if a congestion control misbehaved."),
     ("congestion", "text", "The congestion control, by its name in the scenario."),
-    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a pace at which a segment takes longer than a minute, or a hook was ended, and why, with the line of its source where that is known."),
-    ("connections", "number", "Connections of the group with which it was."),
-    ("times", "number", "How often it was, of all connections together; missing where only the first time is told."),
+    ("complaint", "text", "What was wrong: it asked for a window of no segments, or for a pace of less than a segment per minute, or a hook was ended. Then the reason follows, with the line of the source where known."),
+    ("connections", "number", "Connections of the group that were affected."),
+    ("times", "number", "How often it happened, over all connections; missing where only the first time is reported."),
 ];
 
 #[rustfmt::skip]
 pub(crate) const LATENESS: &[DefinitionLine] = &[
-    ("bound_s", "s", "What the 99th percentile of the lateness may be: 0.2 ms, or a tenth of the time that a full packet takes on the bottleneck where that is longer. Only runs in real time have this table."),
-    ("exceeds_bound", "yes/no", "Whether the 99th percentile of the lateness is above the bound, so that the run was not what it claims to be."),
+    ("bound_s", "s", "The bound of the 99th percentile of the lateness: 0.2 ms, or a tenth of a full packet's time on the bottleneck if that is longer. Only runs in real time have this table."),
+    ("exceeds_bound", "yes/no", "Whether the 99th percentile of the lateness is above the bound. If so, do not trust the run."),
     ("deliveries", "packets", "Packets handed over to hosts, warm-up included."),
     ("deliveries_beyond_bound", "packets", "Packets handed over later than the bound after they were due."),
-    ("lateness_mean_s", "s", "Mean lateness; one sample for each delivery, from the instant at which it was due to the one at which the router handed it to the host's kernel."),
+    ("lateness_mean_s", "s", "Mean lateness. Each delivery is one sample: from the instant at which it was due until the router handed it to the host's kernel."),
     ("lateness_p50_s", "s", "Median of the lateness, at most 1 % (or 0.5 us) above the true one."),
     ("lateness_p90_s", "s", "90th percentile of the lateness."),
     ("lateness_p99_s", "s", "99th percentile of the lateness."),
     ("lateness_p99_9_s", "s", "99.9th percentile of the lateness."),
     ("lateness_max_s", "s", "Largest lateness."),
-    ("batch_mean_packets", "packets", "Mean number of packets of one host that the router found waiting at once; 1 where it took every packet as it came."),
+    ("batch_mean_packets", "packets", "Mean number of packets of one host that the router found waiting at once; 1 if it took each packet as it arrived."),
     ("batch_p99_packets", "packets", "99th percentile of the packets found waiting at once."),
     ("batch_max_packets", "packets", "Most packets found waiting at once."),
-    ("packets_taken", "packets", "Packets that the router took from hosts, whatever became of them."),
-    ("packets_unmeasured", "packets", "Packets carried although they belong to no flow that is measured, such as ICMP."),
-    ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
-    ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
-    ("datagrams_missing", "packets", "Datagrams that hosts sent and that never came to the router, at least, as the numbers in those after them tell: the host's own device had no room for them. They count nowhere else. Those with fewer than 16 bytes of payload have no numbers; behind the kernel's own router nobody looks."),
-    ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that no program told of, at least, so that some counts are too low: they came faster than they were read, or, behind the kernel's own router, the hosts' devices counted more packets than were told of; 0 where the kernel is not watched by tracepoints."),
+    ("packets_taken", "packets", "Packets that the router took from hosts, delivered or not."),
+    ("packets_unmeasured", "packets", "Packets carried that belong to no measured flow, such as ICMP."),
+    ("packets_discarded", "packets", "Packets that the router discarded because no host of the experiment is their destination, such as IPv6 neighbour announcements."),
+    ("packets_refused", "packets", "Packets that the kernel refused at their destination."),
+    ("datagrams_missing", "packets", "Datagrams that hosts sent and that never reached the router, because the host's device had no room; a lower bound. Gaps in the sequence numbers of datagrams show them. No other table counts them. Datagrams with fewer than 16 bytes of payload have no number, and the kernel's own router does not check them."),
+    ("events_missed", "events", "Events of the kernel's endpoints or of its own router that the tracing programs missed; a lower bound. Some counts are too low then. Events came faster than they were read, or the hosts' devices counted more packets than were reported. It is 0 if the kernel is not traced."),
 ];
 
 #[rustfmt::skip]
 pub(crate) const HOST: &[DefinitionLine] = &[
     ("host", "text", "The host's name in the scenario. Only runs in real time have this table."),
-    ("timed_writes", "writes", "Writes of the host's applications that were due at an instant, as those of thin streams are; warm-up included."),
-    ("late_write_mean_s", "s", "How late the timed writes were on average, since the host's process was not woken in time; missing where there were none. Latencies are measured from the write that was made, not from the one that was due."),
-    ("late_write_p99_s", "s", "99th percentile of how late the timed writes were."),
-    ("late_write_max_s", "s", "How late the latest of the timed writes was."),
-    ("unexpected_connections", "connections", "Connections that came from where nobody was expected; they were closed."),
-    ("broken_connections", "connections", "Connections that the other end broke off while this host was reading."),
+    ("timed_writes", "writes", "Writes of the host's applications that were due at a given instant, as in thin streams; warm-up included."),
+    ("late_write_mean_s", "s", "Mean lateness of the timed writes, because the host's process was not woken in time; missing where there were none. Latencies are measured from the actual write, not from the instant at which it was due."),
+    ("late_write_p99_s", "s", "99th percentile of the lateness of timed writes."),
+    ("late_write_max_s", "s", "Largest lateness of timed writes."),
+    ("unexpected_connections", "connections", "Connections from an unexpected peer; they were closed."),
+    ("broken_connections", "connections", "Connections that the peer reset while this host was reading."),
 ];

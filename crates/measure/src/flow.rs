@@ -4,7 +4,7 @@
 //! "Too congested?"), which defines it nowhere that can be read. Our definition is made of what its authors counted
 //! beside it: failed and repeated handshakes, and successive timeouts. A flow is problematic if its connection was
 //! never established or was given up, if its SYN was sent again, if [`REPEATED_TIMEOUTS`] or more timeouts came in a
-//! row, or if a write waited for [`LONG_WAIT`] or more. Each of these has a column of its own, so that other bounds
+//! row, or if a write waited for [`LONG_WAIT`] or more. Each of these has a column, so that other bounds
 //! can be drawn from the same tables.
 //!
 //! Cost per observation: a few additions; a data segment that
@@ -76,9 +76,9 @@ pub(crate) struct Flow {
     origin: StreamOrigin,
     /// Behind the highest payload byte sent so far.
     highest_sent: u64,
-    sent: Stretches,
+    sent: UncoveredRanges,
     read: u64,
-    written: Stretches,
+    written: UncoveredRanges,
     pub(crate) totals: Totals,
     received: ReceivedBytes,
     highest_written: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Flow {
     pub(crate) delivery_latency: Times,
     pub(crate) response_time: Times,
     pub(crate) milestones: Milestones,
-    setbacks: Setbacks,
+    problem_tracker: ProblemTracker,
     /// The numbers of the datagrams that were read, where there are any.
     datagrams_read: Option<Box<ReceivedBytes>>,
 }
@@ -101,9 +101,9 @@ impl Flow {
         Self {
             origin: StreamOrigin::default(),
             highest_sent: 0,
-            sent: Stretches::new(),
+            sent: UncoveredRanges::new(),
             read: 0,
-            written: Stretches::new(),
+            written: UncoveredRanges::new(),
             totals: Totals::default(),
             received: ReceivedBytes::default(),
             highest_written: 0,
@@ -112,7 +112,7 @@ impl Flow {
             delivery_latency: Times::new(),
             response_time: Times::new(),
             milestones: Milestones::default(),
-            setbacks: Setbacks::default(),
+            problem_tracker: ProblemTracker::default(),
             datagrams_read: None,
         }
     }
@@ -130,23 +130,23 @@ impl Flow {
         self.received.next()
     }
 
-    /// Begins to count afresh; what is known of the stream stays.
+    /// Resets the counts; the state of the stream stays.
     pub(crate) fn end_warmup(&mut self) {
         self.totals = Totals::default();
         self.ack_latency = Times::new();
         self.delivery_latency = Times::new();
         self.response_time = Times::new();
-        self.setbacks.end_warmup();
+        self.problem_tracker.end_warmup();
     }
 
-    /// What has gone wrong until `now` with the flow, which was opened at `start`.
-    pub(crate) fn trouble(&self, start: Instant, now: Instant) -> Trouble {
+    /// Problems until `now` of the flow, which was opened at `start`.
+    pub(crate) fn problems(&self, start: Instant, now: Instant) -> FlowProblems {
         let is_there = self.received.next() > 0
             || !self.ack_latency.is_empty()
             || now.saturating_since(start) < TIME_TO_BEGIN;
         let read = self.delivery_latency.maximum().map(Span::from_nanos);
         let waiting = self.written.oldest(now);
-        Trouble::of(&self.setbacks, &self.milestones, is_there, read.max(waiting))
+        FlowProblems::of(&self.problem_tracker, &self.milestones, is_there, read.max(waiting))
     }
 
     #[inline]
@@ -159,7 +159,7 @@ impl Flow {
         }
     }
 
-    /// Tells new bytes from bytes sent before: a segment with nothing new is a retransmission, one that carries
+    /// Distinguishes new bytes from bytes sent before: a segment with nothing new is a retransmission, one that carries
     /// both a bundle.
     #[inline]
     fn on_data_sent(&mut self, at: Instant, segment: &Segment) {
@@ -235,7 +235,7 @@ impl Flow {
         }
     }
 
-    /// A packet arrived that told of congestion.
+    /// A packet with a congestion mark arrived.
     #[cold]
     fn on_marked(&mut self, wire_bytes: u32) {
         self.totals.packets_marked += 1;
@@ -244,12 +244,12 @@ impl Flow {
 
     pub(crate) fn on_timeout(&mut self) {
         self.totals.timeouts += 1;
-        self.setbacks.on_timeout((self.highest_sent, self.sent.progress()));
+        self.problem_tracker.on_timeout((self.highest_sent, self.sent.progress()));
     }
 
     pub(crate) const fn on_syn_retry(&mut self) {
         self.totals.syn_retries += 1;
-        self.setbacks.on_syn_retry();
+        self.problem_tracker.on_syn_retry();
     }
 
     /// A packet of either direction was lost.
@@ -310,22 +310,22 @@ const MOST_UNDER_WAY: usize = 1 << 20;
 
 /// Consecutive stretches of one stream that have begun their way, and are not covered.
 ///
-/// In this order in memory: most offsets cover no stretch, which the first field alone tells.
+/// In this order in memory: most offsets cover no range, which the first field alone shows.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub(crate) struct Stretches {
+pub(crate) struct UncoveredRanges {
     /// End offset of the oldest one, or `u64::MAX`.
     oldest_end: u64,
     /// `(end offset, first instant)`, ascending in both.
     under_way: Ring<(u64, Instant)>,
 }
 
-impl Stretches {
+impl UncoveredRanges {
     pub(crate) fn new() -> Self {
         Self { oldest_end: u64::MAX, under_way: Ring::new() }
     }
 
-    /// Reads where the oldest stretch is, for whoever calls it in advance.
+    /// Prefetches the oldest range.
     #[inline]
     pub(crate) fn prefetch(&self) -> u64 {
         self.under_way.first_place().map_or(0, |stretch| stretch.0)
@@ -388,14 +388,14 @@ impl Stretches {
     }
 }
 
-/// So many time-outs in a row are a sign that the path has failed: threshold R1 of RFC 1122 §4.2.3.5, the
+/// This number of time-outs in a row indicates a failed path: threshold R1 of RFC 1122 §4.2.3.5, the
 /// smallest that it allows.
 pub(crate) const REPEATED_TIMEOUTS: u64 = 3;
 
 /// After this wait users turn to something else (R. Miller's ten seconds, 1968).
 pub(crate) const LONG_WAIT: Span = Span::from_secs(10);
 
-/// A connection that was asked for more recently may still come to be: the first SYN is not given up earlier
+/// A connection that was requested more recently may still be established: the first SYN is not given up earlier
 /// (RFC 6298 §2.1).
 pub(crate) const TIME_TO_BEGIN: Span = Span::from_secs(1);
 
@@ -408,7 +408,7 @@ pub(crate) struct Milestones {
 }
 
 impl Milestones {
-    /// A connection that comes to be after a refusal was not given up then: its opener has asked again.
+    /// A connection established after a refusal was not given up: its opener has tried again.
     pub(crate) fn establish(&mut self, at: Instant) {
         if self.established.is_none() {
             self.established = Some(at);
@@ -417,18 +417,18 @@ impl Milestones {
     }
 }
 
-/// What is followed of one flow; changes with time-outs and repeated SYNs only.
+/// Time-outs and SYN retries of one flow; changes only with these.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Setbacks {
+pub(crate) struct ProblemTracker {
     /// Repeated SYNs, those of the warm-up included.
     syn_retries: u64,
-    /// What was sent and acknowledged when the timer last expired.
+    /// Bytes sent and acknowledged when the timer last expired.
     progress: Option<(u64, u64)>,
     in_a_row: u64,
     most_in_a_row: u64,
 }
 
-impl Setbacks {
+impl ProblemTracker {
     /// A SYN was sent again.
     pub(crate) const fn on_syn_retry(&mut self) {
         self.syn_retries += 1;
@@ -448,23 +448,23 @@ impl Setbacks {
     }
 }
 
-/// What went wrong with a flow that is over, or at the end.
+/// Problems of a flow when it is over, or at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Trouble {
-    /// The connection never came to be, or was given up.
+pub(crate) struct FlowProblems {
+    /// The connection was never established, or was given up.
     pub(crate) has_failed: bool,
     /// Its SYN was sent again.
     pub(crate) has_repeated_syn: bool,
-    /// Most time-outs without anything new acknowledged in between.
+    /// Most consecutive time-outs without new data acknowledged in between.
     pub(crate) timeouts_in_a_row: u64,
     /// The longest that a write waited to be read whole, or has been waiting since; none of no writes.
     pub(crate) longest_wait: Option<Span>,
 }
 
-impl Trouble {
+impl FlowProblems {
     /// `is_there`: the connection was not seen to begin, but it is there, or may come yet.
     pub(crate) fn of(
-        setbacks: &Setbacks,
+        problem_tracker: &ProblemTracker,
         milestones: &Milestones,
         is_there: bool,
         longest_wait: Option<Span>,
@@ -472,8 +472,8 @@ impl Trouble {
         let never_came = milestones.established.is_none() && !is_there;
         Self {
             has_failed: never_came || milestones.failed.is_some(),
-            has_repeated_syn: setbacks.syn_retries > 0,
-            timeouts_in_a_row: setbacks.most_in_a_row,
+            has_repeated_syn: problem_tracker.syn_retries > 0,
+            timeouts_in_a_row: problem_tracker.most_in_a_row,
             longest_wait,
         }
     }
@@ -494,9 +494,9 @@ impl Trouble {
     }
 }
 
-/// How many flows of a group had what trouble.
+/// Number of flows of a group by problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Troubled {
+pub(crate) struct ProblemCounts {
     pub(crate) problematic: u64,
     pub(crate) failed: u64,
     pub(crate) with_repeated_syn: u64,
@@ -504,14 +504,14 @@ pub(crate) struct Troubled {
     pub(crate) with_long_waits: u64,
 }
 
-impl Troubled {
+impl ProblemCounts {
     /// Counts one more flow.
-    pub(crate) fn add(&mut self, trouble: &Trouble) {
-        self.problematic += u64::from(trouble.is_problematic());
-        self.failed += u64::from(trouble.has_failed);
-        self.with_repeated_syn += u64::from(trouble.has_repeated_syn);
-        self.with_repeated_timeouts += u64::from(trouble.has_repeated_timeouts());
-        self.with_long_waits += u64::from(trouble.has_waited_long());
+    pub(crate) fn add(&mut self, problems: &FlowProblems) {
+        self.problematic += u64::from(problems.is_problematic());
+        self.failed += u64::from(problems.has_failed);
+        self.with_repeated_syn += u64::from(problems.has_repeated_syn);
+        self.with_repeated_timeouts += u64::from(problems.has_repeated_timeouts());
+        self.with_long_waits += u64::from(problems.has_waited_long());
     }
 }
 
@@ -521,15 +521,15 @@ mod tests {
     use std::mem::offset_of;
 
     #[test]
-    fn what_packets_need_lies_in_the_first_lines_of_memory() {
+    fn hot_fields_lie_in_first_cache_lines() {
         assert!(offset_of!(Flow, totals) + offset_of!(Totals, data_segments_retransmitted) <= 128);
         assert!(offset_of!(Flow, received) + size_of::<u64>() <= 320);
     }
 
     #[test]
-    fn stretches_that_nothing_ever_covers_are_forgotten_at_some_time() {
+    fn uncovered_ranges_are_discarded_eventually() {
         let most = u64::try_from(MOST_UNDER_WAY).unwrap();
-        let (mut stretches, mut latencies) = (Stretches::new(), Times::new());
+        let (mut stretches, mut latencies) = (UncoveredRanges::new(), Times::new());
         for end_offset in 1..=most + 2 {
             stretches.begin(Instant::from_nanos(end_offset), end_offset);
         }

@@ -29,7 +29,7 @@ pub(crate) fn bits_per_second(bytes: u64, time: Span) -> Option<f64> {
     (!time.is_zero()).then(|| real(bytes) * 8.0 / time.as_secs_f64())
 }
 
-/// Time-weighted mean of an amount whose sum over packets of (amount x nanoseconds) is `weighted`.
+/// Time-weighted mean of an amount; `weighted` is its sum over packets of (amount x nanoseconds).
 pub(crate) fn time_weighted(weighted: u128, time: Span) -> Option<f64> {
     mean(weighted, time.as_nanos())
 }
@@ -112,18 +112,18 @@ impl Fairness {
         self
     }
 
-    /// Jain's index; `None` where nobody has anything.
+    /// Jain's index; `None` if all shares are 0.
     pub(crate) fn jain_index(&self) -> Option<f64> {
         let members = real(self.members);
         (self.squares > 0.0).then(|| self.sum * self.sum / (members * self.squares))
     }
 
-    /// The mean share; `None` where nobody competes.
+    /// The mean share; `None` without competitors.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.members > 0).then(|| self.sum / real(self.members))
     }
 
-    /// The smallest share over the largest; `None` where nobody has anything.
+    /// The smallest share over the largest; `None` if all shares are 0.
     pub(crate) fn minimum_to_maximum(&self) -> Option<f64> {
         let (minimum, maximum) = self.minimum.zip(self.maximum)?;
         (maximum > 0.0).then(|| minimum / maximum)
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_is_exact_wherever_the_percentile_falls_on_a_sample() {
+    fn rank_is_exact_on_samples() {
         for count in (1..=400).chain([1_000, 123_000, 7_000_000, 3_000_000_000]) {
             for tenths in 1_u32..=1000 {
                 let exact = (u64::from(tenths) * count).div_ceil(1000);
@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn one_of_four_with_everything_has_index_a_quarter() {
+    fn jain_index_of_one_of_four_is_quarter() {
         let fairness = Fairness::among(&[0.0, 8.0, 0.0, 0.0]);
         assert_eq!((fairness.jain_index(), fairness.minimum_to_maximum()), (Some(0.25), Some(0.0)));
     }
 
     #[test]
-    fn shares_of_one_two_three_have_index_six_sevenths() {
+    fn jain_index_of_1_2_3_is_six_sevenths() {
         // (1 + 2 + 3)^2 / (3 x (1 + 4 + 9)) = 36 / 42
         let fairness = Fairness::among(&[1.0, 2.0, 3.0]);
         assert!((fairness.jain_index().unwrap() - 36.0 / 42.0).abs() < 1e-15);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn who_competes_no_more_counts_as_those_who_do() {
+    fn retired_flows_count_in_fairness() {
         let mut gone = Shares::default();
         gone.add(1);
         gone.add(3);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_with_anything_has_no_index() {
+    fn zero_goodput_has_no_jain_index() {
         let fairness = Fairness::among(&[0.0, 0.0]);
         assert_eq!((fairness.jain_index(), fairness.minimum_to_maximum()), (None, None));
         assert_eq!(Fairness::among(&[]).jain_index(), None);

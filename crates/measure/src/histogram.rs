@@ -43,7 +43,7 @@ enum Counters {
     Wide(Box<[u64]>),
 }
 
-/// A histogram whose unit is 2^`UNIT_BITS`: no slot is narrower.
+/// A histogram with the unit 2^`UNIT_BITS`: no slot is narrower.
 #[derive(Debug, Clone)]
 pub(crate) struct Histogram<const UNIT_BITS: u32> {
     /// Number of the slot that the first counter belongs to.
@@ -383,14 +383,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slots_and_ranked_values_are_those_of_the_reference(values in values()) {
+        fn histogram_matches_reference(values in values()) {
             assert_is_as_the_reference::<0>(&values);
             assert_is_as_the_reference::<1>(&values);
             assert_is_as_the_reference::<9>(&values);
         }
 
         #[test]
-        fn adding_histograms_counts_the_values_of_all(
+        fn adding_histograms_sums_counts(
             parts in proptest::collection::vec(values(), 0..4),
         ) {
             let histograms: Vec<_> = parts.iter().map(|part| histogram_of::<9>(part)).collect();
@@ -403,7 +403,7 @@ mod tests {
         }
 
         #[test]
-        fn a_value_counted_at_once_is_that_value_counted_often(
+        fn bulk_count_equals_single_counts(
             values in proptest::collection::vec((0_u64..1 << 40, 0_u64..5), 0..40),
         ) {
             let mut at_once = Histogram::<9>::new();
@@ -418,7 +418,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_counted_together_are_those_values_counted_one_by_one(
+        fn batch_count_equals_single_counts(
             values in proptest::collection::vec((0..=u32::MAX, 0_u32..32), 0..200),
             // More than fit into a narrow counter.
             before in prop_oneof![Just(0), Just(70_000)],
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_value_there_is_has_a_slot() {
+    fn largest_value_has_a_slot() {
         let histogram = histogram_of::<0>(&[u64::MAX]);
         let slots: Vec<Bucket> = histogram.slots().collect();
         let width = 1 << (64 - DOUBLING_BITS - 1);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_taken_for_the_range_in_use_only() {
+    fn memory_covers_used_range_only() {
         // Two seconds in units of 512 ns are 14 doublings above the first 256 slots.
         let histogram = histogram_of::<9>(&[1_000_000_000, 2_000_000_000, 1_500_000_000]);
         assert!(histogram.len() <= 3 * DOUBLING_SLOTS, "{} slots", histogram.len());

@@ -90,7 +90,7 @@ pub(crate) struct Series {
     /// Number of the window that is being filled.
     filling: u64,
     scopes: Vec<ScopeState>,
-    /// The windows that ended and that nobody has yet: for each its number and the counts of the
+    /// The windows that ended and were not taken yet: for each its number and the counts of the
     /// scopes that there were at its end, or none where nothing happened.
     windows: Vec<(u64, Box<[WindowCounts]>)>,
     /// Windows of flows that were retired, also the one that is being filled.
@@ -115,7 +115,7 @@ impl Series {
         self.scopes.push(self.fresh_scope());
     }
 
-    /// A scope that was retired has a new owner, of whom nothing has been counted yet.
+    /// A retired scope has a new owner, without counts so far.
     pub(crate) fn reuse_scope(&mut self, scope: usize) {
         self.scopes[scope] = self.fresh_scope();
     }
@@ -124,7 +124,7 @@ impl Series {
         ScopeState { before: WindowCounts::default(), since: self.filling }
     }
 
-    /// Sets the windows of a scope apart whose owner, with these totals, is no more.
+    /// Keeps the windows of a scope that has ended with these totals.
     pub(crate) fn retire_scope(
         &mut self,
         scope: usize,
@@ -142,7 +142,7 @@ impl Series {
         self.scopes[scope] = ScopeState { before: WindowCounts::default(), since: u64::MAX };
     }
 
-    /// Ends every window whose border is not after `until`, given the scopes' totals, to which
+    /// Ends every window that ends at `until` or before, given the scopes' totals, to which
     /// nothing was added since the first of these borders.
     pub(crate) fn roll(&mut self, until: Instant, totals: &[WindowCounts]) {
         if self.border > until || self.border == Instant::MAX {
@@ -174,7 +174,7 @@ impl Series {
     }
 
     /// A packet is found lost, and is counted in `scope` as of now, that left so long after the first
-    /// window began: the window in which it left counts it, unless somebody has it already.
+    /// window began: the window in which it left counts it, unless it was taken already.
     pub(crate) fn count_loss(&mut self, scope: usize, since: Span, wire_bytes: u32) {
         let number = since.as_nanos() / self.length.as_nanos().max(1);
         let found = self.windows.binary_search_by_key(&number, |(number, _)| *number);
@@ -230,7 +230,7 @@ impl Window<'_> {
     }
 }
 
-/// Which scope of the series is whose.
+/// Scopes of the series by owner.
 #[derive(Debug, Clone)]
 pub(crate) struct Scopes {
     pub(crate) of_group: Vec<usize>,
@@ -289,7 +289,7 @@ impl EmptyRowBudget {
         Self { left: most, most }
     }
 
-    /// Whether a stretch of so many windows, each of which has so many rows, is shown; if so, that uses it up.
+    /// Whether a silence of `windows` windows with rows each is shown; if so, it uses up the budget.
     pub const fn shows(&mut self, windows: u64, rows: u64) -> bool {
         if self.most == u64::MAX {
             return true;

@@ -1,4 +1,4 @@
-//! Observations in, tables out: the one definition of every measure.
+//! Measures: observations in, tables out. Every measure is defined here once.
 //!
 //! A [`Collector`] takes facts as they happen ([`Observation`]: a packet seen at a tap, a queue's
 //! enqueue, dequeue or drop, an application's write and read, an endpoint's timeout) and turns them
@@ -7,10 +7,9 @@
 //! kernel and a pair of captures are measured alike. Every column that can appear, with its unit and
 //! its definition, is listed by [`columns`].
 //!
-//! It never simulates, reads a clock or a file, writes anything, or infers a fact that nobody
-//! observed: a loss is a [`Observation::Dropped`], not a guess from retransmissions. It keeps what is
-//! in flight and a few kilobytes per flow, not the history of the run; only the requested series
-//! (windows, endpoint samples) grow with its length.
+//! It never simulates, reads a clock or a file, writes anything, or infers a fact that was not observed: a loss is a
+//! [`Observation::Dropped`], not a guess from retransmissions. It keeps what is in flight and a few kilobytes per flow,
+//! not the history of the run; only the requested series (windows, endpoint samples) grow with its length.
 //!
 //! ```
 //! use fairwind_measure::{
@@ -42,8 +41,8 @@
 //! ```
 //!
 //! Flows may come and go while it measures: see [`Collector::retire`]. If a flow is not watched everywhere
-//! ([`ObservationPoints`]), tables miss what nobody could see. Other crates, which infer what is not observed, make
-//! tables of the same parts: [`TableBuilder`], [`Distribution`], [`Summary`], [`define`].
+//! ([`ObservationPoints`]), tables omit values that were not observed. Other crates, which infer what is not observed,
+//! make tables of the same parts: [`TableBuilder`], [`Distribution`], [`Summary`], [`define`].
 //!
 //! Modules: `observation` (the facts, and the flow that a packet belongs to), `settings` (what is measured, and its
 //! checks), `collector` (takes observations; ends warm-up and windows), `retired` (flows that are over, and the end),

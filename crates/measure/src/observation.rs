@@ -161,15 +161,14 @@ pub struct Dropped {
     /// How long it had waited in the queue; `None` where that did not let it in, or where it was lost
     /// behind it.
     pub waited: Option<Span>,
-    /// Packets and bytes that waited there, the dropped one included if it had waited; `None` where
-    /// nobody tells.
+    /// Packets and bytes that waited there, the dropped one included if it had waited; `None` if not reported.
     pub backlog: Option<(u32, u32)>,
 }
 
-/// What is assigned to a queue in each of some frames one after another.
+/// Assignment to a queue in each of some consecutive frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FramesAssigned {
-    /// So many frames, all the same.
+    /// Number of frames, all with the same assignment.
     pub frames: u64,
     /// How long each lasts.
     pub frame: Span,
@@ -181,11 +180,11 @@ pub struct FramesAssigned {
     pub by_rate: u32,
     /// Slots of each frame for a volume that was asked for (VBDC, AVBDC).
     pub by_volume: u32,
-    /// Slots of each frame that nobody asked for (FCA).
+    /// Slots of each frame assigned without a request (FCA).
     pub free: u32,
 }
 
-/// A fact, told to [`Collector::observe`](crate::Collector::observe) with its instant.
+/// An event, reported to [`Collector::observe`](crate::Collector::observe) with its instant.
 ///
 /// `wire_bytes` are the bytes that the packet takes on the link where it is seen, headers included;
 /// every tap of one experiment must use the same convention.
@@ -231,17 +230,17 @@ pub enum Observation<'a> {
         flow: FlowId,
         /// Payload bytes in it.
         payload_bytes: u32,
-        /// When it was written; `None` where nobody can tell.
+        /// When it was written; `None` if unknown.
         written: Option<Instant>,
         /// Its number among the datagrams of its flow, in the order in which they were sent: copies that the
-        /// network makes of one have the same, and only the first of them counts. `None` where nobody can tell,
+        /// network makes of one have the same, and only the first of them counts. `None` if unknown,
         /// and each of them counts.
         number: Option<u64>,
     },
     /// A packet was lost in the network, at a queue or behind it. Where nothing knows the place, name the
     /// queue that the path is watched at.
     Dropped(Dropped),
-    /// A packet that a link had damaged, and that was told of as [`Dropped`](Self::Dropped) there, was dropped at
+    /// A packet that a link had damaged, reported as [`Dropped`](Self::Dropped) there, was dropped at
     /// a queue on its further way, or damaged once more: it is one of those that the queue dropped, and no
     /// further loss of its flow.
     DroppedDamaged {
@@ -272,7 +271,7 @@ pub enum Observation<'a> {
         /// The queue.
         queue: QueueId,
     },
-    /// The link behind a queue damaged a packet, which is also told as [`Dropped`](Self::Dropped).
+    /// The link behind a queue damaged a packet, which is also reported as [`Dropped`](Self::Dropped).
     Damaged {
         /// The queue.
         queue: QueueId,
@@ -305,7 +304,7 @@ pub enum Observation<'a> {
         /// Bytes.
         volume_bytes: u64,
     },
-    /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why. Its
+    /// A packet left its host and did not reach the other one; place and reason of the loss are unknown. Its
     /// instant is that at which it left, however long ago that was.
     Lost {
         /// Its flow.
@@ -348,7 +347,7 @@ pub enum Observation<'a> {
         /// Bytes written since the stream began, this write included.
         end_offset: u64,
     },
-    /// The receiving application read, in order. Where nobody asks the application: what has arrived in
+    /// The receiving application read, in order. If the application is not observed: what has arrived in
     /// order at the receiver's host, or, where that is not watched either, what it has acknowledged.
     Read {
         /// The flow.

@@ -37,13 +37,13 @@ impl Amount {
 /// One group at one queue, since the end of the warm-up.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupAtQueue {
-    /// What was accepted.
+    /// Accepted packets.
     pub(crate) enqueued: Amount,
     /// Packets that left for the link.
     pub(crate) dequeued_packets: u64,
     /// How long packets waited before they left.
     pub(crate) sojourn: Times,
-    /// What was not let in.
+    /// Refused packets.
     refused: Amount,
     /// Packets dropped after they were let in.
     dropped_waiting: u64,
@@ -94,7 +94,7 @@ impl GroupAtQueue {
         offered
     }
 
-    /// What was dropped by the queue, or lost behind it.
+    /// Packets dropped by the queue, or lost behind it.
     pub(crate) fn dropped(&self) -> Amount {
         total(&self.dropped)
     }
@@ -103,7 +103,7 @@ impl GroupAtQueue {
         self.dropped[reason.index()]
     }
 
-    /// What was dropped by the queue itself.
+    /// Packets dropped by the queue itself.
     pub(crate) fn dropped_by_queue(&self) -> Amount {
         let mut dropped = self.dropped_for(DropReason::QueueFull);
         dropped.add(self.dropped_for(DropReason::Early));
@@ -142,7 +142,7 @@ impl Maxima {
         self.waits.iter().copied().max().unwrap_or(0)
     }
 
-    /// Takes in what was greater elsewhere.
+    /// Takes in a larger maximum.
     pub(crate) fn raise(&mut self, other: &Self) {
         self.backlog = self.backlog.max(other.backlog);
         self.waits.resize(self.waits.len().max(other.waits.len()), 0);
@@ -168,12 +168,12 @@ pub(crate) struct Queue {
     pub(crate) packet_nanos: u128,
     /// Sum over packets of bytes times nanoseconds waited.
     pub(crate) byte_nanos: u128,
-    pub(crate) impaired: Impaired,
+    pub(crate) impaired: ImpairmentCounts,
 }
 
 /// Packets to which something else than a loss happened on the link behind a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Impaired {
+pub(crate) struct ImpairmentCounts {
     pub(crate) duplicated: u64,
     pub(crate) damaged: u64,
     pub(crate) reordered: u64,
@@ -189,7 +189,7 @@ impl Queue {
             backlog_bytes: Counts::new(),
             packet_nanos: 0,
             byte_nanos: 0,
-            impaired: Impaired::default(),
+            impaired: ImpairmentCounts::default(),
         }
     }
 
@@ -290,7 +290,7 @@ fn total(amounts: &[Amount]) -> Amount {
     sum
 }
 
-/// What is known of runs that are over.
+/// Counts of runs that are over.
 ///
 /// ```
 /// use fairwind_measure::{LossRun, LossRuns};
@@ -306,7 +306,7 @@ fn total(amounts: &[Amount]) -> Amount {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LossRuns {
-    /// Packets in the row, as far as whoever makes it has counted them here.
+    /// Packets in the row that were counted so far.
     pub packets: u64,
     /// Losses.
     pub losses: u64,

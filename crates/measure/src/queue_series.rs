@@ -13,7 +13,7 @@ pub struct QueueEventSettings {
     pub from: Instant,
     /// Before this instant.
     pub until: Instant,
-    /// No more than so many, the first ones.
+    /// Largest number, counted from the first one.
     pub most: usize,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct QueueEvent {
     /// Its group.
     pub(crate) group: usize,
     pub(crate) wire_bytes: u32,
-    /// Packets and bytes that waited, where that is told.
+    /// Packets and bytes that waited, where reported.
     pub(crate) backlog: Option<(u32, u32)>,
     pub(crate) kind: QueueEventKind,
 }
@@ -60,7 +60,7 @@ pub(crate) struct QueueEvent {
 pub(crate) struct QueueEvents {
     asked: QueueEventSettings,
     pub(crate) kept: Vec<QueueEvent>,
-    /// Events whose rows were taken.
+    /// Events with rows that were taken.
     taken: usize,
     /// Events that there was no room for.
     pub(crate) left_out: u64,
@@ -174,7 +174,7 @@ impl QueueSeries {
         Self { length, border: begin + length, filling: 0, before, windows: Vec::new() }
     }
 
-    /// Ends every window whose border is not after `until`, given the queues, of which nothing was counted since the
+    /// Ends every window that ends at `until` or before, given the queues, of which nothing was counted since the
     /// first of these borders.
     pub(crate) fn roll(&mut self, until: Instant, queues: &mut [Queue]) {
         if self.border > until || self.border == Instant::MAX {
@@ -193,7 +193,7 @@ impl QueueSeries {
         }
     }
 
-    /// Gives queues back what was greatest of all, before anybody reads it.
+    /// Gives queues their overall maxima back, before these are read.
     pub(crate) fn restore(&self, queues: &mut [Queue]) {
         for (queue, before) in queues.iter_mut().zip(&self.before) {
             let mut greatest = queue.swap_maxima(&Maxima::default());
@@ -238,7 +238,7 @@ impl SlotCounts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Slots {
     pub(crate) all: SlotCounts,
-    /// By window, as far as anything was told.
+    /// By window, as far as anything was reported.
     pub(crate) windows: Vec<SlotCounts>,
     /// How long its frames last.
     pub(crate) frame: Span,
@@ -264,21 +264,21 @@ impl SlotBook {
         self.queues.iter().enumerate().filter(|(_, slots)| slots.all.frames > 0)
     }
 
-    pub(crate) fn on_assigned(&mut self, at: Instant, queue: usize, told: &FramesAssigned) {
-        self.queues[queue].frame = told.frame;
-        let nanos = told.frame.as_nanos().max(1);
+    pub(crate) fn on_assigned(&mut self, at: Instant, queue: usize, assigned: &FramesAssigned) {
+        self.queues[queue].frame = assigned.frame;
+        let nanos = assigned.frame.as_nanos().max(1);
         // Frames before the beginning and after the end are passed over at once.
         let before = self.begin.saturating_since(at).as_nanos().div_ceil(nanos);
         let until = self.end.saturating_since(at).as_nanos().div_ceil(nanos);
-        for number in before..until.min(told.frames) {
-            let slots = told.guaranteed + told.by_rate + told.by_volume + told.free;
-            self.count(at + told.frame.saturating_mul(number), queue, |counts| {
+        for number in before..until.min(assigned.frames) {
+            let slots = assigned.guaranteed + assigned.by_rate + assigned.by_volume + assigned.free;
+            self.count(at + assigned.frame.saturating_mul(number), queue, |counts| {
                 counts.frames += 1;
-                counts.guaranteed += u64::from(told.guaranteed);
-                counts.by_rate += u64::from(told.by_rate);
-                counts.by_volume += u64::from(told.by_volume);
-                counts.free += u64::from(told.free);
-                counts.capacity_bytes += u64::from(slots) * u64::from(told.slot_bytes);
+                counts.guaranteed += u64::from(assigned.guaranteed);
+                counts.by_rate += u64::from(assigned.by_rate);
+                counts.by_volume += u64::from(assigned.by_volume);
+                counts.free += u64::from(assigned.free);
+                counts.capacity_bytes += u64::from(slots) * u64::from(assigned.slot_bytes);
             });
         }
     }

@@ -1,7 +1,7 @@
 //! Reattribution and retirement of flows, and the tables at the end.
 //!
 //! A retired flow is a row that waits to be taken, and its part in the sums of its group; its place
-//! serves the next flow. So what is kept is bounded by the flows that are open, the rows that wait, and
+//! serves the next flow. So memory is bounded by the flows that are open, the rows that wait, and
 //! the windows of groups.
 
 use crate::collector::Collector;
@@ -50,8 +50,8 @@ impl Collector {
         self.settings.flows[flow.index()].seen_at = seen_at;
     }
 
-    /// Forgets what was counted of the flow so far, as at the end of the warm-up; what is known of its stream
-    /// stays. For flows of which nothing has counted yet: windows that are over keep what is in them.
+    /// Resets the counts of the flow, as at the end of the warm-up; the state of its stream stays. For flows without
+    /// counts so far: ended windows keep their contents.
     ///
     /// # Panics
     /// Where there is no such flow.
@@ -59,7 +59,7 @@ impl Collector {
         self.flow(flow).end_warmup();
     }
 
-    /// The flow is over at `at`, and nothing more will be told of it: its row and its part in the sums of
+    /// The flow ends at `at`, and no more reports of it follow: its row and its part in the sums of
     /// its group are taken, its memory is freed, and a later flow may have its id. What goes the other way
     /// on the same connection is another flow, and goes on.
     ///
@@ -105,7 +105,7 @@ impl Collector {
         self.retired.rows.len() + windows + self.endpoint_samples.len()
     }
 
-    /// The rows that will not change any more and that nobody has yet, to be put before those that come
+    /// The rows that are final and were not taken yet, to be put before those that come
     /// later: of the tables `flows`, `intervals`, `latencies` and `endpoint`. `None` where there are none.
     ///
     /// The measured time is known at the end only: these rows have no rates, see
@@ -127,7 +127,7 @@ impl Collector {
         Some(taken)
     }
 
-    /// The rows of the table `queue_events` that nobody has yet, to be put before those that come later; `None` while
+    /// The rows of the table `queue_events` that were not taken yet, to be put before later ones; `None` while
     /// there are fewer than `least`.
     pub fn take_queue_events(&mut self, least: usize) -> Option<Table> {
         let events = self.queue_events.as_ref().map_or(&[][..], |events| &events.kept);

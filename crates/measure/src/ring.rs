@@ -56,7 +56,7 @@ impl<T: Copy + Default> Ring<T> {
         self.get(0)
     }
 
-    /// What is at the place of the oldest value, whether there is one or not: for whoever reads it in advance.
+    /// The memory of the oldest value, whether there is one or not: for prefetching.
     #[inline]
     pub fn first_place(&self) -> Option<&T> {
         self.places.get(self.place(0))
@@ -205,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_the_queue_of_the_standard_library_does(
+        fn queue_behaves_like_std_queue(
             steps in proptest::collection::vec((0_u8..5, 0_usize..40), 0..200),
         ) {
             let (mut ring, mut queue) = (Ring::new(), VecDeque::new());
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_was_long_gives_its_places_back_and_keeps_its_values() {
+    fn long_queue_shrinks_and_keeps_values() {
         let mut ring = Ring::new();
         (0..1000).for_each(|value| ring.push_back(value));
         assert_eq!(ring.places.len(), 1024);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_value_is_found_across_the_end_of_the_block() {
+    fn value_is_found_across_block_end() {
         let mut ring = Ring::new();
         (0..8).for_each(|value| ring.push_back(value));
         (0..5).for_each(|_| ring.pop_front());

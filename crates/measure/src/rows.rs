@@ -2,10 +2,10 @@
 
 use crate::distribution::Times;
 use crate::distribution::{Percentiles, Summary};
-use crate::flow::{Flow, Milestones, Totals, Trouble, Troubled};
+use crate::flow::{Flow, FlowProblems, Milestones, ProblemCounts, Totals};
 use crate::formula::Shares;
 use crate::observation::{CongestionState, FlowId};
-use crate::settings::{FlowDescription, ObservationPoints, Settings, Watched};
+use crate::settings::{FlowDescription, ObservationPoints, ObservedCounts, Settings};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(crate) trait Measured {
 
     fn latencies(&self) -> &Latencies;
 
-    /// Whether what these points tell is known.
+    /// Whether measures of these points are known.
     fn knows(&self, points: ObservationPoints) -> bool;
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct FlowRow {
     pub(crate) number: u64,
     pub(crate) description: FlowDescription,
     pub(crate) milestones: Milestones,
-    pub(crate) trouble: Trouble,
+    pub(crate) problems: FlowProblems,
     totals: Totals,
     latencies: Latencies,
 }
@@ -69,13 +69,13 @@ impl FlowRow {
         now: Instant,
         percentiles: &Percentiles,
     ) -> Self {
-        let trouble = flow.trouble(description.start, now);
+        let problems = flow.problems(description.start, now);
         let times = [&flow.ack_latency, &flow.delivery_latency, &flow.response_time];
         Self {
             number,
             description,
             milestones: flow.milestones,
-            trouble,
+            problems,
             totals: flow.totals,
             latencies: Latencies::of(times, percentiles),
         }
@@ -142,14 +142,14 @@ impl Measured for GroupRow<'_> {
     }
 }
 
-/// What is kept of retired flows.
+/// Summary of retired flows.
 #[derive(Debug, Clone)]
 pub(crate) struct Retired {
     /// Of each group the sum of its flows that are retired.
     pub(crate) groups: Vec<GroupSum>,
-    /// Flows whose rows nobody has yet.
+    /// Flows with rows that were not taken yet.
     pub(crate) rows: Vec<FlowRow>,
-    /// Names for the samples that nobody has yet.
+    /// Names for the samples that were not taken yet.
     pub(crate) labels: Labels,
     /// Places of retired flows that serve no other yet.
     pub(crate) free: Vec<FlowId>,
@@ -186,13 +186,13 @@ impl Retired {
 /// Whole numbers only, so that it does not matter in which order flows are added.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupSum {
-    pub(crate) watched: Watched,
+    pub(crate) watched: ObservedCounts,
     pub(crate) established: u64,
     pub(crate) finished: u64,
     pub(crate) failed: u64,
     /// Sum of the set-up times of established flows, in nanoseconds.
     pub(crate) setup_nanos: u128,
-    pub(crate) troubled: Troubled,
+    pub(crate) problem_counts: ProblemCounts,
     pub(crate) totals: Totals,
     /// Of flows watched at both hosts only: what a loss is a share of.
     pub(crate) totals_at_both_hosts: Totals,
@@ -207,12 +207,12 @@ impl GroupSum {
     /// Of no flows yet.
     pub(crate) fn new() -> Self {
         Self {
-            watched: Watched::default(),
+            watched: ObservedCounts::default(),
             established: 0,
             finished: 0,
             failed: 0,
             setup_nanos: 0,
-            troubled: Troubled::default(),
+            problem_counts: ProblemCounts::default(),
             totals: Totals::default(),
             totals_at_both_hosts: Totals::default(),
             ack_latency: Times::new(),
@@ -231,7 +231,7 @@ impl GroupSum {
         self.failed += u64::from(stages.failed.is_some());
         let setup_time = stages.established.map(|at| at.saturating_since(description.start));
         if description.seen_at.contains(ObservationPoints::SENDER) {
-            self.troubled.add(&flow.trouble(description.start, now));
+            self.problem_counts.add(&flow.problems(description.start, now));
         }
         self.setup_nanos += setup_time.map_or(0, |time| u128::from(time.as_nanos()));
         self.totals.add(&flow.totals);

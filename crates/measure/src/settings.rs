@@ -18,13 +18,13 @@ pub struct FlowDescription {
     /// On a connection with data both ways, the flow that opened it and that this one answers;
     /// `None` for the flow of the side that opened the connection.
     pub answers: Option<FlowId>,
-    /// Where it is watched; what only other points could tell of it is missing in tables.
+    /// Where it is observed; measures that need other points are missing in tables.
     pub seen_at: ObservationPoints,
 }
 
 impl FlowDescription {
     /// The start of a flow that awaits the end of another one: later than any end. While it has this, it is in no table;
-    /// [`Observation::Opened`](crate::Observation::Opened) tells when it has begun.
+    /// [`Observation::Opened`](crate::Observation::Opened) reports when it has begun.
     pub const START_PENDING: Instant = Instant::from_nanos(u64::MAX - 1);
 
     /// The place of the flow's group in lists of groups.
@@ -61,7 +61,7 @@ pub struct Settings {
     /// Percentiles in the table `latencies`, above 0 and up to 100.
     pub percentiles: Vec<f64>,
     /// Whether samples of endpoints are tabulated, in the table `endpoint`. The collector takes none by
-    /// itself: it keeps those that it is told.
+    /// itself: it keeps those that are reported.
     pub keeps_endpoint_samples: bool,
     /// Length of the windows that the table `queue_intervals` has of every queue, from the end of the warm-up on;
     /// none unless said.
@@ -109,7 +109,7 @@ pub enum SettingsError {
     },
     /// A flow answers one that is not there before it, or that is an answer itself.
     #[error(
-        "flow {flow} (\"{name}\") answers flow {answers}, which is not an earlier flow that opens \
+        "flow {flow} (\"{name}\") answers flow {answers}, which must be an earlier flow that opens \
          a connection"
     )]
     NothingToAnswer {
@@ -132,7 +132,7 @@ pub enum SettingsError {
     },
     /// Nothing is left to measure.
     #[error(
-        "the warm-up of {warmup} leaves nothing to measure before the end at {end}; shorten it"
+        "the warm-up of {warmup} leaves no time to measure before the end at {end}; shorten it"
     )]
     WarmupPastEnd {
         /// The warm-up.
@@ -141,7 +141,7 @@ pub enum SettingsError {
         end: Instant,
     },
     /// A window of no length.
-    #[error("an interval of no length has no rate; give it a length above zero")]
+    #[error("an interval of length zero has no rate; give it a length above zero")]
     EmptyInterval,
     /// The same length twice.
     #[error("the interval {0} is named twice; name each length once")]
@@ -222,7 +222,7 @@ impl Settings {
         Err(SettingsError::UnknownGroup { flow: index, name, group, groups })
     }
 
-    /// Whether `flow` may be the flow number `index`, as far as one flow alone tells.
+    /// Whether `flow` may be the flow number `index`, as far as one flow alone shows.
     fn check_flow(&self, index: usize, flow: &FlowDescription) -> Result<(), SettingsError> {
         self.check_group(index, flow)?;
         match flow.answers {
@@ -237,7 +237,7 @@ impl Settings {
     }
 }
 
-/// Points of a flow at which somebody watches.
+/// Points at which a flow is observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ObservationPoints(u8);
 
@@ -246,7 +246,7 @@ impl ObservationPoints {
     pub const NOWHERE: Self = Self(0);
     /// The data sender's host: what leaves it, what reaches it, and what its endpoint does.
     pub const SENDER: Self = Self(1 | Self::CONNECTION.0);
-    /// The receiver's host: what reaches it, and what leaves it. What was lost is known where both
+    /// The receiver's host: packets that reach it, and packets that leave it. Losses are known where both
     /// hosts are watched.
     pub const RECEIVER: Self = Self((1 << 1) | Self::CONNECTION.0);
     /// The application that writes the data.
@@ -257,10 +257,10 @@ impl ObservationPoints {
     /// All of them.
     pub const EVERYWHERE: Self = Self(Self::ALL);
     /// All of them, of a stream of datagrams: there is no connection, so nothing is acknowledged, repeated
-    /// or given up, and what would be told of that is missing.
+    /// or given up, and the measures of that are missing.
     pub const DATAGRAMS: Self = Self(Self::ALL & !Self::CONNECTION.0);
 
-    /// There is a connection, of which a host that is watched tells.
+    /// There is a connection, and one of its hosts is observed.
     pub(crate) const CONNECTION: Self = Self(1 << 4);
     /// What leaves the data sender's host.
     pub(crate) const LEAVING: Self = Self(1);
@@ -305,9 +305,9 @@ impl BitOr for ObservationPoints {
 
 /// How many flows are watched at which points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Watched([u64; ObservationPoints::SETS]);
+pub(crate) struct ObservedCounts([u64; ObservationPoints::SETS]);
 
-impl Watched {
+impl ObservedCounts {
     /// One flow.
     pub(crate) fn one(points: ObservationPoints) -> Self {
         let mut watched = Self::default();
@@ -331,7 +331,7 @@ impl Watched {
         sets.filter(|(set, _)| set.contains(points)).map(|(_, flows)| flows).sum()
     }
 
-    /// Whether what only these points tell is known: of some flow, or of all where there are none.
+    /// Whether measures that need these points are known: of some flow, or of all if there are none.
     pub(crate) fn knows(&self, points: ObservationPoints) -> bool {
         self.flows_at(points) > 0 || self.flows() == 0
     }
@@ -342,8 +342,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_known_of_flows_that_are_watched_at_both_hosts() {
-        let mut watched = Watched::one(ObservationPoints::SENDER);
+    fn losses_need_both_hosts() {
+        let mut watched = ObservedCounts::one(ObservationPoints::SENDER);
         watched.add(ObservationPoints::RECEIVER | ObservationPoints::READER);
         assert!(
             watched.knows(ObservationPoints::SENDER) && watched.knows(ObservationPoints::RECEIVER)
@@ -358,8 +358,8 @@ mod tests {
     }
 
     #[test]
-    fn of_datagrams_packets_are_known_and_nothing_of_a_connection() {
-        let mut watched = Watched::one(ObservationPoints::DATAGRAMS);
+    fn datagram_flows_have_no_connection_measures() {
+        let mut watched = ObservedCounts::one(ObservationPoints::DATAGRAMS);
         assert!(
             watched.knows(ObservationPoints::HOSTS)
                 && watched.knows(ObservationPoints::APPLICATIONS)
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn of_no_flows_everything_is_known() {
-        assert!(Watched::default().knows(ObservationPoints::EVERYWHERE));
+    fn empty_group_has_known_values() {
+        assert!(ObservedCounts::default().knows(ObservationPoints::EVERYWHERE));
     }
 }

@@ -2,7 +2,7 @@
 
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
-/// Where the stream's offset 0 lies in sequence space, once something has told.
+/// Where the stream's offset 0 lies in sequence space, once known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StreamOrigin(Option<SequenceNumber>);
 
@@ -38,7 +38,7 @@ fn first_payload(segment: &Segment) -> SequenceNumber {
     segment.sequence + u32::from(segment.flags.contains(Flags::SYN))
 }
 
-/// The offset nearest to `near` whose sequence number is `sequence`.
+/// The offset nearest to `near` with the sequence number `sequence`.
 #[inline]
 fn unwrapped(origin: SequenceNumber, sequence: SequenceNumber, near: u64) -> i64 {
     let low_bits = u32::try_from(near & u64::from(u32::MAX)).expect("masked to 32 bits");
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_offset_is_found_again_from_a_known_one_less_than_2_31_away(
+        fn offset_is_unwrapped_within_2_31(
             origin: u32, near in 0_u64..1 << 40, distance in -0x7fff_ffff_i64..0x7fff_ffff,
         ) {
             let offset = near.cast_signed() + distance;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_byte_behind_the_syn_is_offset_zero() {
+    fn byte_after_syn_is_offset_zero() {
         let mut origin = StreamOrigin::default();
         let syn = Segment {
             flags: Flags::SYN,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_that_are_never_filled_are_given_up_at_some_time() {
+    fn unfilled_gaps_are_discarded_eventually() {
         let mut received = ReceivedBytes::default();
         let ranges = u64::try_from(MOST_RANGES).unwrap();
         for range in 1..=ranges {
@@ -190,7 +190,7 @@ mod tests {
         let given_up = u64::try_from(GIVEN_UP).unwrap();
         assert_eq!(received.next(), given_up * 10 + 5);
         assert_eq!(received.beyond_holes.len(), MOST_RANGES + 1 - GIVEN_UP);
-        // What comes for a hole that was given up is taken for a repetition.
+        // Data for a discarded gap counts as a retransmission.
         assert_eq!(received.insert(0, 10), 0);
     }
 }

@@ -228,7 +228,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
         Self { table: Table { name, columns: Vec::new() }, rows }
     }
 
-    /// Adds the column `name`, whose value in each row is `value`.
+    /// Adds the column `name` with the values of `value`.
     #[must_use]
     pub fn with<Value>(self, name: &str, value: impl Fn(&Row) -> Value) -> Self
     where
@@ -238,7 +238,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
         self.with_values(name, values.into())
     }
 
-    /// Adds the column `name`, whose value is missing in rows of which it is not known. Where it is known
+    /// Adds the column `name`; its value is missing in rows where it is unknown. Where it is known
     /// in all rows, the column is one that misses none.
     #[must_use]
     pub fn with_known<Value>(self, name: &str, value: impl Fn(&Row) -> Option<Value>) -> Self
@@ -252,7 +252,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
         self.with(name, value)
     }
 
-    /// Adds the column `name`, whose text in each row is what `append` appends.
+    /// Adds the column `name` with the texts that `append` appends.
     #[must_use]
     pub fn with_text(self, name: &str, append: impl Fn(&Row, &mut String)) -> Self {
         let mut texts = TextColumn::with_room(self.rows.len());
@@ -284,7 +284,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
         table.with(&format!("{prefix}max_s"), |row| summary(row).maximum_s())
     }
 
-    /// Adds a column whose values are there already, one for each row.
+    /// Adds a column of given values, one for each row.
     #[must_use]
     fn with_values(mut self, name: &str, values: Values) -> Self {
         self.table.columns.push(Column { name: name.to_owned(), values });
@@ -394,7 +394,7 @@ pub struct RateColumn {
 /// The column with the measured time in seconds, in every table that has rates of it.
 const MEASURED_COLUMN: &str = "measured_s";
 
-/// The rates over the measured time of tables whose rows [`take_retired`](crate::Collector::take_retired)
+/// The rates over the measured time in tables with rows that [`take_retired`](crate::Collector::take_retired)
 /// hands out.
 pub const RATE_COLUMNS: [RateColumn; 2] = [
     RateColumn { table: "flows", rate: "throughput_bits_per_second", bytes: "wire_bytes_received" },
@@ -437,7 +437,7 @@ pub struct ColumnDefinition {
     pub column: &'static str,
     /// Its unit, or what kind of value it is.
     pub unit: &'static str,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub definition: &'static str,
 }
 
@@ -476,7 +476,7 @@ pub fn define(tables: &[TableDefinition]) -> Vec<ColumnDefinition> {
         .collect()
 }
 
-/// What is wrong with `definitions` of columns, given tables that have all of them, for tests: columns not
+/// Faults of `definitions` of columns, given tables that have all of them, for tests: columns not
 /// defined once or not in the order of the list, defined ones that are not there, definitions that are no
 /// sentences or have another unit than the name says, columns of a table that are not equally long.
 pub fn definition_faults(definitions: &[ColumnDefinition], tables: &Tables) -> Vec<String> {
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_what_they_were_alone_and_behind_others() {
+    fn text_column_keeps_values_when_appended() {
         let words = ["a", "", "größer", "c"];
         let mut texts: TextColumn = words.into_iter().collect();
         assert_eq!(texts.iter().collect::<Vec<_>>(), words);

@@ -305,7 +305,7 @@ impl Follower {
         }
     }
 
-    /// Observes a packet whose sequence numbers do not belong to the connection. Kept out of line, so that the
+    /// Observes a packet with sequence numbers that do not belong to the connection. Kept out of line, so that the
     /// common path stays in registers.
     #[cold]
     #[inline(never)]
@@ -417,7 +417,7 @@ impl Follower {
         }
     }
 
-    /// Data arrived: what is in order counts as read.
+    /// Data arrived: in-order data counts as read.
     #[inline]
     fn read_in_order(&mut self, flow: FlowId, at: Instant) {
         let end_offset = self.collector.arrived_in_order(flow);
@@ -490,7 +490,7 @@ impl TapPair {
         self.flows.open(FlowPairDescription { group, connection, opener, counted_from })
     }
 
-    /// Discards what was counted before `at`, and the closed connections.
+    /// Discards counts before `at`, and the closed connections.
     pub(super) fn reset_counts(&mut self, at: Instant) {
         self.flows.reset_counts(at);
         self.one_sided = 0;

@@ -20,21 +20,21 @@ use fairwind_capture::{Location, NoteKind, Notes, Packet};
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
-/// Packets that are read at once. What is prefetched for the first must still be cached when the last is
+/// Packets that are read at once. Lines prefetched for the first must still be cached when the last is
 /// handled.
 const AT_ONCE: usize = 24;
 
 /// A step of the clock, or a damaged record.
 const CLOCK_STEP: NoteKind = NoteKind::new(
     "clock_steps",
-    "a timestamp is a day ahead of the one before or more than a second behind, so no time was counted there",
+    "a timestamp jumps ahead by a day or back by more than a second, so that time was not counted",
     "timestamp",
     "timestamps",
 );
 
 /// Data about a packet that was read ahead.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ahead {
+pub(super) struct ReadAhead {
     /// Its instant, on the clock of the first input.
     pub(super) at: Instant,
     /// Slot of its connection when it was read.
@@ -48,7 +48,7 @@ pub(super) struct Input<S> {
     pub(super) clock: ContinuousClock,
     /// Buffers for [`AT_ONCE`] packets.
     packets: Vec<Packet>,
-    ahead: Vec<Ahead>,
+    ahead: Vec<ReadAhead>,
     /// Index of the next packet, and behind the last one.
     next: usize,
     end: usize,
@@ -65,7 +65,7 @@ pub(super) struct Input<S> {
 
 impl<S: PacketSource> Input<S> {
     pub(super) fn new(source: S) -> Self {
-        let nothing = Ahead { at: Instant::ZERO, hint: SlotHint::NONE };
+        let nothing = ReadAhead { at: Instant::ZERO, hint: SlotHint::NONE };
         Self {
             source,
             clock: ContinuousClock::new(),
@@ -107,7 +107,7 @@ impl<S: PacketSource> Input<S> {
 
     /// The next packet that was read ahead.
     #[inline]
-    pub(super) fn next(&self) -> Option<(Ahead, &Packet)> {
+    pub(super) fn next(&self) -> Option<(ReadAhead, &Packet)> {
         if self.next >= self.end {
             return None;
         }
@@ -116,7 +116,7 @@ impl<S: PacketSource> Input<S> {
 
     /// All packets that were read ahead, in order.
     #[inline]
-    pub(super) fn waiting(&self) -> impl Iterator<Item = (&Ahead, &Packet)> {
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&ReadAhead, &Packet)> {
         let waiting = self.next..self.end;
         let ahead = self.ahead.get(waiting.clone()).unwrap_or_default();
         ahead.iter().zip(self.packets.get(waiting).unwrap_or_default())
@@ -168,7 +168,7 @@ impl<S: PacketSource> Input<S> {
         let steps = self.clock.steps;
         let at = self.clock.at(packet.at);
         let at = self.offset.as_ref().map_or(at, |offset| offset.to_sender_clock(at));
-        self.ahead[self.end] = Ahead { at, hint: SlotHint::NONE };
+        self.ahead[self.end] = ReadAhead { at, hint: SlotHint::NONE };
         if self.clock.steps != steps {
             self.note_step(place);
         }
@@ -344,22 +344,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on_over_steps_and_small_disorder_stays() {
+    fn time_ignores_jumps_and_keeps_small_disorder() {
         let mut clock = ContinuousClock::new();
         let day = 86_400;
         let stamps =
             [5 * day, 5 * day + 1, 9 * day, 9 * day + 2, 9 * day + 1, 3 * day, 3 * day + 1];
-        let told: Vec<u64> = stamps
+        let seconds: Vec<u64> = stamps
             .iter()
             .map(|&stamp| clock.at(Instant::from_secs(stamp)).as_nanos() / 1_000_000_000 - 5 * day)
             .collect();
         // A step of four days ahead and one of six days back; one second back is reordering.
-        assert_eq!(told, [0, 1, 1, 3, 2, 2, 3]);
+        assert_eq!(seconds, [0, 1, 1, 3, 2, 2, 3]);
         assert_eq!(clock.steps, 2);
     }
 
     #[test]
-    fn the_largest_and_the_smallest_timestamp_do_no_harm() {
+    fn extreme_timestamps_are_accepted() {
         let mut clock = ContinuousClock::new();
         for stamp in [u64::MAX, 0, u64::MAX, 1, u64::MAX - 1] {
             clock.at(Instant::from_nanos(stamp));

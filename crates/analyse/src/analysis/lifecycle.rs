@@ -201,7 +201,7 @@ impl Follower {
 }
 
 impl Follower {
-    /// Retires connections whose timeout has expired.
+    /// Retires connections with an expired timeout.
     #[cold]
     pub(super) fn forget_expired(&mut self) {
         while let Some(slot) = self.connections.expired(self.now) {

@@ -22,7 +22,7 @@ pub use source::{CaptureSource, FrameCounts, NextPacket, PacketSource};
 /// Progress of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// More packets are to be read.
+    /// More packets can be read.
     Working,
     /// All packets so far have been read; more may come.
     Waiting,
@@ -39,7 +39,7 @@ pub enum AnalysisError {
     StreamMeasures(#[from] SettingsError),
     /// A group's filter asks about packets, not flows.
     #[error(
-        "the group \"{name}\" asks with `{filter}` for what packets of one flow do not have in common; \
+        "the group \"{name}\" uses `{filter}`, which does not select whole flows; \
          ask for addresses and ports only"
     )]
     GroupOfPackets {
@@ -50,7 +50,7 @@ pub enum AnalysisError {
     },
     /// The filter of traces asks about packets, not flows.
     #[error(
-        "what is drawn is asked for with `{filter}`, which packets of one flow do not have in common; \
+        "traces are selected with `{filter}`, which does not select whole flows; \
          ask for addresses and ports only"
     )]
     DrawnPackets {

@@ -304,7 +304,7 @@ pub(super) fn tap_position(
             let from_times = position_from_handshake(&connection.lifecycle);
             let from_data =
                 data_sender.map(TapPosition::Unknown).filter(|_| phase != Phase::Opening);
-            // A bare acknowledgment goes to the side whose data it acknowledges.
+            // A bare acknowledgment goes to the sender of the data that it acknowledges.
             let from_midway = (connection.lifecycle.beginning == Beginning::Midway)
                 .then(|| TapPosition::Unknown(data_sender.unwrap_or(held.side.other())));
             from_times.or(from_data).or(from_midway).or_else(otherwise)

@@ -110,21 +110,21 @@ const CUT_SHORT: NoteKind = NoteKind::new(
 /// A header has impossible values.
 const MALFORMED: NoteKind = NoteKind::new(
     "malformed",
-    "a header says what cannot be, so its packet is left out",
+    "a header has impossible values, so its packet is left out",
     "packet",
     "packets",
 );
 /// Fragments without a TCP header.
 const FRAGMENTS: NoteKind = NoteKind::new(
     "fragments",
-    "fragments of datagrams are not put together, so the bytes in all but the first are left out",
+    "fragments of datagrams are not reassembled, so the bytes in all but the first are left out",
     "fragment",
     "fragments",
 );
 /// The link type is not supported.
 const UNKNOWN_LINK: NoteKind = NoteKind::new(
     "unknown_link",
-    "a link type is not read, so its packets are left out",
+    "a link type is not supported, so its packets are left out",
     "packet",
     "packets",
 );
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn captures_of_ours_say_whom_they_are_near_unless_programs_may_answer() {
+    fn own_captures_name_their_near_side() {
         assert_eq!(capture("fairwind simulation", "sender").near_side(), Some(Side::Opener));
         assert_eq!(capture("fairwind testbed", "receiver").near_side(), Some(Side::Answerer));
         assert_eq!(capture("fairwind shell", "sender").near_side(), None);

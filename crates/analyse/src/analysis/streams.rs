@@ -83,7 +83,7 @@ impl Streams {
         timeouts
     }
 
-    /// Discards what was counted before `at`.
+    /// Discards counts before `at`.
     pub(crate) fn reset_counts(&mut self, at: Instant) {
         self.followed.iter_mut().for_each(|stream| stream.reset_counts(at));
         self.groups.fill_with(GroupMeasures::default);

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_that_look_like_no_entry_are_found_as_well() {
+    fn endpoints_equal_to_empty_marker_are_found() {
         let highest = (1 << 48) - 1;
         let ends = Ends::V4(highest, highest);
         let mut directory = Directory::new();
@@ -304,7 +304,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_has_what_a_map_has_however_entries_are_put_in_and_taken_out(
+        fn directory_behaves_like_a_map(
             steps in proptest::collection::vec((any::<bool>(), 0_u64..80, 0_u64..3), 0..600),
         ) {
             let (mut table, mut map) = (Table::new(), BTreeMap::new());
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slot_of_what_was_removed_is_used_again() {
+    fn removed_slot_is_reused() {
         let mut slots = Slots::new();
         let first = slots.insert("a");
         let second = slots.insert("b");

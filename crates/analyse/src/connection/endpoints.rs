@@ -114,7 +114,7 @@ impl Side {
     }
 }
 
-/// Counts of what one side sent, at one tap.
+/// Counts of the packets of one side, at one tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sent {
     pub(crate) packets: u64,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_have_the_same_ends_and_tell_who_sent() {
+    fn both_directions_have_equal_ends_and_known_sender() {
         let v4 = Addresses::V4 { source: [10, 0, 0, 1].into(), destination: [10, 0, 0, 2].into() };
         let v6 = Addresses::V6 {
             source: "2001:db8::1".parse().unwrap(),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_of_a_host_with_itself_is_told_by_its_ports() {
+    fn ports_distinguish_sides_of_loopback_connection() {
         let loopback =
             Addresses::V4 { source: [127, 0, 0, 1].into(), destination: [127, 0, 0, 1].into() };
         let (there, low_sent) = Ends::of(&packet(loopback, 80, 50_000));

@@ -497,7 +497,7 @@ pub(crate) struct HeldPacket {
 pub(crate) struct PendingSyn {
     sender: Side,
     sequence: SequenceNumber,
-    /// Whether it begins a connection if nobody answers: the old one was silent for long.
+    /// Whether it begins a connection without an answer: the old one was silent for long.
     is_new_connection: bool,
     /// All its transmissions.
     held_packets: Vec<HeldPacket>,

@@ -1,7 +1,7 @@
 //! Open connections: lookup, lifecycle and timeouts.
 //!
 //! Source: RFC 9293 for the lifecycle. Our own rules say what a new SYN on known ports means, who opened a
-//! connection whose handshake was not seen, and how long silence may last; each stands where it is applied.
+//! connection without a captured handshake, and how long silence may last; each stands where it is applied.
 //! Memory: open connections, and those that closed within the linger time.
 //!
 //! Modules: `endpoints` (addresses, ports and sides), `directory` (slots by endpoints), `table` (all open

@@ -471,7 +471,7 @@ mod tests {
     use std::mem::offset_of;
 
     #[test]
-    fn what_packets_need_lies_in_the_first_lines_of_memory() {
+    fn hot_fields_lie_in_first_cache_lines() {
         assert!(offset_of!(Connection, longest_silence) <= 64);
         let sent = offset_of!(Connection, sent);
         // What each side sent at the first tap has one cache line.
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_refused_and_asked_again_for_ever_takes_no_more_and_more_room() {
+    fn repeated_refused_connection_uses_bounded_memory() {
         let timeouts =
             Timeouts { linger: Span::from_secs(2), half_open: Span::from_secs(130), idle: None };
         let mut connections = Connections::new(timeouts);

@@ -40,7 +40,7 @@ pub(crate) enum TapPosition {
 }
 
 impl TapPosition {
-    /// The side whose packets depart here; those of the other side arrive here.
+    /// The side with packets that depart here; those of the other side arrive here.
     pub(crate) const fn side(self) -> Side {
         match self {
             Self::Near(side) | Self::Between(side) | Self::Unknown(side) | Self::Given(side) => {
@@ -62,7 +62,7 @@ impl TapPosition {
     }
 }
 
-/// The tap is near one side if the path to the other is so many times longer.
+/// The tap is near one side if the path to the other is longer by this factor.
 const NEAR_RATIO: u64 = 4;
 /// Shorter times are those of the host, with both ends on it.
 const NO_WAY: Span = Span::from_micros(100);

@@ -30,7 +30,7 @@ pub enum ClockModel {
     /// One clock: delays are differences of timestamps.
     #[default]
     Shared,
-    /// Two clocks, whose offset and drift are estimated.
+    /// Two clocks, with estimated offset and drift.
     Apart,
 }
 
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_at_the_end_is_no_drift() {
+    fn standing_queue_at_end_is_not_drift() {
         let mut there = DelayFloor::new();
         for packet in 0..6_000 {
             let queue = if packet > 4_000 { 20_000_000 } else { 0 };

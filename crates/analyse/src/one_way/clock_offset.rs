@@ -74,7 +74,7 @@ impl Fingerprint {
 
 /// The tap that has seen a packet.
 #[derive(Debug, Clone, Copy)]
-enum Sighting {
+enum PacketTimes {
     Sender(Instant),
     Receiver(Instant),
     /// In both, or twice in one: no longer useful.
@@ -131,7 +131,7 @@ impl DepartureTaps {
 #[derive(Debug, Clone, Default)]
 pub struct ClockOffsetEstimator {
     /// Packets with their hash.
-    sightings: HashMap<Fingerprint, (u64, Sighting)>,
+    sightings: HashMap<Fingerprint, (u64, PacketTimes)>,
     /// Halvings of the sample.
     halvings: u32,
     directions: Vec<DelayBounds>,
@@ -169,8 +169,11 @@ impl ClockOffsetEstimator {
     }
 
     fn compare_with_others(&mut self, packet: &Packet, rank: u64, is_sender: bool) {
-        let mine =
-            if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
+        let mine = if is_sender {
+            PacketTimes::Sender(packet.at)
+        } else {
+            PacketTimes::Receiver(packet.at)
+        };
         let pair = match self.sightings.entry(Fingerprint::of(packet)) {
             Entry::Vacant(entry) => {
                 entry.insert((rank, mine));
@@ -179,10 +182,10 @@ impl ClockOffsetEstimator {
                 }
                 return;
             }
-            Entry::Occupied(mut entry) => (entry.insert((rank, Sighting::Spent)).1, mine),
+            Entry::Occupied(mut entry) => (entry.insert((rank, PacketTimes::Spent)).1, mine),
         };
-        let ((Sighting::Sender(sent), Sighting::Receiver(received))
-        | (Sighting::Receiver(received), Sighting::Sender(sent))) = pair
+        let ((PacketTimes::Sender(sent), PacketTimes::Receiver(received))
+        | (PacketTimes::Receiver(received), PacketTimes::Sender(sent))) = pair
         else {
             return;
         };
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_offset_is_half_way_between_the_floors_of_both_directions() {
+    fn offset_is_midway_between_floors_of_both_directions() {
         for ahead in [0, 250, -1_600] {
             let estimate = finder(ahead).estimate().unwrap();
             assert_eq!(estimate.nanos, ahead * 1_000_000);
@@ -334,14 +337,14 @@ mod tests {
     }
 
     #[test]
-    fn one_clock_lets_nothing_arrive_before_it_departs() {
+    fn shared_clock_has_no_negative_delay() {
         for (ahead, fits) in [(0, true), (29, true), (250, false), (-1_600, false)] {
             assert_eq!(finder(ahead).fits_one_clock(), fits, "{ahead} ms ahead");
         }
     }
 
     #[test]
-    fn one_direction_alone_has_a_smallest_delay_of_nothing() {
+    fn single_direction_has_smallest_delay_of_zero() {
         let mut finder = ClockOffsetEstimator::default();
         for (sequence, delay) in [(1, 40), (2, 35), (3, 90)] {
             finder.on_sender_packet(&packet(1_000, true, sequence));
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn captures_that_begin_late_or_end_early_are_compared_by_the_packets_of_both() {
+    fn offset_uses_packets_of_both_captures_only() {
         let mut finder = ClockOffsetEstimator::default();
         // The receiver's capture begins after 200 000 packets, and ends much later.
         let sent = |sequence: u32| packet(1_000 + u64::from(sequence), true, sequence * 100);
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_are_twice_in_one_capture_tell_nothing() {
+    fn duplicated_packets_do_not_set_offset() {
         let mut finder = ClockOffsetEstimator::default();
         finder.on_sender_packet(&packet(1_000, true, 7));
         finder.on_sender_packet(&packet(1_100, true, 7));

@@ -31,40 +31,40 @@ macro_rules! counts {
 }
 
 counts! {
-    packets_sent, "packets", "Packets of the direction of the flow's data, of any kind, that the capture shows where they left.";
-    packets_received, "packets", "Packets that the capture shows where they arrived, copies included.";
-    packets_lost, "packets", "Packets that left and of which nothing arrived: waited for as long as the setting says, or to the end, if something that left later had arrived or the rest of the capture was longer than twice the longest delay.";
-    packets_partly_lost, "packets", "Packets, larger than the network's, that were cut on their way and of which a part arrived and a part was lost.";
-    packets_unjudged, "packets", "Packets of which nobody can know: still under way when the captures ended, gone before the receiver's capture began, or acknowledged though its capture misses them.";
-    packets_duplicated, "packets", "Packets that arrived again, though they left once: copies that the network made.";
-    packets_departure_unseen, "packets", "Packets that arrived and that the capture where they left misses.";
-    packets_cut, "packets", "Packets that left as one and arrived as several: segmentation offload behind the sender's tap, or something that cuts on the way.";
-    packets_merged, "packets", "Packets that arrived as one and had left as several: receive offload before the receiver's tap, or something that joins on the way.";
+    packets_sent, "packets", "Packets of any kind in the direction of the flow's data, in the capture near their sender.";
+    packets_received, "packets", "These packets in the capture near their receiver, copies included.";
+    packets_lost, "packets", "Packets that left and of which nothing arrived within the loss wait of the settings. At the end of the captures a packet counts as lost if a later one arrived, or if the rest of the capture is longer than twice the longest delay.";
+    packets_partly_lost, "packets", "Packets that the network card segmented on the way and of which a part arrived and a part was lost.";
+    packets_unjudged, "packets", "Packets with an unknown fate: in flight when the captures ended, sent before the receiver's capture began, or acknowledged but missing in it.";
+    packets_duplicated, "packets", "Packets that left once and arrived again: copies made by the network.";
+    packets_departure_unseen, "packets", "Packets that arrived and are missing in the sender's capture.";
+    packets_cut, "packets", "Packets that left as one and arrived as several: segmentation offload behind the sender's tap, or a device that segments on the way.";
+    packets_merged, "packets", "Packets that left as several and arrived as one: receive offload before the receiver's tap, or a device that merges on the way.";
     data_packets_sent, "packets", "Packets with payload that left.";
     data_packets_received, "packets", "Packets with payload that arrived, copies included.";
-    ack_packets_sent, "packets", "Packets of the other direction without payload, where they left: acknowledgments, and what sets up and ends the connection.";
+    ack_packets_sent, "packets", "Packets without payload of the other direction, where they left: acknowledgments, and packets that set up or end the connection.";
     ack_packets_lost, "packets", "Of these, the ones that did not arrive.";
     wire_bytes_sent, "B", "Bytes on the link of the packets that left.";
-    wire_bytes_lost, "B", "Bytes on the link of what was lost; where a packet was cut on the way, each part counts with a header of its own.";
+    wire_bytes_lost, "B", "Bytes on the link of lost packets. If a packet was segmented on the way, each lost part counts with its header.";
     payload_bytes_sent, "B", "Payload bytes that left; sent = matched + lost + unjudged.";
     payload_bytes_received, "B", "Payload bytes that arrived; received = matched + duplicated + departure unseen.";
     payload_bytes_matched, "B", "Payload bytes that left and arrived.";
     payload_bytes_lost, "B", "Payload bytes that left and did not arrive, whether sent for the first time or again.";
-    payload_bytes_unjudged, "B", "Payload bytes of which nobody can know whether they arrived.";
-    payload_bytes_duplicated, "B", "Payload bytes that arrived once more than they left.";
-    payload_bytes_departure_unseen, "B", "Payload bytes that arrived for the first time and that the capture where they left misses.";
-    payload_bytes_arrival_unseen, "B", "Payload bytes that the receiver acknowledged and that its capture misses.";
-    ranges_received, "ranges", "Stretches of packets that left which arrived in one packet each: what the network carried, whatever offload shows at the taps.";
-    ranges_lost, "ranges", "Stretches of packets that left and that did not arrive; a packet larger than the network's counts as many as it is cut into.";
-    ranges_unjudged, "ranges", "The same of what nobody can know of.";
-    bundles_sent, "packets", "Packets that left with bytes sent before, ahead of new ones: redundant data bundling (RDB).";
+    payload_bytes_unjudged, "B", "Payload bytes with an unknown fate.";
+    payload_bytes_duplicated, "B", "Payload bytes that arrived more often than they left.";
+    payload_bytes_departure_unseen, "B", "Payload bytes that arrived for the first time and are missing in the sender's capture.";
+    payload_bytes_arrival_unseen, "B", "Payload bytes that the receiver acknowledged and that are missing in its capture.";
+    ranges_received, "ranges", "Byte ranges of sent packets that arrived in one packet each: the packets that the network carried, independent of offload at the taps.";
+    ranges_lost, "ranges", "Byte ranges of sent packets that did not arrive; a packet that is segmented on the way counts once for each segment.";
+    ranges_unjudged, "ranges", "Byte ranges of sent packets with an unknown fate.";
+    bundles_sent, "packets", "Packets that carry bytes sent before, ahead of new ones: redundant data bundling (RDB).";
     bundles_lost, "packets", "Of these, the ones that were lost.";
-    bundle_hits, "packets", "Bundles that brought old bytes first, because the packet that had them was lost or late.";
-    bundle_misses, "packets", "Bundles whose old bytes had all arrived before.";
+    bundle_hits, "packets", "Bundles with old bytes that had not arrived before, because the packet that carried them was lost or late.";
+    bundle_misses, "packets", "Bundles with old bytes that had all arrived before.";
     bundled_bytes_sent, "B", "Old bytes in bundles.";
-    bundled_bytes_hit, "B", "Old bytes that a bundle brought first.";
-    bundled_bytes_missed, "B", "Old bytes that a bundle brought when they had arrived before.";
-    redundant_bytes_sent, "B", "Bytes that left when they had been sent before, in bundles and retransmissions.";
+    bundled_bytes_hit, "B", "Old bytes that arrived first in a bundle.";
+    bundled_bytes_missed, "B", "Old bytes in bundles that had arrived before.";
+    redundant_bytes_sent, "B", "Bytes that had been sent before, in bundles and retransmissions.";
 }
 
 impl OneWayCounts {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_come_in_the_order_of_time_whatever_order_they_were_asked_in() {
+    fn windows_are_sorted_by_time() {
         let mut timeline = Timeline::new(Span::from_millis(100));
         for millis in [0, 99, 100, 950, 100, 0, 20_000_000_000, 949] {
             count(&mut timeline, millis);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_instants_that_a_clock_can_show_have_a_window() {
+    fn last_instants_of_clock_have_a_window() {
         let mut timeline = Timeline::<u64>::new(Span::from_nanos(1));
         for at in [Instant::MAX, Instant::MAX, Instant::ZERO] {
             *timeline.at(ORIGIN, at, QueryKind::Outcome) += 1;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_are_too_many_are_counted_together() {
+    fn excess_windows_are_merged() {
         let mut timeline = Timeline::of_most(Span::from_millis(1), 3);
         for millis in [5, 1, 9, 4, 9, 7, 1] {
             count(&mut timeline, millis);

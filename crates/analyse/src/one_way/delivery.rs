@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn new_parts_are_what_was_not_there_and_order_is_that_of_the_stream(
+        fn delivery_reports_new_bytes_in_stream_order(
             pieces in proptest::collection::vec((0_u64..60, 1_u64..12), 0..60)
         ) {
             let mut delivery = Delivery::default();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_that_nobody_fills_is_given_up_before_memory_is() {
+    fn unfilled_gap_is_dropped_at_memory_limit() {
         let mut delivery = Delivery::default();
         delivery.begin(0);
         for start in (1..).take(MOST_HELD) {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_was_there_even_if_nobody_saw_it() {
+    fn acknowledged_bytes_count_as_arrived() {
         let mut delivery = Delivery::default();
         delivery.begin(100);
         delivery.add(ArrivedRange { start: 150, end: 200, at: Instant::ZERO, sent: None });

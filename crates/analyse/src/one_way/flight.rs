@@ -6,7 +6,7 @@
 //! few retransmissions. An arrival that was not sent as a whole is composed of parts of departures, so that
 //! segmentation offload at the first tap and receive offload at the second lose no bytes.
 //!
-//! Copies are told apart by the timestamp value, which differs between a transmission and its retransmission
+//! Copies are distinguished by the timestamp value, which differs between a transmission and its retransmission
 //! (RFC 3522); then by the IPv4 identification; then by order: a packet that left before one that has arrived
 //! is more likely lost than late. Otherwise the recent delay decides.
 
@@ -25,7 +25,7 @@ const OVERLAPPING: usize = 8;
 /// Retransmissions that are searched for one arrival; lost ones stay among them for a while.
 const MOST_SEARCHED: usize = 1 << 12;
 
-/// Bytes by which an arrival may precede its departure; clocks are never so far apart.
+/// Largest number of bytes that an arrival may be ahead of its departure; clocks are never so far apart.
 const MOST_AHEAD: u64 = 1 << 28;
 
 /// Queue of a transmission.
@@ -37,7 +37,7 @@ enum Queue {
 }
 
 /// Fitness of a part: not overtaken, and a delay like the recent one.
-type Fitness = (bool, Reverse<u64>);
+type MatchRank = (bool, Reverse<u64>);
 
 /// Result of matching an arrival.
 #[derive(Debug)]
@@ -285,7 +285,7 @@ impl Flight {
         };
         let agains = self.retransmissions_below(cursor).map(|place| (Queue::Again, place));
         let spots = covering(Queue::Fresh).chain(covering(Queue::Overdue)).chain(agains);
-        let mut best: Option<(Fitness, (Queue, usize), u64)> = None;
+        let mut best: Option<(MatchRank, (Queue, usize), u64)> = None;
         for (queue, place) in spots {
             let Some(transmission) = self.queue(queue).get(place) else { continue };
             if !(transmission.start..transmission.end).contains(&cursor)
@@ -368,7 +368,7 @@ impl Flight {
         self.gaps.around(transmission.order, cursor).map(|(_, end)| end)
     }
 
-    /// Takes bytes of a transmission; what it overtakes changes queues.
+    /// Takes bytes of a transmission; overtaken transmissions change queues.
     fn take(
         &mut self,
         at: Instant,

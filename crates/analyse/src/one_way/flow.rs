@@ -17,7 +17,7 @@ mod losses;
 
 /// Limit of arrivals that wait for their departure.
 const EARLY: usize = 1024;
-/// Time within which the receiver's capture shows what it acknowledges.
+/// Time within which the receiver's capture shows acknowledged packets.
 const CAPTURE_DISORDER: Span = Span::from_millis(100);
 
 /// One direction.
@@ -413,7 +413,7 @@ impl OneWayFlow {
         }
     }
 
-    /// Hands over what is in order now.
+    /// Hands over the data that is now in order.
     fn deliver_in_order(&mut self, at: Instant, context: &mut FlowContext<'_>) {
         while let Some(next) = self.delivery.next_in_order() {
             let layers = Layers::TRANSPORT.with(Layers::APPLICATION);

@@ -66,7 +66,7 @@ pub(super) struct FlowPair {
     pub(super) description: FlowPairDescription,
     /// Flow from the opener, and flow to it.
     pub(super) directions: [OneWayFlow; 2],
-    /// Tells reused ids apart in the agenda.
+    /// Distinguishes reused ids in the agenda.
     serial: u64,
     /// Whether the agenda has it.
     is_due: bool,
@@ -81,7 +81,7 @@ pub struct OneWayFlows {
     common: SharedState,
     pairs: Slots<FlowPair>,
     serials: u64,
-    /// Closed flows whose delays wait for the clocks.
+    /// Closed flows with delays that wait for the clocks.
     closed_flows: ClosedFlows,
     /// Rows that were not taken.
     rows: Vec<FlowRow>,

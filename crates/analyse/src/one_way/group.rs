@@ -85,7 +85,7 @@ pub(super) struct LossSequence {
     departed: u64,
     /// The last departure that does not count.
     uncounted: u64,
-    /// Losses whose neighbours may be undecided: number of the departure, and connection.
+    /// Losses with possibly undecided neighbours: number of the departure, and connection.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
     /// The run in progress.
     run: LossRun,
@@ -151,7 +151,7 @@ impl LayeredTimes {
         Self { common: Times::new(), apart: [Times::new(), Times::new(), Times::new()] }
     }
 
-    /// Counts a sample whose network delay is `delay`.
+    /// Counts a sample with the network delay `delay`.
     fn record(&mut self, delay: u64, sample: &Sample) {
         let bytes = u64::from(sample.bytes);
         if sample.layers == Layers::ALL && sample.repair == 0 && sample.wait == 0 {
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_told_by_their_length_and_by_whom_they_hit() {
+    fn runs_have_length_and_affected_connections() {
         let (mut row, mut runs) = (LossSequence::default(), LossRuns::default());
         for _ in 0..20 {
             row.on_departure();

@@ -83,7 +83,7 @@ struct Last {
 }
 
 impl SampleLog {
-    /// The samples in the file whose last block is at `chain`.
+    /// The samples in the file; their last block is at `chain`.
     pub(super) fn spilled(chain: Option<u64>) -> Self {
         Self { chain, ..Self::default() }
     }
@@ -299,7 +299,7 @@ pub(super) struct ClosedFlow {
     pub(super) samples: Option<u64>,
 }
 
-/// Closed flows whose delays wait for the clocks, in a temporary file.
+/// Closed flows with delays that wait for the clocks, in a temporary file.
 #[derive(Debug)]
 pub(super) struct ClosedFlows {
     file: SpooledTempFile,
@@ -375,7 +375,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_down_is_read_again(
+        fn spilled_values_are_read_back(
             samples in proptest::collection::vec(sample(), 0..300)
         ) {
             let mut spill = Spill::new();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_comes_again_in_the_same_order() {
+    fn spilled_samples_return_in_order() {
         let mut closed_flows = ClosedFlows::new();
         let closed = |flow: u64, samples| ClosedFlow {
             group: 3,

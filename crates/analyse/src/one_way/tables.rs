@@ -413,40 +413,40 @@ const TABLES: &[TableDefinition] = &[
 
 #[rustfmt::skip]
 const SCOPE: &[DefinitionLine] = &[
-    ("scope", "text", "What the row is about: `group` or `flow`."),
+    ("scope", "text", "Scope of the row: `group` or `flow`."),
     ("name", "text", "Name of the group or the flow."),
-    ("group", "text", "Name of the connection's group, as in the table `connections`: both of its flows are in it here."),
+    ("group", "text", "Name of the connection's group, as in the table `connections`; both flows of the connection belong to it."),
     ("flow", "number", "Number of the flow, as in the table `flows`; missing for a group."),
 ];
 
 #[rustfmt::skip]
 const RATIOS: &[DefinitionLine] = &[
-    ("packet_loss_ratio", "ratio", "Packets lost by packets sent."),
-    ("packet_balance_ratio", "ratio", "(Packets sent - packets received) by packets sent: what others call packet loss. Below 0 where packets are cut behind the sender's tap; use ranges then."),
-    ("payload_byte_loss_ratio", "ratio", "Payload bytes lost by payload bytes sent."),
-    ("range_loss_ratio", "ratio", "Ranges lost by ranges of which the fate is known."),
-    ("ack_loss_ratio", "ratio", "`ack_packets_lost` by `ack_packets_sent`."),
-    ("is_cut_by_offload", "yes or no", "Whether packets left larger than they arrived, so that packets at the two taps are not the same things."),
+    ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
+    ("packet_balance_ratio", "ratio", "(Packets sent - packets received) over packets sent, which other tools call packet loss. It is below 0 if packets are segmented behind the sender's tap; use ranges then."),
+    ("payload_byte_loss_ratio", "ratio", "Payload bytes lost over payload bytes sent."),
+    ("range_loss_ratio", "ratio", "Ranges lost over ranges with a known fate."),
+    ("ack_loss_ratio", "ratio", "`ack_packets_lost` over `ack_packets_sent`."),
+    ("is_cut_by_offload", "yes or no", "Whether packets left larger than they arrived, so that packet counts of the two taps are not comparable."),
 ];
 
 #[rustfmt::skip]
 const FIRST_ARRIVALS: &[DefinitionLine] = &[
-    ("transmission", "text", "By what the bytes came first: `original`, `bundle` (old bytes of an RDB packet) or `retransmission`."),
-    ("repeat", "number", "Which retransmission of these bytes; 8 stands for all later ones, too. Missing for the others."),
-    ("ranges", "ranges", "Stretches of bytes that came first by it."),
+    ("transmission", "text", "The transmission in which the bytes arrived first: `original`, `bundle` (old bytes of an RDB packet) or `retransmission`."),
+    ("repeat", "number", "Number of the retransmission of these bytes; 8 stands for all later ones, too. Missing for other transmissions."),
+    ("ranges", "ranges", "Byte ranges that arrived first in it."),
     ("payload_bytes", "B", "Bytes in them."),
 ];
 
 #[rustfmt::skip]
 const DELAYS: &[DefinitionLine] = &[
-    ("layer", "text", "`network`: from a packet's departure to its arrival, for each that arrived. `transport`: from the first departure of bytes to their first arrival, repairs included. `application`: from the first departure of bytes until they and all before them had arrived, so with the waiting behind holes."),
-    ("payload_bytes", "B", "Bytes that the row is about; each counts as one sample."),
-    ("min_s", "s", "Smallest delay. Two clocks are set so that the smallest delays of both directions are equal; if the path is asymmetric, all delays of a direction are wrong by the same."),
+    ("layer", "text", "`network`: from a packet's departure to its arrival, for each that arrived. `transport`: from the first departure of bytes to their first arrival, retransmissions included. `application`: from the first departure of bytes until they and all bytes before them had arrived, head-of-line blocking included."),
+    ("payload_bytes", "B", "Bytes in the row; each counts as one sample."),
+    ("min_s", "s", "Smallest delay. Two clocks are aligned so that the smallest delays of both directions are equal. If the path is asymmetric, all delays of a direction have the same error."),
     ("mean_s", "s", "Mean delay."),
     ("p*_s", "s", "Percentile of the delay, by bytes."),
     ("max_s", "s", "Largest delay."),
-    ("variation_mean_s", "s", "Mean of the delay beyond the smallest network delay of the same flow, drift of the clocks taken off: queueing, and in the other layers what repairs and holes added."),
-    ("variation_p*_s", "s", "Percentile of the delay beyond the smallest, by bytes; a slot of the histogram wide at most (0.8 %)."),
+    ("variation_mean_s", "s", "Mean of the delay beyond the smallest network delay of the same flow, corrected for clock drift. It shows queueing, and in the other layers retransmissions and gaps."),
+    ("variation_p*_s", "s", "Percentile of the delay beyond the smallest, by bytes; accurate to a slot of the histogram (0.8 %)."),
     ("variation_max_s", "s", "Largest delay beyond the smallest."),
 ];
 
@@ -463,23 +463,23 @@ const DELAY_HISTOGRAM: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const QUEUEING: &[DefinitionLine] = &[
     ("interval_s", "s", "Length of the window."),
-    ("start_s", "s", "Beginning of the window, in which the packets left; windows without any have no rows. Of more than 1 048 576 windows those that come last are left out, and a caveat says so."),
+    ("start_s", "s", "Beginning of the window in which the packets left. Windows without packets have no rows. Beyond 1 048 576 windows the last ones are left out, and a warning says so."),
     ("group", "text", "Name of the group."),
     ("ranges", "ranges", "Ranges with payload that left in the window and arrived."),
-    ("min_s", "s", "Smallest network delay beyond the smallest of the flow: the queue that everybody met."),
-    ("mean_s", "s", "Mean of the network delay beyond the smallest of the flow, by ranges."),
-    ("p99_s", "s", "99th percentile of it."),
-    ("max_s", "s", "Largest of them."),
+    ("min_s", "s", "Smallest network delay beyond the smallest of the flow: the standing queue."),
+    ("mean_s", "s", "Mean, over ranges, of the network delay beyond the smallest of the flow."),
+    ("p99_s", "s", "99th percentile of this delay."),
+    ("max_s", "s", "Largest such delay."),
 ];
 
 #[rustfmt::skip]
 const LOSSES: &[DefinitionLine] = &[
     ("interval_s", "s", "Length of the window."),
-    ("start_s", "s", "Beginning of the window, in which the packets left, whenever their loss became known. Windows without any packet have rows, but for silence of captures that is long for its windows (131 072 rows of it, and 4096 for each window with packets). Of more than 1 048 576 windows with packets those that come last are left out, and a caveat says so."),
+    ("start_s", "s", "Beginning of the window in which the packets left, whenever their loss became known. Windows without packets have rows, except in long silence (at most 131 072 rows, and 4096 for each window with packets). Beyond 1 048 576 windows with packets the last ones are left out, and a warning says so."),
     ("group", "text", "Name of the group."),
-    ("packets_sent", "packets", "Packets that left in the window, both directions of connections that the group has."),
-    ("packets_lost", "packets", "Of these, the ones of which nothing arrived."),
-    ("ranges_sent", "ranges", "Ranges that left in the window and whose fate is known."),
+    ("packets_sent", "packets", "Packets that left in the window, in both directions of the group's connections."),
+    ("packets_lost", "packets", "Of these, the ones that did not arrive at all."),
+    ("ranges_sent", "ranges", "Ranges that left in the window, with a known fate."),
     ("ranges_lost", "ranges", "Of these, the ones lost."),
     ("payload_bytes_sent", "B", "Payload bytes that left in the window."),
     ("old_bytes_sent", "B", "Of these, the ones that had been sent before."),
@@ -487,23 +487,23 @@ const LOSSES: &[DefinitionLine] = &[
     ("payload_bytes_lost", "B", "Payload bytes that left in the window and were lost."),
     ("old_bytes_lost", "B", "Of these, the ones that had been sent before."),
     ("new_bytes_lost", "B", "Of these, the ones sent for the first time."),
-    ("range_loss_ratio", "ratio", "Ranges lost by ranges sent in the window."),
-    ("payload_byte_loss_ratio", "ratio", "Bytes lost by bytes sent in the window."),
-    ("old_byte_loss_ratio", "ratio", "Old bytes lost by bytes sent in the window."),
-    ("new_byte_loss_ratio", "ratio", "New bytes lost by bytes sent in the window."),
-    ("old_share_of_lost_ratio", "ratio", "Old bytes lost by bytes lost in the window."),
-    ("range_loss_of_total_ratio", "ratio", "Ranges lost in the window by all ranges of the group whose fate is known."),
-    ("payload_byte_loss_of_total_ratio", "ratio", "Bytes lost in the window by all bytes that the group sent."),
+    ("range_loss_ratio", "ratio", "Ranges lost over ranges sent in the window."),
+    ("payload_byte_loss_ratio", "ratio", "Bytes lost over bytes sent in the window."),
+    ("old_byte_loss_ratio", "ratio", "Old bytes lost over bytes sent in the window."),
+    ("new_byte_loss_ratio", "ratio", "New bytes lost over bytes sent in the window."),
+    ("old_share_of_lost_ratio", "ratio", "Old bytes lost over bytes lost in the window."),
+    ("range_loss_of_total_ratio", "ratio", "Ranges lost in the window over all ranges of the group with a known fate."),
+    ("payload_byte_loss_of_total_ratio", "ratio", "Bytes lost in the window over all bytes that the group sent."),
 ];
 
 #[rustfmt::skip]
 const LOSS_RUNS: &[DefinitionLine] = &[
     ("group", "text", "Name of the group."),
-    ("packets_sent", "packets", "Packets with a place in sequence space, in the order in which they left at one tap; rows of both taps are added."),
-    ("packets_lost", "packets", "Of these, the ones lost, wholly or in part."),
-    ("packet_loss_ratio", "ratio", "Lost by sent."),
+    ("packets_sent", "packets", "Packets that occupy sequence numbers, in the order of departure at one tap; the rows of both taps are added."),
+    ("packets_lost", "packets", "Of these, the ones lost completely or in part."),
+    ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
     ("in_succession_ratio", "ratio", "Share of the losses that are in runs of two or more consecutive packets of the group."),
-    ("among_connections_ratio", "ratio", "Share of the losses that are in runs which hit more than one connection."),
+    ("among_connections_ratio", "ratio", "Share of the losses that are in runs over more than one connection."),
     ("within_connections_ratio", "ratio", "Share of the losses that are in runs in which some connection lost more than one packet."),
 ];
 
@@ -511,15 +511,15 @@ const LOSS_RUNS: &[DefinitionLine] = &[
 const RUN_LENGTHS: &[DefinitionLine] = &[
     ("group", "text", "Name of the group."),
     ("length_packets", "packets", "Length of a run of consecutive lost packets."),
-    ("runs", "runs", "How often there was a run of this length."),
+    ("runs", "runs", "Number of runs of this length."),
 ];
 
 #[rustfmt::skip]
 const CLOCKS: &[DefinitionLine] = &[
-    ("clock", "text", "`shared`: both captures were taken with one clock. `apart`: with two, of which the following is estimated."),
-    ("offset_s", "s", "By how much the receiver's clock was ahead of the sender's at the first packet, so that the smallest delays of both directions are equal. 0 for one clock; missing where no packet is in both captures."),
-    ("is_symmetric", "yes or no", "Whether packets of both directions are in both captures. If not, the smallest delay of the one direction counts as none: with two clocks, all its delays are too small by what it was."),
-    ("drift_parts_per_million", "ppm", "What the receiver's clock gains on the sender's: the slope of the lines under the delays of both directions."),
-    ("drift_uncertainty_parts_per_million", "ppm", "By how much the slope may be wrong, from how uneven the floor of the delays is. Missing where there was too little to draw a line under."),
-    ("is_compensated", "yes or no", "Whether the drift is larger than its uncertainty, and was taken off the delays."),
+    ("clock", "text", "`shared`: both captures have one clock. `apart`: they have two clocks, with the estimates that follow."),
+    ("offset_s", "s", "Offset of the receiver's clock to the sender's at the first packet, which makes the smallest delays of both directions equal. 0 for one clock; missing where no packet is in both captures."),
+    ("is_symmetric", "yes or no", "Whether both captures contain packets of both directions. If not, the smallest delay of the one direction counts as 0; with two clocks, all its delays are too small by that delay."),
+    ("drift_parts_per_million", "ppm", "Drift of the receiver's clock against the sender's: the slope of the lines under the delays of both directions."),
+    ("drift_uncertainty_parts_per_million", "ppm", "Uncertainty of the slope, from the variation of the smallest delays. Missing where there are too few samples for a line."),
+    ("is_compensated", "yes or no", "Whether the drift is larger than its uncertainty and the delays are corrected for it."),
 ];

@@ -4,7 +4,7 @@ use fairwind_capture::Packet;
 use fairwind_units::Instant;
 use std::collections::BTreeMap;
 
-/// Fields that tell the copies of a range apart.
+/// Fields that distinguish the copies of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TransmissionMark {
     /// `TSval` (RFC 7323 §3.2).
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_filled_from_either_end_or_cut_in_two() {
+    fn gap_is_filled_from_either_end_or_split() {
         let mut gaps = MissingRanges::default();
         gaps.add(7, 100, 200);
         gaps.add(8, 0, 1_000);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_found_by_its_place() {
+    fn missing_range_is_found_by_offset() {
         let mut gaps = MissingRanges::default();
         gaps.add(1, 100, 200);
         gaps.add(1, 300, 400);

@@ -32,7 +32,7 @@ impl Stream {
         self.is_blind = true;
     }
 
-    /// Takes a packet of the other direction, whose options the capture may have cut.
+    /// Takes a packet of the other direction; the capture may have cut its options.
     #[inline]
     pub fn on_reverse_packet(&mut self, at: Instant, packet: &Packet) -> AckEvent {
         if packet.anomalies.contains(Anomalies::OPTIONS_CUT) {
@@ -207,7 +207,7 @@ impl Stream {
         self.expired = 0;
         self.episode.follow(self.acknowledged, self.may_sack());
         // The probe is outstanding until more than it is acknowledged, or a duplicate shows that it was
-        // needless (RFC 8985 §7.4.2).
+        // spurious (RFC 8985 §7.4.2).
         if self.probe_until.is_some_and(|until| self.acknowledged > until.get()) {
             self.probe_until = None;
         }

@@ -319,7 +319,7 @@ pub(super) enum ProbeUse {
 
 /// State of a single retransmitted segment, probe or timeout.
 #[derive(Debug, Clone, Copy, Default)]
-enum Single {
+enum SingleSegment {
     /// None.
     #[default]
     None,
@@ -334,7 +334,7 @@ enum Single {
 pub(super) struct ProbeInference {
     /// The result so far.
     pub(super) shown: ProbeUse,
-    single: Single,
+    single: SingleSegment,
     /// Whether nothing was lost before it.
     is_first: bool,
     /// When it was acknowledged.
@@ -360,13 +360,13 @@ impl ProbeInference {
     /// Whether the next new data or acknowledgment may be evidence.
     #[inline]
     pub(super) const fn is_watching(&self) -> bool {
-        !matches!(self.single, Single::None)
+        !matches!(self.single, SingleSegment::None)
     }
 
     /// A single segment was retransmitted after `wait`, as a probe or after a timeout.
     pub(super) fn on_undecided(&mut self, wait: Span, payload: u64, is_first: bool) {
         self.wait = wait;
-        self.single = Single::Out;
+        self.single = SingleSegment::Out;
         self.is_first = is_first;
         if payload > 0 {
             self.undecided += 1;
@@ -378,10 +378,10 @@ impl ProbeInference {
     #[cold]
     pub(super) fn on_new_data(&mut self, now: Instant) {
         match self.single {
-            Single::Out if !self.has_shown() => {
+            SingleSegment::Out if !self.has_shown() => {
                 self.shown = ProbeUse::LikelyProbes;
             }
-            Single::Acknowledged
+            SingleSegment::Acknowledged
                 if self.is_first
                     && self.shown == ProbeUse::Unknown
                     && now.saturating_since(self.acknowledged_at) <= FAST_ANSWER =>
@@ -390,15 +390,15 @@ impl ProbeInference {
             }
             _ => {}
         }
-        self.single = Single::None;
+        self.single = SingleSegment::None;
     }
 
     /// Everything retransmitted is acknowledged.
     #[cold]
     pub(super) fn on_acknowledged(&mut self, at: Instant, is_bare: bool) {
         self.single = match self.single {
-            Single::Out if is_bare => Single::Acknowledged,
-            _ => Single::None,
+            SingleSegment::Out if is_bare => SingleSegment::Acknowledged,
+            _ => SingleSegment::None,
         };
         self.acknowledged_at = at;
     }

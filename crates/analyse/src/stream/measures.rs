@@ -83,9 +83,9 @@ pub struct Retransmission {
 /// Use of tail loss probes by the senders of a group, which decides for streams without evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProbeUseCounts {
-    /// Streams whose sender uses tail loss probes.
+    /// Streams with a sender that uses tail loss probes.
     pub probing: u64,
-    /// Streams whose sender does not.
+    /// Streams with a sender that does not.
     pub waiting: u64,
 }
 
@@ -138,8 +138,8 @@ pub struct AckEvent {
     pub newly_acknowledged_bytes: u64,
     /// Bytes that it newly acknowledges out of order (SACK).
     pub newly_sacked_bytes: u64,
-    /// Round-trip time: from the newest segment that it acknowledges in order and that was sent once, or whose
-    /// transmission its timestamp identifies (RFC 6298 §3).
+    /// Round-trip time: from the newest segment that it acknowledges in order. The segment was sent once, or the
+    /// timestamp identifies its transmission (RFC 6298 §3).
     pub rtt: Option<Span>,
     /// Duplicates in a row, this one included; 0 if it is none (RFC 5681 §2).
     pub duplicates: u32,
@@ -190,7 +190,7 @@ pub(super) struct InitialCounters {
     pub(super) streams: u64,
     pub(super) initial_packets: u64,
     pub(super) initial_bytes: u64,
-    /// Streams whose initial window was seen.
+    /// Streams with a captured initial window.
     pub(super) initial_windows: u64,
     /// Streams with a timed handshake, and the sum of these times.
     pub(super) handshakes: u64,
@@ -329,7 +329,7 @@ impl InitialCounters {
         self.initial_bytes += bytes;
     }
 
-    /// Discards the initial window, whose end is unknown because it was not acknowledged.
+    /// Discards the initial window: its end is unknown because it was not acknowledged.
     pub(super) const fn discard_initial_window(&mut self) {
         (self.initial_windows, self.initial_packets, self.initial_bytes) = (0, 0, 0);
     }

@@ -2,7 +2,7 @@
 //!
 //! Cost: new data is pushed at the end, acknowledged data popped at the front. Only retransmissions and SACK
 //! blocks search for their range, by binary search. A range is split where a retransmission or a SACK block
-//! begins or ends within it, so that segments joined by offload are told apart as far as needed.
+//! begins or ends within it, so that segments joined by offload are distinguished as far as needed.
 //!
 //! Memory: 48 bytes per range, at most [`MOST_RANGES`].
 
@@ -273,14 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_cut_where_a_part_of_it_begins_and_ends() {
+    fn range_is_split_at_part_boundaries() {
         let mut outstanding = ranges(3);
         assert_eq!(outstanding.isolate(13, 17), 2..3);
         assert_eq!((outstanding.start_of(2), outstanding.ring.len()), (13, 5));
     }
 
     #[test]
-    fn selective_acknowledgments_of_single_bytes_make_no_more_and_more_ranges() {
+    fn single_byte_sacks_keep_ranges_bounded() {
         let mut outstanding = ranges(100_000 / 10);
         for start in (1..99_000).step_by(3) {
             assert_eq!(outstanding.isolate(start, start + 1), {

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_explains_one_repetition_and_no_more() {
+    fn dsack_explains_one_retransmission() {
         let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 5, Cause::Timeout);
         repeats.add(2000, 3000, 5, Cause::AfterTimeout);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_what_a_timestamp_has_proven_condemns_no_other_repetition() {
+    fn dsack_after_timestamp_proof_counts_once() {
         let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 50, Cause::FastRetransmit);
         repeats.add(1000, 2000, 90, Cause::Timeout);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_older_than_a_repetition_proves_it_needless_also_when_the_clock_wraps() {
+    fn older_echo_proves_spurious_retransmission_across_wrap() {
         let mut repeats = RetransmissionHistory::default();
         repeats.add(1000, 2000, 3, Cause::Timeout);
         assert_eq!(repeats.judge(1000, 1, 3).count(), 0);

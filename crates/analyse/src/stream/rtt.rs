@@ -33,7 +33,7 @@ pub(super) struct TimeoutEstimate {
     largest_deviation: u64,
     /// The variation in nanoseconds.
     variation: u64,
-    /// Offset whose acknowledgment ends this round trip of samples.
+    /// The acknowledgment of this offset ends the round trip of samples.
     round_end: u64,
     /// Least sample in nanoseconds; 0 before the first.
     least: u64,
@@ -128,7 +128,7 @@ pub(super) struct ReceiverSideRtt {
     filled_end: u64,
 }
 
-/// Samples whose minimum counts as one.
+/// Number of samples that count as one, by their minimum.
 const ROUND_SAMPLES: u8 = 8;
 
 impl ReceiverSideRtt {
@@ -213,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_path_times_out_after_its_round_trip_and_200_ms() {
+    fn quiet_path_rto_is_rtt_plus_200_ms() {
         assert_eq!(after(&[100; 40]).timeout(), Span::from_millis(300));
     }
 
     /// RFC 6298 §2.2: SRTT 150, RTTVAR 75, RTO 150 + 4 x 75.
     #[test]
-    fn the_first_sample_counts_with_half_of_itself_as_deviation() {
+    fn first_rtt_sample_sets_half_as_deviation() {
         assert_eq!(after(&[150]).timeout(), Span::from_millis(450));
     }
 
@@ -231,7 +231,7 @@ mod tests {
 
     /// Two round trips and 200 ms are 400 ms, but the time-out of 300 ms comes first.
     #[test]
-    fn a_probe_of_a_single_segment_waits_no_longer_than_the_time_out() {
+    fn single_segment_probe_timer_is_at_most_rto() {
         assert_eq!(after(&[100; 40]).probe_wait(), Span::from_millis(300));
         // SRTT 150, time-out 450: two round trips and 200 ms are 500.
         assert_eq!(after(&[150]).probe_wait(), Span::from_millis(450));

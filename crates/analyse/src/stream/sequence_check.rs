@@ -1,8 +1,8 @@
 //! Sequence checks: whether a packet's numbers can belong to the stream, and which segments are outstanding.
 //!
 //! Source: our own rule. A sender stays within the window that the other side offers. A number further off is damaged,
-//! or the packet belongs to somebody else; following it would turn everything after it into retransmissions. So the
-//! stream ignores it. If the next packet continues it, then the capture has missed what lies between, or the stream
+//! or the packet belongs to another connection; following it would turn everything after it into retransmissions. So
+//! the stream ignores it. If the next packet continues it, then the capture has missed what lies between, or the stream
 //! has begun anew. The offered window is known if both SYNs were seen; otherwise the largest possible window counts.
 
 use super::measures::Cause;

@@ -72,7 +72,7 @@ pub struct Stream {
     /// SYNs that are not acknowledged.
     pub(super) syns: u16,
     pub(super) episode: RepairEpisode,
-    /// Offset whose acknowledgment answers the last probe.
+    /// The acknowledgment of this offset answers the last probe.
     pub(super) probe_until: Option<NonZeroU64>,
     pub(super) probe_inference: ProbeInference,
     pub(super) measures: StreamMeasures,
@@ -439,7 +439,7 @@ mod tests {
     use std::mem::offset_of;
 
     #[test]
-    fn what_packets_need_lies_in_few_lines_of_memory() {
+    fn hot_fields_lie_in_few_cache_lines() {
         let measures = offset_of!(Stream, measures);
         assert!(offset_of!(Stream, outstanding) < 64);
         assert_eq!(offset_of!(Stream, timeout), 128);

@@ -394,72 +394,72 @@ const SUBJECT: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const DATA: &[DefinitionLine] = &[
-    ("streams", "flows", "Flows that are counted here: 1, or those of the group."),
-    ("observed_s", "s", "From the first packet of the connection to its last, or the part of that time that is asked for, summed over flows."),
-    ("data_segments", "segments", "Packets that carry payload, as they passed the tap; what an offload engine has joined is one."),
+    ("streams", "flows", "Number of flows: 1, or those of the group."),
+    ("observed_s", "s", "Time from the first packet of the connection to its last, or the requested part of it, summed over flows."),
+    ("data_segments", "segments", "Packets with payload at the tap; segments merged by an offload engine count as one."),
     ("payload_bytes", "B", "Payload bytes in them, repeated ones included."),
 ];
 
 #[rustfmt::skip]
 const REPAIRS: &[DefinitionLine] = &[
-    ("retransmitted_segments", "segments", "Data segments of which everything, or all but what a repair has filled them up with, was sent before. Bundles, copies made by the network, keep-alives and probes of closed windows are none."),
+    ("retransmitted_segments", "segments", "Data segments sent before, completely or except for new data that a retransmission was filled up with. Bundles, copies made by the network, keep-alives and zero-window probes do not count."),
     ("retransmitted_bytes", "B", "Their payload bytes that were sent before."),
-    ("estimated_loss_ratio", "ratio", "Retransmitted segments over data segments: what one tap can say of loss, and more than was lost where repetitions were needless."),
-    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver, where reactions come a round trip later and timers are not seen, causes are estimates; `docs/concepts/analyser.md` tells their error."),
-    ("timeout_segments", "segments", "Of them, those sent because the retransmission timer ran out."),
-    ("after_timeout_segments", "segments", "Of them, those that followed a time-out as part of the same repair."),
+    ("estimated_loss_ratio", "ratio", "Retransmitted segments over data segments: the loss estimate of one tap. It is too high if retransmissions were spurious."),
+    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver causes are estimates, because reactions come a round trip later and timers cannot be seen; `docs/concepts/analyser.md` gives their error."),
+    ("timeout_segments", "segments", "Of them, those sent because the retransmission timer expired."),
+    ("after_timeout_segments", "segments", "Of them, those that followed a time-out in the same recovery."),
     ("tail_loss_probe_segments", "segments", "Of them, tail loss probes; a probe that carries new data is not recognised."),
     ("unknown_segments", "segments", "Of them, those that nothing seen at the tap explains."),
-    ("fast_recoveries", "events", "Repairs that began by a fast retransmit."),
-    ("timeouts", "events", "Expiries of the retransmission timer with data or FIN outstanding, one for each segment that it made the sender repeat first."),
+    ("fast_recoveries", "events", "Recoveries that began with a fast retransmit."),
+    ("timeouts", "events", "Expiries of the retransmission timer with data or FIN outstanding. Each first segment retransmitted by a time-out counts as one."),
     ("spurious_by_report", "segments", "Retransmissions, of whatever cause, that the receiver reported as duplicates (D-SACK, RFC 2883)."),
-    ("spurious_by_timestamp", "segments", "Retransmissions of the oldest outstanding segment whose acknowledgment echoes a timestamp older than theirs (RFC 3522); one that is reported, too, is counted once, where it was found first."),
+    ("spurious_by_timestamp", "segments", "Retransmissions of the oldest outstanding segment that the acknowledgment proves spurious by an older timestamp (RFC 3522). One that a duplicate report also proves is counted once, where it was found first."),
     ("fin_retransmissions", "segments", "Segments sent again that carry FIN and no payload."),
 ];
 
 #[rustfmt::skip]
 const ODDITIES: &[DefinitionLine] = &[
-    ("bundles", "segments", "Data segments that carry, before new bytes, some that are outstanding (redundant data bundling); they are no retransmissions here."),
+    ("bundles", "segments", "Data segments that carry outstanding bytes ahead of new ones (redundant data bundling). They do not count as retransmissions."),
     ("bundled_bytes", "B", "Payload bytes in bundles that were sent before."),
-    ("keep_alives", "segments", "Segments just below what the other side expects, with at most one byte, while nothing is outstanding and the window is open (RFC 9293 §3.8.4)."),
-    ("window_probes", "segments", "The same, or one byte beyond, while the window is closed (RFC 9293 §3.8.6.1)."),
+    ("keep_alives", "segments", "Segments of at most one byte, just below the next expected byte, while nothing is outstanding and the window is open (RFC 9293 §3.8.4)."),
+    ("window_probes", "segments", "Such segments, or one byte beyond the window, while the window is closed (RFC 9293 §3.8.6.1)."),
     ("out_of_order_segments", "segments", "Data segments that fill a gap and were sent before what followed it, by their timestamps, their IPv4 identification, or because they come within half a round trip."),
-    ("duplicate_segments", "segments", "Data segments with the sequence number, timestamp and IPv4 identification of one that passed before: copies, not retransmissions. Not recognised without an identification."),
+    ("duplicate_segments", "segments", "Data segments with the sequence number, timestamp and IPv4 identification of an earlier one: copies, not retransmissions. Without an identification they are not recognised."),
     ("missing_bytes", "B", "Bytes that were acknowledged and never passed the tap: the capture is incomplete, or the tap does not see all of the path."),
-    ("segments_out_of_window", "segments", "Data segments whose numbers cannot be the stream's: further ahead than four of the largest windows that were offered (1 MiB at least, 1 GiB where no SYN told the scale) or more than 1 GiB behind. They count as packets without data, unless the next one continues them."),
-    ("forgotten_ranges", "ranges", "Outstanding ranges that were given up, since nobody acknowledged them and there were too many."),
+    ("segments_out_of_window", "segments", "Data segments with numbers that cannot belong to the stream. They are ahead by more than four of the largest advertised windows (1 MiB at least, 1 GiB if no SYN showed the scale) or behind by more than 1 GiB. They count as packets without data, unless the next segment continues them."),
+    ("forgotten_ranges", "ranges", "Outstanding ranges that were discarded, because they were not acknowledged and there were too many."),
 ];
 
 #[rustfmt::skip]
 const ANSWERS: &[DefinitionLine] = &[
     ("acknowledgments", "segments", "Segments of the other direction that acknowledge, with or without data."),
     ("duplicate_acks", "segments", "Duplicate acknowledgments as RFC 5681 §2 defines them: data is outstanding, no payload, SYN or FIN, the same number and the same window as before."),
-    ("sack_segments", "segments", "Acknowledgments with selective ones."),
+    ("sack_segments", "segments", "Acknowledgments with SACK blocks."),
     ("sack_blocks", "blocks", "Blocks in them."),
     ("reports_of_duplicates", "blocks", "Blocks that report a duplicate (RFC 2883 §4)."),
-    ("zero_windows", "events", "How often the other side closed its window."),
-    ("zero_window_s", "s", "How long it was closed."),
-    ("window_min_bytes", "B", "Smallest window that was offered, for answers from the last one before their first data on; missing, like the next two, where no SYN told the scale."),
+    ("zero_windows", "events", "Number of times that the other side closed its window."),
+    ("zero_window_s", "s", "Time for which it was closed."),
+    ("window_min_bytes", "B", "Smallest advertised window; for the answering side, counted from the last one before its first data. Missing, like the next two, if no SYN showed the scale."),
     ("window_mean_bytes", "B", "Mean window, over acknowledgments."),
-    ("window_max_bytes", "B", "Largest window that was offered."),
+    ("window_max_bytes", "B", "Largest advertised window."),
 ];
 
 #[rustfmt::skip]
 const FLIGHT: &[DefinitionLine] = &[
     ("flight_mean_bytes", "B", "Mean, over data segments, of the bytes outstanding once it was sent: from the last acknowledged to the last sent one."),
     ("flight_max_bytes", "B", "The most bytes outstanding."),
-    ("flight_mean_packets", "packets", "The same mean in packets; what an offload engine has joined counts with the segments that it makes of it."),
+    ("flight_mean_packets", "packets", "The same mean in packets; a packet merged by an offload engine counts as the segments that it contains."),
     ("flight_max_packets", "packets", "The most packets outstanding."),
-    ("initial_window_mean_packets", "packets", "Packets sent before the first acknowledgment of data; the mean, for groups. Of a connection whose beginning was not seen, what was sent before the first one that was."),
+    ("initial_window_mean_packets", "packets", "Packets sent before the first acknowledgment of data; for groups, the mean. If the capture misses the beginning, packets before the first captured acknowledgment."),
     ("initial_window_mean_bytes", "B", "Payload in them, likewise."),
-    ("few_in_flight_ratio", "ratio", "Data segments that were sent with fewer than four packets in flight, themselves included, over all."),
-    ("thin_ratio", "ratio", "The same of those that were sent after a loss has ended the initial slow start: when Linux takes a stream for thin (`tcp_stream_is_thin`)."),
+    ("few_in_flight_ratio", "ratio", "Share of data segments sent with fewer than four packets in flight, themselves included."),
+    ("thin_ratio", "ratio", "The same share among segments sent after a loss ended the initial slow start: Linux' definition of a thin stream (`tcp_stream_is_thin`)."),
 ];
 
 #[rustfmt::skip]
 const ROUND_TRIPS: &[DefinitionLine] = &[
-    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups."),
-    ("rtt_samples", "samples", "Round trips measured (of a group of which one tap saw flows leave and flows arrive, those of the former, as `handshake_rtt_mean_s`): one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4). What went again in bundles was not: it is the newest that is covered only if it has come by itself."),
+    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to its acknowledgment, if it was sent once; for groups, the mean."),
+    ("rtt_samples", "samples", "Round trips measured. Each acknowledgment of new data is a sample: from the transmission of the newest segment that it covers. If that was retransmitted, the oldest one counts, if its timestamp identifies the transmission (RFC 6298 §3, RFC 7323 §4). Bundled bytes do not count as retransmitted; a segment counts as newest only if it arrived without its bundle. If one tap saw flows of a group leave and others arrive, only the leaving ones count, as in `handshake_rtt_mean_s`."),
     ("rtt_min_s", "s", "The shortest round trip between tap and receiver."),
     ("rtt_mean_s", "s", "The mean round trip."),
     ("rtt_p50_s", "s", "The median round trip, at most 1 % above the true one."),
@@ -469,30 +469,30 @@ const ROUND_TRIPS: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const TIME: &[DefinitionLine] = &[
-    ("idle_ratio", "ratio", "Part of the observed time in which nothing was outstanding and the window had room for a full segment. With the next three it makes up the whole."),
-    ("application_limited_ratio", "ratio", "Part of the time in which something was outstanding, and the last new segment was not full, or what followed came without an acknowledgment that made room for it, or nothing followed when everything was acknowledged: the application gave no more."),
-    ("receiver_limited_ratio", "ratio", "Part of the time in which the window that the other side offered had no room for a full segment, and nothing was repaired."),
-    ("congestion_limited_ratio", "ratio", "The rest: the congestion window, or a repair, held data back."),
+    ("idle_ratio", "ratio", "Part of the observed time in which nothing was outstanding and the window had room for a full segment. This ratio and the next three add up to 1."),
+    ("application_limited_ratio", "ratio", "Part of the time in which data was outstanding and the application wrote no more. It shows if the last new segment was not full, if the next one came without an acknowledgment that made room for it, or if none followed when everything was acknowledged."),
+    ("receiver_limited_ratio", "ratio", "Part of the time, outside recovery, in which the advertised window had no room for a full segment."),
+    ("congestion_limited_ratio", "ratio", "The rest: the congestion window, or recovery, held data back."),
     ("thin_time_ratio", "ratio", "Part of the time in which fewer than four packets were in flight, after the initial slow start."),
 ];
 
 #[rustfmt::skip]
 const REPEATED: &[DefinitionLine] = &[
-    ("kind", "text", "What is counted: `cause`: retransmitted segments by why they were sent; `order`: by how often the byte in them that was sent most often had been sent again; `timeout_in_row`: time-outs by how many had run out since something was last acknowledged; `duplicate_ack`: duplicate acknowledgments by how many came in a row."),
+    ("kind", "text", "What is counted. `cause`: retransmitted segments by cause. `order`: retransmitted segments by the largest number of retransmissions of one of their bytes. `timeout_in_row`: time-outs by their number since the last acknowledgment of new data. `duplicate_ack`: duplicate acknowledgments by their number in a row."),
     ("value", "text", "The cause, or the number; `10+` for all from the tenth on."),
-    ("count", "number", "How many; what did not happen has no row."),
-    ("bytes", "B", "Payload bytes in them that were sent before; missing for what is no segment of data."),
+    ("count", "number", "Number; values that did not occur have no row."),
+    ("bytes", "B", "Payload bytes in them that were sent before; missing for kinds that count no data segments."),
     ("spurious_by_report", "segments", "Of these, those that the receiver reported as duplicates; only by cause."),
-    ("spurious_by_timestamp", "segments", "Of these, those that a timestamp proved needless; only by cause."),
+    ("spurious_by_timestamp", "segments", "Of these, those that a timestamp proved spurious; only by cause."),
 ];
 
 #[rustfmt::skip]
 const TIMES: &[DefinitionLine] = &[
-    ("kind", "text", "`rtt`: round trips, as in `transport`, of a group likewise of flows seen leaving where there are any; `inter_transmission`: between one data segment and the next; `ack_after_N`: ACK latency of what was sent again N times, from its first sending to the acknowledgment that first covers it."),
+    ("kind", "text", "`rtt`: round trips, as in `transport`, also for groups. `inter_transmission`: time between consecutive data segments. `ack_after_N`: ACK latency of data retransmitted N times, from its first transmission to the first acknowledgment that covers it."),
     ("count", "samples", "Samples."),
     ("min_s", "s", "The smallest."),
     ("mean_s", "s", "The mean."),
-    ("p*_s", "s", "What this per cent of the samples do not exceed, at most 1 % above the true one."),
+    ("p*_s", "s", "The percentile of the samples, at most 1 % above the true one."),
     ("max_s", "s", "The largest."),
 ];
 
@@ -501,6 +501,6 @@ const SIZES: &[DefinitionLine] = &[
     ("count", "segments", "Data segments, repeated ones included."),
     ("min_bytes", "B", "The smallest payload."),
     ("mean_bytes", "B", "The mean payload."),
-    ("p*_bytes", "B", "The payload that this per cent of the segments do not exceed, exact up to 255 and at most 1 % above the true one."),
+    ("p*_bytes", "B", "The percentile of the payload, exact up to 255 B and at most 1 % above the true one."),
     ("max_bytes", "B", "The largest payload."),
 ];

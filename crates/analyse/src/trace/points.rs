@@ -197,7 +197,7 @@ pub(super) struct ThinnedPoints {
 /// Which points of a column merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Merging {
-    /// Those whose ranges touch.
+    /// Points with ranges that touch.
     Touching,
     /// All.
     All,
@@ -345,7 +345,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_extreme_and_no_count_is_lost_whatever_comes(
+        fn merging_keeps_extremes_and_counts(
             limit in 0_usize..64,
             values in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>()), 1..400),
         ) {
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn few_points_are_kept_as_they_are_also_at_one_instant() {
+    fn few_points_are_not_merged() {
         let mut kept = ThinnedPoints::new(100);
         let points: Vec<Point> =
             (0..100).map(|n| Point::value(Instant::from_secs(n / 2), n)).collect();
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_apart_are_not_brought_together_while_touching_ones_make_room() {
+    fn touching_ranges_merge_before_distant_ones() {
         // Two rows of segments side by side, a megabyte apart, of 400 segments each.
         let mut kept = ThinnedPoints::new(100);
         for n in 0..400 {
@@ -397,8 +397,8 @@ mod tests {
     }
 
     #[test]
-    fn what_came_early_is_drawn_as_finely_as_what_comes_late() {
-        // A saw tooth whose ranges never touch, far beyond the limit.
+    fn early_and_late_points_have_equal_resolution() {
+        // A saw tooth with ranges that never touch, far beyond the limit.
         let mut kept = ThinnedPoints::new(100);
         for n in 0..100_000 {
             kept.push(Point::value(Instant::from_nanos(n * 1000), n % 1000 * 10));
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_short_windows_are_bytes_times_eight_over_their_length() {
+    fn window_rate_is_bits_over_length() {
         let mut rates = RateWindows::new(10);
         rates.add(Instant::from_millis(5), 1000);
         rates.add(Instant::from_millis(6), 500);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_grow_so_that_no_byte_is_lost_after_a_year_of_silence() {
+    fn windows_grow_across_a_year_of_silence() {
         let mut rates = RateWindows::new(10);
         for second in 0..100 {
             rates.add(Instant::from_secs(second), 125);
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_runs_back_before_the_first_instant_counts_at_the_beginning() {
+    fn time_before_origin_counts_at_origin() {
         let mut rates = RateWindows::new(10);
         rates.add(Instant::from_secs(9), 100);
         rates.add(Instant::from_secs(1), 100);

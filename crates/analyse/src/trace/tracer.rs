@@ -241,19 +241,19 @@ pub(crate) const COLUMNS: TableDefinition = (TRACES, &[POINTS]);
 
 #[rustfmt::skip]
 const POINTS: &[(&str, &str, &str)] = &[
-    ("name", "text", "The flow, as in the other tables; of several with the same addresses and ports the later ones have a number behind it."),
-    ("series", "text", "What the point belongs to: data, arrival, lost, acknowledged, window_edge, sack, duplicate_ack, mark, rtt, flight, throughput, segment_size."),
-    ("kind", "text", "Which kind of the series: of data and segment_size why it was sent, of sack whether it tells of copies, of a mark which, of throughput whose."),
-    ("time_s", "s", "When, since the first packet; of points that were brought together the first one, of throughput the beginning of its window."),
-    ("low", "number", "The least value: bytes of the stream, whose first is 0, bytes of flight and segment_size, seconds of rtt, bit/s of throughput."),
-    ("high", "number", "The greatest value: of data the place behind its last byte."),
-    ("points", "points", "How many points this row stands for: where there are too many to be drawn, neighbours in time are brought together."),
+    ("name", "text", "The flow, as in the other tables; later flows with the same addresses and ports have a number appended."),
+    ("series", "text", "Series of the point: data, arrival, lost, acknowledged, window_edge, sack, duplicate_ack, mark, rtt, flight, throughput, segment_size."),
+    ("kind", "text", "Kind within the series: for data and segment_size the cause of transmission, for sack whether it reports a duplicate, for mark its name, for throughput what is counted."),
+    ("time_s", "s", "Time since the first packet; for merged points that of the first one, for throughput the beginning of its window."),
+    ("low", "number", "The smallest value: offset in the stream (from 0), bytes of flight and segment_size, seconds of rtt, bit/s of throughput."),
+    ("high", "number", "The largest value; for data the offset behind its last byte."),
+    ("points", "points", "Number of points in this row: if there are too many to draw, neighbours in time are merged."),
 ];
 
 /// Flow name, and a point.
 type Row<'a> = (&'a str, Series, PointKind, Point);
 
-/// Makes the table `traces`, whose times count from `origin`.
+/// Makes the table `traces`, with times from `origin` on.
 pub fn traces_table(traces: &[FlowTrace], origin: Instant) -> Table {
     let rows: Vec<Row<'_>> = traces
         .iter()
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_chosen_by_name_and_a_name_used_again_gets_a_number() {
+    fn traces_match_by_name_and_number_reused_names() {
         let mut tracer = tracer(Selection::Named([THERE.to_owned()].into()));
         assert_eq!(begin(&mut tracer, 5001), None);
         for _ in 0..2 {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_that_match_the_first_connections_are_traced_and_the_others_counted() {
+    fn first_matches_are_traced_and_others_counted() {
         let mut tracer = tracer(matching("dst portrange 5005-5009"));
         for port in 5000..5010 {
             let trace = begin(&mut tracer, port);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_of_data_have_their_traces_with_kinds_and_round_trips() {
+    fn both_directions_have_traces_with_kinds_and_rtts() {
         let mut tracer = tracer(matching("port 80"));
         let trace = begin(&mut tracer, 5000).expect("chosen");
         let ms = |millis| Instant::ZERO + Span::from_millis(millis);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_the_part_that_is_shown_is_followed_and_not_drawn() {
+    fn packets_before_shown_part_are_not_drawn() {
         let mut tracer = tracer(matching("port 80"));
         let ends = [([10, 0, 0, 1], 5000).into(), ([10, 0, 0, 2], 80).into()];
         let sides = [TapSide::Sender, TapSide::Receiver];
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn with_two_taps_data_arrives_where_it_is_not_looked_at() {
+    fn two_taps_draw_arrivals_at_the_far_tap() {
         let mut tracer = tracer(matching("port 80"));
         let trace = begin(&mut tracer, 5000).expect("chosen");
         let (near_opener, near_answerer) = ([true, false], [false, true]);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn times_count_from_the_origin_and_round_trips_are_seconds() {
+    fn times_start_at_origin_and_rtts_are_seconds() {
         let mut trace = FlowTrace::new("10.0.0.1:80>10.0.0.2:9".to_owned(), TraceLimits::default());
         trace.on_round_trip(Instant::from_secs(100), Span::from_millis(25));
         let data = Segment { payload_bytes: 1448, ..Segment::default() };

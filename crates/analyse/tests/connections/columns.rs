@@ -8,7 +8,7 @@ use fairwind_units::Span;
 use fairwind_wire::Flags;
 
 #[test]
-fn every_column_is_defined_once_with_unit_and_sentence_and_in_the_order_of_the_list() {
+fn every_column_is_defined_once_in_order() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(100_000).client(150_000, Flags::ACK, (1, 1, 100));
     let settings = Settings { intervals: vec![Span::from_secs(1)], ..everything_traced() };

@@ -40,24 +40,24 @@ const OF_FLOWS: [&str; 4] =
 const OF_STREAMS: [&str; 4] =
     ["data_segments", "retransmitted_segments", "missing_bytes", "segments_out_of_window"];
 
-fn told(outcome: &Outcome) -> [[String; 4]; 2] {
+fn counts(outcome: &Outcome) -> [[String; 4]; 2] {
     [cells(table(outcome, "flows"), 0, OF_FLOWS), cells(table(outcome, "transport"), 0, OF_STREAMS)]
 }
 
 #[test]
-fn a_damaged_sequence_number_makes_no_repetitions_of_what_follows() {
+fn damaged_sequence_number_makes_no_retransmissions() {
     // More than four windows, of 16 000 bytes, and more than a megabyte; the fifth segment was never seen.
     for ahead in [2_000_000, 500_000_000, 1_900_000_000] {
         let outcome = with_a_sequence_number_ahead(ahead).analysed();
-        let [flow, stream] = told(&outcome);
+        let [flow, stream] = counts(&outcome);
         assert_eq!(flow, ["22", "19", "0", "0"], "{ahead}");
-        // Its own bytes are acknowledged, and nobody has seen them.
+        // Its own bytes are acknowledged, but were not captured.
         assert_eq!(stream, ["19", "0", "1000", "1"], "{ahead}");
     }
 }
 
 #[test]
-fn between_two_taps_a_damaged_number_is_one_packet_and_not_a_stream_of_copies() {
+fn damaged_number_is_one_packet_between_taps() {
     let pair = Pair::of(&with_a_sequence_number_ahead(500_000_000));
     let outcome = pair.analysed_by(Settings { clock: ClockMode::Same, ..Settings::default() });
     let columns =
@@ -74,7 +74,7 @@ fn a_damaged_acknowledgment_acknowledges_nothing() {
         }
     });
     let outcome = dialogue.analysed();
-    let [flow, stream] = told(&outcome);
+    let [flow, stream] = counts(&outcome);
     assert_eq!(flow, ["22", "20", "0", "0"]);
     assert_eq!(stream, ["20", "0", "0", "0"]);
     // What it was to acknowledge is acknowledged by the next one, 10 ms later.
@@ -83,7 +83,7 @@ fn a_damaged_acknowledgment_acknowledges_nothing() {
 }
 
 #[test]
-fn where_the_next_packets_go_on_far_ahead_the_capture_has_missed_what_lies_between() {
+fn continued_jump_ahead_counts_as_missed_capture() {
     let dialogue = transfer(|dialogue| {
         for packet in &mut dialogue.packets {
             if packet.at.as_nanos() >= 1_200_000_000 {
@@ -101,14 +101,14 @@ fn where_the_next_packets_go_on_far_ahead_the_capture_has_missed_what_lies_betwe
         });
     });
     let outcome = dialogue.analysed();
-    let [flow, stream] = told(&outcome);
+    let [flow, stream] = counts(&outcome);
     // The first packet behind the gap counts as one without data, so its bytes are missing, too.
     assert_eq!(flow, ["22", "19", "0", "0"]);
     assert_eq!(stream, ["19", "0", "2001000", "1"]);
 }
 
 #[test]
-fn packets_of_the_last_instants_that_a_clock_can_show_do_no_harm() {
+fn packets_at_last_instants_of_clock_are_accepted() {
     let second = Some(TimeLimit::Since(Span::from_secs(1)));
     for (before_the_last, counted) in [(0, 0), (1, 1)] {
         let mut dialogue = transfer(|_| {});

@@ -1,4 +1,4 @@
-//! SYNs and resets that nobody would believe (RFC 5961).
+//! SYNs and resets that a TCP endpoint would challenge (RFC 5961).
 
 use crate::dialogue::{Dialogue, Pair, cell, cells, table};
 use fairwind_analyse::{ClockMode, Outcome, Settings};
@@ -46,7 +46,7 @@ fn a_reset_outside_of_the_window_ends_nothing() {
 
 /// RFC 5961 §3.2, 2: that is what the other side expects, as far as a tap can know.
 #[test]
-fn a_reset_with_a_number_that_may_be_expected_ends_the_connection() {
+fn reset_with_expected_number_ends_connection() {
     for (from_client, sequence) in [(true, 301), (true, 351), (true, 401), (false, 1)] {
         let mut dialogue = open();
         dialogue.client(55_000, Flags::ACK, (301, 1, 100));
@@ -58,7 +58,7 @@ fn a_reset_with_a_number_that_may_be_expected_ends_the_connection() {
 
 /// RFC 5961 §3.2, 3: elsewhere in the window it is answered by a challenge, and what follows tells.
 #[test]
-fn a_reset_within_the_window_is_believed_where_nothing_follows() {
+fn reset_in_window_counts_if_nothing_follows() {
     let mut dialogue = open();
     dialogue.client(60_000, Flags::RST, (302, 0, 0));
     assert_eq!(only_life(&dialogue), ["syn", "completed", "reset", "opener"]);
@@ -72,7 +72,7 @@ fn a_reset_within_the_window_is_believed_where_nothing_follows() {
 
 /// RFC 9293 §3.10.7.3: a reset refuses a SYN that it acknowledges.
 #[test]
-fn a_reset_that_does_not_acknowledge_the_syn_refuses_nothing() {
+fn reset_without_ack_of_syn_is_ignored() {
     for (flags, acknowledgment) in
         [(Flags::RST, 0), (Flags::RST | Flags::ACK, 0), (Flags::RST | Flags::ACK, 800_000)]
     {
@@ -84,7 +84,7 @@ fn a_reset_that_does_not_acknowledge_the_syn_refuses_nothing() {
 
 /// RFC 5961 §4. The client has crashed, asks anew, resets what the server still has, and asks once more.
 #[test]
-fn a_challenged_syn_begins_a_connection_only_when_the_old_one_is_reset() {
+fn challenged_syn_needs_reset_of_old_connection() {
     for silence in [0, 61_000_000] {
         let mut dialogue = open();
         let at = silence + 100_000;
@@ -106,9 +106,9 @@ fn a_challenged_syn_begins_a_connection_only_when_the_old_one_is_reset() {
     }
 }
 
-/// Somebody else has sent that SYN: neither the window nor the round trips of the connection change.
+/// Another host has sent that SYN: neither the window nor the round trips of the connection change.
 #[test]
-fn a_connection_goes_on_behind_a_challenged_syn_as_if_there_had_been_none() {
+fn challenged_syn_does_not_disturb_connection() {
     let go_on = |dialogue: &mut Dialogue| {
         dialogue.client(200_000, Flags::ACK, (301, 1, 100)).server(
             220_000,
@@ -127,7 +127,7 @@ fn a_connection_goes_on_behind_a_challenged_syn_as_if_there_had_been_none() {
 }
 
 #[test]
-fn an_answered_or_refused_syn_begins_a_connection_also_amid_a_busy_one() {
+fn answered_syn_begins_connection_amid_busy_one() {
     for (flags, expected) in [
         (Flags::SYN | Flags::ACK, ["syn", "half-open", "not-established", ""]),
         (Flags::RST | Flags::ACK, ["syn", "refused", "not-established", "answerer"]),

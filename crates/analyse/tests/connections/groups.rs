@@ -1,4 +1,4 @@
-//! Which flows are in which group.
+//! Assignment of flows to groups.
 
 use crate::dialogue::{Dialogue, cell, cells, table};
 use fairwind_analyse::{Analysis, AnalysisError, GroupRule, Outcome, Settings};
@@ -28,7 +28,7 @@ fn groups_of_flows(settings: Settings) -> [String; 2] {
 }
 
 #[test]
-fn a_rule_is_asked_about_the_direction_of_the_data() {
+fn group_rule_matches_direction_of_data() {
     let flows = groups_of_flows(rules(&[("requests", "dst port 80"), ("answers", "src port 80")]));
     assert_eq!(flows, ["requests", "answers"]);
     assert_eq!(groups_of_flows(rules(&[("requests", "dst port 80")])), ["requests", "other"]);
@@ -45,7 +45,7 @@ fn the_first_rule_that_holds_counts() {
 }
 
 #[test]
-fn a_connection_is_in_the_group_of_the_first_rule_for_either_direction() {
+fn connection_joins_group_of_first_matching_rule() {
     let settings = rules(&[("answers", "src port 80"), ("requests", "dst port 80")]);
     let outcome = request().analysed_by(settings);
     assert_eq!(cell(table(&outcome, "connections"), 0, "group"), "answers");
@@ -73,9 +73,9 @@ fn times_of_groups(outcome: &Outcome) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn times_until_an_answer_are_those_of_flows_that_were_seen_leaving() {
+fn group_rtts_use_flows_seen_leaving() {
     let mut dialogue = Dialogue::new();
-    // Near the client, whose request is repeated and acknowledged 220 ms after it was sent first; round trips
+    // Near the client; its request is retransmitted and acknowledged 220 ms after it was sent first; round trips
     // are those of the handshake and of the second request, 20 ms each.
     dialogue.set_up(0).client(30_000, Flags::ACK, (1, 1, 100));
     dialogue.client(230_000, Flags::ACK, (1, 1, 100)).server(250_000, Flags::ACK, (1, 101, 0));
@@ -102,7 +102,7 @@ fn times_until_an_answer_are_those_of_flows_that_were_seen_leaving() {
 }
 
 #[test]
-fn where_no_flow_was_seen_leaving_with_data_the_others_tell() {
+fn group_rtts_fall_back_to_arriving_flows() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).server(30_000, Flags::ACK, (1, 1, 1000));
     dialogue.client(31_000, Flags::ACK, (1, 1001, 0));

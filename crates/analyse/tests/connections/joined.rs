@@ -32,7 +32,7 @@ pub(crate) fn same_clock() -> Settings {
 }
 
 #[test]
-fn what_leaves_one_tap_arrives_at_the_other() {
+fn departures_match_arrivals_at_other_tap() {
     let outcome = Pair::of(&transfer()).analysed_by(same_clock());
     let flows = table(&outcome, "flows");
     let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
@@ -53,7 +53,7 @@ fn what_leaves_one_tap_arrives_at_the_other() {
 /// The first of the ten segments is on its way when the part that is asked for begins: sent before, it arrives and is
 /// acknowledged within.
 #[test]
-fn a_part_that_is_asked_for_is_counted_of_connections_that_are_followed_from_their_beginning() {
+fn requested_part_follows_connections_from_their_beginning() {
     let from = Some(TimeLimit::Since(Span::from_millis(100) + WAY / 2));
     let outcome = Pair::of(&transfer()).analysed_by(Settings { from, ..same_clock() });
     let flows = table(&outcome, "flows");
@@ -76,7 +76,7 @@ fn a_part_that_is_asked_for_is_counted_of_connections_that_are_followed_from_the
 }
 
 #[test]
-fn of_a_connection_that_was_over_before_the_part_that_is_asked_for_nothing_is_told() {
+fn connection_before_requested_part_is_omitted() {
     let mut dialogue = transfer();
     dialogue.client(1_500_000, Flags::RST, (1001, 0, 0));
     let from = Some(TimeLimit::Since(Span::from_secs(1)));
@@ -88,7 +88,7 @@ fn of_a_connection_that_was_over_before_the_part_that_is_asked_for_nothing_is_to
 }
 
 #[test]
-fn what_does_not_arrive_is_lost_and_a_repetition_is_not() {
+fn missing_packet_is_lost_and_retransmission_is_not() {
     let mut dialogue = Dialogue::new();
     dialogue
         .set_up(1_000_000)
@@ -106,7 +106,7 @@ fn what_does_not_arrive_is_lost_and_a_repetition_is_not() {
 
 /// The answer to SYN leaves the server at 1.011 s, and what acknowledges it comes there at 1.02901 s.
 #[test]
-fn the_set_up_of_answering_data_is_timed_at_the_tap_near_the_answerer() {
+fn answerer_set_up_is_timed_at_near_tap() {
     let answered = |retries: u64| {
         let mut dialogue = Dialogue::new();
         dialogue.syn(1_000_000);
@@ -131,7 +131,7 @@ fn the_set_up_of_answering_data_is_timed_at_the_tap_near_the_answerer() {
 
 /// What the answerer sends is read as arriving before it is read as leaving, in the same instant.
 #[test]
-fn one_capture_for_both_taps_loses_and_copies_nothing() {
+fn one_capture_for_both_taps_has_no_losses() {
     let mut dialogue = Dialogue::new();
     dialogue
         .set_up(1_000_000)
@@ -158,7 +158,7 @@ fn one_capture_for_both_taps_loses_and_copies_nothing() {
 }
 
 #[test]
-fn clocks_of_their_own_are_compared_by_packets_in_both_captures() {
+fn two_clocks_are_compared_by_common_packets() {
     let mut pair = Pair::of(&transfer());
     for packet in &mut pair.near_server.packets {
         packet.at = Instant::ZERO + packet.at.since_origin().saturating_sub(Span::from_millis(700));
@@ -202,7 +202,7 @@ impl PacketSource for Kept {
 /// The capture near the server was begun half a minute, and 60 000 packets, after the other one, with a clock
 /// that is 700 s behind.
 #[test]
-fn captures_that_begin_at_different_times_are_compared_by_what_is_in_both() {
+fn captures_with_different_begin_use_common_packets() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(800_000_000);
     for segment in 0..32_000_u32 {
@@ -224,7 +224,7 @@ fn captures_that_begin_at_different_times_are_compared_by_what_is_in_both() {
     assert_eq!(outcome.facts.clock_offset_nanos, Some(-700_000_000_000));
     let clocks = table(&outcome, "clocks");
     assert_eq!(cells(clocks, 0, ["clock", "offset_s", "is_symmetric"]), ["apart", "-700", "true"]);
-    // Half a minute of segments had left before anybody watched them arrive.
+    // Half a minute of segments had left before the receiver's capture began.
     let columns = ["data_packets_sent", "packets_lost", "payload_bytes_duplicated"];
     assert_eq!(cells(table(&outcome, "passages"), 0, columns), ["32000", "0", "0"]);
     let delays = table(&outcome, "delays");
@@ -232,7 +232,7 @@ fn captures_that_begin_at_different_times_are_compared_by_what_is_in_both() {
 }
 
 #[test]
-fn of_captures_with_no_packet_in_common_no_offset_is_told() {
+fn captures_without_common_packets_have_no_offset() {
     let mut pair = Pair::of(&transfer());
     for packet in &mut pair.near_server.packets {
         packet.segment.window = 7;
@@ -247,7 +247,7 @@ fn of_captures_with_no_packet_in_common_no_offset_is_told() {
 }
 
 #[test]
-fn the_captures_may_be_named_the_other_way_round() {
+fn captures_may_be_swapped() {
     let Pair { near_client, near_server } = Pair::of(&transfer());
     let pair = Pair { near_client: near_server, near_server: near_client };
     let outcome = pair.analysed_by(same_clock());
@@ -257,7 +257,7 @@ fn the_captures_may_be_named_the_other_way_round() {
 }
 
 #[test]
-fn a_connection_that_one_capture_lacks_is_analysed_by_the_other() {
+fn connection_in_one_capture_is_analysed() {
     let mut pair = Pair::of(&transfer());
     let mut other = transfer();
     other.client_port = 0;
@@ -288,9 +288,9 @@ fn a_connection_that_one_capture_lacks_is_analysed_by_the_other() {
 }
 
 /// The capture near the client begins after two of ten segments: what the other one shows before tells not which
-/// of the two is whose.
+/// of the two belongs to which side.
 #[test]
-fn a_capture_that_begins_later_is_still_the_one_near_its_side() {
+fn late_capture_keeps_its_near_side() {
     let mut pair = Pair::of(&transfer());
     pair.near_client.packets.retain(|packet| packet.at >= Instant::from_millis(1150));
     for clock in [ClockMode::Free, ClockMode::Same] {
@@ -304,7 +304,7 @@ fn a_capture_that_begins_later_is_still_the_one_near_its_side() {
 }
 
 #[test]
-fn translated_addresses_are_told_apart_by_what_the_settings_say() {
+fn settings_decide_vantage_with_translated_addresses() {
     let mut pair = Pair::of(&transfer());
     let outside = Ipv4Addr::new(192, 0, 2, 7);
     for packet in &mut pair.near_server.packets {

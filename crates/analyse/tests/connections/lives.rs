@@ -1,4 +1,4 @@
-//! How connections are set up and end.
+//! Set-up and end of connections.
 
 use crate::dialogue::{Dialogue, cell, cells, table};
 use fairwind_analyse::{Outcome, Settings, TimeLimit};
@@ -17,7 +17,7 @@ fn setups(outcome: &Outcome) -> [String; 6] {
 }
 
 #[test]
-fn three_ways_and_two_fins_are_a_whole_life() {
+fn handshake_and_two_fins_are_a_complete_connection() {
     let mut dialogue = Dialogue::new();
     dialogue
         .set_up(0)
@@ -51,7 +51,7 @@ fn three_ways_and_two_fins_are_a_whole_life() {
 }
 
 #[test]
-fn a_syn_that_nobody_answers_is_counted_with_its_repetitions() {
+fn unanswered_syn_is_counted_with_retries() {
     let mut dialogue = Dialogue::new();
     dialogue.syn(0).syn(1_000_000).syn(3_000_000);
     let outcome = dialogue.analysed();
@@ -75,7 +75,7 @@ fn a_reset_of_a_syn_is_a_refusal() {
 }
 
 #[test]
-fn an_answer_that_nobody_acknowledges_leaves_it_half_open() {
+fn unacknowledged_syn_ack_leaves_half_open() {
     let mut dialogue = Dialogue::new();
     dialogue.syn(0).syn_ack(20_000).syn_ack(1_020_000);
     let outcome = dialogue.analysed();
@@ -113,7 +113,7 @@ fn syns_that_cross_are_a_simultaneous_open() {
 }
 
 #[test]
-fn a_fin_of_one_side_leaves_it_half_closed() {
+fn one_fin_leaves_half_closed() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).server(30_000, Flags::FIN | Flags::ACK, (1, 1, 0)).client(
         30_010,
@@ -124,7 +124,7 @@ fn a_fin_of_one_side_leaves_it_half_closed() {
 }
 
 #[test]
-fn a_capture_that_begins_later_guesses_that_the_lower_port_answers() {
+fn late_capture_assumes_lower_port_answers() {
     let mut dialogue = Dialogue::new();
     dialogue.server(0, Flags::ACK, (5000, 700, 1000)).client(20, Flags::ACK, (700, 6000, 0));
     let outcome = dialogue.analysed();
@@ -136,7 +136,7 @@ fn a_capture_that_begins_later_guesses_that_the_lower_port_answers() {
 }
 
 #[test]
-fn a_capture_of_the_openers_packets_alone_still_tells_that_it_was_established() {
+fn one_sided_capture_shows_establishment() {
     let mut dialogue = Dialogue::new();
     dialogue.syn(0).ack(20_000).client(21_000, Flags::ACK, (1, 1, 500)).client(
         90_000,
@@ -150,7 +150,7 @@ fn a_capture_of_the_openers_packets_alone_still_tells_that_it_was_established() 
 }
 
 #[test]
-fn a_syn_answer_without_its_question_tells_who_opened() {
+fn syn_ack_without_syn_shows_opener() {
     let mut dialogue = Dialogue::new();
     dialogue.client_port = 79;
     dialogue.syn_ack(0).ack(10);
@@ -161,7 +161,7 @@ fn a_syn_answer_without_its_question_tells_who_opened() {
 }
 
 #[test]
-fn another_syn_on_ports_that_were_used_begins_another_connection() {
+fn new_syn_on_used_ports_begins_connection() {
     let mut dialogue = Dialogue::new();
     dialogue
         .set_up(0)
@@ -178,7 +178,7 @@ fn another_syn_on_ports_that_were_used_begins_another_connection() {
 }
 
 #[test]
-fn a_foreign_syn_amid_a_busy_connection_begins_nothing_and_after_a_minute_it_does() {
+fn foreign_syn_begins_connection_after_a_minute_only() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).client(1_000_000, Flags::SYN, (70_000, 0, 0));
     assert_eq!(table(&dialogue.analysed(), "connections").rows(), 1);
@@ -187,7 +187,7 @@ fn a_foreign_syn_amid_a_busy_connection_begins_nothing_and_after_a_minute_it_doe
 }
 
 #[test]
-fn stragglers_behind_the_end_belong_to_it_for_the_linger_only() {
+fn late_packets_belong_to_connection_during_linger() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).client(50_000, Flags::RST, (1, 0, 0));
     dialogue.server(1_000_000, Flags::ACK, (1, 1, 10)).server(5_000_000, Flags::RST, (1, 0, 0));
@@ -198,7 +198,7 @@ fn stragglers_behind_the_end_belong_to_it_for_the_linger_only() {
 }
 
 #[test]
-fn silence_ends_a_connection_only_where_that_is_asked_for() {
+fn silence_ends_connection_only_on_request() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).client(600_000_000, Flags::ACK, (1, 1, 10));
     let outcome = dialogue.analysed();
@@ -211,7 +211,7 @@ fn silence_ends_a_connection_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_lies_outside_the_time_that_is_asked_for_does_not_count() {
+fn packets_outside_requested_time_do_not_count() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(1_000_000);
     for second in 0..10 {
@@ -240,7 +240,7 @@ fn what_lies_outside_the_time_that_is_asked_for_does_not_count() {
 }
 
 #[test]
-fn the_set_up_of_answering_data_is_timed_by_what_acknowledged_its_syn() {
+fn answerer_set_up_ends_with_ack_of_its_syn() {
     let answered = |retries: u64| {
         let mut dialogue = Dialogue::new();
         dialogue.syn(0);
@@ -261,7 +261,7 @@ fn the_set_up_of_answering_data_is_timed_by_what_acknowledged_its_syn() {
 
 /// Some systems ask again in spite of a refusal.
 #[test]
-fn a_flow_that_comes_to_be_after_a_refusal_has_not_failed() {
+fn flow_established_after_refusal_has_not_failed() {
     let mut dialogue = Dialogue::new();
     dialogue
         .syn(0)
@@ -283,7 +283,7 @@ fn a_flow_that_comes_to_be_after_a_refusal_has_not_failed() {
 
 /// RFC 9293 §3.8.4: it lies where the SYN was, and so before all data.
 #[test]
-fn a_byte_that_keeps_alive_is_no_answer() {
+fn keep_alive_byte_is_not_an_answer() {
     let mut dialogue = Dialogue::new();
     dialogue.set_up(0).server(10_000_000, Flags::ACK, (0, 1, 1)).ack(10_000_010);
     assert_eq!(table(&dialogue.analysed(), "flows").rows(), 1);
@@ -298,7 +298,7 @@ fn a_byte_that_keeps_alive_is_no_answer() {
 
 /// 1000 bytes in the SYN, 600 and 700 before the answer, 900 behind it: the answerer could use but the last two.
 #[test]
-fn windows_of_answering_data_count_from_the_one_that_it_found() {
+fn answerer_windows_count_from_last_before_data() {
     let mut dialogue = Dialogue::new();
     dialogue
         .set_up(0)
@@ -320,7 +320,7 @@ fn windows_of_answering_data_count_from_the_one_that_it_found() {
 
 /// RFC 9293 §3.5.1, figure 10: the other side still has an older connection, and says so.
 #[test]
-fn an_answer_about_an_older_connection_establishes_nothing() {
+fn ack_of_older_connection_establishes_nothing() {
     let mut dialogue = Dialogue::new();
     dialogue.syn(0).server(20_000, Flags::ACK, (700_000, 500_000, 0)).client(
         20_010,

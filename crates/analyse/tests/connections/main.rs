@@ -1,4 +1,4 @@
-//! Connections and their lives, by hand-made packets.
+//! Connections from hand-made packets.
 
 mod columns;
 mod damage;

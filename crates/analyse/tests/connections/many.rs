@@ -7,7 +7,7 @@ use fairwind_measure::Tables;
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 
-/// One whole connection after the other, a millisecond apart, each with ports and addresses of its own.
+/// Consecutive complete connections, a millisecond apart, each with different ports and addresses.
 struct Short {
     packets: Vec<Packet>,
     place: usize,
@@ -73,7 +73,7 @@ fn add(first: [usize; 2], second: [usize; 2]) -> [usize; 2] {
 }
 
 #[test]
-fn a_million_connections_need_the_memory_of_those_that_are_open() {
+fn memory_depends_on_open_connections_only() {
     let connections = 1_000_000;
     let (outcome, rows) = analysed(connections, 1000);
     assert_eq!(rows, [1_000_000; 2]);
@@ -86,7 +86,7 @@ fn a_million_connections_need_the_memory_of_those_that_are_open() {
 }
 
 #[test]
-fn rows_that_are_taken_meanwhile_are_those_that_there_are_at_the_end() {
+fn retired_rows_equal_final_rows() {
     let mut analysis = Analysis::of_one(Short::new(300), Settings::default()).expect("they hold");
     let mut names = Vec::new();
     let mut take = |tables: &Tables| {
@@ -104,7 +104,7 @@ fn rows_that_are_taken_meanwhile_are_those_that_there_are_at_the_end() {
 }
 
 #[test]
-fn a_snapshot_shows_what_is_open_and_changes_nothing() {
+fn snapshot_shows_open_connections_without_changes() {
     let mut analysis = Analysis::of_one(Short::new(3), Settings::default()).expect("they hold");
     analysis.advance(4);
     let now = analysis.snapshot();

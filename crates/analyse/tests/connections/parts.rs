@@ -46,7 +46,7 @@ fn transport(outcome: &Outcome) -> [String; 6] {
 
 /// Counted from 1.10 s on are the writes at 1.12, 1.18 and 1.24 s, and the acknowledgments of all five.
 #[test]
-fn what_is_outstanding_when_the_part_begins_is_known() {
+fn outstanding_data_at_begin_of_part_is_known() {
     let outcome = bundles(5).analysed_by(from(1_100));
     assert_eq!(transport(&outcome), ["3", "0", "3", "300", "5", "0.2"]);
     let flows = table(&outcome, "flows");
@@ -67,7 +67,7 @@ fn what_is_outstanding_when_the_part_begins_is_known() {
 }
 
 #[test]
-fn of_a_connection_that_is_over_before_it_is_old_enough_nothing_counts() {
+fn connection_shorter_than_minimum_age_is_omitted() {
     let outcome = bundles(3).analysed_by(from(5_000));
     assert_eq!(transport(&outcome), ["0", "0", "0", "0", "0", ""]);
     let columns = ["packets_sent", "payload_bytes_read", "established"];
@@ -75,9 +75,9 @@ fn of_a_connection_that_is_over_before_it_is_old_enough_nothing_counts() {
 }
 
 /// Every connection begins with the capture here, so that its age is the time. A part by time ends with the last
-/// packet in it, since nobody knows what follows; a part by age ends with it.
+/// packet in it, because the rest is unknown; a part by age ends with it.
 #[test]
-fn a_part_by_age_is_the_same_part_by_time() {
+fn part_by_age_equals_part_by_time() {
     let dialogue = bundles(20);
     let span = Span::from_millis;
     let by_time = Settings {
@@ -103,7 +103,7 @@ fn a_part_by_age_is_the_same_part_by_time() {
 /// 9 ms between the taps. Of the packets with payload, those at 1.12, 1.18 and 1.24 s left in time; the last
 /// one came when the connection was too old.
 #[test]
-fn between_two_taps_what_is_on_its_way_when_the_part_ends_is_not_lost() {
+fn packets_in_flight_at_end_are_not_lost() {
     let settings = Settings { connection_until: Some(Span::from_millis(1_245)), ..from(1_100) };
     let outcome = Pair::of(&bundles(8)).analysed_by(settings);
     let passages = table(&outcome, "passages");

@@ -1,4 +1,4 @@
-//! Which side a tap is near, and what follows from it.
+//! Vantage: the side that a tap is near, and its consequences.
 
 use crate::dialogue::{Dialogue, cell, cells, table};
 use fairwind_analyse::{Settings, Vantage};
@@ -24,7 +24,7 @@ fn vantage(dialogue: &Dialogue) -> String {
 }
 
 #[test]
-fn the_far_side_is_the_one_whose_word_takes_long() {
+fn slower_answer_marks_the_far_side() {
     assert_eq!(vantage(&request(20_000, 10)), "near-opener");
     assert_eq!(vantage(&request(10, 20_000)), "near-answerer");
     assert_eq!(vantage(&request(9_000, 11_000)), "between");
@@ -32,11 +32,11 @@ fn the_far_side_is_the_one_whose_word_takes_long() {
 }
 
 #[test]
-fn near_the_opener_its_data_leaves_and_the_answer_arrives() {
+fn near_opener_its_data_departs() {
     let outcome = request(20_000, 10).analysed();
     let flows = table(&outcome, "flows");
     let columns = ["name", "packets_sent", "payload_bytes_sent"];
-    // Without a place of its own in the sequence numbers a packet acknowledges the other side's data, also
+    // A packet that occupies no sequence numbers acknowledges the other side's data, also
     // the first ACK, which came before there was any; and the SYN-ACK is the answerer's.
     assert_eq!(cells(flows, 0, columns), ["10.0.0.1:50000>10.0.0.2:80", "2", "100"]);
     assert_eq!(cell(flows, 1, "name"), "10.0.0.2:80>10.0.0.1:50000");
@@ -53,7 +53,7 @@ fn near_the_answerer_its_data_leaves() {
 }
 
 #[test]
-fn what_the_settings_say_counts_more_than_the_times() {
+fn settings_override_measured_vantage() {
     let dialogue = request(20_000, 10);
     let with = |vantage| {
         let outcome = dialogue.analysed_by(Settings { vantage, ..Settings::default() });
@@ -67,10 +67,10 @@ fn what_the_settings_say_counts_more_than_the_times() {
 }
 
 #[test]
-fn a_capture_that_begins_later_is_near_the_sender_of_its_first_data() {
+fn late_capture_is_near_first_data_sender() {
     let mut dialogue = Dialogue::new();
     dialogue.client(0, Flags::ACK, (700, 5000, 0)).server(10, Flags::ACK, (5000, 700, 1000));
-    // The acknowledgment goes to the side whose data it acknowledges.
+    // The acknowledgment goes to the sender of the data that it acknowledges.
     let outcome = dialogue.analysed();
     assert_eq!(cell(table(&outcome, "connections"), 0, "vantage"), "unknown");
     assert_eq!(cell(table(&outcome, "flows"), 1, "payload_bytes_sent"), "1000");

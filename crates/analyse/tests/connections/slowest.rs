@@ -1,4 +1,4 @@
-//! The segments that were waited for longest, and what held them up.
+//! The segments with the longest waits, and their causes.
 
 use crate::dialogue::{Dialogue, Pair, cells, table};
 use crate::joined::same_clock;
@@ -45,7 +45,7 @@ fn late_message_at_both() -> Pair {
 }
 
 #[test]
-fn what_was_sent_again_is_told_with_its_cause_and_with_what_waited_behind_it() {
+fn slowest_segment_has_cause_and_blocked_bytes() {
     let outcome = late_message().analysed();
     let expected = [
         ["sender", "0.1", "1.02", "100", "100", "1", "timeout", "1", "50"],
@@ -58,7 +58,7 @@ fn what_was_sent_again_is_told_with_its_cause_and_with_what_waited_behind_it() {
 
 /// The repetition leaves at 2.1 s and comes 9 ms later.
 #[test]
-fn two_taps_tell_how_long_a_message_took_to_come_in_order() {
+fn two_taps_measure_in_order_delivery_time() {
     let outcome = late_message_at_both().analysed_by(same_clock());
     let expected = [
         ["both", "0.1", "1.009", "100", "100", "1", "timeout", "1", "50"],
@@ -69,7 +69,7 @@ fn two_taps_tell_how_long_a_message_took_to_come_in_order() {
 
 /// The lost message was to come before the one that comes at 1.209 s; both are acknowledged at 2.111 s.
 #[test]
-fn near_the_receiver_a_loss_counts_from_what_came_in_its_place() {
+fn near_receiver_loss_counts_from_next_arrival() {
     let near_server = late_message_at_both().near_server;
     let outcome = near_server.analysed();
     let columns = ["seen_at", "sent_s", "wait_s", "repeats", "segments_behind", "bytes_behind"];
@@ -78,7 +78,7 @@ fn near_the_receiver_a_loss_counts_from_what_came_in_its_place() {
 }
 
 #[test]
-fn as_many_are_kept_as_are_asked_for_and_they_are_the_longest() {
+fn requested_number_of_longest_waits_is_kept() {
     let asked = |slowest| late_message().analysed_by(Settings { slowest, ..Settings::default() });
     assert_eq!(waits(&asked(1)).len(), 1);
     assert_eq!(waits(&asked(1))[0][2], "1.02");
@@ -86,7 +86,7 @@ fn as_many_are_kept_as_are_asked_for_and_they_are_the_longest() {
 }
 
 #[test]
-fn a_part_of_a_segment_that_is_acknowledged_ends_no_wait() {
+fn partial_ack_of_segment_ends_no_wait() {
     let mut dialogue = Dialogue::new();
     dialogue
         .set_up(1_000_000)

@@ -1,4 +1,4 @@
-//! What is drawn of connections that are chosen.
+//! Traces of selected connections.
 
 use crate::dialogue::{Dialogue, Row, cells, table};
 use fairwind_analyse::trace::{Selection, TraceLimits, TraceSettings};
@@ -42,7 +42,7 @@ const THERE: &str = "10.0.0.1:50000>10.0.0.2:80";
 const BACK: &str = "10.0.0.2:80>10.0.0.1:50000";
 
 #[test]
-fn both_directions_of_a_connection_are_drawn_with_what_was_sent_again_and_why() {
+fn both_directions_are_drawn_with_retransmission_causes() {
     let mut dialogue = Dialogue::new();
     request(&mut dialogue, 0);
     let outcome = dialogue.analysed_by(everything_traced());
@@ -67,7 +67,7 @@ fn both_directions_of_a_connection_are_drawn_with_what_was_sent_again_and_why() 
 }
 
 #[test]
-fn connections_are_chosen_by_the_name_of_either_flow() {
+fn traces_match_name_of_either_flow() {
     let mut dialogue = Dialogue::new();
     request(&mut dialogue, 0);
     for name in [THERE, BACK] {
@@ -79,7 +79,7 @@ fn connections_are_chosen_by_the_name_of_either_flow() {
 }
 
 #[test]
-fn a_connection_on_used_ports_has_a_picture_of_its_own() {
+fn connection_on_reused_ports_has_separate_trace() {
     let mut dialogue = Dialogue::new();
     request(&mut dialogue, 0);
     request(&mut dialogue, 10_000);
@@ -102,14 +102,14 @@ fn too_many_connections_are_counted_and_not_drawn() {
 }
 
 #[test]
-fn nothing_is_drawn_unless_it_is_asked_for() {
+fn traces_are_optional() {
     let outcome = Dialogue::new().set_up(0).analysed();
     assert_eq!(outcome.tables.get("traces"), None);
     assert!(outcome.traces.is_empty());
 }
 
 #[test]
-fn a_filter_of_packets_draws_no_flows_and_is_refused() {
+fn trace_filter_on_packets_is_refused() {
     let filter = "tcp[tcpflags] & tcp-syn != 0".parse().expect("a filter");
     let settings = traced(Selection::Matching(filter), 12);
     let refused = Analysis::of_one(Row::of(&Dialogue::new()), settings);

@@ -74,7 +74,7 @@ fn a_clock_behind_or_ahead_changes_no_delay() {
 }
 
 #[test]
-fn drift_is_told_and_taken_off() {
+fn drift_is_reported_and_compensated() {
     for gain in [50, -80] {
         let (_, report) = world(250_000_000, gain).end();
         let clocks = report.groups.get("clocks").unwrap();
@@ -91,7 +91,7 @@ fn drift_is_told_and_taken_off() {
 }
 
 #[test]
-fn an_arrival_that_comes_before_its_departure_is_held() {
+fn arrival_before_departure_is_held() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(100, &data(0, 10));
     let early = world.came(109, &data(10, 10));
@@ -105,7 +105,7 @@ fn an_arrival_that_comes_before_its_departure_is_held() {
 }
 
 #[test]
-fn an_arrival_far_ahead_keeps_none_of_those_behind_it_waiting() {
+fn early_arrival_does_not_delay_later_ones() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(100, &data(0, 10));
     // A damaged number, and then one that comes a little early.
@@ -119,7 +119,7 @@ fn an_arrival_far_ahead_keeps_none_of_those_behind_it_waiting() {
 }
 
 #[test]
-fn a_capture_that_ends_early_condemns_nothing() {
+fn capture_ending_early_has_no_losses() {
     let mut world =
         World::new(OneWaySettings { clock: ClockModel::Apart, ..OneWaySettings::default() });
     for packet in 0..100_u32 {

@@ -27,7 +27,7 @@ fn every_column_is_defined_once_and_in_order() {
 }
 
 #[test]
-fn runs_of_losses_are_told_by_group() {
+fn loss_runs_are_counted_by_group() {
     let mut world = World::new(OneWaySettings::default());
     for packet in 0..10_u32 {
         let data = stamped(data(packet * 10, 10), packet);

@@ -1,4 +1,4 @@
-//! Which of several copies came.
+//! Matching of several copies of a packet.
 
 use crate::world::{World, assert_conserved, data, ms, numbered, stamped};
 use fairwind_analyse::one_way::OneWaySettings;
@@ -8,7 +8,7 @@ fn first(kind: &str, repeat: f64, ranges: f64, bytes: f64) -> (String, f64, f64,
 }
 
 #[test]
-fn time_stamps_tell_a_late_original_from_its_repetition() {
+fn timestamps_distinguish_late_original_from_retransmission() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(1, &stamped(data(200, 100), 2));
@@ -27,7 +27,7 @@ fn time_stamps_tell_a_late_original_from_its_repetition() {
 }
 
 #[test]
-fn identifications_tell_copies_apart_where_there_are_no_time_stamps() {
+fn identifications_distinguish_copies_without_timestamps() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &numbered(data(100, 100), 1));
     world.sent(1, &numbered(data(200, 100), 2));
@@ -39,7 +39,7 @@ fn identifications_tell_copies_apart_where_there_are_no_time_stamps() {
 }
 
 #[test]
-fn each_repetition_is_told_by_its_number() {
+fn each_retransmission_has_its_number() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     for (at, stamp) in [(1, 2), (300, 300), (900, 900)] {
@@ -57,7 +57,7 @@ fn each_repetition_is_told_by_its_number() {
 }
 
 #[test]
-fn a_bundle_hits_where_the_packet_before_was_lost_and_misses_otherwise() {
+fn bundle_hits_only_after_loss() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     // Lost, and brought by the bundle behind it.
@@ -83,7 +83,7 @@ fn a_bundle_hits_where_the_packet_before_was_lost_and_misses_otherwise() {
 }
 
 #[test]
-fn a_copy_that_the_network_made_is_no_arrival_of_its_own() {
+fn network_copy_is_not_a_new_arrival() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(1, &stamped(data(200, 100), 2));
@@ -102,7 +102,7 @@ fn a_copy_that_the_network_made_is_no_arrival_of_its_own() {
 }
 
 #[test]
-fn bytes_whose_departure_the_sender_missed_are_told_apart() {
+fn bytes_missing_in_sender_capture_are_separate() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 100));
     world.came(11, &data(200, 100));

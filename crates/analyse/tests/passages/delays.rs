@@ -5,7 +5,7 @@ use fairwind_analyse::one_way::OneWaySettings;
 use fairwind_units::Span;
 
 #[test]
-fn what_waits_behind_a_hole_is_late_for_the_application_only() {
+fn gap_delays_only_application_layer() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(10, &stamped(data(200, 100), 10));
@@ -27,7 +27,7 @@ fn what_waits_behind_a_hole_is_late_for_the_application_only() {
 }
 
 #[test]
-fn new_and_delivered_bytes_are_told_as_they_come() {
+fn new_and_delivered_bytes_are_reported() {
     let mut world = World::new(OneWaySettings::default());
     let first = world.sent(0, &data(u32::MAX - 49, 100));
     assert_eq!(first.new_end, Some(100));
@@ -40,7 +40,7 @@ fn new_and_delivered_bytes_are_told_as_they_come() {
 }
 
 #[test]
-fn queueing_is_told_window_by_window() {
+fn queueing_has_windows() {
     let mut world = World::new(OneWaySettings {
         intervals: vec![Span::from_millis(100)],
         ..OneWaySettings::default()

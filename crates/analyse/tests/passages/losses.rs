@@ -1,4 +1,4 @@
-//! What is lost, what is not, and what nobody can know.
+//! Lost packets, received ones, and those with an unknown fate.
 
 use crate::world::{HEADER, World, assert_conserved, bare, data, ms, number, stamped};
 use fairwind_analyse::one_way::{ClockModel, FlowPairDescription, OneWaySettings, Tap};
@@ -9,7 +9,7 @@ use fairwind_wire::Flags;
 const KNOWN: [&str; 3] = ["packets_sent", "packets_lost", "packets_unjudged"];
 
 #[test]
-fn a_packet_that_never_comes_is_lost_and_its_repetition_is_not() {
+fn missing_original_is_lost_retransmission_is_not() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 1000), 1));
     world.sent(1, &stamped(data(1100, 500), 2));
@@ -32,7 +32,7 @@ fn a_packet_that_never_comes_is_lost_and_its_repetition_is_not() {
 }
 
 #[test]
-fn without_time_stamps_the_delay_tells_which_copy_came() {
+fn delay_identifies_copy_without_timestamps() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 1000));
     // The last packet is lost, and repeated by a time-out.
@@ -46,7 +46,7 @@ fn without_time_stamps_the_delay_tells_which_copy_came() {
 }
 
 #[test]
-fn a_packet_that_is_only_late_is_not_lost() {
+fn late_packet_is_not_lost() {
     let mut world = World::new(OneWaySettings::default());
     for packet in 0..5_u32 {
         world.sent(packet.into(), &data(100 + packet * 10, 10));
@@ -63,7 +63,7 @@ fn a_packet_that_is_only_late_is_not_lost() {
 }
 
 #[test]
-fn what_may_still_come_when_the_captures_end_is_neither_lost_nor_received() {
+fn packets_in_flight_at_end_are_unjudged() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 1000));
     world.passed(5, &data(1100, 1000));
@@ -78,25 +78,25 @@ fn what_may_still_come_when_the_captures_end_is_neither_lost_nor_received() {
 }
 
 #[test]
-fn a_loss_is_told_once_the_patience_is_over() {
+fn loss_is_reported_after_loss_wait() {
     let mut world = World::new(OneWaySettings {
         loss_timeout: Span::from_secs(2),
         ..OneWaySettings::default()
     });
     world.sent(0, &data(100, 10));
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for packet in 1..40_u32 {
         world.passed(u64::from(packet) * 100, &data(100 + packet * 10, 10));
-        told.extend(world.passages.next_lost().map(|_| packet));
+        reported.extend(world.passages.next_lost().map(|_| packet));
     }
     // A quarter more each for the sake of many at once.
-    assert!(told.len() == 1 && (25..=31).contains(&told[0]), "{told:?}");
+    assert!(reported.len() == 1 && (25..=31).contains(&reported[0]), "{reported:?}");
     let (_, report) = world.end();
     assert_eq!(report.counts(KNOWN), [40.0, 1.0, 0.0]);
 }
 
 #[test]
-fn packets_without_payload_are_found_again_by_their_headers() {
+fn packets_without_payload_match_by_headers() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &bare(Flags::SYN, 99, 0));
     world.sent_back(10, &bare(Flags::SYN | Flags::ACK, 499, 100));
@@ -117,14 +117,14 @@ fn packets_without_payload_are_found_again_by_their_headers() {
     assert_eq!(
         lost,
         [(Direction::Reverse, ms(41), false)],
-        "two equal FINs cannot be told apart: the second one is what may still come"
+        "two equal FINs cannot be distinguished: the second one may still arrive"
     );
     assert_eq!(report.counts(["ack_packets_sent", "ack_packets_lost"]), [5.0, 1.0]);
     assert_eq!(report.count("ack_loss_ratio"), 0.2);
 }
 
 #[test]
-fn what_left_before_the_other_capture_began_is_not_lost() {
+fn departures_before_other_capture_are_not_lost() {
     let settings = OneWaySettings { clock: ClockModel::Apart, ..OneWaySettings::default() };
     let mut world = World::new(settings);
     for packet in 0..5_u32 {
@@ -143,7 +143,7 @@ fn what_left_before_the_other_capture_began_is_not_lost() {
 }
 
 #[test]
-fn bytes_that_the_receiver_acknowledged_were_not_lost_though_its_capture_misses_them() {
+fn acknowledged_bytes_missing_in_capture_are_not_lost() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 100));
     world.sent(1, &data(200, 100));
@@ -160,7 +160,7 @@ fn bytes_that_the_receiver_acknowledged_were_not_lost_though_its_capture_misses_
 }
 
 #[test]
-fn losses_stand_in_the_window_in_which_the_packets_left() {
+fn losses_count_in_window_of_departure() {
     let mut world = World::new(OneWaySettings {
         origin: Instant::from_secs(1),
         intervals: vec![Span::from_secs(1)],
@@ -201,7 +201,7 @@ fn losses_stand_in_the_window_in_which_the_packets_left() {
 }
 
 #[test]
-fn a_leap_of_decades_makes_one_window_of_losses_more_and_not_billions() {
+fn jump_of_decades_adds_one_loss_window() {
     let mut world = World::new(OneWaySettings {
         intervals: vec![Span::from_millis(1)],
         ..OneWaySettings::default()
@@ -220,7 +220,7 @@ fn a_leap_of_decades_makes_one_window_of_losses_more_and_not_billions() {
 }
 
 #[test]
-fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
+fn connection_unseen_at_other_tap_has_no_losses() {
     for (clock, lost) in [(ClockModel::Apart, 0.0), (ClockModel::Shared, 3.0)] {
         let mut world = World::new(OneWaySettings { clock, ..OneWaySettings::default() });
         // Another connection is seen at both.
@@ -239,8 +239,8 @@ fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
                 world.sent(at, &packet);
             }
         }
-        let (told, report) = world.end();
-        assert_eq!(told.len(), if lost > 0.0 { 3 } else { 0 });
+        let (reported, report) = world.end();
+        assert_eq!(reported.len(), if lost > 0.0 { 3 } else { 0 });
         assert_eq!(report.counts(KNOWN), [3.0, lost, 3.0 - lost]);
     }
 }
@@ -248,7 +248,7 @@ fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
 /// Memory and time stay within bounds where the other capture shows nothing of a connection, or all
 /// packets have one timestamp.
 #[test]
-fn what_never_arrives_is_not_remembered_for_ever() {
+fn unarrived_packets_are_forgotten() {
     for step in [0, 1] {
         let mut world = World::new(OneWaySettings::default());
         world.passed(0, &data(100, 10));
@@ -268,7 +268,7 @@ fn what_never_arrives_is_not_remembered_for_ever() {
 /// Forty thousand retransmissions of as many segments that never arrive, and arrivals that are none of them:
 /// each is compared with few of them, so that this ends soon; and the last retransmission is still found.
 #[test]
-fn arrivals_are_not_compared_with_everything_that_was_ever_sent_again() {
+fn arrivals_match_without_scanning_all_retransmissions() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 10), 1));
     let packets = 40_000_u32;

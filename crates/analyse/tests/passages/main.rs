@@ -1,4 +1,4 @@
-//! Two taps: captures made by hand, and what must come of them.
+//! Two taps: hand-made captures and their expected results.
 
 #![expect(unreachable_pub, reason = "one test program, several modules")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]

@@ -4,7 +4,7 @@ use crate::world::{World, assert_conserved, data, ms, number, stamped};
 use fairwind_analyse::one_way::OneWaySettings;
 
 #[test]
-fn a_large_packet_that_is_cut_behind_the_tap_is_matched_range_by_range() {
+fn segmented_packet_is_matched_by_ranges() {
     let mut world = World::new(OneWaySettings::default());
     // 45 packets' worth; the fourth and the last two are lost.
     world.sent(0, &stamped(data(100, 45 * 1448), 1));
@@ -36,7 +36,7 @@ fn a_large_packet_that_is_cut_behind_the_tap_is_matched_range_by_range() {
 }
 
 #[test]
-fn packets_that_are_joined_before_the_tap_are_matched_too() {
+fn merged_packets_are_matched() {
     let mut world = World::new(OneWaySettings::default());
     for part in 0..4_u32 {
         world.sent(u64::from(part), &stamped(data(100 + part * 1448, 1448), 1));
@@ -53,7 +53,7 @@ fn packets_that_are_joined_before_the_tap_are_matched_too() {
 }
 
 #[test]
-fn a_repetition_that_joins_small_packets_is_matched_as_it_left() {
+fn merged_retransmission_is_matched() {
     let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 10), 1));
     for packet in 1..4_u32 {

@@ -101,7 +101,7 @@ fn events(fates: &[(u32, Fate)], is_stamped: bool) -> (Vec<Event>, Truth) {
 
 proptest! {
     #[test]
-    fn what_the_path_did_is_what_is_told(
+    fn results_match_random_path(
         fates in proptest::collection::vec((1_u32..3_000, fate()), 1..60),
         is_stamped in any::<bool>(),
     ) {
@@ -111,7 +111,7 @@ proptest! {
         fates.insert(0, (100, Fate::Passes));
         fates.extend([(100, Fate::Passes); 60]);
         let (events, truth) = events(&fates, is_stamped);
-        // A copy of what is under way once more cannot be told from it without stamps.
+        // Without timestamps a copy cannot be distinguished from another packet in flight.
         let is_told = is_stamped || truth.copies == 0;
         let mut in_order = 0;
         for (at, _, departs, sequence, bytes, stamp) in events {

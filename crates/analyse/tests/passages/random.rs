@@ -1,4 +1,4 @@
-//! Whatever happens, the books balance.
+//! Conservation of bytes over random paths.
 
 use crate::world::{World, assert_conserved, bare, data, stamped};
 use fairwind_analyse::one_way::OneWaySettings;
@@ -16,7 +16,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 proptest! {
     #[test]
-    fn bytes_that_left_and_came_are_all_accounted_for(events in events(), loss_timeout in 0_u64..3) {
+    fn all_sent_and_received_bytes_are_accounted(events in events(), loss_timeout in 0_u64..3) {
         let mut world = World::new(OneWaySettings {
             loss_timeout: Span::from_secs(loss_timeout),
             intervals: vec![Span::from_millis(300)],
@@ -40,10 +40,10 @@ proptest! {
         }
         let (lost, report) = world.end();
         assert_conserved(&report);
-        let told: u64 = lost.iter()
+        let reported: u64 = lost.iter()
             .filter(|lost| lost.direction == fairwind_measure::Direction::Forward)
             .map(|lost| u64::from(lost.payload_bytes)).sum();
-        prop_assert_eq!(told.to_string(), report.count("payload_bytes_lost").to_string());
+        prop_assert_eq!(reported.to_string(), report.count("payload_bytes_lost").to_string());
         let first: f64 = report.first_arrivals().iter().map(|row| row.3).sum();
         prop_assert!(first <= report.count("payload_bytes_matched"));
     }

@@ -1,4 +1,4 @@
-//! One connection between two taps, told packet by packet.
+//! One connection between two taps, observed packet by packet.
 
 use fairwind_analyse::one_way::{
     Arrival, Departure, FlowName, FlowPairDescription, FlowPairId, LostPacket, OneWayFlows,

@@ -1,4 +1,4 @@
-//! Causes as a tap near the receiver tells them: reactions come a round trip after what they react to has left.
+//! Causes inferred near the receiver: reactions come a round trip after what they react to has left.
 
 use crate::tap::{Tap, repeated};
 use fairwind_analyse::stream::{Cause, SegmentKind};
@@ -20,7 +20,7 @@ fn with_gap() -> Tap {
 }
 
 #[test]
-fn what_comes_a_round_trip_after_evidence_has_left_answers_it() {
+fn reaction_one_rtt_after_evidence_is_fast_retransmit() {
     for wait in [100, 125, 200, 370] {
         let kind = with_gap().data(1010 + wait, 1000, 1000);
         assert_eq!(repeated(kind), (Cause::FastRetransmit, 1, true), "after {wait} ms");
@@ -30,7 +30,7 @@ fn what_comes_a_round_trip_after_evidence_has_left_answers_it() {
 /// The acknowledgment of 1000 ms sets the timer 50 ms later; the time-out is over after 300 ms more, and what it
 /// sends takes 50 ms.
 #[test]
-fn what_comes_a_round_trip_and_a_time_out_after_an_advance_is_a_time_out() {
+fn reaction_after_rtt_and_rto_is_timeout() {
     assert_eq!(repeated(with_gap().data(1400, 1000, 1000)), (Cause::Timeout, 1, true));
     let mut tap = with_gap();
     tap.data(1050, 3000, 1000);
@@ -42,7 +42,7 @@ fn what_comes_a_round_trip_and_a_time_out_after_an_advance_is_a_time_out() {
 
 /// Evidence left at 1010 and 1330 ms, and three duplicates were asked for: it answers the later one.
 #[test]
-fn an_answer_to_late_evidence_is_no_time_out() {
+fn reaction_to_late_evidence_is_not_timeout() {
     let mut tap = with_gap();
     tap.data(1330, 3000, 1000);
     tap.sack(1330, 1000, &[(2000, 4000)]);
@@ -50,11 +50,11 @@ fn an_answer_to_late_evidence_is_no_time_out() {
 }
 
 #[test]
-fn what_had_come_is_sent_again_by_a_timer_or_because_it_came_late() {
+fn retransmission_of_arrived_data_is_timer_or_late() {
     // Its acknowledgment was lost: a probe after two round trips, or a time-out.
     assert_eq!(repeated(far().data(1202, 0, 1000)).0, Cause::TailLossProbe);
     assert_eq!(repeated(far().data(1300, 0, 1000)), (Cause::Timeout, 1, true));
-    // It came 60 ms after what was sent behind it, whose acknowledgment made the sender repeat it.
+    // It came 60 ms after the next segment, and that one's acknowledgment made the sender retransmit it.
     let mut tap = Tap::near_receiver(100);
     tap.stamps = true;
     tap.data(1000, 0, 1000);
@@ -69,7 +69,7 @@ fn what_had_come_is_sent_again_by_a_timer_or_because_it_came_late() {
 
 /// RFC 9293 §3.8.4: with and without a byte that means nothing.
 #[test]
-fn keep_alives_are_told_from_repetitions() {
+fn keep_alives_are_distinguished_from_retransmissions() {
     let mut tap = far();
     assert_eq!(tap.data(61_000, 999, 1), SegmentKind::KeepAlive);
     assert_eq!(tap.data(62_000, 999, 0), SegmentKind::KeepAlive);

@@ -18,7 +18,7 @@ fn old_bytes_before_new_ones_are_a_bundle() {
 }
 
 #[test]
-fn one_byte_below_what_is_expected_keeps_alive_with_or_without_payload() {
+fn byte_below_next_expected_is_keep_alive() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     assert_eq!(tap.data(now + 60_000, from - 1, 0), SegmentKind::KeepAlive);
@@ -27,7 +27,7 @@ fn one_byte_below_what_is_expected_keeps_alive_with_or_without_payload() {
 }
 
 #[test]
-fn a_closed_window_is_probed_from_below_or_beyond() {
+fn zero_window_probe_is_below_or_beyond_window() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.answer(now, from, &[], 0, 0);
@@ -37,7 +37,7 @@ fn a_closed_window_is_probed_from_below_or_beyond() {
 }
 
 #[test]
-fn the_same_identification_and_timestamp_are_a_copy() {
+fn equal_identification_and_timestamp_are_a_copy() {
     let mut tap = Tap::new();
     tap.stamps = true;
     let (now, from) = tap.warmed();
@@ -50,7 +50,7 @@ fn the_same_identification_and_timestamp_are_a_copy() {
 
 /// A gap is filled by something that was sent before what followed it, or after.
 #[test]
-fn what_was_overtaken_is_told_from_what_was_sent_again() {
+fn reordering_is_distinguished_from_retransmission() {
     let fill = |millis: u64, stamp: u64, identification: Option<u16>, stamps: bool| {
         let mut tap = Tap::new();
         tap.stamps = stamps;
@@ -70,7 +70,7 @@ fn what_was_overtaken_is_told_from_what_was_sent_again() {
 }
 
 #[test]
-fn each_of_several_that_were_lost_together_is_told_by_what_came_behind_the_gap() {
+fn each_loss_of_burst_uses_packets_after_gap() {
     let fill = |identification: u16, stamps: bool| {
         let mut tap = Tap::new();
         tap.stamps = stamps;
@@ -91,7 +91,7 @@ fn each_of_several_that_were_lost_together_is_told_by_what_came_behind_the_gap()
 }
 
 #[test]
-fn what_lies_far_off_is_let_pass_until_a_second_one_continues_it() {
+fn far_segment_counts_once_continued() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     let far = 1_500_000_000;
@@ -103,7 +103,7 @@ fn what_lies_far_off_is_let_pass_until_a_second_one_continues_it() {
 }
 
 #[test]
-fn a_fin_of_its_own_is_repeated_without_being_data() {
+fn retransmitted_fin_is_not_data() {
     let mut tap = Tap::without_sack();
     let (now, from) = tap.warmed();
     let fin = Segment {

@@ -1,11 +1,11 @@
-//! What acknowledgments tell.
+//! Results from acknowledgments: round trips, spurious retransmissions, missing bytes.
 
 use crate::tap::{Tap, repeated};
 use fairwind_analyse::stream::{AckEvent, Cause, SegmentKind};
 use fairwind_units::Span;
 
 #[test]
-fn the_newest_segment_that_was_sent_once_gives_the_round_trip() {
+fn newest_segment_sent_once_gives_rtt() {
     let mut tap = Tap::new();
     tap.data(100, 0, 1000);
     tap.data(140, 1000, 1000);
@@ -19,7 +19,7 @@ fn the_newest_segment_that_was_sent_once_gives_the_round_trip() {
 
 /// Karn's rule; a timestamp says which transmission has arrived (RFC 7323 §4).
 #[test]
-fn what_was_sent_again_gives_a_round_trip_only_if_its_timestamp_is_echoed() {
+fn retransmission_gives_rtt_only_by_timestamp() {
     let mut tap = Tap::without_sack();
     let (now, from) = tap.warmed();
     tap.data(now, from, 1000);
@@ -34,7 +34,7 @@ fn what_was_sent_again_gives_a_round_trip_only_if_its_timestamp_is_echoed() {
 }
 
 #[test]
-fn an_echo_older_than_the_repetition_proves_it_spurious() {
+fn older_echo_proves_spurious_retransmission() {
     let mut tap = Tap::without_sack();
     tap.stamps = true;
     let (now, from) = tap.warmed();
@@ -46,7 +46,7 @@ fn an_echo_older_than_the_repetition_proves_it_spurious() {
 
 /// RFC 2883 §4: the first block lies below the acknowledgment.
 #[test]
-fn a_report_of_a_duplicate_proves_a_repetition_spurious_once() {
+fn dsack_proves_spurious_retransmission_once() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 1000);
@@ -60,7 +60,7 @@ fn a_report_of_a_duplicate_proves_a_repetition_spurious_once() {
 
 /// RFC 5681 §2: not with another window, not with nothing outstanding.
 #[test]
-fn duplicates_are_counted_in_a_row_with_the_same_window_only() {
+fn duplicate_acks_need_equal_window() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     assert_eq!(tap.ack(now, from).duplicates, 0);
@@ -87,7 +87,7 @@ fn selective_acknowledgments_count_each_byte_once() {
 }
 
 #[test]
-fn what_is_acknowledged_without_having_passed_is_missing_and_the_stream_goes_on() {
+fn acknowledged_unseen_bytes_are_missing() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     assert_eq!(tap.ack(now, from + 3000).newly_acknowledged_bytes, 3000);
@@ -99,7 +99,7 @@ fn what_is_acknowledged_without_having_passed_is_missing_and_the_stream_goes_on(
 
 /// What is behind it in a bundle comes with it; so if that is not acknowledged, it has come by itself.
 #[test]
-fn what_went_again_in_bundles_gives_the_round_trip_of_its_own_segment() {
+fn bundled_bytes_give_rtt_of_own_segment() {
     let mut tap = Tap::new();
     tap.data(1000, 0, 100);
     assert_eq!(tap.data(1060, 0, 200), SegmentKind::Bundle { redundant_bytes: 100 });
@@ -115,7 +115,7 @@ fn what_went_again_in_bundles_gives_the_round_trip_of_its_own_segment() {
 }
 
 #[test]
-fn what_a_bundle_may_have_brought_out_of_order_gives_no_round_trip() {
+fn bytes_reordered_by_bundle_give_no_rtt() {
     let mut tap = Tap::new();
     tap.data(1000, 0, 100);
     tap.data(1060, 0, 200);

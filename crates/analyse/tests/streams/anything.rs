@@ -1,4 +1,4 @@
-//! Whatever passes, the counters agree with each other, and nothing panics.
+//! Random packets: the counters agree with each other, and nothing panics.
 
 use fairwind_analyse::stream::{Cause, ProbeUseCounts, SegmentKind, Stream};
 use fairwind_units::Instant;
@@ -86,7 +86,7 @@ fn anything() -> impl Strategy<Value = Anything> {
 
 proptest! {
     #[test]
-    fn what_was_told_packet_by_packet_is_what_was_counted(
+    fn reported_packets_equal_counts(
         packets in proptest::collection::vec(anything(), 0..200), in_order: bool,
     ) {
         let mut packets = packets;
@@ -94,7 +94,7 @@ proptest! {
             packets.sort_by_key(|packet| packet.at);
         }
         let mut stream = Stream::new(Instant::ZERO);
-        let mut told = [0_u64; Cause::COUNT];
+        let mut reported = [0_u64; Cause::COUNT];
         for packet in &packets {
             let at = Instant::from_nanos(packet.at);
             if !packet.is_data {
@@ -103,18 +103,18 @@ proptest! {
             }
             let kind = stream.on_segment(at, &packet.segment, packet.identification);
             if let SegmentKind::Retransmission(again) = kind && packet.segment.payload_bytes > 0 {
-                told[Cause::ALL.iter().position(|&cause| cause == again.cause).expect("one of all")] += 1;
+                reported[Cause::ALL.iter().position(|&cause| cause == again.cause).expect("one of all")] += 1;
             }
         }
         let settled = stream.finish(Instant::from_nanos(4_000_000_000), &mut ProbeUseCounts::default());
         let measures = stream.measures();
-        prop_assert_eq!(measures.retransmissions(), told.iter().sum::<u64>());
-        for (cause, told) in Cause::ALL.into_iter().zip(told) {
+        prop_assert_eq!(measures.retransmissions(), reported.iter().sum::<u64>());
+        for (cause, reported) in Cause::ALL.into_iter().zip(reported) {
             let counted = measures.retransmissions_for(cause);
             match cause {
-                Cause::Timeout => prop_assert_eq!(counted, told + settled),
-                Cause::TailLossProbe => prop_assert_eq!(counted + settled, told),
-                _ => prop_assert_eq!(counted, told),
+                Cause::Timeout => prop_assert_eq!(counted, reported + settled),
+                Cause::TailLossProbe => prop_assert_eq!(counted + settled, reported),
+                _ => prop_assert_eq!(counted, reported),
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Why something was sent again, rule by rule.
+//! Causes of retransmissions, rule by rule.
 
 use crate::tap::{Tap, repeated};
 use fairwind_analyse::stream::{Cause, SegmentKind};
 
 #[test]
-fn what_answers_evidence_at_once_is_a_fast_retransmit_and_begins_a_repair_once() {
+fn prompt_reaction_is_fast_retransmit_once() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     for segment in 0..5 {
@@ -29,7 +29,7 @@ fn one_duplicate_suffices_as_evidence_without_sack() {
 
 /// RFC 8985 §6.2: a quarter of the round trip is waited for late segments.
 #[test]
-fn evidence_is_followed_by_a_wait_for_late_segments() {
+fn evidence_is_followed_by_reordering_wait() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 1000);
@@ -40,7 +40,7 @@ fn evidence_is_followed_by_a_wait_for_late_segments() {
 
 /// The time-out is 300 ms after ten round trips of 100 ms: it ran out in spite of the evidence.
 #[test]
-fn a_silence_as_long_as_a_time_out_is_one_with_evidence_too() {
+fn silence_of_rto_is_timeout_despite_evidence() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 1000);
@@ -50,7 +50,7 @@ fn a_silence_as_long_as_a_time_out_is_one_with_evidence_too() {
 }
 
 #[test]
-fn the_oldest_of_several_without_evidence_is_a_time_out_and_what_follows_belongs_to_it() {
+fn oldest_without_evidence_is_timeout_rest_after_timeout() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     for segment in 0..3 {
@@ -70,7 +70,7 @@ fn the_oldest_of_several_without_evidence_is_a_time_out_and_what_follows_belongs
 /// RFC 2018 §8: the receiver has no room any more, and throws away what it had acknowledged. Linux waits half a
 /// round trip then (`tcp_check_sack_reneging`).
 #[test]
-fn what_was_selectively_acknowledged_is_repeated_by_a_time_out_only() {
+fn sacked_data_is_retransmitted_by_timeout_only() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     for segment in 0..3 {
@@ -87,7 +87,7 @@ fn what_was_selectively_acknowledged_is_repeated_by_a_time_out_only() {
 
 /// Linux joins small segments when it repeats them (`tcp_retrans_try_collapse`).
 #[test]
-fn what_is_joined_when_it_is_repeated_is_one_packet_in_flight() {
+fn collapsed_retransmission_is_one_packet_in_flight() {
     let mut tap = Tap::without_sack();
     let (now, from) = tap.warmed();
     for segment in 0..3 {
@@ -103,7 +103,7 @@ fn what_is_joined_when_it_is_repeated_is_one_packet_in_flight() {
 }
 
 #[test]
-fn time_outs_in_a_row_are_told_by_their_order_backed_off_or_linear() {
+fn consecutive_timeouts_are_ordered_with_any_backoff() {
     for waits in [[300, 600, 1200], [300, 300, 300]] {
         let mut tap = Tap::without_sack();
         let (mut now, from) = tap.warmed();
@@ -117,7 +117,7 @@ fn time_outs_in_a_row_are_told_by_their_order_backed_off_or_linear() {
 
 /// RFC 8985 §7: two round trips without a word, and the last segment goes.
 #[test]
-fn the_last_of_several_after_a_silence_is_a_tail_loss_probe() {
+fn last_segment_after_silence_is_tail_loss_probe() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 1000);
@@ -139,15 +139,15 @@ fn there_are_no_probes_without_sack() {
 /// A single segment, 300 ms after it was sent: probe and time-out fall together. The next wait is twice
 /// as long, so it was a time-out.
 #[test]
-fn a_single_segment_is_settled_by_how_the_waits_grow() {
+fn growing_waits_classify_single_segment() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 1000);
     let SegmentKind::Retransmission(first) = tap.data(now + 300, from, 1000) else { panic!() };
     assert!(first.is_provisional && first.cause == Cause::TailLossProbe, "{first:?}");
     assert_eq!(repeated(tap.data(now + 900, from, 1000)).0, Cause::Timeout);
-    let (told, measures) = tap.finish(now + 1000);
-    assert_eq!(told, 1);
+    let (timeouts, measures) = tap.finish(now + 1000);
+    assert_eq!(timeouts, 1);
     assert_eq!(measures.retransmissions_for(Cause::Timeout), 2);
     assert_eq!(measures.retransmissions_for(Cause::TailLossProbe), 0);
 }
@@ -155,7 +155,7 @@ fn a_single_segment_is_settled_by_how_the_waits_grow() {
 /// Round trips of 100 and 1600 ms make a smoothed one of 287.5 ms, and 1650 ms of variation: a probe waits
 /// 775 ms, a time-out 1937.5 ms.
 #[test]
-fn a_single_segment_is_settled_by_its_wait_where_both_differ() {
+fn wait_classifies_single_segment() {
     for (wait, cause) in [(800, Cause::TailLossProbe), (1940, Cause::Timeout)] {
         let mut tap = Tap::new();
         tap.data(100, 0, 1000);
@@ -167,7 +167,7 @@ fn a_single_segment_is_settled_by_its_wait_where_both_differ() {
 }
 
 #[test]
-fn several_small_segments_sent_again_as_one_are_no_probe() {
+fn collapsed_small_segments_are_not_probe() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 100);
@@ -176,7 +176,7 @@ fn several_small_segments_sent_again_as_one_are_no_probe() {
 }
 
 #[test]
-fn a_repair_that_fills_a_segment_up_with_new_bytes_is_no_bundle() {
+fn retransmission_filled_with_new_bytes_is_not_bundle() {
     let mut tap = Tap::without_sack();
     let (now, from) = tap.warmed();
     tap.data(now, from, 100);
@@ -185,7 +185,7 @@ fn a_repair_that_fills_a_segment_up_with_new_bytes_is_no_bundle() {
 }
 
 #[test]
-fn orders_are_those_of_the_byte_that_was_sent_most_often() {
+fn order_is_highest_retransmission_count_of_bytes() {
     let mut tap = Tap::without_sack();
     let (now, from) = tap.warmed();
     // Joined by an offload engine, and repeated in parts.
@@ -197,7 +197,7 @@ fn orders_are_those_of_the_byte_that_was_sent_most_often() {
 }
 
 #[test]
-fn the_very_first_segment_may_be_sent_again() {
+fn first_segment_may_be_retransmitted() {
     let mut tap = Tap::new();
     tap.data(200, 0, 1000);
     tap.data(200, 1000, 1000);
@@ -208,7 +208,7 @@ fn the_very_first_segment_may_be_sent_again() {
 }
 
 #[test]
-fn without_whole_options_only_evidence_that_was_seen_tells_a_cause() {
+fn cut_options_limit_causes_to_seen_evidence() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     for segment in 0..3 {

@@ -1,4 +1,4 @@
-//! Columns, each with a value worked out by hand.
+//! Columns, each with a value computed by hand.
 
 use crate::tap::Tap;
 use crate::time::{number, tables};
@@ -29,7 +29,7 @@ fn one_loss() -> Tap {
 }
 
 #[test]
-fn repairs_flight_windows_and_round_trips_of_one_loss() {
+fn one_loss_has_expected_measures() {
     let tables = tables(one_loss(), 1000);
     let table = tables.get("transport").unwrap();
     let expected = [
@@ -140,7 +140,7 @@ fn groups_have_the_sums_of_their_streams() {
 }
 
 #[test]
-fn an_initial_window_that_nobody_acknowledged_is_not_known() {
+fn unacknowledged_initial_window_is_unknown() {
     let mut tap = Tap::new();
     tap.data(200, 0, 1000);
     let tables = tables(tap, 1000);

@@ -138,13 +138,13 @@ impl Tap {
     }
 
     pub(crate) fn finish(mut self, millis: u64) -> (u64, StreamMeasures) {
-        let told = self.stream.finish(at(millis), &mut ProbeUseCounts::default());
-        (told, self.stream.measures().clone())
+        let reported = self.stream.finish(at(millis), &mut ProbeUseCounts::default());
+        (reported, self.stream.measures().clone())
     }
 }
 
 /// Cause, order, and whether it begins a repair.
 pub(crate) fn repeated(kind: SegmentKind) -> (Cause, u16, bool) {
-    let SegmentKind::Retransmission(told) = kind else { panic!("no repetition: {kind:?}") };
-    (told.cause, told.order, told.begins)
+    let SegmentKind::Retransmission(reported) = kind else { panic!("no repetition: {kind:?}") };
+    (reported.cause, reported.order, reported.begins)
 }

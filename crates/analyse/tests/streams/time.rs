@@ -1,4 +1,4 @@
-//! What a stream's time goes into, and how much is in flight.
+//! Time shares of a stream, and data in flight.
 
 use crate::tap::Tap;
 use fairwind_analyse::stream::{RowKey, StreamRows};
@@ -49,7 +49,7 @@ fn nothing_outstanding_is_idle() {
 
 /// From 200 to 300 ms the second segment waited for the acknowledgment, then nothing did.
 #[test]
-fn what_follows_an_acknowledgment_at_once_has_waited_for_it() {
+fn segment_after_ack_was_window_limited() {
     let mut tap = Tap::new();
     tap.data(200, 0, 1000);
     tap.ack(300, 1000);
@@ -60,7 +60,7 @@ fn what_follows_an_acknowledgment_at_once_has_waited_for_it() {
 
 /// With 800 bytes of window, and nothing outstanding, from 400 to 700 ms.
 #[test]
-fn a_window_with_little_room_is_the_receivers_also_with_nothing_outstanding() {
+fn small_window_is_receiver_limited_when_idle() {
     let mut tap = Tap::new();
     tap.data(300, 0, 400);
     tap.answer(400, 400, &[], 400, 0);
@@ -69,7 +69,7 @@ fn a_window_with_little_room_is_the_receivers_also_with_nothing_outstanding() {
 }
 
 #[test]
-fn a_segment_that_is_not_full_shows_that_the_application_gave_no_more() {
+fn short_segment_is_application_limited() {
     let mut tap = Tap::new();
     tap.data(200, 0, 400);
     tap.ack(300, 400);
@@ -78,7 +78,7 @@ fn a_segment_that_is_not_full_shows_that_the_application_gave_no_more() {
 
 /// 250 ms from the first to the second, which no acknowledgment allowed; 150 ms more, and nothing followed.
 #[test]
-fn full_segments_that_come_by_themselves_show_it_too() {
+fn full_segments_without_ack_are_application_limited() {
     let mut tap = Tap::new();
     tap.data(200, 0, 1000);
     tap.data(450, 1000, 1000);
@@ -87,7 +87,7 @@ fn full_segments_that_come_by_themselves_show_it_too() {
 }
 
 #[test]
-fn a_window_without_room_for_a_full_segment_is_the_receivers() {
+fn window_below_segment_is_receiver_limited() {
     let mut tap = Tap::new();
     // Scaled by 1: 2000 bytes.
     tap.answer(100, 0, &[], 1000, 0);
@@ -111,7 +111,7 @@ fn a_repair_is_congestion_also_with_small_segments() {
 }
 
 #[test]
-fn every_column_is_defined_and_every_definition_has_its_column() {
+fn columns_and_definitions_match() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
     tap.data(now, from, 100);

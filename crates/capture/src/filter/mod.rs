@@ -3,7 +3,7 @@
 //! Source: the manual page pcap-filter(7) of libpcap 1.10; equal precedence of `and` and `or` included,
 //! and identifiers without a keyword, which take the one before (`port 80 or 443`).
 //!
-//! What is read: `host`, `net` (with a prefix length or a mask), `port`, `portrange`, with `src`, `dst`,
+//! Supported: `host`, `net` (with a prefix length or a mask), `port`, `portrange`, with `src`, `dst`,
 //! `src or dst`, `src and dst`, behind `ip`, `ip6`, `tcp` and others where they make sense; the names of
 //! protocols; `proto`; `vlan`; `less`, `greater`; relations of numbers, `len` and bytes of the packet,
 //! as in `tcp[tcpflags] & (tcp-syn | tcp-fin) != 0`.

@@ -2,7 +2,7 @@
 
 use super::{Basis, Measurement, OpenFlow, Scope};
 use crate::distribution::{Percentiles, Summary};
-use crate::flow::{Milestones, Totals, Troubled};
+use crate::flow::{Milestones, ProblemCounts, Totals};
 use crate::formula;
 use crate::formula::{Fairness, bits_per_second, ratio, seconds};
 use crate::histogram::Bucket;
@@ -34,11 +34,11 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
             text.push_str(failed.map_or("", |(_, reason)| reason.name(established.is_some())));
         });
     let at = Points::SENDER;
-    let seen = move |row: &FlowRow| row.knows(at).then_some(row.trouble);
+    let seen = move |row: &FlowRow| row.knows(at).then_some(row.problems);
     with_measures(table, basis)
         .with_known("timeouts_in_a_row_max", move |row| Some(seen(row)?.timeouts_in_a_row))
         .with("longest_wait_s", |row| {
-            let wait = row.trouble.longest_wait.filter(|_| row.knows(Points::APPLICATIONS));
+            let wait = row.problems.longest_wait.filter(|_| row.knows(Points::APPLICATIONS));
             wait.map(Span::as_secs_f64)
         })
         .with_known("problematic", move |row| Some(seen(row)?.is_problematic()))
@@ -62,19 +62,22 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
             (flows > 0).then(|| goodput / formula::real(flows))
         });
     let at = Points::SENDER;
-    let count = |count: fn(&Troubled) -> u64| {
-        move |row: &GroupRow<'_>| row.knows(at).then(|| count(&row.sum.troubled))
+    let count = |count: fn(&ProblemCounts) -> u64| {
+        move |row: &GroupRow<'_>| row.knows(at).then(|| count(&row.sum.problem_counts))
     };
     with_measures(table, basis)
-        .with_known("flows_problematic", count(|troubled| troubled.problematic))
-        .with_known("flows_without_connection", count(|troubled| troubled.failed))
-        .with_known("flows_with_syn_retries", count(|troubled| troubled.with_repeated_syn))
+        .with_known("flows_problematic", count(|problem_counts| problem_counts.problematic))
+        .with_known("flows_without_connection", count(|problem_counts| problem_counts.failed))
+        .with_known(
+            "flows_with_syn_retries",
+            count(|problem_counts| problem_counts.with_repeated_syn),
+        )
         .with_known(
             "flows_with_timeouts_in_a_row",
-            count(|troubled| troubled.with_repeated_timeouts),
+            count(|problem_counts| problem_counts.with_repeated_timeouts),
         )
         .with_known("flows_with_long_waits", |row| {
-            row.knows(Points::APPLICATIONS).then_some(row.sum.troubled.with_long_waits)
+            row.knows(Points::APPLICATIONS).then_some(row.sum.problem_counts.with_long_waits)
         })
         .build()
 }
@@ -195,7 +198,7 @@ fn with_endpoint_events<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBui
         })
 }
 
-/// There are no samples of what was not observed.
+/// Unobserved latencies have no samples.
 fn with_latencies<'a, Row: Measured>(
     table: TableBuilder<'a, Row>,
     percentiles: &Percentiles,
@@ -310,8 +313,8 @@ struct FairnessRow<'a> {
     fairness: Fairness,
 }
 
-/// Rows: all flows; the flows of each group; the groups, each by its mean per flow. Flows whose reader
-/// nobody watches do not compete.
+/// Rows: all flows; the flows of each group; the groups, each by its mean per flow. Flows with an unobserved
+/// reader do not compete.
 pub(super) fn fairness_table(measurement: &Measurement<'_>) -> Table {
     let goodputs = goodput_by_group(measurement);
     let open: Vec<f64> = goodputs.iter().flatten().copied().collect();
@@ -348,7 +351,7 @@ pub(super) fn fairness_table(measurement: &Measurement<'_>) -> Table {
         .build()
 }
 
-/// Goodput of the open flows of each group in bits per second; nobody where nothing was measured.
+/// Goodput of the open flows of each group in bits per second; empty if nothing was measured.
 fn goodput_by_group(measurement: &Measurement<'_>) -> Vec<Vec<f64>> {
     let mut groups = vec![Vec::new(); measurement.basis.settings.groups.len()];
     for OpenFlow { description, flow, .. } in measurement.open {
@@ -363,61 +366,61 @@ fn goodput_by_group(measurement: &Measurement<'_>) -> Vec<Vec<f64>> {
 
 #[rustfmt::skip]
 pub(super) const FLOW: &[DefinitionLine] = &[
-    ("flow", "number", "The flow's number, counted from 0 in the order of the scenario, or in which flows came."),
+    ("flow", "number", "The flow's number, counted from 0 in the order of the scenario or, in captures, of appearance."),
     ("name", "text", "The flow's name."),
     ("group", "text", "The group that the flow belongs to."),
     ("start_s", "s", "When the application opened the flow, since the experiment began."),
     ("established", "yes/no", "Whether the connection was established, during the warm-up or after it; missing where there is none, as with datagrams."),
     ("setup_time_s", "s", "From the flow's start to the establishment of the connection at the side that opened it."),
-    ("finished", "yes/no", "Whether the flow did all that it was meant to do."),
+    ("finished", "yes/no", "Whether the flow completed its workload."),
     ("finished_s", "s", "When the flow finished, since the experiment began."),
     ("completion_time_s", "s", "From the flow's start to its finish."),
     ("failed", "yes/no", "Whether the connection was given up."),
     ("failed_s", "s", "When the connection was given up, since the experiment began."),
-    ("failure", "text", "Why the connection was given up: refused, reset, timed-out, unreachable or other; nothing where it was not."),
+    ("failure", "text", "Why the connection was given up: refused, reset, timed-out, unreachable or other; empty if it was not."),
 ];
 
 #[rustfmt::skip]
 pub(super) const GROUP: &[DefinitionLine] = &[
     ("group", "text", "The group's name."),
     ("flows", "flows", "Flows in the group."),
-    ("flows_established", "flows", "Flows whose connection was established, during the warm-up or after it."),
-    ("flows_finished", "flows", "Flows that did all that they were meant to do."),
-    ("flows_failed", "flows", "Flows whose connection was given up."),
+    ("flows_established", "flows", "Flows with an established connection, during the warm-up or after it."),
+    ("flows_finished", "flows", "Flows that completed their workload."),
+    ("flows_failed", "flows", "Flows with a connection that was given up."),
     ("setup_time_mean_s", "s", "Mean, over established flows, of the time from the flow's start to the establishment."),
     ("goodput_per_flow_bits_per_second", "bit/s", "The group's goodput divided by its flows."),
 ];
 
 #[rustfmt::skip]
 pub(super) const RATES: &[DefinitionLine] = &[
-    ("measured_s", "s", "Measured time, from the end of the warm-up to the end of the run; the same for every flow, whenever it started."),
+    ("measured_s", "s", "Measured time, from the end of the warm-up to the end of the run. It is the same for every flow, whenever the flow started."),
     ("throughput_bits_per_second", "bit/s", "Bytes on the wire that reached the receiving host, headers and retransmissions included, per measured time."),
-    ("goodput_bits_per_second", "bit/s", "Payload that the receiving application read in order, each byte once, per measured time. In captures what has arrived in order at the receiving host counts as read; where that was not watched, what it acknowledged."),
+    ("goodput_bits_per_second", "bit/s", "Payload that the receiving application read in order, each byte once, per measured time. In captures, data counts as read when it has arrived in order at the receiving host; without a capture there, when it was acknowledged."),
 ];
 
 #[rustfmt::skip]
 pub(super) const COUNTS: &[DefinitionLine] = &[
-    ("packets_sent", "packets", "Packets that left the data sender's host, those without payload included; where data goes both ways on the connection, without those that take no place in its sequence numbers."),
+    ("packets_sent", "packets", "Packets that left the data sender's host, those without payload included. If the connection carries data in both directions, packets that occupy no sequence numbers are not counted."),
     ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent."),
     ("data_segments_sent", "segments", "Packets sent that carry payload; SYN and FIN are not payload."),
     ("payload_bytes_sent", "B", "Payload bytes sent, retransmissions and the old bytes of bundles included."),
-    ("data_segments_retransmitted", "segments", "Data segments sent of which every byte had been sent before; one with new bytes, too, is a bundle."),
+    ("data_segments_retransmitted", "segments", "Data segments of which every byte had been sent before. A segment that also carries new bytes is a bundle."),
     ("bytes_retransmitted", "B", "Payload bytes of the data segments retransmitted."),
     ("retransmission_ratio", "ratio", "Data segments retransmitted over data segments sent."),
-    ("bundles_sent", "segments", "Data segments sent that carry bytes that had been sent before, ahead of new ones, as redundant data bundling (RDB) makes them: they are no retransmissions."),
+    ("bundles_sent", "segments", "Data segments that carry bytes sent before, ahead of new ones (redundant data bundling, RDB). They are not retransmissions."),
     ("bundled_bytes_sent", "B", "Payload bytes in bundles that had been sent before."),
     ("packets_received", "packets", "Packets that reached the receiving host."),
     ("wire_bytes_received", "B", "Bytes on the wire of the packets received."),
     ("payload_bytes_received", "B", "Payload bytes that reached the receiving host, repeated ones included."),
     ("payload_bytes_duplicate", "B", "Payload bytes received that had been received before."),
-    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once; in captures, what has arrived in order, or was acknowledged, as for goodput. Of datagrams each once, too, however often a link has copied it (on the kernel those of 16 bytes of payload or more)."),
-    ("packets_lost", "packets", "Packets of the data sender that were dropped in the network, as seen where it happened; between two captures, those that left its host and never reached the other one."),
+    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once; in captures, what has arrived in order, or was acknowledged, as for goodput. A datagram counts once, however often a link copies it (on the kernel only from 16 bytes of payload on)."),
+    ("packets_lost", "packets", "Packets of the data sender that the network dropped, as reported where they were dropped. Between two captures, packets that left the sender's host and never reached the receiver's."),
     ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost."),
     ("payload_bytes_lost", "B", "Payload bytes of the packets lost."),
     ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
     ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost over bytes on the wire sent."),
     ("payload_byte_loss_ratio", "ratio", "Payload bytes lost over payload bytes sent."),
-    ("ack_packets_sent", "packets", "Packets without payload that left the receiver's host towards the data sender; a packet with data of the other direction is counted there, whatever it acknowledges."),
+    ("ack_packets_sent", "packets", "Packets without payload that left the receiver's host towards the data sender. A packet with data counts in its own direction, whatever it acknowledges."),
     ("ack_packets_lost", "packets", "Packets without payload towards the data sender that were dropped in the network."),
     ("ack_loss_ratio", "ratio", "ACK packets lost over ACK packets sent."),
     ("timeouts", "events", "Expiries of the data sender's retransmission timer."),
@@ -431,16 +434,16 @@ pub(super) const COUNTS: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 pub(super) const LATENCIES: &[DefinitionLine] = &[
-    ("ack_latency_mean_s", "s", "Mean ACK latency; one sample for each segment of new data, from its first sending to the first acknowledgment at the sender that covers it."),
+    ("ack_latency_mean_s", "s", "Mean ACK latency. Each segment of new data is one sample: from its first transmission to the first acknowledgment at the sender that covers it."),
     ("ack_latency_p50_s", "s", "Median ACK latency, at most 1 % above the true one."),
     ("ack_latency_p99_s", "s", "99th percentile of the ACK latency, at most 1 % above the true one."),
     ("ack_latency_max_s", "s", "Largest ACK latency."),
-    ("delivery_latency_mean_s", "s", "Mean delivery latency; one sample for each write of the application, from the write to the in-order read of its last byte, or for each datagram that arrived, for the first of its copies."),
+    ("delivery_latency_mean_s", "s", "Mean delivery latency. Each write of the application is one sample: from the write to the in-order read of its last byte. Each datagram that arrives is one sample, at its first copy."),
     ("delivery_latency_p50_s", "s", "Median delivery latency, at most 1 % above the true one."),
     ("delivery_latency_p99_s", "s", "99th percentile of the delivery latency, at most 1 % above the true one."),
     ("delivery_latency_max_s", "s", "Largest delivery latency."),
-    ("responses", "responses", "Requests whose response the application that asked has read whole."),
-    ("response_time_mean_s", "s", "Mean response time; one sample for each request, at the flow that carries the requests: from the write of its first byte to the read of its response's last byte."),
+    ("responses", "responses", "Requests with a response that the requesting application has read completely."),
+    ("response_time_mean_s", "s", "Mean response time. Each request is one sample of the flow that carries it: from the write of its first byte to the read of the response's last byte."),
     ("response_time_p50_s", "s", "Median response time, at most 1 % above the true one."),
     ("response_time_p99_s", "s", "99th percentile of the response time, at most 1 % above the true one."),
     ("response_time_max_s", "s", "Largest response time."),
@@ -448,18 +451,18 @@ pub(super) const LATENCIES: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 pub(super) const FLOW_TROUBLE: &[DefinitionLine] = &[
-    ("timeouts_in_a_row_max", "events", "Most time-outs one after another without a segment of new data sent or acknowledged in between."),
-    ("longest_wait_s", "s", "The longest that a write waited to be read whole, or had been waiting when the run ended or the flow was over; what was written in the warm-up waits since then."),
-    ("problematic", "yes/no", "Whether the network hardly served the flow: its connection was given up, or never came to be (though asked for 1 s or more before the end), or its SYN was sent again (all of these in the warm-up, too), or three or more time-outs came in a row (RFC 1122 §4.2.3.5), or a write waited for 10 s or more."),
+    ("timeouts_in_a_row_max", "events", "Largest number of consecutive time-outs, with no segment of new data sent or acknowledged in between."),
+    ("longest_wait_s", "s", "Longest time from a write until it was read completely, or until the run or the flow ended. Writes of the warm-up count from their write."),
+    ("problematic", "yes/no", "Whether the network hardly served the flow. The connection was given up, or was requested 1 s or more before the end and never established, or a SYN was sent again (all of these also in the warm-up). Or three or more time-outs were consecutive (RFC 1122 §4.2.3.5), or a write waited for 10 s or more."),
 ];
 
 #[rustfmt::skip]
 pub(super) const GROUP_TROUBLE: &[DefinitionLine] = &[
     ("flows_problematic", "flows", "Flows that the network hardly served, for any of the four reasons of the following columns."),
-    ("flows_without_connection", "flows", "Flows whose connection was given up, or never came to be though it was asked for 1 s or more before the end."),
-    ("flows_with_syn_retries", "flows", "Flows whose SYN was sent again, in the warm-up or after it."),
-    ("flows_with_timeouts_in_a_row", "flows", "Flows with three or more time-outs one after another without a segment of new data sent or acknowledged in between (RFC 1122 §4.2.3.5)."),
-    ("flows_with_long_waits", "flows", "Flows of which a write waited for 10 s or more to be read whole, or had been waiting so long at the end."),
+    ("flows_without_connection", "flows", "Flows without a connection: it was given up, or was requested 1 s or more before the end and never established."),
+    ("flows_with_syn_retries", "flows", "Flows that sent a SYN again, in the warm-up or after it."),
+    ("flows_with_timeouts_in_a_row", "flows", "Flows with three or more consecutive time-outs, with no segment of new data sent or acknowledged in between (RFC 1122 §4.2.3.5)."),
+    ("flows_with_long_waits", "flows", "Flows with a write that waited for 10 s or more until it was read completely, or until the end."),
 ];
 
 #[rustfmt::skip]
@@ -468,11 +471,11 @@ pub(super) const LATENCY: &[DefinitionLine] = &[
     ("name", "text", "Name of the group or flow."),
     ("group", "text", "The group, or the group of the flow."),
     ("flow", "number", "The flow's number; missing for a group."),
-    ("kind", "text", "`ack`: from the first sending of new data to the first acknowledgment that covers it; `delivery`: from the application's write to the in-order read of its last byte; `response`, only of flows that asked for something: from the write of a request's first byte to the read of its response's last byte."),
+    ("kind", "text", "`ack`: from the first transmission of new data to the first acknowledgment that covers it. `delivery`: from the application's write to the in-order read of its last byte. `response`, only for flows with requests: from the write of a request's first byte to the read of its response's last byte."),
     ("count", "samples", "Samples; a sample belongs to the instant at which it is complete."),
     ("min_s", "s", "Smallest latency."),
     ("mean_s", "s", "Mean latency."),
-    ("p*_s", "s", "The latency that this per cent of the samples do not exceed, at most 1 % (or 0.5 us) above the true one."),
+    ("p*_s", "s", "The percentile of the latency, at most 1 % (or 0.5 us) above the true one."),
     ("max_s", "s", "Largest latency."),
 ];
 
@@ -490,7 +493,7 @@ pub(super) const FAIRNESS: &[DefinitionLine] = &[
     ("scope", "text", "`all`: among all flows; `group`: among the flows of one group; `between_groups`: among the groups' means per flow."),
     ("name", "text", "The group's name, or `all`."),
     ("members", "number", "How many flows or groups compete."),
-    ("jain_index", "ratio", "Jain's index of goodput, 1 where all are equal; missing where nobody has any."),
+    ("jain_index", "ratio", "Jain's index of goodput, 1 if all are equal; missing if all are 0."),
     ("minimum_to_maximum_ratio", "ratio", "The smallest goodput over the largest."),
     ("goodput_min_bits_per_second", "bit/s", "The smallest goodput."),
     ("goodput_max_bits_per_second", "bit/s", "The largest goodput."),
@@ -506,5 +509,5 @@ pub(super) const ENDPOINT: &[DefinitionLine] = &[
     ("ssthresh_packets", "packets", "Its slow-start threshold in segments; missing while it is unlimited."),
     ("smoothed_rtt_s", "s", "Its smoothed round-trip time; missing before the first measurement."),
     ("flight_packets", "packets", "Its segments in flight."),
-    ("state", "text", "What its loss recovery is doing: open, disorder, window_reduced, recovery or loss."),
+    ("state", "text", "The state of its loss recovery: open, disorder, window_reduced, recovery or loss."),
 ];

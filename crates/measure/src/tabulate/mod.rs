@@ -40,7 +40,7 @@ pub(crate) struct OpenFlow<'a> {
 /// Everything that was counted.
 pub(crate) struct Measurement<'a> {
     pub(crate) basis: Basis<'a>,
-    /// Flows whose rows nobody has yet.
+    /// Flows with rows that were not taken yet.
     pub(crate) flows: &'a [FlowRow],
     /// Those that are not retired.
     pub(crate) open: &'a [OpenFlow<'a>],

@@ -58,7 +58,7 @@ pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
 
 type Builder<'a> = TableBuilder<'a, QueueRow<'a>>;
 
-/// Adds what was dropped for each reason.
+/// Adds the drops by reason.
 fn with_reasons<Row>(
     mut table: TableBuilder<'_, Row>,
     dropped: impl Fn(&Row, DropReason) -> Amount,
@@ -252,22 +252,22 @@ pub(super) const QUEUE: &[DefinitionLine] = &[
     ("sojourn_max_s", "s", "Longest waiting time."),
     ("marks_packets", "packets", "Packets that the queue marked instead of dropping them (RFC 3168)."),
     ("marks_bytes", "B", "Bytes on the wire of these packets."),
-    ("duplicated_packets", "packets", "Packets that the link behind the queue made, beside those that came to it."),
-    ("damaged_packets", "packets", "Packets that the link behind the queue damaged; they are among those of `drops_link_loss_packets`, for no host takes them."),
+    ("duplicated_packets", "packets", "Copies that the link behind the queue made of packets."),
+    ("damaged_packets", "packets", "Packets that the link behind the queue damaged. `drops_link_loss_packets` includes them, because no host accepts them."),
     ("reordered_packets", "packets", "Packets that reached the end of the link behind the queue before one that was sent earlier."),
-    ("events_left_out", "events", "Events of all queues that were asked for and that the table `queue_events` had no room for."),
+    ("events_left_out", "events", "Requested events of all queues that did not fit into the table `queue_events`."),
 ];
 
 #[rustfmt::skip]
 pub(super) const QUEUE_DROPS: &[DefinitionLine] = &[
     ("queue", "text", "The queue's name."),
-    ("group", "text", "The group whose packets these are, in either direction."),
+    ("group", "text", "The group that the packets belong to, in either direction."),
     ("packets", "packets", "Packets of the group dropped at the queue or lost on the link behind it."),
     ("bytes", "B", "Bytes on the wire of these packets."),
     ("share", "ratio", "The group's part of all packets dropped there."),
     ("enqueued_packets", "packets", "Packets of the group that the queue accepted."),
     ("enqueued_bytes", "B", "Bytes on the wire of these packets."),
-    ("offered_packets", "packets", "Packets of the group that came to the queue, let in or not."),
+    ("offered_packets", "packets", "Packets of the group that arrived at the queue, accepted or not."),
     ("offered_bytes", "B", "Bytes on the wire of these packets."),
     ("drops_queue_full_packets", "packets", "Packets of the group dropped because the queue was full."),
     ("drops_queue_full_bytes", "B", "Bytes on the wire of these packets."),
@@ -275,8 +275,8 @@ pub(super) const QUEUE_DROPS: &[DefinitionLine] = &[
     ("drops_early_bytes", "B", "Bytes on the wire of these packets."),
     ("drops_link_loss_packets", "packets", "Packets of the group lost or damaged on the link behind the queue."),
     ("drops_link_loss_bytes", "B", "Bytes on the wire of these packets."),
-    ("packet_drop_ratio", "ratio", "The group's relative packet loss at the queue: packets that the queue dropped, for whatever reason, over packets offered."),
-    ("byte_drop_ratio", "ratio", "The group's relative byte loss at the queue: bytes on the wire that the queue dropped over bytes offered."),
+    ("packet_drop_ratio", "ratio", "The group's packet loss ratio at the queue: packets that the queue dropped, for whatever reason, over packets offered."),
+    ("byte_drop_ratio", "ratio", "The group's byte loss ratio at the queue: bytes on the wire that the queue dropped over bytes offered."),
     ("marked_packets", "packets", "Packets of the group that the queue marked instead of dropping them."),
     ("marked_bytes", "B", "Bytes on the wire of these packets."),
     ("sojourn_mean_s", "s", "Mean time that a packet of the group waited before it was transmitted."),
@@ -289,36 +289,36 @@ pub(super) const QUEUE_DROPS: &[DefinitionLine] = &[
 #[rustfmt::skip]
 pub(super) const QUEUE_LOSS_RUNS: &[DefinitionLine] = &[
     ("queue", "text", "The queue's name."),
-    ("group", "text", "The group whose packets these are, in either direction."),
-    ("packets_sent", "packets", "Packets of the group that came to the queue, in the order in which they came."),
+    ("group", "text", "The group that the packets belong to, in either direction."),
+    ("packets_sent", "packets", "Packets of the group that arrived at the queue."),
     ("packets_lost", "packets", "Packets of the group dropped at the queue or lost on the link behind it."),
-    ("packet_loss_ratio", "ratio", "Lost by sent."),
-    ("in_succession_ratio", "ratio", "Share of the losses that are in runs of two or more packets of the group, one after another: refused arrivals with none in between that was let in; packets dropped out of the queue with none in between that left it; packets lost on the link with none in between that was not."),
-    ("among_connections_ratio", "ratio", "Share of the losses that are in runs which hit more than one connection."),
+    ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
+    ("in_succession_ratio", "ratio", "Share of the losses that are in runs of two or more packets of the group: consecutive arrivals that the queue refused, packets dropped from the queue with no departure in between, or consecutive packets that the link lost."),
+    ("among_connections_ratio", "ratio", "Share of the losses that are in runs over more than one connection."),
     ("within_connections_ratio", "ratio", "Share of the losses that are in runs in which some connection lost more than one packet."),
 ];
 
 #[rustfmt::skip]
 pub(super) const QUEUE_LOSS_RUN_LENGTHS: &[DefinitionLine] = &[
     ("queue", "text", "The queue's name."),
-    ("group", "text", "The group whose packets these are, in either direction."),
+    ("group", "text", "The group that the packets belong to, in either direction."),
     ("length_packets", "packets", "Length of a run of lost packets, as in the table `queue_loss_runs`."),
-    ("runs", "runs", "How often there was a run of this length."),
+    ("runs", "runs", "Number of runs of this length."),
 ];
 
 #[rustfmt::skip]
 pub(super) const QUEUE_SOJOURN_HISTOGRAM: &[DefinitionLine] = &[
     ("queue", "text", "The queue's name."),
-    ("group", "text", "The group whose packets these are, in either direction."),
+    ("group", "text", "The group that the packets belong to, in either direction."),
     ("lower_s", "s", "Smallest waiting time that falls into the slot."),
     ("upper_s", "s", "Smallest waiting time above the slot."),
-    ("count", "packets", "Packets of the group that waited so long and left; empty slots are left out."),
+    ("count", "packets", "Packets of the group that left after such a time; empty slots are left out."),
 ];
 
 #[rustfmt::skip]
 pub(super) const QUEUE_BACKLOG_HISTOGRAM: &[DefinitionLine] = &[
     ("queue", "text", "The queue's name."),
-    ("of", "text", "What is counted of those that an accepted packet found waiting: `packets`, or, in scenarios that ask for `measure.queue_events`, `bytes` on the wire, too."),
+    ("of", "text", "The unit of the backlog: `packets`, and also `bytes` on the wire in scenarios with `measure.queue_events`."),
     ("lower", "packets or B", "Smallest backlog that falls into the slot."),
     ("upper", "packets or B", "Smallest backlog above the slot."),
     ("count", "packets", "Accepted packets that found so much waiting; empty slots are left out."),

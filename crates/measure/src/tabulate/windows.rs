@@ -8,16 +8,16 @@ use crate::observation::DropReason;
 use crate::queue_series::{
     QueueEvent, QueueEventKind, QueueSeries, QueueWindow, SlotBook, SlotCounts, Slots,
 };
-use crate::settings::{ObservationPoints as Points, Watched};
+use crate::settings::{ObservationPoints as Points, ObservedCounts};
 use crate::table::{DefinitionLine, Table, TableBuilder};
 use fairwind_units::Span;
 
-/// The windows that nobody has yet, and whose they are.
+/// The windows that were not taken yet, and their owners.
 pub(crate) struct Windows<'a> {
     pub(crate) series: &'a [Series],
     pub(crate) scopes: &'a Scopes,
     /// Where the flows of each group are watched.
-    pub(crate) groups: Vec<Watched>,
+    pub(crate) groups: Vec<ObservedCounts>,
     pub(crate) open: &'a [OpenFlow<'a>],
 }
 
@@ -26,7 +26,7 @@ struct Row<'a> {
     /// The window's number in its series.
     number: u64,
     scope: Scope<'a>,
-    watched: Watched,
+    watched: ObservedCounts,
     counts: WindowCounts,
 }
 
@@ -100,7 +100,7 @@ fn series_rows<'a>(
         .filter_map(|open| Some((open, *windows.scopes.of_flow.get(open.place)?)))
         .map(|(open, place)| {
             let scope = basis.flow_scope(open.number, open.description);
-            (scope, place, Watched::one(open.description.seen_at))
+            (scope, place, ObservedCounts::one(open.description.seen_at))
         })
         .collect();
     let mut rows = Vec::new();
@@ -114,7 +114,7 @@ fn series_rows<'a>(
     }
     rows.extend(series.of_retired().map(|retired| {
         let scope = basis.flow_scope(retired.flow.number, &retired.flow.description);
-        let watched = Watched::one(retired.flow.description.seen_at);
+        let watched = ObservedCounts::one(retired.flow.description.seen_at);
         row(retired.window, scope, watched, retired.counts)
     }));
     // Groups in their order, then flows by their numbers; mostly they lie so.
@@ -148,7 +148,7 @@ pub(super) fn queue_intervals_table(basis: &Basis<'_>, series: Option<&QueueSeri
         .build()
 }
 
-/// Rows in the order in which queues told.
+/// Rows in the order of the queues' reports.
 pub(crate) fn queue_events_table(basis: &Basis<'_>, events: &[QueueEvent]) -> Table {
     let settings = basis.settings;
     TableBuilder::new("queue_events", events)
@@ -222,7 +222,7 @@ pub(super) fn slots_table(basis: &Basis<'_>, book: &SlotBook) -> Table {
     counts(builder).build()
 }
 
-/// Rows by queue, then by window; windows after the last of which anything was told are left out.
+/// Rows by queue, then by window; windows after the last report are left out.
 pub(super) fn slot_intervals_table(basis: &Basis<'_>, book: &SlotBook) -> Table {
     let length = book.length.unwrap_or(Span::ZERO);
     let begin = basis.settings.measured_from();
@@ -277,9 +277,9 @@ fn counts<'a, 'r>(builder: TableBuilder<'a, SlotRow<'r>>) -> TableBuilder<'a, Sl
 
 #[rustfmt::skip]
 pub(super) const INTERVAL: &[DefinitionLine] = &[
-    ("interval_s", "s", "Length of the window; each requested length is a series of its own."),
-    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out. Of captures, silence that is long for its windows has no rows: 131 072 rows of it are shown, and 4096 more for each window in which something happened."),
-    ("scope", "text", "`group`, or `flow` where series of flows were asked for."),
+    ("interval_s", "s", "Length of the window; each requested length is a separate series."),
+    ("start_s", "s", "Beginning of the window, since the experiment began. The first window begins at the end of the warm-up; an incomplete last window is left out. In captures, long silence has no rows: at most 131 072 silent windows are shown, and 4096 more for each window with packets."),
+    ("scope", "text", "`group`, or `flow` where series of flows were requested."),
     ("name", "text", "Name of the group or flow."),
     ("group", "text", "The group, or the group of the flow."),
     ("flow", "number", "The flow's number; missing for a group."),
@@ -291,7 +291,7 @@ pub(super) const INTERVAL: &[DefinitionLine] = &[
     ("packets_lost", "packets", "Packets of the data sender dropped in the network in the window; between two captures, those that left in the window."),
     ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent in the window."),
     ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost in the window."),
-    ("packet_loss_ratio", "ratio", "Packets lost in the window over packets sent in it; above 1 where more of earlier windows were lost than left in this one."),
+    ("packet_loss_ratio", "ratio", "Packets lost in the window over packets sent in it. It exceeds 1 if more packets of earlier windows were lost than were sent in this one."),
     ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost in the window over those sent in it."),
     ("packets_received", "packets", "Packets that reached the receiving host in the window."),
     ("packets_marked", "packets", "Packets received in the window that carried a mark of congestion."),
@@ -300,14 +300,14 @@ pub(super) const INTERVAL: &[DefinitionLine] = &[
 #[rustfmt::skip]
 pub(super) const QUEUE_INTERVAL: &[DefinitionLine] = &[
     ("interval_s", "s", "Length of the window, `measure.queue_interval`."),
-    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out."),
+    ("start_s", "s", "Beginning of the window, since the experiment began. The first window begins at the end of the warm-up; an incomplete last window is left out."),
     ("queue", "text", "The queue's name."),
     ("enqueued_packets", "packets", "Packets that the queue accepted in the window."),
     ("drops_packets", "packets", "Packets dropped at the queue or lost on the link behind it in the window."),
     ("marks_packets", "packets", "Packets that the queue marked in the window."),
     ("arrival_backlog_mean_packets", "packets", "Mean number of packets that a packet accepted in the window found waiting."),
     ("arrival_backlog_max_packets", "packets", "Most packets that it found waiting."),
-    ("sojourn_mean_s", "s", "Mean time that the packets waited whose departure was told in the window; the last one before a link falls idle is told when it next has something to do."),
+    ("sojourn_mean_s", "s", "Mean waiting time of the packets with a departure reported in the window. The last departure before a link becomes idle is reported when the link becomes busy again."),
     ("sojourn_max_s", "s", "Longest waiting time of these packets."),
 ];
 
@@ -320,7 +320,7 @@ pub(super) const SLOTS: &[DefinitionLine] = &[
 #[rustfmt::skip]
 pub(super) const SLOT_INTERVALS: &[DefinitionLine] = &[
     ("interval_s", "s", "Length of the window, `measure.queue_interval`."),
-    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up."),
+    ("start_s", "s", "Beginning of the window, since the experiment began; the first begins at the end of the warm-up."),
     ("queue", "text", "The queue's name."),
 ];
 
@@ -328,32 +328,32 @@ pub(super) const SLOT_INTERVALS: &[DefinitionLine] = &[
 pub(super) const SLOT_COUNTS: &[DefinitionLine] = &[
     ("frames", "frames", "Frames of the carrier that began."),
     ("slots_assigned", "slots", "Slots of these frames that the queue had, used or not."),
-    ("slots_guaranteed", "slots", "Those that were its own (CRA)."),
-    ("slots_by_rate", "slots", "Those for a rate that it asked for (RBDC)."),
-    ("slots_by_volume", "slots", "Those for a volume that it asked for (VBDC, AVBDC)."),
-    ("slots_free", "slots", "Those that nobody asked for (FCA)."),
+    ("slots_guaranteed", "slots", "Slots assigned to it permanently (CRA)."),
+    ("slots_by_rate", "slots", "Slots assigned for a requested rate (RBDC)."),
+    ("slots_by_volume", "slots", "Slots assigned for a requested volume (VBDC, AVBDC)."),
+    ("slots_free", "slots", "Slots assigned without a request (FCA)."),
     ("slots_used", "slots", "Slots in which something was sent."),
     ("slot_use_ratio", "ratio", "Slots used over slots assigned."),
-    ("capacity_bytes", "B", "Bytes that the slots assigned carry, with what the link adds to packets."),
-    ("carried_bytes", "B", "Bytes that were sent in them."),
-    ("capacity_use_ratio", "ratio", "Bytes sent over what the slots assigned carry."),
-    ("assigned_bits_per_second", "bit/s", "What the slots assigned carry, over the time of the frames that began."),
-    ("requests", "requests", "Requests of the terminal, those for nothing left out."),
-    ("requested_mean_bits_per_second", "bit/s", "Mean of the rates asked for."),
-    ("requested_max_bits_per_second", "bit/s", "The highest rate asked for."),
-    ("requested_bytes", "B", "Volumes asked for, together."),
+    ("capacity_bytes", "B", "Capacity of the assigned slots, including the overhead that the link adds to packets."),
+    ("carried_bytes", "B", "Bytes sent in the assigned slots."),
+    ("capacity_use_ratio", "ratio", "Bytes sent over the capacity of the assigned slots."),
+    ("assigned_bits_per_second", "bit/s", "Capacity of the assigned slots over the duration of the frames that began."),
+    ("requests", "requests", "Requests of the terminal for more than nothing."),
+    ("requested_mean_bits_per_second", "bit/s", "Mean of the requested rates."),
+    ("requested_max_bits_per_second", "bit/s", "Highest requested rate."),
+    ("requested_bytes", "B", "Sum of the requested volumes."),
 ];
 
 #[rustfmt::skip]
 pub(super) const QUEUE_EVENTS: &[DefinitionLine] = &[
-    ("time_s", "s", "When it happened, since the experiment began; the warm-up included. Only scenarios that ask for `measure.queue_events` have rows here."),
+    ("time_s", "s", "When it happened, since the experiment began; the warm-up included. Only scenarios with `measure.queue_events` have rows here."),
     ("queue", "text", "The queue's name."),
     ("flow", "number", "The number of the packet's flow."),
     ("group", "text", "The flow's group."),
-    ("event", "text", "`accepted`: the queue let the packet in; `refused`: it did not; `dropped`: dropped after it was let in; `lost`: on the link behind the queue; `marked` instead of being dropped."),
-    ("reason", "text", "Why it was dropped: `queue_full`, `early` or `link_loss`; else nothing."),
+    ("event", "text", "`accepted`: the queue accepted the packet; `refused`: it did not; `dropped`: dropped after it was accepted; `lost`: on the link behind the queue; `marked` instead of being dropped."),
+    ("reason", "text", "Why it was dropped: `queue_full`, `early` or `link_loss`; else empty."),
     ("wire_bytes", "B", "Bytes of the packet on the wire."),
-    ("backlog_packets", "packets", "Packets that waited before it came, or, of one that was dropped after it was let in, with it; missing where that is not told."),
+    ("backlog_packets", "packets", "Packets that were waiting when it arrived. For a packet dropped after it was accepted, the count includes it. Missing where the queue does not report it."),
     ("backlog_bytes", "B", "Bytes on the wire of these packets."),
-    ("waited_s", "s", "How long it had waited when it was dropped, where it was let in before."),
+    ("waited_s", "s", "How long it had waited when it was dropped, if it had been accepted."),
 ];

@@ -1,4 +1,4 @@
-//! Groups and flows that come while measuring.
+//! Groups and flows added while measuring.
 
 use crate::run::{Run, count, number, settings};
 use fairwind_measure::{
@@ -36,7 +36,7 @@ fn sent(tables: &Tables, name: &str) -> Vec<f64> {
 }
 
 #[test]
-fn what_comes_in_mid_run_has_the_rows_of_what_was_there_from_the_beginning() {
+fn late_flow_has_same_rows_as_early_one() {
     let mut run = Run::new(&windows("a"));
     run.send(50, 0, 0, 100).send(120, 0, 100, 100);
     let group = run.collector.add_group("late");
@@ -66,13 +66,13 @@ fn what_comes_in_mid_run_has_the_rows_of_what_was_there_from_the_beginning() {
 }
 
 #[test]
-fn it_makes_no_difference_to_tables_when_a_flow_is_told_of() {
+fn tables_do_not_depend_on_announcement_time() {
     let known = {
         let mut run = Run::new(&windows("ab"));
         run.send(120, 1, 0, 100).acknowledge(220, 1, 100);
         run.finish(300)
     };
-    let told = {
+    let observed = {
         let mut run = Run::new(&windows("a"));
         let group = run.collector.add_group("b");
         let mut description = flow(group, "b-1", 0);
@@ -81,11 +81,11 @@ fn it_makes_no_difference_to_tables_when_a_flow_is_told_of() {
         run.send(120, 1, 0, 100).acknowledge(220, 1, 100);
         run.finish(300)
     };
-    assert_eq!(format!("{known:?}"), format!("{told:?}"));
+    assert_eq!(format!("{known:?}"), format!("{observed:?}"));
 }
 
 #[test]
-fn a_flow_that_answers_is_acknowledged_by_the_other_ones_data() {
+fn answer_flow_is_acknowledged_by_reverse_data() {
     let mut run = Run::new(&settings("a"));
     let answer = FlowDescription { answers: Some(FlowId(0)), ..flow(0, "answer", 0) };
     let id = run.collector.add_flow(answer.clone()).unwrap();
@@ -105,7 +105,7 @@ fn a_flow_that_answers_is_acknowledged_by_the_other_ones_data() {
 }
 
 #[test]
-fn a_flow_of_no_group_and_an_answer_to_nothing_are_refused() {
+fn unknown_group_or_answered_flow_is_refused() {
     let mut run = Run::new(&settings("a"));
     let error = run.collector.add_flow(flow(1, "lost", 0)).unwrap_err();
     assert_eq!(error.to_string(), "flow 1 (\"lost\") is in group 1, but only 1 groups are named");

@@ -28,12 +28,12 @@ fn all_tables() -> fairwind_measure::Tables {
 }
 
 #[test]
-fn every_column_is_defined_once_with_unit_and_sentence_and_in_the_order_of_the_list() {
+fn every_column_is_defined_once_in_order() {
     assert_eq!(definition_faults(columns(), &all_tables()), [""; 0]);
 }
 
 #[test]
-fn what_is_wrong_with_definitions_is_found() {
+fn definition_faults_are_found() {
     const ONE: &[DefinitionLine] = &[("first_s", "B", "No"), ("second", "", "A sentence.")];
     const TWICE: &[DefinitionLine] =
         &[("second", "B", "A sentence."), ("nowhere_bytes", "B", "It.")];

@@ -1,4 +1,4 @@
-//! What is sent is received, lost or in flight; windows add up to totals.
+//! Conservation: packets sent are received, lost or in flight; windows add up to totals.
 
 use crate::run::{HEADER_BYTES, Run, count, number, settings};
 use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings};

@@ -1,4 +1,4 @@
-//! What is sent, sent again, received twice, lost and read.
+//! Counts of packets sent, retransmitted, duplicated, lost and read.
 
 use crate::run::{HEADER_BYTES, Run, acknowledgment, assert_number, count, number, settings};
 use fairwind_measure::{
@@ -21,7 +21,7 @@ fn dropped(direction: Direction, payload_bytes: u32) -> Observation<'static> {
 }
 
 #[test]
-fn throughput_counts_the_wire_and_goodput_what_was_read() {
+fn throughput_counts_wire_and_goodput_reads() {
     let mut run = Run::new(&settings("a"));
     run.syn(0, 0).send(10, 0, 0, 1000).send(20, 0, 0, 1000);
     run.receive(60, 0, 0, 1000).receive(70, 0, 0, 1000).read(75, 0, 1000);
@@ -48,7 +48,7 @@ fn a_retransmission_is_known_by_its_old_bytes() {
 }
 
 #[test]
-fn a_segment_of_old_and_new_bytes_is_a_bundle_and_no_retransmission() {
+fn segment_of_old_and_new_bytes_is_bundle() {
     // Bytes 0..100, then 0..250 in one segment: 100 old, 150 new. Then 200..300, 50 of each, and 200..300 again.
     let mut run = Run::new(&settings("a"));
     run.syn(0, 0).send(10, 0, 0, 100).send(110, 0, 0, 250).send(210, 0, 200, 100);
@@ -95,7 +95,7 @@ fn payload_in_the_syn_begins_at_offset_zero() {
 }
 
 #[test]
-fn without_a_syn_the_stream_begins_with_the_first_segment() {
+fn stream_without_syn_begins_with_first_segment() {
     let mut run = Run::new(&settings("a"));
     run.send(0, 0, 7_000, 100).send(10, 0, 7_100, 100).send(20, 0, 6_900, 100);
     run.send(30, 0, 7_000, 200).acknowledge(40, 0, 7_200);
@@ -141,7 +141,7 @@ fn a_retransmission_across_the_wrap_is_old() {
 }
 
 #[test]
-fn lost_is_what_was_dropped_and_not_what_was_sent_again() {
+fn losses_count_drops_not_retransmissions() {
     // Two sent, one dropped; a spurious retransmission of the other one is no loss.
     let mut run = Run::new(&settings("a"));
     run.send(0, 0, 0, 1_000).send(1, 0, 1_000, 500).send(2, 0, 0, 1_000).send(3, 0, 1_500, 60);
@@ -157,7 +157,7 @@ fn lost_is_what_was_dropped_and_not_what_was_sent_again() {
 }
 
 #[test]
-fn acks_are_packets_without_payload_on_the_way_back() {
+fn ack_packets_have_no_payload() {
     let mut run = Run::new(&settings("a"));
     for (millis, segment) in
         [(1, acknowledgment(1)), (2, acknowledgment(2)), (3, acknowledgment(3))]
@@ -185,7 +185,7 @@ fn a_ratio_of_nothing_is_missing() {
 }
 
 #[test]
-fn events_are_counted_and_the_first_milestones_kept() {
+fn events_are_counted_and_first_milestones_kept() {
     let mut described = settings("aa");
     described.flows[0].start = Instant::from_millis(100);
     let flow = FlowId(0);
@@ -222,7 +222,7 @@ fn events_are_counted_and_the_first_milestones_kept() {
 }
 
 #[test]
-fn a_reset_refuses_what_was_not_established_and_breaks_what_was() {
+fn reset_refuses_or_breaks_connection() {
     let mut run = Run::new(&settings("aa"));
     let reset = |flow| Observation::Failed { flow: FlowId(flow), reason: FailureReason::Reset };
     run.at(10, Observation::Established { flow: FlowId(1) }).at(20, reset(0)).at(20, reset(1));
@@ -245,7 +245,7 @@ fn groups_are_the_sums_of_their_flows() {
 }
 
 #[test]
-fn fairness_is_told_of_all_flows_of_groups_and_between_groups() {
+fn fairness_has_all_group_and_between_rows() {
     // Goodputs 1, 3 in group a and 2 in b (times 800 bit/s).
     let mut run = Run::new(&settings("aab"));
     run.read(10, 0, 100).read(10, 1, 300).read(10, 2, 200);
@@ -261,7 +261,7 @@ fn fairness_is_told_of_all_flows_of_groups_and_between_groups() {
 }
 
 #[test]
-fn packets_that_arrive_with_a_mark_of_congestion_are_counted() {
+fn arrivals_with_ce_mark_are_counted() {
     use fairwind_wire::{Ecn, TrafficClass};
     let marked = Segment {
         traffic_class: TrafficClass::default().with_ecn(Ecn::Ce),

@@ -1,4 +1,4 @@
-//! Datagrams: what is known of them, and what only a connection would tell.
+//! Datagrams: their measures, and those that only connections have.
 
 use fairwind_measure::{
     Collector, Direction, DropReason, Dropped, FlowDescription, FlowId, Observation,
@@ -75,7 +75,7 @@ fn number(tables: &Tables, table: &str, column: &str) -> Option<f64> {
 }
 
 #[test]
-fn datagrams_are_counted_where_they_leave_where_they_arrive_and_where_they_are_lost() {
+fn datagrams_are_counted_sent_received_lost() {
     let tables = observed();
     let expected = [
         ("packets_sent", 3.0),
@@ -111,7 +111,7 @@ fn datagrams_are_counted_where_they_leave_where_they_arrive_and_where_they_are_l
 /// The first is copied, and its copy comes behind the third, as late as the second; one without a number may be
 /// anything.
 #[test]
-fn a_datagram_that_the_network_has_copied_is_read_once() {
+fn copied_datagram_is_read_once() {
     let mut collector = Collector::new(&settings());
     let read = |number| Observation::DatagramRead {
         flow: FLOW,
@@ -135,7 +135,7 @@ fn a_datagram_that_the_network_has_copied_is_read_once() {
 }
 
 #[test]
-fn what_only_a_connection_tells_is_missing_and_not_0() {
+fn connection_measures_of_datagrams_are_missing() {
     let tables = observed();
     let missing = [
         "data_segments_retransmitted",
@@ -175,7 +175,7 @@ fn what_only_a_connection_tells_is_missing_and_not_0() {
 }
 
 #[test]
-fn the_warm_up_hides_datagrams_that_arrived_in_it() {
+fn datagrams_of_warm_up_do_not_count() {
     let mut collector = Collector::new(&Settings { warmup: Span::from_millis(50), ..settings() });
     let read = |written| Observation::DatagramRead {
         flow: FLOW,
@@ -191,7 +191,7 @@ fn the_warm_up_hides_datagrams_that_arrived_in_it() {
 }
 
 #[test]
-fn a_datagram_of_which_nobody_knows_when_it_was_written_counts_without_a_latency() {
+fn datagram_without_write_time_has_no_latency() {
     let mut collector = Collector::new(&settings());
     for written in [None, Some(Instant::from_millis(20))] {
         let read =

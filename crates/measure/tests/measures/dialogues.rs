@@ -85,7 +85,7 @@ fn each_packet_is_of_one_flow() {
 }
 
 #[test]
-fn a_segment_with_data_acknowledges_what_came_the_other_way() {
+fn data_segment_acknowledges_reverse_data() {
     let mut run = Run::new(&dialogue());
     one_exchange(&mut run);
     let tables = run.finish(1_000);
@@ -98,7 +98,7 @@ fn a_segment_with_data_acknowledges_what_came_the_other_way() {
 }
 
 #[test]
-fn a_response_is_timed_from_the_request_to_the_read_of_its_end() {
+fn response_time_is_request_write_to_last_read() {
     let mut run = Run::new(&dialogue());
     one_exchange(&mut run);
     let tables = run.finish(1_000);
@@ -117,7 +117,7 @@ fn a_response_is_timed_from_the_request_to_the_read_of_its_end() {
 }
 
 #[test]
-fn a_response_in_the_warm_up_is_not_counted() {
+fn response_in_warm_up_is_not_counted() {
     let mut described = dialogue();
     described.warmup = fairwind_units::Span::from_millis(500);
     let mut run = Run::new(&described);
@@ -126,7 +126,7 @@ fn a_response_in_the_warm_up_is_not_counted() {
 }
 
 #[test]
-fn a_lost_packet_is_lost_to_the_flow_and_group_that_it_was_of() {
+fn lost_packet_counts_for_its_flow_and_group() {
     let mut run = Run::new(&dialogue());
     let bare = asking(Flags::ACK, 100, 0, 2_000);
     let data = answering(Flags::ACK, 0, 1_000, 100);
@@ -156,7 +156,7 @@ fn a_lost_packet_is_lost_to_the_flow_and_group_that_it_was_of() {
 }
 
 #[test]
-fn a_connection_is_established_for_both_of_its_flows() {
+fn connection_establishes_both_flows() {
     let mut run = Run::new(&dialogue());
     run.at(100, Observation::Established { flow: FlowId(0) });
     one_exchange(&mut run);
@@ -169,7 +169,7 @@ fn a_connection_is_established_for_both_of_its_flows() {
 
 /// Set-up and completion count from where the connection is opened, of both of its flows; before, they are in no table.
 #[test]
-fn a_connection_that_awaits_another_one_is_in_no_table_until_it_is_opened() {
+fn waiting_connection_is_in_no_table() {
     let mut described = dialogue();
     for flow in &mut described.flows {
         flow.start = FlowDescription::START_PENDING;

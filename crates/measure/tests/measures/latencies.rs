@@ -22,7 +22,7 @@ fn slots(tables: &Tables, group: &str, kind: &str) -> Vec<(f64, f64, u64)> {
 }
 
 #[test]
-fn each_segment_gives_a_sample_when_an_acknowledgment_covers_it() {
+fn each_covered_segment_gives_a_sample() {
     // Sent at 0, 10, 20 ms; the second acknowledgment covers two.
     let mut run = Run::new(&settings("a"));
     run.syn(0, 0).send(0, 0, 0, 100).send(10, 0, 100, 100).send(20, 0, 200, 100);
@@ -37,7 +37,7 @@ fn each_segment_gives_a_sample_when_an_acknowledgment_covers_it() {
 }
 
 #[test]
-fn an_acknowledgment_of_half_a_segment_covers_nothing() {
+fn partial_ack_covers_nothing() {
     let mut run = Run::new(&settings("a"));
     run.syn(0, 0).send(0, 0, 0, 100).acknowledge(50, 0, 50).acknowledge(70, 0, 100);
     let tables = run.finish(1_000);
@@ -46,7 +46,7 @@ fn an_acknowledgment_of_half_a_segment_covers_nothing() {
 }
 
 #[test]
-fn a_retransmitted_segment_is_timed_from_its_first_sending() {
+fn retransmitted_segment_is_timed_from_first_transmission() {
     let mut run = Run::new(&settings("a"));
     run.syn(0, 0).send(10, 0, 0, 100).send(310, 0, 0, 100).send(910, 0, 0, 100);
     run.acknowledge(960, 0, 100);
@@ -56,7 +56,7 @@ fn a_retransmitted_segment_is_timed_from_its_first_sending() {
 }
 
 #[test]
-fn the_new_part_of_a_partly_new_segment_has_a_latency_of_its_own() {
+fn new_part_of_segment_has_own_latency() {
     let mut run = Run::new(&settings("a"));
     run.syn(0, 0).send(0, 0, 0, 100).send(200, 0, 0, 250).acknowledge(260, 0, 250);
     let tables = run.finish(1_000);
@@ -66,7 +66,7 @@ fn the_new_part_of_a_partly_new_segment_has_a_latency_of_its_own() {
 }
 
 #[test]
-fn a_lost_segment_holds_up_the_delivery_of_those_behind_it() {
+fn lost_segment_delays_later_deliveries() {
     // Writes at 0, 150, 300 ms; the first is lost and read, with the others, at 450 ms.
     let mut run = Run::new(&settings("a"));
     run.write(0, 0, 120).write(150, 0, 240).write(300, 0, 360);
@@ -83,7 +83,7 @@ fn a_lost_segment_holds_up_the_delivery_of_those_behind_it() {
 }
 
 #[test]
-fn latencies_come_for_each_group_and_then_for_each_flow() {
+fn latencies_list_groups_then_flows() {
     let tables = Run::new(&settings("ab")).finish(1_000);
     let table = tables.get("latencies").unwrap();
     let text = |column: &str, row| table.column(column).unwrap().text(row).unwrap();
@@ -105,7 +105,7 @@ fn latencies_come_for_each_group_and_then_for_each_flow() {
 }
 
 #[test]
-fn percentile_columns_are_named_by_their_percentiles() {
+fn percentile_columns_have_percentile_names() {
     let described =
         fairwind_measure::Settings { percentiles: vec![5.0, 99.9, 100.0], ..settings("a") };
     let tables = Run::new(&described).finish(1_000);
@@ -156,7 +156,7 @@ fn the_same_latency_is_counted_beyond_sixteen_bits() {
 
 proptest! {
     #[test]
-    fn percentiles_are_at_most_one_per_cent_above_the_true_ones(
+    fn percentiles_are_within_one_per_cent(
         mut latencies in proptest::collection::vec(1_u64..200_000, 1..300), percentile in 1_u32..=100,
     ) {
         let described = fairwind_measure::Settings {

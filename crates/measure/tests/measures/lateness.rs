@@ -1,4 +1,4 @@
-//! How well a network in real time kept time.
+//! Lateness of a network in real time.
 
 use fairwind_measure::{Lateness, RoutedPackets};
 use fairwind_units::Span;
@@ -12,7 +12,7 @@ fn lateness_of(micros: &[u64]) -> Lateness {
 }
 
 #[test]
-fn one_late_packet_of_a_hundred_does_not_exceed_the_bound_and_two_do() {
+fn lateness_bound_applies_to_99th_percentile() {
     let mut micros = [10; 100];
     micros[7] = 5_000;
     assert!(!lateness_of(&micros).exceeds_bound());
@@ -21,7 +21,7 @@ fn one_late_packet_of_a_hundred_does_not_exceed_the_bound_and_two_do() {
 }
 
 #[test]
-fn nothing_delivered_is_nothing_late() {
+fn no_deliveries_have_no_lateness() {
     let lateness = lateness_of(&[]);
     assert!(!lateness.exceeds_bound());
     assert_eq!(lateness.percentile(99.0), None);
@@ -31,7 +31,7 @@ fn nothing_delivered_is_nothing_late() {
 }
 
 #[test]
-fn the_table_tells_how_late_how_many_were() {
+fn lateness_table_has_distribution() {
     let mut lateness = lateness_of(&[10, 20, 30, 1_000]);
     lateness.on_batch(1);
     lateness.on_batch(3);

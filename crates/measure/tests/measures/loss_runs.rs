@@ -1,4 +1,4 @@
-//! How the losses of a group come together at a queue.
+//! Runs of losses of a group at a queue.
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId, Tables};
@@ -49,7 +49,7 @@ fn lengths(tables: &Tables) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn runs_of_refused_packets_are_told_by_length_and_by_whom_they_hit() {
+fn refused_runs_have_length_and_affected_connections() {
     // Runs in the group's row of 16 packets: A; AB; BB; ABA. Lost 8, in runs of two or more 7; in runs that hit
     // two connections AB and ABA, 5; in runs in which one lost more than one BB and ABA, 5.
     let mut run = Run::new(&settings("xx"));
@@ -77,18 +77,18 @@ fn packets_of_other_groups_end_no_run() {
 }
 
 #[test]
-fn packets_dropped_out_of_the_queue_are_in_one_run_until_one_leaves() {
+fn queue_drops_form_run_until_departure() {
     let mut run = Run::new(&settings("x"));
     let early = dropped(FlowId(0), DropReason::Early, Some(Span::from_millis(5)));
     run.at(0, left(FlowId(0))).at(1, early).at(2, early);
-    // Arrivals are another row: they are let in meanwhile.
+    // Arrivals form another row: they are accepted in the meantime.
     arrivals(&mut run, "aaaaaa");
     run.at(8, early).at(9, left(FlowId(0))).at(10, early);
     assert_eq!(lengths(&run.finish(1_000)), [(1, 1), (3, 1)]);
 }
 
 #[test]
-fn packets_lost_on_the_link_are_in_one_run_until_one_is_not() {
+fn link_losses_form_run_until_delivery() {
     let mut run = Run::new(&settings("x"));
     for (millis, letter) in (0..).zip("lossLOSSloLo".chars()) {
         run.at(2 * millis, left(FlowId(0)));
@@ -111,7 +111,7 @@ fn both_flows_of_a_connection_are_one_connection() {
 }
 
 #[test]
-fn without_losses_shares_of_losses_are_missing_and_there_are_no_lengths() {
+fn without_losses_shares_are_missing() {
     let mut run = Run::new(&settings("x"));
     arrivals(&mut run, "aaa");
     let tables = run.finish(1_000);

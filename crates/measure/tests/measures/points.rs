@@ -1,4 +1,4 @@
-//! What nobody watched is missing, and not 0.
+//! Points of observation: unobserved values are missing, not 0.
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{Direction, FlowId, Observation, ObservationPoints, Settings, Tables};
@@ -90,7 +90,7 @@ fn assert_known(tables: &Tables, columns: &[&str], is_known: bool) {
 }
 
 #[test]
-fn at_the_sender_alone_nothing_is_known_of_arrivals_and_losses() {
+fn sender_tap_has_no_arrivals_or_losses() {
     let tables = run_watched_at(ObservationPoints::SENDER);
     assert_known(&tables, &DEPARTURES, true);
     assert_known(&tables, &["ack_latency_max_s", "measured_s"], true);
@@ -104,7 +104,7 @@ fn at_the_sender_alone_nothing_is_known_of_arrivals_and_losses() {
 }
 
 #[test]
-fn at_the_receiver_alone_nothing_is_known_of_departures_and_losses() {
+fn receiver_tap_has_no_departures_or_losses() {
     let tables = run_watched_at(ObservationPoints::RECEIVER | ObservationPoints::READER);
     assert_known(&tables, &ARRIVALS, true);
     assert_known(&tables, &READING, true);
@@ -115,7 +115,7 @@ fn at_the_receiver_alone_nothing_is_known_of_departures_and_losses() {
 }
 
 #[test]
-fn at_both_hosts_losses_are_known_and_applications_are_not() {
+fn host_taps_have_losses_without_applications() {
     let tables = run_watched_at(ObservationPoints::SENDER | ObservationPoints::RECEIVER);
     assert_known(&tables, &DEPARTURES, true);
     assert_known(&tables, &ARRIVALS, true);
@@ -149,7 +149,7 @@ fn latencies_have_rows_for_what_could_be_seen() {
 }
 
 #[test]
-fn windows_miss_what_nobody_watched() {
+fn windows_omit_unobserved_values() {
     let known = |points| {
         let tables = run_watched_at(points);
         ["packets_sent", "bytes_retransmitted", "throughput_bits_per_second", "packets_lost"]
@@ -161,7 +161,7 @@ fn windows_miss_what_nobody_watched() {
 }
 
 #[test]
-fn a_group_is_the_sum_of_those_that_know_and_its_losses_a_share_of_what_they_sent() {
+fn group_sums_flows_with_known_values() {
     let both = ObservationPoints::SENDER | ObservationPoints::RECEIVER;
     let mut run =
         Run::new(&watched("aaa", &[ObservationPoints::SENDER, both, ObservationPoints::RECEIVER]));
@@ -173,7 +173,7 @@ fn a_group_is_the_sum_of_those_that_know_and_its_losses_a_share_of_what_they_sen
     assert_eq!(count(&tables, "groups", "packets_sent", 0), 3);
     assert_eq!(count(&tables, "groups", "packets_received", 0), 2);
     assert_eq!(count(&tables, "groups", "packets_lost", 0), 1);
-    // Of the two packets whose arrival could be seen one was lost.
+    // One of the two packets with an observable arrival was lost.
     assert_number(&tables, "groups", "packet_loss_ratio", 0, 0.5);
     assert_number(&tables, "groups", "payload_byte_loss_ratio", 0, 0.5);
     let sent = [0, 1, 2].map(|row| number(&tables, "flows", "packets_sent", row));
@@ -183,7 +183,7 @@ fn a_group_is_the_sum_of_those_that_know_and_its_losses_a_share_of_what_they_sen
 }
 
 #[test]
-fn a_packet_lost_at_no_known_queue_is_in_no_table_of_queues() {
+fn loss_without_queue_is_in_no_queue_table() {
     let mut run = Run::new(&settings("a"));
     let (flow, payload_bytes, wire_bytes) = (FlowId(0), 100, 140);
     run.send(0, 0, 0, 100).send(1, 0, 100, 100);
@@ -198,7 +198,7 @@ fn a_packet_lost_at_no_known_queue_is_in_no_table_of_queues() {
 }
 
 #[test]
-fn where_a_flow_is_watched_may_turn_out_later() {
+fn observation_point_may_be_set_later() {
     let mut run =
         Run::new(&watched("a", &[ObservationPoints::SENDER | ObservationPoints::RECEIVER]));
     run.send(0, 0, 0, 100);

@@ -1,4 +1,4 @@
-//! What happened at queues packet by packet, and whole distributions.
+//! Queue events packet by packet, and complete distributions.
 
 use crate::run::{Run, count, number, settings};
 use fairwind_measure::{
@@ -43,7 +43,7 @@ fn texts<'a>(tables: &'a Tables, column: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn each_packet_at_a_queue_is_told_with_what_became_of_it() {
+fn queue_events_log_fate_of_each_packet() {
     let mut run = Run::new(&asking(None, 10));
     run.at(20, accepted(QUEUE, 0, 2)).at(21, gone(DropReason::QueueFull, None));
     run.at(22, gone(DropReason::Early, Some(Span::from_millis(5))));
@@ -65,9 +65,9 @@ fn each_packet_at_a_queue_is_told_with_what_became_of_it() {
 }
 
 #[test]
-fn events_of_other_times_and_queues_are_not_kept_and_those_without_room_are_counted() {
+fn queue_events_filter_and_count_overflow() {
     let mut run = Run::new(&asking(Some(vec![QueueId(1)]), 2));
-    // At 9 ms and at 100 ms nobody asks; at 20 ms it is another queue.
+    // 9 ms and 100 ms are outside the requested time; at 20 ms it is another queue.
     for (millis, queue) in [(9, 1), (10, 1), (20, 0), (30, 1), (40, 1), (99, 1), (100, 1)] {
         run.at(millis, accepted(QueueId(queue), 0, 0));
     }
@@ -78,7 +78,7 @@ fn events_of_other_times_and_queues_are_not_kept_and_those_without_room_are_coun
 }
 
 #[test]
-fn whole_distributions_of_waiting_and_backlog_are_told() {
+fn waiting_and_backlog_distributions_are_complete() {
     let mut run = Run::new(&asking(None, 1));
     for (flow, backlog) in [(0, 3), (1, 3), (0, 7)] {
         run.at(1, accepted(QUEUE, flow, backlog));
@@ -96,7 +96,7 @@ fn whole_distributions_of_waiting_and_backlog_are_told() {
     let bound = |column, row| number(&tables, "queue_sojourn_histogram", column, row).unwrap();
     assert!((bound("lower_s", 0)..bound("upper_s", 0)).contains(&0.004));
     assert!((bound("lower_s", 1)..bound("upper_s", 1)).contains(&0.008));
-    // Bytes, as packets, wherever they are asked for: packets 3, 3, 7; bytes 300, 300, 700, whose slots are wider than one.
+    // Bytes, as packets, wherever requested: packets 3, 3, 7; bytes 300, 300, 700, in slots wider than one.
     assert_eq!(rows("queue_backlog_histogram"), [2, 1, 2, 1]);
     let backlog = |column, row| count(&tables, "queue_backlog_histogram", column, row);
     assert_eq!([backlog("lower", 0), backlog("upper", 0), backlog("lower", 1)], [3, 4, 7]);

@@ -51,7 +51,7 @@ fn marked(flow: u32, wire_bytes: u32) -> Observation<'static> {
 }
 
 #[test]
-fn the_mean_backlog_is_waiting_time_over_measured_time() {
+fn mean_backlog_is_waiting_over_measured_time() {
     // In 1 s: 1000 B wait 200 ms, 500 B wait 400 ms. 0.6 packets; 0.2 x 1000 + 0.4 x 500 = 400 B.
     let mut run = Run::new(&settings("a"));
     run.at(0, enqueued(0, 1_000, 0)).at(100, enqueued(0, 500, 1));
@@ -66,7 +66,7 @@ fn the_mean_backlog_is_waiting_time_over_measured_time() {
 }
 
 #[test]
-fn waiting_during_the_warm_up_is_not_in_the_mean_backlog() {
+fn mean_backlog_excludes_warm_up() {
     // It waited 300 ms, of these 100 ms after the warm-up of 1 s; measured time is 1 s.
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
@@ -80,7 +80,7 @@ fn waiting_during_the_warm_up_is_not_in_the_mean_backlog() {
 }
 
 #[test]
-fn a_departure_within_the_warm_up_does_not_count_however_late_it_is_told() {
+fn late_report_of_warm_up_departure_is_ignored() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     let mut run = Run::new(&described);
@@ -92,7 +92,7 @@ fn a_departure_within_the_warm_up_does_not_count_however_late_it_is_told() {
 }
 
 #[test]
-fn arrivals_tell_the_backlog_that_they_find() {
+fn arrivals_report_backlog() {
     let mut run = Run::new(&settings("a"));
     for (millis, backlog) in (0..100).zip(0..100) {
         run.at(millis, enqueued(0, 1_000, backlog));
@@ -108,7 +108,7 @@ fn arrivals_tell_the_backlog_that_they_find() {
 }
 
 #[test]
-fn drops_are_told_by_reason_and_by_group() {
+fn drops_are_counted_by_reason_and_group() {
     let mut run = Run::new(&settings("aab"));
     run.at(0, dropped(0, 1_500, DropReason::QueueFull));
     run.at(1, dropped(1, 1_500, DropReason::QueueFull));
@@ -138,7 +138,7 @@ fn drops_are_told_by_reason_and_by_group() {
 }
 
 #[test]
-fn each_group_has_its_drops_by_reason_and_its_share_of_what_it_offered() {
+fn group_drops_have_reason_and_offered_share() {
     let mut run = Run::new(&settings("ab"));
     // Group a: 1000 B let in and dropped later, 500 B let in, 500 B refused early, 500 B lost on the link.
     run.at(0, enqueued(0, 1_000, 0)).at(1, enqueued(0, 500, 1)).at(2, enqueued(0, 500, 1));
@@ -171,7 +171,7 @@ fn each_group_has_its_drops_by_reason_and_its_share_of_what_it_offered() {
 }
 
 #[test]
-fn marks_are_told_of_queue_and_group() {
+fn marks_are_counted_by_queue_and_group() {
     let mut run = Run::new(&settings("aab"));
     run.at(0, marked(0, 1_500)).at(1, marked(1, 1_000)).at(2, marked(2, 160));
     let tables = run.finish(1_000);
@@ -203,7 +203,7 @@ fn each_group_has_its_own_waiting_times() {
 }
 
 #[test]
-fn windows_of_a_queue_have_what_came_and_left_in_them() {
+fn queue_windows_count_arrivals_and_departures() {
     // 0 to 1 s: three packets find 0, 4 and 2; two leave after 100 and 300 ms; one is dropped, one marked.
     // 1 to 2 s: one finds 1, none leaves. 2 to 3 s: nothing. 3 to 4 s: one leaves after 1.5 s.
     let mut described = settings("a");
@@ -232,7 +232,7 @@ fn windows_of_a_queue_have_what_came_and_left_in_them() {
 }
 
 #[test]
-fn windows_of_queues_begin_with_the_end_of_the_warm_up_and_are_kept_where_they_are_asked_for() {
+fn queue_windows_begin_after_warm_up() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     let counted = |described: &fairwind_measure::Settings| {
@@ -249,7 +249,7 @@ fn windows_of_queues_begin_with_the_end_of_the_warm_up_and_are_kept_where_they_a
 }
 
 #[test]
-fn what_the_link_behind_a_queue_doubles_damages_and_lets_overtake_is_counted_after_the_warm_up() {
+fn link_impairments_are_counted_after_warm_up() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     let mut run = Run::new(&described);
@@ -269,7 +269,7 @@ fn what_the_link_behind_a_queue_doubles_damages_and_lets_overtake_is_counted_aft
 
 proptest! {
     #[test]
-    fn through_an_idle_queue_is_in_and_out_of_it(
+    fn idle_queue_counts_arrival_and_departure(
         passing in proptest::collection::vec((0_u32..3, 40_u32..1_501, any::<bool>()), 0..60),
     ) {
         let settings = Settings {

@@ -1,4 +1,4 @@
-//! Flows that are over make way for others, and tables do not show it.
+//! Retirement of ended flows, which does not change tables.
 
 use crate::run::{INITIAL, Run, acknowledgment, assert_number, count, data, number, settings};
 use fairwind_measure::{
@@ -69,25 +69,25 @@ fn lives() -> impl Strategy<Value = Vec<Life>> {
 
 /// What is done, in the order of time.
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Action {
     Add(usize),
     Happen(usize, Event),
     Retire(usize),
     Take,
 }
 
-fn script(lives: &[Life], takes: &[u64]) -> Vec<(u64, Deed)> {
+fn script(lives: &[Life], takes: &[u64]) -> Vec<(u64, Action)> {
     let mut script = Vec::new();
     for (flow, life) in lives.iter().enumerate() {
         let mut millis = life.comes;
-        script.push((millis, Deed::Add(flow)));
+        script.push((millis, Action::Add(flow)));
         for &(gap, event) in &life.events {
             millis += gap;
-            script.push((millis, Deed::Happen(flow, event)));
+            script.push((millis, Action::Happen(flow, event)));
         }
-        script.push((millis + life.lingers, Deed::Retire(flow)));
+        script.push((millis + life.lingers, Action::Retire(flow)));
     }
-    script.extend(takes.iter().map(|&millis| (millis, Deed::Take)));
+    script.extend(takes.iter().map(|&millis| (millis, Action::Take)));
     // A stable sort keeps what belongs to one flow in its order.
     script.sort_by_key(|(millis, _)| *millis);
     script
@@ -162,24 +162,24 @@ fn happen(run: &mut Run, millis: u64, flow: FlowId, event: Event, progress: &mut
 }
 
 /// The tables of a run, in chunks; `retires` says whether flows that are over are retired.
-fn play(script: &[(u64, Deed)], lives: &[Life], retires: bool) -> (Vec<Tables>, u64) {
+fn play(script: &[(u64, Action)], lives: &[Life], retires: bool) -> (Vec<Tables>, u64) {
     let mut run = Run::new(&described_run());
     let mut ids = vec![FlowId(0); lives.len()];
     let mut progress = vec![Progress::default(); lives.len()];
     let (mut chunks, mut end) = (Vec::new(), 0);
-    for &(millis, deed) in script {
+    for &(millis, action) in script {
         end = millis;
-        match deed {
-            Deed::Add(flow) => {
+        match action {
+            Action::Add(flow) => {
                 let description = described(lives[flow].group, &format!("flow {flow}"), millis);
                 ids[flow] = run.collector.add_flow(description).unwrap();
             }
-            Deed::Happen(flow, event) => {
+            Action::Happen(flow, event) => {
                 happen(&mut run, millis, ids[flow], event, &mut progress[flow]);
             }
-            Deed::Retire(flow) if retires => run.collector.retire(ids[flow], at(millis)),
-            Deed::Take if retires => chunks.extend(run.collector.take_retired()),
-            Deed::Retire(_) | Deed::Take => {}
+            Action::Retire(flow) if retires => run.collector.retire(ids[flow], at(millis)),
+            Action::Take if retires => chunks.extend(run.collector.take_retired()),
+            Action::Retire(_) | Action::Take => {}
         }
     }
     end = end.max(201);
@@ -195,7 +195,7 @@ fn merged(chunks: &mut [Tables], name: &str, measured: Span) -> Vec<String> {
         for table in chunk.tables.iter_mut().filter(|table| table.name == name) {
             fill_rates(table, measured);
             rows.extend((0..table.rows()).filter(|&row| !is_empty_window(table, row)).map(|row| {
-                // How long something has been waiting is told as of when the flow is over.
+                // Waiting times are reported as of the end of the flow.
                 let columns = table.columns.iter().filter(|column| column.name != "longest_wait_s");
                 let cells = columns.map(|column| cell(&column.values, row));
                 cells.collect::<Vec<_>>().join(" | ")
@@ -241,7 +241,7 @@ fn assert_same_fairness(left: &Tables, right: &Tables) {
 
 proptest! {
     #[test]
-    fn tables_are_the_same_whether_flows_that_are_over_are_retired_or_not(
+    fn retiring_flows_does_not_change_tables(
         lives in lives(), takes in proptest::collection::vec(0..900_u64, 0..6),
     ) {
         let script = script(&lives, &takes);
@@ -277,7 +277,7 @@ proptest! {
 }
 
 #[test]
-fn a_retired_flow_is_a_row_without_rates_until_the_measured_time_is_known() {
+fn retired_row_gets_rates_at_the_end() {
     let mut run = Run::new(&settings("a"));
     run.send(0, 0, 0, 100).receive(40, 0, 0, 100).read(40, 0, 100).acknowledge(80, 0, 100);
     assert!(run.collector.take_retired().is_none());
@@ -302,7 +302,7 @@ fn a_retired_flow_is_a_row_without_rates_until_the_measured_time_is_known() {
 }
 
 #[test]
-fn what_takes_the_place_of_a_retired_flow_begins_anew() {
+fn reused_slot_of_retired_flow_starts_empty() {
     let mut run = Run::new(&settings("a"));
     run.write(0, 0, 500).send(0, 0, 0, 500);
     run.collector.retire(FlowId(0), at(10));
@@ -324,7 +324,7 @@ fn what_takes_the_place_of_a_retired_flow_begins_anew() {
 }
 
 #[test]
-fn the_other_direction_of_a_connection_goes_on_when_one_is_retired() {
+fn other_direction_continues_after_retirement() {
     let mut run = Run::new(&settings("a"));
     let answer = FlowDescription { answers: Some(FlowId(0)), ..described(0, "answer", 0) };
     let answer = run.collector.add_flow(answer).unwrap();
@@ -360,7 +360,7 @@ fn a_flow_is_retired_once() {
 }
 
 #[test]
-fn a_retired_flow_has_the_windows_that_it_was_there_in() {
+fn retired_flow_has_windows_of_its_lifetime() {
     let mut run = Run::new(&Settings {
         intervals: vec![Span::from_millis(100)],
         per_flow_intervals: true,
@@ -381,14 +381,14 @@ fn a_retired_flow_has_the_windows_that_it_was_there_in() {
         let number = |column| intervals.column(column).unwrap().number(row).unwrap();
         windows.entry(name).or_default().push((number("start_s"), number("packets_sent")));
     }
-    // The guest was added when the first window was the last one that anything had been told of.
+    // The guest was added when the first window was the last one with a report.
     assert_eq!(windows["guest"], [(0.0, 0.0), (0.1, 1.0), (0.2, 1.0)]);
     assert_eq!(windows["next"], [(0.0, 0.0), (0.1, 0.0), (0.2, 1.0), (0.3, 0.0)]);
     assert_eq!(windows["a"], [(0.0, 1.0), (0.1, 1.0), (0.2, 2.0), (0.3, 1.0)]);
 }
 
 #[test]
-fn a_snapshot_is_what_the_end_would_be_and_changes_nothing() {
+fn snapshot_equals_end_without_changes() {
     let mut run = Run::new(&described_run());
     run.send(70, 0, 0, 100).receive(210, 0, 0, 100).send(220, 1, 0, 50);
     run.collector.retire(FlowId(1), at(230));
@@ -402,7 +402,7 @@ fn a_snapshot_is_what_the_end_would_be_and_changes_nothing() {
 }
 
 #[test]
-fn windows_are_left_out_where_nothing_happens_for_too_long() {
+fn long_silence_has_no_windows() {
     let mut run = Run::new(&Settings {
         intervals: vec![Span::from_millis(1)],
         max_empty_rows: Some(3),
@@ -425,7 +425,7 @@ fn windows_are_left_out_where_nothing_happens_for_too_long() {
 }
 
 #[test]
-fn what_is_told_of_a_flow_after_its_end_harms_no_other() {
+fn late_reports_of_ended_flow_are_harmless() {
     let mut run = Run::new(&Settings {
         intervals: vec![Span::from_millis(100)],
         per_flow_intervals: true,

@@ -1,4 +1,4 @@
-//! Settings that cannot be measured by are refused with a reason.
+//! Invalid settings are refused with a reason.
 
 use crate::run::settings;
 use fairwind_measure::{Collector, Settings, SettingsError};
@@ -18,7 +18,7 @@ fn a_group_that_is_not_named_is_refused() {
 }
 
 #[test]
-fn a_warm_up_up_to_the_end_is_refused() {
+fn warm_up_until_end_is_refused() {
     let error = error(|settings| {
         settings.end = Instant::from_secs(5);
         settings.warmup = Span::from_secs(5);
@@ -27,7 +27,7 @@ fn a_warm_up_up_to_the_end_is_refused() {
 }
 
 #[test]
-fn intervals_without_length_or_named_twice_are_refused() {
+fn empty_or_repeated_intervals_are_refused() {
     assert_eq!(
         error(|settings| settings.intervals = vec![Span::ZERO]),
         SettingsError::EmptyInterval
@@ -38,7 +38,7 @@ fn intervals_without_length_or_named_twice_are_refused() {
 }
 
 #[test]
-fn percentiles_outside_the_hundred_or_named_twice_are_refused() {
+fn invalid_or_repeated_percentiles_are_refused() {
     for percentile in [0.0, -1.0, 100.1, f64::NAN] {
         let error = error(|settings| settings.percentiles = vec![percentile]);
         assert!(matches!(error, SettingsError::Percentile(_)), "{percentile}");
@@ -49,7 +49,7 @@ fn percentiles_outside_the_hundred_or_named_twice_are_refused() {
 
 #[test]
 #[should_panic(expected = "the interval 1 s is named twice")]
-fn a_collector_of_refused_settings_panics_with_the_reason() {
+fn collector_panics_on_invalid_settings() {
     let intervals = vec![Span::from_secs(1); 2];
     let _ = Collector::new(&Settings { intervals, ..settings("a") });
 }

@@ -1,4 +1,4 @@
-//! Slots of a carrier: what a queue had, used and asked for.
+//! Slots of a carrier: assigned, used and requested by a queue.
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{FramesAssigned, Observation, QueueId};
@@ -21,7 +21,7 @@ fn assigned(frames: u64) -> Observation<'static> {
 }
 
 #[test]
-fn slots_are_counted_from_the_warm_up_to_the_end_however_late_they_are_told() {
+fn late_slot_reports_count_in_measured_time() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     described.end = Instant::from_secs(3);

@@ -1,4 +1,4 @@
-//! Which flows are problematic, and why.
+//! Problematic flows and their reasons.
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{
@@ -13,7 +13,7 @@ fn established(run: &mut Run, millis: u64) {
 }
 
 #[test]
-fn a_flow_that_is_served_is_not_problematic() {
+fn served_flow_is_not_problematic() {
     let mut run = Run::new(&settings("a"));
     established(&mut run, 50);
     run.write(60, 0, 100).send(60, 0, 0, 100).read(110, 0, 100).acknowledge(160, 0, 100);
@@ -33,7 +33,7 @@ fn a_flow_that_is_served_is_not_problematic() {
 }
 
 #[test]
-fn a_connection_that_never_came_to_be_is_problematic_unless_it_was_just_asked_for() {
+fn unestablished_connection_is_problematic_after_1_s() {
     let mut described = settings("aaa");
     // Two ask at 0 s, of which one is answered; the third one asks 0.5 s before the end.
     described.flows[2].start = Instant::from_millis(1_500);
@@ -47,7 +47,7 @@ fn a_connection_that_never_came_to_be_is_problematic_unless_it_was_just_asked_fo
 }
 
 #[test]
-fn a_connection_that_is_given_up_is_problematic() {
+fn aborted_connection_is_problematic() {
     let mut run = Run::new(&settings("a"));
     established(&mut run, 50);
     run.at(900, Observation::Failed { flow: A, reason: FailureReason::Reset });
@@ -57,7 +57,7 @@ fn a_connection_that_is_given_up_is_problematic() {
 }
 
 #[test]
-fn a_repeated_syn_makes_a_flow_problematic_also_in_the_warm_up() {
+fn syn_retry_makes_flow_problematic() {
     let mut run = Run::new(&Settings { warmup: Span::from_secs(2), ..settings("a") });
     run.syn(0, 0).at(1_000, Observation::SynRetry { flow: A });
     established(&mut run, 1_100);
@@ -68,7 +68,7 @@ fn a_repeated_syn_makes_a_flow_problematic_also_in_the_warm_up() {
 }
 
 #[test]
-fn time_outs_are_in_a_row_until_new_data_is_acknowledged() {
+fn timeouts_are_consecutive_until_new_data_acked() {
     let timeout = Observation::Timeout { flow: A };
     let mut run = Run::new(&settings("aa"));
     established(&mut run, 50);
@@ -86,7 +86,7 @@ fn time_outs_are_in_a_row_until_new_data_is_acknowledged() {
 }
 
 #[test]
-fn a_write_that_waits_for_ten_seconds_makes_a_flow_problematic_while_it_waits() {
+fn pending_write_of_10_s_is_problematic() {
     let mut run = Run::new(&settings("a"));
     established(&mut run, 50);
     run.write(100, 0, 100).read(200, 0, 100).write(1_000, 0, 200);
@@ -100,7 +100,7 @@ fn a_write_that_waits_for_ten_seconds_makes_a_flow_problematic_while_it_waits() 
 }
 
 #[test]
-fn who_is_not_watched_at_the_sender_has_unknown_trouble() {
+fn problems_are_unknown_without_sender_tap() {
     let mut described = settings("a");
     described.flows[0].seen_at = ObservationPoints::RECEIVER;
     let tables = Run::new(&described).finish(2_000);

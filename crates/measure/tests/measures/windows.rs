@@ -1,4 +1,4 @@
-//! Where counting begins and ends, and the windows in between.
+//! Begin and end of the measured time, and its windows.
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{
@@ -28,7 +28,7 @@ fn with_intervals(flows: &str, millis: &[u64]) -> Settings {
 }
 
 #[test]
-fn nothing_before_the_end_of_the_warm_up_counts() {
+fn warm_up_does_not_count() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     let mut run = Run::new(&described);
@@ -47,7 +47,7 @@ fn nothing_before_the_end_of_the_warm_up_counts() {
 }
 
 #[test]
-fn what_was_sent_in_the_warm_up_is_still_known_after_it() {
+fn warm_up_transmissions_are_remembered() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     let mut run = Run::new(&described);
@@ -62,7 +62,7 @@ fn what_was_sent_in_the_warm_up_is_still_known_after_it() {
 }
 
 #[test]
-fn what_happens_at_the_end_or_later_is_ignored() {
+fn events_at_end_are_ignored() {
     let mut described = with_intervals("a", &[500]);
     described.end = Instant::from_secs(1);
     let mut run = Run::new(&described);
@@ -74,7 +74,7 @@ fn what_happens_at_the_end_or_later_is_ignored() {
 }
 
 #[test]
-fn a_run_that_ends_within_the_warm_up_measured_nothing() {
+fn run_within_warm_up_measures_nothing() {
     let mut described = settings("a");
     described.warmup = Span::from_secs(1);
     let mut run = Run::new(&described);
@@ -103,7 +103,7 @@ fn windows_have_what_happened_in_them() {
 }
 
 #[test]
-fn windows_tell_rates_and_losses() {
+fn windows_have_rates_and_losses() {
     let mut run = Run::new(&with_intervals("a", &[100]));
     run.receive(10, 0, 0, 85).read(20, 0, 50).read(110, 0, 85);
     let (flow, direction, queue) = (FlowId(0), Direction::Forward, QueueId(0));
@@ -137,7 +137,7 @@ fn windows_tell_rates_and_losses() {
 }
 
 #[test]
-fn windows_begin_with_the_end_of_the_warm_up_and_times_with_the_origin() {
+fn windows_begin_after_warm_up_times_at_origin() {
     let mut described = with_intervals("a", &[100]);
     described.origin = Instant::from_secs(1_700_000_000);
     described.warmup = Span::from_millis(50);
@@ -151,7 +151,7 @@ fn windows_begin_with_the_end_of_the_warm_up_and_times_with_the_origin() {
 }
 
 #[test]
-fn flows_have_windows_of_their_own_where_asked_for() {
+fn per_flow_windows_are_optional() {
     let mut described = with_intervals("ab", &[100]);
     described.per_flow_intervals = true;
     let mut run = Run::new(&described);
@@ -207,7 +207,7 @@ fn shown(max_empty_rows: Option<u64>, sent_at_millis: &[u64]) -> Vec<f64> {
 }
 
 #[test]
-fn silence_has_rows_as_far_as_its_allowance_goes() {
+fn silence_rows_are_limited_by_allowance() {
     let all: Vec<f64> = (0..=10_u32).map(|window| f64::from(window * 100) / 1e3).collect();
     assert_eq!(shown(None, &[0, 1_000]), all);
     // Nine windows of two groups are eighteen rows.
@@ -216,7 +216,7 @@ fn silence_has_rows_as_far_as_its_allowance_goes() {
 }
 
 #[test]
-fn a_clock_that_leaps_again_and_again_makes_no_more_rows_than_traffic_allows() {
+fn jumping_clock_makes_bounded_rows() {
     // A day at a time: 863 999 windows of silence of two groups, each time.
     let leaps: Vec<u64> = (0..50).map(|day| day * 86_400_000).collect();
     assert_eq!(shown(Some(EmptyRowBudget::DEFAULT_ROWS), &leaps).len(), 50);

@@ -96,7 +96,7 @@ fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Note> {
     let remark = |it: &ControlObject| Note {
         key: "tcp.congestion".to_owned(),
         text: format!(
-            "the run uses the kernel's own \"{}\", named \"{}\" there; nothing compares it with the simulator's",
+            "\"{}\" is the kernel's own \"{}\" in this run, which nothing compares with the simulator's",
             it.name, it.kernel_name
         ),
     };

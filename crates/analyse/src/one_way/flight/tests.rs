@@ -3,7 +3,7 @@
 use super::*;
 use crate::one_way::transmission::{FOR_DEPARTURE, FOR_SEARCH};
 
-/// One direction, with what it was made to do.
+/// One direction, and the work that it did.
 #[derive(Default)]
 struct Direction {
     flight: Flight,
@@ -38,7 +38,7 @@ impl Direction {
 }
 
 #[test]
-fn every_gap_is_found_again_whatever_their_number() {
+fn every_gap_is_found() {
     let mut lost_packets = Direction::default();
     lost_packets.on_departure(0, 60_000);
     // Every other byte comes alone, so that there are 30 000 gaps; then all others at once.
@@ -58,7 +58,7 @@ fn every_gap_is_found_again_whatever_their_number() {
 }
 
 #[test]
-fn repetitions_in_thousands_of_bits_cost_no_more_than_departures_have_paid() {
+fn fragmented_retransmissions_cost_amortised_time() {
     let mut lost_packets = Direction::default();
     lost_packets.on_departure(0, 60_000);
     for _ in 0..5_000 {

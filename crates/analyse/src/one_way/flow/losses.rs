@@ -193,7 +193,7 @@ impl OneWayFlow {
 const MOST_TIED: usize = 16;
 
 impl OneWayFlow {
-    /// Holds an arrival whose departure may follow in the same instant.
+    /// Holds an arrival, because its departure may follow in the same instant.
     #[cold]
     pub(super) fn hold_tied(
         &mut self,

@@ -76,7 +76,7 @@ fn repaired() -> FlowTrace {
 }
 
 #[test]
-fn segments_stand_where_their_bytes_lie_in_the_stream_also_behind_a_wrap() {
+fn segments_are_placed_by_stream_offset_across_wrap() {
     let trace = repaired();
     let new = of(&trace, Series::Data, PointKind::New);
     assert_eq!(new, [(11, 0, 1000), (12, 1000, 2000), (13, 2000, 3000)]);
@@ -85,7 +85,7 @@ fn segments_stand_where_their_bytes_lie_in_the_stream_also_behind_a_wrap() {
 }
 
 #[test]
-fn acknowledgments_rise_and_their_repetitions_are_ticks() {
+fn acks_rise_and_duplicates_are_ticks() {
     let trace = repaired();
     let acknowledged = of(&trace, Series::Acknowledged, PointKind::Only);
     assert_eq!(acknowledged, [(10, 0, 0), (21, 1000, 1000), (34, 3000, 3000)]);
@@ -94,7 +94,7 @@ fn acknowledgments_rise_and_their_repetitions_are_ticks() {
 }
 
 #[test]
-fn the_window_ends_where_the_scaled_field_says_and_a_closed_one_is_marked() {
+fn window_edge_uses_scale_and_marks_closed_window() {
     let trace = repaired();
     // 1000 as it stands in the SYN, then 1000 shifted by three: 8000 bytes behind the acknowledgment.
     let edges = of(&trace, Series::WindowEdge, PointKind::Only);
@@ -125,7 +125,7 @@ fn a_sender_that_refuses_scaling_has_plain_windows() {
 }
 
 #[test]
-fn the_flight_grows_with_data_and_falls_with_acknowledgments() {
+fn flight_grows_with_data_and_shrinks_with_acks() {
     let flight: Vec<(u64, u64)> = of(&repaired(), Series::Flight, PointKind::Only)
         .into_iter()
         .map(|(at, _, high)| (at, high))
@@ -135,7 +135,7 @@ fn the_flight_grows_with_data_and_falls_with_acknowledgments() {
 }
 
 #[test]
-fn a_connection_is_marked_where_it_begins_and_ends() {
+fn connection_begin_and_end_are_marked() {
     let mut trace = repaired();
     let mut reset = data(3001, 0);
     reset.flags |= Flags::RST;
@@ -146,7 +146,7 @@ fn a_connection_is_marked_where_it_begins_and_ends() {
 }
 
 #[test]
-fn throughput_counts_repetitions_apart_from_new_payload() {
+fn throughput_separates_retransmissions_from_new_payload() {
     let trace = repaired();
     let bytes = |kind| -> u64 {
         of(&trace, Series::Throughput, kind).iter().map(|(.., bits)| bits / 8 / 1000).sum()
@@ -155,7 +155,7 @@ fn throughput_counts_repetitions_apart_from_new_payload() {
 }
 
 #[test]
-fn a_block_below_the_acknowledgment_or_inside_the_second_tells_of_a_copy() {
+fn first_block_below_ack_or_inside_second_is_dsack() {
     let mut trace = trace();
     trace.on_sent(ms(0), &data(0, 9000), PointKind::New);
     trace.on_reverse_packet(ms(1), &ack(4000, 9, &[(1000, 2000)]), AckKind::Other);
@@ -179,7 +179,7 @@ fn arrivals_and_losses_stand_beside_what_was_sent() {
 }
 
 #[test]
-fn a_flow_of_any_length_has_a_bounded_number_of_points_and_keeps_every_rare_one() {
+fn points_are_bounded_and_rare_ones_kept() {
     let mut trace = FlowTrace::new("long".to_owned(), TraceLimits { points: 200, windows: 50 });
     for n in 0..100_000_u32 {
         let at = Instant::from_nanos(u64::from(n) * 100_000);
