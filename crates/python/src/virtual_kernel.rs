@@ -51,7 +51,8 @@ pub(crate) fn run_on_virtual_kernel<'py>(
         let text = CString::new(remark).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
     }
-    let tables: Option<Vec<_>> = ran.tables.into_iter().map(|table| table.into_measured()).collect();
+    let tables: Option<Vec<_>> =
+        ran.tables.into_iter().map(fairwind_virtual_kernel::TransferTable::into_measured).collect();
     Table::by_name(py, &tables.ok_or_else(unexpected)?)
 }
 
@@ -123,9 +124,11 @@ fn ask(py: Python<'_>, kernel: (PathBuf, PathBuf), task: Task, folder: &str) -> 
     let control = fairwind_simulation::Control::default();
     let (control, path) = (&control, Path::new(folder));
     std::thread::scope(|scope| {
+        #[expect(clippy::disallowed_methods, reason = "a person waits, in real time")]
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(5));
         let asked = scope.spawn(move || kernel.perform(task, NO_SEED, path, control));
         while !asked.is_finished() {
-            py.detach(|| std::thread::sleep(std::time::Duration::from_millis(5)));
+            py.detach(pause);
             if let Err(interrupted) = py.check_signals() {
                 control.cancel();
                 // The instance ends before the exception goes on.
