@@ -1,4 +1,4 @@
-//! What reading one frame costs, by kind of frame, and for a mixture of them; and what a filter adds.
+//! Cost of reading one frame, by kind of frame and for a mixture, and of a filter.
 //!
 //!     cargo run --release -p fairwind-capture --example decode_speed [ROUNDS]
 

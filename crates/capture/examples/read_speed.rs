@@ -1,4 +1,4 @@
-//! How fast frames are read, without looking into them.
+//! Speed of reading frames without decoding them.
 //!
 //! Arguments: capture files. Without any, two files are made in the system's folder for temporary files,
 //! with two million packets of 96 bytes each, one of pcap and one of pcapng. Prints the best and the median

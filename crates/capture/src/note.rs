@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A kind of oddity: a name for tables and a sentence for people. Whoever reads something further
-/// defines kinds of its own.
+/// defines its own kinds.
 #[derive(Debug, Clone, Copy)]
 pub struct NoteKind {
     name: &'static str,
@@ -20,7 +20,7 @@ struct Counted {
 }
 
 impl NoteKind {
-    /// A kind that is counted in `one` and `many` (`"packet"`, `"packets"`). `name` tells kinds apart;
+    /// A kind that is counted in `one` and `many` (`"packet"`, `"packets"`). `name` distinguishes kinds;
     /// `says` is a sentence without full stop.
     pub const fn new(
         name: &'static str,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_counted_and_keeps_its_first_place() {
+    fn note_kind_is_counted_with_first_place() {
         let mut notes = Notes::NONE;
         notes.record(TORN, || place(7));
         notes.record_many(TORN, 4, || (place(9), "not the first".to_owned()));

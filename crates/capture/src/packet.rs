@@ -71,12 +71,12 @@ pub struct Packet {
     pub wire_bytes: u32,
     /// Who sent it to whom.
     pub addresses: Addresses,
-    /// The identification of the IPv4 header; `None` for IPv6. It tells copies of a packet from
+    /// The identification of the IPv4 header; `None` for IPv6. It distinguishes copies of a packet from
     /// retransmissions.
     pub identification: Option<u16>,
     /// Time to live, or hop limit.
     pub hop_limit: u8,
-    /// What is odd about it, though it could be read.
+    /// Its anomalies, though it could be read.
     pub anomalies: Anomalies,
     /// Where in the frame the IP header begins, in bytes.
     pub ip_at: u16,
@@ -116,7 +116,7 @@ impl Packet {
     };
 }
 
-/// What is odd about a packet that could be read all the same: a set of the constants.
+/// Anomalies of a packet that could be read: a set of the constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Anomalies(u8);
 
@@ -135,7 +135,7 @@ impl Anomalies {
     /// A TCP option does not have the length of its kind; all were ignored.
     pub const OPTIONS_MALFORMED: Self = Self(16);
 
-    /// Each oddity, and what is said of packets that have it.
+    /// Each anomaly, and its message.
     pub const ALL: [(Self, NoteKind); 5] = [
         (
             Self::LENGTH_OF_FRAME,
@@ -149,28 +149,28 @@ impl Anomalies {
             Self::LENGTH_BEYOND_FRAME,
             of_packets(
                 "length_beyond_frame",
-                "an IP header says more than the frame had, so the frame's length was taken",
+                "the length in an IP header exceeds the frame, so the frame's length was used",
             ),
         ),
         (
             Self::FIRST_FRAGMENT,
             of_packets(
                 "first_fragments",
-                "the first fragment of a datagram is taken without the others",
+                "the first fragment of a datagram was read without the others",
             ),
         ),
         (
             Self::OPTIONS_CUT,
             of_packets(
                 "options_cut",
-                "the kept bytes end within the TCP options, so the last ones are not known",
+                "the kept bytes end within the TCP options, so the last ones are unknown",
             ),
         ),
         (
             Self::OPTIONS_MALFORMED,
             of_packets(
                 "options_malformed",
-                "a TCP option has a length that cannot be, so the packet's options are ignored",
+                "a TCP option has an impossible length, so the packet's options are ignored",
             ),
         ),
     ];

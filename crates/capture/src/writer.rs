@@ -19,7 +19,7 @@ use thiserror::Error;
 /// Timestamps count units of 10^-9 seconds (option `if_tsresol`).
 const NANOSECONDS: u8 = 9;
 
-/// What a capture says of its origin; what is `None` is left out of the file.
+/// Origin of a capture; `None` fields are left out of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Section {
     /// The machine (option `shb_hardware`).
@@ -101,7 +101,7 @@ impl Section {
     }
 }
 
-/// A text whose length an option can say; the encoder below would cut the length silently.
+/// A text that fits into an option; the encoder below would cut the length silently.
 fn checked(what: &str, text: &str) -> Result<Cow<'static, str>, CaptureError> {
     if u16::try_from(text.len()).is_err() {
         return Err(CaptureError::TextLength { what: what.to_owned(), bytes: text.len() });
@@ -126,7 +126,7 @@ pub enum CaptureError {
     /// The writer below failed. Output is buffered, so packets shortly before may be lost, too.
     #[error("write {what} to the capture: {source}")]
     Write {
-        /// What was being written when the failure showed.
+        /// The item that was written when the failure occurred.
         what: String,
         /// What the writer below said.
         source: std::io::Error,
@@ -137,7 +137,7 @@ pub enum CaptureError {
          the capture has {interfaces}, numbered from 0"
     )]
     UnknownInterface {
-        /// What was being written.
+        /// The item that was written.
         what: String,
         /// The number that was named.
         interface: InterfaceId,

@@ -32,7 +32,7 @@ pub(super) fn read_v4(
     let [version_and_words, service, l1, l2, i1, i2, f1, f2, hop_limit, protocol, ..] = *header;
     let [.., s1, s2, s3, s4, d1, d2, d3, d4] = *header;
     if version_and_words >> 4 != 4 {
-        return Err(SkipReason::Malformed("an IP version other than the link header says"));
+        return Err(SkipReason::Malformed("an IP version that differs from the link header"));
     }
     let header_bytes = u32::from(version_and_words & 0x0f) * 4;
     if header_bytes < IPV4_HEADER_BYTES {
@@ -77,7 +77,7 @@ pub(super) fn read_v6(
     let header = kept.first_chunk::<40>().ok_or(SkipReason::CutShort)?;
     let [version_and_class, class_and_label, _, _, l1, l2, next_header, hop_limit, ..] = *header;
     if version_and_class >> 4 != 6 {
-        return Err(SkipReason::Malformed("an IP version other than the link header says"));
+        return Err(SkipReason::Malformed("an IP version that differs from the link header"));
     }
     let said = match u32::from(u16::from_be_bytes([l1, l2])) {
         0 => 0,
@@ -112,7 +112,7 @@ fn addresses_v6(header: &[u8; 40]) -> (Ipv6Addr, Ipv6Addr) {
 }
 
 /// Moves the end of the headers to the TCP header (RFC 8200 §4, RFC 4302 §2.2). IPv4 has one of them only,
-/// for authentication; what can follow that is not told apart.
+/// for authentication; what can follow that is not distinguished.
 #[cold]
 fn skip_extension_headers(
     kept: &[u8],
@@ -285,7 +285,7 @@ const IPV4_BYTES: u16 = 20;
 const FIXED_BYTES: u32 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 
 /// Fast path: reads a frame of the layout of nearly every packet in half the time: nothing or Ethernet, IPv4 without
-/// options and in one piece, TCP whose header was kept. `false` if the layout is another one; then the content of
+/// options and in one piece, TCP with a kept header. `false` if the layout is another one; then the content of
 /// `packet` is meaningless. A test compares the result with that of [`decode_any`](super::decode_any).
 #[expect(
     clippy::inline_always,
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_frame_is_read_as_any_other_whatever_each_of_its_bytes_says() {
+    fn fast_path_equals_general_decoder() {
         let frame = ethernet_frame();
         for (link, from) in [(LinkType::Ethernet, 0), (LinkType::Raw, 14)] {
             let bytes = &frame[from..];

@@ -109,7 +109,7 @@ fn behind_cooked_2(bytes: &[u8]) -> Result<(IpVersion, usize), SkipReason> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// That of the machine that captured, which nobody knows.
+    /// That of the capturing machine, which is unknown.
     Either,
     Network,
 }

@@ -45,7 +45,7 @@ pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> 
     if headers::read_usual(frame, packet) {
         return Ok(());
     }
-    // A copy of its own, so that a usual frame need not stand in memory.
+    // A separate copy, so that a usual frame need not stand in memory.
     let unusual = *frame;
     decode_any(&unusual, packet)
 }
@@ -67,7 +67,7 @@ fn decode_any(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> 
     headers::read(kept.get(ip.header_bytes..).unwrap_or_default(), ip.tcp_bytes, packet)
 }
 
-/// The VLANs whose tags a frame has, from the outermost.
+/// The VLAN tags of a frame, from the outermost.
 pub(crate) fn vlan_tags<'a>(frame: &Frame<'a>) -> impl Iterator<Item = u16> + use<'a> {
     link::vlan_tags(frame.link, frame.bytes)
 }

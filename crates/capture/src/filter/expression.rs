@@ -195,7 +195,7 @@ impl Operator {
         ("%", Self::Remainder, 4),
     ];
 
-    /// What it makes of two numbers; nothing of a division by zero. Shifts by 32 and more leave nothing.
+    /// Result of the operation on two numbers; `None` for a division by zero. Shifts by 32 and more give 0.
     #[inline]
     pub(super) const fn apply(self, left: u32, right: u32) -> Option<u32> {
         Some(match self {

@@ -3,7 +3,7 @@
 //! Source: the manual page pcap-filter(7) of libpcap 1.10; equal precedence of `and` and `or` included,
 //! and identifiers without a keyword, which take the one before (`port 80 or 443`).
 //!
-//! What is read: `host`, `net` (with a prefix length or a mask), `port`, `portrange`, with `src`, `dst`,
+//! Supported: `host`, `net` (with a prefix length or a mask), `port`, `portrange`, with `src`, `dst`,
 //! `src or dst`, `src and dst`, behind `ip`, `ip6`, `tcp` and others where they make sense; the names of
 //! protocols; `proto`; `vlan`; `less`, `greater`; relations of numbers, `len` and bytes of the packet,
 //! as in `tcp[tcpflags] & (tcp-syn | tcp-fin) != 0`.
@@ -47,7 +47,7 @@ pub use scanner::{FilterError, FilterProblem};
 /// let error = "dst prt 5000".parse::<Filter>().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "filter `dst prt 5000`, character 5: `prt` is no word of pcap-filter; did you mean `port`?"
+///     "filter `dst prt 5000`, character 5: `prt` is not a word of pcap-filter; did you mean `port`?"
 /// );
 /// # Ok::<(), fairwind_capture::FilterError>(())
 /// ```

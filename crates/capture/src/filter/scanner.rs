@@ -197,7 +197,7 @@ const OTHERS: [&str; 14] = [
     "greater",
 ];
 
-/// Words of the language that say nothing about TCP over IP, or nothing that a file tells.
+/// Words of the language that do not concern TCP over IP, or need more than a file contains.
 const NOT_READ: [&str; 28] = [
     "gateway",
     "broadcast",
@@ -256,16 +256,16 @@ pub struct FilterError {
     pub filter: String,
     /// The character at which it does not go on, counted from 1.
     pub character: usize,
-    /// What is the matter.
+    /// The problem.
     pub problem: FilterProblem,
 }
 
-/// What is the matter with a filter.
+/// Problem of a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FilterProblem {
     /// Not a word of the language.
-    #[error("`{word}` is no word of pcap-filter{}", hint(*.nearest))]
+    #[error("`{word}` is not a word of pcap-filter{}", hint(*.nearest))]
     UnknownWord {
         /// What stands there.
         word: String,
@@ -281,13 +281,13 @@ pub enum FilterProblem {
         expected: &'static str,
     },
     /// A word of the language that says nothing about TCP over IP.
-    #[error("`{word}` is not read here, because it cannot tell one TCP packet from another")]
+    #[error("`{word}` is not supported, because it cannot distinguish TCP packets")]
     NotRead {
         /// The word.
         word: &'static str,
     },
     /// A name in the place of an address or a number.
-    #[error("`{name}` is no {what}; names are not looked up, so write {example}")]
+    #[error("`{name}` is no {what}; names are not resolved, so write {example}")]
     Name {
         /// What stands there.
         name: String,
@@ -297,7 +297,7 @@ pub enum FilterProblem {
         example: &'static str,
     },
     /// Words that do not go together.
-    #[error("{first} does not go with {second}; {advice}")]
+    #[error("{first} cannot be combined with {second}; {advice}")]
     Mixed {
         /// What stands there.
         first: String,
@@ -306,7 +306,7 @@ pub enum FilterProblem {
         /// What to write.
         advice: &'static str,
     },
-    /// A number that is greater than what it counts.
+    /// A number above its maximum.
     #[error("{what} of {number} is more than {most}")]
     TooGreat {
         /// What it counts.
@@ -318,7 +318,7 @@ pub enum FilterProblem {
     },
     /// An address that says more than the network that it should name.
     #[error(
-        "the address of network {network} has bits behind its mask; {address} is the network's own"
+        "the address of network {network} has bits beyond its mask; the network's address is {address}"
     )]
     HostBits {
         /// What stands there.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why nothing can be read; what is wrong only in places is a note.
+/// Errors that prevent reading; local damage is a note.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -36,7 +36,7 @@ pub enum ReadError {
     NotACapture {
         /// Which file.
         file: String,
-        /// What it is instead, as a verb and its object.
+        /// Its real format, as a verb and its object.
         seems: String,
         /// What to do about it.
         advice: String,
@@ -66,13 +66,13 @@ const NAME_ANOTHER: &str = "name a pcap or pcapng file";
 
 /// Beginnings of files that people have beside their captures.
 const BEGINNINGS: [(&[u8], &str, &str); 20] = [
-    (b"snoop\0\0\0", "is a capture of Solaris snoop, which is not read here", CONVERT),
-    (b"TRSNIFF data", "is a capture of Sniffer, which is not read here", CONVERT),
-    (b"RTSS", "is a capture of Microsoft Network Monitor 1, which is not read here", CONVERT),
-    (b"GMBU", "is a capture of Microsoft Network Monitor 2, which is not read here", CONVERT),
-    (b"\x7fver", "is a capture of EtherPeek or AiroPeek, which is not read here", CONVERT),
-    (b"iptrace ", "is a capture of AIX iptrace, which is not read here", CONVERT),
-    (b"XCP\0", "is a capture of NetXRay, which is not read here", CONVERT),
+    (b"snoop\0\0\0", "is a capture of Solaris snoop, which is not supported", CONVERT),
+    (b"TRSNIFF data", "is a capture of Sniffer, which is not supported", CONVERT),
+    (b"RTSS", "is a capture of Microsoft Network Monitor 1, which is not supported", CONVERT),
+    (b"GMBU", "is a capture of Microsoft Network Monitor 2, which is not supported", CONVERT),
+    (b"\x7fver", "is a capture of EtherPeek or AiroPeek, which is not supported", CONVERT),
+    (b"iptrace ", "is a capture of AIX iptrace, which is not supported", CONVERT),
+    (b"XCP\0", "is a capture of NetXRay, which is not supported", CONVERT),
     (b"\xfd7zXZ\0", "is compressed with xz", UNPACK),
     (b"BZh", "is compressed with bzip2", UNPACK),
     (b"\x04\x22\x4d\x18", "is compressed with lz4", UNPACK),
@@ -106,7 +106,7 @@ pub(crate) fn guess(beginning: &[u8]) -> Guess {
     }
     if is_erf(sample) {
         return Guess {
-            seems: "seems to be an ERF trace, which is not read here",
+            seems: "seems to be an ERF trace, which is not supported",
             advice: CONVERT,
         };
     }
@@ -114,10 +114,10 @@ pub(crate) fn guess(beginning: &[u8]) -> Guess {
     {
         return Guess {
             seems: "ends within the header of a pcap file",
-            advice: "capture again; nothing was written before its writer stopped",
+            advice: "capture again; its writer stopped before it wrote a packet",
         };
     }
-    Guess { seems: "begins like no capture that is known here", advice: NAME_ANOTHER }
+    Guess { seems: "begins like no known capture format", advice: NAME_ANOTHER }
 }
 
 fn guess_text(sample: &[u8]) -> Guess {
@@ -130,7 +130,7 @@ fn guess_text(sample: &[u8]) -> Guess {
     }
     Guess {
         seems: "is text, not a capture",
-        advice: "let tcpdump write packets with `-w FILE` instead of printing them",
+        advice: "make tcpdump write packets with `-w FILE` instead of printing them",
     }
 }
 

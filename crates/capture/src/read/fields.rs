@@ -76,7 +76,7 @@ pub(crate) struct Clock {
 enum Unit {
     /// As many nanoseconds.
     Nanoseconds(u64),
-    /// Parts of a second, of which so many make a second.
+    /// Number of parts in a second.
     PartsOfSecond(u128),
 }
 
@@ -103,7 +103,7 @@ impl Clock {
         Self { unit, ..self }
     }
 
-    /// The clock that runs so many seconds later.
+    /// The clock with this offset in seconds.
     pub(crate) fn with_offset(self, offset_seconds: i64) -> Self {
         Self { offset_seconds, ..self }
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_shift_and_stop_at_the_ends_of_time() {
+    fn offsets_saturate_at_time_limits() {
         let clock = Clock::default();
         assert_eq!(clock.with_offset(2).instant(1_000_000).as_nanos(), 3_000_000_000);
         assert_eq!(clock.with_offset(-1).instant(1_500_000).as_nanos(), 500_000_000);

@@ -5,7 +5,7 @@ use super::fields::ByteOrder;
 use super::journal::{Journal, Step, kinds};
 use super::pcap::{FILE_HEADER_BYTES, PcapReader};
 use super::pcapng::{PcapNgReader, SectionDescription};
-use super::window::{AtEnd, CAPACITY_BYTES, Fill, Metered, Source, Window, unpacked};
+use super::window::{CAPACITY_BYTES, CountingSource, EndOfWindow, Fill, Source, Window, unpacked};
 use fairwind_units::Instant;
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
@@ -53,7 +53,7 @@ pub enum EndOfFile {
     #[default]
     Final,
     /// More may be written to it, or to a new file in the same folder. Compressed files and pipes end
-    /// nevertheless, and what is written anew under a name that was read already is not read.
+    /// nevertheless; a file written again under a name that was read already is not read.
     Followed,
 }
 
@@ -164,8 +164,8 @@ impl Queue {
             }
             Waiting::Stream(name, source) => {
                 journal.begin(name);
-                let source = Box::new(Metered::new(source, self.read.clone()));
-                CaptureFile::new(Window::new(source, AtEnd::Ends), journal)
+                let source = Box::new(CountingSource::new(source, self.read.clone()));
+                CaptureFile::new(Window::new(source, EndOfWindow::Ends), journal)
             }
         })
     }
@@ -175,7 +175,7 @@ impl Queue {
         &mut self,
         folder: PathBuf,
         journal: &mut Journal,
-    ) -> Result<Vec<Dated>, ReadError> {
+    ) -> Result<Vec<DatedFile>, ReadError> {
         if let Err(source) = std::fs::read_dir(&folder) {
             return Err(ReadError::Open { file: folder.display().to_string(), source });
         }
@@ -192,7 +192,7 @@ impl Queue {
 
     /// Files that can be read; the others are noted. Where captures are followed, a file without bytes is
     /// not there yet: it must not end the one before.
-    fn captures_among(&mut self, files: Vec<PathBuf>, journal: &mut Journal) -> Vec<Dated> {
+    fn captures_among(&mut self, files: Vec<PathBuf>, journal: &mut Journal) -> Vec<DatedFile> {
         let mut captures = Vec::new();
         for path in files {
             if self.ending == EndOfFile::Followed && size_of(&path) == Some(0) {
@@ -211,7 +211,7 @@ impl Queue {
 
     /// Puts files behind those that wait, in the order of their first packets, then of their names. One
     /// without packets is the last: where captures are followed, packets are still to come into it.
-    fn add_files(&mut self, mut files: Vec<Dated>) {
+    fn add_files(&mut self, mut files: Vec<DatedFile>) {
         files.sort_by_cached_key(|(first, path)| (first.is_none(), *first, path.clone()));
         for (_, path) in files {
             let both = self.total.zip(size_of(&path));
@@ -223,7 +223,7 @@ impl Queue {
 }
 
 /// A file, and when its first packet was captured; `None` where it has none yet, or was not looked into.
-type Dated = (Option<Instant>, PathBuf);
+type DatedFile = (Option<Instant>, PathBuf);
 
 /// The files in a folder, not those in folders of it, in the order of their names.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
@@ -255,11 +255,11 @@ fn open(path: &Path, ending: EndOfFile, read: Option<Arc<AtomicU64>>) -> Result<
     let file = File::open(path).map_err(failed)?;
     let is_regular = file.metadata().map_err(failed)?.is_file();
     let at_end = match ending {
-        EndOfFile::Followed if is_regular => AtEnd::Grows,
-        EndOfFile::Final | EndOfFile::Followed => AtEnd::Ends,
+        EndOfFile::Followed if is_regular => EndOfWindow::Grows,
+        EndOfFile::Final | EndOfFile::Followed => EndOfWindow::Ends,
     };
     let source: Source = match read {
-        Some(read) => Box::new(Metered::new(Box::new(file), read)),
+        Some(read) => Box::new(CountingSource::new(Box::new(file), read)),
         None => Box::new(file),
     };
     Ok(Window::new(source, at_end))
@@ -281,7 +281,7 @@ pub(crate) struct CaptureFile {
 
 /// The format of a file.
 enum Format {
-    /// Too little has been written to tell.
+    /// Too little has been written to decide.
     Unknown,
     Pcap(PcapReader),
     PcapNg(PcapNgReader),
@@ -475,7 +475,7 @@ fn whole_pcap(bytes: &[u8]) -> Option<PcapReader> {
     PcapReader::from_header(header).filter(|reader| reader.begins_chain(records))
 }
 
-/// A section, or an interface of one whose header is damaged.
+/// A section, or an interface of a section with a damaged header.
 fn blocks(bytes: &[u8]) -> Option<PcapNgReader> {
     let orders = [ByteOrder::Little, ByteOrder::Big];
     orders.into_iter().map(PcapNgReader::in_order).find(|reader| reader.can_begin_file(bytes))

@@ -34,7 +34,7 @@ impl Found {
     };
 }
 
-/// What one step of a reader gave.
+/// Result of one step of a reader.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
     /// A frame, which stands in the journal: so large a value would be copied several times on its way.
@@ -44,7 +44,7 @@ pub(crate) enum Step {
     End,
 }
 
-/// What is told of one file.
+/// Notes about one file.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(crate) notes: Notes,
@@ -99,7 +99,7 @@ impl Journal {
         self.notes.record_many(kind, 1, || (place, detail));
     }
 
-    /// What stands at the window's beginning cannot be; told once until reading goes on.
+    /// The bytes at the window's beginning are impossible; noted once until reading goes on.
     pub(crate) fn lost(&mut self, window: &Window, why: impl FnOnce() -> String) {
         if self.lost_at.is_none() {
             self.lost_at = Some(window.offset());
@@ -136,11 +136,11 @@ enum Search {
     Found,
     /// There is nothing more; the window is at the end.
     Ended,
-    /// What has been written so far has no such place.
+    /// The written part has no such place.
     Waiting,
 }
 
-/// Tells that what stands at the window's beginning cannot be, and why, and goes on to the next place that
+/// Notes that the bytes at the window's beginning are impossible, and why, and goes on to the next place that
 /// is a `beginning`. `None` where reading can go on there.
 pub(crate) fn go_on_behind_damage(
     window: &mut Window,
@@ -203,34 +203,34 @@ pub mod kinds {
     kinds! {
         /// The file ends within a record or block.
         CUT_OFF: "cut_off", "record", "records",
-            "the file ends within a record, as if its writer had been stopped";
-        /// A record or block cannot be what it says; reading went on at the next place that looks like one.
+            "the file ends within a record, perhaps because its writer was stopped";
+        /// A record or block has impossible fields; reading went on at the next plausible place.
         DAMAGED: "damaged", "place", "places",
-            "records cannot be what they say; reading went on at the next that can";
+            "record headers are impossible; reading went on at the next plausible one";
         /// Bytes between a damaged place and the one where reading went on.
         BYTES_PASSED_OVER: "bytes_passed_over", "byte", "bytes",
-            "bytes behind damage were not read";
+            "bytes after damage were not read";
         /// A record keeps more bytes than the snap length allows.
         BEYOND_SNAP_LENGTH: "beyond_snap_length", "record", "records",
-            "records keep more bytes than the file's snap length, and were read all the same";
+            "records keep more bytes than the file's snap length; they were read completely";
         /// A record keeps more bytes than the packet is said to have had.
         LONGER_THAN_PACKET: "longer_than_packet", "record", "records",
-            "records keep more bytes than the packet is said to have had; the kept bytes count";
+            "records keep more bytes than their packet had; the kept bytes count";
         /// A record says a packet length that cannot be.
         LENGTH_ON_LINK: "length_on_link", "record", "records",
-            "records say a length on the link that cannot be; the kept bytes count";
+            "records have an impossible length on the link; the kept bytes count";
         /// The fraction of a second is a second or more.
         FRACTION_OF_SECOND: "fraction_of_second", "record", "records",
             "timestamps have a fraction of more than a second, which was added";
         /// A block's two lengths differ.
         TRAILING_LENGTH: "trailing_length", "block", "blocks",
-            "blocks end with another length than they begin with; the first was believed";
+            "blocks have different lengths at their begin and end; the first one was used";
         /// A block's length is no multiple of four.
         UNPADDED_LENGTH: "unpadded_length", "block", "blocks",
-            "blocks have a length that is no multiple of four";
-        /// A block of a kind that nobody has described.
+            "blocks have a length that is not a multiple of four";
+        /// A block of an unknown kind.
         UNKNOWN_BLOCK: "unknown_block", "block", "blocks",
-            "blocks of an unknown kind were passed over";
+            "blocks of an unknown kind were skipped";
         /// A packet names an interface that its section has not described.
         UNKNOWN_INTERFACE: "unknown_interface", "packet", "packets",
             "packets of an interface that the section does not describe were not read";
@@ -239,19 +239,19 @@ pub mod kinds {
             "a section describes more interfaces than are kept; packets of the others are not read";
         /// Options of a block cannot be read.
         OPTIONS: "options", "block", "blocks",
-            "options of blocks cannot be read and were left out";
-        /// A packet has no time of its own (pcapng's simple packets).
+            "options of blocks cannot be read and were skipped";
+        /// A packet has no timestamp (pcapng's simple packets).
         NO_TIME: "no_time", "packet", "packets",
-            "packets without timestamp have the time of the packet before";
+            "packets without timestamp have the time of the previous packet";
         /// The beginning of the file is not what a capture begins with, but what follows is.
         BEGINNING: "beginning", "file", "files",
-            "the file does not begin as a capture does; what follows was read";
+            "the file does not begin like a capture; the rest was read";
         /// Packets that the capture itself missed, by its own word.
         MISSED: "missed", "packet", "packets",
-            "the capture itself missed packets, says the file";
+            "according to the file, the capture missed packets";
         /// A timestamp is earlier than the one before.
         TIME_RAN_BACK: "time_ran_back", "packet", "packets",
-            "timestamps are earlier than the packet before";
+            "timestamps are earlier than the previous packet";
         /// An hour or more without a packet.
         LONG_SILENCE: "long_silence", "time", "times",
             "an hour or more lies between two packets";
@@ -260,6 +260,6 @@ pub mod kinds {
             "reading failed, and the rest of the file is unread";
         /// A file among others that is no capture, or holds nothing.
         NOT_READ: "not_read", "file", "files",
-            "files are no captures and were left out";
+            "files are not captures and were skipped";
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! The containers are read by own code. `pcap-parser` believes any length that its buffer can hold, hands
 //! back an error without a place where reading can go on, and reads 24 million pcapng frames a second where
-//! this reads 60 (36 and 65 of pcap); `pcap-file`, which writes our captures, tells no byte offsets. What
+//! this reads 60 (36 and 65 of pcap); `pcap-file`, which writes our captures, has no byte offsets. What
 //! remains of their use without the search behind damage are six fixed headers.
 //!
 //! Cost: some loads and compares for each frame; nothing is allocated or copied but by the large reads.

@@ -1,10 +1,10 @@
-//! pcap files: a header, then records, each with a header of its own.
+//! pcap files: a header, then records, each with a header.
 //!
 //! Source: the IETF draft "PCAP Capture File Format" (draft-ietf-opsawg-pcap); the variant with longer
 //! record headers is that of Alexey Kuznetzov's patches, of which Linux systems about 1999 left files.
 //!
-//! A record whose lengths agree with each other and with the snap length is believed at once. Any other is
-//! believed where a record that can be follows it, since only the chain tells damage from an odd writer.
+//! A record with lengths that agree with each other and with the snap length is accepted at once. Any other is
+//! believed where a record that can be follows it, since only the chain distinguishes damage from an odd writer.
 
 use super::fields::ByteOrder;
 use super::journal::{Found, Journal, Step, go_on_behind_damage, kinds};
@@ -43,7 +43,7 @@ pub(crate) struct PcapReader {
     /// Captured and original length may stand in the other order (files older than version 2.4).
     has_old_lengths: bool,
     snap_length: u32,
-    /// The most that was kept of longer packets: the snap length, or what files have shown whose header says a
+    /// The most that was kept of longer packets: the snap length, or what files have shown with a header that says a
     /// larger one than they were written with.
     kept: u32,
     /// When the last record was made that was handed out.
@@ -77,7 +77,7 @@ impl PcapReader {
         Some(Self::of_kind(header, order, parts, record_header_bytes))
     }
 
-    /// Reads a file's header whose magic number is wrong; `None` where the rest is not that of a pcap file
+    /// Reads a file header with a wrong magic number; `None` where the rest is not that of a pcap file
     /// of this byte order either.
     pub(crate) fn with_damaged_magic(
         header: &[u8; FILE_HEADER_BYTES],
@@ -254,14 +254,14 @@ impl PcapReader {
             };
         }
         match self.is_continued(&record, window) {
-            Continued::Yes => {
+            Continuation::Yes => {
                 if self.is_possible(&record) && record.captured <= self.snap_length {
                     self.kept = record.captured;
                 }
                 Some(self.believe(record, window, journal))
             }
-            Continued::Unknown => Some(Step::Wait),
-            Continued::No => {
+            Continuation::Unknown => Some(Step::Wait),
+            Continuation::No => {
                 let begins = |bytes: &[u8]| self.begins_chain(bytes);
                 go_on_behind_damage(window, journal, || describe(&record), begins)
             }
@@ -269,34 +269,34 @@ impl PcapReader {
     }
 
     /// Whether an unusual record is followed by one that can be, or ends the file.
-    fn is_continued(&self, record: &Record, window: &mut Window) -> Continued {
+    fn is_continued(&self, record: &Record, window: &mut Window) -> Continuation {
         if !has_length(record) {
-            return Continued::No;
+            return Continuation::No;
         }
         let size = self.size(record);
         match window.fill(size) {
             Fill::Ready => {}
-            Fill::Waiting => return Continued::Unknown,
-            Fill::Ended => return Continued::No,
+            Fill::Waiting => return Continuation::Unknown,
+            Fill::Ended => return Continuation::No,
         }
         window.fill(size + self.record_header_bytes);
         let next = &window.rest()[size..];
         let follows = match self.record(next) {
-            // What is odd about one record is often odd about all, so less is asked than in a search.
+            // An anomaly of one record often occurs in all, so the check is weaker than in a search.
             Some(next) => has_length(&next) && is_near(next.seconds, record.seconds),
             // A piece of a header cannot be judged, but says that something was to follow.
             None => self.is_possible(record) || next.is_empty(),
         };
-        if follows { Continued::Yes } else { Continued::No }
+        if follows { Continuation::Yes } else { Continuation::No }
     }
 
-    /// Hands out an unusual record, with notes on what is odd about it.
+    /// Returns an unusual record, with notes on its anomalies.
     fn believe(&mut self, mut record: Record, window: &mut Window, journal: &mut Journal) -> Step {
         let offset = window.offset();
         let Record { captured, original, parts, .. } = record;
         if captured > self.snap_length {
             journal.note(kinds::BEYOND_SNAP_LENGTH, offset, || {
-                format!("{captured} bytes, and the snap length is {}", self.snap_length)
+                format!("{captured} bytes, but the snap length is {}", self.snap_length)
             });
         }
         if captured > original {
@@ -358,7 +358,7 @@ enum Chain {
 }
 
 /// Whether a record is followed by what can follow it.
-enum Continued {
+enum Continuation {
     Yes,
     No,
     /// The file has not grown that far.

@@ -188,7 +188,7 @@ impl CaptureReader {
         }
     }
 
-    /// Where the last frame stands, for notes about what is in it.
+    /// Place of the last frame, for notes about its content.
     pub fn place(&self) -> Location {
         Location {
             file: Arc::clone(&self.journal.file),
@@ -197,7 +197,7 @@ impl CaptureReader {
         }
     }
 
-    /// What was wrong so far.
+    /// Notes so far.
     pub fn notes(&self) -> &Notes {
         &self.journal.notes
     }
@@ -280,7 +280,7 @@ impl std::fmt::Debug for CaptureReader {
     }
 }
 
-/// What comes behind the end of a file.
+/// Next step after the end of a file.
 enum Turn {
     /// Another file.
     Page,

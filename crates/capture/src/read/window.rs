@@ -17,14 +17,14 @@ pub(crate) type Source = Box<dyn Read + Send>;
 
 /// What a window's end means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AtEnd {
+pub(crate) enum EndOfWindow {
     /// There is no more.
     Ends,
     /// More may be appended to the file later.
     Grows,
 }
 
-/// Whether what was wanted is there.
+/// Whether the requested bytes are in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// It is.
@@ -46,14 +46,14 @@ pub(crate) struct Window {
     before: u64,
     /// Bytes that are gone over as soon as they come; while there are any, no unread ones are in memory.
     owed: u64,
-    at_end: AtEnd,
-    /// What was wrong when the source failed, until somebody asks.
+    at_end: EndOfWindow,
+    /// The error of a failed source, until it is taken.
     failure: Option<std::io::Error>,
     has_failed: bool,
 }
 
 impl Window {
-    pub(crate) fn new(source: Source, at_end: AtEnd) -> Self {
+    pub(crate) fn new(source: Source, at_end: EndOfWindow) -> Self {
         Self {
             source,
             buffer: Vec::new(),
@@ -69,12 +69,12 @@ impl Window {
 
     /// The window of an empty file.
     pub(crate) fn of_nothing() -> Self {
-        Self::new(Box::new(std::io::empty()), AtEnd::Ends)
+        Self::new(Box::new(std::io::empty()), EndOfWindow::Ends)
     }
 
     /// The file does not grow any more. Whether that is new.
     pub(crate) fn ends(&mut self) -> bool {
-        std::mem::replace(&mut self.at_end, AtEnd::Ends) == AtEnd::Grows
+        std::mem::replace(&mut self.at_end, EndOfWindow::Ends) == EndOfWindow::Grows
     }
 
     /// The unread bytes that are in memory.
@@ -120,16 +120,16 @@ impl Window {
         while self.owed > 0 || self.end - self.start < wanted {
             self.make_room(wanted);
             match self.read_once() {
-                Got::Bytes(0) if self.at_end == AtEnd::Grows && !self.has_failed => {
+                ReadOutcome::Bytes(0) if self.at_end == EndOfWindow::Grows && !self.has_failed => {
                     return Fill::Waiting;
                 }
-                Got::Bytes(0) => return Fill::Ended,
-                Got::Bytes(bytes) => {
+                ReadOutcome::Bytes(0) => return Fill::Ended,
+                ReadOutcome::Bytes(bytes) => {
                     self.end += bytes;
                     self.pay();
                 }
-                Got::Interrupted => {}
-                Got::NothingYet => return Fill::Waiting,
+                ReadOutcome::Interrupted => {}
+                ReadOutcome::NothingYet => return Fill::Waiting,
             }
         }
         Fill::Ready
@@ -153,7 +153,7 @@ impl Window {
         self.owed
     }
 
-    /// What was wrong with the source, told once.
+    /// What was wrong with the source, reported once.
     pub(crate) fn take_failure(&mut self) -> Option<std::io::Error> {
         self.failure.take()
     }
@@ -181,27 +181,27 @@ impl Window {
     }
 
     /// Reads once.
-    fn read_once(&mut self) -> Got {
+    fn read_once(&mut self) -> ReadOutcome {
         if self.has_failed {
-            return Got::Bytes(0);
+            return ReadOutcome::Bytes(0);
         }
         let until = self.buffer.len().min(self.end + READ_BYTES);
         match self.source.read(&mut self.buffer[self.end..until]) {
-            Ok(bytes) => Got::Bytes(bytes),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Got::Interrupted,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Got::NothingYet,
+            Ok(bytes) => ReadOutcome::Bytes(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => ReadOutcome::Interrupted,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => ReadOutcome::NothingYet,
             Err(error) => {
                 self.failure = Some(error);
                 self.has_failed = true;
-                Got::Bytes(0)
+                ReadOutcome::Bytes(0)
             }
         }
     }
 }
 
-/// What one read gave.
-enum Got {
-    /// So many bytes; none at the end.
+/// Result of one read.
+enum ReadOutcome {
+    /// Number of bytes; 0 at the end.
     Bytes(usize),
     /// Nothing, since a signal came between.
     Interrupted,
@@ -209,19 +209,19 @@ enum Got {
     NothingYet,
 }
 
-/// A source that counts what was read of it.
-pub(crate) struct Metered {
+/// A source that counts the bytes read.
+pub(crate) struct CountingSource {
     source: Source,
     read: Arc<AtomicU64>,
 }
 
-impl Metered {
+impl CountingSource {
     pub(crate) fn new(source: Source, read: Arc<AtomicU64>) -> Self {
         Self { source, read }
     }
 }
 
-impl Read for Metered {
+impl Read for CountingSource {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let bytes = self.source.read(buffer)?;
         self.read.fetch_add(widened(bytes), Ordering::Relaxed);
@@ -268,7 +268,7 @@ pub(crate) fn unpacked(mut window: Window) -> std::io::Result<Window> {
     window.fill(4);
     match of_beginning(window.rest()) {
         Some(compression) => {
-            Ok(Window::new(decoder(compression, window.into_source())?, AtEnd::Ends))
+            Ok(Window::new(decoder(compression, window.into_source())?, EndOfWindow::Ends))
         }
         None => Ok(window),
     }
@@ -276,18 +276,18 @@ pub(crate) fn unpacked(mut window: Window) -> std::io::Result<Window> {
 
 fn decoder(compression: Compression, source: Source) -> std::io::Result<Source> {
     Ok(match compression {
-        Compression::Gzip => Box::new(Sparing(MultiGzDecoder::new(source))),
-        Compression::Zstandard => Box::new(Sparing(zstd::stream::read::Decoder::new(source)?)),
+        Compression::Gzip => Box::new(SmallReads(MultiGzDecoder::new(source))),
+        Compression::Zstandard => Box::new(SmallReads(zstd::stream::read::Decoder::new(source)?)),
     })
 }
 
-/// Asks a decoder for little at once: where it meets damage, what it has made in that call is lost.
-struct Sparing<R>(R);
+/// Reads a decoder in small portions: at damage, the output of that call is lost.
+struct SmallReads<R>(R);
 
 /// Bytes that are asked for at once.
 const SPARING_BYTES: usize = 4096;
 
-impl<R: Read> Read for Sparing<R> {
+impl<R: Read> Read for SmallReads<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let length = buffer.len().min(SPARING_BYTES);
         self.0.read(&mut buffer[..length])

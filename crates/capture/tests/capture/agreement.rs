@@ -1,4 +1,4 @@
-//! What other readers find in the same frames: our own of whole packets, etherparse, tshark.
+//! Agreement with other readers of the same frames: our own of whole packets, etherparse, tshark.
 
 use crate::conversation::{v4, v6};
 use crate::foreign_reader::fields;
@@ -41,7 +41,7 @@ fn agrees(theirs: Result<Segment, ParseError>, ours: Result<Packet, SkipReason>)
 
 proptest! {
     #[test]
-    fn our_reader_of_whole_packets_finds_the_same_behind_every_carrier(
+    fn whole_packets_decode_equally_on_every_link(
         addresses in any_addresses(),
         segment in any_segment(),
         carrier in any::<prop::sample::Index>(),
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn of_damaged_packets_both_say_the_same_or_there_is_a_reason(
+    fn damaged_packets_decode_equally_or_with_reason(
         addresses in any_addresses(),
         segment in any_segment(),
         changes in proptest::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4),
@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_of_any_link_are_decoded_without_harm(
+    fn arbitrary_bytes_decode_without_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         link in 0_usize..7,
         original_bytes in any::<u32>(),
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn etherparse_finds_the_same_behind_tags_and_extension_headers(
+    fn etherparse_agrees_on_tags_and_extension_headers(
         carrier in 0_u8..4,
         tags in (0_u16..4096, 0_u16..4096),
         ip in any_foreign_ip(),
@@ -418,7 +418,7 @@ const FIELDS: [&str; 20] = [
 ];
 
 #[test]
-fn tshark_finds_the_same_in_packets_of_every_kind_behind_every_carrier() {
+fn tshark_agrees_on_every_packet_and_link() {
     for (number, carrier) in carriers().into_iter().enumerate() {
         let frames: Vec<_> = varieties()
             .into_iter()

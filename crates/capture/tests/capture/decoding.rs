@@ -1,4 +1,4 @@
-//! Frames that become packets, frames that do not, and what is said of those in between.
+//! Frames that become packets, frames that do not, and notes on those in between.
 
 use crate::conversation::{v4, v6};
 use crate::frames::{IPV4, TAG, carriers, decoded, frame, packet_of, segment};
@@ -61,7 +61,7 @@ fn every_carrier_gives_the_same_packet() {
 }
 
 #[test]
-fn a_place_that_held_another_packet_keeps_nothing_of_it() {
+fn reused_packet_slot_keeps_no_old_fields() {
     let options = Options {
         mss: Some(1460),
         window_scale: Some(7),
@@ -76,7 +76,7 @@ fn a_place_that_held_another_packet_keeps_nothing_of_it() {
 }
 
 #[test]
-fn padding_of_a_short_ethernet_frame_is_no_payload() {
+fn ethernet_padding_is_not_payload() {
     let ack = Segment { payload_bytes: 0, options: Options::NONE, ..segment() };
     let mut bytes = [&[2; 12][..], &IPV4, &packet_of(v4(), &ack)].concat();
     bytes.resize(60, 0xaa);
@@ -97,7 +97,7 @@ fn ipv4_options_are_skipped() {
 }
 
 #[test]
-fn a_length_of_zero_means_that_of_the_frame() {
+fn ip_length_zero_means_frame_length() {
     // 70000 bytes of payload behind 20 + 32 bytes of headers, of which 96 bytes were kept, behind an
     // Ethernet header; in IPv6 the headers have 20 bytes more.
     for (addresses, ethertype, length_at, headers) in
@@ -115,7 +115,7 @@ fn a_length_of_zero_means_that_of_the_frame() {
 }
 
 #[test]
-fn a_jumbogram_with_its_option_has_the_length_of_the_frame() {
+fn jumbogram_has_frame_length() {
     // Hop-by-hop options: next header 6, eight bytes, jumbo payload (RFC 2675 §2) of 8 + 32 + 300.
     let bytes = {
         let mut bytes = extended(0, &[6, 0, 0xc2, 4, 0, 0, 1, 0x54]);
@@ -128,7 +128,7 @@ fn a_jumbogram_with_its_option_has_the_length_of_the_frame() {
 }
 
 #[test]
-fn a_length_beyond_the_frame_is_cut_to_it() {
+fn ip_length_is_limited_to_frame() {
     let bytes = changed(|bytes| bytes[2..4].copy_from_slice(&9000_u16.to_be_bytes()));
     let packet = raw(&bytes).unwrap();
     assert_eq!(packet.segment, segment());
@@ -136,7 +136,7 @@ fn a_length_beyond_the_frame_is_cut_to_it() {
 }
 
 #[test]
-fn a_snap_length_within_the_payload_changes_nothing() {
+fn snap_length_within_payload_changes_nothing() {
     let bytes = packet_of(v4(), &segment());
     let frame = Frame { bytes: &bytes[..60], ..frame(LinkType::Raw, &bytes) };
     let packet = decoded(&frame).unwrap();
@@ -144,7 +144,7 @@ fn a_snap_length_within_the_payload_changes_nothing() {
 }
 
 #[test]
-fn of_options_that_a_snap_length_cut_the_whole_ones_are_read() {
+fn complete_options_before_snap_length_are_read() {
     // MSS (4), SACK permitted and timestamps (12), NOP and window scale (4): 20 bytes of options.
     let options = Options {
         mss: Some(1460),
@@ -181,7 +181,7 @@ fn of_options_that_a_snap_length_cut_the_whole_ones_are_read() {
 }
 
 #[test]
-fn what_is_cut_before_the_end_of_the_fixed_headers_is_cut_short() {
+fn packet_cut_within_fixed_headers_is_skipped() {
     for carrier in carriers() {
         for (before, addresses) in carrier.before.iter().zip([v4(), v6()]) {
             let bytes = [&before[..], &packet_of(addresses, &segment())].concat();
@@ -195,7 +195,7 @@ fn what_is_cut_before_the_end_of_the_fixed_headers_is_cut_short() {
 }
 
 #[test]
-fn options_of_impossible_length_are_ignored_and_noted() {
+fn impossible_option_lengths_are_noted() {
     // Timestamps of 9 bytes; a length of zero; a length behind the end; SACK blocks of 7 bytes.
     for wrong in [[1, 1, 8, 9], [8, 0, 0, 0], [1, 1, 1, 99], [1, 5, 9, 0]] {
         let bytes = changed(|bytes| bytes[40..44].copy_from_slice(&wrong));
@@ -233,7 +233,7 @@ fn four_sack_blocks_are_read_in_their_order() {
 }
 
 #[test]
-fn a_first_fragment_is_read_with_its_payload_and_the_others_are_counted() {
+fn first_fragment_is_read_and_others_counted() {
     // More fragments follow.
     let first = raw(&changed(|bytes| bytes[6] |= 0x20)).unwrap();
     assert_eq!((first.segment, first.anomalies), (segment(), Anomalies::FIRST_FRAGMENT));
@@ -258,7 +258,7 @@ fn a_first_fragment_is_read_with_its_payload_and_the_others_are_counted() {
 }
 
 #[test]
-fn fragments_of_ipv6_are_told_apart_likewise() {
+fn ipv6_fragments_are_distinguished() {
     // Next header, reserved, offset and whether more follow, identification.
     let with = |high, low, next| raw(&extended(44, &[next, 0, high, low, 0, 0, 0, 9]));
     let alone = with(0, 0, 6).unwrap();
@@ -303,7 +303,7 @@ fn an_authentication_header_of_ipv4_is_skipped() {
 }
 
 #[test]
-fn what_is_no_tcp_is_told_by_its_protocol() {
+fn non_tcp_packet_reports_its_protocol() {
     assert_eq!(raw(&changed(|bytes| bytes[9] = 17)), Err(SkipReason::OtherProtocol(17)));
     assert_eq!(raw(&changed_v6(|bytes| bytes[6] = 58)), Err(SkipReason::OtherProtocol(58)));
     // Hop-by-hop options before ICMPv6, as multicast listeners send.
@@ -355,12 +355,12 @@ fn lengths_and_versions_that_cannot_be_are_named() {
     let six_as_four = [&[2; 12][..], &IPV4, &packet_of(v6(), &segment())].concat();
     assert_eq!(
         decoded(&frame(LinkType::Ethernet, &six_as_four)),
-        Err(SkipReason::Malformed("an IP version other than the link header says"))
+        Err(SkipReason::Malformed("an IP version that differs from the link header"))
     );
 }
 
 #[test]
-fn a_chain_of_extension_headers_beyond_what_a_place_can_say_is_refused() {
+fn overlong_extension_header_chain_is_refused() {
     // Forty times destination options of 2048 bytes.
     let mut header = vec![0; 2048];
     header[..2].copy_from_slice(&[60, 255]);
@@ -376,7 +376,7 @@ fn a_chain_of_extension_headers_beyond_what_a_place_can_say_is_refused() {
 }
 
 #[test]
-fn a_frame_that_says_less_than_it_holds_has_what_it_holds() {
+fn frame_length_is_at_least_kept_bytes() {
     let bytes = packet_of(v4(), &segment());
     let frame = Frame { original_bytes: 10, ..frame(LinkType::Raw, &bytes) };
     let packet = decoded(&frame).unwrap();

@@ -1,4 +1,4 @@
-//! What stands in the file, and what is refused.
+//! Contents of written files, and refused input.
 
 use crate::conversation::{CLIENT, SERVER, conversation, v4, v6, write};
 use fairwind_capture::{CaptureError, CaptureWriter, Interface, InterfaceId, Section};
@@ -45,7 +45,7 @@ fn the_same_packets_give_the_same_bytes() {
 }
 
 #[test]
-fn packets_are_read_back_with_instants_headers_and_payload() {
+fn written_packets_are_read_back() {
     let file = capture_of(interfaces());
     let expected: Vec<_> = [v4(), v6()].into_iter().flat_map(conversation).collect();
     let found = packets(&file);
@@ -63,7 +63,7 @@ fn packets_are_read_back_with_instants_headers_and_payload() {
 }
 
 #[test]
-fn each_interface_cuts_packets_at_its_own_snap_length() {
+fn each_interface_has_its_snap_length() {
     let mut interfaces = interfaces();
     interfaces[0].snap_length = NonZeroU32::new(60);
     let whole = packets(&capture_of(self::interfaces()));
@@ -77,7 +77,7 @@ fn each_interface_cuts_packets_at_its_own_snap_length() {
 }
 
 #[test]
-fn a_given_packet_is_cut_at_the_snap_length_too() {
+fn given_packet_is_cut_at_snap_length() {
     let client = Interface::new("client").with_snap_length(NonZeroU32::new(4).unwrap());
     let mut capture = CaptureWriter::new(Vec::new(), &Section::default(), vec![client]).unwrap();
     let late = Instant::from_nanos(u64::MAX);
@@ -90,7 +90,7 @@ fn a_given_packet_is_cut_at_the_snap_length_too() {
 }
 
 #[test]
-fn a_packet_without_its_interface_is_refused_and_the_rest_goes_on() {
+fn packet_of_unknown_interface_is_refused() {
     let mut capture = CaptureWriter::new(Vec::new(), &Section::default(), interfaces()).unwrap();
     let at = Instant::from_millis(1500);
     capture.write_packet(at, SERVER, &[0x45], 40).unwrap();
@@ -103,7 +103,7 @@ fn a_packet_without_its_interface_is_refused_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_packet_longer_than_it_is_said_to_be_is_refused() {
+fn packet_longer_than_original_is_refused() {
     let mut capture = CaptureWriter::new(Vec::new(), &Section::default(), interfaces()).unwrap();
     let error = capture.write_packet(Instant::ZERO, CLIENT, &[0; 41], 40).unwrap_err();
     assert!(matches!(
@@ -113,7 +113,7 @@ fn a_packet_longer_than_it_is_said_to_be_is_refused() {
 }
 
 #[test]
-fn a_segment_that_fits_no_packet_says_which_and_why() {
+fn oversized_segment_names_packet_and_reason() {
     let mut capture = CaptureWriter::new(Vec::new(), &Section::default(), interfaces()).unwrap();
     let segment = Segment { flags: Flags::ACK, payload_bytes: 70_000, ..Segment::default() };
     let payload = Payload::Pattern { stream_offset: 0 };
@@ -127,7 +127,7 @@ fn a_segment_that_fits_no_packet_says_which_and_why() {
 }
 
 #[test]
-fn a_text_too_long_for_its_option_is_refused() {
+fn text_too_long_for_option_is_refused() {
     let section = Section { comment: Some("x".repeat(65_536)), ..Section::default() };
     let error = CaptureWriter::new(Vec::new(), &section, interfaces()).err().unwrap();
     let expected = "write the comment of the section to the capture: \
@@ -154,7 +154,7 @@ impl std::io::Write for FullDisk {
 }
 
 #[test]
-fn a_full_disk_shows_at_the_end_of_a_short_capture() {
+fn full_disk_fails_at_end_of_short_capture() {
     let mut capture = CaptureWriter::new(FullDisk(100), &Section::default(), interfaces()).unwrap();
     write(&mut capture, [v4()]);
     let error = capture.finish().err().unwrap();
@@ -163,7 +163,7 @@ fn a_full_disk_shows_at_the_end_of_a_short_capture() {
 }
 
 #[test]
-fn a_full_disk_shows_within_a_long_capture_with_the_packet() {
+fn full_disk_names_packet_in_long_capture() {
     let mut capture = CaptureWriter::new(FullDisk(100), &Section::default(), interfaces()).unwrap();
     let failure = (0..100).find_map(|millis| {
         capture.write_packet(Instant::from_millis(millis), SERVER, &[0x45; 1500], 1500).err()

@@ -1,4 +1,4 @@
-//! Filters: what they match, what is no filter, and what tcpdump says to the same.
+//! Filters: matches, syntax errors, and agreement with tcpdump.
 
 use crate::conversation::{v4, v6};
 use crate::frames::{IPV4, TAG, decoded, frame, packet_of, segment};
@@ -61,7 +61,7 @@ fn hosts_match_by_side() {
 }
 
 #[test]
-fn networks_match_by_prefix_mask_or_what_was_written_of_them() {
+fn networks_match_by_prefix_mask_or_octets() {
     assert_v4(
         &[
             "net 10.0.0.0/8",
@@ -128,7 +128,7 @@ fn names_of_protocols_and_their_numbers_match() {
 }
 
 #[test]
-fn and_and_or_bind_alike_from_left_to_right() {
+fn and_or_bind_left_to_right() {
     // Otherwise the first would be true, since it would be `tcp or (tcp and udp)`.
     assert_v4(
         &["udp and udp or tcp", "tcp or (tcp and udp)", "not udp and tcp", "! ! tcp", "!(udp)"],
@@ -137,7 +137,7 @@ fn and_and_or_bind_alike_from_left_to_right() {
 }
 
 #[test]
-fn what_has_no_keyword_takes_those_of_the_test_before() {
+fn missing_keywords_come_from_previous_test() {
     for (short, long) in [
         ("port 80 or 443", "port 80 or port 443"),
         ("dst port (80 or 443)", "dst port 80 or dst port 443"),
@@ -214,7 +214,7 @@ fn lengths_and_bytes_of_the_packet_compare() {
 }
 
 #[test]
-fn a_byte_that_is_not_there_and_a_division_by_zero_end_the_matter() {
+fn missing_byte_or_division_by_zero_rejects() {
     assert_v4(
         &["tcp or tcp[2000] = 0", "not udp[2000] = 0", "not ip6[2000] = 0"],
         &[
@@ -251,7 +251,7 @@ fn tags_match_wherever_they_stand() {
 }
 
 #[test]
-fn only_filters_about_ends_can_be_asked_about_ends() {
+fn only_endpoint_filters_match_endpoints() {
     for text in ["", "host 10.0.0.1 and not port 80", "tcp", "ip6 or proto 6", "1 = 1"] {
         let filter = filter(text);
         assert!(filter.is_connection_filter(), "{text}");
@@ -267,12 +267,12 @@ fn only_filters_about_ends_can_be_asked_about_ends() {
 }
 
 #[test]
-fn what_is_no_filter_says_where_and_what_could_stand_there() {
+fn invalid_filter_names_position_and_expectation() {
     for (text, character, problem) in [
-        ("prot 80", 1, "`prot` is no word of pcap-filter; did you mean `proto`?"),
+        ("prot 80", 1, "`prot` is not a word of pcap-filter; did you mean `proto`?"),
         ("tcp AND port 80", 5, "`AND`, where `and`, `or` or the end is expected"),
-        ("tcp and Port 80", 9, "`Port` is no word of pcap-filter; did you mean `port`?"),
-        ("xyzzy", 1, "`xyzzy` is no word of pcap-filter"),
+        ("tcp and Port 80", 9, "`Port` is not a word of pcap-filter; did you mean `port`?"),
+        ("xyzzy", 1, "`xyzzy` is not a word of pcap-filter"),
         ("tcp port", 9, "the end, where a port is expected"),
         ("tcp and", 8, "the end, where a test such as `port 80` is expected"),
         ("(tcp", 5, "the end, where `and`, `or` or `)` is expected"),
@@ -302,18 +302,18 @@ fn what_is_no_filter_says_where_and_what_could_stand_there() {
         (
             "host example.org",
             6,
-            "`example.org` is no address; names are not looked up, so write 10.0.0.1 or fd00::1",
+            "`example.org` is no address; names are not resolved, so write 10.0.0.1 or fd00::1",
         ),
         (
             "host 10.1",
             6,
-            "`10.1` is no address; names are not looked up, so write 10.0.0.1 or fd00::1",
+            "`10.1` is no address; names are not resolved, so write 10.0.0.1 or fd00::1",
         ),
-        ("port http", 6, "`http` is no port number; names are not looked up, so write 80"),
+        ("port http", 6, "`http` is no port number; names are not resolved, so write 80"),
         (
             "port 80-90",
             6,
-            "`80-90` is no port number; names are not looked up, so write `portrange 5000-5009`",
+            "`80-90` is no port number; names are not resolved, so write `portrange 5000-5009`",
         ),
         ("port 65536", 6, "a port of 65536 is more than 65535"),
         ("vlan 4096", 6, "a VLAN of 4096 is more than 4095"),
@@ -322,30 +322,29 @@ fn what_is_no_filter_says_where_and_what_could_stand_there() {
         (
             "net 10.0.0.1/8",
             5,
-            "the address of network 10.0.0.1 with mask 255.0.0.0 has bits behind its mask; \
-             10.0.0.0 is the network's own",
+            "the address of network 10.0.0.1 with mask 255.0.0.0 has bits beyond its mask; the network's address is 10.0.0.0",
         ),
         (
             "net fd00::1/8",
             5,
-            "the address of network fd00::1/8 has bits behind its mask; fd00:: is the network's own",
+            "the address of network fd00::1/8 has bits beyond its mask; the network's address is fd00::",
         ),
-        ("tcp host 10.0.0.1", 1, "`tcp` does not go with `host`; join the two with `and`"),
-        ("ip port 80", 1, "`ip` does not go with `port`; join the two with `and`"),
-        ("src proto 6", 1, "`src` does not go with `proto`; a packet has one protocol"),
-        ("ip host fd00::1", 9, "`ip` does not go with an IPv6 address; write `ip6`"),
-        ("ip6 net 10/8", 9, "`ip6` does not go with an IPv4 address; write `ip`"),
+        ("tcp host 10.0.0.1", 1, "`tcp` cannot be combined with `host`; join the two with `and`"),
+        ("ip port 80", 1, "`ip` cannot be combined with `port`; join the two with `and`"),
+        ("src proto 6", 1, "`src` cannot be combined with `proto`; a packet has one protocol"),
+        ("ip host fd00::1", 9, "`ip` cannot be combined with an IPv6 address; write `ip6`"),
+        ("ip6 net 10/8", 9, "`ip6` cannot be combined with an IPv4 address; write `ip`"),
         (
             "ether host 2:0:0:0:0:1",
             1,
-            "`ether` is not read here, because it cannot tell one TCP packet from another",
+            "`ether` is not supported, because it cannot distinguish TCP packets",
         ),
         (
             "tcp and gateway 10.0.0.1",
             9,
-            "`gateway` is not read here, because it cannot tell one TCP packet from another",
+            "`gateway` is not supported, because it cannot distinguish TCP packets",
         ),
-        ("proto quic", 7, "`quic` is no protocol over IP; names are not looked up, so write 6"),
+        ("proto quic", 7, "`quic` is no protocol over IP; names are not resolved, so write 6"),
     ] {
         let error = Filter::parse(text).unwrap_err();
         assert_eq!((error.character, error.problem.to_string().as_str()), (character, problem));
@@ -380,7 +379,7 @@ fn filters_without_measure_are_refused() {
 }
 
 #[test]
-fn the_frame_that_bytes_are_asked_of_can_be_cut() {
+fn byte_tests_work_on_cut_frames() {
     let bytes = packet_of(v4(), &segment());
     let cut = Frame { bytes: &bytes[..60], ..frame(LinkType::Raw, &bytes) };
     let packet = decoded(&cut).unwrap();

@@ -1,4 +1,4 @@
-//! What Wireshark's programs read in a capture; skipped, with a printed reason, where they are
+//! Captures as Wireshark's programs read them; skipped, with a printed reason, where they are
 //! not installed (Debian: package `tshark`).
 
 use crate::conversation::{v4, v6, write};
@@ -72,7 +72,7 @@ fn cell(text: &str) -> &str {
 }
 
 #[test]
-fn tshark_finds_both_conversations_well_formed_with_good_checksums() {
+fn tshark_accepts_conversations_and_checksums() {
     let file = capture_file("checksums.pcapng", None);
     let names = ["_ws.malformed", "tcp.checksum.status", "ip.checksum.status", "tcp.stream"];
     let Some(rows) = fields(&file, &names) else { return };
@@ -159,7 +159,7 @@ fn tshark_reads_the_ip_fields_that_were_written() {
 }
 
 #[test]
-fn tshark_knows_that_a_snap_length_cut_the_packets() {
+fn tshark_sees_cut_packets() {
     let file = capture_file("snapped.pcapng", NonZeroU32::new(96));
     let names = ["_ws.malformed", "frame.len", "frame.cap_len", "tcp.len"];
     let Some(rows) = fields(&file, &names) else { return };
@@ -169,7 +169,7 @@ fn tshark_knows_that_a_snap_length_cut_the_packets() {
 }
 
 #[test]
-fn capinfos_tells_where_the_capture_comes_from() {
+fn capinfos_shows_origin_of_capture() {
     let file = capture_file("origin.pcapng", NonZeroU32::new(96));
     let Some(text) = output_of("capinfos", &[], &file) else { return };
     let lines: Vec<_> =

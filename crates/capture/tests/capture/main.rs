@@ -1,4 +1,4 @@
-//! Capture files: what stands in them, what other tools read in them, and what is refused.
+//! Capture files: their contents, agreement with other tools, and refused input.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail it by panicking")]
 

@@ -1,4 +1,4 @@
-//! What tcpdump answers to the same filters; and filters that are printed and read again.
+//! Agreement of filters with tcpdump; and filters that are printed and read again.
 
 use crate::conversation::{v4, v6};
 use crate::frames::{IPV4, IPV6, TAG, decoded, frame, packet_of, pcap_file, segment};
@@ -258,7 +258,7 @@ fn any_filter() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn tcpdump_answers_the_same_to_filters_that_nobody_has_chosen() {
+fn tcpdump_agrees_on_random_filters() {
     let frames = traffic(&[]);
     let file = pcap_file("arbitrary.pcap", LinkType::Ethernet, &frames);
     let seed = [7; 32];
@@ -277,7 +277,7 @@ fn tcpdump_answers_the_same_to_filters_that_nobody_has_chosen() {
 
 proptest! {
     #[test]
-    fn a_filter_that_is_printed_and_read_again_is_the_same(text in any_filter()) {
+    fn printed_filter_parses_to_itself(text in any_filter()) {
         let filter = Filter::parse(&text).unwrap();
         let printed = filter.to_string();
         let again = Filter::parse(&printed);

@@ -97,7 +97,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Expression>, FilterError> {
         return Ok(None);
     }
     let mut parser = Parser { scanner, last: None, depth: 0, operators: 0 };
-    let expression = match parser.chain(Bare::Refused)? {
+    let expression = match parser.chain(BareValue::Refused)? {
         Part::Whole(expression) => expression,
         Part::Number(_) => return Err(parser.scanner.expected("a comparison such as `=`")),
     };
@@ -116,7 +116,7 @@ enum Part {
 
 /// Whether an address or a number can stand without keywords.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bare {
+enum BareValue {
     Refused,
     /// Behind `and` or `or`.
     Allowed,
@@ -124,14 +124,14 @@ enum Bare {
 
 impl Parser<'_> {
     /// Terms joined by `and` and `or`, or one number.
-    fn chain(&mut self, bare: Bare) -> Result<Part, FilterError> {
+    fn chain(&mut self, bare: BareValue) -> Result<Part, FilterError> {
         let first = match self.term(bare)? {
             Part::Whole(first) => first,
             number @ Part::Number(_) => return Ok(number),
         };
         let mut rest = Vec::new();
         while let Some(connective) = self.connective() {
-            match self.term(Bare::Allowed)? {
+            match self.term(BareValue::Allowed)? {
                 Part::Whole(one) => rest.push((connective, one)),
                 Part::Number(_) => return Err(self.scanner.expected("a comparison such as `=`")),
             }
@@ -151,7 +151,7 @@ impl Parser<'_> {
     }
 
     /// One term with the negations before it.
-    fn term(&mut self, bare: Bare) -> Result<Part, FilterError> {
+    fn term(&mut self, bare: BareValue) -> Result<Part, FilterError> {
         let depth = self.depth;
         let mut negations = 0_u32;
         while self.take_not() {
@@ -182,7 +182,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn parentheses_or_test(&mut self, bare: Bare) -> Result<Part, FilterError> {
+    fn parentheses_or_test(&mut self, bare: BareValue) -> Result<Part, FilterError> {
         if !self.scanner.take_symbol("(") {
             return self.test(bare);
         }
@@ -204,7 +204,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A number, and what it compares with if a comparison follows.
+    /// A number, and its comparison if one follows.
     fn comparison_behind(&mut self, left: Number) -> Result<Part, FilterError> {
         let symbols = &mut Comparison::ALL.iter();
         let Some((_, comparison)) = symbols.find(|(symbol, _)| self.scanner.take_symbol(symbol))
@@ -222,7 +222,7 @@ impl Parser<'_> {
     }
 
     /// One test; a number, if it is not one yet.
-    fn test(&mut self, bare: Bare) -> Result<Part, FilterError> {
+    fn test(&mut self, bare: BareValue) -> Result<Part, FilterError> {
         let run = self.scanner.run();
         if let Some(protocol) = Protocol::named(run) {
             return self.test_of_protocol(protocol, run);
@@ -240,7 +240,7 @@ impl Parser<'_> {
             }
             _ => {}
         }
-        if let (Bare::Allowed, Some(last)) = (bare, self.last)
+        if let (BareValue::Allowed, Some(last)) = (bare, self.last)
             && self.is_value(run, last)
         {
             return self.value(last).map(|test| Part::Whole(Expression::Test(test)));
@@ -275,7 +275,7 @@ impl Parser<'_> {
         Ok(Expression::Test(Test::Vlan(id)))
     }
 
-    /// `less` and `greater`, which mean what they say or equal.
+    /// `less` and `greater`, which include equality.
     fn length(&mut self, comparison: Comparison) -> Result<Expression, FilterError> {
         self.scanner.take(self.scanner.run().len());
         let right = Number::Constant(self.number_up_to("a length", u32::MAX)?);

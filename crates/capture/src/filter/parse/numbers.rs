@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// The number whose name stands next. Names have hyphens, which can also be signs behind a name: the
+    /// The number of the name that stands next. Names have hyphens, which can also be signs behind a name: the
     /// longest that is one counts.
     fn named_number(&self) -> Option<(&str, Number)> {
         let mut name = self.scanner.name();
@@ -120,7 +120,7 @@ impl Parser<'_> {
         is_signed || self.named_number().is_some() || self.is_at_figures()
     }
 
-    /// Whether figures stand next that an operator or a comparison makes a number, be it behind parentheses.
+    /// Whether digits stand next that an operator or a comparison makes a number, also behind parentheses.
     fn is_at_figures(&self) -> bool {
         let digits = self.scanner.letters_and_digits();
         let mut behind = self.scanner;
@@ -173,7 +173,7 @@ fn check_operand(operator: Operator, right: u32, at: &Scanner<'_>) -> Result<(),
     }
 }
 
-/// The value of figures; what is too great for 64 bits is the greatest of them.
+/// The value of digits; it saturates at 64 bits.
 pub(super) fn figures(text: &str) -> Option<u64> {
     let (digits, base) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),

@@ -227,7 +227,7 @@ impl Parser<'_> {
         Ok(Network::V6 { bits, mask })
     }
 
-    /// Behind an address of which so many bits were written.
+    /// After an address with this number of written bits.
     fn network_v4(
         &mut self,
         address: Ipv4Addr,

@@ -59,13 +59,13 @@ impl<'a> Options<'a> {
     }
 
     /// The next option.
-    fn read(&mut self) -> Result<Read<'a>, Unreadable> {
-        let code = self.order.u16_at(self.bytes, 0).ok_or(Unreadable)?;
-        let length = usize::from(self.order.u16_at(self.bytes, 2).ok_or(Unreadable)?);
+    fn read(&mut self) -> Result<Read<'a>, UnreadableOption> {
+        let code = self.order.u16_at(self.bytes, 0).ok_or(UnreadableOption)?;
+        let length = usize::from(self.order.u16_at(self.bytes, 2).ok_or(UnreadableOption)?);
         if code == 0 {
             return Ok(Read::End);
         }
-        let value = self.bytes.get(4..4 + length).ok_or(Unreadable)?;
+        let value = self.bytes.get(4..4 + length).ok_or(UnreadableOption)?;
         self.bytes = self.bytes.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
         Ok(Read::Option((code, value)))
     }
@@ -80,10 +80,10 @@ enum Read<'a> {
 
 /// Options that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(super) struct UnreadableOption;
 
 impl<'a> Iterator for Options<'a> {
-    type Item = Result<FileOption<'a>, Unreadable>;
+    type Item = Result<FileOption<'a>, UnreadableOption>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.bytes.is_empty() {
@@ -119,17 +119,17 @@ pub struct InterfaceDescription {
 }
 
 /// An interface as its packets need it, and as it is described.
-pub(super) struct Described {
+pub(super) struct DescribedInterface {
     pub(super) clock: Clock,
     pub(super) interface: InterfaceDescription,
     pub(super) are_options_readable: bool,
 }
 
 /// What the body of an interface description says; `None` where it is too short.
-pub(super) fn parse_interface(body: &[u8], order: ByteOrder) -> Option<Described> {
+pub(super) fn parse_interface(body: &[u8], order: ByteOrder) -> Option<DescribedInterface> {
     let link = order.u16_at(body, 0)?;
     let snap_length = order.u32_at(body, 4)?;
-    let mut described = Described {
+    let mut described = DescribedInterface {
         clock: Clock::default(),
         interface: InterfaceDescription {
             name: None,
@@ -156,7 +156,7 @@ pub(super) fn parse_interface(body: &[u8], order: ByteOrder) -> Option<Described
                 described.clock = described.clock.with_offset(offset.cast_signed());
             }
             Ok(_) => {}
-            Err(Unreadable) => described.are_options_readable = false,
+            Err(UnreadableOption) => described.are_options_readable = false,
         }
     }
     Some(described)
@@ -173,7 +173,7 @@ pub(super) fn parse_section(body: &[u8], order: ByteOrder) -> (Section, bool) {
             Ok((3, text)) => section.operating_system = Some(words(text)),
             Ok((4, text)) => section.application = Some(words(text)),
             Ok(_) => {}
-            Err(Unreadable) => are_options_readable = false,
+            Err(UnreadableOption) => are_options_readable = false,
         }
     }
     (section, are_options_readable)
@@ -206,7 +206,7 @@ fn words(text: &[u8]) -> String {
 /// Interfaces that one section may have; more are not read.
 const MOST_INTERFACES: usize = 1 << 16;
 
-/// Interfaces and sections that are described to whoever asks.
+/// Interfaces and sections with available descriptions.
 const MOST_DESCRIPTIONS: usize = 1024;
 
 /// What a file says of one of its sections.
@@ -232,7 +232,7 @@ pub(super) struct Point {
 #[derive(Debug)]
 pub(super) struct CurrentSection {
     pub(super) order: ByteOrder,
-    /// `None` for one whose description cannot be read, which counts all the same.
+    /// `None` for one with an unreadable description, which still counts.
     points: Vec<Option<Point>>,
     descriptions: Vec<SectionDescription>,
     described_interfaces: usize,
@@ -296,7 +296,7 @@ impl CurrentSection {
         self.describe(described.map(|described| described.interface));
     }
 
-    /// Keeps what is told of an interface to whoever asks; of one that cannot be read there is nothing.
+    /// Keeps the description of an interface; an unreadable one has none.
     fn describe(&mut self, interface: Option<InterfaceDescription>) {
         if self.described_interfaces < MOST_DESCRIPTIONS
             && let (Some(section), Some(interface)) = (self.descriptions.last_mut(), interface)
@@ -306,7 +306,7 @@ impl CurrentSection {
         }
     }
 
-    /// Statistics count from the beginning of the capture, so only what is new is told.
+    /// Statistics count from the beginning of the capture, so only new losses are noted.
     pub(super) fn note_statistics(&mut self, body: &[u8], offset: u64, journal: &mut Journal) {
         let missed = parse_missed(body, self.order);
         let interface = self.order.u32_at(body, 0).unwrap_or(u32::MAX);
@@ -342,7 +342,7 @@ impl CurrentSection {
         let field = |at| self.order.u32_at(body, at);
         let interface = self.order.u16_at(body, 0)?;
         let missed = self.order.u16_at(body, 2)?;
-        // All ones say that nobody knows.
+        // All ones mean unknown.
         if missed != 0 && missed != u16::MAX {
             journal.note_many(kinds::MISSED, missed.into(), offset, String::new);
         }
@@ -400,7 +400,7 @@ fn unknown_interface(interface: u32, offset: u64, journal: &mut Journal) {
     journal.note(kinds::UNKNOWN_INTERFACE, offset, || format!("interface {interface}"));
 }
 
-/// A packet whose bytes begin so many bytes behind the block's head.
+/// A packet with bytes that begin so many bytes behind the block's head.
 fn found(
     at: Instant,
     interface: u32,
@@ -414,7 +414,7 @@ fn found(
     let room = widened(body.len().saturating_sub(start));
     if captured > LARGEST_CAPTURED_BYTES || u64::from(captured) > room {
         journal.note(kinds::DAMAGED, offset, || {
-            format!("a packet is said to keep {captured} bytes, and its block has room for {room}")
+            format!("a packet keeps {captured} bytes, but its block has room for {room}")
         });
         return None;
     }

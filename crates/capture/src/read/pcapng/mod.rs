@@ -46,11 +46,11 @@ struct Block {
 
 /// What is known of the block at the window's beginning.
 enum Next {
-    /// It is in memory as a whole, and takes so many bytes with its padding.
+    /// It is completely in memory; its size with padding.
     Block(Block, usize),
     /// It was dealt with; the window is behind it.
     Over,
-    /// It cannot be what it says.
+    /// Its fields are impossible.
     Damaged(String),
     Wait,
     End,
@@ -375,5 +375,5 @@ impl PcapNgReader {
 }
 
 fn describe(block: Block) -> String {
-    format!("a block of type {:#x} says a length of {} bytes", block.kind, block.total)
+    format!("a block of type {:#x} has a length of {} bytes", block.kind, block.total)
 }

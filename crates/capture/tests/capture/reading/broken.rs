@@ -1,4 +1,4 @@
-//! Damage of every kind: the note that tells it and its place, and the frames that are read all the same.
+//! Damage of every kind: the note with its place, and the frames that are still read.
 
 use super::files::{Order, Pcap, PcapNg, Read, read, try_read};
 use fairwind_capture::LinkType;
@@ -34,13 +34,13 @@ fn packets(frames: &[Read]) -> Vec<u64> {
 }
 
 #[test]
-fn a_file_that_ends_in_mid_packet_is_read_up_to_there() {
+fn file_ending_within_packet_is_read() {
     let (frames, notes) = read(&pcap().bytes[..24 + 3 * 56 + 20]);
     assert_eq!(packets(&frames), [0, 1, 2]);
     assert_eq!(
         notes,
         [
-            "the file ends within a record, as if its writer had been stopped: 1 record, at byte 192 \
+            "the file ends within a record, perhaps because its writer was stopped: 1 record, at byte 192 \
           of test (packet 4): 20 of at least 56 bytes are there"
         ]
     );
@@ -49,14 +49,14 @@ fn a_file_that_ends_in_mid_packet_is_read_up_to_there() {
     assert_eq!(
         notes,
         [
-            "the file ends within a record, as if its writer had been stopped: 1 record, at byte 264 \
+            "the file ends within a record, perhaps because its writer was stopped: 1 record, at byte 264 \
           of test (packet 4): 71 of at least 72 bytes are there"
         ]
     );
 }
 
 #[test]
-fn a_file_that_ends_in_a_record_header_is_read_up_to_there() {
+fn file_ending_within_record_header_is_read() {
     let (frames, notes) = read(&pcap().bytes[..24 + 56 + 5]);
     assert_eq!(packets(&frames), [0]);
     assert!(notes[0].ends_with("at byte 80 of test (packet 2): 5 of at least 16 bytes are there"));
@@ -66,19 +66,19 @@ fn a_file_that_ends_in_a_record_header_is_read_up_to_there() {
 }
 
 #[test]
-fn behind_a_record_length_that_cannot_be_reading_goes_on_at_the_next_record() {
+fn reading_resumes_after_impossible_record_length() {
     for length in [u32::MAX, 300_000, 0, 41, 4_000] {
         let (frames, notes) = read(&with_number(pcap().bytes, 24 + 2 * 56 + 8, length));
         assert_eq!(packets(&frames), [0, 1, 3, 4, 5, 6, 7, 8, 9], "length {length}");
         assert_eq!(frames[2].offset, 24 + 3 * 56);
         assert_eq!(frames[2].number, 3);
         let damage = format!(
-            "records cannot be what they say; reading went on at the next that can: 1 place, \
+            "record headers are impossible; reading went on at the next plausible one: 1 place, \
              at byte 136 of test (packet 3): a record header says {length} kept of 60 bytes \
              at 1000 s and 2 parts"
         );
         let passed_over =
-            "bytes behind damage were not read: 56 bytes, the first at byte 136 of test (packet 3)";
+            "bytes after damage were not read: 56 bytes, the first at byte 136 of test (packet 3)";
         assert_eq!(notes, [damage.as_str(), passed_over]);
     }
 }
@@ -104,7 +104,7 @@ fn the_last_record_behind_damage_is_found() {
 }
 
 #[test]
-fn every_damage_is_counted_and_the_first_is_told() {
+fn all_damage_is_counted_and_first_reported() {
     let bytes = with_number(pcap().bytes, 24 + 56 + 8, u32::MAX);
     let (frames, notes) = read(&with_number(bytes, 24 + 6 * 56 + 8, u32::MAX));
     assert_eq!(packets(&frames), [0, 2, 3, 4, 5, 7, 8, 9]);
@@ -112,7 +112,7 @@ fn every_damage_is_counted_and_the_first_is_told() {
 }
 
 #[test]
-fn an_odd_record_is_believed_where_the_chain_goes_on() {
+fn odd_record_is_accepted_if_chain_continues() {
     let mut file = Pcap::new(Order::Big, Pcap::MICROSECONDS, 40);
     file.record([1, 0, 44, 60], &[1; 44]);
     file.record([1, 1, 40, 20], &[2; 40]);
@@ -131,45 +131,41 @@ fn an_odd_record_is_believed_where_the_chain_goes_on() {
         ]
     );
     let expected = [
-        "records keep more bytes than the file's snap length, and were read all the same: 1 record, \
-         at byte 24 of test (packet 1): 44 bytes, and the snap length is 40",
-        "records keep more bytes than the packet is said to have had; the kept bytes count: \
+        "records keep more bytes than the file's snap length; they were read completely: 1 record, \
+         at byte 24 of test (packet 1): 44 bytes, but the snap length is 40",
+        "records keep more bytes than their packet had; the kept bytes count: \
          1 record, at byte 84 of test (packet 2): 40 bytes of a packet of 20",
         "timestamps have a fraction of more than a second, which was added: 1 record, \
          at byte 140 of test (packet 3): 2000000 parts, and a second has 1000000",
-        "records say a length on the link that cannot be; the kept bytes count: 1 record, \
+        "records have an impossible length on the link; the kept bytes count: 1 record, \
          at byte 196 of test (packet 4): 33554432 bytes",
     ];
     assert_eq!(notes, expected);
 }
 
 #[test]
-fn a_block_length_that_cannot_be_costs_one_block() {
+fn impossible_block_length_loses_one_block() {
     for length in [0, 3, 68, 76, 4_000, u32::MAX, 0x7fff_fff0, 1_048_576] {
         let (frames, notes) = read(&with_number(pcapng().bytes, 48 + 2 * 72 + 4, length));
         assert_eq!(packets(&frames), [0, 1, 3, 4, 5, 6, 7, 8, 9], "length {length}");
         let damage = format!(
-            "records cannot be what they say; reading went on at the next that can: 1 place, at byte \
-             192 of test (packet 3): a block of type 0x6 says a length of {length} bytes"
+            "record headers are impossible; reading went on at the next plausible one: 1 place, at byte \
+             192 of test (packet 3): a block of type 0x6 has a length of {length} bytes"
         );
         assert_eq!(notes[0], damage);
-        assert!(
-            notes[1].starts_with("bytes behind damage were not read: 72 bytes"),
-            "{}",
-            notes[1]
-        );
+        assert!(notes[1].starts_with("bytes after damage were not read: 72 bytes"), "{}", notes[1]);
         assert_eq!(notes.len(), 2);
     }
 }
 
 #[test]
-fn a_block_whose_lengths_differ_is_believed_where_another_follows() {
+fn block_with_unequal_lengths_is_accepted_if_continued() {
     let (frames, notes) = read(&with_number(pcapng().bytes, 48 + 3 * 72 - 4, 73));
     assert_eq!(packets(&frames), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(
         notes,
-        ["blocks end with another length than they begin with; the first was believed: 1 block, \
-          at byte 192 of test (packet 3): a block of type 0x6 says a length of 72 bytes, \
+        ["blocks have different lengths at their begin and end; the first one was used: 1 block, \
+          at byte 192 of test (packet 3): a block of type 0x6 has a length of 72 bytes, \
           and 73 at its end"]
     );
 }
@@ -190,20 +186,19 @@ fn a_block_without_padding_is_read() {
     assert_eq!(
         notes,
         [format!(
-            "blocks have a length that is no multiple of four: 1 block, at byte {at} of test \
-             (packet 11): a block of type 0x6 says a length of 35 bytes"
+            "blocks have a length that is not a multiple of four: 1 block, at byte {at} of test \
+             (packet 11): a block of type 0x6 has a length of 35 bytes"
         )]
     );
 }
 
 #[test]
-fn a_packet_that_is_longer_than_its_block_is_left_out() {
+fn packet_longer_than_block_is_skipped() {
     let (frames, notes) = read(&with_number(pcapng().bytes, 48 + 2 * 72 + 20, 44));
     assert_eq!(packets(&frames), [0, 1, 3, 4, 5, 6, 7, 8, 9]);
     assert!(
         notes[0].ends_with(
-            "at byte 192 of test (packet 3): a packet is said to keep 44 bytes, \
-             and its block has room for 40"
+            "at byte 192 of test (packet 3): a packet keeps 44 bytes, but its block has room for 40"
         ),
         "{}",
         notes[0]
@@ -222,14 +217,14 @@ fn packets_of_an_unknown_interface_are_left_out() {
 }
 
 #[test]
-fn a_block_of_an_unknown_kind_is_passed_over_and_told() {
+fn unknown_block_is_skipped_and_noted() {
     let (frames, notes) = read(&with_number(pcapng().bytes, 48 + 2 * 72, 0x77));
     assert_eq!(packets(&frames), [0, 1, 3, 4, 5, 6, 7, 8, 9]);
-    assert!(notes[0].starts_with("blocks of an unknown kind were passed over: 1 block"));
+    assert!(notes[0].starts_with("blocks of an unknown kind were skipped: 1 block"));
 }
 
 #[test]
-fn an_interface_description_without_room_is_told_and_counts_as_an_interface() {
+fn truncated_interface_description_counts_as_interface() {
     let mut file = PcapNg::new(Order::Little);
     file.block(1, &[]).interface(101, 0, &[(2, b"whole")]);
     file.packet(0, 1, &[0; 20], 20, &[]).packet(1, 1, &[0; 20], 20, &[]);
@@ -241,7 +236,7 @@ fn an_interface_description_without_room_is_told_and_counts_as_an_interface() {
 }
 
 #[test]
-fn options_that_cannot_be_read_are_told() {
+fn unreadable_options_are_noted() {
     let mut file = PcapNg::new(Order::Little);
     // A link type, a snap length, and a name that is longer than the block.
     file.block(1, &[1, 0, 0, 0, 40, 0, 0, 0, 2, 0, 200, 0, b'a', b'b']);
@@ -250,13 +245,13 @@ fn options_that_cannot_be_read_are_told() {
     assert_eq!(frames.len(), 1);
     assert_eq!(
         notes,
-        ["options of blocks cannot be read and were left out: 1 block, \
+        ["options of blocks cannot be read and were skipped: 1 block, \
           at byte 28 of test (packet 1): of an interface"]
     );
 }
 
 #[test]
-fn timestamps_that_run_back_and_hours_of_silence_are_told() {
+fn backward_timestamps_and_long_silence_are_noted() {
     let mut file = Pcap::new(Order::Little, Pcap::MICROSECONDS, 40);
     file.packet(10_000, 0, &[1; 20]).packet(9_999, 500_000, &[2; 20]);
     file.packet(13_600, 0, &[3; 20]).packet(20_000, 0, &[4; 20]);
@@ -265,7 +260,7 @@ fn timestamps_that_run_back_and_hours_of_silence_are_told() {
     assert_eq!(
         notes,
         [
-            "timestamps are earlier than the packet before: 1 packet, \
+            "timestamps are earlier than the previous packet: 1 packet, \
              at byte 60 of test (packet 2): by 500 ms",
             "an hour or more lies between two packets: 2 times, \
              the first at byte 96 of test (packet 3): 3600.5 s"
@@ -274,7 +269,7 @@ fn timestamps_that_run_back_and_hours_of_silence_are_told() {
 }
 
 #[test]
-fn a_pcap_file_with_another_magic_number_is_read() {
+fn pcap_with_wrong_magic_is_read() {
     for order in Order::BOTH {
         for (parts, nanos) in [(999_999, 999_999_000), (1_000_000, 1_000_000)] {
             let mut file = Pcap::new(order, 0x1234_5678, 40);
@@ -286,7 +281,7 @@ fn a_pcap_file_with_another_magic_number_is_read() {
             assert_eq!(frames[0].nanos, 1_000_000_000 + nanos);
             assert_eq!(
                 notes,
-                ["the file does not begin as a capture does; what follows was read: 1 file, \
+                ["the file does not begin like a capture; the rest was read: 1 file, \
                   at byte 0 of test (packet 1): a pcap header with another magic number"]
             );
         }
@@ -305,14 +300,14 @@ fn a_capture_behind_other_bytes_is_read() {
 }
 
 #[test]
-fn a_pcapng_file_without_readable_section_header_is_read() {
+fn pcapng_with_damaged_section_header_is_read() {
     let (frames, notes) = read(&with_number(pcapng().bytes, 8, 0));
     assert_eq!(packets(&frames), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert!(notes[0].ends_with("a block of a pcapng file after 28 bytes"), "{}", notes[0]);
 }
 
 #[test]
-fn what_is_no_capture_is_refused_with_what_it_seems_to_be() {
+fn foreign_file_is_refused_with_its_format() {
     let mut erf = Vec::new();
     for second in 1..4_u64 {
         erf.extend((second << 32).to_le_bytes());
@@ -328,7 +323,7 @@ fn what_is_no_capture_is_refused_with_what_it_seems_to_be() {
         (b"\xfd7zXZ\0\0\x04", "is compressed with xz", "unpack it"),
         (b"PK\x03\x04\x14\0\0\0", "is a zip archive", "unpack it"),
         (&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0], "ends within the header of a pcap file", "again"),
-        (&[0x93; 5_000], "begins like no capture", "pcap or pcapng"),
+        (&[0x93; 5_000], "begins like no known capture", "pcap or pcapng"),
     ];
     for (bytes, seems, advice) in cases {
         let error = try_read(bytes).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Capture files made byte by byte, and what is read in them.
+//! Capture files made byte by byte.
 
 use fairwind_capture::{CaptureReader, EndOfFile, Input, LinkType, Next, ReadError};
 
@@ -131,7 +131,7 @@ impl PcapNg {
         self.block(1, &body)
     }
 
-    /// An enhanced packet whose timestamp counts what the interface's options say.
+    /// An enhanced packet with a timestamp in the unit of the interface's options.
     pub(crate) fn packet(
         &mut self,
         interface: u32,
@@ -154,7 +154,7 @@ impl PcapNg {
     }
 }
 
-/// A frame with bytes of its own.
+/// A frame that owns its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Read {
     pub(crate) nanos: u64,

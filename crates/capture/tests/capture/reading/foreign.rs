@@ -1,4 +1,4 @@
-//! Files that other programs wrote, and what they read in them; skipped, with a printed reason, where they
+//! Files that other programs wrote, and their reading of them; skipped, with a printed reason, where they
 //! are not installed (Debian: packages `tshark`, `tcpdump`).
 
 use super::files::{Read, frames};
@@ -23,7 +23,7 @@ fn read(file: &Path) -> (Vec<Read>, Vec<String>) {
 fn ours(file: &Path) -> Vec<String> {
     let (frames, notes) = read(file);
     // The second conversation begins when the first one began.
-    let ran_back = "timestamps are earlier than the packet before: 1 packet, at byte ";
+    let ran_back = "timestamps are earlier than the previous packet: 1 packet, at byte ";
     assert!(notes.len() == 1 && notes[0].starts_with(ran_back), "{notes:?}");
     assert!(notes[0].contains("(packet 13): by 60 ms"), "{notes:?}");
     let row = |frame: &Read| {
@@ -48,7 +48,7 @@ fn assert_agrees(file: &Path) -> Option<usize> {
 }
 
 #[test]
-fn our_own_captures_are_read_as_tshark_reads_them() {
+fn tshark_agrees_on_own_captures() {
     for (name, snap) in [("own-whole.pcapng", None), ("own-cut.pcapng", NonZeroU32::new(96))] {
         let file = capture_file(name, snap);
         assert_eq!(ours(&file).len(), 24);
@@ -61,7 +61,7 @@ fn our_own_captures_are_read_as_tshark_reads_them() {
 }
 
 #[test]
-fn every_variant_of_editcap_is_read_as_tshark_reads_it() {
+fn tshark_agrees_on_every_editcap_format() {
     let original = capture_file("for-editcap.pcapng", None);
     let variants =
         ["pcap", "nsecpcap", "pcapng", "modpcap", "nokiapcap", "rh6_1pcap", "suse6_3pcap"];
@@ -92,7 +92,7 @@ fn a_merged_capture_has_the_packets_of_both() {
 }
 
 #[test]
-fn what_tcpdump_writes_is_read_as_tshark_reads_it() {
+fn tshark_agrees_on_tcpdump_captures() {
     let original = path_of("for-tcpdump.pcap");
     let pcapng = capture_file("for-tcpdump.pcapng", None);
     let arguments = ["-F", "nsecpcap", pcapng.to_str().unwrap()];

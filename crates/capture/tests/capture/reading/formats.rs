@@ -14,7 +14,7 @@ fn times(frames: &[Read]) -> Vec<u64> {
 }
 
 #[test]
-fn a_pcap_record_is_a_frame_with_its_place_and_lengths() {
+fn pcap_record_has_place_and_lengths() {
     let mut file = Pcap::new(Order::Little, Pcap::MICROSECONDS, 4);
     file.packet(10, 1, &[1, 2, 3]).record([10, 2, 4, 1514], &[4, 5, 6, 7]);
     let first = Read {
@@ -38,7 +38,7 @@ fn a_pcap_record_is_a_frame_with_its_place_and_lengths() {
 }
 
 #[test]
-fn pcap_is_read_in_either_byte_order_and_resolution() {
+fn pcap_byte_orders_and_resolutions_are_read() {
     for order in Order::BOTH {
         for (magic, nanos) in [(Pcap::MICROSECONDS, 7_000), (Pcap::NANOSECONDS, 7)] {
             let mut file = Pcap::new(order, magic, 65_535);
@@ -51,7 +51,7 @@ fn pcap_is_read_in_either_byte_order_and_resolution() {
 }
 
 #[test]
-fn records_of_kuznetzovs_variant_have_eight_bytes_more_in_front() {
+fn kuznetzov_records_have_8_more_bytes() {
     for order in Order::BOTH {
         let mut file = Pcap::new(order, Pcap::KUZNETZOV, 65_535);
         for packet in [[0xaa; 5], [0xbb; 5]] {
@@ -65,7 +65,7 @@ fn records_of_kuznetzovs_variant_have_eight_bytes_more_in_front() {
 }
 
 #[test]
-fn old_files_may_have_the_lengths_in_the_other_order() {
+fn old_files_may_swap_record_lengths() {
     let mut file = Pcap::new(Order::Big, Pcap::MICROSECONDS, 4);
     file.bytes[7] = 2;
     file.record([1, 0, 60, 4], &[1, 2, 3, 4]).record([2, 0, 4, 60], &[5, 6, 7, 8]);
@@ -75,7 +75,7 @@ fn old_files_may_have_the_lengths_in_the_other_order() {
 }
 
 #[test]
-fn the_length_of_the_check_sequence_is_no_part_of_the_link_type() {
+fn fcs_length_is_not_part_of_link_type() {
     let mut file = Pcap::with_link(Order::Little, Pcap::MICROSECONDS, 0, 0x2400_0001);
     file.packet(1, 0, &[0; 64]);
     let mut reader = CaptureReader::open(vec![source(&file.bytes)], EndOfFile::Final).unwrap();
@@ -111,7 +111,7 @@ fn link_types_have_the_numbers_of_the_registry() {
 }
 
 #[test]
-fn packets_of_a_pcap_file_may_keep_less_than_the_snap_length() {
+fn pcap_packets_may_be_below_snap_length() {
     let mut file = Pcap::new(Order::Little, Pcap::MICROSECONDS, 65_535);
     for packet in 0..4 {
         file.record([1, packet, 20, 1514], &[7; 20]);
@@ -137,7 +137,7 @@ fn a_header_alone_is_a_capture_without_packets() {
 }
 
 #[test]
-fn an_enhanced_packet_is_a_frame_with_its_place_and_lengths() {
+fn enhanced_packet_has_place_and_lengths() {
     for order in Order::BOTH {
         let mut file = PcapNg::new(order);
         file.interface(113, 0, &[]).packet(0, 1_500_000, &[1, 2, 3], 40, &[]);
@@ -176,7 +176,7 @@ fn timestamps_count_what_their_interface_says() {
 }
 
 #[test]
-fn sections_have_byte_order_and_interfaces_of_their_own() {
+fn sections_have_separate_byte_order_and_interfaces() {
     let mut file = PcapNg::new(Order::Little);
     file.interface(1, 0, &[(9, &[6])]).interface(101, 0, &[]).packet(1, 7, &[1], 1, &[]);
     file.section(Order::Big, &[]).interface(0, 0, &[(9, &[9])]).packet(0, 8_000, &[2], 1, &[]);
@@ -186,7 +186,7 @@ fn sections_have_byte_order_and_interfaces_of_their_own() {
 }
 
 #[test]
-fn an_obsolete_packet_and_one_without_time_are_frames_as_well() {
+fn obsolete_and_simple_packets_are_frames() {
     let mut file = PcapNg::new(Order::Big);
     file.interface(1, 6, &[]);
     let obsolete = [[0, 0, 0, 0], [0; 4], 9_u32.to_be_bytes(), 3_u32.to_be_bytes(), [0, 0, 0, 60]];
@@ -198,13 +198,13 @@ fn an_obsolete_packet_and_one_without_time_are_frames_as_well() {
     assert_eq!(seen, [(9_000, 60, [1, 2, 3].as_slice()), (9_000, 60, &[1, 2, 3, 4, 5, 6])]);
     assert_eq!(
         notes,
-        ["packets without timestamp have the time of the packet before: 1 packet, \
+        ["packets without timestamp have the time of the previous packet: 1 packet, \
           at byte 84 of test (packet 2)"]
     );
 }
 
 #[test]
-fn what_is_no_packet_is_passed_over() {
+fn non_packet_blocks_are_skipped() {
     let mut file = PcapNg::new(Order::Little);
     file.interface(1, 0, &[]).block(4, &[0; 40]).block(10, &[1; 33]).block(0xbad, &[0; 8]);
     // Secrets may be larger than any packet.
@@ -215,7 +215,7 @@ fn what_is_no_packet_is_passed_over() {
 }
 
 #[test]
-fn a_section_tells_its_origin_and_its_interfaces() {
+fn section_describes_origin_and_interfaces() {
     let mut file = PcapNg::new(Order::Little);
     file.bytes.clear();
     file.section(
@@ -242,7 +242,7 @@ fn a_section_tells_its_origin_and_its_interfaces() {
 }
 
 #[test]
-fn a_capture_of_another_program_is_not_our_own() {
+fn capture_of_other_program_is_foreign() {
     let mut file = PcapNg::new(Order::Little);
     file.section(Order::Little, &[(4, b"Dumpcap")]).interface(1, 0, &[]);
     let mut reader = CaptureReader::open(vec![source(&file.bytes)], EndOfFile::Final).unwrap();
@@ -251,7 +251,7 @@ fn a_capture_of_another_program_is_not_our_own() {
 }
 
 #[test]
-fn packets_that_the_capture_missed_are_told_once() {
+fn missed_packets_are_noted_once() {
     let mut file = PcapNg::new(Order::Little);
     file.interface(1, 0, &[]);
     let statistics = |drops: u64| {
@@ -264,7 +264,7 @@ fn packets_that_the_capture_missed_are_told_once() {
     assert_eq!(frames.len(), 1);
     assert_eq!(
         notes,
-        ["the capture itself missed packets, says the file: 12 packets, \
+        ["according to the file, the capture missed packets: 12 packets, \
           the first at byte 48 of test (packet 1): on interface 0"]
     );
 }

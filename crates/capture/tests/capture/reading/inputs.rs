@@ -56,7 +56,7 @@ fn compressed_files_are_read_as_what_they_were() {
 }
 
 #[test]
-fn what_was_compressed_twice_is_refused() {
+fn doubly_compressed_file_is_refused() {
     let error = try_read(&zstandard(&gzip(&pcap(1..5)))).unwrap_err().to_string();
     assert!(error.contains("is compressed with gzip a second time; unpack it"), "{error}");
 }
@@ -74,7 +74,7 @@ fn compressed_files_may_have_several_members() {
 }
 
 #[test]
-fn a_compressed_file_that_is_cut_off_is_read_up_to_there() {
+fn truncated_compressed_file_is_read() {
     let file = pcap((1..40_000).map(|second| second * 7 % 3_000));
     for packed in [gzip(&file), zstandard(&file)] {
         let (frames, notes) = read(&packed[..packed.len() / 2]);
@@ -85,7 +85,7 @@ fn a_compressed_file_that_is_cut_off_is_read_up_to_there() {
 }
 
 #[test]
-fn damage_within_a_gzip_file_costs_little_of_what_stands_before() {
+fn gzip_damage_loses_few_earlier_packets() {
     let file = pcap((1..40_000).map(|second| second * 7 % 3_000));
     // Only whole packets, so that what is missing is what was lost.
     let (before, behind) = file.split_at(24 + 20_000 * 76);
@@ -98,7 +98,7 @@ fn damage_within_a_gzip_file_costs_little_of_what_stands_before() {
 }
 
 #[test]
-fn bytes_that_are_no_capture_are_told_through_their_compression() {
+fn compressed_foreign_file_is_recognised() {
     let error = try_read(&gzip(b"just some words, line by line\n")).unwrap_err().to_string();
     assert!(error.contains("is text, not a capture"), "{error}");
     let error = try_read(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff]).unwrap_err();
@@ -116,7 +116,7 @@ impl Read for Slow {
 }
 
 #[test]
-fn a_stream_that_comes_byte_by_byte_is_read() {
+fn byte_by_byte_stream_is_read() {
     let mut file = PcapNg::new(Order::Big);
     file.interface(1, 0, &[]);
     for second in 1..20 {
@@ -133,7 +133,7 @@ fn a_stream_that_comes_byte_by_byte_is_read() {
 }
 
 #[test]
-fn a_stream_that_has_nothing_yet_is_waited_for_by_the_caller() {
+fn caller_waits_for_empty_stream() {
     /// Has nothing every other time that it is asked.
     struct Halting(Slow, bool);
     impl Read for Halting {
@@ -159,7 +159,7 @@ fn a_stream_that_has_nothing_yet_is_waited_for_by_the_caller() {
 }
 
 #[test]
-fn a_stream_with_another_behind_it_is_waited_for_by_the_caller_too() {
+fn caller_waits_for_stream_before_another() {
     /// Says so often that it has nothing yet, then the rest.
     struct Late(u32, std::io::Cursor<Vec<u8>>);
     impl Read for Late {
@@ -182,7 +182,7 @@ fn a_stream_with_another_behind_it_is_waited_for_by_the_caller_too() {
 }
 
 #[test]
-fn there_are_no_bytes_of_a_frame_where_none_was_reached() {
+fn no_frame_bytes_before_first_frame() {
     let path = folder("without-frame").join("growing.pcap");
     std::fs::write(&path, pcap(1..2)).unwrap();
     let mut reader = open(&[&path], EndOfFile::Followed);
@@ -193,7 +193,7 @@ fn there_are_no_bytes_of_a_frame_where_none_was_reached() {
 }
 
 #[test]
-fn a_source_that_fails_is_read_up_to_there() {
+fn failing_source_is_read_until_failure() {
     struct Failing(std::io::Cursor<Vec<u8>>);
     impl Read for Failing {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -215,7 +215,7 @@ fn a_source_that_fails_is_read_up_to_there() {
 }
 
 #[test]
-fn several_files_are_read_in_the_order_of_their_packets() {
+fn files_are_read_in_order_of_packets() {
     let folder = folder("several");
     let paths = [folder.join("a.pcap"), folder.join("b.pcap"), folder.join("c.pcap")];
     for (path, from) in paths.iter().zip([30, 10, 20]) {
@@ -241,7 +241,7 @@ fn frames_are_numbered_through_all_files() {
 }
 
 #[test]
-fn a_folder_is_read_without_what_is_no_capture() {
+fn folder_is_read_without_foreign_files() {
     let folder = folder("rotated");
     std::fs::write(folder.join("trace2"), pcap(1..3)).unwrap();
     std::fs::write(folder.join("trace0.gz"), gzip(&pcap(5..7))).unwrap();
@@ -257,7 +257,7 @@ fn a_folder_is_read_without_what_is_no_capture() {
     assert_eq!(seconds(&mut reader), [1, 2, 3, 4, 5, 6, 7]);
     let notes = notes(&reader);
     assert_eq!(notes.len(), 2, "{notes:?}");
-    assert!(notes[0].starts_with("files are no captures and were left out: 2 files, "));
+    assert!(notes[0].starts_with("files are not captures and were skipped: 2 files, "));
     assert!(notes[0].contains("empty.pcap: it is empty"), "{}", notes[0]);
     assert!(notes[1].contains("trace3 (packet 2): 10 of at least 16"), "{}", notes[1]);
 }
@@ -277,7 +277,7 @@ fn a_folder_without_captures_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_refused_with_its_name() {
+fn missing_file_is_refused_with_name() {
     let input = Input::named("/nowhere/to/be.pcap");
     let error = CaptureReader::open(vec![input], EndOfFile::Final).unwrap_err().to_string();
     assert!(error.starts_with("open the capture /nowhere/to/be.pcap: No such file"), "{error}");
@@ -286,7 +286,7 @@ fn a_file_that_is_not_there_is_refused_with_its_name() {
 }
 
 #[test]
-fn a_file_that_is_still_written_to_is_waited_for() {
+fn growing_file_is_followed() {
     let mut file = PcapNg::new(Order::Little);
     file.interface(1, 0, &[]);
     for second in 1..8 {
@@ -349,7 +349,7 @@ fn a_followed_file_may_become_a_compressed_one() {
 }
 
 #[test]
-fn damage_in_a_file_that_is_still_written_to_is_told_once() {
+fn damage_in_growing_file_is_noted_once() {
     let mut bytes = pcap(1..8);
     bytes[24 + 2 * 76 + 11] = 0xff;
     let path = folder("growing-damaged").join("growing.pcap");
@@ -369,7 +369,7 @@ fn damage_in_a_file_that_is_still_written_to_is_told_once() {
 }
 
 #[test]
-fn a_folder_that_is_followed_goes_on_with_new_files() {
+fn followed_folder_reads_new_files() {
     let folder = folder("followed");
     let mut reader = open(&[&folder], EndOfFile::Followed);
     assert!(matches!(reader.next(), Next::Wait));
@@ -393,7 +393,7 @@ fn a_folder_that_is_followed_goes_on_with_new_files() {
 }
 
 #[test]
-fn a_file_that_has_no_packets_yet_is_followed_behind_those_that_have() {
+fn file_without_packets_is_followed_last() {
     let folder = folder("followed-empty");
     // The names of this program are in no order.
     std::fs::write(folder.join("a.pcap"), pcap([])).unwrap();
@@ -406,7 +406,7 @@ fn a_file_that_has_no_packets_yet_is_followed_behind_those_that_have() {
 }
 
 #[test]
-fn what_is_no_capture_in_a_followed_folder_leaves_places_as_they_are() {
+fn foreign_file_in_followed_folder_keeps_places() {
     let folder = folder("followed-beside");
     let file = folder.join("1.pcap");
     std::fs::write(&file, pcap(10_000..10_002)).unwrap();
@@ -426,7 +426,7 @@ fn what_is_no_capture_in_a_followed_folder_leaves_places_as_they_are() {
 }
 
 #[test]
-fn records_of_every_size_are_whole_wherever_the_buffer_ends() {
+fn records_are_complete_across_buffer_ends() {
     let mut file = Pcap::new(Order::Little, Pcap::NANOSECONDS, 262_144);
     let mut expected = Vec::new();
     for packet in 0..60_u32 {

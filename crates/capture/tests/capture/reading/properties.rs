@@ -1,4 +1,4 @@
-//! Any prefix, any damaged byte: what stands before the damage is intact, and nearly all behind it is read.
+//! Prefixes and damaged bytes: all before the damage is intact, and nearly all after it is read.
 
 use super::files::{Order, Pcap, PcapNg, Read, frames, source, try_read};
 use fairwind_capture::{CaptureReader, EndOfFile};
@@ -42,7 +42,7 @@ fn whole(bytes: &[u8]) -> Vec<Read> {
 }
 
 #[test]
-fn any_prefix_gives_the_packets_that_are_whole_in_it() {
+fn any_prefix_gives_its_complete_packets() {
     for file in files() {
         let all = whole(&file);
         let begins = |frame: &Read| usize::try_from(frame.offset).unwrap();
@@ -62,7 +62,7 @@ fn any_prefix_gives_the_packets_that_are_whole_in_it() {
 }
 
 #[test]
-fn any_damaged_byte_costs_at_most_two_packets_of_a_pcap_file() {
+fn damaged_byte_loses_two_pcap_packets_at_most() {
     for file in files().iter().filter(|file| file[0] != 0x0a) {
         let all = whole(file);
         for at in 0..file.len() {
@@ -72,7 +72,7 @@ fn any_damaged_byte_costs_at_most_two_packets_of_a_pcap_file() {
                 let (frames, notes) = try_read(&damaged).unwrap();
                 let kept = frames.iter().filter(|it| all.iter().any(|one| is_same(one, it)));
                 let kept = kept.count();
-                // The header holds for all packets: a snap length or link type that cannot be told.
+                // The header holds for all packets: a snap length or link type that cannot be written.
                 let least = if at < 24 { 0 } else { all.len() - 2 };
                 assert!(
                     kept >= least,
@@ -97,7 +97,7 @@ fn ends(frame: &Read) -> usize {
 }
 
 #[test]
-fn any_damaged_byte_behind_the_interfaces_costs_at_most_one_packet_of_a_pcapng_file() {
+fn damaged_byte_loses_one_pcapng_packet_at_most() {
     for file in files().iter().filter(|file| file[0] == 0x0a) {
         let all = whole(file);
         let first = usize::try_from(all[0].offset).unwrap();
@@ -119,9 +119,9 @@ fn any_damaged_byte_behind_the_interfaces_costs_at_most_one_packet_of_a_pcapng_f
 
 proptest! {
     /// Bytes behind either beginning do no harm, and cost work in proportion to their number: each
-    /// frame needs bytes of its own.
+    /// frame needs its own bytes.
     #[test]
-    fn bytes_that_nobody_has_chosen_are_read_once(
+    fn random_bytes_are_read_once(
         bytes in prop::collection::vec(any::<u8>(), 0..3_000),
         zeros in 0_usize..200,
     ) {
