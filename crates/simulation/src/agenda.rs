@@ -39,7 +39,7 @@ const STRETCHES: usize = 2048;
 const HORIZON: Span = Span::from_nanos((STRETCHES as u64 - 1) << STRETCH_BITS);
 
 impl Agenda {
-    /// The most flows that can be told apart.
+    /// The largest number of flows.
     pub(crate) const MOST_FLOWS: u64 = 1 << FLOW_BITS;
 
     pub(crate) fn with_flows(flows: usize) -> Self {
@@ -67,14 +67,14 @@ impl Agenda {
         }
     }
 
-    /// The flow whose turn is due at `now`, if one is. Its turn stands until
+    /// The flow with a turn due at `now`, if one is. Its turn stands until
     /// [`reschedule`](Self::reschedule) sets the next.
     #[inline]
     pub(crate) fn due(&self, now: Instant) -> Option<u32> {
         (instant_of(self.first) <= now).then_some(flow_of(self.first))
     }
 
-    /// Sets the next turn of a flow whose turn was due at `now`.
+    /// Sets the next turn of a flow with a turn due at `now`.
     #[inline]
     pub(crate) fn reschedule(&mut self, now: Instant, flow: u32, deadline: Instant) {
         let entry = self.entries[flow as usize];
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_come_in_the_order_of_time_and_then_of_entry() {
+    fn turns_are_ordered_by_time_then_entry() {
         let mut agenda = Agenda::with_flows(3);
         agenda.schedule(Instant::ZERO, 2, Instant::from_millis(5));
         agenda.schedule(Instant::ZERO, 0, Instant::from_millis(5));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_deadline_waits_for_the_old_one_and_an_earlier_one_replaces_it() {
+    fn earlier_deadline_replaces_later_one() {
         let mut agenda = Agenda::with_flows(1);
         agenda.schedule(Instant::ZERO, 0, Instant::from_millis(5));
         agenda.schedule(Instant::ZERO, 0, Instant::from_millis(9));
@@ -249,7 +249,7 @@ mod tests {
         /// With every turn taken when it comes, and deadlines far and near, each flow is woken at
         /// its deadline exactly, in the order of time.
         #[test]
-        fn every_deadline_is_met_in_the_order_of_time(
+        fn deadlines_fire_in_time_order(
             flows in 1_u32..40,
             deadlines in prop::collection::vec((0_u32..40, 0_u64..5_000_000_000), 1..200),
         ) {
@@ -282,7 +282,7 @@ mod tests {
         }
 
         #[test]
-        fn the_first_occupied_stretch_is_found_going_round(
+        fn first_occupied_slot_is_found_circularly(
             occupied in prop::collection::btree_set(0_usize..STRETCHES, 0..20),
             start in 0_usize..STRETCHES,
         ) {

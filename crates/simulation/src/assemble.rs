@@ -26,7 +26,7 @@ pub(crate) struct Parts {
     pub(crate) external_controls: ExternalControls,
     /// Window caches of hosts, where any has one.
     pub(crate) window_caches: Option<Box<WindowCaches>>,
-    /// Addresses of client and server by connection, for connections that are to be captured.
+    /// Addresses of client and server by connection, for captured connections.
     pub(crate) captured: Vec<Option<Addresses>>,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn ip_header_bytes(experiment: &Experiment) -> u32 {
     u32::try_from(experiment.network.ip_version.ip_header_bytes()).unwrap_or(u32::MAX)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are wanted")]
 fn sequence(seed: u64) -> SequenceNumber {
     SequenceNumber::new(seed as u32)
 }

@@ -175,7 +175,7 @@ impl End {
         }
     }
 
-    /// Does what is due, except for writing and sending.
+    /// Performs due work, except for writing and sending.
     #[inline]
     pub(crate) fn on_deadline(&mut self, now: Instant) {
         if let Some(writer) = &mut self.writer

@@ -1,4 +1,4 @@
-//! Why a simulation cannot be run, or did not finish.
+//! Errors of a simulation that cannot run or did not finish.
 
 /// Why a simulation cannot be run, or did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -7,8 +7,8 @@ pub enum SimulationError {
     /// The experiment does not hold together.
     #[error(transparent)]
     Assembly(#[from] fairwind_assembly::AssemblyError),
-    /// More flows than can be told apart.
-    #[error("{0} flows are more than the 16 million that are possible")]
+    /// More flows than can be numbered.
+    #[error("{0} flows exceed the limit of 16 million")]
     TooManyFlows(u64),
     /// A TCP setting does not fit its field.
     #[error("group \"{group}\": {setting} = {value} is larger than {largest}")]
@@ -24,7 +24,7 @@ pub enum SimulationError {
     },
     /// A congestion control that is neither the repository's nor was handed in.
     #[error(
-        "group \"{group}\": there is no congestion control \"{name}\"; one of your own has to be compiled first: \
+        "group \"{group}\": there is no congestion control \"{name}\"; compile your own first: \
          fairwind congestion build {name}.c"
     )]
     UnknownControl {
@@ -36,7 +36,7 @@ pub enum SimulationError {
     /// A capture could not be written.
     #[error("the capture could not be written: {0}")]
     Capture(#[from] fairwind_capture::CaptureError),
-    /// Somebody asked to stop.
+    /// The caller cancelled the run.
     #[error("the simulation was cancelled")]
     Cancelled,
 }

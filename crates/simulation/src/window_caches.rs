@@ -38,7 +38,7 @@ pub(crate) struct WindowCaches {
     /// By flow, those of responses included: its name and its group's.
     names: Vec<(String, String)>,
     /// The look-ups for connections that are in their handshakes.
-    opening: BTreeMap<ConnectionId, LookUp>,
+    opening: BTreeMap<ConnectionId, CacheLookup>,
     /// Openings and phases of careful resumptions, with the windows that they began with.
     steps: Vec<Step>,
 }
@@ -56,7 +56,7 @@ struct Step {
 
 /// The cache entry that a host found for a connection that is about to open.
 #[derive(Debug, Clone, Copy)]
-struct LookUp {
+struct CacheLookup {
     saved: Option<u32>,
     /// Why the policy does not use the entry.
     unused: Option<CacheMiss>,
@@ -160,7 +160,7 @@ impl WindowCaches {
         }
         let unused = answer.err();
         if unused != Some(CacheMiss::NotServed) && self.begins_with_windows(id) {
-            self.opening.insert(connection, LookUp { saved, unused });
+            self.opening.insert(connection, CacheLookup { saved, unused });
         }
     }
 
@@ -185,7 +185,7 @@ impl WindowCaches {
             |end: ResumptionEnd| step(ResumptionPhase::Normal(end).name(), Some(end.name()), None);
         let step = match event {
             Event::Established => {
-                let unused = |look_up: LookUp| look_up.unused.or(endpoint.cache_miss());
+                let unused = |look_up: CacheLookup| look_up.unused.or(endpoint.cache_miss());
                 look_up
                     .flatten()
                     .map(|found| step("opening", unused(found).map(CacheMiss::name), found.saved))

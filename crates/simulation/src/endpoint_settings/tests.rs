@@ -37,7 +37,7 @@ fn switches<T: PartialEq + std::fmt::Debug>(
 }
 
 #[test]
-fn every_mechanism_of_repair_is_switched_by_its_key() {
+fn each_recovery_key_switches_its_mechanism() {
     for profile in [Profile::Rfc, Profile::Linux2_6, Profile::Linux3_16, Profile::Linux6_18] {
         let plain = (false, true);
         let mfr = |config: &Config| config.modified_fast_retransmit;
@@ -61,7 +61,7 @@ fn every_mechanism_of_repair_is_switched_by_its_key() {
 }
 
 #[test]
-fn losses_are_found_and_windows_reduced_as_the_keys_say() {
+fn keys_set_loss_detection_and_window_reduction() {
     let pairs = [
         (Detection::Rack, LossDetection::Rack),
         (Detection::Rfc6675, LossDetection::Rfc6675),
@@ -85,7 +85,7 @@ fn losses_are_found_and_windows_reduced_as_the_keys_say() {
 
 /// Scenarios are warned by what the room of scenarios knows of profiles.
 #[test]
-fn scenarios_know_which_profiles_find_losses_by_time() {
+fn profiles_with_rack_are_known() {
     let profiles = [
         Profile::Rfc,
         Profile::Linux2_6,
@@ -110,7 +110,7 @@ fn scenarios_know_which_profiles_find_losses_by_time() {
 
 /// `tcp_early_retrans` 3 and 0 of Linux 3.16, and what a profile without it gets.
 #[test]
-fn early_retransmit_is_the_profiles_own_where_it_has_one() {
+fn early_retransmit_comes_from_profile() {
     let of = |profile, early_retransmit, tail_loss_probe| {
         let settings = TcpSettings { early_retransmit, tail_loss_probe, ..TcpSettings::default() };
         let loss = with(profile, &settings).loss;
@@ -126,7 +126,7 @@ fn early_retransmit_is_the_profiles_own_where_it_has_one() {
 }
 
 #[test]
-fn bounds_of_bundles_are_those_of_the_keys_and_zero_segments_are_no_bound() {
+fn keys_set_bundle_bounds() {
     let settings = TcpSettings {
         redundant_bundling: Some(true),
         redundant_segments: Some(3),
@@ -147,7 +147,7 @@ fn bounds_of_bundles_are_those_of_the_keys_and_zero_segments_are_no_bound() {
 }
 
 #[test]
-fn the_repositorys_congestion_controls_are_those_that_scenarios_know_beside_the_endpoints_own() {
+fn scenario_knows_all_repository_congestion_controls() {
     let own = scenario::Congestion::OWN;
     let own = own.iter().map(|own| own.name().to_owned());
     let there: Vec<String> = own.chain(fairwind_congestion::names()).collect();
@@ -164,7 +164,7 @@ fn the_repositorys_congestion_controls_are_those_that_scenarios_know_beside_the_
 }
 
 #[test]
-fn a_congestion_control_that_nobody_has_is_refused_by_its_name() {
+fn unknown_congestion_control_is_refused_by_name() {
     let congestion = Some("zephyr".parse().unwrap());
     let settings = TcpSettings { congestion, ..TcpSettings::default() };
     let error = config("group", &settings, &greedy(), &[]).unwrap_err().to_string();

@@ -74,7 +74,7 @@ impl Simulation {
         rows
     }
 
-    /// Whether a client's connection has been opened; a relay's is once somebody has connected to the relay.
+    /// Whether a client's connection has been opened; a relay's is once a client has connected to the relay.
     fn has_started(&self, client: &End) -> bool {
         let is_connected = |joined: EndId| self.ends[joined.index()].is_established;
         client.start == Instant::MAX && client.joined.is_none_or(is_connected)

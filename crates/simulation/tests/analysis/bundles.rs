@@ -1,4 +1,4 @@
-//! Bundles of old and new data, byte for byte: what the analyser tells of them from two captures, and what
+//! Bundles of old and new data, byte for byte: what the analyser reports from two captures, and what
 //! bookkeeping of single bytes tells from the same packets.
 
 use crate::agreement::{Simulated, Taps};
@@ -6,7 +6,7 @@ use fairwind_analyse::Outcome;
 use fairwind_measure::Tables;
 use std::collections::BTreeMap;
 
-/// A flow of its own, whose losses make bundles matter; it stops long before the run does.
+/// A separate flow with losses that make bundles matter; it stops long before the run does.
 fn scenario(loss: &str, bounds: &str) -> String {
     format!(
         r#"
@@ -27,7 +27,7 @@ fn scenario(loss: &str, bounds: &str) -> String {
     )
 }
 
-/// What single bytes tell of bundles.
+/// Bundles of single bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Truth {
     sent: u64,
@@ -83,7 +83,7 @@ fn count_in(tables: &Tables, table: &str, column: &str) -> u64 {
     format!("{sum:.0}").parse().expect("a number")
 }
 
-fn told(outcome: &Outcome) -> Truth {
+fn measured(outcome: &Outcome) -> Truth {
     let passages = |column| count(outcome, "passages", column);
     Truth {
         sent: passages("bundles_sent"),
@@ -96,7 +96,7 @@ fn told(outcome: &Outcome) -> Truth {
 }
 
 #[test]
-fn hits_and_misses_of_bundles_are_told_as_they_happened() {
+fn bundle_hits_and_misses_are_exact() {
     let variants = [
         ("seldom", "1 %", ""),
         ("often", "6 %", ""),
@@ -107,14 +107,14 @@ fn hits_and_misses_of_bundles_are_told_as_they_happened() {
         let simulated = Simulated::run(&format!("bundles-{name}"), &scenario(loss, bounds), 5);
         let known = truth(&simulated);
         assert!(known.sent > 500 && known.hits > 5, "{name}: {known:?}, which is no test");
-        assert_eq!(told(&simulated.analyse(Taps::Both)), known, "{name}");
+        assert_eq!(measured(&simulated.analyse(Taps::Both)), known, "{name}");
         let at_sender = simulated.analyse(Taps::Sender);
         assert_eq!(count(&at_sender, "transport", "bundles"), known.sent, "{name}");
         assert_eq!(count(&at_sender, "transport", "bundled_bytes"), known.bytes_sent, "{name}");
     }
 }
 
-/// What a table of the run itself, or of its captures, tells of bundles and of retransmissions.
+/// Bundles and retransmissions in a table of the run, or of its captures.
 fn counted(tables: &Tables) -> [u64; 6] {
     let of = |table, column| count_in(tables, table, column);
     [
@@ -131,7 +131,7 @@ fn counted(tables: &Tables) -> [u64; 6] {
 /// between them nine, each but the first with the one before, which is acknowledged 90 ms after it left; with
 /// 100 ms six, each of which finds all before it acknowledged.
 #[test]
-fn a_run_and_its_captures_count_the_bundles_that_the_clock_makes() {
+fn run_and_captures_count_equal_timed_bundles() {
     for (interval, counted_by_hand) in
         [("60 ms", [9, 8, 8 * 120, 0, 0, 8 * 120]), ("100 ms", [6, 0, 0, 0, 0, 0])]
     {
@@ -161,7 +161,7 @@ fn a_run_and_its_captures_count_the_bundles_that_the_clock_makes() {
 }
 
 #[test]
-fn a_run_and_its_captures_count_the_same_bundles_and_retransmissions() {
+fn run_and_captures_count_equal_bundles_and_retransmissions() {
     for (name, loss) in [("without", "0 %"), ("with", "5 %")] {
         let simulated = Simulated::run(&format!("same-{name}"), &scenario(loss, ""), 7);
         let known = truth(&simulated);

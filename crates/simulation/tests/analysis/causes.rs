@@ -1,4 +1,4 @@
-//! Causes of repetitions: what a tap infers, against what the endpoint knows.
+//! Causes of retransmissions: inferences of a tap against the endpoint.
 #![expect(clippy::print_stdout, reason = "the matrices stand in the documentation")]
 
 use crate::conversation::{Application, Setting, hold};
@@ -53,9 +53,9 @@ fn matrix(profile: Profile, change: fn(&mut Config), application: Application) -
         let setting = setting(profile, change, application, path);
         let outcome = hold(&setting, 57 + path.1, &mut habits);
         assert_eq!(outcome.mistaken, [], "new data is new data");
-        let told = outcome.stream.measures();
-        assert_eq!(told.data_segments(), outcome.data_segments);
-        assert_eq!(told.retransmissions(), outcome.repetitions.len() as u64);
+        let measures = outcome.stream.measures();
+        assert_eq!(measures.data_segments(), outcome.data_segments);
+        assert_eq!(measures.retransmissions(), outcome.repetitions.len() as u64);
         matrix.add(&outcome);
     }
     matrix
@@ -80,7 +80,7 @@ fn matrices(application: Application, linear: bool) -> Matrix {
 }
 
 #[test]
-fn what_greedy_senders_repeat_is_told_by_its_cause() {
+fn greedy_retransmissions_have_correct_cause() {
     let matrix = matrices(Application::Greedy, true);
     assert!(matrix.right_share(Cause::FastRetransmit) > 0.99, "{matrix}");
     assert!(matrix.right_share(Cause::AfterTimeout) > 0.98, "{matrix}");
@@ -88,7 +88,7 @@ fn what_greedy_senders_repeat_is_told_by_its_cause() {
 }
 
 #[test]
-fn what_thin_senders_repeat_is_told_by_its_cause() {
+fn thin_retransmissions_have_correct_cause() {
     let mut matrix = Matrix::default();
     for millis in [30, 100, 150] {
         matrix.merge(&matrices(thin(120, millis), true));
@@ -101,7 +101,7 @@ fn what_thin_senders_repeat_is_told_by_its_cause() {
 
 /// One segment at a time, and nothing that follows: only the waits tell, and linear ones do not.
 #[test]
-fn single_segments_are_told_by_how_waits_grow() {
+fn single_segment_cause_follows_growing_waits() {
     let matrix = matrices(thin(300, 1000), false);
     assert!(matrix.right_share(Cause::AfterTimeout) > 0.98, "{matrix}");
     assert!(matrix.right_share(Cause::TailLossProbe) > 0.98, "{matrix}");

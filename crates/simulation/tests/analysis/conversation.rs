@@ -119,7 +119,7 @@ pub(crate) struct Outcome {
     pub(crate) data_segments: u64,
     pub(crate) timeouts: u64,
     pub(crate) fast_retransmits: u64,
-    /// What the stream told of, those that it told of at its end included.
+    /// Reports of the stream, those at its end included.
     pub(crate) timeouts_told: u64,
     pub(crate) fast_retransmits_told: u64,
     pub(crate) zero_window_probes: u64,
@@ -128,17 +128,17 @@ pub(crate) struct Outcome {
     pub(crate) stream: Stream,
     pub(crate) truth: Truth,
     /// The same stream, as a tap near the receiver sees it.
-    pub(crate) far: Far,
+    pub(crate) far: ReceiverTap,
 }
 
 /// What a tap near the receiver tells.
-pub(crate) struct Far {
+pub(crate) struct ReceiverTap {
     pub(crate) stream: Stream,
     pub(crate) timeouts: u64,
     pub(crate) fast_retransmits: u64,
 }
 
-impl Far {
+impl ReceiverTap {
     fn new() -> Self {
         let mut stream = Stream::new(Instant::ZERO);
         stream.set_side(TapSide::Receiver);
@@ -234,7 +234,7 @@ pub(crate) fn hold(setting: &Setting, seed: u64, habits: &mut ProbeUseCounts) ->
             questions: 0,
             stream: Stream::new(Instant::ZERO),
             truth: Truth::default(),
-            far: Far::new(),
+            far: ReceiverTap::new(),
         },
     };
     conversation.run(habits);

@@ -1,4 +1,4 @@
-//! What is inferred from packets, held against endpoints that know why they sent each; and what captures
+//! Inferences from packets against endpoints that know why they sent each; and what captures
 //! show, held against what the simulation that wrote them counted.
 
 mod agreement;

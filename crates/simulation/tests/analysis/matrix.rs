@@ -1,4 +1,4 @@
-//! How often a repetition of each cause was taken for which.
+//! Confusion matrix of retransmission causes.
 
 use crate::conversation::Outcome;
 use fairwind_analyse::stream::{Cause, SegmentKind};
@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Debug, Default)]
 pub(crate) struct Matrix {
     cells: BTreeMap<(&'static str, &'static str), u64>,
-    /// Time-outs that there were, and that the stream told of.
+    /// Time-outs that occurred, and that the stream reported.
     timeouts: (u64, u64),
     /// Fast recoveries, likewise.
     fast_retransmits: (u64, u64),
@@ -19,14 +19,14 @@ pub(crate) struct Matrix {
 impl Matrix {
     pub(crate) fn add(&mut self, outcome: &Outcome) {
         for repetition in &outcome.repetitions {
-            let told = match repetition.verdict {
-                SegmentKind::Retransmission(told) if told.cause == Cause::Timeout => {
+            let classified = match repetition.verdict {
+                SegmentKind::Retransmission(classified) if classified.cause == Cause::Timeout => {
                     Cause::AfterTimeout.name()
                 }
-                SegmentKind::Retransmission(told) => told.cause.name(),
+                SegmentKind::Retransmission(classified) => classified.cause.name(),
                 _ => "no repetition",
             };
-            *self.cells.entry((repetition.truth.name(), told)).or_default() += 1;
+            *self.cells.entry((repetition.truth.name(), classified)).or_default() += 1;
         }
         self.timeouts.0 += outcome.timeouts;
         self.timeouts.1 += outcome.timeouts_told;
@@ -44,7 +44,7 @@ impl Matrix {
         self.fast_retransmits.1 += other.fast_retransmits.1;
     }
 
-    /// The share of those of a cause that were told to be of it.
+    /// The share of a cause's retransmissions that were classified correctly.
     pub(crate) fn right_share(&self, cause: Cause) -> f64 {
         let of_cause = |(&(truth, _), &count): (&(&str, _), &u64)| {
             if truth == cause.name() { count } else { 0 }
@@ -56,8 +56,8 @@ impl Matrix {
 
     /// By how much the number of time-outs is wrong, as a share of it.
     pub(crate) fn timeout_error(&self) -> f64 {
-        let (there_were, told) = self.timeouts;
-        (real(told) / real(there_were.max(1)) - 1.0).abs()
+        let (there_were, classified) = self.timeouts;
+        (real(classified) / real(there_were.max(1)) - 1.0).abs()
     }
 }
 
@@ -67,10 +67,14 @@ fn real(count: u64) -> f64 {
 
 impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for ((truth, told), count) in &self.cells {
-            write!(f, "{truth} told as {told}: {count}, ")?;
+        for ((truth, classified), count) in &self.cells {
+            write!(f, "{truth} classified as {classified}: {count}, ")?;
         }
-        let ((timeouts, told), (fast, fast_told)) = (self.timeouts, self.fast_retransmits);
-        write!(f, "time-outs {timeouts} told {told}, fast {fast} told {fast_told}")
+        let ((timeouts, classified), (fast, fast_classified)) =
+            (self.timeouts, self.fast_retransmits);
+        write!(
+            f,
+            "time-outs {timeouts} classified {classified}, fast {fast} classified {fast_classified}"
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! What two captures tell of the network is what the simulation knows of it.
+//! Network measures from two captures against those of the simulation.
 
 use fairwind_analyse::one_way::{
     FlowName, FlowPairDescription, FlowPairId, OneWayFlows, OneWaySettings, Tap,
@@ -130,7 +130,7 @@ fn scenario(path: &str, tcp: &str, capture: &str) -> String {
 }
 
 #[test]
-fn losses_are_those_of_the_network_packet_for_packet() {
+fn losses_match_network_packet_by_packet() {
     let variants = [
         ("plain", "loss = \"1 %\"\nreverse_loss = \"1 %\"", "", ""),
         ("heavy", "loss = \"6 %\"\nreverse_loss = \"4 %\"", "", ""),
@@ -158,7 +158,7 @@ fn losses_are_those_of_the_network_packet_for_packet() {
 }
 
 #[test]
-fn the_applications_delay_is_the_delivery_latency_where_writes_are_sent_at_once() {
+fn application_delay_equals_delivery_latency() {
     let text = scenario("loss = \"2 %\"", "tcp = { nagle = false }", "");
     let (truth, joined, _) = run_and_join("delays", &text);
     let (truth, delays) = (truth.get("flows").unwrap(), joined.get("delays").unwrap());
@@ -184,7 +184,7 @@ fn the_applications_delay_is_the_delivery_latency_where_writes_are_sent_at_once(
 }
 
 #[test]
-fn what_a_run_cuts_short_is_lost_or_unjudged_but_never_both() {
+fn packets_at_end_are_lost_or_unjudged() {
     let text = scenario("loss = \"3 %\"", "", "").replace("90 s", "7 s").replace("40 s", "6900 ms");
     let (truth, joined, _) = run_and_join("cut", &text);
     let (truth, joined) = (truth.get("flows").unwrap(), joined.get("passages").unwrap());

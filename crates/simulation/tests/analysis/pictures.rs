@@ -1,4 +1,4 @@
-//! What is drawn of a simulated capture is what the simulation counted.
+//! Traces of a simulated capture against the counts of the simulation.
 
 use fairwind_analyse::trace::{
     FlowTrace, PointKind, Selection, Series, TraceLimits, TraceSettings,
@@ -96,7 +96,7 @@ fn count(trace: &FlowTrace, drawn: Series, is_kind: impl Fn(PointKind) -> bool) 
 }
 
 #[test]
-fn there_are_as_many_strokes_as_segments_and_as_many_signs_as_repetitions() {
+fn trace_points_match_segments_and_retransmissions() {
     let (tables, outcome) = run_and_analyse("alone", false);
     let flows = tables.get("flows").unwrap();
     let traces = traces(&outcome);
@@ -113,7 +113,7 @@ fn there_are_as_many_strokes_as_segments_and_as_many_signs_as_repetitions() {
 }
 
 #[test]
-fn the_line_of_acknowledgments_rises_and_stays_below_the_data_and_the_window() {
+fn ack_line_stays_below_data_and_window() {
     let (tables, outcome) = run_and_analyse("lines", false);
     let flows = tables.get("flows").unwrap();
     for (row, trace) in traces(&outcome) {
@@ -132,7 +132,7 @@ fn the_line_of_acknowledgments_rises_and_stays_below_the_data_and_the_window() {
 }
 
 #[test]
-fn with_both_captures_every_arrival_and_every_loss_is_drawn() {
+fn both_captures_draw_all_arrivals_and_losses() {
     let (tables, outcome) = run_and_analyse("joined", true);
     let flows = tables.get("flows").unwrap();
     let traces = traces(&outcome);

@@ -1,4 +1,4 @@
-//! What a tap infers beside causes, against what both endpoints and the path know.
+//! Other inferences of a tap, against both endpoints and the path.
 #![expect(clippy::print_stdout, reason = "the tables stand in the documentation")]
 
 use crate::conversation::{Application, Outcome, Reading, Setting, hold};
@@ -25,7 +25,7 @@ fn setting(profile: Profile, application: Application, (lost, late): (u64, u64))
 }
 
 /// A number of the only row of `transport`.
-fn told(stream: &Stream, column: &str) -> f64 {
+fn measured(stream: &Stream, column: &str) -> f64 {
     let mut rows = StreamRows::new(&[50.0]);
     let subject = RowKey { flow: Some(0), name: "a>b".to_owned(), group: "all".to_owned() };
     rows.push(subject, stream.measures());
@@ -36,7 +36,7 @@ fn told(stream: &Stream, column: &str) -> f64 {
 
 /// A count of the only row of `transport`.
 fn count(stream: &Stream, column: &str) -> u64 {
-    format!("{:.0}", told(stream, column)).parse().expect("a count")
+    format!("{:.0}", measured(stream, column)).parse().expect("a count")
 }
 
 /// All profiles with all applications.
@@ -80,7 +80,7 @@ const WITHOUT_SACK: Change = |setting| setting.sender.sack = false;
 
 /// Where nothing is reordered the receiver reports each of them, unless all its reports are lost.
 #[test]
-fn what_was_sent_in_vain_is_told_exactly_where_it_is_reported_and_never_more() {
+fn reported_spurious_retransmissions_are_exact() {
     for change in [PLAIN, WITHOUT_STAMPS] {
         let (known, reported, proven) = needless(change, (20, 0));
         assert!(known > 30 && reported + proven == known, "{reported} {proven} of {known}");
@@ -97,7 +97,7 @@ fn what_was_sent_in_vain_is_told_exactly_where_it_is_reported_and_never_more() {
 
 /// A round trip is the time since one of the segments left that have come and are acknowledged by it.
 #[test]
-fn round_trips_and_flights_are_those_of_the_sender() {
+fn rtts_and_flights_match_sender() {
     for change in [PLAIN, WITHOUT_STAMPS, WITHOUT_SACK] {
         let (mut trips, mut segments, mut other) = (0, 0, 0);
         for (name, outcome) in conversations(change, (20, 10)) {
@@ -118,7 +118,7 @@ fn round_trips_and_flights_are_those_of_the_sender() {
 
 /// What went again in bundles only has come by itself if what is behind it in the bundle has not.
 #[test]
-fn round_trips_under_bundles_are_those_of_the_sender() {
+fn rtts_with_bundles_match_sender() {
     for change in [
         (|setting: &mut Setting| {
             setting.sender.sending.redundancy = Some(RedundantBundling::USUAL);
@@ -142,7 +142,7 @@ fn round_trips_under_bundles_are_those_of_the_sender() {
 
 /// With SYNs of 60 bytes, or 52 without timestamps, at 5 Mbit/s and 100 ms.
 #[test]
-fn handshakes_and_initial_windows_are_those_of_the_sender() {
+fn handshakes_and_initial_windows_match_sender() {
     for (change, handshake) in [(PLAIN, 0.100_096), (WITHOUT_STAMPS, 0.100_083_2)] {
         for profile in Profile::ALL {
             let mut setting = setting(profile, Application::Greedy, (0, 0));
@@ -150,10 +150,10 @@ fn handshakes_and_initial_windows_are_those_of_the_sender() {
             setting.duration = Span::from_secs(2);
             let outcome = hold(&setting, 1, &mut ProbeUseCounts::default());
             let stream = &outcome.stream;
-            let found = told(stream, "handshake_rtt_mean_s");
+            let found = measured(stream, "handshake_rtt_mean_s");
             let is_plain = profile == Profile::Linux6_18;
             assert!(!is_plain || (found - handshake).abs() < 1e-9, "{found}");
-            assert!((found - told(&outcome.far.stream, "handshake_rtt_mean_s")) > 0.09);
+            assert!((found - measured(&outcome.far.stream, "handshake_rtt_mean_s")) > 0.09);
             let window = count(stream, "initial_window_mean_packets");
             assert_eq!(window, u64::from(setting.sender.initial_window), "{}", profile.name());
         }
@@ -168,12 +168,12 @@ fn shares(stream: &Stream) -> [f64; 4] {
         "receiver_limited_ratio",
         "congestion_limited_ratio",
     ]
-    .map(|column| told(stream, column))
+    .map(|column| measured(stream, column))
 }
 
-/// Whom the sender waited for, what its peer's windows did, and how it probed them.
+/// Limits of the sender, its peer's windows, and its probes.
 #[test]
-fn who_waited_for_whom_is_what_the_sender_knows() {
+fn limitation_ratios_match_sender() {
     let variants: [(&str, Change); 3] = [
         ("open", |_| {}),
         ("6 kB", |setting| setting.receiver.set_receive_window(6_000)),
@@ -195,7 +195,7 @@ fn who_waited_for_whom_is_what_the_sender_knows() {
                 let place = APPLICATIONS.iter().position(|it| name.ends_with(it.0)).expect("one");
                 worst[place] = worst[place].max(error);
                 assert_eq!(count(stream, "zero_windows"), truth.closings, "{name}");
-                let closed = told(stream, "zero_window_s") - truth.closed.as_secs_f64();
+                let closed = measured(stream, "zero_window_s") - truth.closed.as_secs_f64();
                 assert!(closed.abs() < 1e-6, "{name}");
                 assert_eq!(count(stream, "window_probes"), outcome.zero_window_probes, "{name}");
                 closings += truth.closings;
@@ -209,7 +209,7 @@ fn who_waited_for_whom_is_what_the_sender_knows() {
 
 /// A receiver with little room throws away what it has acknowledged selectively, and Linux notices.
 #[test]
-fn time_outs_are_told_where_the_receiver_breaks_its_word() {
+fn timeouts_are_found_after_sack_reneging() {
     let (mut known, mut found) = (0, 0);
     for seed in 0..8 {
         let mut setting = setting(Profile::Linux6_18, Application::Greedy, (10, 0));
@@ -218,13 +218,13 @@ fn time_outs_are_told_where_the_receiver_breaks_its_word() {
         known += outcome.timeouts;
         found += outcome.timeouts_told;
     }
-    println!("{known} time-outs, told {found}");
+    println!("{known} time-outs, measured {found}");
     assert!(known > 80 && share(found.abs_diff(known), known) < 0.02, "{found} of {known}");
 }
 
 /// Silence of 3 s, then a question each second; what is written every 5 to 15 s comes between.
 #[test]
-fn keep_alives_are_told_at_both_taps() {
+fn keep_alives_are_counted_at_both_taps() {
     let application = Application::Thin { bytes: 120, interval: Span::from_secs(10) };
     let mut setting = setting(Profile::Linux6_18, application, (0, 0));
     let (idle, interval) = (Span::from_secs(3), Span::from_secs(1));
@@ -239,7 +239,7 @@ fn keep_alives_are_told_at_both_taps() {
 /// Of all that is repeated a tap near the receiver sees what was not lost, and when, but neither the sender's
 /// timers nor what it knew.
 #[test]
-fn near_the_receiver_causes_are_estimates_that_add_up() {
+fn near_receiver_cause_estimates_add_up() {
     for (path, fast_bound, timeout_bound) in
         [((10, 0), 0.01, 0.25), ((50, 0), 0.04, 0.1), ((20, 20), 0.04, 0.4)]
     {
@@ -251,8 +251,8 @@ fn near_the_receiver_causes_are_estimates_that_add_up() {
             found.0 += outcome.far.fast_retransmits;
             found.1 += outcome.far.timeouts;
         }
-        println!("from afar {path:?}: fast {} told {}", known.0, found.0);
-        println!("from afar {path:?}: time-outs {} told {}", known.1, found.1);
+        println!("from afar {path:?}: fast {} measured {}", known.0, found.0);
+        println!("from afar {path:?}: time-outs {} measured {}", known.1, found.1);
         assert!(share(found.0.abs_diff(known.0), known.0) < fast_bound);
         assert!(share(found.1.abs_diff(known.1), known.1) < timeout_bound);
     }

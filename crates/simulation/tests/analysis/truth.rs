@@ -1,4 +1,4 @@
-//! What both endpoints and the path know of a conversation, beside what a tap infers.
+//! Ground truth of a conversation, from both endpoints and the path, beside the inferences of a tap.
 
 use fairwind_analyse::stream::AckEvent;
 use fairwind_tcp::{Connection, RecoveryState};
@@ -73,7 +73,7 @@ pub(crate) struct Truth {
     acknowledged: u64,
     /// Segments that came and brought nothing: each is one too many of those that were sent for its bytes.
     pub(crate) needless: u64,
-    /// Round trips that the tap told, and those of them that are none.
+    /// Round trips that the tap reported, and the wrong ones among them.
     pub(crate) round_trips: u64,
     pub(crate) false_round_trips: Vec<(Instant, Span)>,
     /// Data segments after which the tap held other packets, or bytes, to be outstanding than the sender.
@@ -163,7 +163,7 @@ impl Truth {
         self.arrived.push(Arrived { start, end, sent_at });
     }
 
-    /// An acknowledgment comes to the sender, which has not seen it yet, and the tap has told of it.
+    /// An acknowledgment reaches the sender, which has not processed it yet; the tap has reported it.
     pub(crate) fn acknowledged(
         &mut self,
         sender: &Connection,

@@ -1,4 +1,4 @@
-//! What a capture tells of an application's writes, held against the application that made them.
+//! An application's writes from a capture, against the application that made them.
 
 use fairwind_analyse::{CaptureSource, Write, Writes, WritesError, extract_writes};
 use fairwind_capture::{EndOfFile, Filter, Input};
@@ -55,9 +55,9 @@ fn writes(name: &str, groups: &str, filter: Option<&str>) -> Result<Writes, Writ
 }
 
 /// Milliseconds and bytes.
-fn told(writes: &Writes) -> Vec<(u64, u64)> {
-    let told = writes.writes.iter();
-    told.map(|write| (write.after.as_nanos() / 1_000_000, write.bytes)).collect()
+fn times_and_bytes(writes: &Writes) -> Vec<(u64, u64)> {
+    let all = writes.writes.iter();
+    all.map(|write| (write.after.as_nanos() / 1_000_000, write.bytes)).collect()
 }
 
 const LIST: &str = "{ at = \"0 s\", size = \"10 B\" }, { at = \"100 ms\", size = \"5 kB\" }, \
@@ -65,15 +65,15 @@ const LIST: &str = "{ at = \"0 s\", size = \"10 B\" }, { at = \"100 ms\", size =
     { at = \"2050 ms\", size = \"9 B\" }";
 
 #[test]
-fn writes_that_need_several_segments_are_told_whole_and_small_ones_apart() {
+fn large_writes_are_joined_and_small_ones_separate() {
     let groups = group("listed", &format!("kind = \"replay\", writes = [{LIST}]"));
     let found = writes("listed", &groups, None).expect("it carries data");
     let expected = [(0, 10), (100, 5000), (300, 1448), (301, 7), (2000, 2896), (2050, 9)];
-    assert_eq!(told(&found), expected);
+    assert_eq!(times_and_bytes(&found), expected);
 }
 
 #[test]
-fn a_recorded_application_replayed_from_its_capture_writes_the_same() {
+fn replayed_capture_writes_the_same() {
     let original = group("game", "kind = \"profile\", application = \"Age of Conan\"");
     let first = writes("game", &original, None).expect("it carries data");
     assert!(first.writes.len() > 100, "{}", first.writes.len());
@@ -87,23 +87,29 @@ fn a_recorded_application_replayed_from_its_capture_writes_the_same() {
 }
 
 #[test]
-fn the_connection_with_the_most_payload_is_taken_unless_another_is_asked_for() {
+fn default_connection_has_most_payload() {
     let groups = group("small", "kind = \"replay\", writes = [{ at = \"1 s\", size = \"30 B\" }]")
         + &group("large", "kind = \"replay\", writes = [{ at = \"2 s\", size = \"40 B\" }]");
-    assert_eq!(told(&writes("two", &groups, None).expect("there are two")), [(2000, 40)]);
+    assert_eq!(
+        times_and_bytes(&writes("two", &groups, None).expect("there are two")),
+        [(2000, 40)]
+    );
     let found = writes("two", &groups, None).expect("there are two");
     let (from, _) = found.flow.split_once('>').expect("from one end to another");
     let (host, _) = from.rsplit_once(':').expect("an address and a port");
     let other = format!("not host {host}");
-    assert_eq!(told(&writes("two", &groups, Some(&other)).expect("the other")), [(1000, 30)]);
+    assert_eq!(
+        times_and_bytes(&writes("two", &groups, Some(&other)).expect("the other")),
+        [(1000, 30)]
+    );
     let nobody = writes("two", &groups, Some("port 9")).expect_err("there is none");
-    assert_eq!(nobody.to_string(), "no connection in it that carries data is one of `port 9`");
+    assert_eq!(nobody.to_string(), "no connection that carries data matches `port 9`");
     let packets = writes("two", &groups, Some("tcp[13] & 2 != 0")).expect_err("of packets");
-    assert!(packets.to_string().contains("asks for packets"), "{packets}");
+    assert!(packets.to_string().contains("selects packets"), "{packets}");
 }
 
 #[test]
-fn what_is_lost_and_sent_again_was_written_once() {
+fn retransmitted_data_is_one_write() {
     let lossy = |text: &str| text.replace("rtt =", "loss = \"5 %\"\n    rtt =");
     let groups = group("thin", "kind = \"thin\", payload = \"100 B\", interval = \"50 ms\"");
     let path = place("writes-lossy.pcapng");

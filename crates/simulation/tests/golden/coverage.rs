@@ -1,4 +1,4 @@
-//! That the cases together set every key of a scenario, and every value that a key can have by name.
+//! Coverage: the cases set every key of a scenario, and every named value of a key.
 
 use crate::scenarios;
 use serde_json::Value;

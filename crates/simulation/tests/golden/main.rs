@@ -1,4 +1,4 @@
-//! The golden set: small scenarios over every key, and captures, whose tables must stay the same to the byte.
+//! The golden set: small scenarios over every key, and captures. Their tables must stay the same to the byte.
 //!
 //! CONTRIBUTING.md says how to run one case alone, how to see old and new values, and when the lists of digests may be
 //! written anew.

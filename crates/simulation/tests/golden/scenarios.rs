@@ -1,4 +1,4 @@
-//! Scenarios whose every table is in the list.
+//! Scenarios with every table in the list.
 
 use crate::cases::{self, Case};
 use crate::ledger::{self, Digest, Parts};

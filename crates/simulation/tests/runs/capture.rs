@@ -100,7 +100,7 @@ fn places(file: &std::path::Path) -> Vec<(u64, u64)> {
 
 /// Segments of old and new data overlap, with the same bytes, and what follows the stream finds it whole.
 #[test]
-fn overlapping_segments_of_bundled_data_are_accepted() {
+fn overlapping_bundles_are_accepted() {
     if Command::new("tshark").arg("--version").output().is_err() {
         eprintln!("skipped: tshark is not installed (Debian package tshark)");
         return;

@@ -1,4 +1,4 @@
-//! Nothing is made and nothing vanishes: sent = delivered + dropped + in flight.
+//! Conservation of packets: sent = delivered + dropped + in flight.
 
 use crate::run::{outcome, sum};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_packet_is_delivered_dropped_or_in_flight(
+    fn packets_are_delivered_dropped_or_in_flight(
         seed in 0_u64..1 << 60,
         rate_kbit in 200_u64..20_000,
         rtt_ms in 2_u64..300,

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 /// Asks for no window at all at every acknowledgment, and complains once.
 #[derive(Debug, Default)]
-struct Mistaken {
+struct EmptyWindowControl {
     has_complained: bool,
 }
 
-impl CongestionControl for Mistaken {
+impl CongestionControl for EmptyWindowControl {
     fn hooks(&self) -> Hooks {
         Hooks::SSTHRESH.and(Hooks::CONG_AVOID)
     }
@@ -49,9 +49,9 @@ impl CongestionControl for Reckless {
 
 /// Paces at a byte per second once its first data is acknowledged.
 #[derive(Debug, Default)]
-struct Sluggish;
+struct SlowPaceControl;
 
-impl CongestionControl for Sluggish {
+impl CongestionControl for SlowPaceControl {
     fn hooks(&self) -> Hooks {
         Hooks::SSTHRESH.and(Hooks::CONG_CONTROL)
     }
@@ -67,15 +67,15 @@ impl CongestionControl for Sluggish {
 }
 
 #[derive(Debug)]
-struct SluggishFactory;
+struct SlowPaceFactory;
 
-impl ControlFactory for SluggishFactory {
+impl ControlFactory for SlowPaceFactory {
     fn name(&self) -> &'static str {
         "sluggish"
     }
 
     fn create(&self) -> Box<dyn CongestionControl> {
-        Box::new(Sluggish)
+        Box::new(SlowPaceControl)
     }
 }
 
@@ -101,7 +101,7 @@ impl ControlFactory for Factory {
     }
 
     fn create(&self) -> Box<dyn CongestionControl> {
-        Box::new(Mistaken::default())
+        Box::new(EmptyWindowControl::default())
     }
 }
 
@@ -118,7 +118,7 @@ fn run(congestion: &str) -> Outcome {
     let experiment =
         document.experiment(&document.grid().expect("a grid")[0]).expect("it is valid");
     let factories: [Arc<dyn ControlFactory>; 3] =
-        [Arc::new(Factory), Arc::new(RecklessFactory), Arc::new(SluggishFactory)];
+        [Arc::new(Factory), Arc::new(RecklessFactory), Arc::new(SlowPaceFactory)];
     let controls = factories.map(PluggedAlgorithm).to_vec();
     let provided = SimulationInputs { controls, ..SimulationInputs::default() };
     let simulation = Simulation::with_inputs(&experiment, 1, provided).expect("it is possible");
@@ -134,7 +134,7 @@ fn number(table: &Table, column: &str, row: usize) -> Option<f64> {
 }
 
 #[test]
-fn a_window_of_nothing_and_a_complaint_are_told_by_group_and_the_flow_goes_on() {
+fn empty_window_is_reported_and_flow_continues() {
     let outcome = run("mistaken");
     let table = outcome.tables.get("control_complaints").expect("there is something to tell");
     assert_eq!(table.rows(), 2);
@@ -157,11 +157,11 @@ fn a_window_of_nothing_and_a_complaint_are_told_by_group_and_the_flow_goes_on() 
 }
 
 #[test]
-fn a_threshold_of_nothing_is_told_as_well() {
+fn zero_threshold_is_reported() {
     let outcome = run("reckless");
     let table = outcome.tables.get("control_complaints").expect("there is something to tell");
-    let told = "it asked for a window of no segments, and was given one segment";
-    assert_eq!(text(table, "complaint", 0), told);
+    let complaint = "it asked for a window of no segments, and was given one segment";
+    assert_eq!(text(table, "complaint", 0), complaint);
     let flows = outcome.tables.get("flows").expect("a table");
     let reductions = number(flows, "fast_retransmits", 0).expect("a number")
         + number(flows, "fast_retransmits", 1).expect("a number");
@@ -170,11 +170,11 @@ fn a_threshold_of_nothing_is_told_as_well() {
 
 /// A segment of 1448 bytes would take 24 minutes: the flow stalls, and not silently.
 #[test]
-fn a_pace_next_to_nothing_is_told() {
+fn tiny_pacing_rate_is_reported() {
     let outcome = run("sluggish");
     let table = outcome.tables.get("control_complaints").expect("there is something to tell");
-    let told = "it asked for a pace at which a segment takes longer than a minute";
-    assert_eq!((table.rows(), text(table, "complaint", 0)), (1, told));
+    let complaint = "it asked for a pace at which a segment takes longer than a minute";
+    assert_eq!((table.rows(), text(table, "complaint", 0)), (1, complaint));
     assert_eq!(number(table, "connections", 0), Some(2.0));
     assert_eq!(number(table, "times", 0), Some(2.0), "it asked once of each, and kept to it");
     let flows = outcome.tables.get("flows").expect("a table");
@@ -182,7 +182,7 @@ fn a_pace_next_to_nothing_is_told() {
 }
 
 #[test]
-fn where_nothing_is_amiss_there_is_no_table_of_it() {
+fn well_behaved_control_has_no_complaint_table() {
     for congestion in ["cubic", "reno-c", "bbr", "bbr3"] {
         assert!(run(congestion).tables.get("control_complaints").is_none(), "{congestion}");
     }

@@ -24,7 +24,7 @@ const MIXED: &str = r#"
 "#;
 
 #[test]
-fn the_same_seed_gives_the_same_tables_in_any_thread() {
+fn same_seed_gives_same_tables_in_threads() {
     let here = fingerprint(&tables(MIXED, 7));
     let threads: Vec<_> =
         (0..4).map(|_| std::thread::spawn(|| fingerprint(&tables(MIXED, 7)))).collect();

@@ -23,7 +23,7 @@ fn asking(path: &str, workload: &str, more: &str) -> String {
 /// On an idle path a response that fits one packet takes the round trip, the time to think, and
 /// both packets' serialisation: 152 B and 1052 B at 10 Mbit/s are 121.6 and 841.6 us.
 #[test]
-fn a_response_takes_the_round_trip_and_the_time_to_think() {
+fn response_time_is_rtt_plus_think_time() {
     let text = asking(
         "",
         r#"request = "100 B", response = "1000 B", think_time = "5 ms", pause = "1 s""#,
@@ -48,7 +48,7 @@ fn a_response_takes_the_round_trip_and_the_time_to_think() {
 /// A request and a response that follow each other at once carry each other's acknowledgments: of
 /// bare ones there are those of opening and closing.
 #[test]
-fn data_carries_the_acknowledgment_of_what_it_answers() {
+fn data_segment_carries_ack_of_request() {
     let text = asking("", r#"request = "100 B", response = "1000 B", exchanges = 20"#, "");
     let tables = tables(&text, 1);
     for name in ["web", "web-responses"] {
@@ -80,7 +80,7 @@ fn a_connection_is_closed_after_its_last_exchange() {
 }
 
 #[test]
-fn what_was_asked_before_the_stop_is_still_answered() {
+fn request_before_stop_is_answered() {
     let workload = r#"request = "400 B", response = "30 kB", think_time = "3 s""#;
     let tables = tables(&asking("", workload, "stop = \"1 s\""), 1);
     assert_eq!(group(&tables, "web", "responses"), 1.0);
@@ -186,7 +186,7 @@ fn ipv6_packets_carry_less() {
 }
 
 #[test]
-fn a_capture_of_a_dialogue_over_ipv6_is_well_formed() {
+fn ipv6_exchange_capture_is_well_formed() {
     if std::process::Command::new("tshark").arg("--version").output().is_err() {
         eprintln!("skipped: tshark is not installed (Debian package tshark)");
         return;

@@ -93,7 +93,7 @@ fn flows_alike_share_alike() {
 
 /// The delay of an idle path: half an RTT, and the packet's serialisation.
 #[test]
-fn an_idle_path_delays_by_propagation_and_serialisation() {
+fn idle_path_delay_is_propagation_plus_serialisation() {
     let text = r#"
         name = "idle path"
         duration = "60 s"

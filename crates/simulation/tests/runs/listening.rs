@@ -35,7 +35,7 @@ fn goodput_megabits(tables: &Tables) -> f64 {
 
 /// 20 packets of 1500 bytes wait 2.4 ms at 100 Mbit/s. What CoDel marks for being late itself is out of the way.
 #[test]
-fn dctcp_keeps_the_queue_at_codels_threshold_of_marks() {
+fn dctcp_keeps_queue_at_codel_threshold() {
     let codel =
         r#"{ discipline = "codel", ecn = true, target = "50 ms", ce_threshold = "2400 us" }"#;
     let tables = greedy("dctcp", codel);
@@ -50,7 +50,7 @@ fn dctcp_keeps_the_queue_at_codels_threshold_of_marks() {
 
 /// RED that marks everything from 30 kB on, as RFC 8257 §3.1 wants it of a switch, but for its average, which follows.
 #[test]
-fn dctcp_keeps_the_queue_at_reds_step_of_marks() {
+fn dctcp_keeps_queue_at_red_step() {
     let red = r#"{ discipline = "red", limit = "900 kB", min = "30 kB", max = "31 kB", avpkt = "1500 B",
                    burst = 21, probability = "100 %", ecn = true }"#;
     let tables = greedy("dctcp", &red.replace('\n', " "));
@@ -67,7 +67,7 @@ fn dctcp_keeps_the_queue_at_reds_step_of_marks() {
 /// which are 2.4 ms; LEDBAT ends its slow start at 75 ms and goes up to 100 from there, by a quarter of a segment per
 /// round trip at first.
 #[test]
-fn who_listens_to_delay_leaves_the_queue_as_it_is_told_to() {
+fn delay_based_control_keeps_target_queue() {
     let pfifo = r#"{ discipline = "pfifo", limit = "1200 packets" }"#;
     for (congestion, least, most) in
         [("vegas", 0.000_2, 0.001_5), ("fast", 0.001_8, 0.003_2), ("ledbat", 0.070, 0.105)]

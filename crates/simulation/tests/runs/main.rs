@@ -1,4 +1,4 @@
-//! Whole runs: laws that a stranger can check.
+//! Complete runs, checked against independent laws.
 
 #![expect(unreachable_pub, reason = "one test program, several modules")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]

@@ -1,4 +1,4 @@
-//! Marks of congestion, from the queue to the sender's window, and what the tables tell of them.
+//! Congestion marks, from the queue to the sender's window, and in the tables.
 
 use crate::run::{group, sum, tables, value};
 use fairwind_measure::Tables;
@@ -43,7 +43,7 @@ fn events(tables: &Tables, event: &str) -> f64 {
 }
 
 #[test]
-fn a_marked_packet_reduces_the_window_of_its_sender_without_a_loss() {
+fn ce_mark_reduces_window_without_loss() {
     let tables = through_codel("classic");
     let marked = at_bottleneck(&tables, "marks_packets");
     assert!(marked > 5.0, "{marked} packets are marked in 30 s");
@@ -59,7 +59,7 @@ fn a_marked_packet_reduces_the_window_of_its_sender_without_a_loss() {
 }
 
 #[test]
-fn without_an_understanding_of_marks_packets_are_dropped_instead() {
+fn without_ecn_packets_are_dropped() {
     let tables = through_codel("off");
     assert!(at_bottleneck(&tables, "marks_packets") < 0.5);
     assert!(at_bottleneck(&tables, "drops_early_packets") > 5.0);
@@ -68,24 +68,24 @@ fn without_an_understanding_of_marks_packets_are_dropped_instead() {
 }
 
 #[test]
-fn events_of_a_queue_add_up_to_its_counts() {
+fn queue_events_add_up_to_counts() {
     for ecn in ["classic", "off"] {
         let tables = through_codel(ecn);
-        let told = |event| events(&tables, event);
+        let logged = |event| events(&tables, event);
         let counted = |column| at_bottleneck(&tables, column);
         let pairs = [
-            (told("accepted"), counted("enqueued_packets")),
-            (told("marked"), counted("marks_packets")),
-            (told("refused") + told("dropped"), counted("drops_packets")),
-            (told("lost"), counted("drops_link_loss_packets")),
-            (told("accepted") + told("refused"), {
+            (logged("accepted"), counted("enqueued_packets")),
+            (logged("marked"), counted("marks_packets")),
+            (logged("refused") + logged("dropped"), counted("drops_packets")),
+            (logged("lost"), counted("drops_link_loss_packets")),
+            (logged("accepted") + logged("refused"), {
                 let drops = tables.get("queue_drops").expect("a table");
                 // The reverse queue has no row here: nothing but acknowledgments is offered to it.
                 value(drops, "queue", "bottleneck", "offered_packets")
             }),
         ];
-        for (told, counted) in pairs {
-            assert!((told - counted).abs() < 0.5, "{told} events, {counted} counted");
+        for (logged, counted) in pairs {
+            assert!((logged - counted).abs() < 0.5, "{logged} events, {counted} counted");
         }
         let runs = tables.get("queue_loss_runs").expect("a table");
         let lost = sum(runs, "packets_lost");

@@ -5,7 +5,7 @@ use fairwind_measure::Table;
 use fairwind_scenario::Document;
 use fairwind_simulation::{Control, Simulation};
 
-/// Greedy flows that fill a bottleneck, beside a thin stream, somebody who asks and is answered, and datagrams.
+/// Greedy flows that fill a bottleneck, beside a thin stream, a client with requests, and datagrams.
 fn scenario(queue: &str) -> String {
     format!(
         r#"
@@ -36,7 +36,7 @@ fn scenario(queue: &str) -> String {
     )
 }
 
-/// Nobody but `group` finds room for more than one packet.
+/// Only `group` has room for more than one packet.
 fn lost_where_only_it_has_room(name: &str) -> [f64; 4] {
     let queue = format!(
         r#"{{ discipline = "prio", bands = ["pfifo", {{ limit = "1 packet" }}],
@@ -62,7 +62,7 @@ fn filters_know_the_group_of_every_packet() {
 fn answers_are_of_the_group_that_asks() {
     let queue = r#"{ discipline = "drr", classes = [{ filters = [{ group = "asking" }] }] }"#;
     let tables = tables(&scenario(queue), 1);
-    // What no class takes is dropped: nobody else's packet arrives.
+    // Unclassified packets are dropped: no other packet arrives.
     for name in ["datagrams", "greedy", "thin"] {
         assert_eq!(group(&tables, name, "packets_received"), 0.0, "{name}");
     }
@@ -72,7 +72,7 @@ fn answers_are_of_the_group_that_asks() {
 }
 
 #[test]
-fn a_fair_queue_keeps_the_latency_of_thin_streams_from_greedy_ones() {
+fn fair_queue_protects_latency_of_thin_streams() {
     let latency = |queue: &str| {
         let tables = tables(&scenario(queue), 1);
         group(&tables, "thin", "ack_latency_p50_s")
@@ -84,7 +84,7 @@ fn a_fair_queue_keeps_the_latency_of_thin_streams_from_greedy_ones() {
 /// Beside greedy streams, thin ones wait least where flows are kept apart or they go first: the round trip and at most
 /// a round of ten full packets of 2.4 ms each, and one that is being sent.
 #[test]
-fn the_example_of_queue_disciplines_runs_and_tells_them_apart() {
+fn queue_discipline_example_shows_differences() {
     let text = include_str!("../../../../examples/thin-behind-queues.toml");
     let mut document = Document::parse("thin-behind-queues.toml", text).unwrap();
     document.set("duration", "40 s").unwrap();
@@ -124,7 +124,7 @@ fn impaired(impairments: &str, column: &str) -> f64 {
 /// 100 datagrams, one every 100 ms, are damaged on the first link. The second one has
 /// room for one in five of them, or damages them all again.
 #[test]
-fn a_packet_that_was_damaged_is_lost_once_wherever_it_is_dropped_then() {
+fn damaged_packet_counts_as_one_loss() {
     let links = |second: &str| {
         format!(
             "name = \"twice\"\nduration = \"20 s\"\n[topology]\nhosts = [\"a\", \"b\"]\nrouters = [\"r\", \"s\"]\n\
@@ -161,7 +161,7 @@ fn a_packet_that_was_damaged_is_lost_once_wherever_it_is_dropped_then() {
 
 /// 100 datagrams, the 3000 bytes of each of ten more writes in three.
 #[test]
-fn a_datagram_that_a_link_doubles_is_read_once() {
+fn duplicated_datagram_is_read_once() {
     let writes = "[[flows]]\nname = \"writes\"\nstop = \"1 s\"\nworkload = { kind = \"thin\", \
                   payload = \"3000 B\", interval = \"100 ms\", transport = \"udp\" }\n";
     let doubling = impaired_scenario("duplicate = { probability = \"100 %\" }") + writes;
@@ -180,7 +180,7 @@ fn a_datagram_that_a_link_doubles_is_read_once() {
 }
 
 #[test]
-fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queue() {
+fn link_impairments_are_counted_at_queue() {
     assert_eq!(impaired("", "enqueued_packets"), 100.0);
     for column in ["duplicated_packets", "damaged_packets", "reordered_packets"] {
         assert_eq!(impaired("", column), 0.0);
@@ -189,7 +189,7 @@ fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queu
     let damaged = "corrupt = { probability = \"100 %\" }";
     assert_eq!(impaired(damaged, "damaged_packets"), 100.0);
     assert_eq!(impaired(damaged, "drops_link_loss_packets"), 100.0);
-    // Packet and copy are each damaged by a draw of its own, and each is lost.
+    // Packet and copy are damaged by separate draws, and both are lost.
     let both = "corrupt = { probability = \"100 %\" }, duplicate = { probability = \"100 %\" }";
     let tables = tables(&impaired_scenario(both), 1);
     assert_eq!(group(&tables, "calls", "packets_received"), 0.0);
@@ -210,7 +210,7 @@ fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queu
 }
 
 #[test]
-fn windows_of_queues_add_up_to_what_the_whole_run_counts() {
+fn queue_windows_add_up_to_run_counts() {
     let tables = tables(&scenario("\"fq_codel\""), 1);
     let (queues, windows) = (tables.get("queues").unwrap(), tables.get("queue_intervals").unwrap());
     assert_eq!(windows.rows(), 200, "two queues for a hundred windows");
@@ -227,7 +227,7 @@ fn windows_of_queues_add_up_to_what_the_whole_run_counts() {
 }
 
 #[test]
-fn events_that_are_handed_on_as_they_come_are_those_that_are_kept_and_never_many_wait() {
+fn streamed_events_equal_kept_events() {
     let asked = "[measure]\nqueue_events = {}\n";
     let text = scenario("\"pfifo\"") + asked;
     let whole = tables(&text, 1);
@@ -260,7 +260,7 @@ fn events_that_are_handed_on_as_they_come_are_those_that_are_kept_and_never_many
 }
 
 #[test]
-fn a_bound_of_events_counts_those_that_were_handed_on() {
+fn event_limit_includes_streamed_events() {
     let text = scenario("\"pfifo\"") + "[measure]\nqueue_events = { most = 2500 }\n";
     let mut rows = 0;
     let simulation = Simulation::new(&experiment(&text), 1).unwrap();

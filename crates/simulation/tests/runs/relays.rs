@@ -1,4 +1,4 @@
-//! Split connections: what arrives on one is passed on by another.
+//! Split connections: one relays what arrives on another.
 
 use crate::run::{fingerprint, group, tables, value};
 use fairwind_measure::Tables;
@@ -63,7 +63,7 @@ fn failure(tables: &Tables, flow: &str) -> Option<String> {
 }
 
 #[test]
-fn all_that_was_written_is_passed_on_and_both_connections_are_closed() {
+fn relay_forwards_all_data_and_closes() {
     let tables = Split::USUAL.tables();
     assert_eq!(group(&tables, "near", "payload_bytes_read"), 1e6);
     assert_eq!(group(&tables, "far", "payload_bytes_read"), 1e6);
@@ -77,7 +77,7 @@ fn all_that_was_written_is_passed_on_and_both_connections_are_closed() {
 }
 
 #[test]
-fn latency_and_completion_of_the_far_half_are_those_of_the_whole_way() {
+fn relay_latency_covers_whole_path() {
     let thin = "{ kind = \"thin\", payload = \"100 B\", interval = \"200 ms\" }";
     let tables = Split { workload: thin, ..Split::USUAL }.tables();
     // Nothing serialises: 10 ms to the proxy, 30 ms from there, to within the histogram's hundredth.
@@ -95,7 +95,7 @@ fn latency_and_completion_of_the_far_half_are_those_of_the_whole_way() {
 }
 
 #[test]
-fn a_slow_second_half_holds_the_first_one_up() {
+fn slow_second_half_throttles_first() {
     let slow = Split {
         links: ["rate = \"100 Mbit/s\", delay = \"1 ms\"", "rate = \"1 Mbit/s\", delay = \"1 ms\""],
         workload: "{ kind = \"greedy\" }",
@@ -151,7 +151,7 @@ fn whoever_stops_stops_both_halves() {
 }
 
 #[test]
-fn where_nobody_answers_a_relay_the_first_connection_is_given_up() {
+fn unanswered_relay_aborts_first_connection() {
     let unanswered = Split {
         links: ["delay = \"10 ms\"", "delay = \"30 ms\", loss = \"100 %\""],
         workload: "{ kind = \"greedy\" }",

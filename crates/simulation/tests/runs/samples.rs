@@ -21,7 +21,7 @@ fn greedy(measure: &str) -> String {
 
 /// All but the SYN's acknowledgment, which finds no established connection.
 #[test]
-fn every_acknowledgment_that_arrives_brings_a_sample() {
+fn every_ack_gives_a_sample() {
     let tables = tables(&greedy("endpoint_every_ack = true"), 1);
     let flows = tables.get("flows").expect("a table");
     let lost = sum(flows, "ack_packets_lost");

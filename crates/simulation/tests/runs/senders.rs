@@ -1,4 +1,4 @@
-//! What kept data senders from sending: the table `senders`.
+//! Limits of data senders: the table `senders`.
 
 use crate::run::{tables, value};
 use fairwind_measure::{Tables, Values};
@@ -38,7 +38,7 @@ const GREEDY: &str = r#"{ kind = "greedy" }"#;
 
 /// Every write is outstanding for a round trip: 20 to 24 writes of 500 ms make 2.0 to 2.4 s.
 #[test]
-fn who_writes_seldom_is_busy_for_a_round_trip_per_write() {
+fn sparse_sender_is_busy_one_rtt_per_write() {
     let thin = r#"{ kind = "thin", payload = "100 B", interval = "500 ms" }"#;
     let tables = run("100 Mbit/s", thin, "", "");
     let flows = tables.get("flows").expect("a table");
@@ -52,7 +52,7 @@ fn who_writes_seldom_is_busy_for_a_round_trip_per_write() {
 
 /// Seven segments in 100 ms are a window that slow start outgrows within two round trips of the handshake's.
 #[test]
-fn a_small_window_of_the_peer_holds_the_sender_back() {
+fn small_peer_window_limits_sender() {
     let tables = run("100 Mbit/s", GREEDY, "", r#"receive_buffer = "10 kB""#);
     assert!(of(&tables, "window_limited_s") > 9.5, "{}", of(&tables, "window_limited_s"));
     assert!(of(&tables, "busy_s") > 9.8);
@@ -66,7 +66,7 @@ fn a_small_send_buffer_holds_the_application_back() {
 }
 
 #[test]
-fn a_flow_that_fills_the_queue_is_limited_by_its_congestion_window_alone() {
+fn queue_filling_flow_is_congestion_limited() {
     let tables = run("5 Mbit/s", GREEDY, "", "");
     assert!(of(&tables, "total_segments_retransmitted") > 0.0);
     assert!(!in_slow_start(&tables));
@@ -75,7 +75,7 @@ fn a_flow_that_fills_the_queue_is_limited_by_its_congestion_window_alone() {
 }
 
 #[test]
-fn a_flow_without_a_loss_is_in_slow_start_to_its_end() {
+fn lossless_flow_stays_in_slow_start() {
     let tables = run("100 Mbit/s", GREEDY, "", r#"receive_buffer = "10 kB""#);
     assert_eq!(of(&tables, "total_segments_retransmitted"), 0.0);
     assert!(in_slow_start(&tables));

@@ -1,4 +1,4 @@
-//! What hosts remember of their connections, in whole runs.
+//! Memory of hosts for their connections, in complete runs.
 
 use crate::run::{fingerprint, group, tables, value};
 use fairwind_measure::Tables;
@@ -51,7 +51,7 @@ fn transfer_time(tables: &Tables, name: &str) -> f64 {
 /// Round trips of slow start from a window of 1: 3 for 5 segments and so on; with a window of 32 they are 1, 1, 1,
 /// 2, 2 and 3. A transfer takes one more for the handshake.
 #[test]
-fn remembered_windows_speed_transfers_up_by_the_closed_form() {
+fn remembered_windows_shorten_transfers_as_computed() {
     let cases = [(5, 3, 1), (10, 4, 1), (20, 5, 1), (40, 6, 2), (80, 7, 2), (200, 8, 3)];
     for (segments, without, with) in cases {
         let closed = f64::from(1 + without) / f64::from(1 + with);
@@ -65,7 +65,7 @@ fn remembered_windows_speed_transfers_up_by_the_closed_form() {
 /// The window that the first answer leaves is 32; a lifetime of 15 s is over when the second one begins, after
 /// nearly 20 s.
 #[test]
-fn what_is_older_than_its_lifetime_is_not_used() {
+fn outdated_window_is_not_used() {
     let after = |lifetime: &str| {
         let sharing = format!(r#"{{ policy = "classic", lifetime = "{lifetime}" }}"#);
         transfer_time(&asked_twice(32, 20, &sharing), "second")
@@ -75,7 +75,7 @@ fn what_is_older_than_its_lifetime_is_not_used() {
 }
 
 #[test]
-fn nothing_is_remembered_before_the_capture_begins_or_after_it_ends() {
+fn memory_is_limited_to_capture_period() {
     let with = |keys: &str| {
         let sharing = format!(r#"{{ policy = "classic", {keys} }}"#);
         transfer_time(&asked_twice(32, 20, &sharing), "second")
@@ -97,8 +97,8 @@ fn bounded_trust_begins_with_half() {
     assert!((transfer_time(&safe, "second") - 0.3).abs() < 0.002);
 }
 
-/// Two transfers of `volume` from one host to another over 20 Mbit/s and 80 ms, whose queue holds a fifth of what is under
-/// way: 27 packets.
+/// Two transfers of `volume` from one host to another over 20 Mbit/s and 80 ms, with a queue for a fifth of what is
+/// under way: 27 packets.
 fn transferred_twice(volume: &str, sharing: &str) -> Tables {
     let text = format!(
         r#"
@@ -120,7 +120,7 @@ fn transferred_twice(volume: &str, sharing: &str) -> Tables {
 /// The first transfer leaves a window of 59, and a burst of 29 is one more than the queue holds. A loss that early ends slow
 /// start at 39 segments of the 133 that the path holds, and the transfer takes more than twice as long as without a memory.
 #[test]
-fn bounded_trust_is_no_slower_than_no_memory_behind_a_small_queue() {
+fn bounded_trust_is_not_slower_with_small_queue() {
     let second = |sharing: &str| {
         let tables = transferred_twice("3 MB", sharing);
         value(tables.get("flows").unwrap(), "name", "web-1-2", "completion_time_s")
@@ -134,7 +134,7 @@ fn bounded_trust_is_no_slower_than_no_memory_behind_a_small_queue() {
 /// and its first flight 1.6 s, for it stands behind 160 segments of others (1.2 Mbit/s carry one in 10 ms). The
 /// time-out of 1 s is too short for that; three times what is remembered is not.
 #[test]
-fn linux_metrics_spare_a_time_out_where_round_trips_were_long() {
+fn tcp_metrics_avoid_timeout_on_long_paths() {
     let timeouts = |policy: &str| {
         let text = format!(
             r#"
@@ -166,9 +166,9 @@ fn linux_metrics_spare_a_time_out_where_round_trips_were_long() {
     assert_eq!(timeouts("tcp-metrics"), 0.0);
 }
 
-/// The client opens the connections and sends nothing but requests: its memory serves nobody here.
+/// The client opens the connections and sends nothing but requests: its memory is unused here.
 #[test]
-fn linux_metrics_do_not_change_the_window_that_a_connection_begins_with() {
+fn tcp_metrics_keep_initial_window() {
     let off = transfer_time(&asked_twice(32, 80, r#"{ policy = "off" }"#), "second");
     let metrics = transfer_time(&asked_twice(32, 80, r#"{ policy = "tcp-metrics" }"#), "second");
     assert_eq!(off, metrics);
@@ -210,7 +210,7 @@ fn windows(tables: &Tables, name: &str) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn a_connection_that_joins_another_takes_half_of_its_window() {
+fn joining_connection_takes_half_the_window() {
     let tables = joined(r#"{ policy = "rfc9040" }"#);
     let first = windows(&tables, "flows-1");
     let before = first.iter().rfind(|(at, _)| *at < 10.0).unwrap().1;
@@ -231,7 +231,7 @@ fn joined_without_ensemble() -> Tables {
 /// A long transfer saves its window; the next one, two seconds later, jumps to half of it once its first flight is
 /// acknowledged, and is through sooner.
 #[test]
-fn a_transfer_that_resumes_with_care_is_through_sooner() {
+fn careful_resume_shortens_transfer() {
     let run = |policy: &str| {
         let text = format!(
             r#"
@@ -276,7 +276,7 @@ fn a_transfer_that_resumes_with_care_is_through_sooner() {
     assert!(off.get("resumptions").is_none());
 }
 
-/// Three long transfers, 20 s apart, over a path whose rate changes as told; the second one is still under way when
+/// Three long transfers, 20 s apart, over a path with a changing rate; the second one is still under way when
 /// the third one begins, and has taught nothing new. Phases of all.
 fn resumed_over(rates: &str) -> Vec<String> {
     let text = format!(
@@ -302,7 +302,7 @@ fn resumed_over(rates: &str) -> Vec<String> {
 
 /// The path loses most of its rate before the second transfer begins, which jumps too far.
 #[test]
-fn a_retreat_takes_the_saved_window_from_those_that_follow() {
+fn retreat_discards_saved_window() {
     let steps = resumed_over(
         r#"{ rate = "100 Mbit/s", duration = "18 s" }, { rate = "2 Mbit/s", duration = "1000 s" }"#,
     );
@@ -312,7 +312,7 @@ fn a_retreat_takes_the_saved_window_from_those_that_follow() {
 
 /// The path stands still for three seconds, just after the second transfer has jumped at 20.4 s.
 #[test]
-fn a_time_out_of_a_jump_takes_the_saved_window_from_those_that_follow() {
+fn timeout_after_jump_discards_saved_window() {
     let steps = resumed_over(
         r#"{ rate = "100 Mbit/s", duration = "20.5 s" }, { rate = "1 kbit/s", duration = "3 s" },
            { rate = "2 Mbit/s", duration = "1000 s" }"#,
@@ -348,7 +348,7 @@ fn openings(tables: &Tables) -> Vec<(String, String, f64, Option<f64>)> {
 }
 
 #[test]
-fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
+fn openings_report_window_and_reason() {
     let cases = [
         (r#"{ policy = "classic" }"#, "", 32.0),
         (r#"{ policy = "classic", trust = "safe" }"#, "", 16.0),
@@ -362,8 +362,8 @@ fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
         let first = ("first-1-responses", "unknown", 1.0, None);
         let second = ("second-1-responses", reason, window, Some(32.0));
         for ((name, reason, window, saved), expected) in found.iter().zip([first, second]) {
-            let told = (reason.as_str(), *window, *saved);
-            assert_eq!(told, (expected.1, expected.2, expected.3), "{sharing}: {name}");
+            let opening = (reason.as_str(), *window, *saved);
+            assert_eq!(opening, (expected.1, expected.2, expected.3), "{sharing}: {name}");
         }
         assert_eq!(found.len(), 2, "{sharing}: {found:?}");
     }
@@ -373,7 +373,7 @@ fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
 
 /// Four call within less than a round trip where nothing is remembered: an initial window is not divided.
 #[test]
-fn connections_that_open_at_the_same_time_keep_their_initial_windows_where_nothing_is_known() {
+fn simultaneous_openings_without_memory_keep_initial_window() {
     let found = openings(&tables(&opened_at_once(4, ""), 1));
     assert_eq!(found.len(), 8, "{found:?}");
     for (name, reason, window, saved) in found {
@@ -381,7 +381,7 @@ fn connections_that_open_at_the_same_time_keep_their_initial_windows_where_nothi
     }
 }
 
-/// So many transfers whose calls come within 20 ms over a path of 100 ms.
+/// So many transfers that connect within 20 ms over a path of 100 ms.
 fn opened_at_once(count: u32, before: &str) -> String {
     format!(
         r#"
@@ -404,10 +404,10 @@ fn opened_at_once(count: u32, before: &str) -> String {
     )
 }
 
-/// Eight call within less than a round trip what one alone has left a window for: those whose handshakes are not over
+/// Eight clients connect within one round trip, after one alone has left a window: those with unfinished handshakes
 /// divide what was advised, and none of it is lost or counted twice (RFC 9040 §7.2).
 #[test]
-fn connections_that_open_at_the_same_time_divide_what_is_remembered() {
+fn simultaneous_openings_divide_remembered_window() {
     let before = r#"
         [[flows]]
         name = "before"
@@ -430,27 +430,27 @@ fn connections_that_open_at_the_same_time_divide_what_is_remembered() {
 
 /// Of ten segments seven are used, so that the window may grow to twice that.
 #[test]
-fn a_window_of_which_half_is_too_small_is_told_as_that() {
+fn too_small_window_is_reported() {
     let tables = transferred_twice("10 kB", r#"{ policy = "classic", trust = "safe" }"#);
     let found = openings(&tables);
-    let told: Vec<_> =
+    let openings: Vec<_> =
         found.iter().map(|(_, why, window, saved)| (why.as_str(), *window, *saved)).collect();
-    assert_eq!(told, [("unknown", 10.0, None), ("too-small", 10.0, Some(14.0))]);
+    assert_eq!(openings, [("unknown", 10.0, None), ("too-small", 10.0, Some(14.0))]);
 }
 
 /// The first answer leaves a window of 200 in slow start, half of which is saved; the second one is one segment, and so
 /// there is nothing to jump for.
 #[test]
-fn a_resumption_whose_connection_ends_first_is_told_as_closed() {
+fn resumption_of_ended_connection_is_closed() {
     let tables = asked_twice(200, 1, r#"{ policy = "careful-resume" }"#);
     let steps = steps(&tables);
     let ends: Vec<_> = steps.iter().map(|step| step.split_once(' ').unwrap().1).collect();
     assert_eq!(ends, ["reconnaissance ", "normal closed"]);
 }
 
-/// One peer, whose window is that of both answers; the second one ended at 20.2 s, and the run at 40 s.
+/// One peer with the window of both answers; the second one ended at 20.2 s, and the run at 40 s.
 #[test]
-fn what_hosts_remember_in_the_end_is_told() {
+fn remembered_table_lists_final_windows() {
     let tables = asked_twice(32, 1, r#"{ policy = "classic" }"#);
     let table = tables.get("remembered").unwrap();
     assert_eq!(table.rows(), 1);

@@ -29,7 +29,7 @@ fn longest_delivery(options: &str) -> f64 {
 /// 350 ms by the time-out, 300 ms with modified fast retransmit (a lost packet takes the 14 us of
 /// its serialisation besides).
 #[test]
-fn a_lost_packet_of_a_thin_stream_takes_350_or_300_ms() {
+fn thin_stream_loss_takes_350_or_300_ms() {
     let standard = longest_delivery("modified_fast_retransmit = false");
     assert!((standard - 0.350).abs() < 0.001, "standard: {standard} s");
     let modified = longest_delivery("modified_fast_retransmit = true");
@@ -39,7 +39,7 @@ fn a_lost_packet_of_a_thin_stream_takes_350_or_300_ms() {
 /// 200 ms with redundant data bundling: the next packet carries the lost one's data, 150 ms later, and
 /// takes 21 us more for it.
 #[test]
-fn with_redundant_data_bundling_a_lost_packet_of_a_thin_stream_takes_200_ms() {
+fn thin_stream_loss_with_rdb_takes_200_ms() {
     let bundled = longest_delivery("redundant_bundling = true");
     assert!((bundled - 0.200).abs() < 0.001, "redundant data bundling: {bundled} s");
 }

@@ -81,7 +81,7 @@ fn stack(tcp: &str, packets: u32, carrier: &str, multiplier: f64) -> Stack {
 const SPREAD: &str = "placement = \"spread\", frame_offset = \"147 ms\"";
 
 #[test]
-fn linux_without_sack_loses_a_burst_repairs_it_too_slowly_and_times_out() {
+fn linux_without_sack_times_out_after_burst() {
     let run = stack("profile = \"linux-2.6\", sack = false", 300, "", 1.0);
     assert!(run.packets_lost > 50.0, "{} lost", run.packets_lost);
     assert!(run.timeouts > 0.0, "no time-out");
@@ -89,7 +89,7 @@ fn linux_without_sack_loses_a_burst_repairs_it_too_slowly_and_times_out() {
 }
 
 #[test]
-fn linux_with_sack_has_the_channel_s_speed_and_is_irregular() {
+fn linux_with_sack_fills_channel_irregularly() {
     let run = stack("profile = \"linux-2.6\"", 100, "", 1.0);
     assert!(run.packets_lost > 50.0, "{} lost", run.packets_lost);
     assert_eq!(run.timeouts, 0.0);
@@ -98,7 +98,7 @@ fn linux_with_sack_has_the_channel_s_speed_and_is_irregular() {
 }
 
 #[test]
-fn freebsd_is_regular_and_loses_nothing_where_its_slots_are_spread() {
+fn freebsd_is_regular_without_loss_on_spread_slots() {
     let run = stack("profile = \"freebsd-5.4\"", 300, SPREAD, 4.8);
     assert_eq!((run.packets_lost, run.timeouts), (0.0, 0.0));
     assert!(run.rate_ratio > 0.85, "{} of the channel", run.rate_ratio);
@@ -120,7 +120,7 @@ fn constant_slots_are_filled_and_counted() {
 }
 
 #[test]
-fn several_times_the_measured_rate_brings_a_start_sooner_and_leaves_slots_unused() {
+fn rate_multiplier_speeds_start_and_wastes_slots() {
     let run = |multiplier: f64| {
         let terminal = format!(
             "{{ most_slots = 28, requests = {{ policy = \"rbdc\", multiplier = {multiplier:.1} }} }}"

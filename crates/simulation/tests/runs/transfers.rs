@@ -1,4 +1,4 @@
-//! Transfers one after the other, each on a connection of its own.
+//! Consecutive transfers, each on a separate connection.
 
 use crate::run::{fingerprint, group, tables, value};
 use fairwind_measure::Tables;
@@ -41,7 +41,7 @@ fn is_near(found: f64, expected: f64) {
 /// A transfer of n segments takes a round trip to open and one for each round of slow start: windows of 1, 2, 4, 8, 16
 /// and 9 segments are 40.
 #[test]
-fn a_transfer_takes_a_round_trip_to_open_and_one_for_each_round_of_slow_start() {
+fn transfer_time_is_handshake_plus_slow_start_rounds() {
     for (segments, rounds) in [(1, 1.0), (5, 3.0), (10, 4.0), (20, 5.0), (40, 6.0), (200, 8.0)] {
         let workload = format!("volume = \"{segments} kB\", transfers = 1");
         let tables = tables(&transfers(&workload, "", "5 s"), 1);
@@ -56,7 +56,7 @@ fn a_transfer_takes_a_round_trip_to_open_and_one_for_each_round_of_slow_start() 
 /// A first window of 500 segments carries 400 in one round, though the application writes 64 KiB at a time; a receiver that
 /// offers no more than that until something has come makes it several.
 #[test]
-fn a_first_flight_is_as_long_as_the_window_and_the_receiver_let_it_be() {
+fn first_flight_is_limited_by_both_windows() {
     let workload = r#"volume = "400 kB", transfers = 1"#;
     let taking = |settings: &str| {
         let text = transfers(workload, "", "5 s").replace("initial_window = 1,", settings);
@@ -71,7 +71,7 @@ fn a_first_flight_is_as_long_as_the_window_and_the_receiver_let_it_be() {
 /// later than that, so each round of slow start takes 0.4 s. The client calls again as soon as it has read everything,
 /// whatever it still holds back.
 #[test]
-fn a_client_that_holds_acknowledgments_back_is_far_away_but_for_its_call() {
+fn ack_delay_applies_to_acks_not_syn() {
     let workload = r#"volume = "40 kB", transfers = 2, ack_delay = "300 ms""#;
     let held = tables(&transfers(workload, "", "9 s"), 1);
     for number in [1, 2] {
@@ -96,7 +96,7 @@ fn a_client_that_holds_acknowledgments_back_is_far_away_but_for_its_call() {
 
 /// Only who calls holds back: what other groups of the same host acknowledge is as quick as ever.
 #[test]
-fn others_acknowledge_at_once_beside_a_client_that_does_not() {
+fn ack_delay_affects_only_its_client() {
     let workload = r#"volume = "40 kB", transfers = 1, ack_delay = "300 ms""#;
     let beside = r#"
         [[flows]]
@@ -113,7 +113,7 @@ fn others_acknowledge_at_once_beside_a_client_that_does_not() {
 
 /// 40 segments take 0.7 s, and 0.3 s pass until the next call: of ten transfers five begin in 4.5 s, and four end.
 #[test]
-fn the_next_transfer_begins_a_pause_after_the_end_of_the_one_before() {
+fn transfers_are_separated_by_pause() {
     let workload = r#"volume = "40 kB", transfers = 10, pause = "300 ms""#;
     let tables = tables(&transfers(workload, "", "4.5 s"), 1);
     let expected: Vec<_> = (1..=5)
@@ -132,9 +132,9 @@ fn the_next_transfer_begins_a_pause_after_the_end_of_the_one_before() {
     is_near(group(&tables, "web", "flows_failed"), 0.0);
 }
 
-/// After the stop nobody calls any more, and what was begun is sent to its end.
+/// After the stop no client connects any more, and running transfers are completed.
 #[test]
-fn a_stop_lets_the_transfer_under_way_end_and_no_other_begin() {
+fn stop_finishes_current_transfer_only() {
     let workload = r#"volume = "40 kB", transfers = 10"#;
     let tables = tables(&transfers(workload, "stop = \"1 s\"", "5 s"), 1);
     is_near(group(&tables, "web-responses", "flows_finished"), 2.0);
@@ -144,7 +144,7 @@ fn a_stop_lets_the_transfer_under_way_end_and_no_other_begin() {
 /// Each of three callers has its own row of transfers, and the last of them begins a second after the first. A request
 /// leaves behind the handshake's last packet and costs nothing more.
 #[test]
-fn callers_side_by_side_wait_each_for_their_own_transfers_only() {
+fn parallel_clients_are_independent() {
     let workload = r#"volume = "40 kB", transfers = 2, request = "300 B""#;
     let tables = tables(&transfers(workload, "count = 3\nstart_spread = \"1.5 s\"", "9 s"), 1);
     for (name, start) in [("1-1", 0.0), ("1-2", 0.7), ("2-1", 0.5), ("3-1", 1.0), ("3-2", 1.7)] {
@@ -155,7 +155,7 @@ fn callers_side_by_side_wait_each_for_their_own_transfers_only() {
 }
 
 #[test]
-fn volumes_and_pauses_are_drawn_for_each_transfer_anew_and_the_same_with_the_same_seed() {
+fn volumes_and_pauses_are_drawn_per_transfer() {
     let workload = r#"transfers = 30, volume = { distribution = "bounded-pareto", min = "2 kB", max = "1 MB", shape = 1.2 }, pause = { distribution = "exponential", mean = "200 ms" }"#;
     let text = transfers(workload, "count = 4", "20 s");
     let one = tables(&text, 3);
@@ -170,7 +170,7 @@ fn volumes_and_pauses_are_drawn_for_each_transfer_anew_and_the_same_with_the_sam
 
 /// What the called host sends goes through the bottleneck, before which it stands.
 #[test]
-fn what_is_sent_goes_through_the_bottleneck() {
+fn data_passes_the_bottleneck() {
     let text = r#"
         name = "transfers"
         duration = "5 s"

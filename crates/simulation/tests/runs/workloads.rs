@@ -1,4 +1,4 @@
-//! What applications write, as it arrives.
+//! Arrival of what applications write.
 
 use crate::run::{fingerprint, group, outcome, tables};
 use fairwind_measure::{Tables, Values};
@@ -13,7 +13,7 @@ fn one_flow(workload: &str, duration: &str) -> String {
 /// The handshake takes 100 ms; from then on a burst begins every two seconds and has 125 messages of
 /// 8 ms each, so that 30 bursts fit whole.
 #[test]
-fn bursts_at_a_rate_arrive_whole_on_an_idle_path() {
+fn bursts_arrive_complete_on_idle_path() {
     let workload =
         r#"kind = "on-off", on = "1 s", off = "1 s", rate = "1 Mbit/s", message = "1000 B""#;
     let tables = tables(&one_flow(workload, "60 s"), 1);
@@ -30,7 +30,7 @@ fn greedy_bursts_are_as_large_as_their_volume() {
 }
 
 #[test]
-fn what_is_replayed_arrives_and_the_connection_is_closed() {
+fn replayed_writes_arrive_and_connection_closes() {
     let workload = r#"kind = "replay", writes = [{ at = "0 s", size = "10 B" },
         { at = "2 s", size = "3 kB" }, { at = "2 s", size = "7 B" }]"#;
     let tables = tables(&one_flow(workload, "10 s"), 1);
@@ -39,7 +39,7 @@ fn what_is_replayed_arrives_and_the_connection_is_closed() {
 }
 
 #[test]
-fn a_page_s_objects_are_asked_for_one_after_the_other() {
+fn page_objects_are_requested_in_turn() {
     let workload = r#"kind = "web", request = "100 B", main_object = "20 kB", embedded_objects = 3,
         embedded_object = "5 kB", parsing_time = "10 ms", reading_time = "5 s", pages = 2"#;
     let tables = tables(&one_flow(workload, "60 s"), 1);
@@ -62,7 +62,7 @@ fn is_missing(tables: &Tables, table: &str, name: &str, column: &str) -> bool {
 /// Packets of 1500 B at 1 Mbit/s leave every 12 ms: 834 in 10 s. On 10 Mbit/s and 50 ms each arrives
 /// 51.2 ms later, so the last one that arrives in time is number 830.
 #[test]
-fn a_constant_bit_rate_is_sent_and_arrives_to_the_nanosecond() {
+fn constant_bit_rate_is_exact_to_nanosecond() {
     let workload = r#"kind = "constant", rate = "1 Mbit/s", packet = "1500 B""#;
     let tables = tables(&one_flow(workload, "10 s"), 1);
     assert_eq!(group(&tables, "flow", "packets_sent"), 834.0);
@@ -86,7 +86,7 @@ fn a_constant_bit_rate_is_sent_and_arrives_to_the_nanosecond() {
 /// Twice the rate of the link: half of the packets find no room, and the others take it whole. Each waits
 /// for the rest of the packet in service and, but at the beginning, for nine before it.
 #[test]
-fn an_overload_of_datagrams_loses_what_is_too_much() {
+fn datagram_overload_loses_excess() {
     let workload = r#"kind = "constant", rate = "2 Mbit/s", packet = "1250 B""#;
     let text = one_flow(workload, "100 s")
         .replace("10 Mbit/s", "1 Mbit/s")
@@ -120,7 +120,7 @@ fn a_large_write_is_several_datagrams() {
 
 /// From 1 s on, every 12 ms, before 2 s: 84 packets for each of two flows.
 #[test]
-fn datagrams_begin_and_stop_as_they_are_told() {
+fn datagrams_respect_start_and_stop() {
     let workload = r#"kind = "constant", rate = "1 Mbit/s", packet = "1500 B""#;
     let text = one_flow(workload, "10 s")
         .replace("name = \"flow\"", "name = \"flow\"\ncount = 2\nstart = \"1 s\"\nstop = \"2 s\"");
@@ -130,7 +130,7 @@ fn datagrams_begin_and_stop_as_they_are_told() {
 
 /// A connection beside datagrams behaves as beside nothing, where the path has room for both.
 #[test]
-fn datagrams_beside_connections_that_answer_are_told_apart() {
+fn datagrams_and_answering_connections_are_distinguished() {
     let text = one_flow(r#"kind = "constant", rate = "80 kbit/s", packet = "100 B""#, "10 s")
         + "[[flows]]\nname = \"web\"\nworkload = { kind = \"request-response\", \
            request = \"100 B\", response = \"1 kB\", pause = \"1 s\" }\n\
@@ -145,7 +145,7 @@ fn datagrams_beside_connections_that_answer_are_told_apart() {
 }
 
 #[test]
-fn random_workloads_are_the_same_with_the_same_seed() {
+fn random_workloads_repeat_with_seed() {
     for workload in [
         r#"kind = "web", reading_time = "1 s""#,
         r#"kind = "profile", application = "Skype (UDP)", transport = "udp""#,
@@ -162,7 +162,7 @@ fn random_workloads_are_the_same_with_the_same_seed() {
 /// One write in 632 ms on average, of 98 B; an hour has some 5700 of them. The intervals' standard
 /// deviation is about their mean, so 6 % is four standard errors and more.
 #[test]
-fn a_recorded_stream_offers_the_load_of_its_table() {
+fn recorded_stream_offers_its_load() {
     let workload = r#"kind = "profile", application = "Anarchy Online""#;
     let tables = tables(&one_flow(workload, "3600 s"), 2);
     let load = group(&tables, "flow", "payload_bytes_read");

@@ -3,8 +3,8 @@
 use super::kernel_router::{experiment, is_watchable, number, run};
 
 #[test]
-fn every_acknowledgment_that_arrives_brings_a_sample() {
-    if !is_watchable("every_acknowledgment_that_arrives_brings_a_sample") {
+fn every_ack_gives_a_sample() {
+    if !is_watchable("every_ack_gives_a_sample") {
         return;
     }
     let path = "rate = \"2 Mbit/s\"\nrtt = \"20 ms\"\n";

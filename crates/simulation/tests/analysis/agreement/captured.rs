@@ -1,4 +1,4 @@
-//! A scenario, simulated with captures, and what is read out of these.
+//! A scenario simulated with captures, and their analysis.
 
 use fairwind_analyse::{
     Analysis, CaptureSource, GroupRule, NextPacket, Outcome, PacketSource, Progress, Settings,
@@ -91,7 +91,7 @@ impl Simulated {
         packets
     }
 
-    /// Groups are told by the receiver's port.
+    /// Groups are identified by the receiver's port.
     fn settings(&self) -> Settings {
         let measure = &self.experiment.measure;
         let groups =

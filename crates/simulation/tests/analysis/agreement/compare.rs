@@ -85,7 +85,7 @@ impl Agreements {
         self.0.entry((table.to_owned(), column.to_owned())).or_default()
     }
 
-    /// Compares what the captures of `taps` give, and adds what comes of it; `name` is told with examples.
+    /// Compares the results of the captures of `taps`, and adds them; examples name `name`.
     pub(crate) fn add(&mut self, name: &str, taps: Taps, simulated: &Simulated, found: &Tables) {
         let groups = simulated.groups();
         for table in TABLES {

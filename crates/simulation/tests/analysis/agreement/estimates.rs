@@ -1,4 +1,4 @@
-//! What captures cannot know as the simulation does: why, and how far off it may be.
+//! Measures that captures can only estimate: the reason and the tolerance.
 
 use super::captured::Taps;
 use super::compare::Agreement;
@@ -46,7 +46,7 @@ impl Estimate {
 const TOTALS: &[&str] = &["flows", "groups"];
 const WINDOWS: &[&str] = &["intervals"];
 
-/// In scenarios whose connections come to be and do not fail. The page about captures has the same table
+/// In scenarios with connections that are established and do not fail. The page about captures has the same table
 /// (`docs/concepts/analyser.md`).
 pub(crate) const USUAL: &[Estimate] = &[
     // Inferred; the matrices of `causes` say how well.

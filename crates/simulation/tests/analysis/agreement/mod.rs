@@ -1,4 +1,4 @@
-//! What captures tell, held against what the simulation that wrote them counted.
+//! Agreement of captures with the counts of the simulation that wrote them.
 #![expect(clippy::print_stdout, reason = "what differs stands in the documentation")]
 
 mod captured;
@@ -21,7 +21,7 @@ fn agreements(taps: Taps) -> Agreements {
         let outcome = simulated.analyse(taps);
         agreements.add(&name, taps, &simulated, &outcome.tables);
         if taps == Taps::Both {
-            nothing_is_made_and_nothing_vanishes(&simulated.tables, &outcome.tables);
+            packets_are_conserved_in_runs(&simulated.tables, &outcome.tables);
         }
     }
     agreements
@@ -53,23 +53,23 @@ fn hold(taps: Taps) {
 }
 
 #[test]
-fn from_the_senders_side_everything_that_leaves_is_known_exactly() {
+fn sender_capture_measures_departures_exactly() {
     hold(Taps::Sender);
 }
 
 #[test]
-fn from_the_receivers_side_everything_that_arrives_is_known_exactly() {
+fn receiver_capture_measures_arrivals_exactly() {
     hold(Taps::Receiver);
 }
 
 #[test]
-fn from_both_sides_everything_but_what_applications_do_is_known_exactly() {
+fn both_captures_measure_all_but_applications() {
     hold(Taps::Both);
 }
 
 /// What leaves in the instant in which it comes is not lost, nor what comes in the instant in which it leaves.
 #[test]
-fn one_capture_for_both_sides_shows_a_path_that_loses_and_copies_nothing() {
+fn one_capture_for_both_sides_has_no_losses() {
     for (name, text) in scenarios() {
         let simulated = Simulated::run(&format!("{name} alone"), &text, 5);
         let outcome = simulated.analyse(Taps::Alone);
@@ -91,7 +91,7 @@ fn numbers(table: &Table, column: &str) -> Vec<f64> {
 
 /// What left has arrived, is lost, or is under way, in packets and in bytes; and what the simulation lost
 /// is lost or under way here.
-fn nothing_is_made_and_nothing_vanishes(truth: &Tables, found: &Tables) {
+fn packets_are_conserved_in_runs(truth: &Tables, found: &Tables) {
     let of = |column: &str| numbers(found.get("passages").expect("two taps"), column);
     let sums = |parts: &[&str]| -> Vec<f64> {
         let parts: Vec<Vec<f64>> = parts.iter().map(|part| of(part)).collect();

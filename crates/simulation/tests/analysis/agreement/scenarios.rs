@@ -1,4 +1,4 @@
-//! Scenarios that have everything that a simulation can have in a capture.
+//! Scenarios with everything that a simulation can have in a capture.
 
 /// A name, and the text of a scenario.
 pub(crate) type Scenario = (&'static str, String);

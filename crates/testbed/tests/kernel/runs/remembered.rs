@@ -64,8 +64,8 @@ fn first_flights(sharing: &str) -> Vec<usize> {
 }
 
 #[test]
-fn what_hosts_remember_in_the_end_is_told() {
-    if !is_rememberable("what_hosts_remember_in_the_end_is_told") {
+fn remembered_table_lists_final_windows() {
+    if !is_rememberable("remembered_table_lists_final_windows") {
         return;
     }
     let sharing = r#"{ policy = "classic", collect = "end" }"#;
