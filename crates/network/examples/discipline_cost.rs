@@ -1,10 +1,10 @@
-//! What a packet costs with every queue discipline, in instructions: counted, so that it does not depend on what else
+//! Cost of a packet with every queue discipline, in instructions: counted, so that it does not depend on what else
 //! the machine does. Run with `--release`; needs `perf`, or else `valgrind`.
 //!
 //! A window of packets of ten flows circulates through one link: each delivery puts one packet in again, and so does
 //! each drop, so that some forty packets wait all the time. What is counted is everything from one injection to the
 //! next: packet, agenda, link and discipline; the first row is the fused link, the second the link for any discipline
-//! with the same queue. Each discipline runs in processes of its own, one with more packets than the other; the
+//! with the same queue. Each discipline runs in separate processes, one with more packets than the other; the
 //! difference is its cost.
 //!
 //! A nanosecond-equivalent is ten instructions, what a core of 2.5 GHz does at four instructions per cycle. A core of
@@ -35,14 +35,14 @@ const BOUNDS: [(&str, f64); 2] = [("pfifo", 60.0), ("fq_codel", 150.0)];
 
 /// As large as a segment with addresses.
 #[derive(Clone, Copy)]
-struct Circulating {
+struct LoopPacket {
     to: NodeId,
     flow: u32,
     bytes: u32,
     _rest: [u64; 11],
 }
 
-impl Packet for Circulating {
+impl Packet for LoopPacket {
     fn wire_bytes(&self) -> u32 {
         self.bytes
     }
@@ -56,18 +56,18 @@ impl Packet for Circulating {
     }
 }
 
-/// Flows whose packets were dropped and have to be put in again.
+/// Flows with dropped packets, which have to be put in again.
 #[derive(Default)]
-struct Dropped(Vec<Circulating>);
+struct Dropped(Vec<LoopPacket>);
 
-impl Observer<Circulating> for Dropped {
+impl Observer<LoopPacket> for Dropped {
     const OBSERVES_TRANSPARENT_LINKS: bool = false;
 
     fn on_drop(
         &mut self,
         _: Instant,
         _: LinkId,
-        packet: &Circulating,
+        packet: &LoopPacket,
         _: Backlog,
         _: DropReason,
         _: Option<Span>,
@@ -140,11 +140,11 @@ fn circulate(name: &str, packets: u64) {
     let is_general = name == "pfifo behind any link";
     let general = |_, spec: &LinkSpec| Some(Box::new(Fifo::new(&spec.queue)?) as _);
     let built = if is_general { topology.build_with(1, general) } else { topology.build(1) };
-    let mut network: Network<Circulating> = built.expect("a sound topology");
+    let mut network: Network<LoopPacket> = built.expect("a sound topology");
     let mut dropped = Dropped::default();
     for flow in (0..FLOWS).cycle().take((FLOWS * WINDOW) as usize) {
         let bytes = if flow % 4 == 3 { 120 } else { 1500 };
-        let packet = Circulating { to: receiver, flow, bytes, _rest: [0; 11] };
+        let packet = LoopPacket { to: receiver, flow, bytes, _rest: [0; 11] };
         network.inject(Instant::from_nanos(u64::from(flow)), sender, packet, &mut dropped);
     }
     for _ in 0..packets {

@@ -14,20 +14,20 @@ const PACKETS: u32 = 5_000_000;
 
 /// As large as a segment with addresses.
 #[derive(Clone, Copy)]
-struct Circulating {
+struct LoopPacket {
     to: NodeId,
     bytes: u32,
     flow: u32,
     _rest: [u64; 11],
 }
 
-impl Default for Circulating {
+impl Default for LoopPacket {
     fn default() -> Self {
         Self { to: NodeId(u32::MAX), bytes: 0, flow: u32::MAX, _rest: [0; 11] }
     }
 }
 
-impl Packet for Circulating {
+impl Packet for LoopPacket {
     fn wire_bytes(&self) -> u32 {
         self.bytes
     }
@@ -64,7 +64,7 @@ fn chain(
 /// Nanoseconds of real time per packet.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn nanos_per_packet(
-    mut network: Network<Circulating>,
+    mut network: Network<LoopPacket>,
     pairs: &[[NodeId; 2]],
     window: u32,
     packets: u32,
@@ -73,7 +73,7 @@ fn nanos_per_packet(
         for count in 0..window {
             let at = Instant::from_nanos(u64::from(count) * 1000);
             let bytes = if flow % 4 == 3 { 52 } else { 1500 };
-            let packet = Circulating { to: *receiver, bytes, flow, _rest: [0; 11] };
+            let packet = LoopPacket { to: *receiver, bytes, flow, _rest: [0; 11] };
             network.inject(at, *sender, packet, &mut ());
         }
     }
@@ -81,7 +81,7 @@ fn nanos_per_packet(
     for _ in 0..packets {
         let delivery =
             network.next_delivery_ref(Instant::MAX, &mut ()).expect("the window circulates");
-        let Circulating { to, bytes, flow, .. } = *network.packet(&delivery);
+        let LoopPacket { to, bytes, flow, .. } = *network.packet(&delivery);
         let (at, [sender, _]) = (delivery.at(), pairs[flow as usize]);
         network.release(delivery);
         let packet = network.reserve();

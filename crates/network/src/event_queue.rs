@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_come_by_instant_then_by_insertion(
+        fn entries_are_ordered_by_instant_then_insertion(
             operations in prop::collection::vec((0_u8..4, 0_u64..50), 0..200),
         ) {
             let mut events = EventQueue::default();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_at_the_last_of_all_instants_is_never_due() {
+    fn last_instant_is_never_due() {
         assert!(!Event::NEVER.is_by(Instant::MAX));
         assert!(!Event::delivery(Instant::MAX, 1, LinkId(0)).is_by(Instant::MAX));
         assert!(

@@ -3,7 +3,7 @@
 //! A [`Topology`] of hosts, routers and links becomes a [`Network`], into which packets are
 //! injected at nodes and out of which they are delivered at their destinations, by the same code in
 //! virtual and in real time. Elements are called with the instant their event was *due*, never with
-//! the instant somebody looked, so looking often or seldom gives the same departures, drops and
+//! the poll instants, so polling often or seldom gives the same departures, drops and
 //! deliveries.
 //!
 //! It never reads a clock, waits, opens a file, looks into a packet beyond [`Packet`], or draws a

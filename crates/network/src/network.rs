@@ -508,7 +508,7 @@ impl Topology {
         self.build_with(seed, |_, _| None)
     }
 
-    /// As [`Topology::build`], with a discipline of its own for every link for which `discipline`
+    /// As [`Topology::build`], with a separate discipline for every link for which `discipline`
     /// gives one; the link's [`LinkSpec::queue`] then has no meaning.
     ///
     /// # Errors

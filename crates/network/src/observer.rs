@@ -179,7 +179,7 @@ pub trait Observer<P> {
     #[inline]
     fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &SlotAssignment) {}
 
-    /// `link` sent so many bytes, with its overhead, in its slot that began at `at`.
+    /// `link` sent this number of bytes, with its overhead, in its slot that began at `at`.
     #[inline]
     fn on_slot(&mut self, at: Instant, link: LinkId, sent_bytes: u32) {}
 

@@ -80,7 +80,7 @@ pub struct NodeId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
-/// A carrier whose slots links share: its position in the order in which carriers were added.
+/// A carrier with slots that links share: its position in the order in which carriers were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarrierId(pub u32);
 

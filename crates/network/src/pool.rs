@@ -2,7 +2,7 @@
 //!
 //! A packet of a hundred bytes would be copied four times per hop, which costs more than the rest of the hop. For the
 //! same reason senders may write a packet in its slot ([`PacketPool::reserve`]) and receivers read it there. The `slab`
-//! crate has no such reservation: its slots forget the old packet, whose memory senders reuse.
+//! crate has no such reservation: its slots forget the old packet, and senders reuse its memory.
 
 use crate::{NodeId, Packet};
 use fairwind_units::Instant;

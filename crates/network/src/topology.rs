@@ -79,7 +79,7 @@ pub enum TopologyError {
         /// How many nodes there are.
         nodes: usize,
     },
-    /// More links than the network can tell apart.
+    /// More links than the network can number.
     #[error("there are {links} links, but at most {MAX_LINKS} are possible")]
     TooManyLinks {
         /// How many links there are.
@@ -101,7 +101,7 @@ pub enum TopologyError {
     },
     /// A rate of zero.
     #[error(
-        "link {name} has rate 0, so nothing would leave it; leave the rate out for an unlimited link"
+        "link {name} has rate 0, so no packet would leave it; leave the rate out for an unlimited link"
     )]
     ZeroRate {
         /// The link's name.
@@ -151,7 +151,7 @@ pub enum TopologyError {
     },
     /// A link with both slots and a rate.
     #[error(
-        "link {name} has slots of a carrier and a rate of its own; leave the rate out, its slots are its rate"
+        "link {name} has both slots of a carrier and a rate; leave the rate out, its slots are its rate"
     )]
     SlotsAndRate {
         /// The link's name.
@@ -197,7 +197,7 @@ impl Topology {
         link
     }
 
-    /// Adds a carrier whose slots links can share ([`LinkSpec::carrier_access`]); it is checked when the network is
+    /// Adds a carrier with slots that links can share ([`LinkSpec::carrier_access`]); it is checked when the network is
     /// built.
     ///
     /// # Panics

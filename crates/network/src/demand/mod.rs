@@ -5,7 +5,7 @@
 //! that begins after it arrives until the next plan. Within a frame a terminal's slots follow one another, in the order of
 //! terminals, so its packets come in bursts; or they are spread over the frame.
 //!
-//! Nothing here is in the event queue: a link with something to send looks for its next slot, and whoever looks first
+//! Nothing here is in the event queue: a link with something to send looks for its next slot, and the first look
 //! brings the carrier up to date, which no arrival can have changed.
 
 mod request;

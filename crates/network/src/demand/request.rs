@@ -2,7 +2,7 @@
 //!
 //! The forecast policy sees both sides of a connection's clock: what a terminal sends now is acknowledged one round trip
 //! later, and what the acknowledgments release arrives in its queue. In slow start (RFC 5681 §3.1) twice as much arrives as
-//! left a round trip before; afterwards as much. So the future queue follows from what has left already, from the slots
+//! left a round trip before; afterwards as much. So the future queue follows from past departures, from the slots
 //! under way, and from the recent ratio of arrivals to departures. A measured rate is old by the time the slots come:
 //! allocation takes longer than the round trip in which the rate doubles.
 
@@ -82,7 +82,7 @@ impl Policy {
         }
     }
 
-    /// A frame begins with so many slots, some of them for requested volume.
+    /// A frame begins with `slots` slots, some of them for requested volume.
     pub(super) fn begin_frame(&mut self, slots: u32, by_volume: u32) {
         match &mut self.state {
             PolicyState::Volume { outstanding } => {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_comes_back_twice_over_in_slow_start_and_once_after_it() {
+    fn forecast_doubles_in_slow_start_only() {
         // Two in each of three frames, then four in each, the queue empty: slow start with slots enough.
         let rate = |first: u64, then: u64| {
             let mut forecast = forecast();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_asked_for_unless_it_leaves_in_slots_that_are_coming() {
+    fn backlog_is_requested_minus_assigned_slots() {
         let mut first = forecast();
         // 9000 wait; one slot a frame takes 4000 of them by the time that slots come. What left in the first two frames
         // comes back doubled in the fourth and the fifth: 2000 each.

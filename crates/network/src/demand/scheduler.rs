@@ -126,7 +126,7 @@ impl SlotScheduler {
         shares
     }
 
-    /// Skips so many plans, which only rotate the odd slots.
+    /// Skips a number of plans, which only rotate the odd slots.
     pub(super) fn skip(&mut self, plans: u64) {
         let count = self.accounts.len().max(1);
         let turns = usize::try_from(plans % u64::try_from(count).unwrap_or(1)).unwrap_or(0);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_guaranteed_comes_first_then_rates_then_volumes_then_what_is_free() {
+    fn assignment_order_is_cra_rbdc_vbdc_fca() {
         let mut scheduler = SlotScheduler::new(
             carrier(),
             &[terminal(1, false), terminal(2, false), terminal(0, true)],
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_want_most_share_equally_and_the_odd_slot_goes_round() {
+    fn largest_requests_share_equally_odd_slot_rotates() {
         let mut scheduler = SlotScheduler::new(carrier(), &[terminal(0, false); 3]);
         for (index, wanted) in [1, 9, 9].into_iter().enumerate() {
             scheduler.hear(Instant::ZERO, index, &rate(wanted));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_is_settled_by_the_frames_of_its_plan_and_stands_where_it_has_none() {
+    fn volume_request_stands_until_assigned() {
         let period = Span::from_millis(30);
         let mut scheduler = SlotScheduler::new(
             Carrier { allocation_period: period, ..carrier() },
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_more_than_it_may_have() {
+    fn no_terminal_exceeds_its_maximum() {
         let mut scheduler = SlotScheduler::new(carrier(), &[terminal(1, true)]);
         scheduler.hear(Instant::ZERO, 0, &rate(20));
         assert_eq!(slots(&scheduler.plan(Instant::ZERO)), [[1, 7, 0, 0]]);
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_follow_one_another_in_the_order_of_terminals() {
+    fn slots_follow_order_of_terminals() {
         let placed = places(Placement::Together, 8, &[2, 0, 3]);
         assert_eq!(slot_numbers(&placed), [vec![0, 1], vec![], vec![2, 3, 4]]);
         assert_eq!(placed[2].next_from(4), Some(4));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_slots_are_at_equal_distances_as_far_as_others_allow() {
+    fn spread_slots_are_equidistant_if_possible() {
         // The middles of four parts of twelve slots, and of two; one slot is taken, so the next one.
         let placed = places(Placement::Spread, 12, &[2, 4]);
         assert_eq!(slot_numbers(&placed), [vec![3, 9], vec![1, 4, 7, 10]]);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn every_slot_of_a_full_frame_is_somebody_s() {
+    fn full_frame_has_no_unassigned_slot() {
         let placed = slot_numbers(&places(Placement::Spread, 48, &[28, 13, 7]));
         assert_eq!(placed.iter().map(Vec::len).collect::<Vec<_>>(), [28, 13, 7]);
         let mut all: Vec<u32> = placed.concat();

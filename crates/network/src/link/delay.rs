@@ -316,13 +316,13 @@ mod tests {
     }
 
     #[test]
-    fn normal_jitter_has_its_deviation_and_quantiles() {
+    fn normal_jitter_has_deviation_and_quantiles() {
         assert_near(moments(JitterDistribution::Normal), [0.0, 10.0, 16.45]);
         assert!((normal(0.975) - 1.959_964).abs() < 1e-6 && (normal(0.5)).abs() < 1e-9);
     }
 
     #[test]
-    fn pareto_jitter_has_a_heavy_tail_that_the_table_ends() {
+    fn pareto_jitter_tail_is_bounded_by_table() {
         // The 95th percentile of 1 / (1 - u)^(1/3) is 2.714; less 1.5 over 0.866 deviations.
         let [mean, deviation, high] = moments(JitterDistribution::Pareto);
         assert!((high - 14.02).abs() < 0.15, "{high}");
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_table_is_taken_as_it_is() {
+    fn recorded_table_is_used_unchanged() {
         let table = vec![-8192, 0, 8192, 16_384];
         let [mean, _, high] = moments_of(JitterDistribution::Table, table);
         assert!((mean - 5.0).abs() < 0.01 && (high - 20.0).abs() < 0.01);

@@ -124,7 +124,7 @@ impl FusedLink {
         drop(pool.remove(packet));
     }
 
-    /// Delivers the head of the ring, whose event is the first; `None` if the link lost it.
+    /// Delivers the head of the ring, the packet of the first event; `None` if the link lost it.
     #[inline]
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,

@@ -94,7 +94,7 @@ impl LinkCore {
         next
     }
 
-    /// Sends a packet whose service ends at `end`, or schedules its loss for then.
+    /// Sends a packet with the end of service `end`, or schedules its loss for then.
     #[inline]
     pub(super) fn send<P: Packet, O: Observer<P>>(
         &mut self,
@@ -155,7 +155,7 @@ impl LinkCore {
         self.reporter.corrupted(&context.pool.event(at, packet), context.observer);
     }
 
-    /// Delivers the packet whose event is the first.
+    /// Delivers the packet of the first event.
     pub(super) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -311,7 +311,7 @@ impl GeneralLink {
         self.settle(at, context);
     }
 
-    /// Delivers the packet whose event is the first.
+    /// Delivers the packet of the first event.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,

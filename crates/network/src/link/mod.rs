@@ -50,7 +50,7 @@ pub(crate) enum LinkKind {
 }
 
 /// The fast paths of links. Each equals the general link in every delivery, drop and report, which the property test
-/// `fused_and_general_links_give_the_same_outcome` checks.
+/// `fused_and_general_links_agree` checks.
 #[derive(Debug, Clone, Copy)]
 enum FastPath {
     /// The link has no effect. Saves 19 % of the instructions of the example `hop_cost`.

@@ -73,7 +73,7 @@ impl SlottedLink {
         self.settle(at, carrier, context);
     }
 
-    /// Delivers the packet whose event is the first.
+    /// Delivers the packet of the first event.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -159,7 +159,7 @@ impl SlottedLink {
         }
     }
 
-    /// Bytes on the carrier by which `more` exceeds `less`.
+    /// Difference of `more` and `less` in bytes on the carrier.
     fn volume(&self, more: Backlog, less: Backlog) -> u64 {
         let gone = more.minus(less);
         gone.bytes + u64::from(gone.packets) * u64::from(self.overhead_bytes)

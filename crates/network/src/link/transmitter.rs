@@ -266,11 +266,11 @@ mod tests {
     }
 
     #[test]
-    fn packets_share_opportunities_and_large_ones_need_several() {
+    fn small_packets_share_opportunities_large_need_several() {
         let trace = RateTrace::Opportunities { milliseconds: vec![2, 5, 10] };
         // 500 B share the one at 2 ms; 2000 B take what is left of it and the one at 5 ms in part.
         assert_eq!(ends(&trace, &[(0, 500), (0, 500), (0, 2000), (0, 100)]), [2.0, 2.0, 5.0, 10.0]);
-        // What nobody uses is lost; after the end the trace begins again: 12, 15, 20, 22.
+        // Unused opportunities are lost; after the end the trace repeats: 12, 15, 20, 22.
         assert_eq!(
             ends(&trace, &[(3, 100), (6, 1500), (10, 1500), (11, 4500)]),
             [5.0, 10.0, 12.0, 22.0]
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_followed_within_a_packet_and_over_silence() {
+    fn rate_steps_apply_within_packets_and_silence() {
         let step = |millis, rate| RateStep {
             duration: Span::from_millis(millis),
             rate: BitRate::from_bits_per_second(rate),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_takes_whole_rounds_has_left_before_the_silence_at_their_end() {
+    fn packet_of_whole_rounds_departs_before_silence() {
         let step = |millis, rate| RateStep {
             duration: Span::from_millis(millis),
             rate: BitRate::from_bits_per_second(rate),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_needs_less_than_what_a_nanosecond_has_left_uses_it_up() {
+    fn packet_within_rest_of_nanosecond_uses_it() {
         let fast = RateStep {
             duration: Span::from_secs(1),
             rate: BitRate::from_bits_per_second(1_000_000_000_000),

@@ -1,7 +1,7 @@
 //! The wire between the transmitter and the other end: in order, or impaired.
 //!
 //! Source of the impairments: tc-netem(8), with its order of draws: duplication, loss, corruption, delay. Each impairment
-//! has a random stream of its own, so switching one on changes nothing about the others.
+//! has a separate random stream, so switching one on changes nothing about the others.
 
 use super::delay::DelayProcess;
 use super::loss::{CorrelatedChance, LossProcess};
@@ -45,11 +45,11 @@ pub(super) enum Wire {
     /// All take the same time: the first sent is the first to arrive, and only it is in the event queue.
     InOrder { delay: Span, under_way: VecDeque<InFlight> },
     /// Each packet has its own delay; all are in the event queue.
-    Impaired(Box<Impaired>),
+    ImpairedWire(Box<ImpairedWire>),
 }
 
 /// A wire that may lose, duplicate, corrupt, delay and reorder packets.
-pub(super) struct Impaired {
+pub(super) struct ImpairedWire {
     impairer: ImpairmentModel,
     generator: Pcg32,
     /// By delivery, then in the order of sending.
@@ -67,7 +67,7 @@ impl Wire {
         if spec.impairments.is_none() {
             return Self::InOrder { delay: spec.delay, under_way: VecDeque::new() };
         }
-        Self::Impaired(Box::new(Impaired {
+        Self::ImpairedWire(Box::new(ImpairedWire {
             impairer: ImpairmentModel::new(&spec.impairments, spec.delay, seed),
             generator: Pcg32::new(derive_seed(seed, u64::MAX), 0),
             under_way: BTreeMap::new(),
@@ -81,7 +81,7 @@ impl Wire {
     pub(super) fn fate(&mut self, at: Instant) -> Fate {
         match self {
             Self::InOrder { .. } => UNIMPAIRED,
-            Self::Impaired(impaired) => impaired.impairer.fate(at),
+            Self::ImpairedWire(impaired) => impaired.impairer.fate(at),
         }
     }
 
@@ -89,7 +89,7 @@ impl Wire {
     pub(super) fn fate_of_copy(&mut self) -> Fate {
         match self {
             Self::InOrder { .. } => UNIMPAIRED,
-            Self::Impaired(impaired) => impaired.impairer.fate_of_copy(),
+            Self::ImpairedWire(impaired) => impaired.impairer.fate_of_copy(),
         }
     }
 
@@ -97,7 +97,7 @@ impl Wire {
     pub(super) fn draw(&mut self) -> u32 {
         match self {
             Self::InOrder { .. } => 0,
-            Self::Impaired(impaired) => impaired.generator.next_u32(),
+            Self::ImpairedWire(impaired) => impaired.generator.next_u32(),
         }
     }
 
@@ -113,11 +113,11 @@ impl Wire {
                 }
                 under_way.push_back(InFlight { delivery, packet });
             }
-            Self::Impaired(impaired) => impaired.send(leaving, link, events),
+            Self::ImpairedWire(impaired) => impaired.send(leaving, link, events),
         }
     }
 
-    /// Removes the packet whose delivery is the first event, and that event.
+    /// Removes the packet of the first event, and that event.
     #[inline]
     pub(super) fn deliver(&mut self, events: &mut EventQueue) -> ArrivedPacket {
         let expected = "a delivery on the events has its packet";
@@ -130,12 +130,12 @@ impl Wire {
                 }
                 ArrivedPacket { packet, has_overtaken: false }
             }
-            Self::Impaired(impaired) => impaired.deliver(events).expect(expected),
+            Self::ImpairedWire(impaired) => impaired.deliver(events).expect(expected),
         }
     }
 }
 
-impl Impaired {
+impl ImpairedWire {
     #[inline(never)]
     fn send(&mut self, leaving: DepartedPacket, link: LinkId, events: &mut EventQueue) {
         let DepartedPacket { at, packet, insertion } = leaving;
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_add_a_delay_for_their_time_and_nothing_overtakes_where_it_falls() {
+    fn delay_steps_never_reorder_packets() {
         let step = |seconds, millis| DelayStep {
             duration: Span::from_secs(seconds),
             delay: Span::from_millis(millis),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gets_through_during_an_outage_and_all_does_besides() {
+    fn outage_loses_exactly_its_packets() {
         let step = |seconds, outage| DelayStep {
             duration: Span::from_secs(seconds),
             delay: Span::ZERO,
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn gilbert_and_elliott_lose_their_share_in_bursts_of_their_length() {
+    fn gemodel_has_expected_loss_and_bursts() {
         let (p, r) = (ratio("1 %"), ratio("20 %"));
         let lost = losses(Loss::Gemodel { p, r, bad_loss: Ratio::ONE, good_loss: Ratio::ZERO });
         // In the bad state p / (p + r) of the time, for 1 / r packets.
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn correlation_makes_runs_and_the_mix_is_of_first_order() {
+    fn correlation_makes_first_order_runs() {
         let mut draws = CorrelatedRandom::new(ratio("25 %"), 3);
         let values: Vec<f64> =
             (0..PACKETS).map(|_| f64::from(draws.draw()) / 4_294_967_296.0).collect();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_and_corruption_have_their_shares_and_streams_of_their_own() {
+    fn duplicates_and_corruption_draw_independently() {
         let chance = |text| Some(Chance { probability: ratio(text), correlation: Ratio::ZERO });
         let plain = Impairments { corrupt: chance("2 %"), ..Impairments::default() };
         let also = Impairments { duplicate: chance("3 %"), ..plain.clone() };
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn every_so_many_packets_the_drawn_share_overtakes() {
+    fn reorder_gap_limits_overtaking() {
         let reorder = Reorder { probability: ratio("25 %"), correlation: Ratio::ZERO, gap: 5 };
         let mut impairer =
             impairer(&Impairments { reorder: Some(reorder), ..Impairments::default() });
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn who_overtakes_skips_the_delay_of_netem_and_not_that_of_the_link() {
+    fn overtaking_skips_netem_delay_only() {
         let reorder = Reorder { probability: Ratio::ONE, correlation: Ratio::ZERO, gap: 2 };
         let delay = Span::from_millis(10);
         let mut impairer =
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_deliver_what_came_before_as_far_as_they_hold_it() {
+    fn slots_deliver_waiting_packets_up_to_limit() {
         let slot = Slot {
             min_delay: Span::from_millis(10),
             max_delay: Span::from_millis(10),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_that_keeps_the_order_never_lets_packets_overtake() {
+    fn ordered_jitter_never_reorders() {
         let jitter = |keep_order| Impairments {
             jitter: Some(Jitter {
                 deviation: Span::from_millis(20),

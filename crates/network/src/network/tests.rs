@@ -1,4 +1,4 @@
-//! Where packets lie, seen from inside.
+//! Packet storage of the network, seen from inside.
 
 use super::*;
 use crate::Fifo;
@@ -24,7 +24,7 @@ impl Packet for Small {
 }
 
 #[test]
-fn packets_that_are_gone_leave_their_place_to_others() {
+fn departed_packets_free_their_slots() {
     let mut topology = Topology::new();
     let [a, b, island] = ["a", "b", "island"].map(|name| topology.add_host(name));
     let half = Ratio::from_parts_per_billion(500_000_000);
@@ -80,7 +80,7 @@ fn push_through_in_place(network: &mut Network<Small>, [a, b, island]: [NodeId; 
 }
 
 #[test]
-fn what_has_arrived_stays_what_it_is_while_others_are_put_in() {
+fn arrived_packet_is_unchanged_by_inserts() {
     let mut topology = Topology::new();
     let [a, b] = ["a", "b"].map(|name| topology.add_host(name));
     let wire = LinkSpec { delay: Span::from_millis(3), ..LinkSpec::default() };

@@ -168,7 +168,7 @@ struct Class {
 /// Deficit round robin over classes.
 pub(super) struct Drr {
     classes: Vec<Class>,
-    /// Active classes, the one whose turn it is first.
+    /// Active classes, the current one first.
     active: VecDeque<usize>,
     classifier: Classifier,
     /// The class of packets that no filter matches.
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_takes_what_is_everything_that_it_asks_for() {
+    fn filter_matches_all_its_keys() {
         let mut groups = FlowGroups::default();
         groups.name("greedy", 0..2);
         groups.name("thin", 2..5);

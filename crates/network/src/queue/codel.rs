@@ -9,7 +9,7 @@ use fairwind_units::{Instant, Span};
 
 /// With at most these bytes there is no standing queue: the largest packet (RFC 8289 §4.2).
 const LARGEST_PACKET: u64 = 1514;
-/// A dropping state entered within so many intervals resumes the last drop rate (RFC 8289 §5.5).
+/// A dropping state entered within this number of intervals resumes the last drop rate (RFC 8289 §5.5).
 const RECENT_INTERVALS: u64 = 16;
 
 /// Settings of the controller.
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_control_law_is_the_interval_over_the_root_of_the_count() {
+    fn codel_interval_shrinks_by_root_of_count() {
         let interval = Span::from_millis(100);
         let after = |count| control_law(interval, count).as_nanos();
         assert_eq!([after(1), after(4), after(100)], [100_000_000, 50_000_000, 10_000_000]);

@@ -74,7 +74,7 @@ impl QueueActions {
 }
 
 impl QueueActions {
-    /// Reports a packet whose header is marked already.
+    /// Reports a packet with a header that is marked already.
     pub(crate) fn note_mark(&mut self, waiting: QueuedPacket) {
         self.marked.push(waiting);
     }
@@ -226,7 +226,7 @@ impl PacketFifo {
     }
 }
 
-/// A child discipline whose next packet can be inspected before it leaves.
+/// A child discipline that shows its next packet before it leaves.
 pub(super) struct PeekableChild {
     child: Box<dyn QueueDiscipline>,
     /// The next packet, if it has left the child already.

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_classic_queue_meets_the_square_and_the_other_twice_the_root() {
+    fn dualpi2_couples_square_and_linear_probability() {
         for base in [0.05, 0.1, 0.3] {
             let classic = share_of(Verdict::Notified, base, false);
             let low = share_of(Verdict::Notified, base, true);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn in_overload_the_low_latency_queue_is_dropped_like_the_classic_one() {
+    fn overload_drops_low_latency_queue_like_classic() {
         assert!((share_of(Verdict::Dropped, 0.6, true) - 0.36).abs() < 0.015);
         assert!((share_of(Verdict::Notified, 0.6, true) - 0.64).abs() < 0.015);
         // The classic queue drops instead of marking, as marks have no effect on overload (RFC 9332 §A.2).
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_dropped_on_overload_the_probability_ends_where_all_is_marked() {
+    fn probability_saturates_without_overload_drops() {
         let description = fairwind_qdisc::Dualpi2 { drop_on_overload: false, ..Default::default() };
         let mut queue = Dualpi2 { base: 0.499, ..Dualpi2::new(&description, 1) };
         queue.delay_before = -1.0;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_controller_answers_distance_and_change() {
+    fn pi_controller_uses_distance_and_change() {
         let mut queue = dualpi2();
         // Nothing waits: 0.16 (0 - 15 ms) is below zero.
         queue.update(Instant::from_millis(16));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_ect1_or_ce_is_for_low_latency() {
+    fn ect1_and_ce_go_to_low_latency() {
         let queue = dualpi2();
         let with =
             |traffic_class| queue.is_low_latency(&Header { traffic_class, ..Header::default() });

@@ -83,7 +83,7 @@ impl RoundRobin {
         self.new.len() + self.old.len()
     }
 
-    /// The flow whose turn it is; `None` if all are idle.
+    /// The current flow; `None` if all are idle.
     pub(super) fn turn(&mut self) -> Option<u32> {
         loop {
             let from_new = !self.new.is_empty();
@@ -98,12 +98,12 @@ impl RoundRobin {
         }
     }
 
-    /// Charges `bytes` to `flow`, whose turn it is.
+    /// Charges `bytes` to the current flow, `flow`.
     pub(super) fn spend(&mut self, flow: u32, bytes: u32) {
         self.deficits[index(flow)] -= i64::from(bytes);
     }
 
-    /// `flow`, whose turn it is, is empty: a new flow first becomes an old one (RFC 8290 §4.2).
+    /// The current flow is empty: a new flow first becomes an old one (RFC 8290 §4.2).
     pub(super) fn yield_turn(&mut self, flow: u32) {
         let from_new = !self.new.is_empty();
         self.leave_front(from_new);

@@ -47,7 +47,7 @@ impl ClassRow {
         }
     }
 
-    /// The class whose turn it is: the first from the pointer on, or else the first of all.
+    /// The next class to serve: the first from the pointer on, or else the first of all.
     pub(super) fn next(&self) -> Option<usize> {
         let at = self.members.partition_point(|place| *place < self.turn);
         self.members.get(at).or(self.members.first()).copied()
@@ -93,7 +93,7 @@ impl Class {
         Self { parent, level: 0, rate, ceil, mode, due, active: None, feeds: Vec::new() }
     }
 
-    /// A class with children, so many levels below the discipline.
+    /// A class with children, with its levels below the discipline.
     pub(super) fn inner(
         parent: Option<usize>,
         depth: usize,
@@ -326,7 +326,7 @@ pub(super) struct Htb {
     tree: Tree,
     /// By class; `None` for those with children.
     leaves: Vec<Option<Leaf>>,
-    /// Leaves whose queues release nothing before an instant.
+    /// Leaves with queues that release nothing before an instant.
     resting: BinaryHeap<Reverse<(Instant, usize)>>,
     classifier: Classifier,
     default_class: Option<usize>,
@@ -372,7 +372,7 @@ impl Htb {
         result
     }
 
-    /// Activates leaves whose queues may release packets again.
+    /// Activates leaves with queues that may release packets again.
     fn wake(&mut self, now: Instant) {
         while let Some(&Reverse((at, place))) = self.resting.peek() {
             if at > now {

@@ -245,7 +245,7 @@ impl PieController {
         }
     }
 
-    /// Measures how long [`RATE_BYTES`] take to leave, while so many wait (RFC 8033 §5.2).
+    /// Measures how long [`RATE_BYTES`] take to leave, while at least that many wait (RFC 8033 §5.2).
     fn measure(&mut self, now: Instant, packet_bytes: u32, bytes: u64) {
         if let Some(Measurement { since, bytes: counted }) = self.measurement {
             let counted = counted + u64::from(packet_bytes);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_settled_is_left_out_up_to_the_last_update_that_is_due() {
+    fn settled_updates_are_skipped() {
         let mut ticks = PeriodicTimer::new(Span::from_millis(10));
         assert!(updates(&mut ticks, Instant::from_nanos(9_999_999), 100).is_empty());
         assert_eq!(updates(&mut ticks, Instant::from_millis(30), 100), [10, 20, 30]);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_is_reached_once() {
+    fn last_instant_is_reached_once() {
         let mut ticks = PeriodicTimer::new(Span::from_secs(1));
         assert_eq!(updates(&mut ticks, Instant::MAX, 0).len(), 3);
     }
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_moves_by_distance_and_change_in_steps_that_suit_it() {
+    fn pie_probability_uses_scaled_steps() {
         // 0.125 (35 - 15 ms) + 1.25 (35 - 25 ms) = 0.0025 + 0.0125 = 0.015.
         for (probability, scale) in [
             (0.0, 2048.0),
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_does_not_jump_and_leaves_fast_what_waits_far_too_long() {
+    fn pie_probability_changes_smoothly() {
         // 0.125 x 85 ms + 1.25 x 100 ms would be 0.136.
         assert!((updated(0.5, 0.1, 0.0) - 0.52).abs() < 1e-12);
         assert!((updated(0.5, 0.3, 0.3) - (0.5 + 0.02 + 0.02)).abs() < 1e-12);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_a_queue_that_was_at_rest() {
+    fn idle_queue_passes_a_burst() {
         let mut controller = PieController::new(&settings());
         controller.delay = 0.1;
         controller.catch_up(Instant::from_millis(149), 10_000, &settings());
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn notices_are_neither_too_near_nor_too_far_apart() {
+    fn progress_reports_are_evenly_spaced() {
         let settings = settings();
         let mut generator = Pcg32::new(3, 0);
         let mut controller = controller(0.1, 0.02, 0.02);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn small_packets_are_spared_by_their_size_in_bytemode() {
+    fn bytemode_spares_small_packets() {
         let settings = PieSettings { bytemode: true, ..settings() };
         let mut generator = Pcg32::new(3, 0);
         let mut chosen = |bytes| {
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn the_departure_rate_is_measured_while_enough_waits() {
+    fn departure_rate_needs_sufficient_backlog() {
         let settings = PieSettings { departure_rate: true, ..settings() };
         let mut controller = PieController::new(&settings);
         // 1500 bytes a millisecond: 16 384 bytes are counted with the eleventh packet after the first.

@@ -400,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn the_weight_lets_a_burst_pass() {
+    fn red_weight_lets_a_burst_pass() {
         // 9 - 5 = 4 <= (1 - (1 - w)^8) / w: 1.99 for 1/2, 3.6 for 1/4, 5.25 for 1/8.
         assert!((weight(8, 5.0) - 0.125).abs() < 1e-12);
     }
 
     #[test]
-    fn the_average_follows_by_its_weight_and_decays_while_the_link_is_idle() {
+    fn red_average_decays_while_idle() {
         let mut average = RedAverage::new(settings(), 1);
         let at = Instant::from_millis;
         average.observe(at(0), 0.0);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_rises_between_the_bounds_and_gently_beyond() {
+    fn gentle_red_probability_rises_beyond_max() {
         let mut average = RedAverage::new(AverageSettings { is_gentle: true, ..settings() }, 1);
         let mut at = |value: f64| {
             average.mean = value;
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_adapts_to_keep_the_average_in_the_middle() {
+    fn adaptive_red_keeps_average_in_middle() {
         let mut average = RedAverage::new(AverageSettings { is_adaptive: true, ..settings() }, 1);
         average.mean = 14.0;
         average.idle_since = None;
@@ -469,8 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_adapts_to_the_average_of_each_half_second_not_to_the_one_after_the_arrival()
-    {
+    fn adaptive_red_uses_average_every_500_ms() {
         // A packet's time of 100 ms and an eighth of weight: 14 decays to 14 (7/8)^5 = 7.2 in half a second, which is below
         // the middle, 9 to 11.
         let slow = AverageSettings { packet_time: Span::from_millis(100), ..settings() };

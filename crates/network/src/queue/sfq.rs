@@ -86,7 +86,7 @@ impl Sfq {
     }
 
     /// Drops a packet of the longest flow; among several, as in the kernel, the one that reached this length last, or,
-    /// if all have one packet, the one whose turn it is.
+    /// if all have one packet, the current one.
     fn make_room(&mut self, actions: &mut QueueActions) {
         let rank = |place: &u32| {
             let flow = &self.flows[index(*place)];

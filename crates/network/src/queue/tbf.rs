@@ -68,7 +68,7 @@ impl TokenBucket {
     /// When it has enough for `bytes`, not before the last filling.
     ///
     /// # Panics
-    /// If it can never [hold](TokenBucket::can_hold) so many.
+    /// If it can never [hold](TokenBucket::can_hold) that many.
     pub(crate) fn ready_at(&self, bytes: u32) -> Instant {
         assert!(self.can_hold(bytes), "what never fits was refused");
         let missing = i64::from(bytes).saturating_mul(PER_BYTE).saturating_sub(self.tokens).max(0);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_at_the_rate_however_often_somebody_looks() {
+    fn tokens_accrue_independent_of_polling() {
         let mut seldom = bucket(Span::ZERO);
         let mut often = seldom.clone();
         for bucket in [&mut seldom, &mut often] {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_coarse_clock_tokens_are_seen_at_its_ticks_only() {
+    fn coarse_clock_updates_tokens_at_ticks() {
         let mut bucket = bucket(Span::from_millis(4));
         bucket.take(1500);
         assert_eq!(bucket.ready_at(1500), Instant::from_millis(4));

@@ -1,4 +1,4 @@
-//! Random carriers, whose slots some links have.
+//! Random carriers, with slots that some links have.
 
 use fairwind_network::{CarrierAccess, CarrierId, LinkSpec, Topology};
 use fairwind_qdisc::{Carrier, Placement, RequestPolicy, Terminal};

@@ -95,11 +95,11 @@ fn is_near(got: f64, wanted: f64, parts: f64) -> bool {
 }
 
 #[test]
-fn the_shaper_keeps_its_rate_with_the_overhead_that_it_was_told() {
+fn shaper_keeps_rate_with_overhead() {
     let (plain, _) = carried(behind(cake(Some(5 * MEGABIT))), &[(0, 0, 0, 8 * MEGABIT, 1500)], 100);
     assert!(is_near(plain[0], 5e6, 1.0), "{plain:?}");
-    let told = Cake { overhead_bytes: 100, ..cake(Some(5 * MEGABIT)) };
-    let (small, _) = carried(behind(told), &[(0, 0, 0, 8 * MEGABIT, 400)], 100);
+    let cake_with_overhead = Cake { overhead_bytes: 100, ..cake(Some(5 * MEGABIT)) };
+    let (small, _) = carried(behind(cake_with_overhead), &[(0, 0, 0, 8 * MEGABIT, 400)], 100);
     assert!(is_near(small[0], 4e6, 1.0), "{small:?}");
 }
 
@@ -143,7 +143,7 @@ fn hosts_share_evenly_however_many_flows_they_have() {
 }
 
 #[test]
-fn flows_share_evenly_where_hosts_do_not_matter_or_share_a_destination() {
+fn flows_share_equally_without_host_isolation() {
     for isolation in
         [CakeIsolation::Flows, CakeIsolation::DualDsthost, CakeIsolation::TripleIsolate]
     {
@@ -165,7 +165,7 @@ fn sparse_flows_go_first() {
 }
 
 #[test]
-fn tins_go_first_up_to_their_shares_and_bulk_is_sure_of_a_sixteenth() {
+fn tins_have_priority_up_to_share() {
     let queue = || Cake { tins: CakeTins::Diffserv3, ..cake(Some(16 * MEGABIT)) };
     let everybody = [
         (0, 0, 0, 20 * MEGABIT, 1500),
@@ -181,7 +181,7 @@ fn tins_go_first_up_to_their_shares_and_bulk_is_sure_of_a_sixteenth() {
 }
 
 #[test]
-fn without_a_bandwidth_the_link_decides_and_tins_take_turns_by_their_shares() {
+fn cake_without_bandwidth_shares_by_tins() {
     let link =
         LinkSpec { rate: Some(BitRate::from_bits_per_second(21 * MEGABIT)), ..behind(cake(None)) };
     let everybody = [
@@ -197,7 +197,7 @@ fn without_a_bandwidth_the_link_decides_and_tins_take_turns_by_their_shares() {
 }
 
 #[test]
-fn where_memory_is_short_the_longest_queue_gives_packets_up() {
+fn memory_limit_drops_from_longest_queue() {
     let queue = Cake { memory_limit_bytes: Some(30_000), ..cake(Some(MEGABIT)) };
     let senders = [(0, 0, 0, 5 * MEGABIT, 1500), (1, 1, 0, 4 * MEGABIT / 10, 500)];
     let (bits, counts) = carried(behind(queue), &senders, 60);
@@ -212,7 +212,7 @@ fn where_memory_is_short_the_longest_queue_gives_packets_up() {
 }
 
 #[test]
-fn a_standing_queue_meets_its_first_drop_after_target_and_interval() {
+fn standing_queue_drops_after_target_and_interval() {
     // 12 packets of 1 ms wait at once, and one comes as one leaves: 12 ms for ever, which is above the target of 5 ms.
     let (topology, from, to, _) = single_link(behind(cake(Some(12 * MEGABIT))));
     let mut network: Network<Flowing> = topology.build(1).expect("a sound topology");
@@ -233,9 +233,10 @@ fn a_standing_queue_meets_its_first_drop_after_target_and_interval() {
 }
 
 #[test]
-fn many_flows_do_not_make_a_standing_queue_tolerable() {
+fn cake_bounds_standing_queue_with_many_flows() {
     // Thirty flows keep a packet or more waiting each, at 2.4 ms a packet: each waits 72 ms and longer, far above the
-    // target. Were the bound multiplied by the flows, as for incoming packets only, none would be told before 144 ms.
+    // target. If the bound were multiplied by the flows, as for incoming packets only, none would be reported before
+    // 144 ms.
     let flows = || (0..30).flat_map(|flow| [(0, packet(flow, 1500, false)); 2]);
     let mut packets: Vec<(u64, Flowing)> = flows().collect();
     // A packet comes for each that leaves.
@@ -243,8 +244,8 @@ fn many_flows_do_not_make_a_standing_queue_tolerable() {
         .extend((0..400).map(|number| (number * 12 / 5, packet(number_of(number), 1500, false))));
     packets.sort_by_key(|(at, _)| *at);
     let log = crate::flowing::log_of(behind(cake(Some(5 * MEGABIT))), &packets);
-    let early = crate::flowing::Deed::Dropped { reason: DropReason::Early };
-    let first = log.millis(|entry| entry.deed == early).first().copied();
+    let early = crate::flowing::PacketFate::Dropped { reason: DropReason::Early };
+    let first = log.millis(|entry| entry.fate == early).first().copied();
     assert!(first.is_some_and(|first| first < 400), "{first:?}");
 }
 

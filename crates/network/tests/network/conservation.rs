@@ -1,6 +1,6 @@
-//! Nothing appears and nothing vanishes.
+//! Conservation of packets.
 
-use crate::support::{Diary, Numbered, any_gap, any_link, any_size, general};
+use crate::support::{FactLog, Numbered, any_gap, any_link, any_size, general};
 use fairwind_network::{Network, NodeId, Packet, Topology, Volume};
 use fairwind_units::Instant;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn is_conserved(network: &Network<Numbered>, delivered: Volume) -> bool {
 
 proptest! {
     #[test]
-    fn what_went_in_came_out_was_dropped_or_is_inside(
+    fn packets_are_conserved(
         specs in prop::collection::vec(any_link(), 3),
         general_links in any::<u32>(),
         packets in prop::collection::vec((any_gap(), 0_u32..4, any_size()), 0..150),
@@ -50,22 +50,22 @@ proptest! {
             if general_links >> link.0 & 1 == 1 { general(link, spec) } else { None }
         };
         let mut network: Network<Numbered> = topology.build_with(3, chooser).unwrap();
-        let (mut diary, mut delivered, mut at) = (Diary::default(), Volume::default(), 0);
+        let (mut fact_log, mut delivered, mut at) = (FactLog::default(), Volume::default(), 0);
         for (number, (gap, to, bytes)) in (0..).zip(packets) {
             at += gap;
             let packet = Numbered { number, bytes, to: NodeId(to) };
-            network.inject(Instant::from_nanos(at), nodes[1], packet, &mut diary);
+            network.inject(Instant::from_nanos(at), nodes[1], packet, &mut fact_log);
             prop_assert!(is_conserved(&network, delivered));
-            if let Some(delivery) = network.next_delivery(Instant::from_nanos(at), &mut diary) {
+            if let Some(delivery) = network.next_delivery(Instant::from_nanos(at), &mut fact_log) {
                 add(&mut delivered, &delivery.packet);
             }
             prop_assert!(is_conserved(&network, delivered));
         }
-        while let Some(delivery) = network.next_delivery(Instant::MAX, &mut diary) {
+        while let Some(delivery) = network.next_delivery(Instant::MAX, &mut fact_log) {
             add(&mut delivered, &delivery.packet);
             prop_assert!(is_conserved(&network, delivered));
         }
-        network.advance_to(Instant::MAX, &mut diary);
+        network.advance_to(Instant::MAX, &mut fact_log);
         prop_assert!(is_conserved(&network, delivered));
         prop_assert_eq!(network.in_transit(), Volume::default());
         prop_assert_eq!(network.next_event(), None);

@@ -1,16 +1,16 @@
 //! CoDel's instants, and the order in which flows, classes and bands are served.
 
-use crate::flowing::{Deed, Entry, Flowing, Log, before_a_link, log_of, packet};
+use crate::flowing::{Entry, Flowing, Log, PacketFate, before_a_link, log_of, packet};
 use fairwind_network::{DropReason, LinkSpec, Qdisc};
 use fairwind_qdisc::{Codel, Drr, DrrClass, Filter, FqCodel, Prio, Sfq, Tbf};
 use fairwind_units::{BitRate, Instant, Span};
 
 fn is_early(entry: &Entry) -> bool {
-    entry.deed == Deed::Dropped { reason: DropReason::Early }
+    entry.fate == PacketFate::Dropped { reason: DropReason::Early }
 }
 
 fn is_marked(entry: &Entry) -> bool {
-    entry.deed == Deed::Marked
+    entry.fate == PacketFate::Marked
 }
 
 /// `count` packets at `millis`.
@@ -25,7 +25,7 @@ fn codel(change: impl Fn(&mut Codel)) -> LinkSpec {
 }
 
 #[test]
-fn codel_marks_at_the_instants_at_which_it_would_drop() {
+fn codel_marks_when_it_would_drop() {
     let marking = codel(|codel| codel.ecn = true);
     let log = log_of(marking, &burst(0, 400, packet(0, 1500, true)));
     assert_eq!(log.millis(is_marked)[..5], [105, 205, 276, 334, 384]);
@@ -33,7 +33,7 @@ fn codel_marks_at_the_instants_at_which_it_would_drop() {
 }
 
 #[test]
-fn codel_goes_on_with_the_rate_that_held_the_queue_where_that_is_not_long_ago() {
+fn codel_resumes_recent_drop_rate() {
     // Five drops, the last with a count of five; then the queue is empty before the sixth.
     let first = burst(0, 405, packet(0, 1500, false));
     let drops = |again: u64| {
@@ -47,7 +47,7 @@ fn codel_goes_on_with_the_rate_that_held_the_queue_where_that_is_not_long_ago() 
 }
 
 #[test]
-fn codel_marks_what_waits_longer_than_its_threshold_once() {
+fn codel_marks_once_above_ce_threshold() {
     let marking = codel(|codel| {
         codel.ecn = true;
         codel.ce_threshold = Some(Span::from_millis(2));
@@ -79,7 +79,7 @@ fn fq_codel(change: impl Fn(&mut FqCodel)) -> LinkSpec {
 }
 
 #[test]
-fn a_flow_that_begins_is_served_before_those_that_wait() {
+fn new_flow_is_served_first() {
     let mut packets = burst(0, 100, packet(0, 1500, false));
     packets.extend(burst(0, 100, packet(1, 1500, false)));
     packets.push((50, packet(2, 100, false)));
@@ -89,7 +89,7 @@ fn a_flow_that_begins_is_served_before_those_that_wait() {
 }
 
 #[test]
-fn a_new_flow_that_sends_more_than_its_turn_waits_with_the_others() {
+fn new_flow_beyond_quantum_waits() {
     let mut packets = burst(0, 100, packet(0, 1500, false));
     packets.extend(burst(50, 3, packet(1, 1500, false)));
     let waits = log_of(fq_codel(|_| ()), &packets).waits(Instant::ZERO, 1);
@@ -98,7 +98,7 @@ fn a_new_flow_that_sends_more_than_its_turn_waits_with_the_others() {
 }
 
 #[test]
-fn where_there_is_no_room_the_fattest_flow_loses() {
+fn full_queue_drops_from_fattest_flow() {
     let mut packets = burst(0, 50, packet(0, 1500, false));
     packets.extend(burst(0, 20, packet(1, 100, false)));
     packets.extend(burst(1, 40, packet(0, 1500, false)));
@@ -106,7 +106,7 @@ fn where_there_is_no_room_the_fattest_flow_loses() {
     let victims: Vec<u32> = log
         .entries
         .iter()
-        .filter(|entry| entry.deed == Deed::Dropped { reason: DropReason::QueueFull })
+        .filter(|entry| entry.fate == PacketFate::Dropped { reason: DropReason::QueueFull })
         .map(|entry| entry.flow)
         .collect();
     // Half of the bytes of the flow at once: 62 or so packets wait of it.
@@ -118,7 +118,7 @@ fn served(log: &Log, sizes: &[u32], until_millis: u64) -> Vec<Vec<u64>> {
     let mut bytes = vec![0; sizes.len()];
     let mut rows = Vec::new();
     for entry in &log.entries {
-        if let Deed::Left { .. } = entry.deed {
+        if let PacketFate::Left { .. } = entry.fate {
             let flow = usize::try_from(entry.flow).expect("few");
             bytes[flow] += u64::from(sizes[flow]);
             rows.push(bytes.clone());
@@ -147,7 +147,7 @@ fn greatest_distance(spec: LinkSpec, sizes: &[u32], weights: &[u64]) -> u64 {
 }
 
 #[test]
-fn flows_get_the_same_within_a_quantum_and_a_packet_whatever_their_sizes() {
+fn flows_share_equally_within_a_quantum() {
     let sizes = [1500, 700, 300, 100];
     let wide = |fq: &mut FqCodel| fq.limit_packets = 1_000_000;
     let fair = fq_codel(wide);
@@ -162,7 +162,7 @@ fn flows_get_the_same_within_a_quantum_and_a_packet_whatever_their_sizes() {
 }
 
 #[test]
-fn stochastic_fairness_gives_every_flow_a_packet_per_round() {
+fn sfq_serves_every_flow_per_round() {
     let sfq = Sfq {
         quantum_bytes: 1500,
         limit_packets: 1_000_000,
@@ -199,12 +199,13 @@ fn classes_get_what_their_quanta_say() {
     let (least, most) = (rounds.clone().min().expect("three"), rounds.max().expect("three"));
     assert!(most - least <= 3000, "{totals:?}");
     // What no class takes is dropped.
-    let dropped = log.entries.iter().filter(|entry| matches!(entry.deed, Deed::Dropped { .. }));
+    let dropped =
+        log.entries.iter().filter(|entry| matches!(entry.fate, PacketFate::Dropped { .. }));
     assert_eq!(dropped.count(), 1);
 }
 
 #[test]
-fn a_band_is_served_only_while_all_before_it_are_empty() {
+fn band_waits_for_higher_bands() {
     let spec = before_a_link(Qdisc::Prio(Prio::default()));
     // Interactive (0x10), ordinary, bulk (0x08): bands 0, 1 and 2.
     let classes = [(0, 0x08), (1, 0x00), (2, 0x10)];
@@ -221,7 +222,7 @@ fn a_band_is_served_only_while_all_before_it_are_empty() {
 }
 
 #[test]
-fn the_packet_that_waits_for_its_tokens_counts_in_the_limit() {
+fn packet_waiting_for_tokens_counts_in_limit() {
     let tbf = Tbf {
         rate: BitRate::from_bits_per_second(12_000_000),
         burst_bytes: 1500,
@@ -233,6 +234,6 @@ fn the_packet_that_waits_for_its_tokens_counts_in_the_limit() {
     };
     let spec = LinkSpec { queue: Qdisc::Tbf(tbf), ..LinkSpec::default() };
     let log = log_of(spec, &burst(1, 10, packet(0, 1500, false)));
-    let left = log.millis(|entry| matches!(entry.deed, Deed::Left { .. }));
+    let left = log.millis(|entry| matches!(entry.fate, PacketFate::Left { .. }));
     assert_eq!(left, [1, 2, 3, 4]);
 }

@@ -1,16 +1,16 @@
-//! What becomes of the copies that a link makes of packets: netem has them pass its losses, its damage and its delay
+//! Copies that a link makes of packets: netem has them pass its losses, its damage and its delay
 //! again, and makes no copy of a copy.
 
-use crate::support::{Diary, Fact, Numbered, single_link};
+use crate::support::{Fact, FactLog, Numbered, single_link};
 use fairwind_network::{DropReason, LinkCounters, LinkSpec, Network};
 use fairwind_qdisc::{Chance, Impairments, Jitter, JitterDistribution, Loss};
 use fairwind_units::{Instant, Ratio, Span};
 
-/// What has come out, by number and instant in milliseconds, and what was told.
+/// Delivered packets, by number and instant in milliseconds, and the reports.
 struct Outcome {
     arrived: Vec<(u64, u64)>,
     counters: LinkCounters,
-    diary: Diary,
+    fact_log: FactLog,
 }
 
 /// To each packet on its own.
@@ -27,16 +27,16 @@ fn outcome(packets: u64, impairments: Impairments) -> Outcome {
     let (topology, sender, receiver, link) =
         single_link(LinkSpec { delay, impairments, ..LinkSpec::default() });
     let mut network: Network<Numbered> = topology.build(7).expect("a sound network");
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for number in 0..packets {
         let packet = Numbered { number, bytes: 100, to: receiver };
-        network.inject(Instant::from_millis(number), sender, packet, &mut diary);
+        network.inject(Instant::from_millis(number), sender, packet, &mut fact_log);
     }
-    let deliveries = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary));
+    let deliveries = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut fact_log));
     let arrived =
         deliveries.map(|delivery| (delivery.packet.number, delivery.at.as_nanos() / 1_000_000));
     let arrived = arrived.collect();
-    Outcome { arrived, counters: network.link_counters(link), diary }
+    Outcome { arrived, counters: network.link_counters(link), fact_log }
 }
 
 fn share(of: u64, packets: u64) -> f64 {
@@ -45,7 +45,7 @@ fn share(of: u64, packets: u64) -> f64 {
 }
 
 #[test]
-fn a_copy_takes_its_own_turn_among_recorded_losses() {
+fn copies_advance_recorded_losses() {
     let loss = Some(Loss::Recorded { lost: vec![false, true, false] });
     let outcome = outcome(4, Impairments { loss, ..Impairments::default() });
     // Turns are: 0 stays, its copy is lost; 1 stays, its copy stays; of 2 one is lost, so that there is no copy; 3 and
@@ -55,7 +55,7 @@ fn a_copy_takes_its_own_turn_among_recorded_losses() {
     let LinkCounters { offered, duplicated, lost_by_link, delivered, .. } = outcome.counters;
     let counts = [offered, duplicated, lost_by_link, delivered].map(|volume| volume.packets);
     assert_eq!(counts, [4, 3, 1, 6]);
-    let found = outcome.diary.links[0].iter().filter_map(|fact| match fact {
+    let found = outcome.fact_log.links[0].iter().filter_map(|fact| match fact {
         Fact::Dropped { at, number, reason: DropReason::LinkLoss, .. } => Some((*at, *number)),
         _ => None,
     });
@@ -63,7 +63,7 @@ fn a_copy_takes_its_own_turn_among_recorded_losses() {
 }
 
 #[test]
-fn of_packets_that_are_all_copied_and_lost_by_half_five_come_for_four() {
+fn half_loss_with_copies_delivers_5_per_4() {
     let loss = Some(Loss::Random { probability: HALF, correlation: Ratio::ZERO });
     let packets = 100_000;
     let counters = outcome(packets, Impairments { loss, ..Impairments::default() }).counters;
@@ -83,7 +83,7 @@ fn copies_are_damaged_as_often_as_other_packets() {
 }
 
 #[test]
-fn a_copy_has_a_delay_of_its_own() {
+fn copy_has_separate_delay() {
     let jitter = Some(Jitter {
         deviation: Span::from_millis(10),
         distribution: JitterDistribution::Table,

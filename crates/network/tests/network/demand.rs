@@ -1,6 +1,6 @@
 //! Capacity that is assigned as terminals ask for it.
 
-use crate::support::{Diary, Numbered, Outcome};
+use crate::support::{FactLog, Numbered, Outcome};
 use fairwind_network::{
     CarrierAccess, LinkId, LinkSpec, Network, NodeId, Qdisc, SlotAssignment, Topology,
     TopologyError,
@@ -35,7 +35,7 @@ fn times(multiplier: u64) -> RequestPolicy {
 struct Uplinks {
     network: Network<Numbered>,
     hub: NodeId,
-    diary: Diary,
+    fact_log: FactLog,
     number: u64,
 }
 
@@ -51,36 +51,36 @@ impl Uplinks {
             topology.add_link(node, hub, LinkSpec { carrier_access, delay, ..LinkSpec::default() });
         }
         let network = topology.build(1).expect("a sound carrier");
-        Self { network, hub, diary: Diary::default(), number: 0 }
+        Self { network, hub, fact_log: FactLog::default(), number: 0 }
     }
 
     fn send(&mut self, terminal: u32, millis: u64, bytes: u32) {
         let packet = Numbered { number: self.number, bytes, to: self.hub };
         self.number += 1;
         let at = Instant::from_millis(millis);
-        self.network.inject(at, NodeId(terminal + 1), packet, &mut self.diary);
+        self.network.inject(at, NodeId(terminal + 1), packet, &mut self.fact_log);
     }
 
     /// What comes by `millis`: number of the packet, and when its last slot ended.
     fn sent_by(mut self, millis: u64) -> (Vec<(u64, u64)>, Self) {
         let end = Instant::from_millis(millis);
         let mut sent = Vec::new();
-        while let Some(delivery) = self.network.next_delivery(end, &mut self.diary) {
+        while let Some(delivery) = self.network.next_delivery(end, &mut self.fact_log) {
             sent.push((delivery.packet.number, delivery.at.as_nanos() / 1_000_000 - 250));
         }
-        self.network.advance_to(end, &mut self.diary);
+        self.network.advance_to(end, &mut self.fact_log);
         (sent, self)
     }
 
     /// Slots of the frames of a terminal, one after another.
     fn slots(&self, terminal: u32) -> Vec<(u64, SlotAssignment)> {
-        let frames = &self.diary.frames[&LinkId(terminal)];
+        let frames = &self.fact_log.frames[&LinkId(terminal)];
         frames.iter().map(|f| (f.begin.as_nanos() / 1_000_000, f.assignment)).collect()
     }
 }
 
 #[test]
-fn packets_leave_in_the_slots_of_their_terminal_and_share_or_span_them() {
+fn packets_share_or_span_terminal_slots() {
     let mut uplinks = Uplinks::new(
         carrier(),
         &[terminal(2, RequestPolicy::None), terminal(1, RequestPolicy::None)],
@@ -98,7 +98,7 @@ fn packets_leave_in_the_slots_of_their_terminal_and_share_or_span_them() {
 }
 
 #[test]
-fn frames_may_begin_later_and_slots_be_spread_over_them() {
+fn frames_can_be_offset_and_slots_spread() {
     let spread =
         Carrier { frame_offset: Span::from_millis(30), placement: Placement::Spread, ..carrier() };
     let (two, one) = (terminal(2, RequestPolicy::None), terminal(1, RequestPolicy::None));
@@ -116,7 +116,7 @@ fn frames_may_begin_later_and_slots_be_spread_over_them() {
 }
 
 #[test]
-fn a_rate_that_was_measured_becomes_slots_after_request_plan_and_both_ways() {
+fn measured_rate_becomes_slots_after_signalling() {
     let mut uplinks = Uplinks::new(carrier(), &[terminal(1, times(2))]);
     // 6000 bytes in the first request period: 300 kbit/s, asked for twice over at 160, heard at 260, planned at 320,
     // heard at 420, in force from 480 on. The next request, at 320, is for nothing: in force from 640 on.
@@ -133,7 +133,7 @@ fn a_rate_that_was_measured_becomes_slots_after_request_plan_and_both_ways() {
 }
 
 #[test]
-fn what_is_multiplied_in_the_beginning_is_not_multiplied_later() {
+fn start_multiplier_ends_with_start_phase() {
     let (lasts, idle) = (Span::from_millis(200), Span::from_millis(150));
     let multiplier = Ratio::from_parts_per_billion(3_000_000_000);
     let start = RequestPolicy::RbdcStart { multiplier, lasts, idle };
@@ -145,7 +145,7 @@ fn what_is_multiplied_in_the_beginning_is_not_multiplied_later() {
     }
     let (_, uplinks) = uplinks.sent_by(3_000);
     let asked: Vec<(u64, u64)> = uplinks
-        .diary
+        .fact_log
         .requests
         .iter()
         .map(|(at, _, ask)| (at.as_nanos() / 1_000_000, ask.rate.unwrap().as_bits_per_second()))
@@ -154,7 +154,7 @@ fn what_is_multiplied_in_the_beginning_is_not_multiplied_later() {
 }
 
 #[test]
-fn a_volume_is_asked_for_once_and_assigned_once() {
+fn volume_is_requested_and_assigned_once() {
     let mut uplinks = Uplinks::new(carrier(), &[terminal(0, RequestPolicy::Vbdc)]);
     for _ in 0..5 {
         uplinks.send(0, 100, 1000);
@@ -170,7 +170,7 @@ fn a_volume_is_asked_for_once_and_assigned_once() {
 }
 
 #[test]
-fn a_volume_arrives_whole_however_many_frames_a_plan_holds_for() {
+fn volume_arrives_with_any_plan_length() {
     // Frames of 80 ms: a plan for no frame or one, for one, for one or two, for two, for three or four.
     for period in [30, 79, 80, 120, 160, 290] {
         for requests in [RequestPolicy::Vbdc, RequestPolicy::Avbdc] {
@@ -195,7 +195,7 @@ fn a_volume_arrives_whole_however_many_frames_a_plan_holds_for() {
 }
 
 #[test]
-fn what_nobody_asks_for_goes_to_those_who_take_it() {
+fn free_slots_go_to_willing_terminals() {
     let free = Terminal { takes_free: true, ..terminal(0, RequestPolicy::None) };
     let uplinks = Uplinks::new(carrier(), &[terminal(2, RequestPolicy::None), free, free]);
     let (_, uplinks) = uplinks.sent_by(1_000);
@@ -204,7 +204,7 @@ fn what_nobody_asks_for_goes_to_those_who_take_it() {
 }
 
 #[test]
-fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
+fn forecast_assigns_slots_in_time() {
     // Windows of 1, 2, 4, ... packets of 1000 bytes every 400 ms: what a connection sends in slow start. When the last one
     // has left, and in how many slots that it was assigned until then.
     let waited = |requests| {
@@ -243,7 +243,7 @@ fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
 }
 
 #[test]
-fn nobody_is_promised_more_than_there_is() {
+fn guarantees_must_fit_into_frame() {
     let build = |carrier: Carrier, spec: &dyn Fn(CarrierAccess) -> LinkSpec| {
         let mut topology = Topology::new();
         let ends = [topology.add_host("a"), topology.add_host("b")];
@@ -255,12 +255,12 @@ fn nobody_is_promised_more_than_there_is() {
     let on = |access| LinkSpec { carrier_access: Some(access), ..LinkSpec::default() };
     assert_eq!(
         build(carrier(), &on).unwrap(),
-        "carrier 0: guaranteed_slots: all terminals together are promised no more slots than a frame has"
+        "carrier 0: guaranteed_slots: the guaranteed slots of all terminals must fit into a frame"
     );
     let wide = Carrier { slots: 9, ..carrier() };
     assert_eq!(build(wide, &on), None);
     let with_rate = |access| LinkSpec { rate: Some("1 Mbit/s".parse().unwrap()), ..on(access) };
-    assert!(build(wide, &with_rate).unwrap().contains("slots of a carrier and a rate of its own"));
+    assert!(build(wide, &with_rate).unwrap().contains("both slots of a carrier and a rate"));
     let mut topology = Topology::new();
     let ends = [topology.add_host("a"), topology.add_host("b")];
     let carrier_access = CarrierAccess {
@@ -273,7 +273,7 @@ fn nobody_is_promised_more_than_there_is() {
 }
 
 #[test]
-fn a_short_queue_before_slots_drops_and_what_was_dropped_is_not_asked_for() {
+fn dropped_packets_are_not_requested() {
     let mut topology = Topology::new();
     let (hub, node) = (topology.add_host("hub"), topology.add_host("terminal"));
     let carrier = topology.add_carrier(carrier());
@@ -285,17 +285,17 @@ fn a_short_queue_before_slots_drops_and_what_was_dropped_is_not_asked_for() {
     let injections: Vec<_> = (0..5)
         .map(|number| (Instant::from_millis(1), node, Numbered { number, bytes: 1000, to: hub }))
         .collect();
-    let looking = crate::support::Looking::Never;
-    let Outcome { diary, counters, .. } =
-        crate::support::run(network, &injections, &looking, Instant::from_millis(170));
+    let polls = crate::support::PollTimes::Never;
+    let Outcome { fact_log, counters, .. } =
+        crate::support::run(network, &injections, &polls, Instant::from_millis(170));
     assert_eq!(counters[0].dropped_by_queue.packets, 3);
     let volumes: Vec<u64> =
-        diary.requests.iter().map(|(_, _, ask)| ask.volume.unwrap().bytes).collect();
+        fact_log.requests.iter().map(|(_, _, ask)| ask.volume.unwrap().bytes).collect();
     assert_eq!(volumes, [2_000]);
 }
 
 #[test]
-fn two_who_want_more_than_there_is_share_an_odd_rest_in_turn() {
+fn two_terminals_alternate_odd_slot() {
     // Three of eight slots are guaranteed; five are left, and both want six: three and two, then the other way round.
     let mut uplinks = Uplinks::new(carrier(), &[terminal(1, times(1)), terminal(2, times(1))]);
     for _ in 0..20 {
@@ -318,7 +318,7 @@ fn two_who_want_more_than_there_is_share_an_odd_rest_in_turn() {
 }
 
 #[test]
-fn seven_terminals_leave_no_slot_unassigned_that_somebody_wants() {
+fn no_requested_slot_stays_unassigned() {
     let big = Carrier { slots: 40, ..carrier() };
     let terminals = [(1, 1), (0, 2), (1, 3), (0, 1), (2, 1), (0, 4), (1, 1)];
     let specs = terminals.map(|(guaranteed, k)| terminal(guaranteed, times(k)));

@@ -1,6 +1,6 @@
 //! The general link with a discipline that is not FIFO.
 
-use crate::support::{Diary, Fact, Numbered, single_link};
+use crate::support::{Fact, FactLog, Numbered, single_link};
 use fairwind_network::{
     Backlog, DequeueResult, DropReason, LinkSpec, Network, Qdisc, QueueActions, QueueDiscipline,
     QueuedPacket,
@@ -41,23 +41,23 @@ impl QueueDiscipline for Stack {
 }
 
 #[test]
-fn the_discipline_decides_which_packet_leaves_and_which_is_dropped() {
+fn discipline_selects_departures_and_drops() {
     let spec = LinkSpec { rate: Some("12 Mbit/s".parse().unwrap()), ..LinkSpec::default() };
     let (topology, sender, receiver, link) = single_link(spec);
     let mut network: Network<Numbered> =
         topology.build_with(0, |_, _| Some(Box::new(Stack::default()))).unwrap();
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for (number, bytes) in [(0, 1500), (1, 1500), (2, 1500), (3, 1500), (4, 9000)] {
         let packet = Numbered { number, bytes, to: receiver };
-        network.inject(Instant::ZERO, sender, packet, &mut diary);
+        network.inject(Instant::ZERO, sender, packet, &mut fact_log);
     }
     let delivered: Vec<(u64, Instant)> =
-        std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary))
+        std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut fact_log))
             .map(|delivery| (delivery.packet.number, delivery.at))
             .collect();
     let ms = Instant::from_millis;
     assert_eq!(delivered, [(0, ms(1)), (3, ms(2)), (2, ms(3))]);
-    let drops: Vec<(u64, u32)> = diary.links[0]
+    let drops: Vec<(u64, u32)> = fact_log.links[0]
         .iter()
         .filter_map(|fact| match fact {
             Fact::Dropped { number, backlog, .. } => Some((*number, backlog.packets)),
@@ -82,16 +82,16 @@ fn codel(ecn: bool) -> LinkSpec {
 }
 
 #[test]
-fn codel_drops_after_an_interval_above_the_target_and_then_ever_more_often() {
+fn codel_drops_after_interval_with_increasing_rate() {
     let (topology, sender, receiver, _) = single_link(codel(false));
     let mut network: Network<Numbered> = topology.build(0).unwrap();
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for number in 0..1000 {
         let packet = Numbered { number, bytes: 1500, to: receiver };
-        network.inject(Instant::ZERO, sender, packet, &mut diary);
+        network.inject(Instant::ZERO, sender, packet, &mut fact_log);
     }
-    network.advance_to(Instant::from_millis(400), &mut diary);
-    let drops: Vec<u64> = diary.links[0]
+    network.advance_to(Instant::from_millis(400), &mut fact_log);
+    let drops: Vec<u64> = fact_log.links[0]
         .iter()
         .filter(|fact| matches!(fact, Fact::Dropped { reason: DropReason::Early, .. }))
         .map(|fact| fact.at().as_nanos() / 1_000_000)

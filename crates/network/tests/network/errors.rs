@@ -1,4 +1,4 @@
-//! Topologies that are refused, and what is said about them.
+//! Refused topologies and their errors.
 
 use crate::support::{Numbered, single_link};
 use fairwind_network::{LinkSpec, NodeId, Qdisc, Topology, TopologyError};
@@ -54,13 +54,13 @@ fn a_rate_of_zero_is_refused() {
 fn a_queue_limit_of_zero_is_refused() {
     for queue in [Qdisc::Pfifo { limit_packets: 0 }, Qdisc::Bfifo { limit_bytes: 0 }] {
         let message = error_of_link(LinkSpec { queue, ..LinkSpec::default() });
-        let expected = "link sender->receiver: limit: a queue holds one packet or more";
+        let expected = "link sender->receiver: limit: a queue must hold at least one packet";
         assert!(message.ends_with(expected), "{message}");
     }
 }
 
 #[test]
-fn a_tree_that_contradicts_itself_is_refused_wherever_it_comes_from() {
+fn contradictory_class_tree_is_refused() {
     let rate = BitRate::from_bits_per_second;
     let classes = vec![
         HtbClass { child: None, ..HtbClass::new("1:1", rate(1_000_000), 10) },
@@ -77,7 +77,7 @@ fn a_tree_that_contradicts_itself_is_refused_wherever_it_comes_from() {
     for (queue, expected) in [
         (Qdisc::Htb(htb), above),
         (Qdisc::Htb(lost), above),
-        (Qdisc::FqCodel(fair), "quantum: in its turn"),
+        (Qdisc::FqCodel(fair), "quantum: a flow or class must"),
     ] {
         let message = error_of_link(LinkSpec { queue, ..LinkSpec::default() });
         let begin = "the queue of link sender->receiver: ";
@@ -86,7 +86,7 @@ fn a_tree_that_contradicts_itself_is_refused_wherever_it_comes_from() {
 }
 
 #[test]
-fn impairments_and_recorded_rates_are_held_to_their_rules() {
+fn impairments_and_recorded_rates_are_validated() {
     let lost = Some(Loss::Recorded { lost: Vec::new() });
     let impairments = Impairments { loss: lost, ..Impairments::default() };
     let message = error_of_link(LinkSpec { impairments, ..LinkSpec::default() });
@@ -96,7 +96,7 @@ fn impairments_and_recorded_rates_are_held_to_their_rules() {
     );
     let rate_trace = Some(RateTrace::Opportunities { milliseconds: vec![5, 4] });
     let message = error_of_link(LinkSpec { rate_trace, ..LinkSpec::default() });
-    assert!(message.ends_with("link sender->receiver: instants never decrease"), "{message}");
+    assert!(message.ends_with("link sender->receiver: instants must not decrease"), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Packets of flows, and an observer that writes down what becomes of them.
+//! Packets of flows, and an observer that records their fate.
 
 use fairwind_network::{
     Backlog, DropReason, Header, LinkId, LinkSpec, Network, NodeId, Observer, Packet, Qdisc,
@@ -36,18 +36,18 @@ impl Packet for Flowing {
 
 /// What became of a packet at the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum PacketFate {
     Left { sojourn: Span },
     Marked,
     Dropped { reason: DropReason },
 }
 
-/// A deed, when, and of which flow.
+/// A fate, when, and of which flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) at: Instant,
     pub(crate) flow: u32,
-    pub(crate) deed: Deed,
+    pub(crate) fate: PacketFate,
 }
 
 /// Everything in order.
@@ -66,8 +66,8 @@ impl Log {
     /// Waiting times of `flow` from `since` on, in seconds.
     pub(crate) fn waits(&self, since: Instant, flow: u32) -> Vec<f64> {
         let later = self.entries.iter().filter(|entry| entry.at >= since && entry.flow == flow);
-        let waits = later.filter_map(|entry| match entry.deed {
-            Deed::Left { sojourn } => Some(sojourn.as_secs_f64()),
+        let waits = later.filter_map(|entry| match entry.fate {
+            PacketFate::Left { sojourn } => Some(sojourn.as_secs_f64()),
             _ => None,
         });
         waits.collect()
@@ -76,11 +76,11 @@ impl Log {
 
 impl Observer<Flowing> for Log {
     fn on_dequeue(&mut self, at: Instant, _: LinkId, packet: &Flowing, sojourn: Span) {
-        self.entries.push(Entry { at, flow: packet.flow, deed: Deed::Left { sojourn } });
+        self.entries.push(Entry { at, flow: packet.flow, fate: PacketFate::Left { sojourn } });
     }
 
     fn on_mark(&mut self, at: Instant, _: LinkId, packet: &Flowing) {
-        self.entries.push(Entry { at, flow: packet.flow, deed: Deed::Marked });
+        self.entries.push(Entry { at, flow: packet.flow, fate: PacketFate::Marked });
     }
 
     fn on_drop(
@@ -92,7 +92,7 @@ impl Observer<Flowing> for Log {
         reason: DropReason,
         _: Option<Span>,
     ) {
-        self.entries.push(Entry { at, flow: packet.flow, deed: Deed::Dropped { reason } });
+        self.entries.push(Entry { at, flow: packet.flow, fate: PacketFate::Dropped { reason } });
     }
 }
 

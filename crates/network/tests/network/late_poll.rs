@@ -1,8 +1,8 @@
-//! The late-poll law: looking often or seldom makes no difference.
+//! Late polls: the poll frequency makes no difference.
 
 use crate::any_carrier::{Shared, any_carrier};
 use crate::support::{
-    Fact, Injection, Looking, Numbered, any_gap, any_link, any_size, general, run,
+    Fact, Injection, Numbered, PollTimes, any_gap, any_link, any_size, general, run,
 };
 use fairwind_network::{LinkSpec, Network, NodeId, Topology};
 use fairwind_units::Instant;
@@ -70,9 +70,9 @@ fn mixed(topology: Topology, general_links: u32) -> Network<Numbered> {
 
 /// The same, of which one at most has a trace.
 ///
-/// Opportunities of two traces are at the same instants, and so are deliveries. Which of two packets comes first then is told
-/// by the numbers of the links that accepted them last: a general link of no delay is one of these, and none that
-/// packets pass without notice.
+/// Opportunities of two traces are at the same instants, and so are deliveries. Which of two packets comes first then
+/// is reported by the numbers of the links that accepted them last: a general link of no delay is one of these, and
+/// none that packets pass without notice.
 fn with_one_trace(mut specs: Vec<LinkSpec>) -> Vec<LinkSpec> {
     let traced = specs.iter_mut().filter(|spec| spec.rate_trace.is_some());
     traced.skip(1).for_each(|spec| spec.rate_trace = None);
@@ -81,50 +81,50 @@ fn with_one_trace(mut specs: Vec<LinkSpec>) -> Vec<LinkSpec> {
 
 proptest! {
     #[test]
-    fn looking_often_or_seldom_gives_the_same_outcome(
+    fn poll_frequency_does_not_change_outcome(
         specs in prop::collection::vec(any_link(), 10),
         general_links in any::<u32>(),
         injections in any_traffic(),
         looks in any_looks(),
     ) {
-        let outcome = |looking| {
-            run(mixed(dumbbell(&specs), general_links), &injections, &looking, END)
+        let outcome = |polls| {
+            run(mixed(dumbbell(&specs), general_links), &injections, &polls, END)
         };
-        let expected = outcome(Looking::AtEveryEvent);
-        prop_assert_eq!(&outcome(Looking::Never), &expected);
-        prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
-        prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);
-        prop_assert_eq!(&outcome(Looking::InPlace), &expected);
+        let expected = outcome(PollTimes::AtEveryEvent);
+        prop_assert_eq!(&outcome(PollTimes::Never), &expected);
+        prop_assert_eq!(&outcome(PollTimes::At(looks)), &expected);
+        prop_assert_eq!(&outcome(PollTimes::ByDelivery), &expected);
+        prop_assert_eq!(&outcome(PollTimes::InPlace), &expected);
     }
 
     #[test]
-    fn looking_often_or_seldom_gives_the_same_slots(
+    fn poll_frequency_does_not_change_slots(
         specs in prop::collection::vec(any_link(), 10),
         shared in any_carrier(),
         injections in any_traffic(),
         looks in any_looks(),
     ) {
-        let outcome = |looking| {
-            run(mixed(dumbbell_on(&shared, &specs), 0), &injections, &looking, Instant::from_secs(5))
+        let outcome = |polls| {
+            run(mixed(dumbbell_on(&shared, &specs), 0), &injections, &polls, Instant::from_secs(5))
         };
-        let expected = outcome(Looking::AtEveryEvent);
-        for facts in &expected.diary.links {
+        let expected = outcome(PollTimes::AtEveryEvent);
+        for facts in &expected.fact_log.links {
             prop_assert!(facts.is_sorted_by_key(Fact::at));
         }
-        prop_assert_eq!(&outcome(Looking::Never), &expected);
-        prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
-        prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);
-        prop_assert_eq!(&outcome(Looking::InPlace), &expected);
+        prop_assert_eq!(&outcome(PollTimes::Never), &expected);
+        prop_assert_eq!(&outcome(PollTimes::At(looks)), &expected);
+        prop_assert_eq!(&outcome(PollTimes::ByDelivery), &expected);
+        prop_assert_eq!(&outcome(PollTimes::InPlace), &expected);
     }
 
     #[test]
-    fn fused_and_general_links_give_the_same_outcome(
+    fn fused_and_general_links_agree(
         specs in prop::collection::vec(any_link(), 10),
         general_links in any::<u32>(),
         injections in any_traffic(),
     ) {
         let specs = with_one_trace(specs);
-        let outcome = |links| run(mixed(dumbbell(&specs), links), &injections, &Looking::ByDelivery, END);
+        let outcome = |links| run(mixed(dumbbell(&specs), links), &injections, &PollTimes::ByDelivery, END);
         let fused = outcome(0);
         prop_assert_eq!(&outcome(u32::MAX), &fused);
         prop_assert_eq!(&outcome(general_links), &fused);
@@ -136,8 +136,8 @@ proptest! {
         general_links in any::<u32>(),
         injections in any_traffic(),
     ) {
-        let outcome = run(mixed(dumbbell(&specs), general_links), &injections, &Looking::Never, END);
-        for facts in &outcome.diary.links {
+        let outcome = run(mixed(dumbbell(&specs), general_links), &injections, &PollTimes::Never, END);
+        for facts in &outcome.fact_log.links {
             prop_assert!(facts.is_sorted_by_key(Fact::at));
         }
         prop_assert!(outcome.deliveries.is_sorted_by_key(|delivery| delivery.at));
@@ -145,7 +145,7 @@ proptest! {
 }
 
 #[test]
-fn a_second_run_with_the_same_seed_is_the_same_and_another_seed_is_not() {
+fn seed_determines_the_run() {
     let lossy = LinkSpec { loss: "30 %".parse().unwrap(), ..LinkSpec::default() };
     let (topology, sender, receiver, _) = crate::support::single_link(lossy);
     let injections: Vec<Injection> = (0..200)
@@ -153,14 +153,14 @@ fn a_second_run_with_the_same_seed_is_the_same_and_another_seed_is_not() {
         .collect();
     let outcome = |seed| {
         let network = topology.clone().build(seed).unwrap();
-        run(network, &injections, &Looking::ByDelivery, END)
+        run(network, &injections, &PollTimes::ByDelivery, END)
     };
     assert_eq!(outcome(1), outcome(1));
     assert_ne!(outcome(1), outcome(2));
 }
 
 #[test]
-fn deliveries_at_one_instant_come_in_the_order_of_acceptance_on_any_link() {
+fn simultaneous_deliveries_keep_acceptance_order() {
     // On the first link 1000 B take 100 ns and 1 B less than one, so both arrive when the second
     // link delivers.
     let mut topology = Topology::new();
@@ -178,7 +178,7 @@ fn deliveries_at_one_instant_come_in_the_order_of_acceptance_on_any_link() {
         .collect();
     for general_links in [0, 1, 2, 3] {
         let network = mixed(topology.clone(), general_links);
-        let outcome = run(network, &injections, &Looking::ByDelivery, END);
+        let outcome = run(network, &injections, &PollTimes::ByDelivery, END);
         let seen: Vec<(u64, u64)> =
             outcome.deliveries.iter().map(|d| (d.packet.number, d.at.as_nanos())).collect();
         assert_eq!(seen, [(0, 100), (1, 100), (2, 100)], "general links {general_links:b}");

@@ -1,6 +1,6 @@
 //! Serialisation, delay and loss.
 
-use crate::support::{Diary, Fact, Numbered, general, single_link};
+use crate::support::{Fact, FactLog, Numbered, general, single_link};
 use fairwind_network::{Backlog, Delivery, DropReason, LinkSpec, Network, Qdisc};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn drain(network: &mut Network<Numbered>) -> Vec<Delivery<Numbered>> {
 
 proptest! {
     #[test]
-    fn packets_back_to_back_take_their_bits_over_the_rate_exactly(
+    fn back_to_back_packets_serialise_exactly(
         bits_per_second in 1_000_u64..40_000_000_000,
         sizes in prop::collection::vec(1_u32..3000, 1..400),
         is_general in any::<bool>(),
@@ -35,7 +35,7 @@ proptest! {
 }
 
 #[test]
-fn an_arrival_every_serialisation_time_keeps_a_link_busy_without_drift() {
+fn periodic_arrivals_keep_link_busy_without_drift() {
     // 1500 B at 7 Mbit/s take 1 714 285 + 5/7 ns: 7 packets take 12 ms exactly.
     let spec = LinkSpec { rate: Some("7 Mbit/s".parse().unwrap()), ..LinkSpec::default() };
     let (topology, sender, receiver, _) = single_link(spec);
@@ -50,7 +50,7 @@ fn an_arrival_every_serialisation_time_keeps_a_link_busy_without_drift() {
 }
 
 #[test]
-fn an_idle_link_forgets_the_fraction_of_a_nanosecond() {
+fn idle_link_resets_nanosecond_fraction() {
     // 1 B at 3 Gbit/s takes 2 + 2/3 ns.
     let spec = LinkSpec { rate: Some("3 Gbit/s".parse().unwrap()), ..LinkSpec::default() };
     let (topology, sender, receiver, _) = single_link(spec);
@@ -64,7 +64,7 @@ fn an_idle_link_forgets_the_fraction_of_a_nanosecond() {
 }
 
 #[test]
-fn a_link_without_rate_delays_only_and_keeps_the_order() {
+fn link_without_rate_only_delays() {
     let spec = LinkSpec { delay: Span::from_millis(5), ..LinkSpec::default() };
     let (topology, sender, receiver, _) = single_link(spec);
     let mut network: Network<Numbered> = topology.build(0).unwrap();
@@ -79,13 +79,13 @@ fn a_link_without_rate_delays_only_and_keeps_the_order() {
 }
 
 #[test]
-fn a_transparent_link_delivers_at_once_and_is_still_counted() {
+fn transparent_link_delivers_immediately_and_counts() {
     let (topology, sender, receiver, link) = single_link(LinkSpec::default());
     let mut network: Network<Numbered> = topology.build(0).unwrap();
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     let packet = Numbered { number: 1, bytes: 1500, to: receiver };
     let at = Instant::from_millis(3);
-    network.inject(at, sender, packet, &mut diary);
+    network.inject(at, sender, packet, &mut fact_log);
     assert_eq!(network.next_event(), Some(at));
     assert_eq!(network.in_transit().bytes, 1500);
     assert_eq!(network.poll_delivery(), Some(Delivery { at, node: receiver, packet }));
@@ -94,7 +94,7 @@ fn a_transparent_link_delivers_at_once_and_is_still_counted() {
         Fact::Enqueued { at, number: 1, backlog: Backlog::default() },
         Fact::DequeueResult { at, number: 1, sojourn: Span::ZERO },
     ];
-    assert_eq!(diary.links, [expected]);
+    assert_eq!(fact_log.links, [expected]);
 }
 
 #[test]
@@ -107,18 +107,18 @@ fn a_lost_packet_has_used_the_link() {
     };
     let (topology, sender, receiver, link) = single_link(spec);
     let mut network: Network<Numbered> = topology.build(0).unwrap();
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for number in 0..2 {
         let packet = Numbered { number, bytes: 1500, to: receiver };
-        network.inject(Instant::ZERO, sender, packet, &mut diary);
+        network.inject(Instant::ZERO, sender, packet, &mut fact_log);
     }
     assert_eq!(network.in_transit().packets, 2);
-    network.advance_to(Instant::from_millis(2), &mut diary);
+    network.advance_to(Instant::from_millis(2), &mut fact_log);
     assert_eq!(network.in_transit().packets, 0, "lost at the end of serialisation");
-    assert_eq!(network.next_delivery(Instant::MAX, &mut diary), None);
+    assert_eq!(network.next_delivery(Instant::MAX, &mut fact_log), None);
     assert_eq!(network.link_counters(link).lost_by_link.bytes, 3000);
     let drops: Vec<Fact> =
-        diary.links[0].iter().copied().filter(|f| matches!(f, Fact::Dropped { .. })).collect();
+        fact_log.links[0].iter().copied().filter(|f| matches!(f, Fact::Dropped { .. })).collect();
     let lost = |number, packets, at| Fact::Dropped {
         at: Instant::from_millis(at),
         number,
@@ -129,7 +129,7 @@ fn a_lost_packet_has_used_the_link() {
 }
 
 #[test]
-fn the_share_of_lost_packets_is_within_binomial_bounds() {
+fn loss_ratio_is_within_binomial_bounds() {
     const PACKETS: u64 = 200_000;
     for (seed, parts) in [(1, 1_000_000_u64), (2, 20_000_000), (3, 500_000_000)] {
         let share = Ratio::from_parts_per_billion(parts);

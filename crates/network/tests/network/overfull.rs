@@ -1,22 +1,22 @@
-//! Who gives way where there is no room, and who goes on meanwhile.
+//! Full queues: which flows lose packets, and which are served meanwhile.
 
-use crate::flowing::{Deed, Flowing, Log, before_a_link, log_of, packet};
+use crate::flowing::{Flowing, Log, PacketFate, before_a_link, log_of, packet};
 use fairwind_network::{DropReason, LinkSpec, Qdisc};
 use fairwind_qdisc::{Choke, Drr, DrrClass, Dualpi2, Filter, Sfq, Tbf};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 
 /// Flows of the packets dropped for want of room, in order.
 fn victims(log: &Log) -> Vec<u32> {
-    let full = Deed::Dropped { reason: DropReason::QueueFull };
-    log.entries.iter().filter(|entry| entry.deed == full).map(|entry| entry.flow).collect()
+    let full = PacketFate::Dropped { reason: DropReason::QueueFull };
+    log.entries.iter().filter(|entry| entry.fate == full).map(|entry| entry.flow).collect()
 }
 
-fn count(log: &Log, is_wanted: impl Fn(&Deed) -> bool) -> usize {
-    log.entries.iter().filter(|entry| is_wanted(&entry.deed)).count()
+fn count(log: &Log, is_wanted: impl Fn(&PacketFate) -> bool) -> usize {
+    log.entries.iter().filter(|entry| is_wanted(&entry.fate)).count()
 }
 
 #[test]
-fn a_class_whose_turns_are_shorter_than_its_packets_goes_on_while_another_waits_for_tokens() {
+fn small_quantum_class_continues_while_other_waits() {
     let shaped = Tbf {
         rate: BitRate::from_bits_per_second(12_000),
         burst_bytes: 1500,
@@ -42,7 +42,7 @@ fn a_class_whose_turns_are_shorter_than_its_packets_goes_on_while_another_waits_
 }
 
 #[test]
-fn of_lines_of_equal_length_the_one_that_grew_last_gives_way() {
+fn latest_of_equal_queues_drops() {
     let sfq = |limit_packets| Qdisc::Sfq(Sfq { limit_packets, ..Sfq::default() });
     // Flow 9 keeps the link busy; then every flow has two packets, and each in its order has a third.
     let mut packets = vec![(0, packet(9, 1500, false))];
@@ -58,18 +58,18 @@ fn of_lines_of_equal_length_the_one_that_grew_last_gives_way() {
 }
 
 #[test]
-fn a_line_of_one_packet_that_is_replaced_keeps_its_turn() {
+fn replaced_single_packet_keeps_its_turn() {
     let sfq = Sfq { depth_packets: 1, head_drop: true, ..Sfq::default() };
     let flows = [9, 0, 1, 0];
     let packets: Vec<_> = flows.map(|flow| (0, packet(flow, 1500, false))).to_vec();
     let log = log_of(before_a_link(Qdisc::Sfq(sfq)), &packets);
     assert_eq!(victims(&log), [0]);
-    let left = log.entries.iter().filter(|entry| matches!(entry.deed, Deed::Left { .. }));
+    let left = log.entries.iter().filter(|entry| matches!(entry.fate, PacketFate::Left { .. }));
     assert_eq!(left.map(|entry| entry.flow).collect::<Vec<_>>(), [9, 0, 1]);
 }
 
 #[test]
-fn choke_marks_what_can_be_marked_even_above_its_upper_bound() {
+fn choke_marks_ecn_packets_above_max() {
     // Above one packet on average everybody is chosen; a hundred flows seldom meet their own packets.
     let choke = |ecn| {
         Qdisc::Choke(Choke {
@@ -85,15 +85,15 @@ fn choke_marks_what_can_be_marked_even_above_its_upper_bound() {
     };
     let packets: Vec<_> = (0..100).map(|flow| (0, packet(flow, 1500, true))).collect();
     let marking = log_of(before_a_link(choke(true)), &packets);
-    assert_eq!(count(&marking, |deed| matches!(deed, Deed::Dropped { .. })), 0);
-    assert!(count(&marking, |deed| *deed == Deed::Marked) > 90);
+    assert_eq!(count(&marking, |fate| matches!(fate, PacketFate::Dropped { .. })), 0);
+    assert!(count(&marking, |fate| *fate == PacketFate::Marked) > 90);
     let dropping = log_of(before_a_link(choke(false)), &packets);
-    let early = Deed::Dropped { reason: DropReason::Early };
-    assert!(count(&dropping, |deed| *deed == early) > 90);
+    let early = PacketFate::Dropped { reason: DropReason::Early };
+    assert!(count(&dropping, |fate| *fate == early) > 90);
 }
 
 #[test]
-fn dualpi2_spares_a_packet_behind_which_less_than_two_full_ones_wait() {
+fn dualpi2_spares_packet_with_short_backlog() {
     // Ten packets of 100 ms each: the controller has long reached the end when the last ones leave.
     let slow = LinkSpec {
         rate: Some(BitRate::from_bits_per_second(120_000)),
@@ -105,7 +105,7 @@ fn dualpi2_spares_a_packet_behind_which_less_than_two_full_ones_wait() {
     let log = log_of(slow, &packets);
     let left = |flow| count_of(&log, flow);
     assert_eq!((left(1), left(2)), (1, 1), "the last two leave");
-    assert!(count(&log, |deed| matches!(deed, Deed::Dropped { .. })) > 5);
+    assert!(count(&log, |fate| matches!(fate, PacketFate::Dropped { .. })) > 5);
 }
 
 fn count_of(log: &Log, flow: u32) -> usize {

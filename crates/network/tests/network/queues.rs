@@ -1,6 +1,6 @@
-//! Which packets pfifo and bfifo drop.
+//! Drops of pfifo and bfifo.
 
-use crate::support::{Diary, Fact, Numbered, general, single_link};
+use crate::support::{Fact, FactLog, Numbered, general, single_link};
 use fairwind_network::{Backlog, DropReason, LinkSpec, Network, Qdisc};
 use fairwind_units::{BitRate, Instant, Span};
 
@@ -19,12 +19,12 @@ fn dropped_at_once(queue: &Qdisc, sizes: &[u32]) -> Vec<u64> {
             let chooser = |link, spec: &_| if is_general { general(link, spec) } else { None };
             let mut network: Network<Numbered> =
                 topology.build_with(0, chooser).expect("a sound topology");
-            let mut diary = Diary::default();
+            let mut fact_log = FactLog::default();
             for (number, bytes) in (0..).zip(sizes) {
                 let packet = Numbered { number, bytes: *bytes, to: receiver };
-                network.inject(Instant::ZERO, sender, packet, &mut diary);
+                network.inject(Instant::ZERO, sender, packet, &mut fact_log);
             }
-            diary.links[link.index()]
+            fact_log.links[link.index()]
                 .iter()
                 .filter_map(|fact| match fact {
                     Fact::Dropped { number, reason: DropReason::QueueFull, .. } => Some(*number),
@@ -38,7 +38,7 @@ fn dropped_at_once(queue: &Qdisc, sizes: &[u32]) -> Vec<u64> {
 }
 
 #[test]
-fn a_full_pfifo_drops_the_arrival_whatever_its_size() {
+fn full_pfifo_drops_any_arrival() {
     // Number 0 is being serialised and does not count; 1 and 2 wait.
     let queue = Qdisc::Pfifo { limit_packets: 2 };
     assert_eq!(dropped_at_once(&queue, &[1500, 1500, 1500, 40, 1500]), [3, 4]);
@@ -46,19 +46,19 @@ fn a_full_pfifo_drops_the_arrival_whatever_its_size() {
 }
 
 #[test]
-fn a_bfifo_has_room_left_for_small_packets_where_a_large_one_is_dropped() {
+fn bfifo_accepts_small_packet_after_large_drop() {
     let queue = Qdisc::Bfifo { limit_bytes: 3100 };
     assert_eq!(dropped_at_once(&queue, &[1500, 1500, 1500, 1500, 40, 60, 40]), [3, 6]);
 }
 
 #[test]
-fn a_bfifo_takes_what_fills_it_to_the_byte() {
+fn bfifo_fills_to_exact_limit() {
     let queue = Qdisc::Bfifo { limit_bytes: 1500 };
     assert_eq!(dropped_at_once(&queue, &[1500, 1500, 1]), [2]);
 }
 
 #[test]
-fn a_bfifo_never_takes_a_packet_larger_than_itself() {
+fn bfifo_drops_packet_above_limit() {
     let queue = Qdisc::Bfifo { limit_bytes: 1499 };
     assert_eq!(dropped_at_once(&queue, &[1500, 1499]), [0]);
 }
@@ -69,15 +69,15 @@ fn an_unlimited_queue_drops_nothing() {
 }
 
 #[test]
-fn a_packet_that_leaves_makes_room_for_one_that_arrives_at_that_instant() {
+fn departure_frees_room_for_simultaneous_arrival() {
     let (topology, sender, receiver, _) = single_link(slow(Qdisc::Pfifo { limit_packets: 1 }));
     let mut network: Network<Numbered> = topology.build(0).unwrap();
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for (number, at) in [(0, 0), (1, 0), (2, 999_999), (3, 1_000_000)] {
         let packet = Numbered { number, bytes: 1500, to: receiver };
-        network.inject(Instant::from_nanos(at), sender, packet, &mut diary);
+        network.inject(Instant::from_nanos(at), sender, packet, &mut fact_log);
     }
-    network.advance_to(Instant::from_millis(2), &mut diary);
+    network.advance_to(Instant::from_millis(2), &mut fact_log);
     let none = Backlog::default();
     let one = Backlog { packets: 1, bytes: 1500 };
     let ms = Instant::from_millis;
@@ -91,11 +91,11 @@ fn a_packet_that_leaves_makes_room_for_one_that_arrives_at_that_instant() {
         Fact::Enqueued { at: ms(1), number: 3, backlog: none },
         Fact::DequeueResult { at: ms(2), number: 3, sojourn: Span::from_millis(1) },
     ];
-    assert_eq!(diary.links, [expected]);
+    assert_eq!(fact_log.links, [expected]);
 }
 
 #[test]
-fn a_backlog_counts_ip_bytes_without_the_link_layer() {
+fn backlog_counts_ip_bytes_only() {
     let spec = LinkSpec { overhead_bytes: 500, ..slow(Qdisc::Bfifo { limit_bytes: 2000 }) };
     let (topology, sender, receiver, link) = single_link(spec);
     let mut network: Network<Numbered> = topology.build(0).unwrap();

@@ -1,4 +1,4 @@
-//! Disciplines against senders that respond: where waiting times settle, and who gets how much.
+//! Disciplines with responsive senders: settled waiting times and shares.
 //!
 //! Senders are the simplest that respond: a window that grows by a packet per round trip and is halved at a loss or a
 //! mark, once per round trip; or, as scalable ones do, loses half a packet at every mark.
@@ -20,7 +20,7 @@ struct Sender {
 }
 
 /// All senders, the network that they meet in, and what became of their packets.
-struct Meeting {
+struct SenderNetwork {
     network: Network<Flowing>,
     from: NodeId,
     senders: Vec<Sender>,
@@ -82,7 +82,7 @@ impl Sender {
     }
 }
 
-impl Meeting {
+impl SenderNetwork {
     /// `senders` before a link of 12 Mbit/s and 40 ms.
     fn new(queue: Qdisc, senders: Vec<Sender>) -> Self {
         let spec = LinkSpec { delay: Span::from_millis(40), ..before_a_link(queue) };
@@ -172,18 +172,18 @@ fn ten() -> Vec<Sender> {
 }
 
 #[test]
-fn with_pie_the_waiting_time_settles_near_its_target() {
+fn pie_delay_settles_near_target() {
     for (target, departure_rate) in [(15, false), (15, true), (40, false)] {
         let pie = Pie { target: Span::from_millis(target), departure_rate, ..Pie::default() };
-        let log = Meeting::new(Qdisc::Pie(pie), ten()).run(80, 0);
+        let log = SenderNetwork::new(Qdisc::Pie(pie), ten()).run(80, 0);
         let wait = mean_wait(&log, 0..10) / f64::from(u32::try_from(target).expect("small"));
         assert!((0.7..1.3).contains(&wait), "{target} ms, {departure_rate}: {wait} of it");
     }
 }
 
 #[test]
-fn with_codel_the_waiting_time_is_kept_low_and_the_link_busy() {
-    let log = Meeting::new(Qdisc::Codel(Codel::default()), ten()).run(80, 0);
+fn codel_keeps_delay_low_and_link_busy() {
+    let log = SenderNetwork::new(Qdisc::Codel(Codel::default()), ten()).run(80, 0);
     let wait = mean_wait(&log, 0..10);
     let all: f64 = (0..10).map(|flow| rate(&log, flow)).sum();
     assert!((2.0..15.0).contains(&wait) && all > 950.0, "{wait} ms, {all} packets/s");
@@ -210,15 +210,15 @@ fn red(change: impl Fn(&mut Red)) -> Qdisc {
 }
 
 #[test]
-fn with_red_the_average_stays_between_the_bounds_and_with_the_adaptive_one_in_their_middle() {
-    let plain = mean_wait(&Meeting::new(red(|_| ()), ten()).run(80, 0), 0..10);
+fn red_average_stays_between_bounds() {
+    let plain = mean_wait(&SenderNetwork::new(red(|_| ()), ten()).run(80, 0), 0..10);
     assert!((20.0..60.0).contains(&plain), "{plain} ms");
     for largest in [10_000_000, 500_000_000] {
         let adaptive = red(|red| {
             red.adaptive = true;
             red.probability = Ratio::from_parts_per_billion(largest);
         });
-        let wait = mean_wait(&Meeting::new(adaptive, ten()).run(80, 0), 0..10);
+        let wait = mean_wait(&SenderNetwork::new(adaptive, ten()).run(80, 0), 0..10);
         // 40 to 60 per cent of the way: 36 to 44 ms.
         assert!((33.0..47.0).contains(&wait), "{largest}: {wait} ms");
     }
@@ -227,13 +227,13 @@ fn with_red_the_average_stays_between_the_bounds_and_with_the_adaptive_one_in_th
 #[test]
 fn marks_serve_instead_of_drops() {
     let senders = (0..10).map(|flow| Sender::new(flow, 0b10)).collect();
-    let log = Meeting::new(red(|red| red.ecn = true), senders).run(80, 0);
+    let log = SenderNetwork::new(red(|red| red.ecn = true), senders).run(80, 0);
     let wait = mean_wait(&log, 0..10);
     assert!((20.0..60.0).contains(&wait), "{wait} ms");
 }
 
 #[test]
-fn choke_takes_most_of_what_it_sends_from_a_flow_that_does_not_respond() {
+fn choke_drops_most_of_unresponsive_flow() {
     let choke = Choke {
         limit_packets: 400,
         min_packets: 60,
@@ -245,23 +245,24 @@ fn choke_takes_most_of_what_it_sends_from_a_flow_that_does_not_respond() {
         ecn: false,
     };
     let senders = || (0..64).map(|flow| Sender::new(flow, 0)).collect();
-    let log = Meeting::new(Qdisc::Choke(choke), senders()).run(80, 24_000_000);
+    let log = SenderNetwork::new(Qdisc::Choke(choke), senders()).run(80, 24_000_000);
     // No more than 1 / (1 + e) of the link, however much it sends (Wang, Tang and Low, 2003).
     let share = rate(&log, 99) / 1000.0;
     assert!(share < 0.29, "{share}");
     // With a plain queue it has far more, though 64 others send at least a packet each at every opportunity.
-    let plain = Meeting::new(Qdisc::Pfifo { limit_packets: 200 }, senders()).run(80, 24_000_000);
+    let plain =
+        SenderNetwork::new(Qdisc::Pfifo { limit_packets: 200 }, senders()).run(80, 24_000_000);
     let share = rate(&plain, 99) / 1000.0;
     assert!(share > 0.4, "{share}");
 }
 
 #[test]
-fn with_dualpi2_scalable_senders_wait_little_and_share_with_classic_ones() {
+fn dualpi2_keeps_scalable_delay_low_and_shares() {
     let mut senders: Vec<Sender> = (0..4).map(|flow| Sender::new(flow, 0b01)).collect();
     senders.extend((4..8).map(|flow| Sender::new(flow, 0b10)));
     // A packet takes as long as the usual threshold, so that it would be met all the time.
     let dualpi2 = Dualpi2 { step_threshold: Span::from_millis(5), ..Dualpi2::default() };
-    let log = Meeting::new(Qdisc::Dualpi2(dualpi2), senders).run(80, 0);
+    let log = SenderNetwork::new(Qdisc::Dualpi2(dualpi2), senders).run(80, 0);
     let (low, classic) = (mean_wait(&log, 0..4), mean_wait(&log, 4..8));
     assert!(low < 3.0 && (8.0..22.0).contains(&classic), "{low} ms, {classic} ms");
     let share: f64 = (0..4).map(|flow| rate(&log, flow)).sum::<f64>() / 1000.0;

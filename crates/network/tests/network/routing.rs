@@ -1,6 +1,6 @@
-//! Which way packets go.
+//! Routes of packets.
 
-use crate::support::{Diary, Fact, Numbered};
+use crate::support::{Fact, FactLog, Numbered};
 use fairwind_network::{LinkSpec, Network, NodeId, Topology, Volume};
 use fairwind_units::{Instant, Span};
 
@@ -18,7 +18,7 @@ fn send(network: &mut Network<Numbered>, from: NodeId, to: NodeId) -> Option<Ins
 }
 
 #[test]
-fn the_path_of_least_delay_is_taken_over_the_one_with_fewer_links() {
+fn route_prefers_delay_over_hops() {
     let mut topology = Topology::new();
     let a = topology.add_host("a");
     let [r, s] = ["r", "s"].map(|name| topology.add_router(name));
@@ -33,7 +33,7 @@ fn the_path_of_least_delay_is_taken_over_the_one_with_fewer_links() {
 }
 
 #[test]
-fn of_equal_delays_the_path_with_fewer_links_is_taken_then_the_lowest_id() {
+fn route_ties_prefer_fewer_links_then_id() {
     let mut topology = Topology::new();
     let a = topology.add_host("a");
     let [r, s] = ["r", "s"].map(|name| topology.add_router(name));
@@ -50,7 +50,7 @@ fn of_equal_delays_the_path_with_fewer_links_is_taken_then_the_lowest_id() {
 }
 
 #[test]
-fn links_without_effect_count_and_tell_what_passes_whichever_way_it_comes() {
+fn transparent_links_count_all_packets() {
     let mut topology = Topology::new();
     let [first, second, far] = ["first", "second", "far"].map(|name| topology.add_host(name));
     let [near, next] = ["near", "next"].map(|name| topology.add_router(name));
@@ -61,21 +61,21 @@ fn links_without_effect_count_and_tell_what_passes_whichever_way_it_comes() {
     let onward = topology.add_link(next, far, wire(1));
     let back = without(&mut topology, next, second);
     let mut network: Network<Numbered> = topology.build(0).unwrap();
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for (number, from, to) in
         [(0, first, far), (1, second, far), (2, first, far), (3, first, second)]
     {
-        network.inject(Instant::ZERO, from, Numbered { number, bytes: 100, to }, &mut diary);
+        network.inject(Instant::ZERO, from, Numbered { number, bytes: 100, to }, &mut fact_log);
     }
-    let at = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary));
+    let at = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut fact_log));
     let seen: Vec<_> = at.map(|delivery| (delivery.packet.number, delivery.node)).collect();
     assert_eq!(seen, [(3, second), (0, far), (1, far), (2, far)]);
     let links = [from_first, from_second, between, onward, back];
     for (link, expected) in
         links.into_iter().zip([vec![0, 2, 3], vec![1], vec![0, 1, 2, 3], vec![0, 1, 2], vec![3]])
     {
-        let told = &diary.links[link.index()];
-        let accepted: Vec<u64> = told.iter().filter_map(Fact::accepted).collect();
+        let facts = &fact_log.links[link.index()];
+        let accepted: Vec<u64> = facts.iter().filter_map(Fact::accepted).collect();
         assert_eq!(accepted, expected, "on {}", network.link_name(link));
         let counters = network.link_counters(link);
         let packets = u64::try_from(expected.len()).unwrap();
@@ -83,7 +83,7 @@ fn links_without_effect_count_and_tell_what_passes_whichever_way_it_comes() {
         assert_eq!(counters.offered, Volume { packets, bytes: 100 * packets });
     }
     assert_eq!(network.in_transit().packets, 0);
-    // Looking packets' ways up has not changed what is told of them.
+    // Looking up routes has not changed the reports.
     assert_eq!(network.route(first, far), Some(vec![from_first, between, onward]));
     assert_eq!(network.route(first, second), Some(vec![from_first, between, back]));
 }
@@ -98,19 +98,19 @@ fn hosts_do_not_forward() {
     assert_eq!(network.route(a, c), None);
     assert_eq!(network.route(b, a), None, "links lead one way");
     assert_eq!(network.route(a, a), Some(vec![]));
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     let packet = Numbered { number: 9, bytes: 1500, to: c };
-    network.inject(Instant::from_millis(2), a, packet, &mut diary);
-    assert_eq!(diary.unroutable, [(Instant::from_millis(2), a, 9)]);
+    network.inject(Instant::from_millis(2), a, packet, &mut fact_log);
+    assert_eq!(fact_log.unroutable, [(Instant::from_millis(2), a, 9)]);
     assert_eq!(network.unroutable().bytes, 1500);
     assert_eq!(network.next_event(), None);
     let packet = Numbered { number: 10, bytes: 40, to: NodeId(77) };
-    network.inject(Instant::from_millis(2), a, packet, &mut diary);
+    network.inject(Instant::from_millis(2), a, packet, &mut fact_log);
     assert_eq!(network.unroutable().packets, 2, "a destination that does not exist");
 }
 
 #[test]
-fn a_packet_for_its_own_node_is_delivered_at_once() {
+fn packet_to_own_node_is_delivered_immediately() {
     let mut topology = Topology::new();
     let a = topology.add_host("a");
     let mut network: Network<Numbered> = topology.build(0).unwrap();
@@ -140,7 +140,7 @@ fn packets_cross_several_routers_and_queue_at_each() {
 }
 
 #[test]
-fn in_a_parking_lot_every_flow_meets_the_bottlenecks_on_its_way() {
+fn parking_lot_flows_cross_their_bottlenecks() {
     // Routers in a row; one long flow over all, one short flow per link between routers.
     let mut topology = Topology::new();
     let routers: Vec<NodeId> = (0..4).map(|n| topology.add_router(format!("r{n}"))).collect();

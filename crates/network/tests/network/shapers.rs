@@ -1,6 +1,6 @@
-//! Shapers keep their rates, and classes what they were promised.
+//! Shapers keep their rates, and classes their guarantees.
 
-use crate::support::{Diary, Fact, Numbered, single_link};
+use crate::support::{Fact, FactLog, Numbered, single_link};
 use fairwind_network::{LinkSpec, Network, NodeId, Qdisc};
 use fairwind_qdisc::{Filter, Htb, HtbClass, Tbf};
 use fairwind_units::{BitRate, Instant, Span};
@@ -71,7 +71,7 @@ fn a_token_bucket_filter_keeps_its_rate() {
 }
 
 #[test]
-fn a_coarse_clock_lets_no_more_than_a_bucket_pass_per_tick() {
+fn coarse_clock_passes_one_bucket_per_tick() {
     for (hertz, burst) in [(100, 1520), (250, 1520), (1000, 1520), (100, 800), (250, 200)] {
         let granularity = Span::from_nanos(1_000_000_000 / hertz);
         let bytes = 100;
@@ -113,7 +113,7 @@ fn htb(classes: Vec<HtbClass>) -> Qdisc {
 }
 
 #[test]
-fn classes_have_their_rates_and_share_what_is_left_over() {
+fn htb_classes_get_rates_and_share_rest() {
     // 5 Mbit/s, of which one class is sure of 1 and the other of 3; 1 is left over and shared evenly.
     let tree = htb(vec![
         class(None, 5_000_000, 5_000_000, None),
@@ -128,7 +128,7 @@ fn classes_have_their_rates_and_share_what_is_left_over() {
 }
 
 #[test]
-fn parents_share_what_their_lender_has_and_children_what_their_parent_gets() {
+fn spare_rate_is_shared_level_by_level() {
     // Two departments with next to nothing of their own borrow 4 Mbit/s; one has three children, the other one.
     let tree = htb(vec![
         class(None, 4_000_000, 4_000_000, None),
@@ -145,7 +145,7 @@ fn parents_share_what_their_lender_has_and_children_what_their_parent_gets() {
 }
 
 #[test]
-fn no_class_exceeds_its_ceiling_and_each_is_sure_of_its_rate() {
+fn classes_stay_between_rate_and_ceiling() {
     let tree = htb(vec![
         class(None, 5_000_000, 5_000_000, None),
         class(Some(0), 1_000_000, 2_000_000, Some(0)),
@@ -157,7 +157,7 @@ fn no_class_exceeds_its_ceiling_and_each_is_sure_of_its_rate() {
 }
 
 #[test]
-fn classes_that_are_sure_of_more_than_their_parent_has_get_what_they_are_sure_of() {
+fn guaranteed_rates_may_exceed_parent() {
     // As in the kernel, where a class within its own rate asks nobody.
     let tree = htb(vec![
         class(None, 5_000_000, 5_000_000, None),
@@ -169,7 +169,7 @@ fn classes_that_are_sure_of_more_than_their_parent_has_get_what_they_are_sure_of
 }
 
 #[test]
-fn the_lower_number_of_priority_is_first_offered_what_is_left_over() {
+fn lower_prio_gets_spare_rate_first() {
     let urgent = HtbClass { priority: 0, ..class(Some(0), 1_000_000, 5_000_000, Some(0)) };
     let other = HtbClass { priority: 1, ..class(Some(0), 1_000_000, 5_000_000, Some(1)) };
     let tree = htb(vec![class(None, 5_000_000, 5_000_000, None), urgent, other]);
@@ -178,24 +178,24 @@ fn the_lower_number_of_priority_is_first_offered_what_is_left_over() {
 }
 
 #[test]
-fn what_no_class_takes_passes_unshaped() {
+fn unclassified_packets_pass_unshaped() {
     let tree = htb(vec![class(None, 1_000_000, 1_000_000, Some(0))]);
     let got = carried(tree, &[(0, 3_000_000, 1500), (3, 7_000_000, 1500)]);
     assert!(is_near(got[0], 1e6) && is_near(got[3], 7e6), "{got:?}");
 }
 
 #[test]
-fn a_burst_leaves_at_once_and_the_rest_at_the_rate() {
+fn burst_departs_at_once_then_rate_limits() {
     let (topology, sender, receiver, _) =
         single_link(LinkSpec { queue: tbf(Span::ZERO, 4500), ..LinkSpec::default() });
     let mut network: Network<Numbered> = topology.build(1).expect("a sound topology");
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     for number in 0..5 {
         let packet = Numbered { number, bytes: 1500, to: receiver };
-        network.inject(Instant::from_secs(1), sender, packet, &mut diary);
+        network.inject(Instant::from_secs(1), sender, packet, &mut fact_log);
     }
-    network.advance_to(Instant::from_secs(2), &mut diary);
-    let left: Vec<u64> = diary.links[0]
+    network.advance_to(Instant::from_secs(2), &mut fact_log);
+    let left: Vec<u64> = fact_log.links[0]
         .iter()
         .filter(|fact| matches!(fact, Fact::DequeueResult { .. }))
         .map(|fact| fact.at().as_nanos() / 1_000_000)

@@ -11,7 +11,7 @@ use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A packet that can be told from all others.
+/// A packet with a unique number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbered {
     pub(crate) number: u64,
@@ -55,7 +55,7 @@ pub(crate) enum Fact {
     Dropped { at: Instant, number: u64, backlog: Backlog, reason: DropReason },
 }
 
-/// What a link had of a carrier in frames one after another that are all the same.
+/// Assignments to a link in consecutive equal frames of a carrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frames {
     pub(crate) begin: Instant,
@@ -79,16 +79,16 @@ impl Fact {
 
 /// Writes down the facts of each link.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Diary {
+pub(crate) struct FactLog {
     pub(crate) links: Vec<Vec<Fact>>,
     pub(crate) unroutable: Vec<(Instant, NodeId, u64)>,
     /// What was asked for.
     pub(crate) requests: Vec<(Instant, LinkId, CapacityRequest)>,
-    /// By link, equal frames together however they were told.
+    /// By link, equal frames together however they were reported.
     pub(crate) frames: BTreeMap<LinkId, Vec<Frames>>,
 }
 
-impl Diary {
+impl FactLog {
     fn write(&mut self, link: LinkId, fact: Fact) {
         if self.links.len() <= link.index() {
             self.links.resize(link.index() + 1, Vec::new());
@@ -97,7 +97,7 @@ impl Diary {
     }
 }
 
-impl Observer<Numbered> for Diary {
+impl Observer<Numbered> for FactLog {
     fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &Numbered, backlog: Backlog) {
         self.write(link, Fact::Enqueued { at, number: packet.number, backlog });
     }
@@ -123,8 +123,8 @@ impl Observer<Numbered> for Diary {
     }
 
     fn on_assignment(&mut self, begin: Instant, link: LinkId, assignment: &SlotAssignment) {
-        let told = self.frames.entry(link).or_default();
-        match told.last_mut() {
+        let frames_of_link = self.frames.entry(link).or_default();
+        match frames_of_link.last_mut() {
             Some(last)
                 if (SlotAssignment { frames: assignment.frames, ..last.assignment })
                     == *assignment =>
@@ -132,7 +132,7 @@ impl Observer<Numbered> for Diary {
                 assert_eq!(begin, last.begin + last.assignment.frame * last.assignment.frames);
                 last.assignment.frames += assignment.frames;
             }
-            _ => told.push(Frames { begin, assignment: *assignment }),
+            _ => frames_of_link.push(Frames { begin, assignment: *assignment }),
         }
     }
 
@@ -145,7 +145,7 @@ impl Observer<Numbered> for Diary {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) deliveries: Vec<Delivery<Numbered>>,
-    pub(crate) diary: Diary,
+    pub(crate) fact_log: FactLog,
     pub(crate) counters: Vec<LinkCounters>,
     pub(crate) slots: Vec<Option<SlotCounters>>,
     pub(crate) in_transit: Volume,
@@ -154,9 +154,9 @@ pub(crate) struct Outcome {
 /// An injection: when, where, what.
 pub(crate) type Injection = (Instant, NodeId, Numbered);
 
-/// How often somebody looks at the network.
+/// Times at which the network is polled.
 #[derive(Debug, Clone)]
-pub(crate) enum Looking {
+pub(crate) enum PollTimes {
     /// At every due time.
     AtEveryEvent,
     /// At these instants only.
@@ -173,54 +173,54 @@ pub(crate) enum Looking {
 pub(crate) fn run(
     mut network: Network<Numbered>,
     injections: &[Injection],
-    looking: &Looking,
+    polls: &PollTimes,
     end: Instant,
 ) -> Outcome {
-    let mut diary = Diary::default();
+    let mut fact_log = FactLog::default();
     let mut deliveries = Vec::new();
     for (at, node, packet) in injections {
-        look_until(&mut network, *at, looking, &mut deliveries, &mut diary);
-        if matches!(looking, Looking::InPlace) {
+        look_until(&mut network, *at, polls, &mut deliveries, &mut fact_log);
+        if matches!(polls, PollTimes::InPlace) {
             *network.reserve() = *packet;
-            network.commit(*at, *node, &mut diary);
+            network.commit(*at, *node, &mut fact_log);
         } else {
-            network.inject(*at, *node, *packet, &mut diary);
+            network.inject(*at, *node, *packet, &mut fact_log);
         }
     }
-    look_until(&mut network, end, looking, &mut deliveries, &mut diary);
-    network.advance_to(end, &mut diary);
+    look_until(&mut network, end, polls, &mut deliveries, &mut fact_log);
+    network.advance_to(end, &mut fact_log);
     deliveries.extend(std::iter::from_fn(|| network.poll_delivery()));
     let counters = network.link_ids().map(|link| network.link_counters(link)).collect();
     let slots = network.link_ids().map(|link| network.slot_counters(link)).collect();
-    Outcome { deliveries, diary, counters, slots, in_transit: network.in_transit() }
+    Outcome { deliveries, fact_log, counters, slots, in_transit: network.in_transit() }
 }
 
 fn look_until(
     network: &mut Network<Numbered>,
     until: Instant,
-    looking: &Looking,
+    polls: &PollTimes,
     deliveries: &mut Vec<Delivery<Numbered>>,
-    diary: &mut Diary,
+    fact_log: &mut FactLog,
 ) {
-    match looking {
-        Looking::AtEveryEvent => {
+    match polls {
+        PollTimes::AtEveryEvent => {
             while let Some(due) = network.next_event().filter(|due| *due <= until) {
-                network.advance_to(due, diary);
+                network.advance_to(due, fact_log);
                 deliveries.extend(std::iter::from_fn(|| network.poll_delivery()));
             }
         }
-        Looking::At(instants) => {
+        PollTimes::At(instants) => {
             for instant in instants.iter().filter(|instant| **instant <= until) {
-                network.advance_to(*instant, diary);
+                network.advance_to(*instant, fact_log);
                 deliveries.extend(network.poll_delivery());
             }
         }
-        Looking::Never => {}
-        Looking::ByDelivery => {
-            deliveries.extend(std::iter::from_fn(|| network.next_delivery(until, diary)));
+        PollTimes::Never => {}
+        PollTimes::ByDelivery => {
+            deliveries.extend(std::iter::from_fn(|| network.next_delivery(until, fact_log)));
         }
-        Looking::InPlace => {
-            while let Some(delivery) = network.next_delivery_ref(until, diary) {
+        PollTimes::InPlace => {
+            while let Some(delivery) = network.next_delivery_ref(until, fact_log) {
                 let packet = *network.packet(&delivery);
                 deliveries.push(Delivery { at: delivery.at(), node: packet.to, packet });
                 network.release(delivery);

@@ -57,7 +57,7 @@ fn mean_wait_in_seconds(spec: LinkSpec, load: f64, seed: u64) -> f64 {
 }
 
 #[test]
-fn the_mean_wait_of_poisson_arrivals_is_that_of_m_d_1() {
+fn poisson_mean_wait_matches_m_d_1() {
     for (load, seed) in [(0.3, 1), (0.5, 2), (0.8, 3)] {
         // Pollaczek and Khinchine for constant service: load * service / (2 * (1 - load)).
         let expected = load * 0.001 / (2.0 * (1.0 - load));

@@ -158,7 +158,7 @@ pub(super) struct Cake {
     overhead_bytes: i64,
     memory_limit_bytes: u64,
     tins: Vec<SharedTin>,
-    /// The tin whose turn it is without shaping.
+    /// The current tin without shaping.
     current: usize,
     backlog: Backlog,
     generator: Pcg32,
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_points_go_into_the_tins_of_the_manual_page() {
+    fn code_points_map_to_documented_tins() {
         let of = |tins, points: &[u8]| -> Vec<usize> {
             points.iter().map(|point| tin_of(tins, point << 2 | 0b10)).collect()
         };
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn tins_are_sure_of_the_shares_of_the_manual_page() {
+    fn tins_have_documented_guaranteed_shares() {
         let of = |tins| -> Vec<u64> {
             shares(tins).into_iter().map(|share| share.share_of(1600)).collect()
         };
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_put_it_forward_by_exactly_their_time() {
+    fn packets_advance_shaper_by_their_time() {
         // 7 bit/s: a byte takes 1 142 857 142 6/7 ns; seven of them eight seconds.
         let mut clock = VirtualClock::new(BitRate::from_bits_per_second(7));
         clock.charge(1);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn idleness_saves_nothing_up_and_borrowing_costs_nothing_later() {
+    fn idle_saves_no_tokens_borrowing_is_free() {
         let mut clock = VirtualClock::new(BitRate::from_bits_per_second(12_000_000));
         clock.begin(Instant::from_secs(5));
         assert_eq!(clock.next(), Instant::from_secs(5));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn quanta_targets_and_memory_follow_from_rate_and_round_trip() {
+    fn cake_defaults_follow_rate_and_rtt() {
         // As `tc -s qdisc` shows them for 100 Mbit/s, and tc-cake(8) in its example.
         let megabits = |rate: u64| BitRate::from_bits_per_second(rate * 1_000_000);
         let quanta = [6, 100, 25].map(|rate| flow_quantum(megabits(rate)));

@@ -50,7 +50,7 @@ impl FlowTable {
     }
 }
 
-/// A packet may always wait for the service time of so many packets: with fewer there is no standing queue. Only
+/// A packet may always wait for the service time of this number of packets: with fewer there is no standing queue. Only
 /// shapers of incoming packets (`ingress`) multiply it by the number of flows.
 const SPARED_PACKETS: u64 = 4;
 /// Increment of BLUE's probability when the queue is full, and decrement while the flow is idle, of 2^32.
@@ -70,7 +70,7 @@ pub(super) struct CobaltSettings {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cobalt {
     count: u32,
-    /// When the next packet is to be dropped; with a count of zero, until when the flow is remembered.
+    /// When the next packet will be dropped; with a count of zero, until when the flow is remembered.
     drop_next: Instant,
     is_dropping: bool,
     /// BLUE's probability, of 2^32.
@@ -99,7 +99,7 @@ impl Cobalt {
         self.empty_since = Some(now);
     }
 
-    /// Performs what was due while the flow was idle.
+    /// Performs updates that were due while the flow was idle.
     pub(super) fn catch_up(&mut self, now: Instant, settings: &CobaltSettings) {
         let Some(since) = self.empty_since else { return };
         self.take_back(now, settings);
@@ -173,7 +173,7 @@ impl Cobalt {
 
 /// Unit of deficits in a byte, so that a quantum can be divided among many flows.
 const PARTS: i64 = 1 << 16;
-/// Entries of the host tables; hosts whose numbers are equal modulo it count as one.
+/// Entries of the host tables; hosts with equal numbers modulo it count as one.
 const HOSTS: u32 = 1024;
 
 /// State of a flow in the scheduler.
@@ -323,7 +323,7 @@ impl Tin {
         actions.drop(victim, DropReason::QueueFull);
     }
 
-    /// The flow whose turn it is: a sparse one, or else the next of the round.
+    /// The next flow to serve: a sparse one, or else the next of the round.
     fn turn(&mut self) -> Option<u32> {
         loop {
             let is_sparse = !self.sparse.is_empty();
@@ -414,7 +414,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_flows_of_a_set_have_queues_of_their_own_and_the_ninth_shares_one() {
+    fn ninth_flow_of_set_shares_a_queue() {
         let mut ways = FlowTable::new();
         let mut taken = Vec::new();
         // Hashes that differ in their lower half only are hashed to the same queue.
