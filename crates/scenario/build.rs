@@ -1,5 +1,5 @@
-//! Lists the congestion controls of the repository, one for each C file of `congestion/`, with what the file says first
-//! about itself. This room does not run them: it knows their names.
+//! List of the repository's congestion controls, one for each C file of `congestion/`, with the file's first sentence
+//! about itself. This crate does not run them; it knows their names.
 
 use std::env;
 use std::fmt::Write as _;

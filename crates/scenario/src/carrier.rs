@@ -5,32 +5,32 @@ use fairwind_qdisc::{Carrier, Placement, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
-/// Frames of slots that terminals share, and the master that assigns them (demand-assigned TDMA, as in DVB-RCS). Unless
-/// said, those of the Skyplex platform.
+/// Frames of slots shared by terminals, and the master that assigns the slots (demand-assigned TDMA, as in DVB-RCS).
+/// Unless said, those of the Skyplex platform.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CarrierInput {
-    /// What links of a topology call it; a path has only one.
+    /// Name for the links of a topology; a path has only one carrier.
     pub name: Option<String>,
-    /// How long a frame lasts; 273 ms unless said.
+    /// How long a frame lasts; default: 273 ms.
     #[serde(default = "frame")]
     pub frame: Span,
-    /// Slots of a frame; 48 unless said.
+    /// Slots of a frame; default: 48.
     #[serde(default = "slots")]
     #[schemars(range(min = 1, max = 1_048_576))]
     pub slots: u32,
-    /// What one slot of every frame carries; 44 kbit/s unless said.
+    /// Rate that one slot of every frame carries; default: 44 kbit/s.
     #[serde(default = "slot_rate")]
     pub slot_rate: BitRate,
-    /// Time from one request of a terminal to its next; four frames unless said.
+    /// Time from one request of a terminal to its next; default: four frames.
     pub request_period: Option<Span>,
-    /// Time from one plan of the master to its next; a frame unless said.
+    /// Time from one plan of the master to its next; default: a frame.
     pub allocation_period: Option<Span>,
-    /// Time that a request takes to the master, and a plan back; half the path's RTT, or the link's delay, unless said.
+    /// Time that a request takes to the master, and a plan back; default: half the path's RTT, or the link's delay.
     pub signalling_delay: Option<Span>,
-    /// How long a requested rate holds unless it is requested again; two request periods unless said.
+    /// How long a requested rate holds unless it is requested again; default: two request periods.
     pub request_lifetime: Option<Span>,
-    /// When the first frame begins, less than a frame; 0 s unless said. With `signalling_delay` less whole frames, frames
+    /// When the first frame begins, less than a frame; default: 0 s. With `signalling_delay` less whole frames, frames
     /// begin when plans come.
     #[serde(default)]
     pub frame_offset: Span,
@@ -39,20 +39,20 @@ pub struct CarrierInput {
     pub placement: Placement,
 }
 
-/// What a terminal may have of a carrier, and how it asks for it.
+/// Share of a carrier for a terminal, and how the terminal requests slots.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TerminalInput {
-    /// Slots of every frame that are its own, used or not (CRA); one unless said.
+    /// Slots of every frame that are reserved for it, used or not (CRA); default: one.
     #[serde(default = "guaranteed_slots")]
     pub guaranteed_slots: u32,
-    /// The most slots of a frame that it may have; all unless said.
+    /// The most slots of a frame that it may have; default: all.
     #[schemars(range(min = 1))]
     pub most_slots: Option<u32>,
-    /// Whether it gets a share of what nobody asked for (FCA).
+    /// Whether it gets a share of the slots that nobody requested (FCA).
     #[serde(default)]
     pub takes_free: bool,
-    /// How it asks; by measured rate unless said.
+    /// How it requests slots; default: by measured rate.
     #[serde(default)]
     pub requests: RequestsInput,
 }
@@ -61,35 +61,35 @@ pub struct TerminalInput {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RequestsInput {
-    /// It never asks: its slots are those that are guaranteed, and free ones.
+    /// No requests: it gets its guaranteed slots, and free ones.
     None,
     /// The rate at which packets came since the last request, times `multiplier` (RBDC).
     Rbdc {
-        /// How many times the measured rate is asked for; 1 unless said.
+        /// Factor of the measured rate that it requests; default: 1.
         #[serde(default = "once")]
         #[schemars(range(min = 0, max = 1000))]
         multiplier: f64,
     },
     /// As `rbdc`, but multiplied only while a connection starts.
     RbdcStart {
-        /// How many times the measured rate is asked for in the beginning.
+        /// Factor of the measured rate that it requests in the start phase.
         #[schemars(range(min = 0, max = 1000))]
         multiplier: f64,
-        /// How long the beginning lasts; 10 s unless said.
+        /// How long the beginning lasts; default: 10 s.
         #[serde(default = "beginning")]
         lasts: Span,
-        /// A packet after so long without any is a beginning; 2 s unless said.
+        /// A packet after so long without any is a beginning; default: 2 s.
         #[serde(default = "silence")]
         idle: Span,
     },
-    /// What waits and was not yet asked for; requests add up (VBDC).
+    /// The waiting bytes that were not yet requested; requests add up (VBDC).
     Vbdc,
     /// What waits, in the place of earlier requests (AVBDC).
     Avbdc,
-    /// The rate that will be needed once the slots come, foreseen from what left one round trip before and from how
+    /// The predicted rate at the time when the slots arrive, from what left one round trip before and from how
     /// packets followed it.
     Forecast {
-        /// The round trip; the path's RTT, or twice the signalling delay, unless said.
+        /// The round trip; default: the path's RTT, or twice the signalling delay.
         round_trip: Option<Span>,
     },
 }
@@ -170,24 +170,24 @@ impl TerminalInput {
     pub(crate) fn oddities(&self, slots: u32) -> Vec<(&'static str, &'static str)> {
         let mut oddities = Vec::new();
         if self.most_slots.is_some_and(|most| most > slots) {
-            oddities.push(("most_slots", "a frame has fewer slots, so it bounds nothing"));
+            oddities.push(("most_slots", "a frame has fewer slots, so it has no effect"));
         }
         if let RequestsInput::Forecast { round_trip: Some(Span::ZERO) } = self.requests {
-            let rule =
-                "it foresees what comes back a round trip after what left; without one, nothing";
+            let rule = "the forecast needs a round-trip time; without one, it predicts nothing";
             oddities.push(("requests.round_trip", rule));
         }
         if let RequestsInput::Rbdc { multiplier } | RequestsInput::RbdcStart { multiplier, .. } =
             self.requests
             && multiplier < 1.0
         {
-            let rule = "below 1 it asks for less than what comes, so its queue grows without end";
+            let rule =
+                "below 1 it requests less than what arrives, so its queue grows without limit";
             oddities.push(("requests.multiplier", rule));
         }
         let asks = !matches!(self.requests, RequestsInput::None);
         if self.guaranteed_slots == 0 && !asks && !self.takes_free {
             oddities
-                .push(("requests", "it has no slots and asks for none, so nothing ever leaves"));
+                .push(("requests", "it has no slots and requests none, so no packet ever leaves"));
         }
         oddities
     }
@@ -201,13 +201,13 @@ pub(crate) fn oddities(carrier: &Carrier, duration: Span) -> Vec<(&'static str, 
     }
     let slot = carrier.frame / u64::from(carrier.slots.max(1));
     let periods = [
-        ("request_period", carrier.request_period, "nobody asks for anything"),
+        ("request_period", carrier.request_period, "no terminal sends requests"),
         ("allocation_period", carrier.allocation_period, "only the first plan is made"),
     ];
     let mut oddities = Vec::new();
     for (key, period, consequence) in periods {
         if !period.is_zero() && period < slot {
-            let rule = "shorter than a slot lasts: more often than anything can change";
+            let rule = "shorter than a slot, so more often than assignments can change";
             oddities.push((key, rule.to_owned()));
         } else if period >= duration {
             oddities.push((key, format!("the run ends after {duration}, so {consequence}")));
@@ -216,7 +216,7 @@ pub(crate) fn oddities(carrier: &Carrier, duration: Span) -> Vec<(&'static str, 
     let answer = carrier.signalling_delay.saturating_mul(2);
     if answer >= duration {
         let rule = format!(
-            "a request and the plan for it take {answer}, so none has slots for it when the run ends after {duration}"
+            "a request and its plan take {answer}, so no request gets slots before the run ends after {duration}"
         );
         oddities.push(("signalling_delay", rule));
     }

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Checked {
     /// Fits the schema.
     pub(crate) value: Value,
-    /// What was wrong.
+    /// The errors.
     pub(crate) errors: Vec<ScenarioError>,
-    /// The keys whose values are not the author's.
+    /// The keys with values that the author did not write.
     pub(crate) replaced: Vec<String>,
 }
 
@@ -263,7 +263,7 @@ impl<'s> Checker<'s> {
     }
 
     fn report_missing(&mut self, node: &Node, key: &str, hint: Option<String>) {
-        let error = node.error(key, "missing, but it is needed".into(), hint);
+        let error = node.error(key, "missing; it is required".into(), hint);
         self.errors.push(ScenarioError { value: None, ..error });
     }
 

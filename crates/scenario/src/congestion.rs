@@ -1,4 +1,4 @@
-//! Congestion controls by name, with parameters. This room knows those of the repository; others are made known to it.
+//! Congestion controls by name, with parameters. This crate knows those of the repository; others are registered.
 
 use arrayvec::ArrayString;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -162,9 +162,9 @@ impl Serialize for Congestion {
 
 impl<'de> Deserialize<'de> for Congestion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let table = match Written::deserialize(deserializer)? {
-            Written::Name(name) => Table { name, parameters: BTreeMap::new() },
-            Written::Table(table) => table,
+        let table = match CongestionText::deserialize(deserializer)? {
+            CongestionText::Name(name) => Table { name, parameters: BTreeMap::new() },
+            CongestionText::Table(table) => table,
         };
         let control: Self = table.name.parse().map_err(de::Error::custom)?;
         control.with_parameters(&table.parameters).map_err(de::Error::custom)
@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for Congestion {
 /// A congestion control as a scenario has it: its name, or a table with its name and parameters.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum CongestionText {
     Name(String),
     Table(Table),
 }

@@ -24,7 +24,7 @@ pub struct Document {
     recordings: Recordings,
 }
 
-/// One point's experiment, or what is wrong with it.
+/// One point's experiment, or its errors.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) experiment: Option<Experiment>,
@@ -49,7 +49,7 @@ impl Document {
     }
 
     /// Sets what `key_path` addresses (`flows.thin.count`, `path.rate`, `sweep.repeat`) to a TOML
-    /// value; what is no TOML value is taken as a text, so that `20 ms` needs no quotes.
+    /// value; anything else than a TOML value is a text, so that `20 ms` needs no quotes.
     ///
     /// A key that the grid varies is no longer varied, unless the value is a list: then that is
     /// the axis. A list of labels for a named axis (`sweep.variant`) keeps only these.
@@ -130,8 +130,8 @@ impl Document {
         node.remove(steps[steps.len() - 1]);
     }
 
-    /// The files that the scenario names at any point of the grid. Their text is to be given by
-    /// [`provide`](Self::provide): this room opens no file.
+    /// The files that the scenario names at any point of the grid. Their text must be given by
+    /// [`provide`](Self::provide): this crate opens no file.
     pub fn files(&self) -> BTreeSet<NamedFile> {
         let sweep = self.sweep();
         let mut files = BTreeSet::new();
@@ -151,7 +151,7 @@ impl Document {
         self.recordings.provide(file, text)
     }
 
-    /// Makes a congestion control known that is not the repository's: somebody else has it compiled.
+    /// Registers a congestion control from outside the repository, compiled elsewhere.
     pub fn provide_control(&mut self, name: &str) {
         self.recordings.provide_control(name);
     }
@@ -199,7 +199,7 @@ impl Document {
         &self.file
     }
 
-    /// The sweep, with what is wrong in it.
+    /// The sweep, with its errors.
     pub(crate) fn sweep(&self) -> Sweep {
         let mut sweep = Sweep::read(self.sweep.as_ref());
         if let (Some(inside), Some(_)) = (&sweep.repeat, self.root.get("repeat")) {

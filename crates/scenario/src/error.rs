@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: all of it, each with file, line, key, value and rule.
+//! Errors of a scenario: all of them, each with file, line, key, value and rule.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct ScenarioErrors {
 pub struct ScenarioError {
     /// Where in the scenario: `flows[0].workload.interval`; empty for the file as a whole.
     pub key: String,
-    /// Line in the file, from 1; `None` for what was set from outside the file.
+    /// Line in the file, from 1; `None` for settings from outside the file.
     pub line: Option<usize>,
     /// The offending value as text, where there is one.
     pub value: Option<String>,

@@ -1,4 +1,4 @@
-//! An experiment with everything decided: what an engine is given.
+//! A resolved experiment, the input of an engine.
 
 use crate::input::{RouterKind, StartPattern};
 use crate::{Capture, IpVersion, Measure, TcpSettings, Workload};
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What the experiment is called.
+    /// Name of the experiment.
     pub name: String,
-    /// What it is for; empty where nothing was said.
+    /// Its purpose; empty by default.
     pub description: String,
-    /// How long it lasts, warm-up included.
+    /// Duration, warm-up included.
     pub duration: Span,
     /// The network.
     pub network: NetworkDescription,
@@ -22,7 +22,7 @@ pub struct Experiment {
     pub flows: Vec<FlowGroup>,
     /// What is measured.
     pub measure: Measure,
-    /// What is captured; `None`: nothing.
+    /// Capture settings; `None` for no captures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
 }
@@ -57,7 +57,7 @@ pub struct NetworkDescription {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it does with packets for others.
+    /// Its handling of packets for others.
     pub kind: NodeKind,
 }
 

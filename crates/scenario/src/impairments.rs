@@ -1,4 +1,4 @@
-//! What a link does to packets, as a scenario describes it: a table, or the syntax of netem.
+//! Impairments of a link in a scenario: a table, or the syntax of netem.
 
 use crate::named_file::{Recordings, unread};
 use fairwind_qdisc::tc::Netem;
@@ -9,11 +9,11 @@ use fairwind_qdisc::{
 use fairwind_units::{Ratio, Span};
 use serde::{Deserialize, Serialize};
 
-/// What a link does to packets besides taking time: a table, or what netem would be told.
+/// Impairments of a link: a table, or the arguments of netem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum ImpairmentsInput {
-    /// What netem would be told.
+    /// The arguments of netem.
     Text(NetemText),
     /// One key for each kind.
     Table(Box<ImpairmentsTable>),
@@ -28,18 +28,18 @@ pub struct ImpairmentsTable {
     pub delay: Option<Span>,
     /// Delay that varies around the link's own.
     pub jitter: Option<JitterInput>,
-    /// Delay beyond the link's own that changes with time, as where satellites come and go: steps that begin again after the
-    /// last one.
+    /// Delay beyond the link's own that changes with time, as with moving satellites: steps that repeat after the last
+    /// one.
     pub delay_steps: Option<Vec<DelayStep>>,
     /// Which packets are lost.
     pub loss: Option<LossInput>,
-    /// Packets that come twice.
+    /// Packets that arrive twice.
     pub duplicate: Option<Chance>,
-    /// Packets in which a bit is wrong when they come.
+    /// Packets that arrive with a wrong bit.
     pub corrupt: Option<Chance>,
-    /// Packets that do not wait for the delay that is written here, and so overtake others.
+    /// Packets that skip the delay given here, and so overtake others.
     pub reorder: Option<Reorder>,
-    /// Times in which nothing is delivered, and after which all is at once.
+    /// Periods without deliveries; at the end of each, all packets that waited are delivered at once.
     pub slot: Option<Slot>,
 }
 
@@ -48,19 +48,19 @@ pub struct ImpairmentsTable {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Jitter")]
 pub struct JitterInput {
-    /// Half of the width where it is uniform, else the standard deviation.
+    /// Half of the width for `uniform`, else the standard deviation.
     pub deviation: Span,
-    /// How it is distributed; `uniform` unless said, `table` where there is one.
+    /// Distribution; default: `uniform`, or `table` if a table is given.
     pub distribution: Option<JitterDistribution>,
     /// Quantiles at equal distances, in deviations from the mean times 8192, as in netem's tables.
     pub table: Option<Vec<i32>>,
     /// Instead of the table: name of a file with one as netem's are written (`.dist`), seen from the scenario's folder:
-    /// numbers with blanks between them, and remarks from `#` to the end of the line.
+    /// numbers separated by blanks, and comments from `#` to the end of the line.
     pub file: Option<String>,
-    /// How much of the last draw is in the next one.
+    /// Correlation of each draw with the previous one.
     #[serde(default)]
     pub correlation: Ratio,
-    /// Whether packets leave in the order in which they came, later ones waiting for earlier ones.
+    /// Whether packets leave in order, later ones waiting for earlier ones.
     #[serde(default)]
     pub keep_order: bool,
 }
@@ -70,15 +70,16 @@ pub struct JitterInput {
 #[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Loss")]
 pub enum LossInput {
-    /// Each on its own, or with something of the last draw in the next one.
+    /// Independent losses, or losses correlated with the previous draw.
     Random {
         /// How many packets are lost.
         probability: Ratio,
-        /// How much of the last draw is in the next one.
+        /// Correlation of each draw with the previous one.
         #[serde(default)]
         correlation: Ratio,
     },
-    /// Two states, each with a loss of its own (Gilbert and Elliott); probabilities are those of netem's `gemodel`.
+    /// Two states with different loss probabilities (Gilbert and Elliott); the probabilities are those of netem's
+    /// `gemodel`.
     Gemodel {
         /// From the good state to the bad one, per packet.
         p: Ratio,
@@ -94,7 +95,7 @@ pub enum LossInput {
         /// One for each packet: `true` for one that is lost.
         lost: Option<Vec<bool>>,
         /// Instead of that: name of a file with a 1 for each packet that is lost and a 0 for each that is not, seen from
-        /// the scenario's folder; blanks, line breaks and remarks from `#` on say nothing.
+        /// the scenario's folder; blanks, line breaks and comments from `#` on are ignored.
         file: Option<String>,
     },
     /// Some packets by their numbers, each once. Copies that `duplicate` makes are counted as well, and of a packet and
@@ -114,7 +115,7 @@ impl ImpairmentsInput {
         }
     }
 
-    /// Delay beyond the link's own, and everything else; and what is wrong below `key`.
+    /// Delay beyond the link's own, and everything else; and the errors below `key`.
     pub(crate) fn resolve(&self, recordings: &Recordings, key: &str) -> (Netem, Vec<Fault>) {
         let mut faults = Vec::new();
         let netem = match self {
@@ -139,7 +140,7 @@ impl ImpairmentsTable {
         let jitter = self.jitter.as_ref();
         let loss = self.loss.as_ref();
         Impairments {
-            // The rest is as without: a link's delay is one where nobody overtakes.
+            // The rest is unchanged: without overtaking, a link has one delay.
             delay: self.reorder.and(self.delay).unwrap_or_default(),
             jitter: jitter
                 .map(|jitter| jitter.resolve(recordings, &format!("{key}.jitter"), faults)),
@@ -192,7 +193,7 @@ impl LossInput {
     }
 }
 
-/// What is written, or else what the file holds; faults where both are there, or the file has not been read.
+/// The inline value, or else the content of the file; faults if both are given, or if the file was not read.
 fn one_of<T: Clone>(
     (written, name): (Option<&T>, &str),
     file: Option<&str>,

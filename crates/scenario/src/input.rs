@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Fairwind scenario", rename = "Scenario")]
 pub struct ScenarioInput {
-    /// What the experiment is called.
+    /// Name of the experiment.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
-    /// How long it lasts, warm-up included.
+    /// Duration, warm-up included.
     pub duration: Span,
     /// Seed that all random draws are derived from.
     #[serde(default = "one_u64")]
     pub seed: u64,
-    /// How many times each point of the grid is run, each time with another seed.
+    /// Number of runs of each point of the grid, each with another seed.
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 100_000))]
     pub repeat: u32,
@@ -33,12 +33,12 @@ pub struct ScenarioInput {
     pub path: Option<PathInput>,
     /// Any other network: hosts, routers and links.
     pub topology: Option<TopologyInput>,
-    /// Groups of flows that are alike.
+    /// Groups of flows with the same properties.
     pub flows: Vec<FlowsInput>,
     /// What is measured.
     #[serde(default)]
     pub measure: Measure,
-    /// Packets to be written to capture files; none unless said.
+    /// Packets to be written to capture files; default: none.
     pub capture: Option<Capture>,
 }
 
@@ -84,7 +84,7 @@ impl PathInput {
 }
 
 impl LinkInput {
-    /// What it may have of its carrier, where it names one.
+    /// Its share of the carrier, if it names one.
     pub(crate) fn terminal(&self) -> TerminalInput {
         self.terminal.unwrap_or_default()
     }
@@ -94,31 +94,31 @@ impl LinkInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathInput {
-    /// Rate of the bottleneck; a queue that shapes (`tbf`, `htb`, `cake` with `bandwidth`) makes it needless, and a
-    /// recorded rate, of which it is the mean unless said.
+    /// Rate of the bottleneck; default: the mean of `rate_trace`. It is optional with a queue that shapes (`tbf`,
+    /// `htb`, `cake` with `bandwidth`).
     pub rate: Option<BitRate>,
     /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time: `{ file = "..." }`, or
-    /// in the scenario. Limits and tables are reckoned with `rate`, which is the mean of the trace unless said.
+    /// in the scenario. Limits and tables are computed from `rate`; default: the mean of the trace.
     pub rate_trace: Option<RateTraceInput>,
     /// Instead of the rate: slots that are assigned on demand, in frames of this carrier; `{}` for those of Skyplex.
-    /// Limits and tables are reckoned with the most that the terminal may have.
+    /// Limits and tables are computed from the highest rate that the terminal may have.
     pub carrier: Option<CarrierInput>,
-    /// What the left end of the bottleneck may have of the carrier, and how it asks for it.
+    /// Share of the carrier for the left end of the bottleneck, and how it requests slots.
     pub terminal: Option<TerminalInput>,
-    /// Round-trip time without queues, half of it in each direction; the delays of impairments come to it.
+    /// Round-trip time without queues, half of it in each direction. Delays of impairments are added.
     pub rtt: Option<Span>,
     /// Instead of the RTT: delay from sender to receiver.
     pub forward_delay: Option<Span>,
     /// Instead of the RTT: delay from receiver to sender.
     pub reverse_delay: Option<Span>,
-    /// Queue before the bottleneck; a pfifo of one bandwidth-delay product unless said. The product
+    /// Queue before the bottleneck; default: a pfifo of one bandwidth-delay product. The product
     /// is that of the path's rate and RTT, delays of impairments included, without any group's own RTT;
     /// in packets of the MTU it is rounded up.
     #[serde(default = "one_bandwidth_delay_product")]
     pub queue: QueueInput,
-    /// Rate in the direction of the acknowledgements; the bottleneck's unless said.
+    /// Rate in the direction of the acknowledgements; default: the bottleneck's.
     pub reverse_rate: Option<BitRate>,
-    /// Queue in the direction of the acknowledgements; a pfifo of 1000 packets unless said.
+    /// Queue in the direction of the acknowledgements; default: a pfifo of 1000 packets.
     #[serde(default = "generous_queue")]
     pub reverse_queue: QueueInput,
     /// Share of packets lost at random behind the bottleneck.
@@ -127,14 +127,13 @@ pub struct PathInput {
     /// Share of packets lost at random in the direction of the acknowledgements.
     #[serde(default)]
     pub reverse_loss: Ratio,
-    /// What happens to packets behind the bottleneck besides that: jitter, losses in bursts, duplicates, damage,
-    /// reordering, slots.
+    /// Further impairments behind the bottleneck: jitter, bursts of losses, duplicates, damage, reordering, slots.
     pub impairments: Option<ImpairmentsInput>,
-    /// The same in the direction of the acknowledgements.
+    /// Further impairments in the direction of the acknowledgements.
     pub reverse_impairments: Option<ImpairmentsInput>,
-    /// Rate of every host's own link; unlimited unless said.
+    /// Rate of every host's own link; default: unlimited.
     pub access_rate: Option<BitRate>,
-    /// Bytes that every packet costs on the bottleneck beyond the IP packet (framing).
+    /// Overhead of every packet on the bottleneck beyond the IP packet (framing).
     #[serde(default)]
     pub overhead: ByteCount,
     /// Largest IP packet.
@@ -143,7 +142,7 @@ pub struct PathInput {
     /// Version of the Internet Protocol, 4 or 6.
     #[serde(default)]
     pub ip_version: IpVersion,
-    /// Who carries the packets when the experiment runs on the kernel; the simulator has one network only.
+    /// Router of the packets when the experiment runs on the kernel; the simulator ignores it.
     #[serde(default)]
     pub router: RouterKind,
 }
@@ -154,10 +153,10 @@ pub struct PathInput {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum RouterKind {
-    /// Our own network in real time: the one that the simulator has.
+    /// The network of the simulator, in real time.
     #[default]
     User,
-    /// The kernel's own parts: htb with pfifo or bfifo for rates and queues, netem for delays and losses.
+    /// The kernel's queue disciplines: htb with pfifo or bfifo for rates and queues, netem for delays and losses.
     Kernel,
 }
 
@@ -172,10 +171,10 @@ pub struct TopologyInput {
     pub routers: Vec<String>,
     /// Links between them.
     pub links: Vec<LinkInput>,
-    /// Carriers whose slots links share.
+    /// Carriers with slots that links share.
     #[serde(default)]
     pub carriers: Vec<CarrierInput>,
-    /// Name of the link that tables call the bottleneck; the slowest one unless said.
+    /// Name of the link that tables report as the bottleneck; default: the slowest one.
     pub bottleneck: Option<String>,
     /// Largest IP packet.
     #[serde(default = "ethernet_mtu")]
@@ -189,31 +188,31 @@ pub struct TopologyInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkInput {
-    /// What the link is called; `FROM->TO` unless said. The way back is called `NAME-reverse`, or `TO->FROM`.
+    /// Name of the link; default: `FROM->TO`. The link back is `NAME-reverse`, or `TO->FROM`.
     pub name: Option<String>,
     /// Node that the link leads from.
     pub from: String,
     /// Node that the link leads to.
     pub to: String,
-    /// Rate; that of `rate_trace` in the mean, or unlimited unless said.
+    /// Rate; default: the mean of `rate_trace`, or unlimited.
     pub rate: Option<BitRate>,
     /// When packets may leave, as recorded, instead of at the rate all the time: `{ file = "..." }`, or in the scenario.
     pub rate_trace: Option<RateTraceInput>,
     /// Instead of the rate: name of the carrier that it has slots of.
     pub carrier: Option<String>,
-    /// What it may have of the carrier, and how it asks for it.
+    /// Its share of the carrier, and how it requests slots.
     pub terminal: Option<TerminalInput>,
     /// Propagation delay.
     #[serde(default)]
     pub delay: Span,
-    /// Queue before the link; a pfifo of 1000 packets unless said.
+    /// Queue before the link; default: a pfifo of 1000 packets.
     pub queue: Option<QueueInput>,
     /// Share of packets lost at random.
     #[serde(default)]
     pub loss: Ratio,
-    /// What happens to packets on the link besides that.
+    /// Further impairments of the link.
     pub impairments: Option<ImpairmentsInput>,
-    /// Bytes that every packet costs beyond the IP packet (framing).
+    /// Overhead of every packet beyond the IP packet (framing).
     #[serde(default)]
     pub overhead: ByteCount,
     /// Whether there is a link back, with the same properties.
@@ -225,18 +224,18 @@ pub struct LinkInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowsInput {
-    /// What the group is called: letters, digits, `-` and `_`.
+    /// Name of the group: letters, digits, `-` and `_`.
     #[schemars(regex(pattern = "^[A-Za-z][A-Za-z0-9_-]*$"))]
     pub name: String,
-    /// How many flows there are.
+    /// Number of flows.
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
-    /// Host that opens the connections and sends the data, or asks; only with a topology.
+    /// Host that opens the connections and sends the data or the requests; only with a topology.
     pub from: Option<String>,
-    /// Host that receives the data, or answers; only with a topology.
+    /// Host that receives the data or sends the responses; only with a topology.
     pub to: Option<String>,
-    /// The group's own RTT without queues, no less than the path's with the delays of its impairments; only with a path.
+    /// RTT of the group without queues; at least that of the path, delays of impairments included. Only with a path.
     pub rtt: Option<Span>,
     /// When the first flow starts.
     #[serde(default)]
@@ -244,17 +243,17 @@ pub struct FlowsInput {
     /// Time that the starts of the flows are spread over.
     #[serde(default)]
     pub start_spread: Span,
-    /// How the starts are spread.
+    /// Distribution of the starts.
     #[serde(default)]
     pub start_pattern: StartPattern,
-    /// When the applications stop writing; at the end of the experiment unless said.
+    /// When the applications stop writing; default: at the end of the experiment.
     pub stop: Option<Span>,
     /// What the applications write.
     pub workload: WorkloadInput,
     /// TCP of the hosts that open the connections.
     #[serde(default)]
     pub tcp: TcpSettings,
-    /// TCP of the other hosts; unless said, the first ones' profile, their congestion control where
+    /// TCP of the other hosts; default: the first ones' profile, their congestion control where
     /// that lives by marks (dctcp), and all their settings where data goes both ways.
     pub receiver_tcp: Option<TcpSettings>,
 }

@@ -1,7 +1,7 @@
 //! The typed description of an experiment: read, checked, expanded into a grid, resolved.
 //!
 //! A scenario is a TOML file that describes one experiment: a network, the flows that share it, and
-//! what is measured. This room reads it, fills in defaults, reports everything that is wrong with
+//! what is measured. This crate reads it, fills in defaults, reports everything that is wrong with
 //! it at once (file, line, key, value, rule, hint), applies settings from outside, expands lists
 //! under `[sweep]` into a grid of points, and resolves every point into an [`Experiment`] that an
 //! engine can run without asking back. It runs nothing, reads no file, and draws no random number:

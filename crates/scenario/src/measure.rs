@@ -1,4 +1,4 @@
-//! What is measured, and what is captured.
+//! Settings of measures and captures.
 
 use fairwind_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
@@ -7,24 +7,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {
-    /// Time at the beginning that does not count.
+    /// Time at the beginning that is not measured.
     pub warmup: Span,
     /// Lengths of the windows that series are given in.
     pub intervals: Vec<Span>,
-    /// Length of the windows that queues are looked at in, in the table `queue_intervals`; a hundredth of the measured
-    /// time unless said.
+    /// Length of the windows in the table `queue_intervals`; default: a hundredth of the measured time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_interval: Option<Span>,
-    /// Series for every flow, beside those for every group of flows.
+    /// Series for every flow, in addition to those for every group.
     pub per_flow_intervals: bool,
-    /// How often the endpoints' state (congestion window, smoothed RTT, ...) is sampled; never unless said.
+    /// Sampling interval of the endpoints' state (congestion window, smoothed RTT, ...); default: not sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint_interval: Option<Span>,
     /// Whether a data sender's state is also sampled at every segment that reaches it while the connection is
     /// established: the state that an acknowledgement finds, before it changes anything.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub endpoint_every_ack: bool,
-    /// Which events of queues are told packet by packet, in the table `queue_events`; none unless said.
+    /// Queue events to log packet by packet in the table `queue_events`; default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_events: Option<QueueEvents>,
     /// Percentiles that the table `latencies` has, from 0 to 100.
@@ -55,21 +54,21 @@ impl Default for Measure {
     }
 }
 
-/// Events of queues that are told packet by packet.
+/// Queue events to log packet by packet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueEvents {
-    /// Names of the links whose queues are watched; all unless said.
+    /// Names of the links with logged queues; default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
-    /// From when on, since the experiment begins; the warm-up counts, too.
+    /// Beginning of the log, since the experiment began, warm-up included.
     #[serde(default)]
     pub from: Span,
-    /// Until when; to the end unless said.
+    /// End of the log; default: the end of the experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Span>,
-    /// No more events than so many, the first ones; all of them unless said, but on the kernel, where they stay in memory
-    /// until the run is over, a million.
+    /// Largest number of events to log, from the first one on. Default: all; on the kernel a million, because events
+    /// stay in memory until the run is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub most: Option<u32>,
@@ -79,16 +78,16 @@ pub struct QueueEvents {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
-    /// Where packets are seen; at both hosts unless said.
+    /// Where packets are seen; default: at both hosts.
     #[serde(default = "both_points")]
     pub points: Vec<CapturePoint>,
-    /// Bytes kept of each packet; all of it unless said.
+    /// Bytes kept of each packet; default: all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snap: Option<ByteCount>,
-    /// Names of the groups of flows to capture; all unless said.
+    /// Names of the groups of flows to capture; default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
-    /// Capture only this many flows of each group, the first ones; all unless said.
+    /// Capture only this many flows of each group, the first ones; default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub flows_per_group: Option<u32>,

@@ -1,5 +1,5 @@
-//! Files that a scenario names, at any point of its grid, and what they hold: writes, rates, losses, delays. This room opens
-//! none: somebody else reads them and provides their text, and tells which congestion controls it has.
+//! Files that a scenario names, at any point of its grid, and what they hold: writes, rates, losses, delays. This crate opens
+//! none: the caller reads them and provides their text, and registers congestion controls.
 
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::node::{Node, NodeValue};
@@ -58,7 +58,7 @@ impl FileContent {
 pub struct NamedFile {
     /// Its name as the scenario has it, seen from the scenario's folder.
     pub file: String,
-    /// What it is to hold.
+    /// Its expected content.
     pub content: FileContent,
     /// Of a capture, which connection; the one with the most payload where nothing is said.
     pub connection: Option<String>,
@@ -118,7 +118,7 @@ fn link(link: &Node, impairments: &str, found: &mut BTreeSet<NamedFile>) {
     }
 }
 
-/// What is in the files that a scenario names.
+/// Contents of the files that a scenario names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recordings {
     writes: BTreeMap<NamedFile, Arc<[RecordedWrite]>>,
@@ -245,7 +245,7 @@ fn write_of(line: &str) -> Result<RecordedWrite, &'static str> {
     Ok(RecordedWrite { at, size: ByteCount::new(size) })
 }
 
-/// When a link may send, instead of a rate that stays the same. At its end it begins again.
+/// When a link may send, instead of a constant rate. The trace repeats at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "form", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = fairwind_qdisc::first_is_usual)]
@@ -256,8 +256,8 @@ pub enum RateTraceInput {
         /// milliseconds on each line, at which 1500 bytes may leave.
         file: String,
     },
-    /// Instants at each of which 1500 bytes may leave, as Mahimahi records them (packet-delivery trace): several small
-    /// packets share one, a larger packet needs several, and what nobody uses is lost.
+    /// Instants at each of which 1500 bytes may leave, as Mahimahi records them (packet-delivery trace). Several small
+    /// packets share one, a larger packet needs several, and unused ones are lost.
     Opportunities {
         /// Milliseconds from the beginning, never decreasing, the last above zero; the last is the length of the trace.
         milliseconds: Vec<u64>,
@@ -270,7 +270,7 @@ pub enum RateTraceInput {
 }
 
 impl RateTraceInput {
-    /// The trace, or what is wrong with it at `key`.
+    /// The trace, or its error at `key`.
     pub(crate) fn resolve(&self, recordings: &Recordings, key: &str) -> Result<RateTrace, Fault> {
         let trace = match self {
             Self::File { file } => {
@@ -293,9 +293,9 @@ impl RateTraceInput {
     }
 }
 
-/// What is said of a file that nobody provided.
+/// Message for a file that was not provided.
 pub(crate) fn unread(key: &str) -> Fault {
-    Fault { key: key.to_owned(), rule: "nobody has read this file".to_owned(), hint: None }
+    Fault { key: key.to_owned(), rule: "this file was not read".to_owned(), hint: None }
 }
 
 #[cfg(test)]
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_write_is_named_with_its_line() {
+    fn invalid_write_is_reported_with_line() {
         for (text, expected) in [
             (
                 "0,1\n1;2\n",

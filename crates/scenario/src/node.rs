@@ -64,7 +64,7 @@ impl Node {
         Some(entries.remove(index).1)
     }
 
-    /// Puts `node` under `key`, in the place of what was there.
+    /// Puts `node` under `key`, replacing the old node.
     pub(crate) fn insert(&mut self, key: &str, node: Self) {
         if let Some(existing) = self.get_mut(key) {
             *existing = node;

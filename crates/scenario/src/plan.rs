@@ -5,21 +5,21 @@ use crate::error::{ScenarioError, ScenarioErrors};
 use crate::experiment::Experiment;
 use crate::sweep::{Axis, Point};
 
-/// A scenario with so many errors gets no more of its points checked.
+/// Number of errors after which no more points of a scenario are checked.
 const ENOUGH_ERRORS: usize = 100;
 
 /// Everything that a scenario asks to be run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Plan {
-    /// What the experiment is called.
+    /// Name of the experiment.
     pub name: String,
-    /// What it is for; empty where nothing was said.
+    /// Its purpose; empty by default.
     pub description: String,
     /// How many times each cell is run.
     pub repeat: u32,
     /// The seed of each repetition, the same for all cells.
     pub seeds: Vec<u64>,
-    /// What is varied.
+    /// The sweep.
     pub axes: Vec<PlanAxis>,
     /// The points of the grid; one where nothing is varied.
     pub cells: Vec<Cell>,
@@ -32,7 +32,7 @@ pub struct Plan {
 pub struct PlanAxis {
     /// The key path, or the name of a named axis.
     pub name: String,
-    /// What it takes in turn.
+    /// Its values in order.
     pub labels: Vec<String>,
 }
 
@@ -56,8 +56,8 @@ impl Document {
     pub fn plan(&self) -> Result<Plan, ScenarioErrors> {
         let sweep = self.sweep();
         let points = Point::all(&sweep.axes);
-        let mut errors = Gathered::default();
-        let mut warnings = Gathered::default();
+        let mut errors = CollectedFindings::default();
+        let mut warnings = CollectedFindings::default();
         let mut cells = Vec::with_capacity(points.len());
         let mut checked = 0;
         for point in &points {
@@ -100,12 +100,12 @@ impl Document {
 
 /// Findings of many points, each kept once.
 #[derive(Default)]
-struct Gathered {
+struct CollectedFindings {
     /// The finding, at how many points it was made, and the first of them.
     findings: Vec<(ScenarioError, usize, String)>,
 }
 
-impl Gathered {
+impl CollectedFindings {
     fn add(&mut self, errors: Vec<ScenarioError>, point: &Point) {
         for error in errors {
             match self.findings.iter_mut().find(|(known, ..)| *known == error) {

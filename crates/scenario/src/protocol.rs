@@ -87,6 +87,6 @@ pub enum Transport {
     /// A connection: all of it arrives, in order.
     #[default]
     Tcp,
-    /// A datagram for each write: what is lost stays lost.
+    /// A datagram for each write; lost datagrams are not repaired.
     Udp,
 }

@@ -9,7 +9,7 @@ use crate::varying::{Distribution, Quantile, Varying};
 use fairwind_units::{ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
-/// An application whose traffic was recorded.
+/// An application with recorded traffic.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -73,12 +73,12 @@ pub enum RecordedApplication {
     FtpDownload,
 }
 
-/// What was recorded of an application.
+/// The recording of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Recording {
     /// Which one.
     pub application: RecordedApplication,
-    /// What it was recorded over.
+    /// Its recorded transport.
     pub transport: Transport,
     /// Payload of one packet.
     pub payload: RecordedPayload,
@@ -120,12 +120,12 @@ pub struct RecordedInterval {
 }
 
 impl RecordedApplication {
-    /// What was recorded of all applications, in the order of the table.
+    /// The recordings of all applications, in the order of the table.
     pub fn recordings() -> &'static [Recording] {
         &RECORDINGS
     }
 
-    /// What was recorded of this one.
+    /// The recording of this one.
     ///
     /// # Panics
     /// Never: the table has all of them.

@@ -1,4 +1,4 @@
-//! From a checked scenario to an experiment: defaults that depend on other keys, limits, names.
+//! Resolution of a checked scenario into an experiment: defaults that depend on other keys, limits, names.
 
 mod network;
 
@@ -93,7 +93,7 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
     }
 }
 
-/// The stream that is like what was recorded, over `transport`.
+/// The stream that corresponds to the recording, over `transport`.
 fn recorded_stream(application: RecordedApplication, transport: Transport) -> Workload {
     let recording = application.recording();
     match recording.interval {
@@ -111,7 +111,7 @@ fn or_none<T: Default>(said: Option<Varying<T>>) -> Varying<T> {
     said.unwrap_or_else(|| Varying::Constant(T::default()))
 }
 
-/// What is written at once in a burst with a rate.
+/// Bytes of each write in a burst with a rate.
 const USUAL_MESSAGE: ByteCount = ByteCount::new(1000);
 
 fn message_size(

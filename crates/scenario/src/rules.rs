@@ -1,4 +1,4 @@
-//! What a scenario must keep beyond its types: the rules between keys, and here those about the experiment as a whole, what
+//! Rules of a scenario beyond its types: the rules between keys, and here those about the experiment as a whole, what
 //! is measured and what is captured.
 
 mod flows;
@@ -26,7 +26,7 @@ pub(crate) struct Findings {
 }
 
 /// Tries all rules on `input`; `node` is where it was read from, and `replaced` are the keys
-/// whose values were replaced because they were wrong, so that no rule is tried on them.
+/// with values that were replaced because they were wrong, so that no rule is tried on them.
 pub(crate) fn check(
     input: &ScenarioInput,
     node: &Node,
@@ -85,7 +85,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Notes what is odd about `key`.
+    /// Adds a warning about `key`.
     fn warn(&mut self, keys: &[&str], rule: impl Into<String>) {
         if !self.is_replaced(keys) {
             let error = self.error(keys[0], rule.into(), None);
@@ -99,7 +99,7 @@ impl Rules<'_> {
         ScenarioError { key: key.to_owned(), line: node.line, value, rule, hint }
     }
 
-    /// Whether the author wrote `key`; else its value is what is usual.
+    /// Whether the author wrote `key`; else its value is the default.
     fn is_written(&self, key: &str) -> bool {
         self.node.locate(key).1
     }
@@ -121,15 +121,15 @@ impl Rules<'_> {
 
 fn check_whole(rules: &mut Rules<'_>, input: &ScenarioInput) {
     if input.name.trim().is_empty() {
-        rules.broken("name", "an experiment has a name");
+        rules.broken("name", "an experiment needs a name");
     }
     if input.duration.is_zero() {
-        rules.broken("duration", "an experiment lasts longer than no time");
+        rules.broken("duration", "the duration must be above zero");
         // Every time in the scenario would be too long for it.
         rules.replaced.push("duration".into());
     }
     network_is_described_once(rules, input);
-    groups_are_told_apart(rules, input);
+    groups_must_have_unique_names(rules, input);
     measure(rules, input);
     capture(rules, input);
 }
@@ -138,26 +138,26 @@ fn network_is_described_once(rules: &mut Rules<'_>, input: &ScenarioInput) {
     match (&input.path, &input.topology) {
         (Some(_), Some(_)) => rules.broken_with_hint(
             &["topology"],
-            "there is a path already",
+            "path is set already",
             "describe the network by [path] or by [topology], not by both",
         ),
         (None, None) => rules.broken_with_hint(
             &["path"],
-            "missing, but it is needed",
+            "missing; it is required",
             "describe the network: [path] for a dumbbell, or [topology] for anything else",
         ),
         _ => {}
     }
 }
 
-fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
+fn groups_must_have_unique_names(rules: &mut Rules<'_>, input: &ScenarioInput) {
     if input.flows.is_empty() {
-        rules.broken("flows", "an experiment has one group of flows or more");
+        rules.broken("flows", "an experiment needs at least one group of flows");
     }
     let mut seen = BTreeSet::new();
     for (index, group) in input.flows.iter().enumerate() {
         if !seen.insert(&group.name) {
-            rules.broken(&format!("flows[{index}].name"), "another group is called so already");
+            rules.broken(&format!("flows[{index}].name"), "another group has this name already");
         }
     }
     for group in &input.flows {
@@ -165,7 +165,7 @@ fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
         let answers = answers_name(&group.name);
         let taken = input.flows.iter().position(|other| is_answered && other.name == answers);
         if let Some(index) = taken {
-            let rule = format!("the responses of the group \"{}\" are called so", group.name);
+            let rule = format!("the responses of the group \"{}\" have this name", group.name);
             rules.broken(&format!("flows[{index}].name"), rule);
         }
     }
@@ -189,9 +189,10 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
     for (index, interval) in measure.intervals.iter().enumerate() {
         let key = format!("measure.intervals[{index}]");
         if measure.intervals[..index].contains(interval) {
-            rules.broken(&key, "this interval is there twice");
+            rules.broken(&key, "this interval occurs twice");
         } else if *interval > measured && rules.is_written(&key) {
-            let rule = format!("longer than the time that is measured, {measured}: no window");
+            let rule =
+                format!("longer than the measured time, {measured}: there would be no window");
             rules.warn(&[&key, "duration", "measure.warmup"], rule);
         }
         interval_is_possible(rules, &key, Some(*interval), measured);
@@ -200,7 +201,7 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
     for (index, percentile) in measure.percentiles.iter().enumerate() {
         if measure.percentiles[..index].contains(percentile) {
             let key = format!("measure.percentiles[{index}]");
-            rules.broken(&key, "this percentile is there twice");
+            rules.broken(&key, "this percentile occurs twice");
         }
     }
 }
@@ -208,15 +209,15 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
 /// Windows, or samples of one endpoint, of one run: they are kept until its end.
 const MOST_WINDOWS: u64 = 10_000_000;
 
-/// So many windows or samples as there are of `interval` in `time` can be.
+/// The number of windows or samples of `interval` in `time` is possible.
 fn interval_is_possible(rules: &mut Rules<'_>, key: &str, interval: Option<Span>, time: Span) {
     let Some(interval) = interval else { return };
     match time.as_nanos().checked_div(interval.as_nanos()) {
-        None => rules.broken(key, "an interval is longer than no time"),
+        None => rules.broken(key, "an interval must be above zero"),
         Some(windows) if windows > MOST_WINDOWS => {
             if rules.is_written(key) {
                 let rule =
-                    format!("{windows} of them fit into {time}; a run has {MOST_WINDOWS} at most");
+                    format!("{windows} of them fit into {time}; a run has at most {MOST_WINDOWS}");
                 rules.report(&[key, "duration"], rule, None);
             } else {
                 let name = key.trim_end_matches("[0]");
@@ -238,7 +239,7 @@ fn queue_events(rules: &mut Rules<'_>, input: &ScenarioInput) {
         rules.report(&["measure.queue_events.until", "measure.queue_events.from"], rule, None);
     }
     if events.most == Some(0) {
-        rules.broken("measure.queue_events.most", "whoever asks for events wants one or more");
+        rules.broken("measure.queue_events.most", "it must be at least 1");
     }
     let known: Vec<String> = match &input.topology {
         None => vec!["bottleneck".to_owned(), "reverse".to_owned()],
@@ -263,15 +264,15 @@ fn queue_events(rules: &mut Rules<'_>, input: &ScenarioInput) {
 fn capture(rules: &mut Rules<'_>, input: &ScenarioInput) {
     let Some(capture) = &input.capture else { return };
     if capture.points.is_empty() {
-        rules.broken("capture.points", "a capture has one point or more");
+        rules.broken("capture.points", "a capture needs at least one point");
     }
     for (index, point) in capture.points.iter().enumerate() {
         if capture.points[..index].contains(point) {
-            rules.broken(&format!("capture.points[{index}]"), "this point is there twice");
+            rules.broken(&format!("capture.points[{index}]"), "this point occurs twice");
         }
     }
     if capture.snap == Some(ByteCount::ZERO) {
-        rules.broken("capture.snap", "a captured packet has one byte or more");
+        rules.broken("capture.snap", "it must be at least 1 B");
     }
     for (index, name) in capture.groups.iter().flatten().enumerate() {
         if !input.flows.iter().any(|group| group.name == *name) {

@@ -34,8 +34,8 @@ pub(crate) fn top_level_keys() -> impl Iterator<Item = &'static str> {
 
 fn sweep_schema() -> Value {
     json!({
-        "description": "What is varied. A dotted key path with a list of values, or a named axis: \
-            a table whose labels each set several key paths. Every combination is run.",
+        "description": "The sweep. A dotted key path with a list of values, or a named axis: \
+            a table of labels, each of which sets several key paths. Every combination is run.",
         "type": "object",
         "additionalProperties": {
             "anyOf": [
@@ -82,7 +82,7 @@ fn remove_null(schema: &mut Value) {
     }
 }
 
-/// What is expected of a value.
+/// The expected form of a value.
 #[derive(Debug)]
 pub(crate) enum Shape<'s> {
     /// A text; `format` names the quantity, `pattern` is set for names.
@@ -117,7 +117,7 @@ pub(crate) struct Table<'s> {
 }
 
 impl<'s> Shape<'s> {
-    /// Reads `schema`, whose references are found in `root`.
+    /// Reads `schema`; its references are in `root`.
     ///
     /// # Panics
     /// On a form that the input types do not produce; a test walks all of them.
@@ -206,11 +206,11 @@ fn one_of(branches: &[Value]) -> Shape<'_> {
 /// A quantity written as a text with its unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity {
-    /// What it is called in a message.
+    /// Its name in a message.
     pub(crate) noun: &'static str,
     /// A text that is one.
     pub(crate) example: &'static str,
-    /// What is wrong with a text, where it is not one.
+    /// The error of a text that is not one.
     pub(crate) fault: fn(&str) -> Option<String>,
 }
 

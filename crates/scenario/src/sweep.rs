@@ -25,7 +25,7 @@ pub struct Point {
 pub(crate) struct Axis {
     /// The key path, or the name of a named axis.
     pub(crate) name: String,
-    /// What it takes in turn, one or more.
+    /// Its values in order, one or more.
     pub(crate) choices: Vec<Choice>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Axis {
 pub(crate) struct Choice {
     /// How it is called in tables.
     pub(crate) label: String,
-    /// What it sets.
+    /// The keys that it sets.
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -43,20 +43,20 @@ pub(crate) struct Choice {
 pub(crate) struct Setting {
     /// Where it is written, as printed in errors.
     pub(crate) key: String,
-    /// What it sets.
+    /// The keys that it sets.
     pub(crate) path: KeyPath,
     /// The value.
     pub(crate) value: Node,
 }
 
-/// The sweep of a scenario, with what is wrong in it.
+/// The sweep of a scenario, with its errors.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sweep {
     /// Axes in the order of the file.
     pub(crate) axes: Vec<Axis>,
     /// `repeat`, where it stands in the sweep.
     pub(crate) repeat: Option<Node>,
-    /// What is wrong.
+    /// The error.
     pub(crate) errors: Vec<ScenarioError>,
 }
 

@@ -6,7 +6,7 @@ use crate::workload::Workload;
 use fairwind_units::{ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
-/// A named set of mechanisms and constants that a TCP endpoint starts from.
+/// A named set of mechanisms and constants, the base of a TCP endpoint's settings.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -32,7 +32,7 @@ pub enum Profile {
     FreeBsd14,
 }
 
-/// How losses are found while selective acknowledgements come in.
+/// Loss detection with selective acknowledgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
@@ -44,7 +44,7 @@ pub enum LossDetection {
     Forward,
 }
 
-/// How the window comes down to the slow-start threshold after a loss.
+/// Reduction of the window to the slow-start threshold after a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowReduction {
@@ -54,11 +54,11 @@ pub enum WindowReduction {
     RateHalving,
     /// In proportion to what is delivered (RFC 6937).
     Proportional,
-    /// The same, more careful below the threshold (RFC 9937).
+    /// In proportion to what is delivered, more conservative below the threshold (RFC 9937).
     ProportionalSafe,
 }
 
-/// How far an endpoint goes with explicit congestion notification.
+/// Use of explicit congestion notification by an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
@@ -68,7 +68,7 @@ pub enum Ecn {
     WhenAsked,
     /// RFC 3168, asked for.
     Classic,
-    /// RFC 9768, asked for; RFC 3168 with a peer that does not know it.
+    /// Requests RFC 9768; falls back to RFC 3168 with a peer that does not support it.
     Accurate,
 }
 
@@ -100,7 +100,7 @@ optional_settings! {
     )]
     #[serde(deny_unknown_fields)]
     pub struct TcpSettings {
-        /// Named set of mechanisms and constants to start from; linux-6.18 unless said.
+        /// Named set of mechanisms and constants to start from; default: linux-6.18.
         profile: Profile,
         /// Congestion control.
         congestion: Congestion,
@@ -116,25 +116,25 @@ optional_settings! {
         modified_fast_retransmit: bool,
         /// Linear time-outs (LT): no exponential back-off for the first time-outs of a thin stream.
         linear_timeouts: bool,
-        /// Redundant data bundling (RDB): while few segments are in flight, new data takes along what was sent
-        /// shortly before and is not acknowledged (LCN 2015).
+        /// Redundant data bundling (RDB): while few segments are in flight, new segments also carry recent data that is
+        /// not acknowledged (LCN 2015).
         redundant_bundling: bool,
-        /// Older segments that a bundle takes along at most (1); 0 for as many as fit.
+        /// Largest number of older segments in a bundle (1); 0 for as many as fit.
         redundant_segments: u32,
-        /// Payload of a bundle at most; a full segment unless said.
+        /// Payload of a bundle at most; default: a full segment.
         redundant_bytes: ByteCount,
-        /// Who writes this often or more often (10 ms) has too much in flight for bundles: as many segments as
-        /// fit into the least round trip.
+        /// An application that writes at this interval (10 ms) or a shorter one gets no bundles while as many segments
+        /// are in flight as fit into the smallest round trip.
         redundant_interval: Span,
-        /// Smart framing (TCP-SF): a congestion window of fewer than four segments is cut into four smaller ones,
-        /// so that a loss among them is found by duplicate ACKs (Mellia and others, 2005).
+        /// Smart framing (TCP-SF): a congestion window of fewer than four segments is divided into four smaller ones,
+        /// so that duplicate ACKs detect a loss among them (Mellia and others, 2005).
         smart_framing: bool,
-        /// How losses are found with SACK.
+        /// Loss detection with SACK.
         loss_detection: LossDetection,
-        /// With SACK, a retransmission is lost, too, once something sent for the first time after it has arrived (Linux 2.6);
-        /// where losses are found by time that holds anyway.
+        /// With SACK, a retransmission counts as lost when new data sent after it has arrived (Linux 2.6); loss
+        /// detection by time always does this.
         lost_retransmission_detection: bool,
-        /// How the window comes down after a loss.
+        /// Reduction of the window after a loss.
         window_reduction: WindowReduction,
         /// Tail loss probe: the last segment again after two round trips (RFC 8985 section 7).
         tail_loss_probe: bool,
@@ -142,7 +142,7 @@ optional_settings! {
         early_retransmit: bool,
         /// Forward RTO recovery: new data first after a time-out (RFC 5682).
         forward_rto: bool,
-        /// Take back reductions that prove needless (RFC 3522, RFC 3708).
+        /// Undo reductions that prove spurious (RFC 3522, RFC 3708).
         undo: bool,
         /// Learn from reordering how many duplicate ACKs prove a loss.
         reordering_detection: bool,
@@ -151,7 +151,7 @@ optional_settings! {
         ecn: Ecn,
         /// CUBIC leaves slow start when acknowledgements come in long trains or late (`HyStart`).
         hystart: bool,
-        /// The flight is limited by the estimated bandwidth-delay product (FreeBSD 4.7 to 6).
+        /// The estimated bandwidth-delay product limits the flight (FreeBSD 4.7 to 6).
         inflight_limit: bool,
         /// Segments are sent in bundles of about a millisecond, which may wait for more (TSO).
         bundling: bool,
@@ -169,7 +169,7 @@ optional_settings! {
         /// Initial congestion window in segments (RFC 6928: 10).
         #[schemars(range(min = 1))]
         initial_window: u32,
-        /// Initial slow-start threshold in segments; unbounded unless said.
+        /// Initial slow-start threshold in segments; default: unbounded.
         #[schemars(range(min = 2))]
         initial_ssthresh: u32,
         /// Retransmission time-out before the first RTT sample (RFC 6298 section 2.1: 1 s).
@@ -191,13 +191,13 @@ optional_settings! {
         slow_start_after_idle: bool,
         /// Join small segments into full ones when they are retransmitted.
         collapse_retransmissions: bool,
-        /// Receive buffer: the largest window that is offered.
+        /// Receive buffer: the largest advertised window.
         receive_buffer: ByteCount,
         /// Send buffer: how much the application may have written that is not acknowledged yet.
         send_buffer: ByteCount,
-        /// Maximum segment size to announce; the path's MTU less 40 bytes unless said.
+        /// Maximum segment size to announce; default: the path's MTU less 40 bytes.
         mss: ByteCount,
-        /// What the host remembers of its connections for the next ones to the same peer; nothing unless said.
+        /// What the host remembers of its connections for the next ones to the same peer; default: nothing.
         sharing: Sharing,
     }
 }
@@ -258,7 +258,7 @@ impl SharingPolicy {
     }
 }
 
-/// Which connections take up what is remembered.
+/// Connections that use the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SharedOpenings {
@@ -268,7 +268,7 @@ pub enum SharedOpenings {
     All,
 }
 
-/// When a connection tells what it has found out.
+/// When a connection saves its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collection {
@@ -284,70 +284,70 @@ pub enum Collection {
 pub enum Trust {
     /// Connections begin with it.
     Exact,
-    /// Connections begin with half of it, paced, and one that lost packets halves what is remembered.
+    /// Connections begin with half of it, paced; a connection with losses halves the remembered window.
     Safe,
 }
 
-/// What a host remembers of its connections. The memory is the host's: groups that run on the same host
+/// Memory of a host for its connections. The memory is the host's: groups that run on the same host
 /// and share say the same.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
-    /// What is remembered, and what becomes of it.
+    /// What is remembered, and how it is used.
     pub policy: SharingPolicy,
-    /// How long something is believed (`LIFETIME_WIND`); 10 minutes, or an hour with `tcp-metrics`, unless said.
+    /// Lifetime of a remembered value (`LIFETIME_WIND`); default: 10 minutes, or an hour with `tcp-metrics`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Span>,
-    /// How many peers are remembered (`MAX_WINDLIST`); 1000 unless said.
+    /// Largest number of remembered peers (`MAX_WINDLIST`); default: 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub entries: Option<u32>,
-    /// Which connections take up what is remembered; `classic` those that the peer opens, the others all,
-    /// unless said.
+    /// Connections that use the memory; default: with `classic` those that the peer opens, else all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openings: Option<SharedOpenings>,
-    /// When a connection tells what it has found out; `classic` that is trusted exactly when it is closed, everybody
-    /// else when all is acknowledged, unless said.
+    /// When a connection saves its values. Default: when it is closed with `classic` and exact trust, else when all
+    /// data is acknowledged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collection>,
-    /// Connections tell so often while they are open, too; never unless said.
+    /// Interval at which open connections save their values, too; default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_every: Option<Span>,
-    /// How far a window that was smaller than the remembered one pulls it down: 0 % is the report's rule, by
-    /// which the largest one stays, 100 % remembers the last one; only with `classic`.
+    /// Weight of a window that is smaller than the remembered one: 0 % keeps the largest one (the report's rule), 100 %
+    /// remembers the last one. Only with `classic`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forgetfulness: Option<Ratio>,
-    /// How far a remembered window is trusted (`exact`); only with `classic`.
+    /// Trust in a remembered window (`exact`); only with `classic`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Segments that a connection begins with or jumps to at most; unlimited unless said. Not with `tcp-metrics`.
+    /// Largest window in segments that a connection begins with or jumps to; default: unlimited. Not with
+    /// `tcp-metrics`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub largest_window: Option<u32>,
-    /// Connections that are open at the same time share their windows, too (RFC 9040 section 7); only with
-    /// `rfc9040`, which does so unless it is false.
+    /// Whether connections that are open at the same time share their windows, too (RFC 9040 section 7). Only with
+    /// `rfc9040`; default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ensemble: Option<bool>,
-    /// Connections begin with the saved threshold (`tcp_no_ssthresh_metrics_save` = 0, as before Linux 5.6); only with
-    /// `tcp-metrics`, which does not unless it is true.
+    /// Whether connections begin with the saved threshold (`tcp_no_ssthresh_metrics_save` = 0, as before Linux 5.6).
+    /// Only with `tcp-metrics`; default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub save_threshold: Option<bool>,
-    /// Share of what the path was seen to carry that is the threshold after a retreat (50 %), from 50 % to 100 %;
-    /// only with `careful-resume`.
+    /// Threshold after a retreat, as a share of the measured capacity of the path (50 %), from 50 % to 100 %; only with
+    /// `careful-resume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retreat: Option<Ratio>,
-    /// When hosts begin to remember and to use what they remember; at the beginning unless said.
+    /// When hosts begin to use their memory; default: at the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture_from: Option<Span>,
-    /// When they stop, and forget all; never unless said.
+    /// When they stop and forget everything; default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture_until: Option<Span>,
 }
 
 impl Sharing {
-    /// When a connection tells what it has found out with `classic`. Bounded trust waits for losses, which come after an
+    /// When a connection saves its values with `classic`. Bounded trust waits for losses, which come after an
     /// application has closed the connection, too.
     pub fn classic_collection(&self) -> Collection {
         self.collect.unwrap_or(match self.trust {

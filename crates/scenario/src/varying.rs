@@ -24,7 +24,7 @@ pub enum Distribution<T> {
         /// Largest value that is drawn.
         max: T,
     },
-    /// The normal distribution; what would be below zero is drawn as zero.
+    /// The normal distribution; negative draws become zero.
     Normal {
         /// Mean.
         mean: T,
@@ -56,16 +56,16 @@ pub enum Distribution<T> {
         #[schemars(range(min = 0.01, max = 100.0))]
         shape: f64,
     },
-    /// The lognormal distribution; what is not between the bounds is drawn again.
+    /// The lognormal distribution; values outside the bounds are drawn again.
     Lognormal {
         /// Mean, without bounds.
         mean: T,
         /// Standard deviation, without bounds.
         deviation: T,
-        /// Smallest value that is drawn; without such a bound unless said.
+        /// Smallest value that is drawn; default: no bound.
         #[serde(skip_serializing_if = "Option::is_none")]
         min: Option<T>,
-        /// Largest value that is drawn; without such a bound unless said.
+        /// Largest value that is drawn; default: no bound.
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<T>,
     },
@@ -74,7 +74,7 @@ pub enum Distribution<T> {
         /// The quantiles, from the smallest value (`0 %`) to the largest (`100 %`). Without a mean every
         /// value between two neighbours is equally likely.
         quantiles: Vec<Quantile<T>>,
-        /// The mean, which decides how values lie between the quantiles.
+        /// The mean, which determines the distribution between the quantiles.
         #[serde(skip_serializing_if = "Option::is_none")]
         mean: Option<T>,
     },

@@ -1,4 +1,4 @@
-//! What the application of a flow writes.
+//! Workloads: what the application of a flow writes.
 
 use crate::protocol::{IpVersion, Transport};
 use crate::recorded_application::RecordedApplication;
@@ -19,34 +19,34 @@ pub enum WorkloadInput {
         packet: Option<Varying<ByteCount>>,
         /// Time from one write to the next.
         interval: Varying<Span>,
-        /// What carries the messages.
+        /// Transport of the messages.
         #[serde(default)]
         transport: Transport,
     },
     /// A stream that always has something to send.
     Greedy {
-        /// Bytes to send before closing; without end unless said.
+        /// Bytes to send before closing; default: unlimited.
         volume: Option<ByteCount>,
     },
-    /// Requests of the host that connects, and responses of the other one, in turn on one connection.
+    /// Requests of the host that connects and responses of the other one, alternating on one connection.
     RequestResponse {
         /// Bytes of a request.
         request: Varying<ByteCount>,
         /// Bytes of a response.
         response: Varying<ByteCount>,
-        /// Time from the last byte of a request to its response; none unless said.
+        /// Time from the last byte of a request to its response; default: none.
         think_time: Option<Varying<Span>>,
-        /// Time from the last byte of a response to the next request; none unless said.
+        /// Time from the last byte of a response to the next request; default: none.
         pause: Option<Varying<Span>>,
-        /// How many exchanges there are before the connection is closed; without end unless said.
+        /// Number of exchanges before the connection is closed; default: unlimited.
         #[schemars(range(min = 1))]
         exchanges: Option<u32>,
     },
     /// A stream like that of a recorded application.
     Profile {
-        /// Which application; `fairwind applications` lists them with their numbers.
+        /// The application; `fairwind applications` lists them with their parameters.
         application: RecordedApplication,
-        /// What carries the messages, whatever carried them when they were recorded.
+        /// Transport of the messages, independent of the recorded one.
         #[serde(default)]
         transport: Transport,
     },
@@ -54,34 +54,34 @@ pub enum WorkloadInput {
     OnOff {
         /// How long a burst lasts.
         on: Option<Varying<Span>>,
-        /// Instead of its time: how many bytes are written in a burst.
+        /// Instead of the duration: bytes of a burst.
         volume: Option<Varying<ByteCount>>,
-        /// How long the silence between two bursts lasts.
+        /// Duration of the silence between two bursts.
         off: Varying<Span>,
-        /// Rate of what is written in a burst; as fast as the network takes it unless said.
+        /// Rate of the writes in a burst; default: as fast as the network takes them.
         rate: Option<BitRate>,
-        /// Bytes that are written at once where there is a rate; 1000 B unless said.
+        /// Bytes of each write if there is a rate; default: 1000 B.
         message: Option<ByteCount>,
     },
-    /// A person who reads web pages: requests of the host that connects, objects of random sizes in
+    /// A web user: requests of the host that connects, objects of random sizes in
     /// response, one after the other on one connection.
     Web(WebPages),
-    /// One transfer after the other, each on a connection of its own: who is called sends, and closes; who calls reads to
-    /// the end, and calls again. The group's `count` is the number of callers; on a path the host that is called stands
-    /// left of the bottleneck, so that what it sends goes through it.
+    /// Consecutive transfers, each on a new connection. The server sends and closes; the client reads to the end and
+    /// connects again. The group's `count` is the number of clients. On a path the server is left of the bottleneck, so
+    /// that its data passes it.
     Transfers {
         /// Bytes of a transfer.
         volume: Varying<ByteCount>,
-        /// How many transfers there are one after the other, as long as the experiment lasts; after the group's `stop`
-        /// no further one begins.
+        /// Number of consecutive transfers, as far as the experiment lasts; none begins after the group's `stop`.
         #[schemars(range(min = 1, max = 100_000))]
         transfers: u32,
-        /// Time from the end of a transfer to the next call; none unless said.
+        /// Time from the end of a transfer to the next connection; default: none.
         pause: Option<Varying<Span>>,
-        /// Bytes of a request, which the other side waits for; none unless said, and it sends as soon as it is called.
+        /// Bytes of a request, which the server waits for; default: none, and the server sends as soon as it is
+        /// connected.
         request: Option<Varying<ByteCount>>,
-        /// How long the host that calls holds back every segment that acknowledges and carries no data, its FIN too: so a
-        /// client looks far away from which nothing else is. Its call and its requests leave at once. None unless said.
+        /// Time for which the client holds back every ACK without data, its FIN included, so that it looks far away.
+        /// Its SYN and its requests leave at once. Default: none.
         ack_delay: Option<Span>,
     },
     /// A constant bit rate.
@@ -92,32 +92,32 @@ pub enum WorkloadInput {
         payload: Option<ByteCount>,
         /// Instead of the payload: the IP packet that one write makes, headers and options included.
         packet: Option<ByteCount>,
-        /// What carries the packets.
+        /// Transport of the packets.
         #[serde(default = "udp")]
         transport: Transport,
     },
-    /// The writes of another application, at the same distances in time.
+    /// The writes of another application, with the same intervals.
     Replay {
         /// Name of a file with the writes, seen from the scenario's folder: a text with a line for each, which has the
         /// seconds since the connection was established, a comma, and the bytes; or a capture (pcap, pcapng).
         file: Option<String>,
-        /// Of a capture, which connection, as `fairwind analyse --filter` takes it; the direction with the most payload
-        /// unless said.
+        /// Of a capture, which connection, as `fairwind analyse --filter` takes it; default: the direction with the
+        /// most payload.
         connection: Option<String>,
         /// Instead of a file: the writes, in the order of their times.
         writes: Option<Vec<RecordedWrite>>,
-        /// What carries them.
+        /// Transport of the writes.
         #[serde(default)]
         transport: Transport,
     },
-    /// What another group's connections bring to this group's host, passed on: the far half of split connections, as
-    /// a performance-enhancing proxy makes them. Connection `i` passes on what connection `i` of that group brings, is
-    /// opened when that one has come, and is closed when that one was closed and all is written.
+    /// The second half of split connections, as in a performance-enhancing proxy: this group's host relays the data
+    /// that another group's connections bring. Connection `i` relays the data of connection `i` of that group. It opens
+    /// when that connection is accepted, and closes when that one is closed and all data is written.
     Relay {
-        /// The group whose data is passed on; this group's `from` is that group's `to`.
+        /// The group with the data to relay; this group's `from` is that group's `to`.
         of: String,
-        /// Bytes that may wait between the two connections. Beyond them nothing is read, so the window that the first
-        /// sender is offered closes.
+        /// Bytes that may wait between the two connections. If they are used up, the relay stops reading, and the
+        /// window of the first connection closes.
         buffer: ByteCount,
     },
 }
@@ -132,7 +132,7 @@ pub struct WebPages {
     /// Bytes of a page's main object, headers included.
     #[serde(default = "web_main_object")]
     pub main_object: Varying<ByteCount>,
-    /// How many objects are embedded in a page.
+    /// Number of objects embedded in a page.
     #[serde(default = "web_embedded_objects")]
     pub embedded_objects: Varying<u32>,
     /// Bytes of an embedded object, headers included.
@@ -144,7 +144,7 @@ pub struct WebPages {
     /// Time from the end of a page to the request for the next one.
     #[serde(default = "web_reading_time")]
     pub reading_time: Varying<Span>,
-    /// How many pages are read before the connection is closed; without end unless said.
+    /// Number of pages before the connection is closed; default: unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub pages: Option<u32>,
@@ -160,7 +160,7 @@ pub enum Workload {
         size: MessageSize,
         /// Time from one write to the next.
         interval: Varying<Span>,
-        /// What carries the messages.
+        /// Transport of the messages.
         #[serde(default, skip_serializing_if = "crate::is_default")]
         transport: Transport,
     },
@@ -188,15 +188,15 @@ pub enum Workload {
     OnOff {
         /// How long a burst is.
         burst: Burst,
-        /// How long the silence between two bursts lasts.
+        /// Duration of the silence between two bursts.
         off: Varying<Span>,
-        /// What is written in a burst at a rate; `None`: as much as the network takes.
+        /// Rate of the writes in a burst; `None`: as fast as the network takes them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
     },
     /// Web pages, one object after the other.
     Web(WebPages),
-    /// One transfer after the other, each on a connection of its own.
+    /// Consecutive transfers, each on a new connection.
     Transfers {
         /// Bytes of a transfer, one or more.
         volume: Varying<ByteCount>,
@@ -216,7 +216,7 @@ pub enum Workload {
         rate: BitRate,
         /// How large one write is.
         size: MessageSize,
-        /// What carries the packets.
+        /// Transport of the packets.
         #[serde(default, skip_serializing_if = "crate::is_default")]
         transport: Transport,
     },
@@ -224,7 +224,7 @@ pub enum Workload {
     Replay {
         /// The writes, in the order of their times.
         writes: Arc<[RecordedWrite]>,
-        /// What carries them.
+        /// Transport of the writes.
         #[serde(default, skip_serializing_if = "crate::is_default")]
         transport: Transport,
     },
@@ -276,7 +276,7 @@ impl Workload {
         if let Self::Transfers { ack_delay, .. } = self { *ack_delay } else { Span::ZERO }
     }
 
-    /// The group whose data is passed on, where it is.
+    /// The group with the data to relay, if this is a relay.
     pub fn relayed(&self) -> Option<&str> {
         match self {
             Self::Relay { of, .. } => Some(of),
@@ -309,7 +309,7 @@ impl Workload {
 pub enum Burst {
     /// A time.
     Time(Varying<Span>),
-    /// So many bytes.
+    /// Number of bytes.
     Volume(Varying<ByteCount>),
 }
 
@@ -351,7 +351,7 @@ pub enum MessageSize {
 pub const TIMESTAMP_BYTES: u64 = 12;
 
 impl MessageSize {
-    /// Payload of a datagram whose packet has `packet_bytes`, at least one byte.
+    /// Payload of a datagram in a packet of `packet_bytes`, at least one byte.
     pub fn payload_of_datagram(packet_bytes: ByteCount, ip_version: IpVersion) -> ByteCount {
         let headers = ip_version.datagram_header_bytes();
         ByteCount::new(packet_bytes.get().saturating_sub(headers).max(1))
@@ -372,9 +372,9 @@ impl MessageSize {
 // Defaults of web pages: the model of the cellular standards (3GPP2 C.R1002-0 v1.0, 2004, table 2.1.3.3-2; 3GPP TR
 // 25.892, annex A.2.1.1 has the same), which is bounded and needs no other source.
 //
-// The number of embedded objects is `x - 2` there, `x` being of a Pareto law with shape 1.1 and least value 2 whose draws
-// above 55 are made 55; its mean is 5.64. Here it is a table of the quantiles of that law, between which it is straight;
-// its mean is 5.8.
+// The number of embedded objects is `x - 2` there, `x` being of a Pareto distribution with shape 1.1 and least value 2;
+// draws above 55 are made 55; its mean is 5.64. Here it is a table of the quantiles of that law, between which it is
+// straight; its mean is 5.8.
 
 /// 350 B.
 fn web_request() -> Varying<ByteCount> {

@@ -20,10 +20,11 @@ fn times(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
     let spread = format!("flows[{index}].start_spread");
     let stop = format!("flows[{index}].stop");
     if group.start >= input.duration {
-        let rule = format!("the experiment is over then: it lasts {}", input.duration);
+        let rule = format!("the experiment ends before, after {}", input.duration);
         rules.report(&[&start, "duration"], rule, None);
     } else if group.start + group.start_spread > input.duration {
-        let rule = format!("some flows would start after the end: it lasts {}", input.duration);
+        let rule =
+            format!("some flows would start after the end of the experiment, {}", input.duration);
         rules.report(&[&spread, &start, "duration"], rule, None);
     }
     let Some(stops_at) = group.stop else { return };
@@ -62,7 +63,7 @@ fn on_a_path(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
     let path_rtt = input.path.as_ref().map(PathInput::base_rtt).unwrap_or_default();
     if group.rtt.is_some_and(|rtt| rtt < path_rtt) {
         let key = format!("flows[{index}].rtt");
-        let rule = format!("it must be no less than the path's, {path_rtt}");
+        let rule = format!("it must not be less than the path's, {path_rtt}");
         let delays = ["path.rtt", "path.forward_delay", "path.reverse_delay"];
         let added = ["path.impairments", "path.reverse_impairments"];
         rules.report(&[&key, delays[0], delays[1], delays[2], added[0], added[1]], rule, None);
@@ -86,17 +87,17 @@ fn on_a_topology(
     let to = host(rules, topology, &to_key, group.to.as_deref());
     let (Some(from), Some(to)) = (from, to) else { return };
     if from == to {
-        let rule = "data goes to another host than it comes from";
+        let rule = "source and destination must be different hosts";
         rules.report(&[&to_key, &from_key], rule.into(), None);
         return;
     }
-    // What is wrong in the topology may be the very link that is missing.
+    // The missing link may be the error in the topology.
     if rules.has_errors_within("topology") {
         return;
     }
     let ways = [(from, to), (to, from)];
     if let Some((start, end)) = ways.iter().find(|(start, end)| !reaches(topology, start, end)) {
-        let hint = "hosts forward nothing; join them by links and routers, in both directions";
+        let hint = "hosts do not forward; connect them by links and routers, in both directions";
         let rule = format!("no links lead from {start} to {end}");
         rules.broken_with_hint(&[&to_key, &from_key], rule, hint);
     }
@@ -112,7 +113,7 @@ fn host<'n>(
     let known = || topology.hosts.iter().map(String::as_str);
     let all = || format!("there are {}", known().collect::<Vec<_>>().join(", "));
     let Some(name) = name else {
-        rules.broken_with_hint(&[key], "missing, but it is needed with a topology", &all());
+        rules.broken_with_hint(&[key], "missing; it is required with a topology", &all());
         return None;
     };
     if known().any(|known| known == name) {
@@ -154,23 +155,22 @@ fn reaches(topology: &TopologyInput, start: &str, end: &str) -> bool {
 fn relay(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
     let WorkloadInput::Relay { of, buffer } = &input.flows[index].workload else { return };
     if *buffer == ByteCount::ZERO {
-        let hint = "256 KiB is a beginning; as much as the round trip takes keeps a path full";
+        let hint = "256 KiB is a start; a bandwidth-delay product keeps a path full";
         let key = format!("flows[{index}].workload.buffer");
-        rules.broken_with_hint(&[&key], "it passes on what it has room for: 1 B or more", hint);
+        rules.broken_with_hint(&[&key], "it must be at least 1 B", hint);
     }
     let (packet, _) = input.mtu();
     if (ByteCount::new(1)..packet).contains(buffer) {
         let key = format!("flows[{index}].workload.buffer");
         let rule = format!(
-            "a packet brings up to {packet}: what has no room waits for what is passed on in small parts"
+            "a packet carries up to {packet}: with a smaller buffer the relay works in small parts"
         );
         rules.warn(&[&key], rule);
     }
     relay_has_no_times(rules, index);
     if input.path.is_some() {
         let hint = "describe the network by [topology], with a host between two links";
-        let rule =
-            "a path gives every group its own hosts, and a relay is where another group ends";
+        let rule = "a path gives every group its own hosts, but a relay needs the host where another group ends";
         rules.broken_with_hint(&[&format!("flows[{index}].workload"), "path"], rule, hint);
         return;
     }
@@ -191,13 +191,14 @@ fn relay_has_no_times(rules: &mut Rules<'_>, index: usize) {
         let key = format!("flows[{index}].{name}");
         if rules.is_written(&key) {
             let hint = "leave it out, or give it to the group that it relays";
-            let rule = "a relay begins when a connection comes, and stops when that is closed";
+            let rule =
+                "a relay starts when a connection is accepted, and stops when that is closed";
             rules.broken_with_hint(&[&key], rule, hint);
         }
     }
 }
 
-/// The place of the group whose data `group` passes on.
+/// The index of the group that `group` relays.
 fn relayed(input: &ScenarioInput, group: &FlowsInput) -> Option<usize> {
     let WorkloadInput::Relay { of, .. } = &group.workload else { return None };
     input.flows.iter().position(|other| other.name == *of)
@@ -214,8 +215,8 @@ fn is_in_a_circle(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize, ke
         names.push(&input.flows[at].name);
         if at == index {
             let rule = match names.len() {
-                2 => "a relay passes on what another group brings, not its own".to_owned(),
-                _ => format!("a circle: {}; nobody begins", names.join(" relays ")),
+                2 => "a relay must relay another group, not itself".to_owned(),
+                _ => format!("a cycle of relays: {}", names.join(" relays ")),
             };
             if first == index {
                 rules.report(&[key], rule, None);
@@ -231,17 +232,20 @@ fn is_in_a_circle(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize, ke
 fn pair(rules: &mut Rules<'_>, input: &ScenarioInput, (index, relayed): (usize, usize), key: &str) {
     let (group, first) = (&input.flows[index], &input.flows[relayed]);
     if first.workload.transport() == Transport::Udp {
-        rules.broken(key, format!("\"{}\" sends datagrams; a relay joins connections", first.name));
+        rules.broken(key, format!("\"{}\" sends datagrams; a relay needs connections", first.name));
     }
     if first.workload.is_answered() {
         let hint = "two groups with volumes, one each way, stand for requests and responses";
-        let rule = format!("\"{}\" has data both ways; a relay passes on one way only", first.name);
+        let rule = format!(
+            "\"{}\" has data in both directions; a relay supports one direction only",
+            first.name
+        );
         rules.broken_with_hint(&[key], rule, hint);
     }
     if first.count != group.count {
         let count = format!("flows[{index}].count");
         let rule = format!(
-            "each connection relays one of \"{}\", so there are as many: {}",
+            "each connection relays one of \"{}\", so the count must be equal: {}",
             first.name, first.count
         );
         rules.report(&[&count, &format!("flows[{relayed}].count")], rule, None);
@@ -250,7 +254,10 @@ fn pair(rules: &mut Rules<'_>, input: &ScenarioInput, (index, relayed): (usize, 
         && from != to
     {
         let from = format!("flows[{index}].from");
-        let rule = format!("a relay is where its data comes to: \"{}\" goes to {to}", first.name);
+        let rule = format!(
+            "a relay must be at the host where its data arrives: \"{}\" goes to {to}",
+            first.name
+        );
         rules.report(&[&from, &format!("flows[{relayed}].to")], rule, None);
     }
     let same = |other: &FlowsInput| matches!(&other.workload, WorkloadInput::Relay { of, .. } if *of == first.name);

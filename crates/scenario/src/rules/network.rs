@@ -40,8 +40,8 @@ pub(super) fn check_path(rules: &mut Rules<'_>, path: &PathInput) {
 fn rate_is_known(rules: &mut Rules<'_>, path: &PathInput) {
     // Errors of a trace are reported elsewhere.
     if path.bottleneck_rate().is_none() && path.rate_trace.is_none() {
-        let hint = "the rate of the bottleneck; only a queue that shapes or a recorded rate makes it needless";
-        rules.broken_with_hint(&["path.rate", "path.queue"], "missing, but it is needed", hint);
+        let hint = "the rate of the bottleneck; only with a queue that shapes or a recorded rate it is optional";
+        rules.broken_with_hint(&["path.rate", "path.queue"], "missing; it is required", hint);
     }
 }
 
@@ -49,13 +49,13 @@ fn delay_is_described_once(rules: &mut Rules<'_>, path: &PathInput) {
     let hint = "write rtt, or else forward_delay and reverse_delay";
     match (path.rtt, path.forward_delay, path.reverse_delay) {
         (Some(_), Some(_), _) => {
-            rules.broken_with_hint(&["path.forward_delay"], "there is an rtt already", hint);
+            rules.broken_with_hint(&["path.forward_delay"], "rtt is set already", hint);
         }
         (Some(_), None, Some(_)) => {
-            rules.broken_with_hint(&["path.reverse_delay"], "there is an rtt already", hint);
+            rules.broken_with_hint(&["path.reverse_delay"], "rtt is set already", hint);
         }
         (None, None, None) => {
-            rules.broken_with_hint(&["path.rtt"], "missing, but it is needed", hint);
+            rules.broken_with_hint(&["path.rtt"], "missing; it is required", hint);
         }
         (None, Some(_), None) => {
             rules.broken_with_hint(&["path.reverse_delay"], "missing beside forward_delay", hint);
@@ -69,13 +69,13 @@ fn delay_is_described_once(rules: &mut Rules<'_>, path: &PathInput) {
 
 pub(super) fn rate_is_positive(rules: &mut Rules<'_>, key: &str, rate: Option<BitRate>) {
     if rate == Some(BitRate::from_bits_per_second(0)) {
-        rules.broken(key, "nothing would pass at a rate of zero");
+        rules.broken(key, "the rate must be above zero");
     }
 }
 
 fn loss_is_a_share(rules: &mut Rules<'_>, key: &str, loss: Ratio) {
     if loss > Ratio::ONE {
-        rules.broken(key, "no more than 100 % can be lost");
+        rules.broken(key, "it must be at most 100 %");
     }
 }
 
@@ -130,22 +130,22 @@ fn overhead_is_small(rules: &mut Rules<'_>, key: &str, overhead: ByteCount) {
 
 pub(super) fn check_topology(rules: &mut Rules<'_>, topology: &TopologyInput) {
     mtu_is_possible(rules, "topology", topology.mtu, topology.ip_version);
-    nodes_are_told_apart(rules, topology);
+    nodes_must_have_unique_names(rules, topology);
     for (index, link) in topology.links.iter().enumerate() {
         link_is_possible(rules, topology, link, &format!("topology.links[{index}]"));
     }
-    links_are_told_apart(rules, topology);
+    links_must_have_unique_names(rules, topology);
 }
 
-fn nodes_are_told_apart(rules: &mut Rules<'_>, topology: &TopologyInput) {
+fn nodes_must_have_unique_names(rules: &mut Rules<'_>, topology: &TopologyInput) {
     let mut seen = BTreeSet::new();
     for (list, names) in [("hosts", &topology.hosts), ("routers", &topology.routers)] {
         for (index, name) in names.iter().enumerate() {
             let key = format!("topology.{list}[{index}]");
             if name.trim().is_empty() {
-                rules.broken(&key, "a node has a name");
+                rules.broken(&key, "a node needs a name");
             } else if !seen.insert(name) {
-                rules.broken(&key, "another node is called so already");
+                rules.broken(&key, "another node has this name already");
             }
         }
     }
@@ -157,7 +157,7 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
     if link.from == link.to {
         rules.report(
             &[&format!("{key}.to"), &format!("{key}.from")],
-            "a link leads to another node".into(),
+            "a link must lead to another node".into(),
             None,
         );
     }
@@ -183,7 +183,7 @@ fn queue_of_link_is_possible(
         // Errors of the trace are reported elsewhere.
     } else if link.rate.is_none() && !queue.shapes() {
         let hint = "give the link a rate, or leave the queue out";
-        rules.broken_with_hint(&[key], "nothing waits before a link without a rate", hint);
+        rules.broken_with_hint(&[key], "a link without a rate needs no queue", hint);
     } else {
         let scale = Scale { rate: link.rate, rtt: None, mtu: topology.mtu };
         queue_is_possible(rules, queue, scale, key);
@@ -201,7 +201,7 @@ fn node_exists(rules: &mut Rules<'_>, topology: &TopologyInput, key: &str, name:
     rules.broken_with_hint(&keys, "no such host or router", &hint);
 }
 
-fn links_are_told_apart(rules: &mut Rules<'_>, topology: &TopologyInput) {
+fn links_must_have_unique_names(rules: &mut Rules<'_>, topology: &TopologyInput) {
     let mut seen = BTreeSet::new();
     for (index, link) in topology.links.iter().enumerate() {
         let name = link.name.clone().unwrap_or_else(|| link_name(&link.from, &link.to));
@@ -209,8 +209,8 @@ fn links_are_told_apart(rules: &mut Rules<'_>, topology: &TopologyInput) {
         for name in std::iter::once(name).chain(back) {
             if !seen.insert(name.clone()) {
                 let key = format!("topology.links[{index}]");
-                let rule = format!("another link is called {name} already");
-                rules.broken_with_hint(&[&key], rule, "give one of them a name of its own");
+                let rule = format!("another link has the name {name} already");
+                rules.broken_with_hint(&[&key], rule, "rename one of them");
                 break;
             }
         }
@@ -248,7 +248,7 @@ fn as_written(queue: &QueueInput, key: &str, finding: &QdiscFinding) -> (String,
         QueueInput::Text(_) if inner.is_empty() => (key.to_owned(), rule.clone()),
         QueueInput::Text(_) => (key.to_owned(), format!("{inner}: {rule}")),
         QueueInput::Table(table) => {
-            // An htb with a rate of its own has one class, which has no key.
+            // An htb with a rate has one class, which has no key.
             let inner = match table.as_ref() {
                 QueueTable::Htb(HtbInput { classes: None, .. }) => {
                     inner.strip_prefix("classes[0].").unwrap_or(inner)
@@ -280,7 +280,7 @@ fn groups_exist(rules: &mut Rules<'_>, queue: &QueueInput, key: &str, groups: &[
         if !groups.contains(&group.as_str()) {
             let key = if inner.is_empty() { key.to_owned() } else { format!("{key}.{inner}") };
             let hint = suggestion(&group, groups.iter().copied());
-            let rule = format!("a filter asks for the group \"{group}\", which does not exist");
+            let rule = format!("a filter matches the group \"{group}\", which does not exist");
             rules.report(&[&key, "flows"], rule, Some(hint));
         }
     }
@@ -309,14 +309,13 @@ pub(super) fn check_carrier_of_path(rules: &mut Rules<'_>, path: &PathInput, dur
         warn(rules, &slots, "path.carrier", duration);
     }
     if path.carrier.as_ref().is_some_and(|carrier| carrier.name.is_some()) {
-        let rule =
-            "nothing asks for it: a path has one carrier, only links of a topology name theirs";
+        let rule = "it is not used: a path has one carrier; only links of a topology name theirs";
         rules.warn(&["path.carrier.name"], rule);
     }
 }
 
 pub(super) fn check_carriers(rules: &mut Rules<'_>, topology: &TopologyInput, duration: Span) {
-    carriers_are_told_apart(rules, topology);
+    carriers_must_have_unique_names(rules, topology);
     for (index, link) in topology.links.iter().enumerate() {
         let key = format!("topology.links[{index}]");
         let context = CarrierContext {
@@ -352,7 +351,7 @@ fn one_thing_decides(rules: &mut Rules<'_>, key: &str, context: &CarrierContext<
     let carrier = format!("{key}.carrier");
     if !context.has_carrier {
         if context.terminal.is_some() {
-            let hint = "say of which carrier it has slots";
+            let hint = "name the carrier with its slots";
             rules.broken_with_hint(&[&terminal, &carrier], "there is no carrier", hint);
         }
         return;
@@ -380,7 +379,7 @@ fn link_is_on_a_carrier(
 ) {
     let Some(name) = &link.carrier else { return };
     if link.both_ways {
-        let hint = "write both_ways = false, and a link of its own for the way back";
+        let hint = "set both_ways = false, and add another link for the way back";
         let keys = [&*format!("{key}.both_ways"), &*format!("{key}.carrier")];
         rules.broken_with_hint(&keys, "a terminal sends on its carrier in one direction", hint);
     }
@@ -396,14 +395,14 @@ fn link_is_on_a_carrier(
     rules.broken_with_hint(&keys, "no such carrier", &hint);
 }
 
-fn carriers_are_told_apart(rules: &mut Rules<'_>, topology: &TopologyInput) {
+fn carriers_must_have_unique_names(rules: &mut Rules<'_>, topology: &TopologyInput) {
     let mut seen = BTreeSet::new();
     for (index, carrier) in topology.carriers.iter().enumerate() {
         let key = format!("topology.carriers[{index}].name");
         match carrier.name.as_deref().map(str::trim) {
-            None | Some("") => rules.broken(&key, "a carrier has a name, by which links call it"),
+            None | Some("") => rules.broken(&key, "a carrier needs a name, which links refer to"),
             Some(name) if !seen.insert(name) => {
-                rules.broken(&key, "another carrier is called so already");
+                rules.broken(&key, "another carrier has this name already");
             }
             Some(_) => {}
         }

@@ -82,29 +82,30 @@ fn repairs_are_judged_once(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) 
     if tcp.lost_retransmission_detection.is_some() && tcp.finds_losses_by_time() {
         let keys = ["lost_retransmission_detection", "loss_detection", "profile"];
         let keys = keys.map(|name| format!("{key}.{name}"));
-        let rule = "losses are found by time here (RACK), those of retransmissions, too: it does nothing; leave it out, or \
-                    set loss_detection = \"forward\" or \"rfc6675\"";
+        let rule = "RACK also detects lost retransmissions, so this key has no effect; leave it out, or set \
+                    loss_detection = \"forward\" or \"rfc6675\"";
         rules.warn(&keys.each_ref().map(String::as_str), rule);
     }
 }
 
 fn bundles_are_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
     if tcp.redundant_bytes == Some(ByteCount::ZERO) {
-        let rule = "a bundle carries something: leave the key out for full segments, or set \
+        let rule = "a bundle must not be empty: leave the key out for full segments, or set \
                     redundant_bundling = false";
         rules.broken(&format!("{key}.redundant_bytes"), rule);
     }
     if tcp.redundant_interval.is_some_and(|interval| interval < LEAST_INTERVAL) {
-        let rule = format!("it must be {LEAST_INTERVAL} or more: shorter ones are not told apart");
+        let rule =
+            format!("it must be {LEAST_INTERVAL} or more; shorter intervals are not distinguished");
         rules.broken(&format!("{key}.redundant_interval"), rule);
     }
 }
 
 fn buffer_is_possible(rules: &mut Rules<'_>, key: &str, size: Option<ByteCount>) {
     match size {
-        Some(ByteCount::ZERO) => rules.broken(key, "nothing would fit in a buffer of no bytes"),
+        Some(ByteCount::ZERO) => rules.broken(key, "a buffer needs at least 1 B"),
         Some(size) if size > LARGEST_BUFFER => {
-            rules.broken(key, "no window is larger than 1 GiB (RFC 7323 section 2.3)");
+            rules.broken(key, "it must be at most 1 GiB (RFC 7323 section 2.3)");
         }
         _ => {}
     }
@@ -118,7 +119,7 @@ fn timeouts_are_ordered(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
         [(&initial, tcp.initial_rto), (&minimum, tcp.minimum_rto), (&maximum, tcp.maximum_rto)];
     for (key, time) in times {
         if time == Some(Span::ZERO) {
-            rules.broken(key, "a time-out is longer than no time");
+            rules.broken(key, "a time-out must be above zero");
         }
     }
     let Some(longest) = tcp.maximum_rto else { return };
@@ -137,23 +138,23 @@ fn sharing_is_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, dura
     let Some(sharing) = &tcp.sharing else { return };
     let key = &format!("{key}.sharing");
     if sharing.policy == SharingPolicy::Off {
-        nothing_is_said_of_nothing(rules, sharing, key);
+        empty_input_has_no_notes(rules, sharing, key);
     }
     resumption_has_a_window(rules, tcp, sharing, key);
     if sharing.lifetime == Some(Span::ZERO) {
-        let rule = "what is believed for no time is never used: give a time such as \"10 min\", or set \
+        let rule = "a lifetime of zero makes the memory useless: give a time such as \"10 min\", or set \
                     policy = \"off\"";
         rules.broken(&format!("{key}.lifetime"), rule);
     }
     let samples = format!("{key}.sample_every");
     if sharing.sample_every == Some(Span::ZERO) {
-        rules.broken(&samples, "there must be time between samples: leave the key out for none");
+        rules.broken(&samples, "it must be above zero: leave the key out for no samples");
     } else {
         interval_is_possible(rules, &samples, sharing.sample_every, duration);
     }
     if sharing.capture_from.is_some_and(|from| from >= duration) {
         let keys = [format!("{key}.capture_from"), "duration".to_owned()];
-        let rule = format!("the run is over after {duration}: nothing will be remembered");
+        let rule = format!("the run ends after {duration}, so nothing is remembered");
         rules.warn(&[&keys[0], &keys[1]], rule);
     }
     shares_are_possible(rules, sharing, key);
@@ -173,7 +174,7 @@ fn sharing_is_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, dura
 
 /// With sharing off, keys of all policies have no effect. A warning, not an error, because a sweep may switch sharing off;
 /// the keys of one policy are what it then leaves.
-fn nothing_is_said_of_nothing(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+fn empty_input_has_no_notes(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
     let is_said = sharing.lifetime.is_some()
         || sharing.entries.is_some()
         || sharing.openings.is_some()
@@ -182,7 +183,7 @@ fn nothing_is_said_of_nothing(rules: &mut Rules<'_>, sharing: &Sharing, key: &st
         || sharing.capture_from.is_some()
         || sharing.capture_until.is_some();
     if is_said {
-        let rule = "nothing is remembered: the other keys of sharing do nothing here";
+        let rule = "nothing is remembered: the other keys of sharing have no effect";
         rules.warn(&[&format!("{key}.policy")], rule);
     }
 }
@@ -195,7 +196,8 @@ fn resumption_has_a_window(rules: &mut Rules<'_>, tcp: &TcpSettings, sharing: &S
     };
     if sharing.policy == SharingPolicy::CarefulResume && !has_window {
         let congestion = tcp.congestion.as_ref().map_or("", Congestion::name);
-        let rule = format!("{congestion} is not resumed with care: only reno, bic and cubic are");
+        let rule =
+            format!("careful resume works only with reno, bic and cubic, not with {congestion}");
         rules.broken(&format!("{key}.policy"), rule);
     }
 }
@@ -226,13 +228,13 @@ fn keys_are_the_policys(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
         if is_written && policy != Off && !policies.contains(&policy) {
             let names: Vec<_> = policies.iter().map(|policy| policy.name()).collect();
             let keys = [format!("{key}.{name}"), format!("{key}.policy")];
-            let rule = format!("the policy does not look at it; it is one of {}", names.join(", "));
+            let rule = format!("the policy ignores this key; it belongs to {}", names.join(", "));
             rules.report(&[&keys[0], &keys[1]], rule, None);
         }
     }
 }
 
-/// Where only incoming connections begin with what is remembered, somebody must accept some, and remember.
+/// If only incoming connections use the memory, some host must accept connections and remember.
 pub(super) fn somebody_is_served(rules: &mut Rules<'_>, group: &FlowsInput, key: &str) {
     let Some(sharing) = active(&group.tcp) else { return };
     let is_usual = sharing.openings.is_none() && sharing.policy == SharingPolicy::Classic;
@@ -241,12 +243,12 @@ pub(super) fn somebody_is_served(rules: &mut Rules<'_>, group: &FlowsInput, key:
     }
     let written = format!("{key}.tcp.sharing");
     if !group.workload.is_answered() {
-        let rule = "these hosts open their connections themselves, and only incoming ones begin with what is \
-                    remembered: nothing will; set openings = \"all\"";
+        let rule = "these hosts open their connections themselves, but only incoming connections use the \
+                    memory; set openings = \"all\"";
         rules.warn(&[&written], rule);
     } else if group.receiver_tcp.as_ref().is_some_and(|tcp| active(tcp).is_none()) {
-        let rule = "only incoming connections begin with what is remembered, and who accepts them has settings of \
-                    its own, in which nothing is: write sharing there";
+        let rule = "only incoming connections use the memory, but the accepting hosts have separate settings \
+                    without sharing; set sharing there";
         rules.warn(&[&written, &format!("{key}.receiver_tcp")], rule);
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
         WorkloadInput::Profile { application, transport } => {
             if application.is_greedy() && *transport == Transport::Udp {
                 let hint = "use the workload constant, which has a rate";
-                let rule = "a greedy stream has no rate of its own, so only TCP can carry it";
+                let rule = "a greedy stream has no rate, so only TCP can carry it";
                 rules.broken_with_hint(&[&format!("{key}.transport")], rule, hint);
             }
         }
@@ -92,13 +92,13 @@ fn on_off(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
     match (on, volume) {
         (Some(_), Some(_)) => rules.broken_with_hint(
             &[&volume_key],
-            "the time of a burst is there already",
-            "write on (how long a burst lasts) or volume (how much is written in it), not both",
+            "the duration of a burst is set already",
+            "set on (duration of a burst) or volume (bytes of a burst), not both",
         ),
         (None, None) => rules.broken_with_hint(
             &[&on_key],
-            "missing, but it is needed",
-            "on is how long a burst lasts; volume, instead, how much is written in it",
+            "missing; it is required",
+            "set on (duration of a burst) or volume (bytes of a burst)",
         ),
         (Some(time), None) => varies(rules, &on_key, time, SHORTEST),
         (None, Some(volume)) => varies(rules, &volume_key, volume, ByteCount::new(1)),
@@ -131,7 +131,7 @@ fn web(rules: &mut Rules<'_>, key: &str, pages: &WebPages) {
     }
 }
 
-/// So many connections may a group have, one after the other and side by side.
+/// Largest number of connections of a group, consecutive and parallel.
 const MOST_CONNECTIONS: u64 = 1_000_000;
 
 fn transfers(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
@@ -173,17 +173,17 @@ fn replay(
     match (file, writes) {
         (Some(_), Some(_)) => rules.broken_with_hint(
             &[&writes_key],
-            "a file is there already",
+            "file is set already",
             "write file (a file with the writes) or writes (the writes themselves), not both",
         ),
         (None, None) => rules.broken_with_hint(
             &[&file_key],
-            "missing, but it is needed",
+            "missing; it is required",
             "file is a file with the writes; writes, instead, has them in the scenario",
         ),
         (Some((file, connection)), None) => {
             if rules.recordings.writes(file, connection).is_none() {
-                rules.broken(&file_key, "nobody has read this file");
+                rules.broken(&file_key, "this file was not read");
             }
         }
         (None, Some(writes)) => are_writes(rules, &writes_key, writes),
@@ -201,7 +201,7 @@ fn are_writes(rules: &mut Rules<'_>, key: &str, writes: &[RecordedWrite]) {
     }
     for (index, pair) in writes.windows(2).enumerate() {
         if pair[1].at < pair[0].at {
-            let rule = format!("it must be no earlier than the write before, {}", pair[0].at);
+            let rule = format!("it must not be earlier than the previous write, {}", pair[0].at);
             rules.broken(&format!("{key}[{}].at", index + 1), rule);
         }
     }
@@ -219,12 +219,12 @@ fn message(
     match (payload, packet) {
         (Some(_), Some(_)) => rules.broken_with_hint(
             &[&packet_key],
-            "there is a payload already",
+            "payload is set already",
             "write payload (what the application writes) or packet (with headers), not both",
         ),
         (None, None) => rules.broken_with_hint(
             &[&payload_key],
-            "missing, but it is needed",
+            "missing; it is required",
             "payload is what the application writes; packet, instead, includes the headers",
         ),
         (Some(payload), None) => varies(rules, &payload_key, payload, ByteCount::new(1)),
@@ -259,7 +259,7 @@ fn packet_is_possible(
     }
     let (mtu, mtu_key) = input.mtu();
     if packet.largest().is_some_and(|largest| largest > mtu) {
-        rules.report(&[key, mtu_key], format!("no packet is larger than the MTU, {mtu}"), None);
+        rules.report(&[key, mtu_key], format!("it must not exceed the MTU, {mtu}"), None);
     }
     varies(rules, key, packet, ByteCount::new(1));
 }
@@ -354,7 +354,7 @@ fn at_least<T: Number>(rules: &mut Rules<'_>, key: &str, value: T, least: T) {
 
 fn is_positive<T: Number>(rules: &mut Rules<'_>, key: &str, value: T) {
     if value.number() == 0 {
-        rules.broken(key, "it must be more than nothing");
+        rules.broken(key, "it must be above zero");
     }
 }
 
@@ -378,12 +378,12 @@ fn rise<T: Number>(rules: &mut Rules<'_>, key: &str, quantiles: &[Quantile<T>]) 
     for (index, pair) in quantiles.windows(2).enumerate() {
         let item = format!("{key}[{}]", index + 1);
         if pair[1].share <= pair[0].share {
-            let rule = format!("it must be above the share before, {}", pair[0].share);
+            let rule = format!("it must be above the previous share, {}", pair[0].share);
             rules.broken(&format!("{item}.share"), rule);
             return false;
         }
         if pair[1].value < pair[0].value {
-            let rule = format!("it must be no less than the value before, {}", pair[0].value);
+            let rule = format!("it must not be less than the previous value, {}", pair[0].value);
             rules.broken(&format!("{item}.value"), rule);
             return false;
         }

@@ -65,7 +65,7 @@ fn breaks(scenario: &str, old: &str, new: &str, expected: &str) {
 }
 
 #[test]
-fn a_path_with_a_carrier_has_skyplex_frames_and_the_rate_of_its_slots() {
+fn path_carrier_defaults_to_skyplex() {
     let experiment = experiment(SATELLITE);
     let [carrier] = experiment.network.carriers[..] else { panic!("one carrier") };
     assert_eq!(carrier, Carrier::default());
@@ -80,7 +80,7 @@ fn a_path_with_a_carrier_has_skyplex_frames_and_the_rate_of_its_slots() {
 }
 
 #[test]
-fn links_of_a_topology_share_a_carrier_by_its_name() {
+fn topology_links_share_carrier_by_name() {
     let experiment = experiment(SHARED);
     let [carrier] = experiment.network.carriers[..] else { panic!("one carrier") };
     let millis = [carrier.request_period, carrier.allocation_period, carrier.request_lifetime]
@@ -98,7 +98,7 @@ fn links_of_a_topology_share_a_carrier_by_its_name() {
 }
 
 #[test]
-fn what_a_carrier_cannot_be_is_an_error_where_it_stands() {
+fn invalid_carrier_is_reported_at_key() {
     let carrier = |new: &str, expected: &str| breaks(SATELLITE, "carrier = {}", new, expected);
     carrier(
         "carrier = { slots = 3 }\nrate = \"1 Mbit/s\"",
@@ -110,51 +110,53 @@ fn what_a_carrier_cannot_be_is_an_error_where_it_stands() {
     let frame =
         "carrier = { frame = \"0 s\", request_period = \"1 s\", allocation_period = \"1 s\" }";
     let errors = document(&SATELLITE.replace("carrier = {}", frame)).plan().unwrap_err();
-    assert!(errors.to_string().contains("path.carrier.frame = \"0 s\": a frame lasts longer"));
+    assert!(errors.to_string().contains("path.carrier.frame = \"0 s\": a frame must be longer"));
     breaks(
         SATELLITE,
         "most_slots = 27,",
         "guaranteed_slots = 49,",
-        "path.terminal.guaranteed_slots = 49: all terminals together are promised no more slots than a frame has\n  hint: 49 of 48",
+        "path.terminal.guaranteed_slots = 49: the guaranteed slots of all terminals must fit into a frame\n  hint: 49 of 48",
     );
     breaks(SATELLITE, "multiplier = 4.8", "multiplier = -1", "multiplier = -1");
 }
 
 #[test]
-fn what_links_say_of_carriers_must_lead_to_one() {
+fn links_must_name_existing_carrier() {
     let shared = |old: &str, new: &str, expected: &str| breaks(SHARED, old, new, expected);
     shared("carrier = \"up\"", "carrier = \"upp\"", "did you mean \"up\"?");
     let both = SHARED.replacen("both_ways = false\ncarrier", "both_ways = true\ncarrier", 1);
     let errors = document(&both).plan().unwrap_err().to_string();
     assert!(errors.contains("in one direction"), "{errors}");
     let nameless = document(&SHARED.replacen("name = \"up\"\n", "", 1)).plan().unwrap_err();
-    assert!(nameless.to_string().contains("topology.carriers[0].name: a carrier has a name"));
+    assert!(nameless.to_string().contains("topology.carriers[0].name: a carrier needs a name"));
     shared(
         "guaranteed_slots = 2",
         "guaranteed_slots = 8",
-        "topology.links[1].terminal.guaranteed_slots = 8: all terminals together are promised no more slots than a frame \
-         has\n  hint: 9 of 8: topology.links[0].terminal 1, topology.links[1].terminal 8",
+        "topology.links[1].terminal.guaranteed_slots = 8: the guaranteed slots of all terminals must fit into a frame\n  hint: 9 of 8: topology.links[0].terminal 1, topology.links[1].terminal 8",
     );
     shared(
         "guaranteed_slots = 2",
         "guaranteed_slots = 5, most_slots = 3",
-        "topology.links[1].terminal.guaranteed_slots = 5: no more than most_slots, which is all that the terminal may have\n  \
+        "topology.links[1].terminal.guaranteed_slots = 5: it must not exceed most_slots, the limit of the terminal\n  \
          hint: 5 of at most 3",
     );
 }
 
 #[test]
-fn of_what_is_wrong_only_the_cause_is_told() {
+fn only_root_cause_is_reported() {
     let carrier = |new: &str, expected: &str| breaks(SATELLITE, "carrier = {}", new, expected);
-    carrier("carrier = { frame = \"0 s\" }", "path.carrier.frame = \"0 s\": a frame lasts longer");
+    carrier(
+        "carrier = { frame = \"0 s\" }",
+        "path.carrier.frame = \"0 s\": a frame must be longer",
+    );
     carrier("carrier = { slot_rate = \"0 bit/s\" }", "path.carrier.slot_rate = \"0 bit/s\"");
     carrier("carrier = { request_period = \"0 s\" }", "path.carrier.request_period = \"0 s\"");
-    carrier("carrier = { frame_offset = \"273 ms\" }", "it is less than a frame");
-    breaks(SHARED, "slot_rate = \"100 kbit/s\"", "slot_rate = \"0 bit/s\"", "a byte or more");
+    carrier("carrier = { frame_offset = \"273 ms\" }", "it must be less than a frame");
+    breaks(SHARED, "slot_rate = \"100 kbit/s\"", "slot_rate = \"0 bit/s\"", "at least one byte");
 }
 
 #[test]
-fn what_hardly_anybody_means_is_told_and_runs() {
+fn unusual_carrier_settings_are_warned() {
     let warns = |scenario: &str, old: &str, new: &str, expected: &str| {
         assert!(scenario.contains(old), "{old} is not in the scenario");
         let plan = document(&scenario.replacen(old, new, 1)).plan().unwrap();
@@ -164,19 +166,23 @@ fn what_hardly_anybody_means_is_told_and_runs() {
     let often = "carrier = { request_period = \"1 us\" }";
     warns(SATELLITE, "carrier = {}", often, "path.carrier.request_period = \"1 us\": shorter than");
     let often = "carrier = { allocation_period = \"5 ms\" }";
-    warns(SATELLITE, "carrier = {}", often, "more often than anything can change");
-    warns(SATELLITE, "most_slots = 27", "most_slots = 49", "it bounds nothing");
+    warns(SATELLITE, "carrier = {}", often, "more often than assignments can change");
+    warns(SATELLITE, "most_slots = 27", "most_slots = 49", "it has no effect");
     let instantly = "policy = \"forecast\", round_trip = \"0 s\"";
-    warns(SATELLITE, "policy = \"rbdc\", multiplier = 4.8", instantly, "without one, nothing");
+    warns(
+        SATELLITE,
+        "policy = \"rbdc\", multiplier = 4.8",
+        instantly,
+        "without one, it predicts nothing",
+    );
     let carrier = |new: &str, expected: &str| {
         warns(SATELLITE, "carrier = {}", &format!("carrier = {{ {new} }}"), expected);
     };
     carrier(
         "signalling_delay = \"1 h\"",
-        "path.carrier.signalling_delay = \"1 h\": a request and the plan for it take 7200 s, so none has slots for it \
-         when the run ends after 20 s",
+        "path.carrier.signalling_delay = \"1 h\": a request and its plan take 7200 s, so no request gets slots before the run ends after 20 s",
     );
-    carrier("request_period = \"20 s\"", "the run ends after 20 s, so nobody asks for anything");
+    carrier("request_period = \"20 s\"", "the run ends after 20 s, so no terminal sends requests");
     carrier(
         "allocation_period = \"1 min\"",
         "the run ends after 20 s, so only the first plan is made",
@@ -185,21 +191,21 @@ fn what_hardly_anybody_means_is_told_and_runs() {
         "frame = \"1 h\"",
         "path.carrier.frame = \"1 h\": the run ends after 20 s, within the first frame",
     );
-    carrier("name = \"nonsense\"", "path.carrier.name = \"nonsense\": nothing asks for it");
+    carrier("name = \"nonsense\"", "path.carrier.name = \"nonsense\": it is not used");
     let unused = "[[topology.carriers]]\nname = \"down\"\n[[topology.links]]";
     warns(SHARED, "[[topology.links]]", unused, "no link has slots of it");
 }
 
 #[test]
-fn asking_for_less_than_what_comes_is_odd_and_runs() {
+fn multiplier_below_one_is_warned() {
     let text = SATELLITE.replace("multiplier = 4.8", "multiplier = 0.5");
     let plan = document(&text).plan().unwrap();
     let [warning] = &plan.warnings[..] else { panic!("one warning") };
-    assert!(warning.contains("its queue grows without end"), "{warning}");
+    assert!(warning.contains("its queue grows without limit"), "{warning}");
 }
 
 #[test]
-fn delays_that_change_with_time_are_impairments_of_either_direction() {
+fn delay_steps_apply_to_both_directions() {
     let steps =
         "[{ duration = \"15 s\", delay = \"0 s\" }, { duration = \"15 s\", delay = \"20 ms\" }]";
     let with_steps = |steps: &str| {
@@ -218,7 +224,7 @@ fn delays_that_change_with_time_are_impairments_of_either_direction() {
 }
 
 #[test]
-fn a_path_that_nothing_ever_passes_is_told_and_runs() {
+fn path_without_capacity_is_warned() {
     let warnings = |steps: &str| {
         let impairments = format!("impairments = {{ delay_steps = [{steps}] }}\n[[flows]]");
         document(&SATELLITE.replacen("[[flows]]", &impairments, 1)).plan().unwrap().warnings

@@ -1,4 +1,4 @@
-//! Every rule that a scenario can break, with what is said about it.
+//! Every rule that a scenario can break, with its message.
 
 use crate::{THIN_AGAINST_GREEDY, document, plan, with};
 use fairwind_scenario::{Document, ScenarioErrors};
@@ -47,7 +47,7 @@ fn breaks_topology(old: &str, new: &str, expected: &str) {
 }
 
 #[test]
-fn an_error_is_printed_with_file_line_key_value_rule_and_hint() {
+fn error_prints_file_line_key_and_hint() {
     let text = errors(&with("interval = \"150 ms\"", "interval = 150")).to_string();
     assert_eq!(
         text,
@@ -57,7 +57,7 @@ fn an_error_is_printed_with_file_line_key_value_rule_and_hint() {
 }
 
 #[test]
-fn all_errors_come_at_once_in_the_order_of_the_file() {
+fn all_errors_are_reported_in_file_order() {
     let text = with("duration = \"300 s\"", "duration = 300")
         .replace("count = 8", "count = 0")
         .replace("rtt = \"100 ms\"", "rtt = \"100 ms\"\nforward_delay = \"1 ms\"\nlos = \"1 %\"")
@@ -79,7 +79,7 @@ fn all_errors_come_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn text_that_is_not_toml_is_refused_with_every_line() {
+fn invalid_toml_reports_every_line() {
     let found = Document::parse("x.toml", "name = \"a\"\nduration = \n[path\nrate = 1 2\n");
     let found = found.unwrap_err();
     assert!(found.to_string().starts_with("x.toml:2: this is not TOML: "), "{found}");
@@ -136,13 +136,13 @@ fn types_are_checked() {
 }
 
 #[test]
-fn one_table_in_the_place_of_a_list_of_tables_is_explained() {
+fn table_instead_of_list_is_explained() {
     let text = "name = \"x\"\nduration = \"1 s\"\npath = { rate = \"1 Mbit/s\", rtt = \"1 s\" }\n[flows]\n";
     assert!(error(text).contains("write [[flows]], once for every element"));
 }
 
 #[test]
-fn unknown_keys_and_words_name_the_nearest_known_one() {
+fn unknown_words_suggest_nearest() {
     breaks(
         "congestion =",
         "congestoin =",
@@ -169,20 +169,20 @@ fn missing_keys_are_named_with_their_meaning() {
     breaks(
         "duration = \"300 s\"",
         "",
-        "duration: missing, but it is needed\n  hint: How long it lasts",
+        "duration: missing; it is required\n  hint: Duration, warm-up included",
     );
     breaks("interval = \"150 ms\"", "", "flows[0].workload.interval: missing");
     breaks(
         "kind = \"greedy\"",
         "",
-        "flows[1].workload.kind: missing, but it is needed\n  hint: one of thin, greedy",
+        "flows[1].workload.kind: missing; it is required\n  hint: one of thin, greedy",
     );
     let text = errors("").to_string();
     assert!(text.contains("name: missing") && text.contains("flows: missing"), "{text}");
 }
 
 #[test]
-fn a_missing_key_has_the_line_of_the_table_that_needs_it() {
+fn missing_key_reports_line_of_table() {
     let found = errors(&with("name = \"greedy\"\n", ""));
     assert_eq!((found.errors[0].key.as_str(), found.errors[0].line), ("flows[1].name", Some(13)));
     let found = errors(&with("rate = \"1 Mbit/s\"\n", ""));
@@ -190,7 +190,7 @@ fn a_missing_key_has_the_line_of_the_table_that_needs_it() {
 }
 
 #[test]
-fn one_network_is_described_and_only_one() {
+fn exactly_one_network_is_required() {
     let both = format!("{THIN_AGAINST_GREEDY}\n[topology]\nhosts = []\nlinks = []\n");
     assert!(error(&both).contains("by [path] or by [topology], not by both"));
     let none =
@@ -207,16 +207,12 @@ fn a_path_has_one_delay_and_possible_values() {
         "path.reverse_delay: missing beside forward_delay",
     );
     breaks("rtt = \"100 ms\"", "reverse_delay = \"1 ms\"", "path.forward_delay: missing");
-    breaks(
-        "rtt = \"100 ms\"",
-        "rtt = \"1 s\"\nreverse_delay = \"1 ms\"",
-        "there is an rtt already",
-    );
-    breaks("rate = \"1 Mbit/s\"", "rate = \"0 bit/s\"", "nothing would pass at a rate of zero");
-    breaks("rtt =", "loss = \"101 %\"\nrtt =", "no more than 100 % can be lost");
+    breaks("rtt = \"100 ms\"", "rtt = \"1 s\"\nreverse_delay = \"1 ms\"", "rtt is set already");
+    breaks("rate = \"1 Mbit/s\"", "rate = \"0 bit/s\"", "the rate must be above zero");
+    breaks("rtt =", "loss = \"101 %\"\nrtt =", "it must be at most 100 %");
     breaks("rtt =", "mtu = \"60 B\"\nrtt =", "between 81 B");
     breaks("rtt =", "overhead = \"1 MB\"\nrtt =", "at most 65535 B");
-    breaks("limit = \"1 bdp\"", "limit = \"0 packets\"", "a queue holds one packet or more");
+    breaks("limit = \"1 bdp\"", "limit = \"0 packets\"", "a queue must hold at least one packet");
     breaks("limit = \"1 bdp\"", "limit = \"5000000000 packets\"", "at most 4294967295");
 }
 
@@ -225,7 +221,7 @@ fn groups_are_possible() {
     breaks(
         "name = \"greedy\"",
         "name = \"thin\"",
-        "flows[1].name = \"thin\": another group is called so already",
+        "flows[1].name = \"thin\": another group has this name already",
     );
     breaks("name = \"greedy\"", "name = \"a.b\"", "a name is made of letters");
     breaks(
@@ -236,9 +232,9 @@ fn groups_are_possible() {
     breaks(
         "name = \"greedy\"",
         "name = \"greedy\"\nrtt = \"99 ms\"",
-        "no less than the path's, 100 ms",
+        "it must not be less than the path's, 100 ms",
     );
-    breaks("count = 8", "start = \"300 s\"", "the experiment is over then");
+    breaks("count = 8", "start = \"300 s\"", "the experiment ends before");
     breaks("count = 8", "start_spread = \"301 s\"", "some flows would start after the end");
     breaks("count = 8", "start = \"2 s\"\nstop = \"2 s\"", "it must be after the start");
     breaks(
@@ -248,7 +244,7 @@ fn groups_are_possible() {
     );
     breaks("kind = \"greedy\"", "kind = \"greedy\", volume = \"0 B\"", "there is nothing to send");
     assert!(error("name = \"x\"\nduration = \"1 s\"\nflows = []\npath = { rate = \"1 bit/s\", rtt = \"1 s\" }")
-        .contains("one group of flows or more"));
+        .contains("at least one group of flows"));
 }
 
 #[test]
@@ -261,11 +257,7 @@ fn messages_are_possible() {
         "packet = \"52 B\"",
         "the headers alone have 52 B with timestamps",
     );
-    breaks(
-        "payload = \"120 B\"",
-        "packet = \"1501 B\"",
-        "no packet is larger than the MTU, 1.5 kB",
-    );
+    breaks("payload = \"120 B\"", "packet = \"1501 B\"", "it must not exceed the MTU, 1.5 kB");
     breaks("interval = \"150 ms\"", "interval = \"0 s\"", "it must be 1 ns or more");
     let uniform = "interval = { distribution = \"uniform\", min = \"2 s\", max = \"1 s\" }";
     breaks(
@@ -295,7 +287,7 @@ fn distributions_are_possible() {
             expected,
         );
     };
-    interval("\"pareto\", min = \"0 s\", shape = 1.2", "it must be more than nothing");
+    interval("\"pareto\", min = \"0 s\", shape = 1.2", "it must be above zero");
     interval("\"pareto\", min = \"1 s\", shape = 0.2", "it must be between 0.5 and 100");
     interval(
         "\"bounded-pareto\", min = \"2 s\", max = \"1 s\", shape = 1",
@@ -305,7 +297,7 @@ fn distributions_are_possible() {
         "\"lognormal\", mean = \"1 s\", deviation = \"1 s\", min = \"3 s\", max = \"2 s\"",
         "it must be 3 s or more",
     );
-    interval("\"lognormal\", mean = \"0 s\", deviation = \"1 s\"", "it must be more than nothing");
+    interval("\"lognormal\", mean = \"0 s\", deviation = \"1 s\"", "it must be above zero");
     let empirical = |points: &[(&str, &str)], rest: &str, expected: &str| {
         let point = |(share, value): &(&str, &str)| {
             format!("{{ share = \"{share}\", value = \"{value}\" }}")
@@ -318,12 +310,12 @@ fn distributions_are_possible() {
     empirical(
         &[("0 %", "1 s"), ("0 %", "2 s"), ("100 %", "3 s")],
         "",
-        "quantiles[1].share = \"0 %\": it must be above the share before, 0 ppb",
+        "quantiles[1].share = \"0 %\": it must be above the previous share, 0 ppb",
     );
     empirical(
         &[("0 %", "2 s"), ("100 %", "1 s")],
         "",
-        "quantiles[1].value = \"1 s\": it must be no less than the value before, 2 s",
+        "quantiles[1].value = \"1 s\": it must not be less than the previous value, 2 s",
     );
     // Half of all draws are from 0 to 1 s, the rest from 1 s to 3 s: 0.5 to 2 s on average.
     let halves = [("0 %", "0 s"), ("50 %", "1 s"), ("100 %", "3 s")];
@@ -333,7 +325,7 @@ fn distributions_are_possible() {
 }
 
 #[test]
-fn a_recorded_application_has_its_name_from_the_table() {
+fn recorded_application_name_comes_from_table() {
     let profile = |name: &str, expected: &str| {
         let workload = format!("kind = \"profile\", application = \"{name}\"");
         breaks("kind = \"greedy\"", &workload, expected);
@@ -350,51 +342,54 @@ fn tcp_settings_fit_together() {
     };
     tcp("minimum_rto = \"2 s\", maximum_rto = \"1 s\"", "no more than maximum_rto, 1 s");
     tcp("initial_rto = \"2 s\", maximum_rto = \"1 s\"", "no more than maximum_rto, 1 s");
-    tcp("minimum_rto = \"0 s\"", "a time-out is longer than no time");
-    tcp("receive_buffer = \"0 B\"", "nothing would fit");
+    tcp("minimum_rto = \"0 s\"", "a time-out must be above zero");
+    tcp("receive_buffer = \"0 B\"", "a buffer needs at least 1 B");
     tcp("mss = \"1461 B\"", "a packet of 1.5 kB has room for 1.46 kB");
     tcp("mss = \"40 B\"", "it must be more than 40 B");
-    tcp("send_buffer = \"2 GB\"", "no window is larger than 1 GiB");
+    tcp("send_buffer = \"2 GB\"", "it must be at most 1 GiB");
     tcp("syn_retries = 128", "between 0 and 127");
-    tcp("redundant_bytes = \"0 B\"", "a bundle carries something");
+    tcp("redundant_bytes = \"0 B\"", "a bundle must not be empty");
     tcp("redundant_interval = \"0 s\"", "it must be 1 us or more");
 }
 
 #[test]
-fn what_is_measured_and_captured_is_possible() {
+fn measures_and_captures_are_validated() {
     let top = |new: &str, expected: &str| breaks("[path]", &format!("{new}\n[path]"), expected);
     breaks(
         "duration = \"300 s\"",
         "duration = \"0 s\"\nmeasure.intervals = []",
-        "longer than no time",
+        "must be above zero",
     );
     top("[measure]\nwarmup = \"300 s\"\nintervals = []", "shorter than the duration, 300 s");
     top(
         "[measure]\nintervals = [\"0 s\"]",
-        "measure.intervals[0] = \"0 s\": an interval is longer",
+        "measure.intervals[0] = \"0 s\": an interval must be above",
     );
-    top("[measure]\nintervals = [\"1 s\", \"1000 ms\"]", "there twice");
-    top("[measure]\nendpoint_interval = \"0 s\"", "an interval is longer");
+    top("[measure]\nintervals = [\"1 s\", \"1000 ms\"]", "occurs twice");
+    top("[measure]\nendpoint_interval = \"0 s\"", "an interval must be above");
     for key in
         ["intervals = [\"29 us\"]", "queue_interval = \"29 us\"", "endpoint_interval = \"29 us\""]
     {
-        top(&format!("[measure]\n{key}"), "10344827 of them fit into 300 s; a run has 10000000");
+        top(
+            &format!("[measure]\n{key}"),
+            "10344827 of them fit into 300 s; a run has at most 10000000",
+        );
     }
     top(
         "[measure]\npercentiles = [50, 101]",
         "measure.percentiles[1] = 101: it must be between 0 and 100",
     );
     top("[measure]\npercentiles = [nan]", "it must be between 0 and 100");
-    top("[measure]\npercentiles = [50, 50.0]", "there twice");
-    top("[capture]\npoints = [\"sender\", \"sender\"]", "there twice");
-    top("[capture]\npoints = []", "one point or more");
+    top("[measure]\npercentiles = [50, 50.0]", "occurs twice");
+    top("[capture]\npoints = [\"sender\", \"sender\"]", "occurs twice");
+    top("[capture]\npoints = []", "at least one point");
     top("[capture]\npoints = [\"router\"]", "known are sender, receiver");
-    top("[capture]\nsnap = \"0 B\"", "one byte or more");
+    top("[capture]\nsnap = \"0 B\"", "it must be at least 1 B");
     top("[capture]\ngroups = [\"fat\"]", "no such group; there are thin, greedy");
     breaks(
         "name = \"thin streams against greedy streams\"",
         "name = \" \"",
-        "an experiment has a name",
+        "an experiment needs a name",
     );
 }
 
@@ -408,15 +403,15 @@ fn excessive_duration_is_blamed_on_the_duration() {
 }
 
 #[test]
-fn a_window_longer_than_the_run_is_only_a_warning() {
+fn window_longer_than_run_is_warning() {
     let short = with("300 s", "20 s");
     let plan = plan(&short.replace("[path]", "[measure]\nintervals = [\"30 s\"]\n[path]"));
     assert_eq!(plan.warnings.len(), 1);
-    assert!(plan.warnings[0].contains("longer than the time that is measured, 20 s"));
+    assert!(plan.warnings[0].contains("longer than the measured time, 20 s"));
 }
 
 #[test]
-fn what_time_tells_anyway_needs_no_key_of_its_own() {
+fn rack_makes_lost_retransmission_key_redundant() {
     let warnings = |tcp: &str| {
         let workload = "workload = { kind = \"greedy\" }";
         plan(&with(workload, &format!("{workload}\ntcp = {{ {tcp} }}"))).warnings
@@ -428,7 +423,10 @@ fn what_time_tells_anyway_needs_no_key_of_its_own() {
     ] {
         let [warning] = &warnings(by_time)[..] else { panic!("one warning: {by_time}") };
         let expected = "flows[1].tcp.lost_retransmission_detection = ";
-        assert!(warning.contains(expected) && warning.contains("it does nothing"), "{warning}");
+        assert!(
+            warning.contains(expected) && warning.contains("this key has no effect"),
+            "{warning}"
+        );
     }
     for otherwise in [
         "loss_detection = \"rack\"",
@@ -442,12 +440,12 @@ fn what_time_tells_anyway_needs_no_key_of_its_own() {
 }
 
 #[test]
-fn nobody_is_warned_of_a_window_that_nobody_asked_for() {
+fn default_window_gives_no_warning() {
     assert_eq!(plan(&with("300 s", "20 s")).warnings, [""; 0]);
 }
 
 #[test]
-fn a_share_without_unit_is_refused_since_one_could_be_all_or_a_hundredth() {
+fn ratio_without_unit_is_refused() {
     for share in ["1", "0.01"] {
         let rule = format!("path.loss = \"{share}\": \"{share}\" has no unit; a share needs one");
         breaks("rtt =", &format!("loss = \"{share}\"\nrtt ="), &rule);
@@ -463,26 +461,34 @@ fn a_topology_is_possible() {
         "flows[0].from = \"aa\": no such host\n  hint: ",
     );
     breaks_topology("from = \"a\"\nto = \"b\"", "from = \"r\"\nto = \"b\"", "this is a router");
-    breaks_topology("from = \"a\"\nto = \"b\"", "from = \"a\"\nto = \"a\"", "to another host");
+    breaks_topology(
+        "from = \"a\"\nto = \"b\"",
+        "from = \"a\"\nto = \"a\"",
+        "must be different hosts",
+    );
     breaks_topology(
         "from = \"a\"\nto = \"b\"",
         "to = \"b\"",
-        "flows[0].from: missing, but it is needed with a topology",
+        "flows[0].from: missing; it is required with a topology",
     );
     breaks_topology("name = \"f\"", "name = \"f\"\nrtt = \"1 s\"", "only with a path");
     breaks_topology(
         "routers = [\"r\"]",
         "routers = [\"r\", \"a\"]",
-        "topology.routers[1] = \"a\": another node is called so",
+        "topology.routers[1] = \"a\": another node has this name",
     );
     breaks_topology(
         "from = \"r\"\nto = \"b\"",
         "from = \"r\"\nto = \"b\"\nboth_ways = false",
         "no links lead from b to a",
     );
-    breaks_topology("to = \"r\"\n", "to = \"r\"\nloss = \"200 %\"\n", "no more than 100 %");
-    breaks_topology("rate = \"1 Mbit/s\"\n", "", "nothing waits before a link without a rate");
-    breaks_topology("\"9 packets\"", "\"1 bdp\"", "no round-trip time of its own");
+    breaks_topology("to = \"r\"\n", "to = \"r\"\nloss = \"200 %\"\n", "at most 100 %");
+    breaks_topology("rate = \"1 Mbit/s\"\n", "", "a link without a rate needs no queue");
+    breaks_topology(
+        "\"9 packets\"",
+        "\"1 bdp\"",
+        "no round-trip time for the bandwidth-delay product",
+    );
     breaks_topology(
         "from = \"r\"\nto = \"b\"",
         "from = \"r\"\nto = \"b\"\n[[topology.links]]\nfrom = \"b\"\nto = \"r\"",
@@ -497,7 +503,7 @@ fn a_topology_is_possible() {
     );
     let itself =
         "from = \"r\"\nto = \"b\"\n[[topology.links]]\nname = \"l\"\nfrom = \"r\"\nto = \"r\"";
-    breaks_topology("from = \"r\"\nto = \"b\"", itself, "a link leads to another node");
+    breaks_topology("from = \"r\"\nto = \"b\"", itself, "a link must lead to another node");
 }
 
 #[test]
@@ -540,7 +546,7 @@ fn a_sweep_that_sets_nothing_is_refused() {
 }
 
 #[test]
-fn an_error_at_some_points_only_says_at_which() {
+fn error_at_some_points_names_them() {
     let text =
         format!("{THIN_AGAINST_GREEDY}[sweep]\n\"flows.thin.rtt\" = [\"200 ms\", \"50 ms\"]\n");
     let text = error(&text);
@@ -560,7 +566,7 @@ fn errors_can_be_read_by_machines() {
 }
 
 #[test]
-fn an_internet_protocol_has_the_version_4_or_6_and_ipv6_a_larger_least_packet() {
+fn ip_version_is_4_or_6_with_minimum_mtu() {
     let path = |new: &str, expected: &str| breaks("rtt = ", &format!("{new}\nrtt = "), expected);
     path("ip_version = 5", "path.ip_version = 5: known are 4, 6");
     path("ip_version = \"6\"", "expected a whole number, found a text\n  hint: write it without");
@@ -598,17 +604,17 @@ fn requests_and_responses_are_possible() {
 }
 
 #[test]
-fn no_group_is_called_as_the_responses_of_another() {
+fn group_name_differs_from_response_names() {
     let text = with(
         "workload = { kind = \"thin\", payload = \"120 B\", interval = \"150 ms\" }",
         "workload = { kind = \"request-response\", request = \"1 B\", response = \"1 B\" }",
     );
     let text = text.replacen("name = \"greedy\"", "name = \"thin-responses\"", 1);
-    assert!(error(&text).contains("the responses of the group \"thin\" are called so"), "{text}");
+    assert!(error(&text).contains("the responses of the group \"thin\" have this name"), "{text}");
 }
 
 #[test]
-fn a_congestion_control_of_ones_own_is_unknown_until_somebody_makes_it_known() {
+fn custom_congestion_control_must_be_registered() {
     breaks(
         "\"cubic\"",
         "\"zephyr\"",

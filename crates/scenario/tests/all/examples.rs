@@ -36,7 +36,7 @@ fn every_example_is_in_the_list() {
 }
 
 #[test]
-fn the_parking_lot_s_round_trip_times_are_equal() {
+fn parking_lot_rtts_are_equal() {
     let plan = Document::parse("parking-lot.toml", EXAMPLES[2].1).unwrap().plan().unwrap();
     let network = &plan.cells[0].experiment.network;
     let delay =
@@ -75,7 +75,7 @@ fn keys_of(value: &toml::Value, keys: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_key_of_the_examples_is_in_the_schema() {
+fn schema_has_every_key_of_examples() {
     let mut known = BTreeSet::new();
     property_names(&json_schema(), &mut known);
     for (file, text) in EXAMPLES {
@@ -91,8 +91,9 @@ fn every_property_is_described_and_none_is_null() {
     fn walk(schema: &Value, path: &str) {
         if let Some(properties) = schema["properties"].as_object() {
             for (name, property) in properties {
-                let told = property["description"].is_string() || property["const"].is_string();
-                assert!(told, "{path}/{name} has no description");
+                let is_described =
+                    property["description"].is_string() || property["const"].is_string();
+                assert!(is_described, "{path}/{name} has no description");
             }
         }
         assert_ne!(schema["type"], "null", "{path} offers null, which TOML has not");

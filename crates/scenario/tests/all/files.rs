@@ -1,4 +1,4 @@
-//! What a scenario names and somebody else reads: recorded rates, losses and delays.
+//! Files named by a scenario: recorded rates, losses and delays.
 
 use crate::{THIN_AGAINST_GREEDY, document};
 use fairwind_scenario::{Document, Experiment, FileContent, NamedFile};
@@ -33,7 +33,7 @@ fn refusal(keys: &str) -> String {
 }
 
 #[test]
-fn a_recorded_rate_comes_from_its_file_and_its_mean_is_the_rate() {
+fn recorded_rate_file_sets_mean_rate() {
     // 1500 B at 0, 3 and 10 ms of 10: 3600 bits per millisecond.
     let document = provided(RATES, |_| "0\n3\n10\n").expect("it is a trace");
     let named =
@@ -73,7 +73,7 @@ fn links_of_a_topology_have_files_too() {
 }
 
 #[test]
-fn recorded_losses_and_delays_come_from_their_files() {
+fn recorded_losses_and_delays_are_read() {
     let keys = "rate = \"5 Mbit/s\"\n\
         impairments = { loss = { model = \"recorded\", file = \"lost.txt\" } }\n\
         reverse_impairments = { jitter = { deviation = \"5 ms\", file = \"experimental.dist\" } }";
@@ -92,17 +92,17 @@ fn recorded_losses_and_delays_come_from_their_files() {
 }
 
 #[test]
-fn a_file_that_is_none_is_told_with_its_line_and_what_it_should_be() {
+fn malformed_file_is_reported_with_line() {
     let losses = "rate = \"5 Mbit/s\"\nimpairments = { loss = { model = \"recorded\", file = \"lost.txt\" } }";
     let delays = "rate = \"5 Mbit/s\"\nimpairments = { jitter = { deviation = \"1 ms\", file = \"a.dist\" } }";
     for (keys, text, expected) in [
         (RATES, "1\n2 ms\n", "cell.trace:2: a line = \"2 ms\": a whole number of milliseconds"),
-        (RATES, "5\n4\n", "cell.trace:2: a line = \"4\": no less than the line before"),
-        (RATES, "", "cell.trace: a trace has one instant or more"),
+        (RATES, "5\n4\n", "cell.trace:2: a line = \"4\": not less than the previous line"),
+        (RATES, "", "cell.trace: a trace needs at least one instant"),
         (losses, "01\n02\n", "lost.txt:2: a line = \"02\": 1 for a packet"),
-        (losses, "\n", "lost.txt: there is no packet in it"),
+        (losses, "\n", "lost.txt: the file has no packet"),
         (delays, "1 2\n3 4.5", "a.dist:2: a line = \"3 4.5\": whole numbers"),
-        (delays, "# none", "a.dist: there is no number in it"),
+        (delays, "# none", "a.dist: the file has no number"),
     ] {
         let found = provided(keys, move |_| text).expect_err("it is refused");
         assert!(found.contains(expected), "expected {expected}\nfound {found}");
@@ -111,9 +111,12 @@ fn a_file_that_is_none_is_told_with_its_line_and_what_it_should_be() {
 }
 
 #[test]
-fn what_is_named_needs_its_file_and_nothing_beside_it() {
+fn named_file_excludes_inline_values() {
     let unread = refusal(RATES);
-    assert!(unread.contains("path.rate_trace.file = \"cell.trace\": nobody has read"), "{unread}");
+    assert!(
+        unread.contains("path.rate_trace.file = \"cell.trace\": this file was not read"),
+        "{unread}"
+    );
     assert!(!unread.contains("path.rate:"), "the rate would follow: {unread}");
     let rate = "rate = \"5 Mbit/s\"\nimpairments = ";
     for (impairments, expected) in [
@@ -121,7 +124,7 @@ fn what_is_named_needs_its_file_and_nothing_beside_it() {
             "{ loss = { model = \"recorded\", file = \"a\", lost = [true] } }",
             "loss.file = \"a\": there is lost already",
         ),
-        ("{ loss = { model = \"recorded\" } }", "a record of losses has one packet or more"),
+        ("{ loss = { model = \"recorded\" } }", "a loss record needs at least one packet"),
         (
             "{ jitter = { deviation = \"1 ms\", distribution = \"normal\", file = \"a\" } }",
             "jitter.file = \"a\": quantiles belong to distribution",

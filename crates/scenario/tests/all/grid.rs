@@ -8,14 +8,14 @@ fn swept(sweep: &str) -> String {
 }
 
 #[test]
-fn a_scenario_without_sweep_is_a_grid_of_one_point() {
+fn scenario_without_sweep_has_one_point() {
     let plan = plan(THIN_AGAINST_GREEDY);
     assert_eq!((plan.cells.len(), plan.axes.len(), plan.repeat), (1, 0, 1));
     assert!(plan.cells[0].settings.is_empty());
 }
 
 #[test]
-fn the_last_axis_varies_fastest_and_axes_keep_the_order_of_the_file() {
+fn last_axis_varies_fastest() {
     let text = swept("\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"flows.*.count\" = [2, 1]\n");
     let points = document(&text).grid().unwrap();
     let labels: Vec<_> = points
@@ -30,7 +30,7 @@ fn the_last_axis_varies_fastest_and_axes_keep_the_order_of_the_file() {
 }
 
 #[test]
-fn a_star_sets_every_element_and_a_name_or_an_index_sets_one() {
+fn star_sets_all_name_sets_one() {
     let counts = |sweep: &str| {
         let plan = plan(&swept(sweep));
         let flows = &plan.cells[0].experiment.flows;
@@ -43,7 +43,7 @@ fn a_star_sets_every_element_and_a_name_or_an_index_sets_one() {
 }
 
 #[test]
-fn a_table_is_merged_and_another_kind_of_workload_replaces_the_old_one() {
+fn sweep_merges_tables_and_replaces_workloads() {
     let text = swept(
         "\"flows.thin.tcp\" = [{ congestion = \"reno\" }]\n\
          \"flows.thin.workload\" = [{ interval = \"1 s\" }, { kind = \"greedy\" }]\n",
@@ -77,13 +77,13 @@ fn a_named_axis_sets_several_keys_by_label() {
 }
 
 #[test]
-fn a_key_may_be_there_only_in_the_sweep() {
+fn key_may_be_set_only_in_sweep() {
     let text = swept("\"path.rate\" = [\"2 Mbit/s\"]").replace("rate = \"1 Mbit/s\"\n", "");
     assert_eq!(plan(&text).cells[0].settings, [("path.rate".to_owned(), "2 Mbit/s".to_owned())]);
 }
 
 #[test]
-fn repeat_may_stand_at_the_top_or_in_the_sweep() {
+fn repeat_is_top_level_or_in_sweep() {
     assert_eq!(plan(&swept("repeat = 3")).seeds.len(), 3);
     let at_the_top = format!("repeat = 2\nseed = 9\n{THIN_AGAINST_GREEDY}");
     let plan = plan(&at_the_top);
@@ -91,7 +91,7 @@ fn repeat_may_stand_at_the_top_or_in_the_sweep() {
 }
 
 #[test]
-fn seeds_differ_by_base_and_by_replicate_and_stay_below_two_to_the_63() {
+fn seeds_are_distinct_and_below_2_63() {
     let mut seeds = std::collections::BTreeSet::new();
     for base in 0..100 {
         for replicate in 0..100 {
@@ -106,7 +106,7 @@ fn seeds_differ_by_base_and_by_replicate_and_stay_below_two_to_the_63() {
 }
 
 #[test]
-fn an_experiment_can_be_made_of_a_single_point() {
+fn single_point_makes_an_experiment() {
     let document = document(&swept("\"flows.*.count\" = [1, 7]"));
     let points = document.grid().unwrap();
     assert_eq!(document.experiment(&points[1]).unwrap().flows[0].count, 7);

@@ -1,4 +1,4 @@
-//! The room as its users see it.
+//! Tests of the public interface.
 
 mod carriers;
 mod controls;

@@ -1,4 +1,4 @@
-//! Queues: every discipline with what is usual, with parameters, in trees, and what is refused.
+//! Queues: every discipline with defaults, with parameters, in trees, and refused input.
 
 use crate::errors::error;
 use crate::{document, experiment, plan, with};
@@ -19,7 +19,7 @@ fn refused(queue: &str, expected: &str) {
 }
 
 #[test]
-fn a_name_is_a_discipline_with_the_defaults_of_tc() {
+fn name_selects_discipline_with_tc_defaults() {
     for name in ["pfifo", "bfifo", "codel", "pie", "dualpi2", "sfq", "fq_codel", "fq_pie", "cake"] {
         let by_name = resolved(&format!("\"{name}\""));
         assert_eq!(by_name["discipline"], *name);
@@ -38,7 +38,7 @@ fn a_name_is_a_discipline_with_the_defaults_of_tc() {
 }
 
 #[test]
-fn the_discipline_may_be_left_out_for_a_pfifo() {
+fn discipline_defaults_to_pfifo() {
     assert_eq!(resolved("{ limit = \"63 packets\" }")["limit_packets"], 63);
     assert_eq!(resolved("{ limit = \"63 packets\" }")["discipline"], "pfifo");
     assert_eq!(resolved("{}")["limit_packets"], 1000);
@@ -90,7 +90,7 @@ fn parameters_have_the_names_that_tc_gives_them() {
 }
 
 #[test]
-fn red_and_choke_get_thresholds_as_floyd_recommends() {
+fn red_and_choke_thresholds_follow_floyd() {
     // A quarter of the limit, a third of that; (2 x 5000 + 15 000) / 3000 packets.
     assert_eq!(
         resolved("{ discipline = \"red\", limit = \"60 kB\" }"),
@@ -116,7 +116,7 @@ fn red_and_choke_get_thresholds_as_floyd_recommends() {
 }
 
 #[test]
-fn disciplines_nest_and_what_is_below_a_shaper_is_measured_by_its_rate() {
+fn nested_limits_use_rate_of_shaper() {
     let queue = resolved(
         "{ discipline = \"htb\", rate = \"500 kbit/s\", burst = \"1520 B\", child = \
          { discipline = \"prio\", bands = [{ limit = \"1 bdp\" }, \"fq_codel\"], priomap = \
@@ -164,7 +164,7 @@ fn classes_of_htb_name_their_parents() {
 }
 
 #[test]
-fn a_tbf_reckons_its_limit_from_a_latency_as_tc_does() {
+fn tbf_limit_follows_from_latency() {
     // 1 Mbit/s x 48 ms = 6000 B, and the burst.
     let queue = resolved(
         "{ discipline = \"tbf\", rate = \"1 Mbit/s\", burst = \"2 kB\", latency = \"48 ms\" }",
@@ -216,7 +216,7 @@ fn queues_are_swept_by_name_and_by_key() {
 }
 
 #[test]
-fn what_is_no_queue_is_refused_with_what_comes_nearest() {
+fn unknown_queue_suggests_nearest() {
     refused(
         "\"fq_coddle\"",
         "path.queue = \"fq_coddle\": it names no queue discipline; did you mean \"fq_codel\"?",
@@ -239,25 +239,25 @@ fn what_is_no_queue_is_refused_with_what_comes_nearest() {
 fn limits_are_checked_wherever_they_stand() {
     refused(
         "{ discipline = \"prio\", bands = [\"pfifo\", { limit = \"0 packets\" }] }",
-        "path.queue.bands[1].limit = \"0 packets\": a queue holds one packet or more",
+        "path.queue.bands[1].limit = \"0 packets\": a queue must hold at least one packet",
     );
     refused(
         "{ discipline = \"tbf\", rate = \"1 Mbit/s\", burst = \"2 kB\" }",
-        "path.queue.limit: missing, but it is needed\n  hint: how much may wait; or else write latency",
+        "path.queue.limit: missing; it is required\n  hint: set limit or latency",
     );
-    refused("{ discipline = \"htb\" }", "path.queue.rate: missing, but it is needed");
+    refused("{ discipline = \"htb\" }", "path.queue.rate: missing; it is required");
     refused(
         "{ discipline = \"htb\", classes = [{ rate = \"1 Mbit/s\", parent = \"1:2\" }] }",
-        "path.queue.classes[0].parent = \"1:2\": no class is called so\n  hint: did you mean \"1:1\"?",
+        "path.queue.classes[0].parent = \"1:2\": no class has this name\n  hint: did you mean \"1:1\"?",
     );
     refused(
         "{ discipline = \"prio\", priomap = [0, 1] }",
-        "path.queue.priomap = [0, 1]: there are 16 priorities, not 2",
+        "path.queue.priomap = [0, 1]: there must be 16 priorities, not 2",
     );
 }
 
 #[test]
-fn the_syntax_of_tc_is_accepted_in_both_forms() {
+fn both_forms_of_tc_syntax_are_accepted() {
     let chain = resolved("\"tc: htb rate 500kbit burst 1520 / pfifo limit 63\"");
     assert_eq!(
         chain,
@@ -280,7 +280,7 @@ tc qdisc add dev eth0 parent 1:1 pfifo limit 63\"\"\"",
 }
 
 #[test]
-fn mistakes_in_the_syntax_of_tc_have_a_column() {
+fn tc_syntax_errors_have_column() {
     refused(
         "\"tc: codel taget 5ms\"",
         "path.queue = \"tc: codel taget 5ms\": column 11: \"taget\" is no parameter of codel; did you mean \"target\"?",
@@ -289,11 +289,11 @@ fn mistakes_in_the_syntax_of_tc_have_a_column() {
         "\"codel target 5ms\"",
         "write \"tc: codel target 5ms\" for the syntax of tc, or a table",
     );
-    refused("\"tc: netem delay 50ms\"", "column 5: netem is what a link does, and no queue");
+    refused("\"tc: netem delay 50ms\"", "column 5: netem is not a queue but an impairment");
 }
 
 #[test]
-fn a_tree_that_contradicts_itself_is_refused() {
+fn contradictory_tree_is_refused() {
     refused(
         "{ discipline = \"htb\", classes = [{ rate = \"2 Mbit/s\", ceil = \"1 Mbit/s\" }] }",
         "path.queue.classes[0].ceil = \"1 Mbit/s\": the ceil 1 Mbit/s is below the rate 2 Mbit/s",
@@ -305,11 +305,11 @@ fn a_tree_that_contradicts_itself_is_refused() {
     );
     refused(
         "{ discipline = \"prio\", bands = [\"pfifo\"] }",
-        "path.queue.bands = [\"pfifo\"]: there are 2 to 16 bands",
+        "path.queue.bands = [\"pfifo\"]: there must be 2 to 16 bands",
     );
     refused(
         "{ discipline = \"red\", limit = \"60 kB\", min = \"20 kB\", max = \"10 kB\" }",
-        "path.queue.min = \"20 kB\": min 20000 is not below max 10000: swap them",
+        "path.queue.min = \"20 kB\": min 20000 must be below max 10000: swap them",
     );
     refused(
         "{ discipline = \"red\", limit = \"60 kB\", max = \"70 kB\" }",
@@ -317,38 +317,38 @@ fn a_tree_that_contradicts_itself_is_refused() {
     );
     refused(
         "{ discipline = \"drr\", classes = [] }",
-        "path.queue.classes = []: without a class everything is dropped",
+        "path.queue.classes = []: it needs a class; without one, all packets are dropped",
     );
     refused(
         "{ discipline = \"sfq\", divisor = 1000 }",
-        "path.queue.divisor = 1000: it is a power of two",
+        "path.queue.divisor = 1000: it must be a power of two",
     );
     refused(
         "{ discipline = \"codel\", interval = \"0 s\" }",
-        "path.queue.interval = \"0 s\": it is longer than no time",
+        "path.queue.interval = \"0 s\": it must be above zero",
     );
     refused(
         "\"tc: htb rate 5mbit ceil 1mbit\"",
         "classes[0].ceil: the ceil 1 Mbit/s is below the rate 5 Mbit/s: raise it",
     );
-    refused("\"tc: pfifo limit 0\"", "limit: a queue holds one packet or more");
+    refused("\"tc: pfifo limit 0\"", "limit: a queue must hold at least one packet");
 }
 
 #[test]
-fn a_filter_to_nowhere_is_refused_with_the_group_that_comes_nearest() {
+fn filter_of_unknown_group_suggests_nearest() {
     refused(
         "{ discipline = \"drr\", classes = [{ filters = [{ group = \"thinn\" }] }, {}] }",
-        "path.queue.classes[0].filters[0].group = \"thinn\": a filter asks for the group \"thinn\", which does not \
+        "path.queue.classes[0].filters[0].group = \"thinn\": a filter matches the group \"thinn\", which does not \
          exist\n  hint: did you mean \"thin\"?",
     );
     refused(
         "\"tc: htb default 2 / class 1:1 rate 1mbit match group fat / class 1:2 rate 1mbit\"",
-        "a filter asks for the group \"fat\", which does not exist\n  hint: there are thin, greedy",
+        "a filter matches the group \"fat\", which does not exist\n  hint: there are thin, greedy",
     );
 }
 
 #[test]
-fn impairments_that_do_not_do_what_they_say_are_warned_of() {
+fn misleading_impairments_are_warned() {
     let warned = |impairments: &str, expected: &str| {
         let text = crate::THIN_AGAINST_GREEDY.replacen(
             "[path]",
@@ -386,21 +386,21 @@ fn commands_are_taken_as_a_script_has_them() {
 }
 
 #[test]
-fn errors_in_a_script_have_their_line_and_name_what_is_meant() {
+fn script_errors_have_line_and_suggestion() {
     let script = "'''\ntc qdisc add dev eth0 root handle 1: htb default 10\n\
         tc class add dev eth0 parent 1: classid 1:1 htb rate 500kbit\n\
         tc class add dev eth0 parent 1:1 classid 1:10 htb rate 500kbit\n\
         tc qdisc add dev eth0 parent 1:1 fq_codel'''";
-    refused(script, "line 4, column 34: the class 1:1 has children, so that no packets wait in it");
+    refused(script, "line 4, column 34: the class 1:1 has children, so it holds no packets");
     refused(script, "path.queue = \"tc qdisc add dev eth0 root handle 1: htb default 10 ...\"");
-    refused("\"fq\"", "fq is not here; nearest is fq_codel");
-    refused("\"tc: pfifo_fast\"", "pfifo_fast is not here; nearest is prio");
-    refused("\"tc: cake bandwidth 900kbit nat wash mpu 64\"", "cake's mpu is not modelled here");
+    refused("\"fq\"", "fq is not supported; the nearest is fq_codel");
+    refused("\"tc: pfifo_fast\"", "pfifo_fast is not supported; the nearest is prio");
+    refused("\"tc: cake bandwidth 900kbit nat wash mpu 64\"", "cake's mpu is not modelled");
     experiment(&with(QUEUE, "\"tc: cake bandwidth 900kbit nat wash\""));
 }
 
 #[test]
-fn what_is_odd_is_warned_of_and_run() {
+fn unusual_queues_are_warned() {
     let warned = |queue: &str, expected: &str| {
         let warnings = plan(&with(QUEUE, queue)).warnings;
         assert!(
@@ -410,13 +410,10 @@ fn what_is_odd_is_warned_of_and_run() {
     };
     warned(
         "{ discipline = \"tbf\", rate = \"500 kbit/s\", burst = \"1 kB\", limit = \"64 kB\" }",
-        "path.queue.burst = \"1 kB\": packets above it never fit and are dropped; there are packets of 1.5 kB",
+        "path.queue.burst = \"1 kB\": packets above it never fit and are dropped; packets have up to 1.5 kB",
     );
     // 1500 B at 1 Mbit/s take 12 ms.
-    warned(
-        "\"fq_codel\"",
-        "target: below the 12 ms that a packet of 1.5 kB alone takes at 1 Mbit/s",
-    );
+    warned("\"fq_codel\"", "target: below 12 ms, the time of one packet of 1.5 kB at 1 Mbit/s");
     warned(
         "{ discipline = \"red\", limit = \"60 kB\", min = \"10 kB\", max = \"15 kB\" }",
         "path.queue.max = \"15 kB\": less than twice min",
@@ -432,11 +429,11 @@ fn what_is_odd_is_warned_of_and_run() {
     );
     warned(
         "\"tc: htb rate 2mbit\"",
-        "classes[0].rate: above the link's 1 Mbit/s: it shapes nothing",
+        "classes[0].rate: above the link's 1 Mbit/s: it has no effect",
     );
     warned(
         "{ discipline = \"htb\", classes = [{ rate = \"500 kbit/s\" }] }",
-        "path.queue.default: missing: what no filter takes passes unshaped, as in the kernel",
+        "path.queue.default: missing: packets without a matching filter pass unshaped, as in the kernel",
     );
     assert!(
         plan(&with(QUEUE, "{ discipline = \"fq_codel\", target = \"15 ms\" }")).warnings.is_empty()
@@ -444,7 +441,7 @@ fn what_is_odd_is_warned_of_and_run() {
 }
 
 #[test]
-fn a_shaper_takes_the_place_of_the_path_s_rate() {
+fn shaper_replaces_path_rate() {
     let shaped = with("rate = \"1 Mbit/s\"\n", "").replace(
         QUEUE,
         "\"tc: htb rate 500kbit / pfifo limit 9\"\nreverse_queue = { limit = \"1 bdp\" }",
@@ -457,15 +454,13 @@ fn a_shaper_takes_the_place_of_the_path_s_rate() {
     assert_eq!(links[1].queue, Qdisc::Pfifo { limit_packets: 5 });
     let text = error(&with("rate = \"1 Mbit/s\"\n", ""));
     assert!(
-        text.starts_with(
-            "path.rate: missing, but it is needed\n  hint: the rate of the bottleneck;"
-        ),
+        text.starts_with("path.rate: missing; it is required\n  hint: the rate of the bottleneck;"),
         "{text}"
     );
 }
 
 #[test]
-fn what_impairments_delay_is_part_of_the_round_trip_that_limits_and_groups_go_by() {
+fn impairment_delay_is_part_of_rtt() {
     let added =
         "impairments = \"tc: netem delay 30ms\"\nreverse_impairments = { delay = \"20 ms\" }";
     let path = |rtt: &str| {
@@ -481,11 +476,11 @@ fn what_impairments_delay_is_part_of_the_round_trip_that_limits_and_groups_go_by
     // The group's 40 ms more are on its way to the bottleneck and back.
     assert_eq!([2, 3].map(|place: usize| network.links[place].delay.as_millis()), [20, 20]);
     let text = error(&path("99 ms"));
-    assert!(text.contains("it must be no less than the path's, 100 ms"), "{text}");
+    assert!(text.contains("it must not be less than the path's, 100 ms"), "{text}");
 }
 
 #[test]
-fn impairments_are_read_as_netem_is_told_and_its_delay_is_added() {
+fn netem_text_is_read_and_delay_added() {
     let path = |impairments: &str| {
         with("rtt = \"100 ms\"", &format!("rtt = \"100 ms\"\nimpairments = {impairments}"))
     };
@@ -510,7 +505,7 @@ fn impairments_are_read_as_netem_is_told_and_its_delay_is_added() {
         "\"tc: netem los 1%\"",
         "column 11: \"los\" is no parameter of netem; did you mean \"loss\"?",
     );
-    breaks("\"tc: netem rate 1mbit\"", "column 11: the rate is the link's");
+    breaks("\"tc: netem rate 1mbit\"", "column 11: the rate belongs to the link");
     breaks("\"netem loss 1%\"", "write \"tc: netem delay 50ms 5ms loss 1%\", or a table");
-    breaks("\"tc: netem loss 101%\"", "a share of packets or of a draw is at most 100 %");
+    breaks("\"tc: netem loss 101%\"", "it must be at most 100 %");
 }

@@ -1,4 +1,4 @@
-//! What an engine is given: limits in packets and bytes, nodes and links, defaults.
+//! Resolved experiments: limits in packets and bytes, nodes and links, defaults.
 
 use crate::{THIN_AGAINST_GREEDY, experiment, with};
 use fairwind_scenario::{
@@ -57,7 +57,7 @@ fn the_first_experiment_resolves_to_a_dumbbell() {
 }
 
 #[test]
-fn an_experiment_goes_through_json_and_back_unchanged() {
+fn experiment_survives_json_round_trip() {
     let text = with(
         "workload = { kind = \"greedy\" }",
         "workload = { kind = \"thin\", packet = { distribution = \"uniform\", min = \"100 B\", \
@@ -72,7 +72,7 @@ fn an_experiment_goes_through_json_and_back_unchanged() {
 }
 
 #[test]
-fn a_limit_is_the_bandwidth_delay_product_in_packets_rounded_up_or_in_bytes() {
+fn bdp_limit_rounds_up_packets() {
     let resolve = |limit: &str, megabits: u64, rtt_ms| {
         let limit: QueueLimit = limit.parse().unwrap();
         let rate = Some(BitRate::from_bits_per_second(megabits * 1_000_000));
@@ -111,7 +111,7 @@ fn a_bfifo_is_limited_in_bytes() {
 }
 
 #[test]
-fn a_group_with_its_own_rtt_has_the_rest_on_its_sender_s_access_link() {
+fn group_rtt_adds_delay_to_access_link() {
     let text = with("name = \"greedy\"", "name = \"greedy\"\nrtt = \"130 ms\"");
     let links = experiment(&text).network.links;
     let delay = |name: &str| links.iter().find(|link| link.name == name).unwrap().delay;
@@ -130,7 +130,7 @@ fn two_delays_take_the_place_of_the_rtt() {
 }
 
 #[test]
-fn the_way_back_and_the_access_links_have_their_own_keys() {
+fn reverse_and_access_links_have_keys() {
     let text = with(
         "rtt = \"100 ms\"",
         "rtt = \"100 ms\"\nreverse_rate = \"200 kbit/s\"\nreverse_loss = \"1 %\"\nloss = \"2 %\"\n\
@@ -145,7 +145,7 @@ fn the_way_back_and_the_access_links_have_their_own_keys() {
 }
 
 #[test]
-fn a_topology_has_a_link_in_each_direction_and_its_slowest_one_is_the_bottleneck() {
+fn topology_links_both_ways_slowest_is_bottleneck() {
     let text = r#"
         name = "three nodes"
         duration = "10 s"
@@ -170,7 +170,7 @@ fn a_topology_has_a_link_in_each_direction_and_its_slowest_one_is_the_bottleneck
 }
 
 #[test]
-fn starts_are_spread_evenly_or_as_they_are_drawn() {
+fn starts_are_spread_evenly_or_randomly() {
     let text = with("count = 8", "count = 3\nstart = \"1 s\"\nstart_spread = \"150 ms\"");
     let mut group = experiment(&text).flows.remove(0);
     let even: Vec<_> = (0..3).map(|index| group.start_of(index, 12_345).as_millis()).collect();
@@ -192,7 +192,7 @@ fn a_packet_has_its_headers_inside() {
 }
 
 #[test]
-fn a_group_that_asks_and_answers_has_the_same_tcp_on_both_sides_unless_told_otherwise() {
+fn request_response_group_has_equal_tcp() {
     let asking = "workload = { kind = \"request-response\", request = \"300 B\", response = \"9 kB\", \
                   exchanges = 10 }\ntcp = { congestion = \"reno\" }";
     let text = with("workload = { kind = \"greedy\" }", asking);
@@ -224,7 +224,7 @@ fn ipv6_headers_leave_less_room() {
 }
 
 #[test]
-fn impairments_reach_the_link_and_wrong_ones_are_named() {
+fn impairments_reach_link_and_errors_name_keys() {
     let text = THIN_AGAINST_GREEDY.to_owned()
         + "\n[path.impairments]\njitter = { deviation = \"5 ms\", distribution = \"normal\" }\n\
          loss = { model = \"gemodel\", p = \"1 %\", r = \"20 %\", bad_loss = \"100 %\", good_loss = \"0 %\" }\n\
@@ -236,7 +236,7 @@ fn impairments_reach_the_link_and_wrong_ones_are_named() {
 }
 
 #[test]
-fn a_recorded_rate_reaches_the_bottleneck_and_an_empty_one_is_an_error() {
+fn recorded_rate_applies_to_bottleneck() {
     let with_trace = |trace: &str| {
         THIN_AGAINST_GREEDY.to_owned() + "\n[path.rate_trace]\nform = \"opportunities\"\n" + trace
     };
@@ -247,9 +247,9 @@ fn a_recorded_rate_reaches_the_bottleneck_and_an_empty_one_is_an_error() {
     assert!(errors.contains("rate_trace"), "{errors}");
 }
 
-/// Marks are of no use to a sender whose peer does not echo them in its way.
+/// Marks are useless to a sender if its peer does not echo them as it expects.
 #[test]
-fn receivers_have_a_congestion_control_that_lives_by_marks_unless_they_have_another() {
+fn receiver_inherits_dctcp_unless_set() {
     let receiver = |tcp: &str| {
         let text = format!(
             "name = \"marks\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"20 ms\"\n\

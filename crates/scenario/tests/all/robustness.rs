@@ -1,4 +1,4 @@
-//! Whatever is written in the file, the answer is a plan or an error, never a panic.
+//! Robustness: any file gives a plan or an error, never a panic.
 
 use crate::{THIN_AGAINST_GREEDY, document};
 use fairwind_scenario::{Document, Experiment};

@@ -38,7 +38,7 @@ fn a_value_is_toml_or_else_a_text() {
 }
 
 #[test]
-fn setting_a_swept_key_fixes_it_and_a_list_is_the_new_axis() {
+fn setting_replaces_swept_axis() {
     let fixed = planned(&[("flows.*.count", "4")]);
     assert_eq!((fixed.cells.len(), fixed.cells[0].experiment.flows[0].count), (2, 4));
     let varied = planned(&[("flows.*.count", "[4, 5, 6]")]);
@@ -48,7 +48,7 @@ fn setting_a_swept_key_fixes_it_and_a_list_is_the_new_axis() {
 }
 
 #[test]
-fn repeat_and_axes_can_be_set_and_labels_chosen() {
+fn settings_change_repeat_axes_and_labels() {
     let plan = planned(&[
         ("repeat", "2"),
         ("sweep.variant", "[\"LT\"]"),
@@ -61,7 +61,7 @@ fn repeat_and_axes_can_be_set_and_labels_chosen() {
 }
 
 #[test]
-fn labels_that_name_a_value_of_one_key_have_others_beside_them() {
+fn labels_may_set_further_keys() {
     let named = |variants: &str, labels: &str| {
         let text = format!("{THIN_AGAINST_GREEDY}\n[sweep.variant]\n{variants}");
         let mut document = document(&text);

@@ -1,4 +1,4 @@
-//! What hosts remember: keys, rules, and what is said about them.
+//! Memory of hosts: keys, rules and errors.
 
 use crate::errors::{breaks, error};
 use crate::{document, experiment, with};
@@ -7,7 +7,7 @@ use fairwind_units::Span;
 
 const WORKLOAD: &str = "workload = { kind = \"greedy\" }\n";
 
-/// Greedy flows whose hosts remember.
+/// Greedy flows of hosts that remember.
 fn greedy(sharing: &str) -> String {
     with(WORKLOAD, &format!("{WORKLOAD}tcp.sharing = {sharing}\n"))
 }
@@ -17,7 +17,7 @@ fn refuses(sharing: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_not_said_is_left_to_the_policy() {
+fn policy_sets_defaults() {
     let text =
         greedy(r#"{ policy = "classic", lifetime = "30 s", entries = 7, openings = "all" }"#);
     let expected = Sharing {
@@ -40,17 +40,17 @@ fn all_policies_have_the_names_that_scenarios_use() {
 }
 
 #[test]
-fn an_unknown_policy_is_told_the_nearest_one() {
+fn unknown_policy_suggests_nearest() {
     refuses(r#"{ policy = "clasic" }"#, "did you mean \"classic\"?");
     refuses(r#"{ policy = "careful" }"#, "careful-resume");
     refuses("{ lifetime = \"1 s\" }", "policy");
 }
 
 #[test]
-fn nothing_is_believed_for_no_time_and_no_list_has_no_room() {
+fn lifetime_and_entries_must_be_positive() {
     refuses(
         r#"{ policy = "classic", openings = "all", lifetime = "0 s" }"#,
-        "flows[1].tcp.sharing.lifetime = \"0 s\": what is believed for no time is never used",
+        "flows[1].tcp.sharing.lifetime = \"0 s\": a lifetime of zero makes the memory useless",
     );
     refuses(
         r#"{ policy = "classic", openings = "all", entries = 0 }"#,
@@ -58,7 +58,7 @@ fn nothing_is_believed_for_no_time_and_no_list_has_no_room() {
     );
     refuses(
         r#"{ policy = "classic", openings = "all", sample_every = "0 ms" }"#,
-        "there must be time between samples",
+        "it must be above zero",
     );
 }
 
@@ -75,12 +75,15 @@ fn shares_are_shares() {
 }
 
 #[test]
-fn a_key_that_the_policy_does_not_look_at_is_refused() {
+fn key_of_other_policy_is_refused() {
     refuses(
         r#"{ policy = "rfc9040", trust = "safe" }"#,
-        "the policy does not look at it; it is one of classic",
+        "the policy ignores this key; it belongs to classic",
     );
-    refuses(r#"{ policy = "classic", openings = "all", ensemble = true }"#, "it is one of rfc9040");
+    refuses(
+        r#"{ policy = "classic", openings = "all", ensemble = true }"#,
+        "it belongs to rfc9040",
+    );
     refuses(
         r#"{ policy = "tcp-metrics", largest_window = 9 }"#,
         "classic, rfc9040, careful-resume",
@@ -103,11 +106,13 @@ fn only_windows_are_resumed_with_care() {
             "{WORKLOAD}tcp = {{ congestion = \"bbr\", sharing = {{ policy = \"careful-resume\" }} }}\n"
         ),
     );
-    assert!(error(&text).contains("bbr is not resumed with care: only reno, bic and cubic are"));
+    assert!(
+        error(&text).contains("careful resume works only with reno, bic and cubic, not with bbr")
+    );
 }
 
 #[test]
-fn nobody_is_served_where_the_hosts_that_remember_open_their_connections_themselves() {
+fn memory_of_opening_hosts_is_warned() {
     let warnings = |sharing: &str| document(&greedy(sharing)).plan().unwrap().warnings.len();
     let before = document(&with(WORKLOAD, WORKLOAD)).plan().unwrap().warnings.len();
     assert_eq!(warnings(r#"{ policy = "classic" }"#), before + 1);
@@ -118,17 +123,17 @@ fn nobody_is_served_where_the_hosts_that_remember_open_their_connections_themsel
 }
 
 #[test]
-fn who_accepts_with_settings_of_its_own_must_remember_in_these() {
+fn accepting_host_needs_own_memory_settings() {
     let transfers = "workload = { kind = \"transfers\", volume = \"10 KB\", transfers = 3 }\n\
                      tcp.sharing = { policy = \"classic\" }\n";
     let warnings = |more: &str| {
         document(&with(WORKLOAD, &format!("{transfers}{more}"))).plan().unwrap().warnings
     };
-    let expected = "only incoming connections begin";
-    let told = |warnings: Vec<String>| warnings.iter().any(|it| it.contains(expected));
-    assert!(told(warnings("receiver_tcp = { delayed_ack = false }\n")));
-    assert!(!told(warnings("receiver_tcp.sharing = { policy = \"classic\" }\n")));
-    assert!(!told(warnings("")), "the same settings as who opens");
+    let expected = "the accepting hosts have separate settings";
+    let has_warning = |warnings: Vec<String>| warnings.iter().any(|it| it.contains(expected));
+    assert!(has_warning(warnings("receiver_tcp = { delayed_ack = false }\n")));
+    assert!(!has_warning(warnings("receiver_tcp.sharing = { policy = \"classic\" }\n")));
+    assert!(!has_warning(warnings("")), "the same settings as who opens");
 }
 
 const ONE_HOST: &str = r#"name = "one host"
@@ -153,21 +158,24 @@ tcp.sharing = { policy = "rfc9040" }
 "#;
 
 #[test]
-fn what_would_never_happen_is_told() {
-    let told = |sharing: &str, expected: &str| {
+fn ineffective_impairments_are_warned() {
+    let has_warning = |sharing: &str, expected: &str| {
         let plan = document(&greedy(sharing)).plan().unwrap();
         let is_told = plan.warnings.iter().any(|warning| warning.contains(expected));
         assert!(is_told, "expected {expected}\nfound {:?}", plan.warnings);
     };
-    told(
+    has_warning(
         r#"{ policy = "rfc9040", capture_from = "1000 h" }"#,
-        "flows[1].tcp.sharing.capture_from = \"1000 h\": the run is over after",
+        "flows[1].tcp.sharing.capture_from = \"1000 h\": the run ends after",
     );
-    told(r#"{ policy = "off", lifetime = "1 min" }"#, "the other keys of sharing do nothing here");
+    has_warning(
+        r#"{ policy = "off", lifetime = "1 min" }"#,
+        "the other keys of sharing have no effect",
+    );
 }
 
 #[test]
-fn samples_are_no_more_than_a_run_can_have() {
+fn number_of_samples_is_limited() {
     refuses(
         r#"{ policy = "rfc9040", sample_every = "1 ns" }"#,
         "flows[1].tcp.sharing.sample_every = \"1 ns\":",
@@ -185,9 +193,9 @@ fn groups_on_one_host_describe_its_memory_alike() {
     assert!(document(&off).plan().is_ok(), "who does not share has no say");
 }
 
-/// Two clients fetch from one server, which has what is said of each: nothing else is said of its own end.
+/// Two clients fetch from one server, which has the settings of both groups.
 #[test]
-fn who_answers_two_groups_has_one_memory_too() {
+fn server_of_two_groups_has_one_memory() {
     let group = |client: &str, policy: &str| {
         format!(
             "[[flows]]\nname = \"from-{client}\"\nfrom = \"{client}\"\nto = \"server\"\n\

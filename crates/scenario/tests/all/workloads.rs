@@ -1,4 +1,4 @@
-//! What applications write: defaults, and rules.
+//! Workloads: defaults and rules.
 
 use crate::errors::{breaks, error};
 use crate::{document, experiment, plan, with};
@@ -14,7 +14,7 @@ fn refused(keys: &str, expected: &str) {
 }
 
 #[test]
-fn a_burst_is_a_time_or_a_volume_greedy_or_at_a_rate() {
+fn burst_has_duration_or_volume() {
     let greedy = workload("kind = \"on-off\", on = \"1 s\", off = \"2 s\"");
     let constant = Varying::Constant;
     let (burst, off) = (Burst::Time(constant(Span::from_secs(1))), constant(Span::from_secs(2)));
@@ -39,7 +39,7 @@ fn a_burst_is_a_time_or_a_volume_greedy_or_at_a_rate() {
 }
 
 #[test]
-fn a_page_has_the_sizes_and_times_of_the_cellular_standards_unless_told_otherwise() {
+fn page_defaults_follow_cellular_standards() {
     let web = workload("kind = \"web\", pages = 3");
     assert!(web.is_answered());
     let Workload::Web(web) = web else { panic!("{web:?}") };
@@ -72,7 +72,7 @@ fn a_page_has_the_sizes_and_times_of_the_cellular_standards_unless_told_otherwis
 }
 
 #[test]
-fn writes_to_be_replayed_are_some_and_in_order() {
+fn replayed_writes_must_be_ordered() {
     let replay = workload(
         "kind = \"replay\", writes = [{ at = \"0 s\", size = \"10 B\" }, \
          { at = \"20 ms\", size = \"1 kB\" }]",
@@ -83,7 +83,7 @@ fn writes_to_be_replayed_are_some_and_in_order() {
     refused(
         "kind = \"replay\", writes = [{ at = \"1 s\", size = \"1 B\" }, \
          { at = \"0 s\", size = \"1 B\" }]",
-        "writes[1].at = \"0 s\": it must be no earlier than the write before, 1 s",
+        "writes[1].at = \"0 s\": it must not be earlier than the previous write, 1 s",
     );
     refused(
         "kind = \"replay\", writes = [{ at = \"1 s\", size = \"0 B\" }]",
@@ -92,12 +92,12 @@ fn writes_to_be_replayed_are_some_and_in_order() {
 }
 
 #[test]
-fn a_constant_rate_has_a_payload_or_a_packet() {
+fn constant_rate_needs_payload_or_packet() {
     let tcp = "transport = \"tcp\"";
     refused(&format!("kind = \"constant\", rate = \"1 Mbit/s\", {tcp}"), "payload: missing");
     refused(
         &format!("kind = \"constant\", rate = \"0 bit/s\", payload = \"9 B\", {tcp}"),
-        "nothing would pass at a rate of zero",
+        "the rate must be above zero",
     );
     let both = "rate = \"1 Mbit/s\", payload = \"9 B\", packet = \"99 B\"";
     refused(&format!("kind = \"constant\", {both}, {tcp}"), "not both");
@@ -113,7 +113,7 @@ fn datagrams_have_no_tcp_and_smaller_headers() {
     let keys = "kind = \"constant\", rate = \"1 Mbit/s\"";
     let packet = |bytes: u32| format!("{keys}, packet = \"{bytes} B\"");
     refused(&packet(28), "the headers alone have 28 B");
-    refused(&packet(1501), "no packet is larger than the MTU");
+    refused(&packet(1501), "it must not exceed the MTU");
     let text = with("kind = \"greedy\"", &packet(29));
     let found = plan(
         &text.replace("[[flows]]\nname = \"greedy\"", "[capture]\n[[flows]]\nname = \"greedy\""),
@@ -123,23 +123,20 @@ fn datagrams_have_no_tcp_and_smaller_headers() {
     assert!(warned("are not captured: they are datagrams"), "{:?}", found.warnings);
     refused(
         "kind = \"profile\", application = \"FTP download\", transport = \"udp\"",
-        "a greedy stream has no rate of its own",
+        "a greedy stream has no rate,",
     );
 }
 
 #[test]
-fn writes_to_be_replayed_may_come_from_a_file_that_somebody_else_opens() {
+fn replayed_writes_may_come_from_file() {
     let text = with("kind = \"greedy\"", "kind = \"replay\", file = \"writes.csv\"")
         + "[sweep]\n\"flows.greedy.workload.file\" = [\"writes.csv\", \"more.csv\"]\n";
     let mut document = document(&text);
     let files: Vec<_> = document.files().into_iter().collect();
     let names: Vec<&str> = files.iter().map(|named| named.file.as_str()).collect();
     assert_eq!(names, ["more.csv", "writes.csv"]);
-    let unread = document.plan().expect_err("nobody has read them").to_string();
-    assert!(
-        unread.contains("workload.file = \"writes.csv\": nobody has read this file"),
-        "{unread}"
-    );
+    let unread = document.plan().expect_err("was not read them").to_string();
+    assert!(unread.contains("workload.file = \"writes.csv\": this file was not read"), "{unread}");
     document.provide(&files[1], "seconds,bytes\n0,10\n0.5,2000\n").expect("two writes");
     document.provide(&files[0], "1,7").expect("one write");
     let plan = document.plan().expect("all is there");
@@ -163,7 +160,7 @@ fn writes_to_be_replayed_may_come_from_a_file_that_somebody_else_opens() {
 }
 
 #[test]
-fn not_all_draws_are_made_the_least_that_there_is() {
+fn lower_bound_must_not_cover_all_draws() {
     let thin = |law: &str, expected: &str| {
         let keys = "kind = \"thin\", payload = \"9 B\", interval = { distribution =";
         refused(&format!("{keys} {law} }}"), expected);
@@ -204,7 +201,7 @@ fn split(of: &str, buffer: &str, further: &str) -> String {
 }
 
 #[test]
-fn a_relay_passes_on_what_another_group_brings_to_its_host() {
+fn relay_forwards_data_of_other_group() {
     let relay = experiment(&split("near", "64 KiB", "")).flows[1].workload.clone();
     let expected = Workload::Relay { of: "near".to_owned(), buffer: ByteCount::new(65_536) };
     assert_eq!((relay.relayed(), relay.is_answered()), (Some("near"), false));
@@ -214,18 +211,21 @@ fn a_relay_passes_on_what_another_group_brings_to_its_host() {
         assert!(errors.contains(expected), "{expected:?} is not in\n{errors}");
     };
     refused(&split("neer", "1 kB", ""), "did you mean \"near\"?");
-    refused(&split("far", "1 kB", ""), "passes on what another group brings, not its own");
-    refused(&split("near", "0 B", ""), "1 B or more");
-    refused(&split("near", "1 kB", "count = 2"), "so there are as many: 1");
-    refused(&split("near", "1 kB", "start = \"1 s\""), "a relay begins when a connection comes");
+    refused(&split("far", "1 kB", ""), "a relay must relay another group, not itself");
+    refused(&split("near", "0 B", ""), "it must be at least 1 B");
+    refused(&split("near", "1 kB", "count = 2"), "so the count must be equal: 1");
+    refused(
+        &split("near", "1 kB", "start = \"1 s\""),
+        "a relay starts when a connection is accepted",
+    );
     refused(&split("near", "1 kB", "stop = \"9 s\""), "stops when that is closed");
     let elsewhere = split("near", "1 kB", "").replace("from = \"proxy\"\n", "from = \"client\"\n");
     refused(&elsewhere.replace("to = \"client\"\n", "to = \"proxy\"\n"), "\"near\" goes to proxy");
     let circle = "workload = { kind = \"relay\", of = \"far\", buffer = \"1 B\" }";
     let circle = split("near", "1 kB", "").replace("workload = { kind = \"greedy\" }", circle);
-    refused(&circle, "a circle: near relays far relays near");
+    refused(&circle, "a cycle of relays: near relays far relays near");
     let answered = split("near", "1 kB", "").replace("greedy", "web");
-    refused(&answered, "\"near\" has data both ways");
+    refused(&answered, "\"near\" has data in both directions");
     let datagrams = "{ kind = \"constant\", rate = \"1 Mbit/s\", payload = \"100 B\" }";
     let datagrams = split("near", "1 kB", "").replace("{ kind = \"greedy\" }", datagrams);
     refused(&datagrams, "\"near\" sends datagrams");
@@ -239,15 +239,15 @@ fn a_relay_passes_on_what_another_group_brings_to_its_host() {
 }
 
 #[test]
-fn a_relay_with_room_for_less_than_a_packet_is_told_so() {
+fn relay_buffer_below_packet_is_warned() {
     let warnings = |buffer: &str| document(&split("near", buffer, "")).plan().unwrap().warnings;
     let [warning] = &warnings("1 B")[..] else { panic!("one warning") };
-    assert!(warning.contains("a packet brings up to 1.5 kB"), "{warning}");
+    assert!(warning.contains("a packet carries up to 1.5 kB"), "{warning}");
     assert_eq!(warnings("1500 B"), Vec::<String>::new());
 }
 
 #[test]
-fn transfers_come_from_the_host_left_of_the_bottleneck_which_is_called() {
+fn transfer_server_is_left_of_bottleneck() {
     let text =
         with("kind = \"greedy\"", "kind = \"transfers\", volume = \"10 MB\", transfers = 50");
     let group = &experiment(&text).flows[1];
@@ -264,7 +264,7 @@ fn transfers_come_from_the_host_left_of_the_bottleneck_which_is_called() {
 }
 
 #[test]
-fn a_caller_holds_acknowledgments_back_only_where_it_is_told_to() {
+fn ack_delay_is_optional() {
     let of = |more: &str| {
         workload(&format!("kind = \"transfers\", volume = \"1 MB\", transfers = 2{more}"))
     };
@@ -280,7 +280,7 @@ fn a_caller_holds_acknowledgments_back_only_where_it_is_told_to() {
 }
 
 #[test]
-fn transfers_have_something_to_send_and_can_be_counted() {
+fn transfers_need_volume_and_count() {
     refused("kind = \"transfers\", volume = \"1 MB\"", "transfers");
     refused("kind = \"transfers\", volume = \"0 B\", transfers = 2", "it must be 1 B or more");
     refused("kind = \"transfers\", volume = \"1 B\", transfers = 0", "transfers");
