@@ -53,22 +53,26 @@ impl Check {
     }
 
     fn limit(&mut self, limit: u64) {
-        self.hold(limit > 0, "limit", "a queue holds one packet or more");
+        self.hold(limit > 0, "limit", "a queue must hold at least one packet");
     }
 
     fn quantum(&mut self, quantum: u32) {
-        self.hold(quantum > 0, "quantum", "in its turn a flow or class sends one byte or more");
+        self.hold(
+            quantum > 0,
+            "quantum",
+            "a flow or class must send at least one byte in its turn",
+        );
     }
 
     fn time(&mut self, key: &str, time: Span) {
-        self.hold(!time.is_zero(), key, "it is longer than no time");
+        self.hold(!time.is_zero(), key, "it must be above zero");
     }
 
     fn rate(&mut self, key: &str, rate: BitRate) {
-        self.hold(rate.as_bits_per_second() > 0, key, "nothing would pass at a rate of zero");
+        self.hold(rate.as_bits_per_second() > 0, key, "the rate must be above zero");
     }
 
-    /// Checks what is below, at `key`.
+    /// Checks the child, at `key`.
     fn child(&mut self, key: &str, queue: &Qdisc) {
         let longer = format!("{}{key}.", self.key);
         let before = std::mem::replace(&mut self.key, longer);
@@ -101,7 +105,7 @@ impl Check {
 /// Bands that the kernel's prio has (tc-prio(8)).
 const BANDS: std::ops::RangeInclusive<usize> = 2..=16;
 
-/// Levels below an htb that the kernel tells apart.
+/// Levels below an htb that the kernel supports.
 const LEVELS: usize = 8;
 
 /// Code points (RFC 2474).
@@ -110,7 +114,7 @@ const LARGEST_CODE_POINT: u8 = 63;
 impl Check {
     fn prio(&mut self, prio: &Prio) {
         let bands = prio.bands.len();
-        self.hold(BANDS.contains(&bands), "bands", "there are 2 to 16 bands");
+        self.hold(BANDS.contains(&bands), "bands", "there must be 2 to 16 bands");
         let beyond = format!("there are {bands} bands, counted from 0");
         for band in prio.priomap {
             if usize::from(band) >= bands && BANDS.contains(&bands) {
@@ -129,14 +133,18 @@ impl Check {
     }
 
     fn drr(&mut self, drr: &Drr) {
-        self.hold(!drr.classes.is_empty(), "classes", "without a class everything is dropped");
+        self.hold(
+            !drr.classes.is_empty(),
+            "classes",
+            "it needs a class; without one, all packets are dropped",
+        );
         for (index, class) in drr.classes.iter().enumerate() {
             let key = format!("classes[{index}]");
             let quantum = format!("{key}.quantum");
             self.hold(
                 class.quantum_bytes > 0,
                 &quantum,
-                "in its turn a class sends one byte or more",
+                "a class must send at least one byte in its turn",
             );
             self.filters(&key, &class.filters);
             self.child(&format!("{key}.child"), &class.child);
@@ -146,7 +154,7 @@ impl Check {
         self.hold(
             is_one,
             "classes",
-            "only one class takes what no other takes; give the others filters",
+            "only one class can be without filters; give the others filters",
         );
     }
 
@@ -156,33 +164,33 @@ impl Check {
         self.limit(tbf.limit_bytes);
         if let Some(peak) = tbf.peak_rate {
             let rule = format!(
-                "the peakrate {peak} is not above the rate {}: raise it, or leave it out",
+                "the peakrate {peak} must be above the rate {}: raise it, or leave it out",
                 tbf.rate
             );
             self.hold(peak > tbf.rate, "peakrate", &rule);
         }
-        self.hold(tbf.mtu_bytes != Some(0), "mtu", "a packet has one byte or more");
+        self.hold(tbf.mtu_bytes != Some(0), "mtu", "it must be at least one byte");
         if let Some(child) = &tbf.child {
             self.child("child", child);
         }
     }
 
     fn htb(&mut self, htb: &Htb) {
-        self.hold(!htb.classes.is_empty(), "classes", "an htb without a class shapes nothing");
-        self.hold(htb.rate_to_quantum > 0, "r2q", "rates are divided by it: 1 or more");
+        self.hold(!htb.classes.is_empty(), "classes", "an htb needs at least one class");
+        self.hold(
+            htb.rate_to_quantum > 0,
+            "r2q",
+            "it must be at least 1, because rates are divided by it",
+        );
         let is_parent = |index: usize| htb.classes.iter().any(|class| class.parent == Some(index));
         for (index, class) in htb.classes.iter().enumerate() {
             self.htb_class(htb, index, class, is_parent(index));
         }
         if let Some(index) = htb.default_class {
             let exists = index < htb.classes.len();
-            self.hold(
-                exists,
-                "default",
-                "there is no such class: name one of those that there are",
-            );
+            self.hold(exists, "default", "no such class: name an existing one");
             let is_leaf = !exists || !is_parent(index);
-            let rule = "the default class has classes below it, and packets wait only in one that has none: name one of those";
+            let rule = "the default class has classes below it, so it holds no packets: name a class without children";
             self.hold(is_leaf, "default", rule);
         }
     }
@@ -195,11 +203,11 @@ impl Check {
             class.ceil, class.rate
         );
         self.hold(class.ceil >= class.rate, &key("ceil"), &rule);
-        self.hold(class.priority <= 7, &key("prio"), "it is 7 at most");
+        self.hold(class.priority <= 7, &key("prio"), "it must be at most 7");
         self.hold(
             class.quantum_bytes > 0,
             &key("quantum"),
-            "in its turn a class sends one byte or more",
+            "a class must send at least one byte in its turn",
         );
         self.hold(class.burst_bytes > 0, &key("burst"), "without a burst no packet ever leaves");
         self.hold(
@@ -208,7 +216,7 @@ impl Check {
             "without a burst no packet ever leaves",
         );
         let comes_later = class.parent.is_some_and(|parent| parent >= index);
-        self.hold(!comes_later, &key("parent"), "parents come before their children");
+        self.hold(!comes_later, &key("parent"), "parents must precede their children");
         if !comes_later {
             let next = |parent: &usize| htb.classes.get(*parent).and_then(|class| class.parent);
             let above = std::iter::successors(class.parent, next);
@@ -240,7 +248,7 @@ impl Check {
 
     fn filter(&mut self, key: &str, filter: &Filter) {
         let is_point = filter.dscp.is_none_or(|point| point <= LARGEST_CODE_POINT);
-        self.hold(is_point, &format!("{key}.dscp"), "code points are 0 to 63");
+        self.hold(is_point, &format!("{key}.dscp"), "code points must be 0 to 63");
     }
 }
 
@@ -270,26 +278,26 @@ impl Check {
         self.hold(
             min > 0,
             "min",
-            "it is more than nothing: the limit is too small for what follows from it",
+            "it must be above zero: the limit is too small for the value derived from it",
         );
-        let rule = format!("min {min} is not below max {max}: swap them, or raise max");
+        let rule = format!("min {min} must be below max {max}: swap them, or raise max");
         self.hold(min < max, "min", &rule);
         let rule = format!(
-            "max {max} is above the limit {limit}, so that it is never reached: raise the limit"
+            "max {max} is above the limit {limit}, so the queue never reaches it: raise the limit"
         );
         self.hold(max <= limit, "max", &rule);
     }
 
     fn average(&mut self, packet: u32, burst: u32, probability: Ratio) {
-        self.hold(packet > 0, "avpkt", "a packet has one byte or more");
-        self.hold(burst > 0, "burst", "one packet or more may come at once");
+        self.hold(packet > 0, "avpkt", "it must be at least one byte");
+        self.hold(burst > 0, "burst", "it must be at least one packet");
         self.probability("probability", probability);
         let never = "with a probability of zero nothing is ever dropped or marked early";
         self.hold(probability > Ratio::ZERO, "probability", never);
     }
 
     fn probability(&mut self, key: &str, share: Ratio) {
-        self.hold(share <= Ratio::ONE, key, "no probability is above 100 %");
+        self.hold(share <= Ratio::ONE, key, "it must be at most 100 %");
     }
 
     fn codel(&mut self, codel: &Codel) {
@@ -306,7 +314,7 @@ impl Check {
 
     fn controller(&mut self, alpha: u32, beta: u32) {
         for (key, weight) in [("alpha", alpha), ("beta", beta)] {
-            self.hold(weight <= LARGEST_WEIGHT, key, "it is 32 at most");
+            self.hold(weight <= LARGEST_WEIGHT, key, "it must be at most 32");
         }
     }
 
@@ -317,9 +325,9 @@ impl Check {
         self.hold(
             dualpi2.coupling > 0,
             "coupling_factor",
-            "without coupling the queues are no pair: 1 or more",
+            "it must be at least 1, otherwise the queues are not coupled",
         );
-        let whole = "the classic queue is sure of less than all of the service";
+        let whole = "it must be less than 100 % of the service";
         self.hold(dualpi2.classic_protection < Ratio::ONE, "classic_protection", whole);
     }
 }
@@ -330,24 +338,20 @@ const MOST_FLOWS: u32 = 65_536;
 impl Check {
     fn sfq(&mut self, sfq: &Sfq) {
         self.limit(sfq.limit_packets.into());
-        self.hold(
-            sfq.limit_packets != 1,
-            "limit",
-            "a single packet is shared by nobody: 2 or more",
-        );
+        self.hold(sfq.limit_packets != 1, "limit", "it must be at least 2 packets");
         self.quantum(sfq.quantum_bytes);
         let is_possible = sfq.divisor.is_power_of_two() && sfq.divisor <= MOST_FLOWS;
-        self.hold(is_possible, "divisor", "it is a power of two up to 65536");
+        self.hold(is_possible, "divisor", "it must be a power of two up to 65536");
         self.flows(sfq.flows);
-        self.hold(sfq.depth_packets > 0, "depth", "of a flow one packet or more may wait");
+        self.hold(sfq.depth_packets > 0, "depth", "it must be at least one packet per flow");
     }
 
     fn flows(&mut self, flows: u32) {
-        self.hold((1..=MOST_FLOWS).contains(&flows), "flows", "it is between 1 and 65536");
+        self.hold((1..=MOST_FLOWS).contains(&flows), "flows", "it must be between 1 and 65536");
     }
 
     fn memory(&mut self, key: &str, bytes: u64) {
-        self.hold(bytes > 0, key, "a queue holds one byte or more");
+        self.hold(bytes > 0, key, "a queue must hold at least one byte");
     }
 
     fn fq_codel(&mut self, fair: &FqCodel) {
@@ -356,11 +360,7 @@ impl Check {
         self.quantum(fair.quantum_bytes);
         self.time("interval", fair.interval);
         self.memory("memory_limit", fair.memory_limit_bytes);
-        self.hold(
-            fair.drop_batch_packets > 0,
-            "drop_batch",
-            "one packet or more is dropped at once",
-        );
+        self.hold(fair.drop_batch_packets > 0, "drop_batch", "it must be at least one packet");
     }
 
     fn fq_pie(&mut self, fair: &FqPie) {
@@ -371,7 +371,7 @@ impl Check {
         self.time("target", fair.target);
         self.time("tupdate", fair.update);
         self.memory("memory_limit", fair.memory_limit_bytes);
-        self.hold(fair.ecn_probability_percent <= 100, "ecn_prob", "it is 100 at most");
+        self.hold(fair.ecn_probability_percent <= 100, "ecn_prob", "it must be at most 100");
     }
 
     fn cake(&mut self, cake: &Cake) {
@@ -444,7 +444,8 @@ impl Warnings {
     fn red(&mut self, at: &str, red: &Red) {
         let is_narrow = red.max_bytes < red.min_bytes.saturating_mul(2);
         self.note(is_narrow, format!("{at}max"), || {
-            "less than twice min: Floyd recommends thrice, so that queues do not swing".to_owned()
+            "less than twice min: Floyd recommends three times min, so that queues do not oscillate"
+                .to_owned()
         });
         let packets = u64::from(red.burst_packets) * u64::from(red.average_packet_bytes);
         self.note(packets < red.min_bytes, format!("{at}burst"), || {
@@ -457,23 +458,24 @@ impl Warnings {
             let mtu = self.mtu;
             let packet = rate.serialisation_time(mtu);
             self.note(target < packet, format!("{at}target"), || {
-                format!("below the {packet} that a packet of {mtu} alone takes at {rate}")
+                format!("below {packet}, the time of one packet of {mtu} at {rate}")
             });
         }
         self.note(target >= interval, format!("{at}target"), || {
-            "not below the interval, of which 5 to 10 % are usual (RFC 8289 section 4.3)".to_owned()
+            "not below the interval; 5 to 10 % of the interval is usual (RFC 8289 section 4.3)"
+                .to_owned()
         });
     }
 
     fn tbf(&mut self, at: &str, tbf: &Tbf, link: Option<BitRate>) {
         let mtu = self.mtu;
         self.note(tbf.burst_bytes < mtu.get(), format!("{at}burst"), || {
-            format!("packets above it never fit and are dropped; there are packets of {mtu}")
+            format!("packets above it never fit and are dropped; packets have up to {mtu}")
         });
         let is_small =
             tbf.peak_rate.is_some() && tbf.mtu_bytes.is_some_and(|bytes| bytes < mtu.get());
         self.note(is_small, format!("{at}mtu"), || {
-            format!("packets above it never fit and are dropped; there are packets of {mtu}")
+            format!("packets above it never fit and are dropped; packets have up to {mtu}")
         });
         self.faster_than_link(at, tbf.rate, link);
     }
@@ -481,7 +483,7 @@ impl Warnings {
     fn faster_than_link(&mut self, at: &str, rate: BitRate, link: Option<BitRate>) {
         if let Some(link) = link {
             self.note(rate > link, format!("{at}rate"), || {
-                format!("above the link's {link}: it shapes nothing")
+                format!("above the link's {link}: it has no effect")
             });
         }
     }
@@ -491,7 +493,7 @@ impl Warnings {
         for (index, class) in htb.classes.iter().enumerate() {
             let key = |name: &str| format!("{at}classes[{index}].{name}");
             self.note(class.burst_bytes < mtu.get(), key("burst"), || {
-                format!("below one packet of {mtu}: every packet borrows from the time after it")
+                format!("below one packet of {mtu}: every packet delays the next one")
             });
             let of = |child: &&HtbClass| child.parent == Some(index);
             let bits = |child: &HtbClass| child.rate.as_bits_per_second();
@@ -511,14 +513,14 @@ impl Warnings {
             self.faster_than_link(&at, rate, link);
         }
         self.note(htb.default_class.is_none(), format!("{at}default"), || {
-            "missing: what no filter takes passes unshaped, as in the kernel".to_owned()
+            "missing: packets without a matching filter pass unshaped, as in the kernel".to_owned()
         });
     }
 
     fn unreachable(&mut self, htb: &Htb, index: usize, class: &HtbClass, key: String) {
         let is_empty = class.child.is_some() && class.filters.is_empty();
         self.note(is_empty && htb.default_class != Some(index), key, || {
-            "the class has no filter and is not the default: no packet ever comes here".to_owned()
+            "the class has no filter and is not the default: it gets no packets".to_owned()
         });
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const AVERAGE_PACKET: u32 = 1000;
 /// Largest probability where nothing is said (tc-red(8)).
 pub(crate) const USUAL_PROBABILITY: Ratio = Ratio::from_parts_per_billion(20_000_000);
 
-/// Both thresholds, where zero stands for what is usual: the larger is thrice the smaller one.
+/// Both thresholds; zero stands for the default: the larger one is three times the smaller one.
 pub(crate) fn thresholds(min: u64, max: u64, of_limit: u64) -> (u64, u64) {
     match (min, max) {
         (0, 0) => (of_limit / 3, of_limit),
@@ -37,7 +37,7 @@ pub struct Choke {
     pub average_packet_bytes: u32,
     /// Probability at `max_packets`.
     pub probability: Ratio,
-    /// Rate of the link, from which the average's decay while it is idle is reckoned.
+    /// Rate of the link, for the average's decay while it is idle.
     pub bandwidth: BitRate,
     /// Mark packets that can be marked instead of dropping them.
     pub ecn: bool,
@@ -94,21 +94,21 @@ parameter_table!(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChokeInput {
-    /// How much may wait, in packets.
+    /// Limit of the queue, in packets.
     pub limit: QueueLimit,
-    /// Average backlog from which on an arrival is compared with a packet that waits; a third of `max` unless said.
+    /// Average backlog above which an arrival is compared with a waiting packet; default: a third of `max`.
     pub min: Option<QueueLimit>,
-    /// Average backlog from which on every arrival is dropped; a quarter of the limit unless said.
+    /// Average backlog above which every arrival is dropped; default: a quarter of the limit.
     pub max: Option<QueueLimit>,
-    /// Packets that may come at once, which decides how slowly the average follows; `(2 min + max) / 3` unless said.
+    /// Packets that may arrive at once, which determines how slowly the average follows; default: `(2 min + max) / 3`.
     pub burst: Option<u32>,
-    /// Size of a typical packet; 1000 B unless said.
+    /// Size of a typical packet; default: 1000 B.
     pub avpkt: Option<ByteCount>,
-    /// Probability at `max`; 2 % unless said.
+    /// Probability at `max`; default: 2 %.
     pub probability: Option<Ratio>,
-    /// Rate from which the average's decay while nothing is sent is reckoned; the link's unless said.
+    /// Rate for the average's decay while nothing is sent; default: the link's.
     pub bandwidth: Option<BitRate>,
-    /// Whether packets that can be marked are marked instead of dropped; false unless said.
+    /// Whether packets that can be marked are marked instead of dropped; default: false.
     #[serde(default)]
     pub ecn: bool,
 }
@@ -135,15 +135,15 @@ discipline! {
     Codel,
     /// Parameters of `codel` (tc-codel(8)).
     CodelInput {
-        /// How much may wait, in packets; 1000 packets unless said.
+        /// Limit of the queue, in packets; default: 1000 packets.
         limit: QueueLimit => limit_packets: u32 = DEFAULT_PACKETS, Count;
-        /// Waiting time that is tolerated for long; 5 ms unless said.
+        /// Waiting time that is tolerated permanently; default: 5 ms.
         target: Span => target: Span = Span::from_millis(5), Time;
-        /// How long it may be exceeded, about the longest round trip; 100 ms unless said.
+        /// Time for which the target may be exceeded, about the longest round trip; default: 100 ms.
         interval: Span => interval: Span = Span::from_millis(100), Time;
-        /// Whether packets that can be marked are marked instead of dropped; false unless said.
+        /// Whether packets that can be marked are marked instead of dropped; default: false.
         ecn: bool => ecn: bool = false, Switch("noecn");
-        /// Waiting time above which every packet that can be marked is marked; none unless said.
+        /// Waiting time above which every packet that can be marked is marked; default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ce_threshold: Span => ce_threshold: Option<Span> = None, OptionalTime;
     }
@@ -154,24 +154,24 @@ discipline! {
     Pie,
     /// Parameters of `pie` (tc-pie(8)).
     PieInput {
-        /// How much may wait, in packets; 1000 packets unless said.
+        /// Limit of the queue, in packets; default: 1000 packets.
         limit: QueueLimit => limit_packets: u32 = DEFAULT_PACKETS, Count;
-        /// Waiting time that is aimed at; 15 ms unless said.
+        /// Target of the waiting time; default: 15 ms.
         target: Span => target: Span = Span::from_millis(15), Time;
-        /// Time from one reckoning of the probability to the next; 15 ms unless said.
+        /// Update interval of the probability; default: 15 ms.
         tupdate: Span => update: Span = Span::from_millis(15), Time;
-        /// Weight of the distance from the target, in sixteenths per second; 2 unless said.
+        /// Weight of the distance from the target, in sixteenths per second; default: 2.
         #[schemars(range(max = 32))]
         alpha: u32 => alpha: u32 = 2, Count;
-        /// Weight of the change since the last reckoning, in sixteenths per second; 20 unless said.
+        /// Weight of the change since the last update, in sixteenths per second; default: 20.
         #[schemars(range(max = 32))]
         beta: u32 => beta: u32 = 20, Count;
-        /// Whether packets that can be marked are marked instead of dropped, while that happens to less than a tenth; false
-        /// unless said.
+        /// Whether packets that can be marked are marked instead of dropped, while that happens to less than a tenth;
+        /// default: false.
         ecn: bool => ecn: bool = false, Switch("noecn");
-        /// Whether the probability is scaled with the size of the packet; false unless said.
+        /// Whether the probability is scaled with the size of the packet; default: false.
         bytemode: bool => bytemode: bool = false, Switch("nobytemode");
-        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; false unless said.
+        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; default: false.
         dq_rate_estimator: bool => departure_rate: bool = false, Switch("no_dq_rate_estimator");
     }
 }
@@ -181,28 +181,28 @@ discipline! {
     Dualpi2,
     /// Parameters of `dualpi2` (tc-dualpi2(8)).
     Dualpi2Input {
-        /// How much may wait in both queues together, in packets; 10 000 packets unless said.
+        /// Limit of both queues together, in packets; default: 10 000 packets.
         limit: QueueLimit => limit_packets: u32 = 10_000, Count;
-        /// Waiting time of the classic queue that is aimed at; 15 ms unless said.
+        /// Target of the classic queue's waiting time; default: 15 ms.
         target: Span => target: Span = Span::from_millis(15), Time;
-        /// Time from one reckoning of the probability to the next; 16 ms unless said.
+        /// Update interval of the probability; default: 16 ms.
         tupdate: Span => update: Span = Span::from_millis(16), Time;
-        /// Weight of the distance from the target, per second; 16 % unless said.
+        /// Weight of the distance from the target, per second; default: 16 %.
         alpha: Ratio => alpha: Ratio = Ratio::from_parts_per_billion(160_000_000), Share;
-        /// Weight of the change since the last reckoning, per second; 320 % unless said.
+        /// Weight of the change since the last update, per second; default: 320 %.
         beta: Ratio => beta: Ratio = Ratio::from_parts_per_billion(3_200_000_000), Share;
-        /// Waiting time from which on every packet of the low-latency queue is marked; 1 ms unless said.
+        /// Waiting time from which on every packet of the low-latency queue is marked; default: 1 ms.
         step_thresh: Span => step_threshold: Span = Span::from_millis(1), Time;
-        /// The base probability times this marks packets of the low-latency queue; 2 unless said.
+        /// The base probability times this marks packets of the low-latency queue; default: 2.
         coupling_factor: u32 => coupling: u32 = 2, Count;
-        /// Share of the service that the classic queue is sure of; 10 % unless said.
+        /// Guaranteed share of the service for the classic queue; default: 10 %.
         classic_protection: Ratio => classic_protection: Ratio = Ratio::from_parts_per_billion(100_000_000), PerCent;
-        /// Whether packets are dropped when they leave instead of when they come; true unless said.
+        /// Whether packets are dropped when they leave instead of when they come; default: true.
         drop_dequeue: bool => drop_on_dequeue: bool = true, Switch("drop_enqueue");
-        /// Whether packets that could be marked are dropped when overloaded; true unless said.
+        /// Whether packets that could be marked are dropped when overloaded; default: true.
         drop_on_overload: bool => drop_on_overload: bool = true, Switch("overflow");
-        /// Whether only packets with ECT(1) or CE belong into the low-latency queue, else all that can be marked; true
-        /// unless said.
+        /// Whether only packets with ECT(1) or CE belong into the low-latency queue, else all that can be marked;
+        /// default: true.
         l4s_ect: bool => only_ect1: bool = true, Switch("any_ect");
     }
     // Packets are never joined, so there is nothing to split.
@@ -214,19 +214,19 @@ discipline! {
     Sfq,
     /// Parameters of `sfq` (tc-sfq(8)).
     SfqInput {
-        /// How much may wait, in packets; 127 packets unless said.
+        /// Limit of the queue, in packets; default: 127 packets.
         limit: QueueLimit => limit_packets: u32 = 127, Count;
-        /// Bytes that a flow may send in its turn; 1514 B unless said.
+        /// Bytes that a flow may send in its turn; default: 1514 B.
         quantum: ByteCount => quantum_bytes: u32 = ETHERNET_FRAME, Size;
-        /// Buckets that flows are hashed into, a power of two; 1024 unless said.
+        /// Buckets that flows are hashed into, a power of two; default: 1024.
         divisor: u32 => divisor: u32 = 1024, Count;
-        /// Flows that may wait at the same time; 127 unless said.
+        /// Flows that may wait at the same time; default: 127.
         flows: u32 => flows: u32 = 127, Count;
-        /// Packets of one flow that may wait; 127 unless said.
+        /// Packets of one flow that may wait; default: 127.
         depth: u32 => depth_packets: u32 = 127, Count;
-        /// Time after which flows are hashed anew; never unless said.
+        /// Time after which flows are hashed again; default: never.
         perturb: Span => perturb: Span = Span::ZERO, Seconds;
-        /// Whether the oldest packet of a flow is dropped instead of the newest; false unless said.
+        /// Whether the oldest packet of a flow is dropped instead of the newest; default: false.
         headdrop: bool => head_drop: bool = false, Flag;
     }
 }
@@ -236,24 +236,24 @@ discipline! {
     FqCodel,
     /// Parameters of `fq_codel` (tc-fq_codel(8)).
     FqCodelInput {
-        /// How much may wait, in packets; 10 240 packets unless said.
+        /// Limit of the queue, in packets; default: 10 240 packets.
         limit: QueueLimit => limit_packets: u32 = 10_240, Count;
-        /// Buckets that flows are hashed into; 1024 unless said.
+        /// Buckets that flows are hashed into; default: 1024.
         flows: u32 => flows: u32 = 1024, Count;
-        /// Bytes that a flow may send in its turn; 1514 B unless said.
+        /// Bytes that a flow may send in its turn; default: 1514 B.
         quantum: ByteCount => quantum_bytes: u32 = ETHERNET_FRAME, Size;
-        /// Waiting time that is tolerated for long; 5 ms unless said.
+        /// Waiting time that is tolerated permanently; default: 5 ms.
         target: Span => target: Span = Span::from_millis(5), Time;
-        /// How long it may be exceeded, about the longest round trip; 100 ms unless said.
+        /// Time for which the target may be exceeded, about the longest round trip; default: 100 ms.
         interval: Span => interval: Span = Span::from_millis(100), Time;
-        /// Whether packets that can be marked are marked instead of dropped; true unless said.
+        /// Whether packets that can be marked are marked instead of dropped; default: true.
         ecn: bool => ecn: bool = true, Switch("noecn");
-        /// Waiting time above which every packet that can be marked is marked; none unless said.
+        /// Waiting time above which every packet that can be marked is marked; default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ce_threshold: Span => ce_threshold: Option<Span> = None, OptionalTime;
-        /// Bytes that may wait; 32 MiB unless said.
+        /// Bytes that may wait; default: 32 MiB.
         memory_limit: ByteCount => memory_limit_bytes: u64 = 32 << 20, Bytes;
-        /// Packets of the longest queue that are dropped at once where there is no room; 64 unless said.
+        /// Packets of the longest queue that are dropped at once when the queue is full; default: 64.
         drop_batch: u32 => drop_batch_packets: u32 = 64, Count;
     }
 }
@@ -263,32 +263,32 @@ discipline! {
     FqPie,
     /// Parameters of `fq_pie` (tc-fq_pie(8)).
     FqPieInput {
-        /// How much may wait, in packets; 10 240 packets unless said.
+        /// Limit of the queue, in packets; default: 10 240 packets.
         limit: QueueLimit => limit_packets: u32 = 10_240, Count;
-        /// Buckets that flows are hashed into; 1024 unless said.
+        /// Buckets that flows are hashed into; default: 1024.
         flows: u32 => flows: u32 = 1024, Count;
-        /// Waiting time that is aimed at; 15 ms unless said.
+        /// Target of the waiting time; default: 15 ms.
         target: Span => target: Span = Span::from_millis(15), Time;
-        /// Time from one reckoning of the probability to the next; 15 ms unless said.
+        /// Update interval of the probability; default: 15 ms.
         tupdate: Span => update: Span = Span::from_millis(15), Time;
-        /// Weight of the distance from the target, in sixteenths per second; 2 unless said.
+        /// Weight of the distance from the target, in sixteenths per second; default: 2.
         #[schemars(range(max = 32))]
         alpha: u32 => alpha: u32 = 2, Count;
-        /// Weight of the change since the last reckoning, in sixteenths per second; 20 unless said.
+        /// Weight of the change since the last update, in sixteenths per second; default: 20.
         #[schemars(range(max = 32))]
         beta: u32 => beta: u32 = 20, Count;
-        /// Bytes that a flow may send in its turn; 1514 B unless said.
+        /// Bytes that a flow may send in its turn; default: 1514 B.
         quantum: ByteCount => quantum_bytes: u32 = ETHERNET_FRAME, Size;
-        /// Bytes that may wait; 32 MiB unless said.
+        /// Bytes that may wait; default: 32 MiB.
         memory_limit: ByteCount => memory_limit_bytes: u64 = 32 << 20, Bytes;
-        /// Per cent of probability up to which packets are marked instead of dropped; 10 unless said.
+        /// Per cent of probability up to which packets are marked instead of dropped; default: 10.
         #[schemars(range(max = 100))]
         ecn_prob: u32 => ecn_probability_percent: u32 = 10, Count;
-        /// Whether packets that can be marked are marked instead of dropped; false unless said.
+        /// Whether packets that can be marked are marked instead of dropped; default: false.
         ecn: bool => ecn: bool = false, Switch("noecn");
-        /// Whether the probability is scaled with the size of the packet; false unless said.
+        /// Whether the probability is scaled with the size of the packet; default: false.
         bytemode: bool => bytemode: bool = false, Switch("nobytemode");
-        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; false unless said.
+        /// Whether the waiting time is estimated from the departure rate instead of from time stamps; default: false.
         dq_rate_estimator: bool => departure_rate: bool = false, Switch("no_dq_rate_estimator");
     }
 }
@@ -299,18 +299,18 @@ discipline! {
     Cake,
     /// Parameters of `cake` (tc-cake(8)).
     CakeInput {
-        /// Rate that it shapes to; as fast as the link goes unless said.
+        /// Rate that it shapes to; default: as fast as the link goes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bandwidth: BitRate => bandwidth: Option<BitRate> = None;
-        /// Priorities that packets are sorted into by their code points; `diffserv3` unless said.
+        /// Priorities that packets are sorted into by their code points; default: `diffserv3`.
         tins: CakeTins => tins: CakeTins = CakeTins::Diffserv3;
-        /// What shares evenly; `triple-isolate` unless said.
+        /// Units of fair sharing; default: `triple-isolate`.
         isolation: CakeIsolation => isolation: CakeIsolation = CakeIsolation::TripleIsolate;
-        /// A typical round trip, from which interval and target follow; 100 ms unless said.
+        /// A typical round trip, from which interval and target follow; default: 100 ms.
         rtt: Span => rtt: Span = Span::from_millis(100);
-        /// Bytes that every packet costs beyond the IP packet, in the shaper's account; none unless said.
+        /// Overhead of every packet beyond the IP packet, for the shaper; default: none.
         overhead: ByteCount => overhead_bytes: i32 = 0;
-        /// Bytes that may wait; what suits rate and round trip unless said.
+        /// Bytes that may wait; default: from rate and round trip.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memlimit: ByteCount => memory_limit_bytes: Option<u64> = None;
     }

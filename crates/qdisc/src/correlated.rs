@@ -1,4 +1,4 @@
-//! How often an event happens if its draws are correlated as netem's are.
+//! Frequency of an event with correlated draws, as in netem.
 //!
 //! A draw is `x' = (1 - c) u + c x` with `u` uniform between 0 and 1 (tc-netem(8): "an approximation"), and what has the
 //! probability `p` happens where `x < p`. Such an `x` gathers around 1/2, the more the larger `c`, so that it is below a
@@ -15,7 +15,7 @@ use fairwind_units::Ratio;
 const POINTS: u32 = 1200;
 const MOST_ROUNDS: u32 = 1000;
 
-/// How far below the probability the points begin: what is below that is of no weight.
+/// Distance below the probability at which the points begin: smaller values have no weight.
 const DEPTH: f64 = 64.0;
 
 /// Correlations above this leave nothing near the ends; the points would be too coarse for them.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_draw_may_be_all_new_the_share_is_that_of_the_new_part() {
+    fn correlated_ratio_uses_new_part_of_draw() {
         // Between c and 1 - c: (p - c / 2) / (1 - c).
         close(share_of("30 %", "10 %"), 0.25 / 0.9);
         close(share_of("50 %", "50 %"), 0.5);
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn without_correlation_and_at_the_ends_it_is_what_is_written() {
+    fn uncorrelated_ratio_is_unchanged() {
         close(share_of("2 %", "0 %"), 0.02);
         close(share_of("100 %", "25 %"), 1.0);
     }
 
     #[test]
-    fn of_two_in_a_hundred_correlated_by_a_quarter_six_in_a_hundred_thousand_remain() {
+    fn correlation_of_25_per_cent_reduces_loss() {
         // F(0.02) = G(0.08) / 3, and so on, on an even grid of 100 000 points, and six million draws by themselves had 0.005 %.
         close(share_of("2 %", "25 %"), 0.000_057_06);
     }

@@ -15,7 +15,7 @@ pub struct Carrier {
     pub frame: Span,
     /// Slots of a frame.
     pub slots: u32,
-    /// What one slot of every frame carries, IP packets with the link's overhead.
+    /// Rate of one slot of every frame, IP packets with the link's overhead.
     pub slot_rate: BitRate,
     /// Time from one request of a terminal to its next.
     pub request_period: Span,
@@ -39,14 +39,14 @@ pub struct Carrier {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// One after another, so that packets leave in one burst per frame.
+    /// Consecutive slots, so that packets leave in one burst per frame.
     #[default]
     Together,
     /// At equal distances, as far as others' slots allow.
     Spread,
 }
 
-/// What one terminal may have, and how it asks for it.
+/// Share of one terminal, and how it requests slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
@@ -54,7 +54,7 @@ pub struct Terminal {
     pub guaranteed_slots: u32,
     /// The most slots of a frame that it may have; 0 for all.
     pub most_slots: u32,
-    /// Whether it gets a share of what nobody asked for (FCA).
+    /// Whether it gets a share of the slots that nobody requested (FCA).
     pub takes_free: bool,
     /// How it asks.
     pub requests: RequestPolicy,
@@ -84,7 +84,7 @@ pub enum RequestPolicy {
     Vbdc,
     /// What waits, in the place of earlier requests (AVBDC).
     Avbdc,
-    /// The rate that will be needed once the plan is in force, foreseen from what was sent one round trip before and
+    /// The rate predicted for the time when the plan is in force, from the data sent one round trip before and
     /// from how packets followed it (RBDC).
     Forecast {
         /// From a packet's departure to those that its acknowledgment brings.
@@ -132,7 +132,7 @@ impl Default for Carrier {
 }
 
 impl Default for Terminal {
-    /// One slot, and RBDC for what is above.
+    /// One slot, and RBDC for more.
     fn default() -> Self {
         Self {
             guaranteed_slots: 1,
@@ -171,45 +171,49 @@ impl Carrier {
                 errors.push(CarrierError { key, rule, terminal: None });
             }
         };
-        hold(!self.frame.is_zero(), "frame", "a frame lasts longer than nothing");
-        hold((1..=MOST_SLOTS).contains(&self.slots), "slots", "a frame has 1 to 1048576 slots");
+        hold(!self.frame.is_zero(), "frame", "a frame must be longer than 0");
+        hold(
+            (1..=MOST_SLOTS).contains(&self.slots),
+            "slots",
+            "a frame must have 1 to 1048576 slots",
+        );
         let has_slots = !self.frame.is_zero() && self.slots > 0;
         hold(
             !has_slots || self.frame.as_nanos() >= u64::from(self.slots),
             "slots",
-            "a slot lasts a nanosecond or longer",
+            "a slot must last at least 1 ns",
         );
         hold(
             self.frame.is_zero() || self.slot_bytes() > 0,
             "slot_rate",
-            "a slot carries a byte or more in a frame",
+            "a slot must carry at least one byte per frame",
         );
         hold(
             self.frame.is_zero() || self.frame_offset < self.frame,
             "frame_offset",
-            "it is less than a frame",
+            "it must be less than a frame",
         );
         hold(
             // Unless said, periods are frames.
             self.frame.is_zero() || !self.request_period.is_zero(),
             "request_period",
-            "requests are some time apart, for example four frames",
+            "the request period must be above zero, for example four frames",
         );
         hold(
             self.frame.is_zero() || !self.allocation_period.is_zero(),
             "allocation_period",
-            "plans are some time apart, for example a frame",
+            "the allocation period must be above zero, for example a frame",
         );
         hold(
             self.request_period.is_zero() || self.request_lifetime >= self.request_period,
             "request_lifetime",
-            "a requested rate holds until the next request at least; it is to be request_period or more",
+            "a requested rate must hold until the next request: at least request_period",
         );
         errors.extend(self.errors_of_promises(terminals));
         errors
     }
 
-    /// What is wrong with what its terminals are promised.
+    /// Errors of the guarantees for its terminals.
     fn errors_of_promises<'a>(
         &self,
         terminals: impl Iterator<Item = &'a Terminal>,
@@ -219,12 +223,12 @@ impl Carrier {
         for (index, terminal) in terminals.enumerate() {
             guaranteed += u64::from(terminal.guaranteed_slots);
             if terminal.most_slots != 0 && terminal.guaranteed_slots > terminal.most_slots {
-                let rule = "no more than most_slots, which is all that the terminal may have";
+                let rule = "it must not exceed most_slots, the limit of the terminal";
                 errors.push(CarrierError { key, rule, terminal: Some(index) });
             }
         }
         if self.slots > 0 && guaranteed > u64::from(self.slots) {
-            let rule = "all terminals together are promised no more slots than a frame has";
+            let rule = "the guaranteed slots of all terminals must fit into a frame";
             errors.push(CarrierError { key, rule, terminal: None });
         }
         errors
@@ -253,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skyplex_has_slots_of_a_large_packet_each_and_two_megabits_in_all() {
+    fn skyplex_defaults_have_2_mbit_capacity() {
         let skyplex = Carrier::default();
         assert_eq!(skyplex.slot_bytes(), 1502);
         assert_eq!(skyplex.rate().as_bits_per_second(), 2_112_000);
@@ -263,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_promised_is_named() {
+    fn impossible_guarantees_are_named() {
         let keys = |carrier: Carrier, terminals: &[Terminal]| {
             carrier.errors(terminals.iter()).into_iter().map(|error| error.key).collect::<Vec<_>>()
         };

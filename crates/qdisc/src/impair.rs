@@ -1,4 +1,4 @@
-//! What a link does to packets besides taking time: netem's impairments.
+//! Impairments of a link, as netem has them.
 //!
 //! Source: tc-netem(8). Names and defaults are netem's; shares are of packets.
 
@@ -42,7 +42,7 @@ pub struct Impairments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chance {
-    /// How many packets it happens to.
+    /// Probability for each packet.
     pub probability: Ratio,
     /// How much of the last draw is in the next one.
     #[serde(default)]
@@ -69,15 +69,16 @@ pub struct Jitter {
     pub keep_order: bool,
 }
 
-/// A delay for some time. After the last step the first begins again; nothing overtakes where the delay falls.
+/// A delay for some time. After the last step the first begins again. Packets do not overtake others when the delay
+/// falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayStep {
     /// How long it lasts.
     pub duration: Span,
-    /// Delay of what is sent meanwhile, beyond the link's own.
+    /// Delay of packets sent during this step, beyond the link's own.
     pub delay: Span,
-    /// Whether all that is sent meanwhile is lost, as while one satellite hands over to the next.
+    /// Whether all packets sent during this step are lost, as in a satellite handover.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub outage: bool,
 }
@@ -119,7 +120,8 @@ pub enum Loss {
         #[serde(default)]
         correlation: Ratio,
     },
-    /// Two states, each with a loss of its own (Gilbert and Elliott); probabilities are those of netem's `gemodel`.
+    /// Two states with different loss probabilities (Gilbert and Elliott); the probabilities are those of netem's
+    /// `gemodel`.
     Gemodel {
         /// From the good state to the bad one, per packet.
         p: Ratio,
@@ -152,7 +154,7 @@ pub struct Reorder {
     /// How much of the last draw is in the next one.
     #[serde(default)]
     pub correlation: Ratio,
-    /// Only every so many packets may overtake; every one where it is 1.
+    /// Only every n-th packet may overtake; each one if it is 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub gap: u32,
@@ -166,10 +168,10 @@ pub struct Slot {
     pub min_delay: Span,
     /// Greatest time from one slot to the next.
     pub max_delay: Span,
-    /// Packets in one slot; as many as there are where it is left out.
+    /// Largest number of packets in one slot; default: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<u32>,
-    /// Bytes in one slot; as many as there are where it is left out.
+    /// Largest number of bytes in one slot; default: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
@@ -185,12 +187,12 @@ impl Impairments {
     }
 }
 
-/// What is wrong with impairments, at which of their keys.
+/// An error of impairments, with its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImpairmentError {
     /// The key below the impairments, with dots.
     pub key: &'static str,
-    /// What it has to be.
+    /// The rule.
     pub rule: &'static str,
 }
 
@@ -224,7 +226,7 @@ impl Impairments {
             hold(
                 reorder.gap > 0,
                 "reorder.gap",
-                "every packet may overtake where the gap is 1; it cannot be 0",
+                "it must be at least 1, with which every packet may overtake",
             );
         }
         if let Some(jitter) = &self.jitter {
@@ -241,13 +243,17 @@ impl Impairments {
         hold(
             self.delay_steps.is_empty() || (1..=u128::from(u64::MAX)).contains(&lasting),
             "delay_steps",
-            "all steps together last longer than nothing, and 584 years at most",
+            "the steps together must last longer than 0 and at most 584 years",
         );
         if let Some(slot) = &self.slot {
-            hold(slot.max_delay >= slot.min_delay, "slot.max_delay", "no less than min_delay");
-            hold(!slot.max_delay.is_zero(), "slot.max_delay", "longer than nothing");
-            hold(slot.packets != Some(0), "slot.packets", "a slot holds one packet or more");
-            hold(slot.bytes != Some(0), "slot.bytes", "a slot holds one byte or more");
+            hold(
+                slot.max_delay >= slot.min_delay,
+                "slot.max_delay",
+                "it must not be less than min_delay",
+            );
+            hold(!slot.max_delay.is_zero(), "slot.max_delay", "it must be above zero");
+            hold(slot.packets != Some(0), "slot.packets", "a slot must hold at least one packet");
+            hold(slot.bytes != Some(0), "slot.bytes", "a slot must hold at least one byte");
         }
         errors.extend(self.loss.as_ref().map(Loss::errors).unwrap_or_default());
         errors
@@ -259,7 +265,7 @@ impl Impairments {
 pub struct ImpairmentWarning {
     /// The key below the impairments, with dots.
     pub key: &'static str,
-    /// What is odd, and what to do about it.
+    /// The problem, and its remedy.
     pub rule: String,
 }
 
@@ -278,7 +284,7 @@ impl Impairments {
         ];
         for (chance, key, happens) in chances {
             let Some(Chance { probability, correlation }) = chance else { continue };
-            let remedy = "leave the correlation out for the share that is written";
+            let remedy = "leave the correlation out to get the share as written";
             warnings.extend(surprise(key, happens, probability, correlation, remedy));
         }
         if self.reorder.is_some() && self.delay.is_zero() && self.jitter.is_none() {
@@ -311,7 +317,7 @@ fn surprise(
 ) -> Option<ImpairmentWarning> {
     let share = correlated::share(probability, correlation);
     let (real, written) = (share.as_parts_per_billion(), probability.as_parts_per_billion());
-    // One per cent of what is written is beyond what anybody sees.
+    // A difference of one per cent of the written value is not visible.
     if real.abs_diff(written) <= written / 100 {
         return None;
     }
@@ -351,7 +357,7 @@ fn gemodel_instead(probability: Ratio, correlation: Ratio) -> String {
 }
 
 /// What holds for every share.
-const SHARE: &str = "a share of packets or of a draw is at most 100 %";
+const SHARE: &str = "it must be at most 100 %";
 
 fn is_share(ratio: Ratio) -> bool {
     ratio <= Ratio::ONE
@@ -370,12 +376,12 @@ impl Loss {
                 (*good_loss, "loss.good_loss"),
             ],
             Self::Recorded { lost } => {
-                let rule = "a record of losses has one packet or more";
+                let rule = "a loss record needs at least one packet";
                 let error = ImpairmentError { key: "loss.lost", rule };
                 return if lost.is_empty() { vec![error] } else { Vec::new() };
             }
             Self::Packets { numbers } => {
-                let rule = "packets that are lost have one number or more, from 1 and rising";
+                let rule = "the numbers of lost packets must begin at 1 or more and rise";
                 let error = ImpairmentError { key: "loss.numbers", rule };
                 let is_well = numbers.first().is_some_and(|first| *first > 0)
                     && numbers.is_sorted_by(|one, next| one < next);
@@ -392,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_is_wrong_is_told_at_once() {
+    fn all_errors_are_reported_together() {
         let twice = Ratio::from_parts_per_billion(2_000_000_000);
         let impairments = Impairments {
             delay: Span::ZERO,
@@ -446,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_correlated_loss_tells_what_it_really_loses_and_what_to_write_instead() {
+    fn correlated_loss_warning_gives_real_ratio() {
         let (probability, correlation) = (ratio("2 %"), ratio("25 %"));
         let loss = Some(Loss::Random { probability, correlation });
         let [rule] = &rules(&Impairments { loss, ..Impairments::default() })[..] else { panic!() };

@@ -21,25 +21,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum QueueInput {
-    /// The name of a discipline, or what `tc` would be told.
+    /// The name of a discipline, or the arguments of `tc`.
     Text(QueueText),
     /// A discipline and its parameters.
     Table(Box<QueueTable>),
 }
 
-/// A discipline and its parameters; `pfifo` unless said.
+/// A discipline and its parameters; default: `pfifo`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(transform = first_is_usual)]
 pub enum QueueTable {
     /// First in, first out; an arrival is dropped when `limit` packets wait.
     Pfifo {
-        /// How much may wait, in packets; 1000 packets unless said.
+        /// Limit of the queue, in packets; default: 1000 packets.
         limit: Option<QueueLimit>,
     },
     /// First in, first out; an arrival is dropped when it would not fit in `limit` bytes.
     Bfifo {
-        /// How much may wait, in bytes; 1 514 000 B unless said.
+        /// Limit of the queue, in bytes; default: 1 514 000 B.
         limit: Option<QueueLimit>,
     },
     /// Random early detection (Floyd and Jacobson, 1993).
@@ -63,11 +63,11 @@ pub enum QueueTable {
     /// Deficit round robin over classes (Shreedhar and Varghese, 1996). What no class takes is dropped, as in the
     /// kernel.
     Drr(DrrInput),
-    /// Bands, of which one is served only while all before it are empty.
+    /// Bands with strict priority: a band is served only while all before it are empty.
     Prio(PrioInput),
     /// Token bucket filter: shapes to a rate, with bursts.
     Tbf(TbfInput),
-    /// Hierarchy token bucket: classes have a rate of their own and borrow up to their ceiling. With `rate` it has one
+    /// Hierarchy token bucket: each class has a rate and borrows up to its ceiling. With `rate` it has one
     /// class for all packets, with `classes` several.
     Htb(HtbInput),
 }
@@ -104,7 +104,7 @@ impl QueueInput {
         found
     }
 
-    /// Whether it lets no more than a rate of its own pass.
+    /// Whether it shapes to a rate.
     pub fn shapes(&self) -> bool {
         self.shaped_rate().is_some()
     }
@@ -178,35 +178,35 @@ impl Resolver<'_> {
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the same names in tc")]
 pub struct RedInput {
-    /// How much may wait, in bytes.
+    /// Limit of the queue, in bytes.
     pub limit: QueueLimit,
-    /// Average backlog from which on packets are dropped or marked; a third of `max` unless said.
+    /// Average backlog above which packets are dropped or marked; default: a third of `max`.
     pub min: Option<QueueLimit>,
-    /// Average backlog at which the probability is largest; thrice `min`, or else a quarter of the limit unless said.
+    /// Average backlog at which the probability is largest; default: thrice `min`, or else a quarter of the limit.
     pub max: Option<QueueLimit>,
-    /// Size of a typical packet; 1000 B unless said.
+    /// Size of a typical packet; default: 1000 B.
     pub avpkt: Option<ByteCount>,
-    /// Packets that may come at once, which decides how slowly the average follows; `(2 min + max) / (3 avpkt)` unless
-    /// said.
+    /// Packets that may arrive at once, which determines how slowly the average follows; default: `(2 min + max) / (3
+    /// avpkt)`.
     pub burst: Option<u32>,
-    /// Probability at `max`; 2 % unless said.
+    /// Probability at `max`; default: 2 %.
     pub probability: Option<Ratio>,
-    /// Rate from which the average's decay while nothing is sent is reckoned; the link's unless said.
+    /// Rate for the average's decay while nothing is sent; default: the link's.
     pub bandwidth: Option<BitRate>,
-    /// Whether packets that can be marked are marked instead of dropped; false unless said.
+    /// Whether packets that can be marked are marked instead of dropped; default: false.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether packets above `max` are dropped even where they could be marked; false unless said.
+    /// Whether packets above `max` are dropped even where they could be marked; default: false.
     #[serde(default)]
     pub harddrop: bool,
     /// Whether the probability rises to one between `max` and twice that, instead of at once, which the kernel does
-    /// not know; false unless said.
+    /// not know; default: false.
     #[serde(default)]
     pub gentle: bool,
-    /// Whether the probability is moved so that the average stays in the middle; false unless said.
+    /// Whether the probability is adapted so that the average stays in the middle; default: false.
     #[serde(default)]
     pub adaptive: bool,
-    /// What holds the packets; a bfifo of `limit` unless said.
+    /// Discipline that holds the packets; default: a bfifo of `limit`.
     pub child: Option<QueueInput>,
 }
 
@@ -235,7 +235,7 @@ impl RedInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrrInput {
-    /// The classes; the first whose filters take a packet has it.
+    /// The classes; a packet goes to the first one with a matching filter.
     pub classes: Vec<DrrClassInput>,
 }
 
@@ -243,12 +243,12 @@ pub struct DrrInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrrClassInput {
-    /// Bytes that it may send in its turn; 1514 B unless said.
+    /// Bytes that it may send in its turn; default: 1514 B.
     pub quantum: Option<ByteCount>,
-    /// What it takes: packets that any of these fits; without one, everything that no other class takes.
+    /// Filters: the class takes packets that match any of them; without filters, packets that no other class takes.
     #[serde(default)]
     pub filters: Vec<Filter>,
-    /// What holds its packets; a pfifo of 1000 packets unless said.
+    /// Discipline that holds its packets; default: a pfifo of 1000 packets.
     pub child: Option<QueueInput>,
 }
 
@@ -272,26 +272,27 @@ impl DrrInput {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrioInput {
-    /// What holds the packets of each band, the most urgent first, 2 to 16; three pfifos of 1000 packets unless said.
+    /// Disciplines that hold the packets of the 2 to 16 bands, the most urgent first; default: three pfifos of 1000
+    /// packets.
     #[serde(default)]
     pub bands: Option<Vec<QueueInput>>,
     /// The band, from 0, of each of the 16 priorities that the kernel makes of a packet's type of service;
-    /// `[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]` unless said, with 1 for 2 where there are two bands.
+    /// default: `[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]`, with 1 for 2 where there are two bands.
     #[schemars(inner(range(max = 15)))]
     pub priomap: Option<Vec<u8>>,
-    /// What goes to a band whatever its priority; the first that fits decides.
+    /// Filters that send packets to a band whatever their priority; the first match decides.
     #[serde(default)]
     pub filters: Vec<PrioFilterInput>,
 }
 
-/// What goes to a band of `prio`: packets for which all that is set holds.
+/// A filter to a band of `prio`: packets that match all keys that are set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrioFilterInput {
     /// The band, from 0.
     #[schemars(range(max = 15))]
     pub band: u8,
-    /// What packets it takes.
+    /// Packets that it matches.
     #[serde(rename = "match")]
     pub matches: Filter,
 }
@@ -308,7 +309,7 @@ impl PrioInput {
             if let Ok(priomap) = priomap.as_slice().try_into() {
                 prio.priomap = priomap;
             } else {
-                let rule = format!("there are 16 priorities, not {}", priomap.len());
+                let rule = format!("there must be 16 priorities, not {}", priomap.len());
                 resolver.fault("priomap", rule, None);
             }
         }
@@ -325,17 +326,17 @@ pub struct TbfInput {
     pub rate: BitRate,
     /// Bytes that may leave at once after a pause.
     pub burst: ByteCount,
-    /// How much may wait, in bytes.
+    /// Limit of the queue, in bytes.
     pub limit: Option<QueueLimit>,
-    /// Instead of the limit: how long a packet may wait for its turn, from which `tc` reckons the limit.
+    /// Instead of the limit: longest waiting time, from which `tc` computes the limit.
     pub latency: Option<Span>,
-    /// Rate that not even a burst exceeds; none unless said.
+    /// Peak rate, also for bursts; default: none.
     pub peakrate: Option<BitRate>,
-    /// Bytes that may leave at once at `peakrate`; 1500 B unless said.
+    /// Bytes that may leave at once at `peakrate`; default: 1500 B.
     pub mtu: Option<ByteCount>,
-    /// Time between two looks at the clock, as with a kernel of that timer frequency; exact timers unless said.
+    /// Resolution of the clock, as with a kernel of that timer frequency; default: exact timers.
     pub granularity: Option<Span>,
-    /// What holds the packets; a bfifo of `limit` unless said.
+    /// Discipline that holds the packets; default: a bfifo of `limit`.
     pub child: Option<QueueInput>,
 }
 
@@ -355,15 +356,15 @@ impl TbfInput {
             (Some(limit), None) => resolver.bytes("limit", limit),
             (None, Some(latency)) => tbf.limit_for_latency(latency),
             (Some(_), Some(_)) => {
-                let rule = "there is a limit already".to_owned();
-                resolver.fault("latency", rule, Some("write one of limit and latency"));
+                let rule = "limit is set already".to_owned();
+                resolver.fault("latency", rule, Some("set either limit or latency"));
                 1
             }
-            // The child has a limit of its own.
+            // The child has its own limit.
             (None, None) if self.child.is_some() => tbf.burst_bytes.max(1),
             (None, None) => {
-                let rule = "missing, but it is needed".to_owned();
-                resolver.fault("limit", rule, Some("how much may wait; or else write latency"));
+                let rule = "missing; it is required".to_owned();
+                resolver.fault("limit", rule, Some("set limit or latency"));
                 1
             }
         };
@@ -378,22 +379,23 @@ impl TbfInput {
 pub struct HtbInput {
     /// The tree, parents before their children.
     pub classes: Option<Vec<HtbClassInput>>,
-    /// Name of the class of packets that no filter takes; they pass unshaped unless said.
+    /// Name of the class of packets that no filter takes; default: they pass unshaped.
     pub default: Option<String>,
-    /// A class without a quantum may send its rate in bytes per second divided by this in its turn; 10 unless said.
+    /// Divisor: a class without a quantum may send its rate in bytes per second divided by this in its turn; default:
+    /// 10.
     #[schemars(range(min = 1))]
     pub r2q: Option<u32>,
-    /// How many packets that pass unshaped may wait; 1000 unless said.
+    /// Largest number of waiting packets that pass unshaped; default: 1000.
     pub direct_qlen: Option<u32>,
-    /// Time between two looks at the clock, as with a kernel of that timer frequency; exact timers unless said.
+    /// Resolution of the clock, as with a kernel of that timer frequency; default: exact timers.
     pub granularity: Option<Span>,
     /// Instead of classes: rate that all packets are shaped to.
     pub rate: Option<BitRate>,
-    /// With `rate`: bytes that may leave at once at `ceil` after a pause; 1600 B unless said.
+    /// With `rate`: bytes that may leave at once at `ceil` after a pause; default: 1600 B.
     pub burst: Option<ByteCount>,
-    /// With `rate`: bytes that may leave at once as fast as the link goes; 1600 B unless said.
+    /// With `rate`: bytes that may leave at once as fast as the link goes; default: 1600 B.
     pub cburst: Option<ByteCount>,
-    /// With `rate`: what holds the packets; a pfifo of 1000 packets unless said.
+    /// With `rate`: discipline that holds the packets; default: a pfifo of 1000 packets.
     pub child: Option<QueueInput>,
 }
 
@@ -401,27 +403,27 @@ pub struct HtbInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HtbClassInput {
-    /// What it is called, as `1:10` in `tc`; `1:` and its number from 1 in the list unless said.
+    /// Name, as `1:10` in `tc`; default: `1:` and its number from 1 in the list.
     pub name: Option<String>,
-    /// Name of the class that it borrows from; directly below the discipline unless said.
+    /// Name of the class that it borrows from; default: directly below the discipline.
     pub parent: Option<String>,
-    /// Rate that it is sure of.
+    /// Guaranteed rate.
     pub rate: BitRate,
-    /// Rate that it may reach by borrowing; `rate` unless said.
+    /// Largest rate, with borrowing; default: `rate`.
     pub ceil: Option<BitRate>,
-    /// Bytes that may be sent at once at `ceil` beyond what the rate lets; 1600 B unless said.
+    /// Bytes that may be sent at once at `ceil` above the rate; default: 1600 B.
     pub burst: Option<ByteCount>,
-    /// Bytes that may be sent at once as fast as the link goes; 1600 B unless said.
+    /// Bytes that may be sent at once as fast as the link goes; default: 1600 B.
     pub cburst: Option<ByteCount>,
-    /// Classes with a lower number are first offered what is left over; 0 unless said.
+    /// Priority: classes with a lower number are offered spare rate first; default: 0.
     #[schemars(range(max = 7))]
     pub prio: Option<u8>,
-    /// Bytes that it may send in its turn; from its rate unless said.
+    /// Bytes that it may send in its turn; default: from its rate.
     pub quantum: Option<ByteCount>,
-    /// What it takes: packets that any of these fits.
+    /// Filters: the class takes packets that match any of them.
     #[serde(default)]
     pub filters: Vec<Filter>,
-    /// What holds its packets, where it has no classes below; a pfifo of 1000 packets unless said.
+    /// Discipline that holds its packets, if it has no classes below; default: a pfifo of 1000 packets.
     pub child: Option<QueueInput>,
 }
 
@@ -443,11 +445,11 @@ impl HtbInput {
             (None, Some(classes)) => self.resolve_classes(classes, &mut htb, resolver),
             (Some(_), Some(_)) => {
                 let hint = "write rate for one class that takes everything, or else classes";
-                resolver.fault("rate", "there are classes already".to_owned(), Some(hint));
+                resolver.fault("rate", "classes is set already".to_owned(), Some(hint));
             }
             (None, None) => {
                 let hint = "write rate for one class that takes everything, or else classes";
-                resolver.fault("rate", "missing, but it is needed".to_owned(), Some(hint));
+                resolver.fault("rate", "missing; it is required".to_owned(), Some(hint));
             }
         }
         Qdisc::Htb(htb)
@@ -474,7 +476,7 @@ impl HtbInput {
             ("child", self.child.is_some()),
         ];
         for (key, _) in needless.iter().filter(|(_, is_said)| *is_said) {
-            resolver.fault(key, "it belongs to a class where there are classes".to_owned(), None);
+            resolver.fault(key, "with classes, it belongs to a class".to_owned(), None);
         }
         let names: Vec<String> = classes.iter().enumerate().map(HtbClassInput::name).collect();
         for (index, class) in classes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How much may wait in a queue: limits in the unit that their author thinks in, resolved for a link.
+//! Queue limits: in the unit of their author, resolved for a link.
 
 use crate::tc::suggestion;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
@@ -15,7 +15,7 @@ pub const ETHERNET_FRAME: u32 = 1514;
 // Widening; `u64::from` is not yet possible in a constant.
 pub const DEFAULT_BYTES: u64 = DEFAULT_PACKETS as u64 * ETHERNET_FRAME as u64;
 
-/// Rate that `tc` takes for a link's where nobody tells it (tc-red(8)).
+/// Rate that `tc` assumes for a link by default (tc-red(8)).
 pub const DEFAULT_BANDWIDTH: BitRate = BitRate::from_bits_per_second(10_000_000);
 
 /// The limit of a queue as written: resolved to packets or bytes when rate and RTT are known.
@@ -183,7 +183,7 @@ impl<'f> Resolver<'f> {
             return 1;
         }
         if matches!(limit, QueueLimit::Packets(packets) if packets > u64::from(u32::MAX)) {
-            self.fault(key, "a queue holds at most 4294967295 packets".to_owned(), None);
+            self.fault(key, "it must be at most 4294967295 packets".to_owned(), None);
         }
         let packets = limit.packets(rate, rtt, mtu).unwrap_or(1);
         u32::try_from(packets).unwrap_or(u32::MAX)
@@ -207,14 +207,15 @@ impl<'f> Resolver<'f> {
         let Scale { rate, rtt, .. } = self.scale;
         let found = self.faults.len();
         if limit.is_zero() {
-            self.fault(key, "a queue holds one packet or more".to_owned(), None);
+            self.fault(key, "a queue must hold at least one packet".to_owned(), None);
         }
         let needs_rate = matches!(limit, QueueLimit::Time(_) | QueueLimit::BandwidthDelay(_));
         if needs_rate && rate.is_none() {
-            let rule = "a time or a product needs a rate, and this link has none".to_owned();
+            let rule = "a time or a bandwidth-delay product needs a rate, and this link has none"
+                .to_owned();
             self.fault(key, rule, Some("give the link a rate, or write it in packets or bytes"));
         } else if matches!(limit, QueueLimit::BandwidthDelay(_)) && rtt.is_none() {
-            let rule = "a link has no round-trip time of its own to take the product with";
+            let rule = "a link has no round-trip time for the bandwidth-delay product";
             let hint = "write it as a time or in packets: \"20 ms\", \"9 packets\"";
             self.fault(key, rule.to_owned(), Some(hint));
         }
@@ -234,12 +235,12 @@ impl<'f> Resolver<'f> {
         let index = names.iter().position(|known| known == name);
         if index.is_none() {
             let hint = suggestion(name, names.iter().map(String::as_str));
-            self.fault(key, "no class is called so".to_owned(), Some(&hint));
+            self.fault(key, "no class has this name".to_owned(), Some(&hint));
         }
         index
     }
 
-    /// Notes what is wrong with `key`.
+    /// Notes an error of `key`.
     pub(crate) fn fault(&mut self, key: &str, rule: String, hint: Option<&str>) {
         let hint = hint.map(str::to_owned);
         self.faults.push(Fault { key: self.key_of(key), rule, hint });

@@ -103,7 +103,7 @@ macro_rules! discipline {
         }
 
         impl $input {
-            /// The description: what is written here, and defaults for the rest.
+            /// The description: the given keys, and defaults for the rest.
             pub(crate) fn resolve(&self, resolver: &mut $crate::limit::Resolver<'_>) -> $discipline {
                 let mut discipline = $discipline::default();
                 $(if let Some(value) = self.$key {
@@ -208,7 +208,7 @@ impl<D> Parameter<D> {
 }
 
 impl<D> Field<D> {
-    /// Reads the value behind the parameter's word; `is_on` tells a switch's words apart.
+    /// Reads the value behind the parameter's word; `is_on` distinguishes a switch's words.
     fn read(&self, into: &mut D, is_on: bool, words: &mut Words<'_>) -> Result<(), TcError> {
         match self {
             Self::Count(field) => *field(into) = words.count()?,

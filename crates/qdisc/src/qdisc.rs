@@ -84,7 +84,7 @@ impl Qdisc {
     }
 
     /// The rate that nothing exceeds for long behind it, where it is a shaper: of an htb, that of the classes directly
-    /// below it, which have nobody to borrow from.
+    /// below it, which cannot borrow.
     pub fn shaped_rate(&self) -> Option<BitRate> {
         match self {
             Self::Tbf(tbf) => Some(tbf.rate),
@@ -193,7 +193,7 @@ pub struct Red {
     pub burst_packets: u32,
     /// Probability at `max_bytes`.
     pub probability: Ratio,
-    /// Rate of the link, from which the average's decay while it is idle is reckoned.
+    /// Rate of the link, for the average's decay while it is idle.
     pub bandwidth: BitRate,
     /// Mark packets that can be marked instead of dropping them.
     pub ecn: bool,
@@ -203,7 +203,7 @@ pub struct Red {
     pub gentle: bool,
     /// Move the probability so that the average stays in the middle (Floyd, Gummadi and Shenker, 2001).
     pub adaptive: bool,
-    /// What holds the packets; a queue of `limit_bytes` unless set.
+    /// Discipline that holds the packets; a queue of `limit_bytes` unless set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Box<Qdisc>>,
 }
@@ -273,7 +273,7 @@ pub struct Drr {
 pub struct DrrClass {
     /// Bytes that it may send in its turn.
     pub quantum_bytes: u32,
-    /// What it takes: any of these; without one, everything that no other class takes.
+    /// Filters, any of which may match; without filters, packets that no other class takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,
     /// What holds its packets.
@@ -332,13 +332,13 @@ pub struct Tbf {
     /// kernel of that timer frequency; zero for exact timers.
     #[serde(default)]
     pub granularity: Span,
-    /// What holds the packets; a queue of `limit_bytes` unless set.
+    /// Discipline that holds the packets; a queue of `limit_bytes` unless set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Box<Qdisc>>,
 }
 
 impl Tbf {
-    /// Bytes that may wait so that none waits longer than `latency` for tokens, as `tc` reckons them.
+    /// Bytes that may wait so that none waits longer than `latency` for tokens, as `tc` computes them.
     pub fn limit_for_latency(&self, latency: Span) -> u64 {
         let limit = |rate: BitRate, burst: u64| rate.bytes_in(latency).get().saturating_add(burst);
         let of_peak = self.peak_rate.zip(self.mtu_bytes).map(|(rate, burst)| limit(rate, burst));
@@ -401,7 +401,7 @@ impl HtbClass {
         }
     }
 
-    /// Burst in bytes at `rate` where none is given: what it sends in a nanosecond, and 1600 B.
+    /// Default burst in bytes at `rate`: the bytes of a nanosecond, and 1600 B.
     pub fn default_burst(rate: BitRate) -> u64 {
         rate.as_bits_per_second() / 8 / 1_000_000_000 + HTB_BURST_BYTES
     }
@@ -418,12 +418,12 @@ impl HtbClass {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HtbClass {
-    /// What it is called in `tc`, `1:10`.
+    /// Its name in `tc`, `1:10`.
     pub name: String,
     /// Index of its parent; `None` for one directly below the discipline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
-    /// Rate that it is sure of.
+    /// Guaranteed rate.
     pub rate: BitRate,
     /// Rate that it may reach by borrowing.
     pub ceil: BitRate,
@@ -431,19 +431,19 @@ pub struct HtbClass {
     pub burst_bytes: u64,
     /// Bytes that may be sent at once as fast as the link goes.
     pub ceil_burst_bytes: u64,
-    /// Classes with a lower number are first offered what is left over, 0 to 7.
+    /// Classes with a lower number are offered spare rate first, 0 to 7.
     pub priority: u8,
     /// Bytes that it may send in its turn.
     pub quantum_bytes: u32,
-    /// What it takes: any of these; only of a class without children.
+    /// Filters, any of which may match; only of a class without children.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,
-    /// What holds its packets; `None` for a class with children.
+    /// Discipline that holds its packets; `None` for a class with children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Qdisc>,
 }
 
-/// What a packet must be for a filter to send it to a class: everything that is set.
+/// A filter: a packet matches if it matches all keys that are set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {

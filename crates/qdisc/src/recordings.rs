@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "form", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RateTrace {
     /// Instants at each of which 1500 bytes may leave, as Mahimahi records them (packet-delivery trace): several small
-    /// packets share one, a larger packet needs several, and what nobody uses is lost.
+    /// packets share one, a larger packet needs several, and unused ones are lost.
     Opportunities {
         /// Milliseconds from the beginning, never decreasing, the last above zero; the last is the length of the trace.
         milliseconds: Vec<u64>,
@@ -26,7 +26,7 @@ pub enum RateTrace {
 pub struct RateStep {
     /// How long it lasts.
     pub duration: Span,
-    /// Bits per second meanwhile; may be nothing.
+    /// Rate during this step; may be 0.
     pub rate: BitRate,
 }
 
@@ -37,7 +37,7 @@ impl RateTrace {
     /// Reads Mahimahi's format: a whole number of milliseconds on each line.
     ///
     /// # Errors
-    /// The number of the line, from one, and what is wrong with it; line 0 where the whole is.
+    /// The number of the line, from one, and its error; line 0 for the whole text.
     pub fn from_mahimahi(text: &str) -> Result<Self, (usize, &'static str)> {
         let mut milliseconds: Vec<u64> = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -47,7 +47,7 @@ impl RateTrace {
             }
             let instant = line.parse().map_err(|_| (number, "a whole number of milliseconds"))?;
             if milliseconds.last().is_some_and(|last| *last > instant) {
-                return Err((number, "no less than the line before"));
+                return Err((number, "not less than the previous line"));
             }
             milliseconds.push(instant);
         }
@@ -55,15 +55,15 @@ impl RateTrace {
         trace.error().map_or(Ok(trace), |rule| Err((0, rule)))
     }
 
-    /// What is wrong with it; `None` where a link may follow it.
+    /// Its error; `None` if a link may follow it.
     pub fn error(&self) -> Option<&'static str> {
         match self {
             Self::Opportunities { milliseconds } => {
                 if !milliseconds.is_sorted() {
-                    return Some("instants never decrease");
+                    return Some("instants must not decrease");
                 }
                 let is_empty = milliseconds.last().is_none_or(|last| *last == 0);
-                is_empty.then_some("a trace has one instant or more, the last above zero")
+                is_empty.then_some("a trace needs at least one instant, the last above zero")
             }
             Self::Steps { steps } => {
                 let carries = |step: &RateStep| {
@@ -73,10 +73,9 @@ impl RateTrace {
                 let nanos: u128 =
                     steps.iter().map(|step| u128::from(step.duration.as_nanos())).sum();
                 if nanos > u128::from(u64::MAX) {
-                    return Some("its steps last 584 years at most, all together");
+                    return Some("its steps must last at most 584 years together");
                 }
-                (!carries)
-                    .then_some("some step lasts longer than nothing and has a rate above zero")
+                (!carries).then_some("at least one step needs a duration and a rate above zero")
             }
         }
     }
@@ -105,7 +104,7 @@ impl RateTrace {
     }
 }
 
-/// A line of a text, from one, and what it should have been; line 0 where the text as a whole is meant.
+/// A line of a text, from one, and its expected form; line 0 for the whole text.
 pub type LineError = (usize, &'static str);
 
 /// Bounds of an entry: netem's tables have 16 bits.
@@ -127,7 +126,7 @@ pub fn parse_losses(text: &str) -> Result<Vec<bool>, LineError> {
             }
         }
     }
-    if lost.is_empty() { Err((0, "there is no packet in it")) } else { Ok(lost) }
+    if lost.is_empty() { Err((0, "the file has no packet")) } else { Ok(lost) }
 }
 
 /// Reads a table of delays as netem's are written (`.dist`): whole numbers with blanks and line breaks between them,
@@ -143,7 +142,7 @@ pub fn parse_delay_table(text: &str) -> Result<Vec<i32>, LineError> {
             table.push(entry.ok_or((number, "whole numbers from -32768 to 32767"))?);
         }
     }
-    if table.is_empty() { Err((0, "there is no number in it")) } else { Ok(table) }
+    if table.is_empty() { Err((0, "the file has no number")) } else { Ok(table) }
 }
 
 /// Lines with their numbers, without remarks.
@@ -157,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mahimahi_s_lines_are_read_and_wrong_ones_named() {
+    fn mahimahi_errors_name_the_line() {
         let trace = RateTrace::from_mahimahi("0\n0\n3\n10\n").unwrap();
         let milliseconds = vec![0, 0, 3, 10];
         assert_eq!(trace, RateTrace::Opportunities { milliseconds });
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_steps_is_weighted_by_their_time() {
+    fn mean_rate_is_weighted_by_duration() {
         let step = |seconds, rate| RateStep {
             duration: Span::from_secs(seconds),
             rate: BitRate::from_bits_per_second(rate),
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_losses_may_be_written_in_any_width() {
+    fn loss_file_allows_any_line_width() {
         let expected = Ok(vec![false, false, true, true, false]);
         assert_eq!(parse_losses("00110"), expected);
         assert_eq!(
@@ -189,15 +188,15 @@ mod tests {
             expected
         );
         assert_eq!(parse_losses("01\n0x1\n").unwrap_err().0, 2);
-        assert_eq!(parse_losses("# nothing\n").unwrap_err(), (0, "there is no packet in it"));
+        assert_eq!(parse_losses("# nothing\n").unwrap_err(), (0, "the file has no packet"));
     }
 
     #[test]
-    fn a_table_of_delays_is_read_as_netem_writes_it() {
+    fn netem_delay_table_is_read() {
         let text = "# a table of 6\n# normal\n-32768\t-28307 -26871\n\n 0 8192 32767\n";
         assert_eq!(parse_delay_table(text), Ok(vec![-32768, -28307, -26871, 0, 8192, 32767]));
         assert_eq!(parse_delay_table("1\n2\n3.5").unwrap_err().0, 3);
         assert_eq!(parse_delay_table("32768").unwrap_err().0, 1);
-        assert_eq!(parse_delay_table("\n").unwrap_err(), (0, "there is no number in it"));
+        assert_eq!(parse_delay_table("\n").unwrap_err(), (0, "the file has no number"));
     }
 }

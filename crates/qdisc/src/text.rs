@@ -7,7 +7,7 @@ use fairwind_units::{BitRate, Span};
 use std::fmt;
 use std::str::FromStr;
 
-/// A queue as one text: the name of a discipline, or what `tc` would be told.
+/// A queue as one text: the name of a discipline, or the arguments of `tc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueText(String);
 
@@ -35,7 +35,7 @@ const BY_NAME: [&str; 11] = [
 const WITH_PARAMETERS: [&str; 5] = ["red", "choke", "drr", "tbf", "htb"];
 
 impl QueueText {
-    /// What it describes before a link of this rate.
+    /// The description for a link of this rate.
     ///
     /// # Errors
     /// Where it describes nothing; a text that was read does.
@@ -117,11 +117,11 @@ impl fmt::Display for QueueText {
 text_value!(
     QueueText,
     "Queue",
-    "The name of a discipline, with what is usual (\"fq_codel\"), or what tc would be told: \
+    "The name of a discipline, with default parameters (\"fq_codel\"), or the arguments of tc: \
                 \"tc: htb rate 5mbit burst 1520 / pfifo limit 63\", or its commands, one per line."
 );
 
-/// What netem would be told: `tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%`.
+/// The arguments of netem: `tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetemText {
     text: String,
@@ -170,6 +170,6 @@ impl fmt::Display for NetemText {
 text_value!(
     NetemText,
     "Netem",
-    "What netem would be told: \"tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%\". \
+    "The arguments of netem: \"tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%\". \
                 Its delay is added to the link's."
 );

@@ -36,7 +36,7 @@ fn class(name: &str, rate: BitRate) -> HtbClass {
 }
 
 #[test]
-fn the_thesis_bottleneck_is_read_as_one_writes_it() {
+fn thesis_bottleneck_is_parsed() {
     let leaf = HtbClass { burst_bytes: 1520, child: Some(pfifo(63)), ..class("1:1", megabits(5)) };
     let htb = Htb { classes: vec![leaf], default_class: Some(0), ..Htb::default() };
     assert_eq!(read("htb rate 5mbit burst 1520 / pfifo limit 63"), Qdisc::Htb(htb));
@@ -76,7 +76,7 @@ fn units_are_those_of_tc() {
 }
 
 #[test]
-fn every_part_goes_into_the_deepest_place_that_is_open() {
+fn each_part_goes_to_deepest_open_place() {
     let Qdisc::Prio(prio) =
         read("prio / pfifo limit 20 / tbf rate 1mbit burst 2k limit 9k / sfq / fq_codel")
     else {
@@ -130,7 +130,7 @@ fn commands_are_read_as_one_would_type_them() {
 }
 
 #[test]
-fn what_is_printed_is_what_one_would_type() {
+fn printed_commands_match_typed_ones() {
     let queue = read("htb rate 5mbit burst 1520 / pfifo limit 63");
     assert_eq!(
         commands(&queue, "eth0"),
@@ -144,13 +144,13 @@ fn what_is_printed_is_what_one_would_type() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn syntax_errors_have_position() {
     refused("", "column 1: a queue discipline or a class is missing here");
     refused(
         "fq_coddle",
         "column 1: \"fq_coddle\" is no queue discipline; did you mean \"fq_codel\"?",
     );
-    refused("pfifo limit", "column 7: behind this word a whole number is missing");
+    refused("pfifo limit", "column 7: after this word a whole number is missing");
     refused("pfifo limit many", "column 13: \"many\" is no whole number");
     refused(
         "codel target 5 lightyears",
@@ -172,7 +172,7 @@ fn mistakes_are_told_with_their_place() {
     refused("tbf rate 5mbit burst 1k", "column 1: tbf needs a limit or a latency");
     refused("red", "column 1: red needs a limit in bytes");
     refused("htb ceil 5mbit", "column 10: a class of htb needs a rate");
-    refused("pfifo / pfifo", "column 9: there is no place for pfifo");
+    refused("pfifo / pfifo", "column 9: pfifo does not fit here");
     refused("pfifo / ", "column 7: a queue discipline or a class is missing here");
     refused("sfq / class 1:1 rate 1mbit", "column 7: a class belongs to an htb or a drr");
     refused(
@@ -188,18 +188,15 @@ fn mistakes_are_told_with_their_place() {
         "htb / class 1:1 rate 1mbit / filter match group thin flowid 1:7",
         "column 30: the filter leads to 1:7: there is no class 1:7",
     );
-    refused("netem delay 50ms", "column 1: netem is what a link does, and no queue");
+    refused("netem delay 50ms", "column 1: netem is not a queue but an impairment");
     refused(
         "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 2: classid 2:1 htb rate 1mbit",
-        "line 2, column 41: no discipline 2: has such classes",
+        "line 2, column 41: no discipline 2: has classes of this kind",
     );
-    refused(
-        "tc qdisc add dev eth0 parent 1:1 pfifo",
-        "column 1: there is no discipline at the root",
-    );
+    refused("tc qdisc add dev eth0 parent 1:1 pfifo", "column 1: the root has no discipline");
     refused(
         "tc qdisc add dev eth0 root pfifo; tc qdisc add dev eth0 root sfq",
-        "column 62: there is a discipline at the root already",
+        "column 62: the root has a discipline already",
     );
 }
 
@@ -503,7 +500,7 @@ fn nameless(mut queue: Qdisc) -> Qdisc {
 
 proptest! {
     #[test]
-    fn what_is_printed_is_read_as_the_same_tree(queue in tree()) {
+    fn printed_tree_parses_to_itself(queue in tree()) {
         let text = commands(&queue, "eth0").join("\n");
         let again = parse(&text, LINK).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         prop_assert_eq!(nameless(again.clone()), queue, "{}", text);

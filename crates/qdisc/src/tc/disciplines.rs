@@ -35,7 +35,7 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
     let word = words.value("a queue discipline")?;
     if word == "netem" {
         let rule =
-            "netem is what a link does, and no queue: write it as impairments of the path or link";
+            "netem is not a queue but an impairment: write it as impairments of the path or link";
         return Err(words.wrong(rule));
     }
     if let Some(rule) = supported_alternative(word) {
@@ -49,7 +49,7 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
 /// What to take instead of a discipline that `tc` has and this has not.
 pub fn supported_alternative(name: &str) -> Option<String> {
     let (nearest, why) = match name {
-        "fq" => ("fq_codel", "which keeps flows apart as well; a sender's pacing is its tcp's"),
+        "fq" => ("fq_codel", "which isolates flows, too; pacing belongs to the sender's tcp"),
         "pfifo_fast" => ("prio", "which has the same three bands and priomap"),
         "mq" | "mqprio" | "multiq" => ("the discipline below it", "since links have one queue"),
         "noqueue" => ("unlimited", "which drops nothing"),
@@ -60,7 +60,7 @@ pub fn supported_alternative(name: &str) -> Option<String> {
         "sfb" | "gred" | "hhf" => ("red or fq_codel", "which drop early, too"),
         _ => return None,
     };
-    Some(format!("{name} is not here; nearest is {nearest}, {why}"))
+    Some(format!("{name} is not supported; the nearest is {nearest}, {why}"))
 }
 
 /// What stands behind the name of a discipline. An htb may have the parameters of one class beside its own: the class
@@ -351,7 +351,7 @@ const ROUND_TRIPS: [(&str, u64); 8] = [
     ("interplanetary", 3_600_000_000),
 ];
 
-/// Words of cake that have no effect here: there is no NAT, nobody reads a packet's class behind the queue, segments are
+/// Words of cake that have no effect here: there is no NAT, a packet's class is not used behind the queue, segments are
 /// never joined, and the others are the default.
 const CAKE_WITHOUT_EFFECT: [&str; 10] = [
     "nat",
@@ -396,7 +396,7 @@ fn read_cake(words: &mut Words<'_>) -> Result<Cake, TcError> {
             "memlimit" => cake.memory_limit_bytes = Some(words.bytes()?),
             word if CAKE_NOT_MODELLED.contains(&word) => {
                 let rule = format!(
-                    "cake's {word} is not modelled here, and would change what is measured: leave it out"
+                    "cake's {word} is not modelled, but would change the results: leave it out"
                 );
                 return Err(words.wrong(rule));
             }

@@ -38,7 +38,7 @@ pub(super) struct DisciplineDraft {
     pub(super) place: Place,
 }
 
-/// A discipline without what is below.
+/// A discipline without its children.
 #[derive(Debug, Clone)]
 pub(super) enum Body {
     /// It has no classes; a red may have a child.
@@ -169,7 +169,7 @@ fn masked<T: TryFrom<u64>>(words: &mut Words<'_>, mask: u64) -> Result<T, TcErro
     let value: u64 = words.count()?;
     let place = words.last;
     if words.count::<u64>()? != mask {
-        return Err(words.wrong(format!("the whole field is asked for, so the mask is {mask:#x}")));
+        return Err(words.wrong(format!("the whole field must match, so the mask is {mask:#x}")));
     }
     if value & !mask != 0 {
         return Err(place.error(format!("{value:#x} has bits outside of the mask {mask:#x}")));
@@ -234,22 +234,21 @@ const DEEPEST: usize = 32;
 /// The tree of a draft.
 pub(super) fn assemble(draft: &Draft) -> Result<Qdisc, TcError> {
     let mut roots = draft.disciplines.iter().filter(|discipline| discipline.parent.is_none());
-    let root = roots
-        .next()
-        .ok_or(Place { line: 1, column: 1 }.error("there is no discipline at the root"))?;
+    let root =
+        roots.next().ok_or(Place { line: 1, column: 1 }.error("the root has no discipline"))?;
     if let Some(other) = roots.next() {
-        return Err(other.place.error("there is a discipline at the root already"));
+        return Err(other.place.error("the root has a discipline already"));
     }
-    nothing_is_lost(draft)?;
+    samples_are_conserved(draft)?;
     Tree { draft }.discipline(root, 0)
 }
 
 /// Every class, filter and discipline has something to be attached to.
-fn nothing_is_lost(draft: &Draft) -> Result<(), TcError> {
+fn samples_are_conserved(draft: &Draft) -> Result<(), TcError> {
     for class in &draft.classes {
         let owner = draft.disciplines.iter().find(|owner| owner.major == class.handle.major);
         if !owner.is_some_and(|owner| has_classes(&owner.body, class.body)) {
-            let rule = format!("no discipline {:x}: has such classes", class.handle.major);
+            let rule = format!("no discipline {:x}: has classes of this kind", class.handle.major);
             return Err(class.place.error(rule));
         }
         let of_parent = |other: &ClassDraft| Some(other.handle) == class.parent;
@@ -301,7 +300,7 @@ fn has_room(draft: &Draft, handle: Handle) -> bool {
 fn no_room(draft: &Draft, handle: Handle) -> String {
     match draft.classes.iter().find(|class| class.parent == Some(handle)) {
         Some(child) => format!(
-            "the class {handle} has children, so that no packets wait in it: name one without, such as {}",
+            "the class {handle} has children, so it holds no packets: name one without children, such as {}",
             child.handle
         ),
         None => format!("there is no class {handle}"),
@@ -315,7 +314,7 @@ struct Tree<'d> {
 impl Tree<'_> {
     fn discipline(&self, discipline: &DisciplineDraft, depth: usize) -> Result<Qdisc, TcError> {
         if depth > DEEPEST {
-            return Err(discipline.place.error("the tree is a circle, or too deep"));
+            return Err(discipline.place.error("the tree has a cycle, or is too deep"));
         }
         let major = discipline.major;
         let child = || {
@@ -430,12 +429,12 @@ impl Tree<'_> {
     }
 }
 
-/// Whether a body is of a discipline whose classes have this kind.
+/// Whether a body is a discipline with classes of this kind.
 fn has_classes(body: &Body, class: ClassBody) -> bool {
     matches!((body, class), (Body::Htb(_), ClassBody::Htb(_)) | (Body::Drr, ClassBody::Drr { .. }))
 }
 
-/// The number of the class that a discipline without classes of its own has.
+/// The number of the class of a discipline without own classes.
 fn only_class(major: u32) -> Handle {
     Handle { major, minor: 1 }
 }

@@ -1,4 +1,4 @@
-//! netem, which is a discipline to `tc` and what a link does to us (tc-netem(8)).
+//! netem: a discipline for `tc`, and impairments of a link here (tc-netem(8)).
 
 use super::syntax::split_commands;
 use super::words::{Place, TcError, Word, Words, advice};
@@ -31,21 +31,19 @@ const KEYS: [&str; 8] =
 /// ```
 pub fn parse_netem(text: &str) -> Result<Netem, TcError> {
     let begin = Place { line: 1, column: 1 };
-    // A command, or what stands behind its root; what is removed before says nothing.
+    // A command, or the part after its root; earlier removed parts are ignored.
     let is_removal =
         |words: &Vec<Word<'_>>| words.iter().any(|word| ["del", "delete"].contains(&word.text));
     let mut commands: Vec<_> =
         split_commands(text).into_iter().filter(|c| !is_removal(c)).collect();
     if let Some(second) = commands.get(1) {
-        return Err(second[0]
-            .place
-            .error("a link has one netem; a queue beside it is written as queue"));
+        return Err(second[0].place.error("a link has one netem; write its queue as queue"));
     }
     let words = commands.pop().unwrap_or_default();
     let mut words = Words::new(&words, begin);
     skip_command(&mut words)?;
     if words.value("netem")? != "netem" {
-        return Err(words.wrong("what a link does begins with netem: netem delay 50ms"));
+        return Err(words.wrong("impairments begin with netem: netem delay 50ms"));
     }
     words.subject = "netem";
     let mut netem = Netem::default();
@@ -88,7 +86,7 @@ fn skip_command(words: &mut Words<'_>) -> Result<(), TcError> {
     words.value("add")?;
     loop {
         if ["dev", "parent", "handle"].iter().any(|word| words.take(word)) {
-            words.value("what it is called")?;
+            words.value("a name")?;
         } else if !words.take("root") {
             return Ok(());
         }
@@ -98,8 +96,8 @@ fn skip_command(words: &mut Words<'_>) -> Result<(), TcError> {
 /// The next key. Two of netem's belong to the link and the queue.
 fn key(words: &mut Words<'_>) -> Result<Option<&'static str>, TcError> {
     let elsewhere = match words.peek() {
-        Some("rate") => "the rate is the link's: write it as rate of the path or link",
-        Some("limit") => "how much may wait is the queue's: write it as limit of the queue",
+        Some("rate") => "the rate belongs to the link: write it as rate of the path or link",
+        Some("limit") => "the limit belongs to the queue: write it as limit of the queue",
         _ => return words.option(&KEYS),
     };
     words.next();
@@ -142,8 +140,7 @@ fn distribution(netem: &mut Netem, words: &mut Words<'_>) -> Result<(), TcError>
 
 fn loss(words: &mut Words<'_>) -> Result<Loss, TcError> {
     if words.take("state") {
-        let hint =
-            "the model of four states is not there; gemodel has two, each with a loss of its own";
+        let hint = "the model with four states is not supported; gemodel has two states with different losses";
         return Err(words.wrong(hint));
     }
     if words.take("gemodel") {

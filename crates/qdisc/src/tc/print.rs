@@ -12,7 +12,7 @@ use fairwind_units::Span;
 /// The commands that give `device` this queue, one by one, as [`parse`](super::parse) reads them. What `tc` has no word
 /// for is printed with a word of ours, which a kernel refuses.
 ///
-/// Classes whose names are no numbers of `tc` such as `1:10` get other ones.
+/// Classes get other names if theirs are not numbers of `tc` such as `1:10`.
 pub fn commands(queue: &Qdisc, device: &str) -> Vec<String> {
     let mut printer = Printer { device, lines: Vec::new(), majors: 0 };
     printer.discipline(queue, None);

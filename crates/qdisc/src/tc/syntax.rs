@@ -98,10 +98,10 @@ impl Chain {
             return Ok(None);
         }
         let full = "nothing before it has room for another queue";
-        Err(place.error(format!("there is no place for {kind}: {full}")))
+        Err(place.error(format!("{kind} does not fit here: {full}")))
     }
 
-    /// The innermost discipline that has classes of its own.
+    /// The innermost discipline that has own classes.
     fn classful(&self) -> Option<(u32, &'static str)> {
         self.draft.disciplines.iter().rev().find_map(|discipline| match discipline.body {
             Body::Htb(_) => Some((discipline.major, "htb")),
@@ -113,7 +113,7 @@ impl Chain {
     fn class(&mut self, words: &mut Words<'_>) -> Result<(), TcError> {
         let begin = words.last;
         let Some((innermost, _)) = self.classful() else {
-            return Err(begin.error("a class belongs to an htb or a drr, and none comes before it"));
+            return Err(begin.error("a class belongs to an htb or a drr, but none precedes it"));
         };
         let handle = read_handle(words, Some(innermost))?;
         let place = words.last;
@@ -132,9 +132,7 @@ impl Chain {
         if let Some(mut conditions) = conditions {
             let filter = read_matches(&mut conditions)?;
             if let Some(word) = conditions.next() {
-                return Err(
-                    conditions.wrong(format!("\"{word}\" is not expected behind what is matched"))
-                );
+                return Err(conditions.wrong(format!("\"{word}\" is not expected after a match")));
             }
             self.draft.filters.push(FilterDraft { target: handle, filter, priority: 0, place });
         }
@@ -157,7 +155,7 @@ impl Chain {
         let filter = read_matches(words)?;
         if !(words.take("flowid") || words.take("classid")) {
             return Err(
-                words.wrong("behind what a filter matches comes flowid and a class: flowid 1:10")
+                words.wrong("after its matches a filter needs flowid and a class: flowid 1:10")
             );
         }
         let major = self.draft.disciplines.first().map(|discipline| discipline.major);
@@ -286,11 +284,11 @@ fn read_discipline(
     let kind = disciplines::kind(words)?;
     let place = words.last;
     if !is_placed {
-        return Err(place.error("before the discipline comes root, or parent and a class"));
+        return Err(place.error("root, or parent and a class, must precede the discipline"));
     }
     let (body, class) = disciplines::body(kind, words, bandwidth)?;
     if class.is_some() {
-        return Err(place.error("in commands the rate of an htb is that of a class: tc class add"));
+        return Err(place.error("in commands, set the rate of an htb in a class: tc class add"));
     }
     let major = major.unwrap_or_else(|| draft.next_major().max(0x8001));
     if draft.disciplines.iter().any(|other| other.major == major) {
@@ -315,7 +313,7 @@ fn read_class(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
         }
     }
     let (Some(parent), Some((number, place))) = (parent, number) else {
-        return Err(begin.error("a class has a parent and a classid: parent 1: classid 1:10"));
+        return Err(begin.error("a class needs a parent and a classid: parent 1: classid 1:10"));
     };
     if parent.major != number.major {
         return Err(place.error(format!("a class below {parent} begins with {:x}:", parent.major)));
@@ -324,7 +322,7 @@ fn read_class(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
     let kind = match kind {
         "htb" => "htb",
         "drr" => "drr",
-        _ => return Err(words.wrong(format!("\"{kind}\" has no such classes; known are htb, drr"))),
+        _ => return Err(words.wrong(format!("\"{kind}\" has no classes; known are htb, drr"))),
     };
     let body = disciplines::class_body(kind, words)?;
     let parent = Some(parent).filter(|parent| parent.minor != 0);
@@ -357,7 +355,7 @@ fn read_filter(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> 
     if !(words.take("flowid") || words.take("classid")) {
         let what = words.next().unwrap_or_default();
         return Err(
-            words.wrong(format!("\"{what}\": behind what a filter matches comes flowid 1:10"))
+            words.wrong(format!("\"{what}\": after its matches a filter needs flowid 1:10"))
         );
     }
     let target = read_handle(words, None)?;

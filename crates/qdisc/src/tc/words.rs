@@ -6,14 +6,14 @@ use fairwind_units::{BitRate, Ratio, Span};
 use std::fmt;
 use std::fmt::Write as _;
 
-/// What is wrong with a text, and where.
+/// An error of a text, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcError {
     /// Line of the text, from 1.
     pub line: usize,
     /// Column of the line in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what to do about it.
+    /// The error, and its remedy.
     pub rule: String,
 }
 
@@ -133,7 +133,7 @@ impl<'t> Words<'t> {
     /// The next word, which has to be there.
     pub(crate) fn value(&mut self, what: &str) -> Result<&'t str, TcError> {
         let before = self.last;
-        self.next().ok_or_else(|| before.error(format!("behind this word {what} is missing")))
+        self.next().ok_or_else(|| before.error(format!("after this word {what} is missing")))
     }
 
     /// The next word as one of `known`; `None` behind the last one.
@@ -213,7 +213,7 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// A time whose bare number is in seconds.
+    /// A time; a number without unit is in seconds.
     pub(crate) fn seconds(&mut self) -> Result<Span, TcError> {
         match self.peek().and_then(|word| word.parse::<u32>().ok()) {
             Some(seconds) => {
@@ -333,7 +333,7 @@ fn number(word: &str, quantity: &str, units: Units) -> Result<u64, String> {
     let product = all.checked_mul(u128::from(*factor)).zip(divisor);
     let value =
         product.map(|(product, divisor)| product / divisor).and_then(|v| u64::try_from(v).ok());
-    value.ok_or_else(|| format!("\"{word}\" is larger than any {quantity} kept"))
+    value.ok_or_else(|| format!("\"{word}\" is too large for a {quantity}"))
 }
 
 /// As `tc` reads it.
