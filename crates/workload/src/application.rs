@@ -1,4 +1,4 @@
-//! Any application behind one interface: at the end of a connection, or as a stream of datagrams.
+//! Interface of all applications: at the end of a connection, or as a stream of datagrams.
 
 use crate::exchange::{Caller, Client, Provider, Server};
 use crate::senders::{Greedy, OnOff, Relay, Replay, Steady, Thin};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// all that it wrote is with the sender.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
-#[repr(u8)] // A tag of its own is compared in one step.
+#[repr(u8)] // A separate tag is compared in one step.
 pub enum Application {
     /// Always has more to send.
     Greedy(Greedy),
@@ -24,7 +24,7 @@ pub enum Application {
     Thin(Thin),
     /// Asks, and reads the answers.
     Client(Box<Client>),
-    /// Answers what it is asked. Its driver calls [`end`](Self::end) when the other side has
+    /// Answers requests. Its driver calls [`end`](Self::end) when the other side has
     /// closed its half.
     Server(Box<Server>),
     /// Writes at a constant rate.
@@ -33,7 +33,7 @@ pub enum Application {
     OnOff(Box<OnOff>),
     /// Writes what another application wrote.
     Replay(Box<Replay>),
-    /// Writes what was read on another connection. Its driver reads there no more than there is
+    /// Writes the data read on another connection. Its driver reads there no more than there is
     /// [room](Relay::room) for, says how much that was, and tells it of the [`end`](Self::end).
     Relay(Box<Relay>),
     /// Reads until the other side closes. Its driver calls [`end`](Self::end) then.
@@ -43,7 +43,7 @@ pub enum Application {
 }
 
 impl Application {
-    /// The same application before it has written anything, with draws of its own.
+    /// The same application before it has written anything, with independent draws.
     #[must_use]
     pub fn seeded(&self, seed: u64) -> Self {
         let mut application = self.clone();
@@ -109,7 +109,7 @@ impl Application {
         matches!(self, Self::Server(_) | Self::Caller(_))
     }
 
-    /// Nothing more is written, but for answers to what was asked.
+    /// Writes nothing more, except for responses to received requests.
     pub fn end(&mut self) {
         match self {
             Self::Greedy(greedy) => *greedy = Greedy::new(Some(0)),
@@ -125,7 +125,7 @@ impl Application {
         }
     }
 
-    /// When [`poll_write`](Self::poll_write) is to be asked next by the clock; [`Instant::MAX`] for
+    /// When [`poll_write`](Self::poll_write) must be called next by the clock; [`Instant::MAX`] for
     /// never. One that is filling is asked whenever something has been sent.
     #[inline]
     pub fn next_write(&self) -> Instant {
@@ -248,7 +248,7 @@ impl Datagrams {
         if self.start != Instant::MAX {
             return self.start;
         }
-        // At its stop it writes nothing more, which needs no turn of its own.
+        // At its stop it writes nothing more, which needs no separate turn.
         let next = self.application.next_write();
         if next < self.stop { next } else { Instant::MAX }
     }
@@ -275,7 +275,7 @@ mod tests {
     use fairwind_units::Span;
 
     #[test]
-    fn a_write_is_cut_to_what_a_datagram_holds_and_none_leaves_at_the_stop() {
+    fn write_is_limited_to_datagram() {
         let every = Sampler::Constant(Span::from_millis(10).as_nanos());
         let application = Application::Thin(Thin::new(Sampler::Constant(250), every, 1));
         let (start, stop) = (Instant::from_millis(5), Instant::from_millis(25));

@@ -3,7 +3,7 @@
 //! Both sides draw the same exchanges from the same seed, so each knows how many bytes to expect and
 //! no byte's value matters: bytes are counted on real sockets as in the simulator.
 //!
-//! A transfer is the exchange of a connection of its own: the side that is called sends so many bytes and closes. Source:
+//! A transfer is an exchange on a separate connection: the server sends so many bytes and closes. Source:
 //! the programs `httpsims` and `httpsimc` of *Aggregating Congestion Information Over Sequences of TCP Connections*
 //! (Boston University, BUCS-1998-001, §4), which are to the network what a server and a client of HTTP/1.0 are. There the
 //! server begins as soon as it is called; with a request it waits for that, as HTTP does.
@@ -26,7 +26,7 @@ pub struct Exchanges {
     think_time: Sampler,
     /// Nanoseconds from the end of a response to the next request.
     pause: Sampler,
-    /// Where responses are the objects of pages: what is drawn instead of response and pause.
+    /// If responses are the objects of pages: the draws instead of response and pause.
     pages: Option<Box<(Pages, Place)>>,
     /// How many exchanges, or pages, are left; `None` for endless.
     left: Option<u64>,
@@ -69,7 +69,7 @@ impl Exchanges {
         Self { think_time, pause, ..self }
     }
 
-    /// The same, but no more than so many exchanges, or pages.
+    /// The same, with a limit of exchanges, or pages.
     #[must_use]
     pub fn limited_to(self, exchanges: u64) -> Self {
         Self { left: Some(exchanges), ..self }
@@ -119,13 +119,13 @@ pub struct Client {
     exchanges: Exchanges,
     /// When the next request is written; [`Instant::MAX`] while there is none to write.
     due: Instant,
-    awaited: Option<Awaited>,
+    awaited: Option<PendingResponse>,
     has_ended: bool,
 }
 
 /// A response under way.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Awaited {
+struct PendingResponse {
     asked: Instant,
     remaining_bytes: u64,
     pause: Span,
@@ -163,7 +163,7 @@ impl Client {
         }
         self.due = Instant::MAX;
         let exchange = self.exchanges.draw();
-        self.awaited = Some(Awaited {
+        self.awaited = Some(PendingResponse {
             asked: now,
             remaining_bytes: exchange.response_bytes,
             pause: exchange.pause,
@@ -177,7 +177,7 @@ impl Client {
         if awaited.remaining_bytes > 0 {
             return None;
         }
-        let Awaited { asked, pause, .. } = self.awaited.take()?;
+        let PendingResponse { asked, pause, .. } = self.awaited.take()?;
         if !self.has_ended && !self.exchanges.is_exhausted() {
             self.due = now + pause;
         }
@@ -216,7 +216,7 @@ impl Server {
         self.exchanges.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
-    /// The other side asks nothing more; what it has asked is still answered.
+    /// The other side sends no more requests; received ones are still answered.
     pub(crate) fn end(&mut self) {
         self.has_ended = true;
     }
@@ -274,7 +274,7 @@ struct Place {
     embedded_left: u64,
 }
 
-/// What the next response is, and what comes behind it.
+/// The next response, and what follows it.
 struct Object {
     bytes: u64,
     pause: Span,
@@ -325,7 +325,7 @@ impl Transfer {
         self.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
-    /// Bytes of the request and of what is sent upon it.
+    /// Bytes of the request and of the response.
     fn draw(&mut self) -> (u64, u64) {
         let request = self.request.draw_count(&mut self.random);
         (request, self.volume.draw(&mut self.random))
@@ -408,7 +408,7 @@ impl Provider {
         }
     }
 
-    /// Finds out what is to be asked for and sent: at the latest when something is read, which may be before the
+    /// Determines the requests and responses: at the latest when something is read, which may be before the
     /// connection is known to be open, where the handshake's last packet is lost or late.
     fn draw(&mut self) {
         let (request_bytes, volume) = self.transfer.draw();

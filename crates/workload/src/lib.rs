@@ -1,4 +1,4 @@
-//! What applications do: greedy and thin senders, clients and servers, as state machines.
+//! Applications as state machines: greedy and thin senders, clients and servers.
 //!
 //! An application is asked when it wants to write next and how much; it never touches a socket or
 //! a clock. The simulator asks it in virtual time, and a driver of real sockets may ask it in real

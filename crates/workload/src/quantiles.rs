@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Below this, `decay` times a segment's width bends nothing that a float could tell.
+/// Below this, the effect of `decay` times a segment's width is smaller than a float resolves.
 const STRAIGHT: f64 = 1e-5;
 /// Steps to enclose and to find the decay: more than a float has bits.
 const DOUBLINGS: u32 = 200;
@@ -62,7 +62,7 @@ pub enum QuantilesError {
 }
 
 impl Quantiles {
-    /// The distribution whose quantiles are `points`, each a share of all draws and the value that
+    /// The distribution with the quantiles `points`, each a share of all draws and the value that
     /// this share does not exceed, from share 0 to share 1.
     ///
     /// # Errors

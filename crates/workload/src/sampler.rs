@@ -105,8 +105,8 @@ impl Sampler {
         Self::Other(Box::new(OtherLaw::Quantiles(quantiles)))
     }
 
-    /// What this law draws less `by`, at least 1 where that is asked for: the payload of packets, say, whose lengths are
-    /// known with their headers.
+    /// What this law draws less `by`, at least 1 where that is asked for: for example the payload of packets when their
+    /// lengths are known with their headers.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "bytes and nanoseconds below 2^53")]
     pub fn less(self, by: u64) -> Self {

@@ -40,7 +40,7 @@ impl Greedy {
         self.remaining == Some(0)
     }
 
-    /// Bytes to write now, given what is unsent.
+    /// Bytes to write now, given the unsent bytes.
     #[inline]
     pub(crate) fn poll_write(&mut self, unsent: u64) -> Option<u64> {
         if unsent >= self.low_water_bytes {
@@ -348,7 +348,7 @@ impl Replay {
     }
 }
 
-/// Writes on a connection what was read on another one, at most 64 KiB at once and while fewer than 32 KiB are
+/// Writes data on a connection that was read on another one, at most 64 KiB at once and while fewer than 32 KiB are
 /// unsent; whatever else it has read waits in its buffer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Relay {
@@ -373,7 +373,7 @@ impl Relay {
         self.buffer_bytes.saturating_sub(self.held_bytes)
     }
 
-    /// So many bytes were read on the connection that it relays.
+    /// Bytes were read on the connection that it relays.
     pub fn on_relayed(&mut self, bytes: u64) {
         self.held_bytes += bytes;
     }
@@ -383,7 +383,7 @@ impl Relay {
         self.low_water_bytes = LOW_WATER_BYTES;
     }
 
-    /// The connection that it relays has ended: what it holds is still written.
+    /// The connection that it relays has ended: buffered data is still written.
     pub(crate) fn end(&mut self) {
         self.has_ended = true;
     }
@@ -398,7 +398,7 @@ impl Relay {
         self.has_ended && self.held_bytes == 0
     }
 
-    /// Bytes to write now, given what is unsent.
+    /// Bytes to write now, given the unsent bytes.
     pub(crate) fn poll_write(&mut self, unsent: u64) -> Option<u64> {
         if self.held_bytes == 0 || unsent >= self.low_water_bytes {
             return None;

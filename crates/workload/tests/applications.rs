@@ -1,4 +1,4 @@
-//! What applications write, and when.
+//! Writes of applications and their times.
 
 use fairwind_units::{Instant, Span};
 use fairwind_workload::{
@@ -13,7 +13,7 @@ fn thin(interval: Sampler, seed: u64) -> Application {
 }
 
 #[test]
-fn a_thin_application_keeps_its_rhythm_however_late_it_is_asked() {
+fn thin_application_keeps_schedule_when_polled_late() {
     let mut application = thin(Sampler::Constant(150_000_000), 1);
     assert_eq!(application.poll_write(Instant::from_millis(999), 0), None);
     let late = Instant::from_millis(1310);
@@ -44,7 +44,7 @@ fn the_same_seed_gives_the_same_rhythm() {
 }
 
 #[test]
-fn a_greedy_application_refills_below_its_low_water_and_stops_at_its_volume() {
+fn greedy_application_refills_until_volume() {
     let mut endless = Application::Greedy(Greedy::new(None));
     assert_eq!(endless.poll_write(Instant::ZERO, 0), None, "the connection is not open yet");
     endless.begin(Instant::ZERO);
@@ -60,7 +60,7 @@ fn a_greedy_application_refills_below_its_low_water_and_stops_at_its_volume() {
 }
 
 #[test]
-fn samplers_have_their_mean_and_stay_at_least_one() {
+fn samplers_have_mean_and_minimum_one() {
     let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(11);
     let samplers = [
         Sampler::Constant(500),
@@ -80,7 +80,7 @@ fn samplers_have_their_mean_and_stay_at_least_one() {
 }
 
 #[test]
-fn an_application_goes_on_in_another_process_as_it_would_have_here() {
+fn serialised_application_continues_identically() {
     let interval = Sampler::Exponential { mean: 1.0e8 / 3.0 };
     let mut here = thin(interval, 5);
     here.poll_write(Instant::from_secs(9), 0);
@@ -106,7 +106,7 @@ fn pair(exchanges: &Exchanges) -> (Application, Application) {
 }
 
 #[test]
-fn a_client_and_its_server_agree_on_every_size_without_looking_at_a_byte() {
+fn client_and_server_agree_on_sizes() {
     let (mut client, mut server) = pair(&exchanges(3));
     client.begin(Instant::ZERO);
     let mut now = Instant::ZERO;
@@ -150,7 +150,7 @@ fn a_client_is_finished_with_its_last_response() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_is_answered() {
+fn requests_before_end_are_answered() {
     let (mut client, mut server) = pair(&exchanges(1));
     client.begin(Instant::ZERO);
     let request = client.poll_write(Instant::ZERO, 0).unwrap();
@@ -168,7 +168,7 @@ fn what_was_asked_before_the_end_is_answered() {
 }
 
 #[test]
-fn a_server_does_not_wait_for_the_rest_of_a_request_that_will_not_come() {
+fn server_abandons_incomplete_request() {
     let (_, mut server) = pair(&exchanges(1));
     server.on_read(Instant::ZERO, 10);
     server.end();
@@ -176,7 +176,7 @@ fn a_server_does_not_wait_for_the_rest_of_a_request_that_will_not_come() {
 }
 
 #[test]
-fn without_times_an_exchange_follows_the_other_at_once() {
+fn exchanges_without_pause_are_immediate() {
     let sizes = Sampler::Constant(100);
     let (mut client, mut server) = pair(&Exchanges::new(sizes.clone(), sizes, 1));
     let now = Instant::from_secs(1);
@@ -196,7 +196,7 @@ fn transfer(request: u64) -> (Application, Application) {
 }
 
 #[test]
-fn who_is_called_sends_at_once_where_nothing_is_asked_for_and_who_calls_reads_to_the_end() {
+fn server_sends_immediately_without_request() {
     let (mut caller, mut provider) = transfer(0);
     assert_eq!(provider.poll_write(Instant::ZERO, 0), None, "nobody has called");
     caller.begin(Instant::ZERO);
@@ -213,7 +213,7 @@ fn who_is_called_sends_at_once_where_nothing_is_asked_for_and_who_calls_reads_to
 }
 
 #[test]
-fn a_request_comes_before_what_is_sent_upon_it() {
+fn request_precedes_its_response() {
     let (mut caller, mut provider) = transfer(300);
     let now = Instant::from_secs(1);
     caller.begin(now);
@@ -229,9 +229,9 @@ fn a_request_comes_before_what_is_sent_upon_it() {
     assert!(provider.poll_write(now, 0).is_some());
 }
 
-/// Where the handshake's last packet is lost, the request is what opens the connection, and is read before that is told.
+/// If the handshake's last packet is lost, the request opens the connection, and is read before that is reported.
 #[test]
-fn a_request_that_is_read_before_the_connection_is_known_to_be_open_counts() {
+fn request_read_before_establishment_counts() {
     let now = Instant::from_secs(1);
     let (_, mut first) = transfer(300);
     let (_, mut later) = transfer(300);

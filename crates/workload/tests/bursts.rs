@@ -34,7 +34,7 @@ fn writes(application: &mut Application, end: Instant) -> Vec<(Instant, u64)> {
 }
 
 #[test]
-fn a_steady_application_has_its_rate_exactly_in_the_long_run() {
+fn constant_application_has_exact_long_term_rate() {
     // 100 B at 3 Mbit/s: one every 266 666 and 2/3 ns, so 11 250 000 in 3000 s.
     let mut steady = Application::Steady(Box::new(Steady::new(pace(100, 3_000_000))));
     steady.begin(Instant::ZERO);
@@ -47,7 +47,7 @@ fn a_steady_application_has_its_rate_exactly_in_the_long_run() {
 }
 
 #[test]
-fn a_burst_at_a_rate_writes_its_messages_until_its_time_is_over() {
+fn rate_burst_writes_for_its_duration() {
     // A message every 10 ms; bursts of 25 ms have three, at 0, 10 and 20 ms; silence of 75 ms.
     let burst = BurstLength::Time(milliseconds(25));
     let mut application = on_off(burst, milliseconds(75), Some(pace(1000, 800_000)));
@@ -57,7 +57,7 @@ fn a_burst_at_a_rate_writes_its_messages_until_its_time_is_over() {
 }
 
 #[test]
-fn a_burst_of_a_volume_takes_the_time_that_its_rate_gives_it() {
+fn volume_burst_lasts_volume_over_rate() {
     // 2500 B in messages of 1000 B every 10 ms: 30 ms, and then 70 ms of silence.
     let burst = BurstLength::Volume(Sampler::Constant(2500));
     let mut application = on_off(burst, milliseconds(70), Some(pace(1000, 800_000)));
@@ -67,7 +67,7 @@ fn a_burst_of_a_volume_takes_the_time_that_its_rate_gives_it() {
 }
 
 #[test]
-fn a_greedy_burst_fills_while_there_is_room_and_its_time_lasts() {
+fn greedy_burst_fills_buffer_for_its_duration() {
     let mut application = on_off(BurstLength::Time(milliseconds(50)), milliseconds(50), None);
     application.begin(Instant::ZERO);
     assert_eq!(application.poll_write(Instant::ZERO, 0), Some(65_536));
@@ -84,7 +84,7 @@ fn a_greedy_burst_fills_while_there_is_room_and_its_time_lasts() {
 }
 
 #[test]
-fn silence_follows_the_last_byte_of_a_greedy_volume() {
+fn silence_starts_after_last_byte() {
     let burst = BurstLength::Volume(Sampler::Constant(100_000));
     let mut application = on_off(burst, milliseconds(50), None);
     application.begin(Instant::ZERO);
@@ -107,12 +107,12 @@ fn drawn_bursts_offer_the_load_of_their_means() {
     let expected = 20_000.0 * 2550.0;
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let share = bytes as f64 / expected;
-    // 20 000 bursts whose lengths vary as much as they are long: 1 % is once the standard error.
+    // 20 000 bursts with lengths that vary as much as their mean: 1 % is the standard error.
     assert!((share - 1.0).abs() < 0.03, "{share} of the load is offered, seed 3");
 }
 
 #[test]
-fn a_replay_keeps_distances_and_ends() {
+fn replay_keeps_intervals_and_ends() {
     let write = |milliseconds, bytes| Write { after: Span::from_millis(milliseconds), bytes };
     let recorded = [write(0, 10), write(0, 20), write(35, 30)];
     let mut replay = Application::Replay(Box::new(Replay::new(recorded.into())));
@@ -130,7 +130,7 @@ fn a_replay_keeps_distances_and_ends() {
 }
 
 #[test]
-fn a_page_is_a_main_object_and_those_embedded_in_it_with_times_between() {
+fn page_is_main_and_embedded_objects() {
     let pages = Pages {
         main: Sampler::Constant(5000),
         embedded_objects: Sampler::Constant(2),

@@ -1,4 +1,4 @@
-//! Draws follow the laws that they are said to follow.
+//! Draws follow their distributions.
 
 use fairwind_workload::{Quantiles, QuantilesError, Sampler};
 use rand::SeedableRng as _;
@@ -31,12 +31,12 @@ fn normal(z: f64) -> f64 {
 }
 
 #[test]
-fn a_pareto_draw_is_larger_than_x_with_the_power_of_its_shape() {
+fn pareto_tail_follows_shape() {
     assert_follows(&Sampler::Pareto { least: 1e6, shape: 1.2 }, |x| 1.0 - (1e6 / x).powf(1.2));
 }
 
 #[test]
-fn a_bounded_pareto_draw_follows_the_part_between_the_bounds() {
+fn bounded_pareto_follows_truncated_distribution() {
     let whole = 1.0 - (1e6_f64 / 1e8).powf(0.8);
     assert_follows(&Sampler::bounded_pareto(1e6, 1e8, 0.8), |x| {
         (1.0 - (1e6 / x).powf(0.8)) / whole
@@ -44,7 +44,7 @@ fn a_bounded_pareto_draw_follows_the_part_between_the_bounds() {
 }
 
 #[test]
-fn a_lognormal_draw_has_a_normal_logarithm_and_stays_within_its_bounds() {
+fn lognormal_draw_stays_within_bounds() {
     // Mean 1e6 and deviation 2e6: variance of the logarithm ln 5, mean ln 1e6 - ln 5 / 2.
     let scale = 5.0_f64.ln().sqrt();
     let location = 1e6_f64.ln() - 5.0_f64.ln() / 2.0;
@@ -65,7 +65,7 @@ fn an_endless_tail_ends_at_a_pebibyte() {
 }
 
 #[test]
-fn without_a_mean_every_value_between_two_quantiles_is_equally_likely() {
+fn draws_between_quantiles_are_uniform() {
     let points = [(0.0, 1e6), (0.25, 1e6), (0.5, 3e6), (1.0, 7e6)];
     let law = Quantiles::new(&points).expect("quantiles rise");
     // 0.25 of all at 1e6, the rest in two stretches with means 2e6 and 5e6.
@@ -76,7 +76,7 @@ fn without_a_mean_every_value_between_two_quantiles_is_equally_likely() {
 }
 
 #[test]
-fn one_stretch_with_a_small_mean_is_a_truncated_exponential() {
+fn single_interval_with_mean_is_truncated_exponential() {
     // From 0 to 1 with decay 2 the mean is 1/2 - 1/(e^2 - 1), and the share below x is
     // (1 - e^-2x) / (1 - e^-2).
     let mean = 0.5 - 1.0 / 2.0_f64.exp_m1();
@@ -91,7 +91,7 @@ fn one_stretch_with_a_small_mean_is_a_truncated_exponential() {
 }
 
 #[test]
-fn a_mean_changes_no_quantile_and_is_met_however_far_from_the_middle() {
+fn mean_is_met_without_changing_quantiles() {
     let points = [(0.0, 7.0), (0.01, 83.0), (0.5, 449.0), (0.99, 4195.0), (1.0, 17032.0)];
     // The bounds: 0.01*7 + 0.49*83 + 0.49*449 + 0.01*4195, and the same one quantile higher.
     let (least, greatest) = (302.70, 2446.71);
@@ -119,7 +119,7 @@ fn a_mean_changes_no_quantile_and_is_met_however_far_from_the_middle() {
 }
 
 #[test]
-fn points_that_do_not_rise_from_0_to_1_are_refused() {
+fn quantiles_must_rise_from_0_to_1() {
     let wrong: [&[(f64, f64)]; 5] = [
         &[],
         &[(0.0, 1.0)],
