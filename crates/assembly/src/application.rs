@@ -1,4 +1,4 @@
-//! What a group's applications write.
+//! Applications of a group.
 
 use crate::AssemblyError;
 use fairwind_scenario::{
@@ -31,14 +31,14 @@ impl Headers {
         }
     }
 
-    /// Bytes of the packets, one or more, that a write of so many bytes makes.
+    /// Bytes of the packets, one or more, for a write of this size.
     fn packets_of(self, payload: u64) -> u64 {
         let room = self.mtu.saturating_sub(self.bytes()).max(1);
         payload + payload.div_ceil(room).max(1) * self.bytes()
     }
 }
 
-/// The applications of a group before each gets a seed of its own.
+/// The applications of a group before each gets its seed.
 #[derive(Debug)]
 pub(crate) struct Prototypes {
     /// The application of the side that opens the connection.
@@ -161,7 +161,7 @@ fn payload_bytes(packet: ByteCount, headers: Headers) -> u64 {
     payload.get()
 }
 
-/// The law of the payload of packets whose lengths follow another one.
+/// Distribution of the payload, for a given distribution of packet lengths.
 fn payload_sampler(
     packet: &Varying<ByteCount>,
     headers: Headers,

@@ -1,4 +1,4 @@
-//! An experiment becomes a network, flows and measures.
+//! Assembly of an experiment into a network, flows and measures.
 
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
@@ -119,7 +119,7 @@ impl<P: Packet> Assembly<P> {
                 response: None,
                 relays: None,
                 start,
-                // What has begun goes on to its end where connections follow one another.
+                // With consecutive connections, the current one continues to its end.
                 stop: if in_turn == 1 { stop } else { Instant::MAX },
                 is_captured: is_captured(experiment, group, index),
                 next: (turn.number + 1 < in_turn).then(|| next_of(id, prototypes, seed, stop)),
@@ -245,7 +245,7 @@ impl<P: Packet> Assembly<P> {
         ends.next().is_none().then_some(())
     }
 
-    /// The place of the flow whose data the one in `place` carries.
+    /// The index of the flow with the data that the one in `place` carries.
     fn origin(&self, mut place: usize) -> usize {
         // In a circle, which no checked scenario has, it ends somewhere.
         for _ in 0..self.flows.len() {
@@ -339,7 +339,7 @@ fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, 
     Ok(topology.build(derive_seed(seed, Purpose::Network, 0))?)
 }
 
-/// Tells filters which connections are a group's.
+/// Gives filters the connections of a group.
 fn name_flows(topology: &mut Topology, experiment: &Experiment) {
     for (number, group) in experiment.flows.iter().enumerate() {
         topology.add_flow_group(&group.name, connections_of(number));

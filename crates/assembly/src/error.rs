@@ -1,4 +1,4 @@
-//! Why an experiment cannot be assembled.
+//! Errors of assembling an experiment.
 
 /// Why an experiment cannot be assembled.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum AssemblyError {
         node: String,
     },
     /// A filter asks for a group of flows that does not exist.
-    #[error("link \"{link}\": queue.{key} asks for the group \"{group}\", which does not exist")]
+    #[error("link \"{link}\": queue.{key} matches the group \"{group}\", which does not exist")]
     UnknownGroup {
         /// The link before which the queue stands.
         link: String,
@@ -32,9 +32,7 @@ pub enum AssemblyError {
         group: String,
     },
     /// Writes that no application makes.
-    #[error(
-        "group \"{group}\": its write number {number} is empty, or earlier than the one before"
-    )]
+    #[error("group \"{group}\": write number {number} is empty, or earlier than the previous one")]
     Writes {
         /// The group of flows.
         group: String,
@@ -49,7 +47,7 @@ pub enum AssemblyError {
     },
     /// Groups that do not fit together.
     #[error(
-        "group \"{group}\": it relays \"{of}\", which has as many flows in a checked scenario, and ends where \
+        "group \"{group}\": it relays \"{of}\", which must have as many flows, and end where \
          it begins"
     )]
     NothingToRelay {

@@ -1,4 +1,4 @@
-//! Flows: who sends to whom, from which port to which, and when.
+//! Flows: sender, receiver, ports and start times.
 
 use fairwind_measure::{ConnectionFlows, FlowId};
 use fairwind_network::NodeId;
@@ -42,16 +42,16 @@ pub struct FlowPlan {
     pub application: Application,
     /// What the receiver writes; `None`: nothing.
     pub response: Option<ResponsePlan>,
-    /// The flow whose data it passes on; `None`: data of its own.
+    /// The flow that it relays; `None` if it has its own data.
     pub relays: Option<FlowId>,
     /// When the application opens the connection; [`FlowDescription::START_PENDING`](fairwind_measure::FlowDescription::START_PENDING) where another
     /// one has to be over before; [`Instant::MAX`]: when the one that it relays has come.
     pub start: Instant,
     /// When the application stops writing; [`Instant::MAX`] for never.
     pub stop: Instant,
-    /// Whether its packets are to be captured.
+    /// Whether its packets are captured.
     pub is_captured: bool,
-    /// Whose turn it is when this connection is over; `None`: nobody's.
+    /// The next flow when this connection is over; `None` if there is none.
     pub next: Option<NextConnection>,
     /// How long the sender's host holds back what [only acknowledges](crate::is_pure_ack); zero: not at all.
     pub ack_delay: Span,
@@ -212,7 +212,7 @@ pub(crate) fn receiver_port(group: usize) -> u16 {
     FIRST_RECEIVER_PORT.wrapping_add(low_16(group as u64))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are wanted")]
 fn low_16(number: u64) -> u16 {
     number as u16
 }
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_a_connection_have_the_number_of_its_group() {
+    fn both_directions_have_number_of_group() {
         for group in [0, 1, 300] {
             for index in [0, 7, SENDER_PORTS - 1] {
                 let (sender, receiver) = (sender_port(index), receiver_port(group));

@@ -1,4 +1,4 @@
-//! What an experiment is made of, for every engine.
+//! Assembly of an experiment from its parts, for every engine.
 //!
 //! An experiment and a seed become a network with measured queues, flows with addresses, ports,
 //! applications and starting times, and the settings of the measures. The simulator joins them with

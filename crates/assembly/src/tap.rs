@@ -19,7 +19,7 @@ pub struct PacketLabel {
 
 /// A packet that knows its flow.
 pub trait FlowPacket: Packet {
-    /// What it is to the measures.
+    /// Its kind in the measures.
     fn label(&self) -> PacketLabel;
 
     /// How often links have damaged it: never, unless it can be.
@@ -65,7 +65,7 @@ impl QueueMap {
     }
 }
 
-/// Who takes observations: the measures themselves, or somebody who hands them on.
+/// Receiver of observations: the measures, or a forwarder.
 pub trait Sink {
     /// Takes a fact that became true at `at`.
     fn observe(&mut self, at: Instant, observation: Observation<'_>);
@@ -95,9 +95,9 @@ impl Sink for Collector {
     }
 }
 
-/// The network's observer: tells what happens at queues.
+/// The network's observer: reports events at queues.
 pub struct Tap<'a, S> {
-    /// Who is told.
+    /// The receiver of the reports.
     pub sink: &'a mut S,
     /// What is measured.
     pub queues: &'a QueueMap,
@@ -194,7 +194,7 @@ impl<P: FlowPacket, S: Sink> Observer<P> for Tap<'_, S> {
         self.impair(at, link, |queue| Observation::SlotUsed { queue, sent_bytes });
     }
 
-    /// What is damaged is lost: no host will take it.
+    /// A damaged packet is lost: no host accepts it.
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {
         self.impair(at, link, |queue| Observation::Damaged { queue });
         match packet.damage() {
@@ -205,7 +205,7 @@ impl<P: FlowPacket, S: Sink> Observer<P> for Tap<'_, S> {
 }
 
 impl<S: Sink> Tap<'_, S> {
-    /// Tells what became of a link's packets, or of its slots, behind the queue.
+    /// Reports the fate of a link's packets, or of its slots, behind the queue.
     fn impair(
         &mut self,
         at: Instant,

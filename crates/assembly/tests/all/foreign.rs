@@ -1,4 +1,4 @@
-//! Experiments that no scenario made are held to the rules that scenarios keep.
+//! Experiments without a scenario must keep the rules of scenarios.
 
 use super::parcel::Parcel;
 use fairwind_assembly::Assembly;
@@ -33,7 +33,7 @@ fn refusal(pointer: &str, value: Value) -> Option<String> {
 }
 
 #[test]
-fn what_a_scenario_resolves_to_is_built() {
+fn resolved_network_can_be_built() {
     assert_eq!(refusal("/name", json!("another name")), None);
 }
 
@@ -46,25 +46,21 @@ fn contradictory_queues_are_refused_by_their_keys() {
             json!("1 kbit/s"),
             "classes[1].ceil: the ceil 1 kbit/s is below the rate",
         ),
-        (class(1, "parent"), json!(5), "classes[1].parent: parents come before"),
-        (class(2, "quantum_bytes"), json!(0), "classes[2].quantum: in its turn"),
+        (class(1, "parent"), json!(5), "classes[1].parent: parents must precede"),
+        (class(2, "quantum_bytes"), json!(0), "classes[2].quantum: a class must"),
         (class(2, "child"), json!(null), "classes[2].child: a class without classes below"),
-        (class(2, "child/limit_packets"), json!(0), "classes[2].child.limit: a queue holds"),
-        (class(2, "child/flows"), json!(0), "classes[2].child.flows: it is between 1 and"),
+        (class(2, "child/limit_packets"), json!(0), "classes[2].child.limit: a queue must hold"),
+        (class(2, "child/flows"), json!(0), "classes[2].child.flows: it must be between 1 and"),
         (
             "/network/links/0/queue/default_class".into(),
             json!(0),
             "default: the default class has classes below it",
         ),
-        (
-            "/network/links/0/queue/default_class".into(),
-            json!(3),
-            "default: there is no such class",
-        ),
+        ("/network/links/0/queue/default_class".into(), json!(3), "default: no such class"),
         (
             class(1, "filters/0/group"),
             json!("thick"),
-            "classes[1].filters[0].group asks for the group \"thick\", which does not exist",
+            "classes[1].filters[0].group matches the group \"thick\", which does not exist",
         ),
     ] {
         let found = refusal(&pointer, value).unwrap_or_else(|| panic!("{pointer} is accepted"));
@@ -73,14 +69,14 @@ fn contradictory_queues_are_refused_by_their_keys() {
 }
 
 #[test]
-fn a_parent_that_does_not_exist_is_refused_whoever_stands_below() {
+fn missing_parent_class_is_refused() {
     let found = refusal("/network/links/0/queue/classes/0/parent", json!(9));
     let found = found.expect("it is refused");
-    assert!(found.contains("classes[0].parent: parents come before"), "{found}");
+    assert!(found.contains("classes[0].parent: parents must precede"), "{found}");
 }
 
 #[test]
-fn groups_without_flows_and_writes_that_are_none_are_refused() {
+fn empty_groups_and_writes_are_refused() {
     for (pointer, value, expected) in [
         ("/flows/0/count", json!(0), "group \"thin\" has no flows"),
         ("/flows/0/workload/writes/1/size", json!("0 B"), "write number 2 is empty"),

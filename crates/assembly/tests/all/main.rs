@@ -1,4 +1,4 @@
-//! What an experiment is made of, held from outside.
+//! Tests of the public interface.
 
 mod foreign;
 mod packets;

@@ -45,7 +45,7 @@ fn packets(law: &str) -> [f64; 3] {
 }
 
 #[test]
-fn a_drawn_length_of_packets_follows_its_law_headers_included() {
+fn packet_length_draw_includes_headers() {
     let [_, mean, deviation] =
         packets("distribution = \"normal\", mean = \"600 B\", deviation = \"40 B\"");
     assert!((mean - 600.0).abs() < 0.6 && (deviation - 40.0).abs() < 0.4, "{mean} {deviation}");
@@ -69,7 +69,7 @@ fn a_drawn_length_of_packets_follows_its_law_headers_included() {
 }
 
 #[test]
-fn a_constant_rate_counts_the_headers_of_every_packet_that_a_write_makes() {
+fn constant_rate_counts_headers_of_all_packets() {
     // 3000 B leave as 1472, 1472 and 56 B with 28 B of headers each; over TCP as 1448, 1448 and 104 B with 52 B each.
     for (transport, bytes) in [("udp", 3000 + 3 * 28), ("tcp", 3000 + 3 * 52)] {
         let mut application = application(&format!(

@@ -1,4 +1,4 @@
-//! A packet of which nothing is looked at.
+//! An opaque packet.
 
 use fairwind_assembly::{FlowPacket, PacketLabel};
 use fairwind_network::{NodeId, Packet};

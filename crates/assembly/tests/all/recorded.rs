@@ -87,7 +87,7 @@ fn check_intervals(name: &str, intervals: &[u64], recorded: &RecordedInterval) {
 }
 
 #[test]
-fn every_recorded_stream_has_the_payloads_and_intervals_of_its_table() {
+fn recorded_streams_match_their_table() {
     for recording in RecordedApplication::recordings() {
         let name = serde_json::to_value(recording.application).expect("it has a name");
         let name = name.as_str().expect("a name is a text");
