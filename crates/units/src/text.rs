@@ -51,7 +51,7 @@ pub enum UnitError {
         known: String,
     },
     /// A negative quantity.
-    #[error("\"{text}\" is negative; a {quantity} is zero or more")]
+    #[error("\"{text}\" is negative; a {quantity} must be zero or more")]
     Negative {
         /// The text as given.
         text: String,
@@ -59,7 +59,7 @@ pub enum UnitError {
         quantity: &'static str,
     },
     /// Finer than the base unit.
-    #[error("\"{text}\" is finer than the smallest {quantity} kept, {base}")]
+    #[error("\"{text}\" is finer than the resolution of a {quantity}, {base}")]
     TooFine {
         /// The text as given.
         text: String,
@@ -69,7 +69,7 @@ pub enum UnitError {
         base: &'static str,
     },
     /// Larger than the integer holds.
-    #[error("\"{text}\" is larger than any {quantity} kept")]
+    #[error("\"{text}\" is too large for a {quantity}")]
     TooLarge {
         /// The text as given.
         text: String,
@@ -86,7 +86,7 @@ pub(crate) struct Grammar {
     pub(crate) units: &'static [Unit],
     /// Whether a number without unit is understood, and its factor.
     pub(crate) bare: Option<u64>,
-    /// Prefixes whose case does not matter: no unit of this quantity differs by it.
+    /// Prefixes in either case: no unit of this quantity differs by case.
     pub(crate) prefixes: &'static str,
     /// Index of the largest unit that is printed.
     pub(crate) largest_printed: usize,

@@ -1,4 +1,4 @@
-//! What texts mean, what is refused, and that printing and reading are inverse.
+//! Parsing of texts, refused texts, and printing as the inverse of parsing.
 
 use fairwind_units::{BitRate, ByteCount, Instant, Ratio, Span, UnitError};
 use proptest::prelude::*;
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_read_panics(text in ".*") {
+    fn reading_never_panics(text in ".*") {
         let _ = text.parse::<Span>();
         let _ = text.parse::<Ratio>();
     }
