@@ -47,7 +47,7 @@ pub use scanner::{FilterError, FilterProblem};
 /// let error = "dst prt 5000".parse::<Filter>().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "filter `dst prt 5000`, character 5: `prt` is no word of pcap-filter; did you mean `port`?"
+///     "filter `dst prt 5000`, character 5: `prt` is not a word of pcap-filter; did you mean `port`?"
 /// );
 /// # Ok::<(), fairwind_capture::FilterError>(())
 /// ```

@@ -370,7 +370,10 @@ fn measures_and_captures_are_validated() {
     for key in
         ["intervals = [\"29 us\"]", "queue_interval = \"29 us\"", "endpoint_interval = \"29 us\""]
     {
-        top(&format!("[measure]\n{key}"), "10344827 of them fit into 300 s; a run has 10000000");
+        top(
+            &format!("[measure]\n{key}"),
+            "10344827 of them fit into 300 s; a run has at most 10000000",
+        );
     }
     top(
         "[measure]\npercentiles = [50, 101]",

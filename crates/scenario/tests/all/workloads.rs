@@ -223,7 +223,7 @@ fn relay_forwards_data_of_other_group() {
     refused(&elsewhere.replace("to = \"client\"\n", "to = \"proxy\"\n"), "\"near\" goes to proxy");
     let circle = "workload = { kind = \"relay\", of = \"far\", buffer = \"1 B\" }";
     let circle = split("near", "1 kB", "").replace("workload = { kind = \"greedy\" }", circle);
-    refused(&circle, "a circle: near relays far relays near");
+    refused(&circle, "a cycle of relays: near relays far relays near");
     let answered = split("near", "1 kB", "").replace("greedy", "web");
     refused(&answered, "\"near\" has data in both directions");
     let datagrams = "{ kind = \"constant\", rate = \"1 Mbit/s\", payload = \"100 B\" }";
