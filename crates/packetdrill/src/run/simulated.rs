@@ -171,7 +171,10 @@ impl System for Simulated {
 
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
         let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
-        let told = current.map(|connection| connection.information(self.host.now));
-        Ok(told.as_ref().map_or_else(Vec::new, tcp_info::information))
+        Ok(current.map_or_else(Vec::new, |connection| {
+            let mut told = tcp_info::information(&connection.information(self.host.now));
+            told.push(("SK_MEMINFO_RCVBUF", connection.receive_memory().into()));
+            told
+        }))
     }
 }
