@@ -307,7 +307,8 @@ impl System for Kernel {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-        let what = format!("the command `{text}` failed: {said}");
+        let commands: Vec<&str> = text.lines().map(str::trim).collect();
+        let what = format!("the command `{}` failed: {said}", commands.join("; "));
         // The shell's own word for a program that is not there.
         let missing = output.status.code() == Some(127);
         Err(if missing { Stop::Unsupported(what) } else { Stop::Failed(what) })
