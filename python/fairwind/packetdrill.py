@@ -147,9 +147,24 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     )
 
 
+def first_difference(one: ScriptOutcome, other: ScriptOutcome) -> int | None:
+    """Return the line at which two systems first differ in what a script tells of them.
+
+    Both keep to the script up to the line that one of them breaks, so they differ where only one
+    does, or where each does in its own way. None if they do not differ; 0 if a line is not known.
+    """
+    if (one.verdict, one.line, one.message) == (other.verdict, other.line, other.message):
+        return None
+    lines = [at.line or 0 for at in (one, other) if at.verdict is not Verdict.PASSED]
+    return min(lines)
+
+
 def _option_lines(settings: FollowSettings) -> list[tuple[str, str | None]]:
     judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
-    return [*(settings.options or {}).items(), *((name, None) for name, on in judging.items() if on)]
+    return [
+        *(settings.options or {}).items(),
+        *((name, None) for name, on in judging.items() if on),
+    ]
 
 
 def _text_of(script: Path) -> str:

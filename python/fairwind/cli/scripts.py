@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from fairwind.packetdrill import (
     UnreadableScriptError,
     Verdict,
     find_scripts,
+    first_difference,
     follow,
 )
 
@@ -44,6 +46,13 @@ def packetdrill(
         str | None,
         typer.Option(help=f"Profile of Fairwind's endpoint. Default: {DEFAULT_PROFILE}."),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYSTEM",
+            help="Show for each script where the system first differs from this one.",
+        ),
+    ] = None,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Print all packets and calls up to a failing line."),
@@ -65,7 +74,7 @@ def packetdrill(
     ] = False,
 ) -> None:
     """Run packetdrill scripts; print one line with the result of each."""
-    if on == "kernel" and profile is not None:
+    if "sim" not in (on, against) and profile is not None:
         raise FairwindError(
             "--profile is for our endpoint; the kernel behaves as it is", "leave one of the two out"
         )
@@ -80,10 +89,13 @@ def packetdrill(
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
     if not found:
         raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
-    outcomes, unread = [], 0
+    outcomes, unread, differing = [], 0, 0
     for script in found:
         try:
             outcomes.append(_shown(follow(script, settings), verbose=verbose))
+            if against is not None:
+                other = follow(script, replace(settings, on=against))
+                differing += _compared(outcomes[-1], other, settings.on, against)
         except UnreadableScriptError as error:
             # One file among many must not hide what became of the others.
             unread += 1
@@ -91,8 +103,22 @@ def packetdrill(
     sys.stdout.write(f"{_counted(outcomes)}\n")
     if unread:
         raise typer.Exit(ExitCode.BAD_INPUT)
-    if any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
+    if against is not None:
+        sys.stdout.write(f"{differing} of {len(outcomes)} differ between {on} and {against}\n")
+    if differing or any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
         raise typer.Exit(ExitCode.FAILED_CELLS)
+
+
+def _compared(one: ScriptOutcome, other: ScriptOutcome, on: str, against: str) -> bool:
+    """Show where two systems first differ, with what each does there."""
+    line = first_difference(one, other)
+    if line is None:
+        return False
+    sys.stdout.write(f"  differs at line {line}\n")
+    for system, outcome in ((on, one), (against, other)):
+        broken = outcome.verdict is not Verdict.PASSED and (outcome.line or 0) == line
+        sys.stdout.write(f"    {system}: {outcome.message if broken else 'as it is written'}\n")
+    return True
 
 
 def _definition(text: str) -> tuple[str, str]:
