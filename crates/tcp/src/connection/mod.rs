@@ -3,6 +3,8 @@
 mod control_segments;
 mod idle;
 mod input;
+mod marks;
+mod opening;
 mod output;
 
 use crate::config::Config;

@@ -133,7 +133,7 @@ impl Receiver {
 
     /// Notes the timestamp to echo (RFC 7323 §4.3).
     #[inline]
-    pub(crate) fn note_timestamp(&mut self, segment: &Segment, now: Instant) {
+    pub(crate) fn note_timestamp(&mut self, segment: &Segment, now: Instant) -> bool {
         if let Some(stamps) = segment.options.timestamps
             && self.negotiated.has_timestamps()
             && segment.sequence.is_at_or_before(self.space.last_acknowledged)
@@ -141,9 +141,12 @@ impl Receiver {
                 || self.is_timestamp_expired(now)
                 || self.space.recent_timestamp == 0)
         {
+            let is_new = age(self.space.recent_timestamp, stamps.value) < 0;
             self.space.recent_timestamp = stamps.value;
             self.space.stamped_at = now;
+            return is_new;
         }
+        false
     }
 
     /// Whether the segment's timestamp is older than the latest one; a reset is never old.

@@ -240,6 +240,19 @@ impl Receiver {
         }
     }
 
+    /// A segment that is ECT has arrived, with data or without.
+    pub(crate) fn note_capable(&mut self) {
+        self.ecn.note_capable();
+    }
+
+    /// The code point of data that has arrived, with Accurate ECN: one that is not ECT is taken for a
+    /// retransmission (Linux `tcp_data_ecn_check`).
+    pub(crate) fn on_code_point_counted(&mut self, mark: Ecn) {
+        if mark == Ecn::NotEct && self.ecn.has_seen_capable() {
+            self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
+        }
+    }
+
     /// The code point of data that has arrived.
     pub(crate) fn on_code_point(&mut self, mark: Ecn) {
         if self.ecn.on_data(mark) {
