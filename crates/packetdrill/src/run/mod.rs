@@ -15,7 +15,7 @@ mod translation;
 
 pub use judge::{judge_control_messages, judge_epoll_events, judge_error_fields, judge_timestamp};
 pub use record::{RecordedTimes, Recording, Windows, record, record_on};
-pub use settings::{EchoRule, Files, RunOptions, TrailingPackets};
+pub use settings::{EchoRule, Files, RunOptions, SegmentRule, TrailingPackets};
 pub use system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 pub use translation::{options_from_bytes, options_to_bytes};
 

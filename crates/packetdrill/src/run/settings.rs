@@ -14,10 +14,22 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EchoRule {
     /// They must be what is written.
-    #[default]
     Compared,
-    /// Any will do.
+    /// Any will do, as with the tool that the language comes from.
+    #[default]
     Ignored,
+}
+
+/// Which segments meet an expected packet with a larger payload than theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SegmentRule {
+    /// Any that follow one another, joined as the tool joins them that the language comes from: PSH
+    /// and FIN are the last one's, CWR is the first one's.
+    #[default]
+    Joined,
+    /// Those that segmentation makes of one packet: all of one size but the last, PSH and FIN on the
+    /// last alone, CWR on the first alone.
+    Cut,
 }
 
 /// What becomes of packets that the endpoint sends and the script does not speak of, after its last
@@ -38,6 +50,8 @@ pub struct RunOptions {
     pub profile: Profile,
     /// Whether `TSecr` is compared.
     pub echo: EchoRule,
+    /// Which segments meet a larger expected packet.
+    pub segments: SegmentRule,
     /// What becomes of packets after the last event.
     pub trailing: TrailingPackets,
     /// The endpoint's initial sequence number; scripts do not notice.
@@ -56,12 +70,18 @@ impl RunOptions {
         Self {
             profile,
             echo: EchoRule::default(),
+            segments: SegmentRule::default(),
             trailing: TrailingPackets::default(),
             initial_sequence: SequenceNumber::new(2_271_560_481),
             definitions: BTreeMap::new(),
             option_lines: Vec::new(),
             files: Files::none(),
         }
+    }
+
+    /// Judging of this profile beyond what the tool compares (`--strict`).
+    pub fn strict(profile: Profile) -> Self {
+        Self { echo: EchoRule::Compared, segments: SegmentRule::Cut, ..Self::new(profile) }
     }
 }
 
@@ -80,8 +100,10 @@ pub(crate) struct Settings {
     pub(crate) timestamp_tick: Option<Span>,
     /// Expected packets may not be met by several segments (`--strict_segments`).
     pub(crate) strict_segments: bool,
-    /// Expected packets of at most this payload may not either (`--mss`), in bytes.
-    pub(crate) unsegmented_bytes: u32,
+    /// Whether `TSecr` is compared (`--strict_echo`, `--strict`).
+    pub(crate) echo: EchoRule,
+    /// Which segments meet a larger expected packet (`--strict`).
+    pub(crate) segments: SegmentRule,
     ip_header_bytes: u16,
     mtu: u16,
     local: Option<IpAddr>,
@@ -96,7 +118,8 @@ impl Settings {
             tolerance_permille: 125,
             timestamp_tick: None,
             strict_segments: false,
-            unsegmented_bytes: 0,
+            echo: run.echo,
+            segments: run.segments,
             ip_header_bytes: 20,
             mtu: 1500,
             local: None,
@@ -112,23 +135,28 @@ impl Settings {
 
     fn take(&mut self, option: &OptionLine) -> Step<()> {
         let value = option.value.as_deref();
-        match option.name.as_str() {
+        // Names may be written with hyphens, as on a command line.
+        match option.name.replace('-', "_").as_str() {
             "tolerance_usecs" => self.tolerance = Span::from_micros(number(option)?),
             "tolerance_percent" => self.tolerance_permille = permille(option)?,
             "tcp_ts_tick_usecs" => {
                 let micros: u64 = number(option)?;
                 self.timestamp_tick = (micros > 0).then(|| Span::from_micros(micros));
             }
-            "strict_segments" => self.strict_segments = !matches!(value, Some("0" | "false")),
-            "mss" => self.unsegmented_bytes = number(option)?,
+            "strict_segments" => self.strict_segments = is_on(value),
+            "strict_echo" if is_on(value) => self.echo = EchoRule::Compared,
+            "strict" if is_on(value) => {
+                self.echo = EchoRule::Compared;
+                self.segments = SegmentRule::Cut;
+            }
             "mtu" => self.mtu = number(option)?,
             "ip_version" => self.take_ip_version(option)?,
             "local_ip" => self.local = address(option)?,
             "remote_ip" => self.remote = address(option)?,
             // There is one path, and nobody looks at ports.
-            "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed" | "verbose"
-            | "code_command" | "code_format" | "code_sockopt" | "init_scripts"
-            | "send_omit_free" | "so_filename" => {}
+            "strict_echo" | "strict" | "gateway_ip" | "netmask_ip" | "bind_port"
+            | "connect_port" | "speed" | "verbose" | "code_command" | "code_format"
+            | "code_sockopt" | "init_scripts" | "send_omit_free" | "so_filename" => {}
             name => return Err(Stop::unsupported(format!("the option --{name} is not known"))),
         }
         Ok(())
@@ -192,6 +220,10 @@ fn address(option: &OptionLine) -> Step<Option<IpAddr>> {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| invalid(option, "an IP address"))
+}
+
+fn is_on(value: Option<&str>) -> bool {
+    !matches!(value, Some("0" | "false"))
 }
 
 fn number<N: std::str::FromStr>(option: &OptionLine) -> Step<N> {

@@ -166,7 +166,7 @@ fn run(case: &Case) -> Parts {
     Profile::ALL
         .into_iter()
         .map(|profile| {
-            let usual = RunOptions::new(profile);
+            let usual = RunOptions::strict(profile);
             let options = RunOptions { trailing: TrailingPackets::Refused, ..usual };
             let verdict = verdict(&run_script(&case.name, &case.text, &options));
             let part = profile.name().to_owned();
