@@ -137,7 +137,7 @@ impl Connection {
 
     /// A challenge ACK: a peer that has lost track answers with a reset (RFC 5961 §3, §7).
     #[cold]
-    fn challenge(&mut self, now: Instant) {
+    pub(super) fn challenge(&mut self, now: Instant) {
         if self.response_limit.allows_challenge(&self.config, now) {
             self.receiver.send_ack_now();
         }

@@ -203,6 +203,12 @@ impl Connection {
         open && !self.sender.written().is_fin_waiting() && !self.handshake.fast_open().is_shut()
     }
 
+    /// `TCP_NODELAY` is set, perhaps not for the first time: what waits for want of size goes. Drain
+    /// [`poll_segment`](Self::poll_segment) afterwards.
+    pub fn push_held(&mut self) {
+        self.sender.push_held();
+    }
+
     /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
     #[inline]
     pub fn readable_bytes(&self) -> u32 {

@@ -20,7 +20,11 @@ impl Connection {
         if segment.flags.contains(Flags::ACK) {
             self.control_segments.reset(segment);
         } else if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN) {
-            self.learn_peer(segment, now);
+            if self.config.receiving.syn_cookies {
+                self.learn_peer(&Negotiated::cookie_syn(&self.config, segment), now);
+            } else {
+                self.learn_peer(segment, now);
+            }
             self.sender.ecn_mut().on_syn(&self.config.ecn, segment);
             if self.config.growth.shares {
                 self.push_event(Event::PeerAsks);
@@ -187,6 +191,7 @@ impl Connection {
         }
         let rst = segment.flags.contains(Flags::RST);
         let foreign = segment.flags.contains(Flags::ACK)
+            && !(rst && self.config.receiving.challenges_half_open)
             && !self.is_early()
             && segment.acknowledgment != self.sender.send_space().initial() + 1;
         if foreign {
@@ -203,14 +208,21 @@ impl Connection {
         }
         let is_bare = segment.end() == self.receiver.initial() + 1;
         let timeouts = self.sender.rto().expired();
-        self.check_control_when_half_open(segment)
+        self.check_control_when_half_open(segment, now)
             && !self.handshake.defers(is_bare, timeouts, &self.config)
     }
 
-    /// A reset anywhere in the window ends the attempt, another SYN does so with a reset.
-    fn check_control_when_half_open(&mut self, segment: &Segment) -> bool {
+    /// A reset at the next number ends the attempt, before Linux 7 anywhere in the window; another SYN does
+    /// so with a reset.
+    fn check_control_when_half_open(&mut self, segment: &Segment, now: Instant) -> bool {
         if segment.flags.contains(Flags::RST) {
-            self.be_reset();
+            if self.config.receiving.challenges_half_open
+                && segment.sequence != self.receiver.next()
+            {
+                self.challenge(now);
+            } else {
+                self.be_reset();
+            }
             return false;
         }
         if segment.flags.contains(Flags::SYN) && segment.sequence != self.receiver.initial() {

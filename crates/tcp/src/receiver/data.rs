@@ -207,7 +207,12 @@ impl Receiver {
     fn measure_segment(&mut self, segment: &Segment, packet: Packet) {
         let steady_header = fairwind_wire::TCP_HEADER_BYTES + self.negotiated.option_bytes();
         let mss = self.announced_mss();
-        let class = self.segment_size.on_segment(segment, mss, steady_header);
+        let class = self.segment_size.on_segment(
+            segment,
+            self.config.receiving.merged_from,
+            mss,
+            steady_header,
+        );
         self.ack_policy.note_size(class, segment.flags.contains(Flags::PSH));
         if class == SizeClass::NewFull && self.counts_memory() {
             let window = self.last_announced_window();

@@ -163,6 +163,7 @@ impl Receiver {
         space.fin = Some(space.next - 1);
         space.is_shut = true;
         self.ack_policy.schedule();
+        self.reassembly.forget_duplicate();
         let memory = self.reassembly.clear();
         self.buffer.release_ahead(memory);
     }

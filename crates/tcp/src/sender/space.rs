@@ -178,7 +178,12 @@ impl Sender {
         let advances = segment.acknowledgment.is_after(self.send.oldest_unacked());
         let newer = self.peer_window.is_newer(segment.sequence, window, advances);
         if newer {
+            let before = self.peer_window.bytes();
             self.update_send_window(segment, window);
+            if window != before && self.written.unsent() > 0 {
+                // What it held may go after a pause (Linux `tcp_ack_update_window`).
+                self.budget.note_resume(self.queue.is_empty());
+            }
         }
         newer
     }

@@ -430,8 +430,14 @@ impl Sender {
     #[inline]
     fn transmit(&mut self, bytes: u32, now: Instant) -> Outgoing {
         let mut marks = self.note_sending(now);
-        if bytes > 0 && self.written.take(bytes) {
-            marks.set(Marks::PUSH);
+        if bytes > 0 {
+            let taken = self.written.take(bytes);
+            if taken.pushed() {
+                marks.set(Marks::PUSH);
+            }
+            if taken.ends_record() {
+                self.queue.note_record_end(self.send.next() + bytes);
+            }
         }
         let with_fin = self.written.take_fin();
         if with_fin {
