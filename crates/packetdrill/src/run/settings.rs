@@ -106,6 +106,8 @@ pub(crate) struct Settings {
     pub(crate) segments: SegmentRule,
     ip_header_bytes: u16,
     mtu: u16,
+    /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
+    merged_from: Option<u32>,
     local: Option<IpAddr>,
     remote: Option<IpAddr>,
 }
@@ -122,6 +124,7 @@ impl Settings {
             segments: run.segments,
             ip_header_bytes: 20,
             mtu: 1500,
+            merged_from: None,
             local: None,
             remote: None,
         };
@@ -150,6 +153,7 @@ impl Settings {
                 self.segments = SegmentRule::Cut;
             }
             "mtu" => self.mtu = number(option)?,
+            "mss" => self.merged_from = Some(number(option)?),
             "ip_version" => self.take_ip_version(option)?,
             "local_ip" => self.local = address(option)?,
             "remote_ip" => self.remote = address(option)?,
@@ -175,6 +179,7 @@ impl Settings {
     pub(crate) fn adapt(&self, mut config: Config) -> Config {
         config.mss = self.mss_for_mtu(self.mtu);
         config.path.mtu = Some(u32::from(self.mtu));
+        config.receiving.merged_from = self.merged_from;
         config.sending.delivery_rate = true;
         config.path.ip_header_bytes = u32::from(self.ip_header_bytes);
         if config.sending.gathering != Gathering::Stream {
