@@ -255,6 +255,29 @@ const FIELDS: &[(&str, usize, Width)] = &[
     ("tcpi_accecn_opt_seen", 278, U16),
 ];
 
+/// What the kernel tells of a socket's memory, in its order (include/uapi/linux/sock_diag.h).
+const MEMORY: [&str; 9] = [
+    "SK_MEMINFO_RMEM_ALLOC",
+    "SK_MEMINFO_RCVBUF",
+    "SK_MEMINFO_WMEM_ALLOC",
+    "SK_MEMINFO_SNDBUF",
+    "SK_MEMINFO_FWD_ALLOC",
+    "SK_MEMINFO_WMEM_QUEUED",
+    "SK_MEMINFO_OPTMEM",
+    "SK_MEMINFO_BACKLOG",
+    "SK_MEMINFO_DROPS",
+];
+
+/// The memory of a socket, as far as the kernel tells it.
+pub(super) fn memory(descriptor: i32) -> Vec<(&'static str, i64)> {
+    let mut counts = [0; 4 * MEMORY.len()];
+    let (_, length) =
+        linux::get_option(descriptor, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut counts);
+    let told = counts[..length.min(counts.len())].as_chunks::<4>().0;
+    let told = told.iter().map(|count| i64::from(u32::from_ne_bytes(*count)));
+    MEMORY.into_iter().zip(told).collect()
+}
+
 /// The fields that the kernel has filled in.
 pub(super) fn fields(structure: &[u8]) -> Vec<(&'static str, i64)> {
     let known = FIELDS.iter();

@@ -122,8 +122,15 @@ impl Kernel {
         })
     }
 
-    fn write(&self, bytes: &[u8]) -> Step<()> {
-        let raw = linux::write_plain(self.namespace.device.as_raw_fd(), bytes);
+    /// Writes a packet to the device; `joined` is the payload of the segments that it stands for.
+    fn write(&self, bytes: &[u8], joined: Option<u16>) -> Step<()> {
+        let device = self.namespace.device.as_raw_fd();
+        let raw = if self.path.mss.is_some() {
+            let header = linux::offload_header(bytes, joined);
+            linux::write_plain(device, &[&header[..], bytes].concat())
+        } else {
+            linux::write_plain(device, bytes)
+        };
         if raw.value >= 0 {
             return Ok(());
         }
@@ -232,9 +239,14 @@ impl System for Kernel {
         }
     }
 
+    fn under_test(&self) -> Option<ConnectionIndex> {
+        self.current
+    }
+
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
         let ports = self.connections[connection];
-        self.write(&to_bytes(packet, self.path.inward(), ports)?)
+        let joined = self.path.mss.filter(|mss| packet.payload_bytes > u32::from(*mss));
+        self.write(&to_bytes(packet, self.path.inward(), ports)?, joined)
     }
 
     fn connection_for_message(&mut self) -> Step<ConnectionIndex> {
@@ -246,7 +258,7 @@ impl System for Kernel {
 
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
         let ports = self.connections[connection];
-        self.write(&calls::to_bytes(message, self.path.inward(), ports)?)
+        self.write(&calls::to_bytes(message, self.path.inward(), ports)?, None)
     }
 
     fn call(&mut self, call: &Call) -> Step<Progress> {
@@ -280,7 +292,9 @@ impl System for Kernel {
     }
 
     fn command(&mut self, text: &str) -> Step<()> {
-        let output = linux::shell(text, self.folder.as_deref())
+        let process = std::process::id();
+        let told = format!("export PACKETDRILL_PID={process}\n{text}");
+        let output = linux::shell(&told, self.folder.as_deref())
             .map_err(|error| Stop::failed(format!("`{text}`: {error}")))?;
         if output.status.success() {
             return Ok(());
@@ -305,7 +319,7 @@ impl System for Kernel {
         if raw.value < 0 {
             return Err(Stop::failed(format!("TCP_INFO: {}", errno_name(raw.errno))));
         }
-        Ok(options::fields(&structure[..length]))
+        Ok([options::fields(&structure[..length]), options::memory(*live)].concat())
     }
 }
 

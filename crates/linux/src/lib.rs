@@ -49,7 +49,8 @@ pub use socket::{
 };
 pub use stale::{CleanupPaths, Reaper, StaleKind, StaleResource, find_stale, remove_stale};
 pub use tun::{
-    device_name, interface_index, open_packet_socket, open_tun, sniff, switch_offloads_off,
+    device_name, interface_index, offload_header, open_packet_socket, open_tun,
+    open_tun_with_headers, sniff, switch_offloads_off,
 };
 
 use std::io;

@@ -44,7 +44,7 @@
 //! - An expected packet may be met by several segments with its payload, unless `--strict_segments`
 //!   stands in the script. PSH and FIN are the last one's, CWR is the first one's; whether those
 //!   before the last have PSH does not matter, but where `--strict` asks for segments as segmentation
-//!   cuts them ([`SegmentRule`]).
+//!   cuts them ([`Judging`]).
 //! - A packet that nobody expects is an error as soon as another one is expected. Whether one is an
 //!   error that was sent before the end and never asked for can be chosen ([`TrailingPackets`]).
 //!
@@ -67,8 +67,8 @@ mod script;
 
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
-    Advance, ConnectionIndex, EchoRule, Files, Progress, RecordedTimes, Recording, Returned,
-    RunOptions, SegmentRule, Sent, System, TrailingPackets, Windows, judge_control_messages,
+    Advance, ConnectionIndex, EchoRule, Files, Judging, Progress, RecordedTimes, Recording,
+    Returned, RunOptions, Sent, System, TrailingPackets, Windows, judge_control_messages,
     judge_epoll_events, judge_error_fields, judge_timestamp, options_from_bytes, options_to_bytes,
     record, record_on, run, run_on, run_script, unreadable,
 };

@@ -356,7 +356,8 @@ pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<IcmpError>> {
             return Ok(Some(IcmpError::TooLarge { mtu: message.mtu.unwrap_or(0) }));
         }
         "source_quench" => return Ok(None),
-        "unreachable net_unreachable"
+        "unreachable"
+        | "unreachable net_unreachable"
         | "unreachable net_unknown"
         | "unreachable noroute"
         | "unreachable net_unreachable_for_tos" => Unreachable::Network,

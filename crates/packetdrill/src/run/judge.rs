@@ -5,7 +5,7 @@
 //! script writes it, so is the mark. Since header lengths follow from the options, equal options
 //! and payload make equal IP lengths.
 
-use super::settings::{EchoRule, SegmentRule, Settings};
+use super::settings::{EchoRule, Judging, Settings};
 use crate::outcome::{Step, Stop};
 use crate::script::{EventTime, Expression, Field, Mark, Packet, TcpOption, decimal};
 use fairwind_units::{Instant, Span};
@@ -105,11 +105,11 @@ pub(crate) fn piece(
     offset: u32,
     payload_bytes: u32,
     seen: &Packet,
-    rule: SegmentRule,
+    rule: Judging,
 ) -> Packet {
     let free = match rule {
-        SegmentRule::Joined => seen.flags.bits(),
-        SegmentRule::Cut => 0,
+        Judging::Tool => seen.flags.bits(),
+        Judging::Strict => 0,
     };
     let mut flags = expected.flags.bits();
     if offset > 0 {

@@ -1,7 +1,7 @@
 //! Event loop of a script: waits, injects packets and judges what the system sends.
 
 use super::judge::{self, Due, Kind, Timeline, without_defaults};
-use super::settings::{RunOptions, SegmentRule, Settings, TrailingPackets};
+use super::settings::{Judging, RunOptions, Settings, TrailingPackets};
 use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 use super::tcp_info;
 use super::translation::Translation;
@@ -347,7 +347,7 @@ impl Runner<'_> {
                 break;
             }
         }
-        if self.settings.segments == SegmentRule::Cut && !judge::is_segmented_evenly(&payloads) {
+        if self.settings.judging == Judging::Strict && !judge::is_segmented_evenly(&payloads) {
             return Err(Stop::failed(format!(
                 "the payload is not divided as segmentation divides it: {payloads:?} bytes"
             )));
@@ -369,7 +369,7 @@ impl Runner<'_> {
         let left = expected.payload_bytes - met_bytes;
         let divides = self.may_be_divided(sent.packet.payload_bytes, left);
         let payload = if divides { sent.packet.payload_bytes } else { left };
-        let rule = self.settings.segments;
+        let rule = self.settings.judging;
         let wanted = judge::piece(expected, met_bytes, payload, &seen, rule);
         if let Some(difference) = judge::difference(&wanted, &seen, &self.settings) {
             return Err(with_packet(Stop::failed(difference), seen));
@@ -390,14 +390,23 @@ impl Runner<'_> {
     fn next_sent(&mut self, limit: Instant) -> Step<Option<Sent>> {
         loop {
             self.collect_sent();
-            if let Some(sent) = self.sent.pop_front() {
+            if let Some(sent) = self.pop_sent() {
                 return Ok(Some(sent));
             }
             if self.pass_some(limit)? == Advance::Settled {
                 self.collect_sent();
-                return Ok(self.sent.pop_front());
+                return Ok(self.pop_sent());
             }
         }
+    }
+
+    /// The first packet sent that is judged: one of the connection under test, where there is one.
+    fn pop_sent(&mut self) -> Option<Sent> {
+        if let (Judging::Tool, Some(under_test)) = (self.settings.judging, self.system.under_test())
+        {
+            self.sent.retain(|sent| sent.connection == under_test);
+        }
+        self.sent.pop_front()
     }
 
     fn missing(&self, met: Option<&MetPacket>, due: Option<Due>) -> Stop {

@@ -1,7 +1,7 @@
 //! How scripts are run: options of the caller, option lines (`--name=value`) of the script, and files.
 
 use crate::outcome::{Outcome, Step, Stop};
-use crate::script::{OptionLine, Script};
+use crate::script::{OptionLine, Script, define_usual};
 use fairwind_tcp::{Config, Gathering, Profile, SendBufferRule};
 use fairwind_units::Span;
 use fairwind_wire::SequenceNumber;
@@ -20,16 +20,18 @@ pub enum EchoRule {
     Ignored,
 }
 
-/// Which segments meet an expected packet with a larger payload than theirs.
+/// How an expected packet is compared with what the system sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SegmentRule {
-    /// Any that follow one another, joined as the tool joins them that the language comes from: PSH
-    /// and FIN are the last one's, CWR is the first one's.
+pub enum Judging {
+    /// As the tool does that the language comes from. A larger payload is met by several segments
+    /// that follow one another: PSH and FIN are the last one's, CWR is the first one's. Packets of
+    /// connections other than the one that the script has come to pass by.
     #[default]
-    Joined,
-    /// Those that segmentation makes of one packet: all of one size but the last, PSH and FIN on the
-    /// last alone, CWR on the first alone.
-    Cut,
+    Tool,
+    /// Stricter. Several segments are those that segmentation makes of one packet: all of one size
+    /// but the last, PSH and FIN on the last alone, CWR on the first alone. Packets of all
+    /// connections have to be expected.
+    Strict,
 }
 
 /// What becomes of packets that the endpoint sends and the script does not speak of, after its last
@@ -50,8 +52,8 @@ pub struct RunOptions {
     pub profile: Profile,
     /// Whether `TSecr` is compared.
     pub echo: EchoRule,
-    /// Which segments meet a larger expected packet.
-    pub segments: SegmentRule,
+    /// How packets are compared.
+    pub judging: Judging,
     /// What becomes of packets after the last event.
     pub trailing: TrailingPackets,
     /// The endpoint's initial sequence number; scripts do not notice.
@@ -70,7 +72,7 @@ impl RunOptions {
         Self {
             profile,
             echo: EchoRule::default(),
-            segments: SegmentRule::default(),
+            judging: Judging::default(),
             trailing: TrailingPackets::default(),
             initial_sequence: SequenceNumber::new(2_271_560_481),
             definitions: BTreeMap::new(),
@@ -79,9 +81,20 @@ impl RunOptions {
         }
     }
 
+    /// What names in a script mean, as its caller defines them: by `definitions`, or by the IP version
+    /// of `option_lines`.
+    pub fn meanings(&self) -> BTreeMap<String, String> {
+        let mut meanings = self.definitions.clone();
+        let version = self.option_lines.iter().rev().find(|option| option.name == "ip_version");
+        if let Some(version) = version {
+            define_usual(version.value.as_deref(), &mut meanings);
+        }
+        meanings
+    }
+
     /// Judging of this profile beyond what the tool compares (`--strict`).
     pub fn strict(profile: Profile) -> Self {
-        Self { echo: EchoRule::Compared, segments: SegmentRule::Cut, ..Self::new(profile) }
+        Self { echo: EchoRule::Compared, judging: Judging::Strict, ..Self::new(profile) }
     }
 }
 
@@ -102,8 +115,8 @@ pub(crate) struct Settings {
     pub(crate) strict_segments: bool,
     /// Whether `TSecr` is compared (`--strict_echo`, `--strict`).
     pub(crate) echo: EchoRule,
-    /// Which segments meet a larger expected packet (`--strict`).
-    pub(crate) segments: SegmentRule,
+    /// How packets are compared (`--strict`).
+    pub(crate) judging: Judging,
     ip_header_bytes: u16,
     mtu: u16,
     /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
@@ -121,7 +134,7 @@ impl Settings {
             timestamp_tick: None,
             strict_segments: false,
             echo: run.echo,
-            segments: run.segments,
+            judging: run.judging,
             ip_header_bytes: 20,
             mtu: 1500,
             merged_from: None,
@@ -150,7 +163,7 @@ impl Settings {
             "strict_echo" if is_on(value) => self.echo = EchoRule::Compared,
             "strict" if is_on(value) => {
                 self.echo = EchoRule::Compared;
-                self.segments = SegmentRule::Cut;
+                self.judging = Judging::Strict;
             }
             "mtu" => self.mtu = number(option)?,
             "mss" => self.merged_from = Some(number(option)?),

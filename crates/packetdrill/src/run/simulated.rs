@@ -115,6 +115,10 @@ impl System for Simulated {
         })
     }
 
+    fn under_test(&self) -> Option<ConnectionIndex> {
+        self.host.current
+    }
+
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
         // What is signed with an unknown key is dropped (Linux `tcp_inbound_md5_hash`).
         if packet.options.iter().flatten().any(translation::is_signature) {

@@ -49,6 +49,7 @@ const NO_SAMPLE: i64 = 0xffff_ffff;
 /// Defines the variables of embedded code anew from the present state.
 pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Environment) {
     environment.forget("tcpi_");
+    environment.forget("SK_MEMINFO_");
     for (name, number) in CONSTANTS.iter().chain(information) {
         environment.define(name, Value::Number(*number));
     }

@@ -157,7 +157,7 @@ fn recorded(case: &Case, text: &str, options: &RunOptions) -> Result<String, Out
         fields: FIELDS.map(str::to_owned).to_vec(),
         watch: Span::from_secs(2),
     };
-    let script = Script::parse(&case.name, text, &options.definitions)
+    let script = Script::parse(&case.name, text, &options.meanings())
         .map_err(|error| unreadable(&case.name, &error))?;
     record(&script, text, options, &recording)
 }
