@@ -172,6 +172,11 @@ impl System for Simulated {
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
         let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
         let told = current.map(|connection| connection.information(self.host.now));
-        Ok(told.as_ref().map_or_else(Vec::new, tcp_info::information))
+        let mut known = told.as_ref().map_or_else(Vec::new, tcp_info::information);
+        if let Some(connection) = current {
+            known.push(("SK_MEMINFO_RCVBUF", i64::from(connection.receive_memory())));
+            known.push(("SK_MEMINFO_SNDBUF", i64::from(connection.send_buffer())));
+        }
+        Ok(known)
     }
 }

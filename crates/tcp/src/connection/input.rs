@@ -282,7 +282,7 @@ impl Connection {
             let acknowledgment = self.compose_ack(now);
             self.control_segments.acknowledge(acknowledgment);
         }
-        self.receiver.insert_out_of_order(arrival, self.is_orphan);
+        self.receiver.insert_out_of_order(arrival, self.is_orphan || self.awaits_acceptance);
     }
 
     /// Everything before the peer's FIN has arrived, and FIN (RFC 9293 §3.6; Linux `tcp_fin`).

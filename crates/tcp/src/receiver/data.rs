@@ -259,8 +259,8 @@ impl Receiver {
         self.ack_policy.has_merged() && self.reassembly.is_unexpected(arrival.block)
     }
 
-    /// Inserts out-of-order data; `is_orphan` if no application reads.
-    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_orphan: bool) {
+    /// Inserts out-of-order data; `is_unowned` if no application has the connection.
+    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_unowned: bool) {
         let OutOfOrder { block, packet } = arrival;
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion =
@@ -275,7 +275,7 @@ impl Receiver {
         if self.counts_memory() && !insertion.is_covered() {
             self.buffer.queue_ahead(packet);
         }
-        if !is_orphan {
+        if !is_unowned {
             self.grow_buffer(self.tuning.space());
         }
     }
