@@ -134,7 +134,7 @@ fn marks_that_arrive_are_reported() {
 fn reported_marks_reduce_the_window_once() {
     let mut end = server(NOT_CAPABLE_SYN, option(0, 0, 0));
     let before = end.it.congestion_window();
-    assert_eq!(end.write(2000).len(), 2);
+    assert_eq!(end.write(2000).len(), 3);
     end.now += Span::from_millis(100);
     let report = Segment { options: option(1000, 1000, 0), ..segment(Flags::NONE, 1, 2001) };
     end.hear(&Segment { flags: Flags::ACK | Flags::AE | Flags::CWR, ..report });
