@@ -59,6 +59,7 @@
 //! | mechanism | `linux-7.3` | source |
 //! |---|---|---|
 //! | reset within the window of SYN-RECEIVED, but not at its beginning | challenged | RFC 9293 §3.10.7.4; `tcp_check_req` |
+//! | packets are taken | while the receive buffer is not overfull | `tcp_can_ingest` |
 //! | segments are taken | up to the furthest number that was ever offered | RFC 7323 §2.4; `tcp_max_receive_window` |
 //!
 //! **In no profile, but a switch in each**

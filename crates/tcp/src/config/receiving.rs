@@ -175,6 +175,9 @@ pub struct Receiving {
     /// Segments are taken up to the furthest number that was ever offered, though the window has shrunk
     /// (RFC 7323 §2.4; `tcp_max_receive_window` since Linux 7).
     pub takes_ever_offered: bool,
+    /// A packet is taken while the buffer is not overfull, not only where the buffer has room for its payload
+    /// (`tcp_can_ingest` since Linux 7).
+    pub takes_beyond_buffer: bool,
     /// A listening end keeps nothing of a SYN but what its SYN-ACK's numbers and timestamps have room for
     /// (`tcp_syncookies` = 2).
     pub syn_cookies: bool,
@@ -229,6 +232,7 @@ impl Receiving {
             merged_from: None,
             challenges_half_open: false,
             takes_ever_offered: false,
+            takes_beyond_buffer: false,
             syn_cookies: false,
         }
     }
@@ -276,7 +280,12 @@ impl Receiving {
 
     /// Linux 7.3.
     pub fn linux_7_3() -> Self {
-        Self { challenges_half_open: true, takes_ever_offered: true, ..Self::linux_6_18() }
+        Self {
+            challenges_half_open: true,
+            takes_ever_offered: true,
+            takes_beyond_buffer: true,
+            ..Self::linux_6_18()
+        }
     }
 
     /// Linux 6.18.

@@ -102,6 +102,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        let takes_beyond = config.receiving.takes_beyond_buffer;
         Self {
             config,
             space: ReceiveSpace::default(),
@@ -109,7 +110,7 @@ impl Receiver {
             ack_policy: AckPolicy::default(),
             delayed_ack: Timer::OFF,
             reassembly: Reassembly::default(),
-            buffer: ReceiveBuffer::new(memory),
+            buffer: ReceiveBuffer::new(memory, takes_beyond),
             segment_size: SegmentSize::new(),
             tuning: Tuning::default(),
             counters: Counters::default(),
