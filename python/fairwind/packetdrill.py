@@ -70,8 +70,11 @@ class FollowSettings:
         root).
     profile : str
         Profile of Fairwind's endpoint.
-    lenient_echo : bool
-        Take any ``TSecr``.
+    strict : bool
+        Compare more than the tool that the language comes from: ``TSecr``, how packets are divided,
+        and packets of all connections.
+    strict_echo : bool
+        Compare ``TSecr``.
     definitions : mapping of str to str
         Names that stand for something else, as with ``-D`` in a script.
     options : mapping of str to (str or None)
@@ -80,7 +83,8 @@ class FollowSettings:
 
     on: str = "sim"
     profile: str = "linux-6.18"
-    lenient_echo: bool = False
+    strict: bool = False
+    strict_echo: bool = False
     definitions: Mapping[str, str] | None = None
     options: Mapping[str, str | None] | None = None
 
@@ -131,9 +135,8 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
             text,
             on=settings.on,
             profile=settings.profile,
-            lenient_echo=settings.lenient_echo,
             definitions=list((settings.definitions or {}).items()),
-            options=list((settings.options or {}).items()),
+            options=_option_lines(settings),
         )
     except _core.KernelUnavailable as error:
         raise FairwindError(f"the kernel cannot be used: {error}") from error
@@ -142,6 +145,11 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     return ScriptOutcome(
         script, Verdict(told["outcome"]), told["line"], told["message"], told["dialogue"]
     )
+
+
+def _option_lines(settings: FollowSettings) -> list[tuple[str, str | None]]:
+    judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
+    return [*(settings.options or {}).items(), *((name, None) for name, on in judging.items() if on)]
 
 
 def _text_of(script: Path) -> str:

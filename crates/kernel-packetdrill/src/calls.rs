@@ -13,7 +13,7 @@ use super::{application, options};
 use crate::namespace::{IpVersion, Path};
 use fairwind_linux as linux;
 use fairwind_linux::{Buffer, Message, Transfer};
-use fairwind_packetdrill::{Call, Expression, Icmp, Step, Stop};
+use fairwind_packetdrill::{Call, Expression, Icmp, Step, Stop, text_bytes};
 use fairwind_wire::bytes::{Addresses, IcmpMessage, IpHeader, Payload, emit_icmp, emit_prefix};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
@@ -191,9 +191,12 @@ fn receive(call: &Call, open: &Descriptors) -> Step<Prepared> {
 /// A text that is expected is what was read begins with.
 fn expect_text(expected: Option<&str>, read: &[u8]) -> Step<()> {
     match expected {
-        Some(text) if !read.is_empty() && !read.starts_with(text.as_bytes()) => Err(Stop::failed(
-            format!("the bytes: expected \"{text}\", seen \"{}\"", read.escape_ascii()),
-        )),
+        Some(text) if !read.is_empty() && !read.starts_with(&text_bytes(text)) => {
+            Err(Stop::failed(format!(
+                "the bytes: expected \"{text}\", seen \"{}\"",
+                read.escape_ascii()
+            )))
+        }
         _ => Ok(()),
     }
 }

@@ -186,7 +186,7 @@ impl Path {
             IpVersion::V6 => (
                 IpAddr::from(Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1)),
                 IpAddr::from(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1)),
-                64,
+                48,
             ),
             IpVersion::V4 | IpVersion::V4Mapped => (
                 IpAddr::from(Ipv4Addr::new(192, 168, 0, 1)),

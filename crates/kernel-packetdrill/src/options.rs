@@ -10,6 +10,7 @@ use fairwind_linux as linux;
 use fairwind_linux::Message;
 use fairwind_packetdrill::{
     Call, Expression, Step, Stop, judge_control_messages, judge_error_fields, judge_timestamp,
+    text_bytes,
 };
 
 pub(super) fn set(call: &Call, open: &Descriptors) -> Step<Prepared> {
@@ -29,7 +30,7 @@ pub(super) fn set(call: &Call, open: &Descriptors) -> Step<Prepared> {
 /// A value of an option as the kernel takes it.
 fn bytes(value: &Expression) -> Step<Vec<u8>> {
     match value {
-        Expression::Text(text) => Ok(text.as_bytes().to_vec()),
+        Expression::Text(text) => Ok(text_bytes(text)),
         Expression::List(members) if members.len() == 1 => bytes(&members[0]),
         Expression::List(members) => Ok(members
             .iter()

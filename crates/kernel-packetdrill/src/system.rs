@@ -37,6 +37,8 @@ pub(super) struct Kernel {
     namespace: Namespace,
     application: Application,
     open: Descriptors,
+    /// Descriptors whose numbers in the script stand for later ones now.
+    hidden: Vec<(i64, i32)>,
     /// What the waiting call does besides, and the descriptor that it should return.
     waiting: Option<(Effect, Option<i64>)>,
     returned: Option<Made>,
@@ -75,6 +77,7 @@ impl Kernel {
             namespace,
             application,
             open: Descriptors::default(),
+            hidden: Vec::new(),
             waiting: None,
             returned: None,
             connections: Vec::new(),
@@ -151,8 +154,7 @@ impl Kernel {
                 };
                 value = number;
                 if let Some(old) = self.open.0.insert(value, live) {
-                    linux::close(old);
-                    return Err(Stop::failed(format!("descriptor {value} is open already")));
+                    self.hidden.push((value, old));
                 }
                 if effect == Effect::Accepts {
                     self.told_by = Some(value);
@@ -164,6 +166,11 @@ impl Kernel {
             }
             Effect::Closes(descriptor) => {
                 self.open.0.remove(&descriptor);
+                let hidden = self.hidden.iter().rposition(|(number, _)| *number == descriptor);
+                if let Some(place) = hidden {
+                    let (number, live) = self.hidden.remove(place);
+                    self.open.0.insert(number, live);
+                }
             }
             _ => {}
         }
@@ -300,7 +307,8 @@ impl System for Kernel {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-        let what = format!("the command `{text}` failed: {said}");
+        let commands: Vec<&str> = text.lines().map(str::trim).collect();
+        let what = format!("the command `{}` failed: {said}", commands.join("; "));
         // The shell's own word for a program that is not there.
         let missing = output.status.code() == Some(127);
         Err(if missing { Stop::Unsupported(what) } else { Stop::Failed(what) })
@@ -326,6 +334,9 @@ impl System for Kernel {
 impl Drop for Kernel {
     /// Closes what the script left open, so that the namespace ends, and the application with it.
     fn drop(&mut self) {
+        self.open
+            .0
+            .extend(self.hidden.drain(..).map(|(_, live)| (i64::MIN + i64::from(live), live)));
         for live in self.open.0.values() {
             linux::shutdown(*live, libc::SHUT_RDWR);
         }

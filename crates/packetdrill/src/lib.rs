@@ -74,5 +74,5 @@ pub use run::{
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
-    Packet, ParseError, Position, Script, TcpOption, errno_name,
+    Packet, ParseError, Position, Script, TcpOption, errno_name, text_bytes,
 };

@@ -52,8 +52,16 @@ def packetdrill(
         list[str] | None,
         typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a name; repeatable."),
     ] = None,
-    lenient_echo: Annotated[
-        bool, typer.Option("--lenient-echo", help="Accept any echoed timestamp (TSecr).")
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Compare more than the tool does: echoed timestamps, how packets are divided, and "
+            "packets of all connections.",
+        ),
+    ] = False,
+    strict_echo: Annotated[
+        bool, typer.Option("--strict-echo", help="Compare echoed timestamps (TSecr).")
     ] = False,
 ) -> None:
     """Run packetdrill scripts; print one line with the result of each."""
@@ -64,7 +72,8 @@ def packetdrill(
     settings = FollowSettings(
         on=on,
         profile=profile or DEFAULT_PROFILE,
-        lenient_echo=lenient_echo,
+        strict=strict,
+        strict_echo=strict_echo,
         definitions=dict(_definition(one) for one in definitions or []),
         options=dict(_option(one) for one in scripts if one.startswith("--")),
     )

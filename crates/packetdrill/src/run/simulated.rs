@@ -171,12 +171,11 @@ impl System for Simulated {
 
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
         let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
-        let told = current.map(|connection| connection.information(self.host.now));
-        let mut known = told.as_ref().map_or_else(Vec::new, tcp_info::information);
-        if let Some(connection) = current {
-            known.push(("SK_MEMINFO_RCVBUF", i64::from(connection.receive_memory())));
-            known.push(("SK_MEMINFO_SNDBUF", i64::from(connection.send_buffer())));
-        }
-        Ok(known)
+        Ok(current.map_or_else(Vec::new, |connection| {
+            let mut told = tcp_info::information(&connection.information(self.host.now));
+            told.push(("SK_MEMINFO_RCVBUF", connection.receive_memory().into()));
+            told.push(("SK_MEMINFO_SNDBUF", connection.send_buffer().into()));
+            told
+        }))
     }
 }

@@ -11,8 +11,8 @@ pub use syntax::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
     Packet, Script, TcpOption,
 };
-pub use values::errno_name;
 pub(crate) use values::{constant, header_constant, header_constants, option_name};
+pub use values::{errno_name, text_bytes};
 
 use fairwind_units::Span;
 use lexer::{Cursor, Parsed, Token, seconds, tokens};

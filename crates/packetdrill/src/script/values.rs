@@ -370,6 +370,24 @@ pub(crate) fn option_name(level: i64, number: i64) -> Option<&'static str> {
     known.map(|(name, _)| *name)
 }
 
+/// The bytes of a text in which `\\xHH` stands for one byte.
+pub fn text_bytes(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let hexadecimal = rest.strip_prefix("\\x").and_then(|digits| digits.get(..2));
+        if let Some(Ok(byte)) = hexadecimal.map(|digits| u8::from_str_radix(digits, 16)) {
+            bytes.push(byte);
+            rest = &rest[4..];
+        } else {
+            let (character, behind) = rest.split_at(first.len_utf8());
+            bytes.extend_from_slice(character.as_bytes());
+            rest = behind;
+        }
+    }
+    bytes
+}
+
 /// More bytes than this in one call is no script.
 const MOST_BYTES: u32 = 1 << 30;
 
