@@ -119,6 +119,8 @@ pub(crate) struct Settings {
     pub(crate) judging: Judging,
     ip_header_bytes: u16,
     mtu: u16,
+    /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
+    merged_from: Option<u32>,
     local: Option<IpAddr>,
     remote: Option<IpAddr>,
 }
@@ -135,6 +137,7 @@ impl Settings {
             judging: run.judging,
             ip_header_bytes: 20,
             mtu: 1500,
+            merged_from: None,
             local: None,
             remote: None,
         };
@@ -163,6 +166,7 @@ impl Settings {
                 self.judging = Judging::Strict;
             }
             "mtu" => self.mtu = number(option)?,
+            "mss" => self.merged_from = Some(number(option)?),
             "ip_version" => self.take_ip_version(option)?,
             "local_ip" => self.local = address(option)?,
             "remote_ip" => self.remote = address(option)?,
@@ -189,6 +193,7 @@ impl Settings {
     pub(crate) fn adapt(&self, mut config: Config) -> Config {
         config.mss = self.mss_for_mtu(self.mtu);
         config.path.mtu = Some(u32::from(self.mtu));
+        config.receiving.merged_from = self.merged_from;
         config.sending.delivery_rate = true;
         config.path.ip_header_bytes = u32::from(self.ip_header_bytes);
         if config.sending.gathering != Gathering::Stream {

@@ -174,6 +174,7 @@ impl System for Simulated {
         Ok(current.map_or_else(Vec::new, |connection| {
             let mut told = tcp_info::information(&connection.information(self.host.now));
             told.push(("SK_MEMINFO_RCVBUF", connection.receive_memory().into()));
+            told.push(("SK_MEMINFO_SNDBUF", connection.send_buffer().into()));
             told
         }))
     }

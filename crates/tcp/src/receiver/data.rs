@@ -207,7 +207,12 @@ impl Receiver {
     fn measure_segment(&mut self, segment: &Segment, packet: Packet) {
         let steady_header = fairwind_wire::TCP_HEADER_BYTES + self.negotiated.option_bytes();
         let mss = self.announced_mss();
-        let class = self.segment_size.on_segment(segment, mss, steady_header);
+        let class = self.segment_size.on_segment(
+            segment,
+            self.config.receiving.merged_from,
+            mss,
+            steady_header,
+        );
         self.ack_policy.note_size(class, segment.flags.contains(Flags::PSH));
         if class == SizeClass::NewFull && self.counts_memory() {
             let window = self.last_announced_window();
@@ -254,8 +259,8 @@ impl Receiver {
         self.ack_policy.has_merged() && self.reassembly.is_unexpected(arrival.block)
     }
 
-    /// Inserts out-of-order data; `is_orphan` if no application reads.
-    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_orphan: bool) {
+    /// Inserts out-of-order data; `is_unowned` if no application has the connection.
+    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_unowned: bool) {
         let OutOfOrder { block, packet } = arrival;
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion =
@@ -270,7 +275,7 @@ impl Receiver {
         if self.counts_memory() && !insertion.is_covered() {
             self.buffer.queue_ahead(packet);
         }
-        if !is_orphan {
+        if !is_unowned {
             self.grow_buffer(self.tuning.space());
         }
     }

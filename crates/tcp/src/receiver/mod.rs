@@ -102,6 +102,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        let takes_beyond = config.receiving.takes_beyond_buffer;
         Self {
             config,
             space: ReceiveSpace::default(),
@@ -109,7 +110,7 @@ impl Receiver {
             ack_policy: AckPolicy::default(),
             delayed_ack: Timer::OFF,
             reassembly: Reassembly::default(),
-            buffer: ReceiveBuffer::new(memory),
+            buffer: ReceiveBuffer::new(memory, takes_beyond),
             segment_size: SegmentSize::new(),
             tuning: Tuning::default(),
             counters: Counters::default(),
@@ -163,6 +164,7 @@ impl Receiver {
         space.fin = Some(space.next - 1);
         space.is_shut = true;
         self.ack_policy.schedule();
+        self.reassembly.forget_duplicate();
         let memory = self.reassembly.clear();
         self.buffer.release_ahead(memory);
     }
@@ -237,6 +239,19 @@ impl Receiver {
     pub(crate) fn accept_cwr(&mut self, segment: &Segment) {
         if self.ecn.accept_cwr(segment) {
             self.send_ack_now();
+        }
+    }
+
+    /// A segment that is ECT has arrived, with data or without.
+    pub(crate) fn note_capable(&mut self) {
+        self.ecn.note_capable();
+    }
+
+    /// The code point of data that has arrived, with Accurate ECN: one that is not ECT is taken for a
+    /// retransmission (Linux `tcp_data_ecn_check`).
+    pub(crate) fn on_code_point_counted(&mut self, mark: Ecn) {
+        if mark == Ecn::NotEct && self.ecn.has_seen_capable() {
+            self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
         }
     }
 
