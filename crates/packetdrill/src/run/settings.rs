@@ -171,8 +171,7 @@ impl Settings {
             "local_ip" => self.local = address(option)?,
             "remote_ip" => self.remote = address(option)?,
             // There is one path, and nobody looks at ports.
-            // What is injected arrives as it is written.
-            "mss" | "strict_echo" | "strict" | "gateway_ip" | "netmask_ip" | "bind_port"
+            "strict_echo" | "strict" | "gateway_ip" | "netmask_ip" | "bind_port"
             | "connect_port" | "speed" | "verbose" | "code_command" | "code_format"
             | "code_sockopt" | "init_scripts" | "send_omit_free" | "so_filename" => {}
             name => return Err(Stop::unsupported(format!("the option --{name} is not known"))),

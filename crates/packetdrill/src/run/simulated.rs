@@ -26,6 +26,12 @@ pub(super) struct Simulated {
     profile: Profile,
     settings: Settings,
     files: Files,
+    /// Our initial sequence number.
+    initial: u32,
+    /// Messages of the path about nothing that is on its way.
+    missed_messages: u64,
+    /// Counters as they were when they were last shown.
+    shown: [u64; 1],
     /// The call that waits, and until when at most.
     waiting: Option<(Request, Instant)>,
 }
@@ -39,6 +45,9 @@ impl Simulated {
             profile: options.profile,
             settings: settings.clone(),
             files: options.files.clone(),
+            initial: options.initial_sequence.get(),
+            missed_messages: 0,
+            shown: [0],
             waiting: None,
         }
     }
@@ -64,6 +73,9 @@ impl Simulated {
             while self.pass(until)? == Advance::Happened {}
             return Ok(());
         }
+        if let Change::Look(pipeline) = change {
+            return commands::look(pipeline, &self.view(), &mut self.shown);
+        }
         if *change == Change::ForgetPeers {
             self.host.remembered = FastOpenCache::default();
         }
@@ -72,6 +84,27 @@ impl Simulated {
         let apply = |config: &mut _| commands::apply(change, config, profile, settings);
         self.sockets.reconfigure(scope, apply)?;
         if scope == Scope::Everything { self.host.reconfigure(apply) } else { Ok(()) }
+    }
+
+    /// What commands can look at.
+    fn view(&self) -> commands::View {
+        let connections = self.host.endpoints.iter().filter(|endpoint| !endpoint.is_closed());
+        let open = connections.map(|endpoint| {
+            let state = tcp_info::state_number(endpoint.connection.state());
+            (state, host::PORTS.local, host::PORTS.remote)
+        });
+        let listener = self.sockets.listener().map(|_| (tcp_info::LISTENING, host::PORTS.local, 0));
+        commands::View { counters: [self.missed_messages], sockets: open.chain(listener).collect() }
+    }
+
+    /// Whether a message is about something that the connection has sent and that is not acknowledged.
+    fn is_in_window(&self, connection: ConnectionIndex, quoted: u32) -> bool {
+        let connection = &self.host.endpoints[connection].connection;
+        let acknowledged = connection.acknowledged_bytes();
+        let first = if acknowledged == 0 { 0 } else { acknowledged + 1 };
+        // The SYN before the bytes, and a FIN behind them.
+        let end = acknowledged + connection.unacked_bytes() + 2;
+        (first..=end).contains(&u64::from(quoted.wrapping_sub(self.initial)))
     }
 
     fn current(&self) -> Step<ConnectionIndex> {
@@ -140,6 +173,9 @@ impl System for Simulated {
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
         if let Some(complaint) = host::unreachable_from_icmp(message)? {
             let (quoted, _) = message.quoted.unwrap_or((0, 0));
+            if !self.is_in_window(connection, quoted) {
+                self.missed_messages += 1;
+            }
             self.host.complain(connection, SequenceNumber::new(quoted), complaint);
             self.sockets.on_icmp_error(connection, complaint, &mut self.host);
         }

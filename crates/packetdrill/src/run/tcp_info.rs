@@ -181,7 +181,11 @@ fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn state_number(state: State) -> i64 {
+/// The state of a listening socket.
+pub(super) const LISTENING: i64 = 10;
+
+/// The number of a state in the kernel's headers.
+pub(super) fn state_number(state: State) -> i64 {
     match state {
         State::Established => 1,
         State::SynSent => 2,
@@ -192,7 +196,7 @@ fn state_number(state: State) -> i64 {
         State::TimeWait | State::Closed => 7,
         State::CloseWait => 8,
         State::LastAck => 9,
-        State::Listen => 10,
+        State::Listen => LISTENING,
         State::Closing => 11,
     }
 }
