@@ -4,13 +4,14 @@
         [--original PROGRAM] [--jobs N] [--page FILE]
 
 The scripts are those of the kernel's selftests (tools/testing/selftests/net/packetdrill): in a
-folder, or taken from Debian's package linux-source-VERSION, which apt has to offer. Each is run with
-the IP versions and arguments that the kernel's runner gives it. Engines are `sim:PROFILE`, `kernel`
-(the running one; root) and built kernels by their names; by default our endpoint with the profiles of
-current kernels, the running kernel where it can be used, and the built ones where there are any.
+folder, or taken from Debian's package linux-source-VERSION, which apt has to offer. Each is run
+with the IP versions and arguments that the kernel's runner gives it. Engines are `sim:PROFILE`,
+`kernel` (the running one; root) and built kernels by their names; by default our endpoint with the
+profiles of current kernels, the running kernel where it can be used, and the built ones where there
+are any.
 
---original also runs the tool that the language comes from, where one is installed, and tells where its
-verdicts differ from ours on the running kernel.
+--original also runs the tool that the language comes from, where one is installed, and tells where
+its verdicts differ from ours on the running kernel.
 
 Exit code: 0 the page is written, 2 something is missing.
 """
@@ -255,10 +256,10 @@ def page(scripts: Sequence[Path], table: Mapping[str, Table], source: str) -> st
         "",
         "# The kernel's own packetdrill scripts",
         "",
-        f"The {len(scripts)} scripts of the selftests of {source}, run with our interpreter and the",
-        "arguments of the kernel's runner. A script passes if it does with every IP version that it is",
-        "run with; otherwise the share of them is written. The reason is what the first one that did",
-        "not pass told, and what is known of it.",
+        f"The {len(scripts)} scripts of the selftests of {source}, run with our interpreter and",
+        "the arguments of the kernel's runner. A script passes if it does with every IP version that",
+        "it is run with; otherwise the share of them is written. The reason is what the first one",
+        "that did not pass told, and what is known of it.",
         "",
         "| engine | scripts that pass |",
         "|---|---|",
