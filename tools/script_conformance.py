@@ -28,7 +28,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from fairwind.errors import FairwindError
@@ -132,10 +134,10 @@ def default_engines() -> list[str]:
     if kernel_problem() is None:
         engines.append("kernel")
     try:
-        from fairwind.kernels import built_kernels
-    except ImportError:
+        kernels = import_module("fairwind.kernels")
+    except ModuleNotFoundError:
         return engines
-    return engines + [kernel.name for kernel in built_kernels()]
+    return engines + [kernel.name for kernel in kernels.built_kernels()]
 
 
 def _has_profile(profile: str) -> bool:
@@ -257,9 +259,9 @@ def page(scripts: Sequence[Path], table: Mapping[str, Table], source: str) -> st
         "# The kernel's own packetdrill scripts",
         "",
         f"The {len(scripts)} scripts of the selftests of {source}, run with our interpreter and",
-        "the arguments of the kernel's runner. A script passes if it does with every IP version that",
-        "it is run with; otherwise the share of them is written. The reason is what the first one",
-        "that did not pass told, and what is known of it.",
+        "the arguments of the kernel's runner. A script passes if it does with every IP version",
+        "that it is run with; otherwise the share of them is written. The reason is what the first",
+        "one that did not pass told, and what is known of it.",
         "",
         "| engine | scripts that pass |",
         "|---|---|",
@@ -278,9 +280,8 @@ def page(scripts: Sequence[Path], table: Mapping[str, Table], source: str) -> st
             continue
         lines += ["", f"## Where {names[engine]} differs", ""]
         for script, message in broken:
-            known = reasons.get(engine.partition(":")[0], {}).get(script.stem)
-            known = f" — {known}" if known else ""
-            lines.append(f"- {script.stem}: `{message}`{known}")
+            reason = _reason(reasons.get(engine.partition(":")[0], {}), script)
+            lines.append(f"- {script.stem}: `{message}`{reason}")
     return "\n".join(lines) + "\n"
 
 
@@ -301,6 +302,12 @@ def _mark(of_scripts: Table, script: Path) -> str:
     if all(result.verdict == Verdict.UNSUPPORTED for result in told):
         return "unsupported"
     return f"{good} of {len(told)}" if good else "no"
+
+
+def _reason(known: Mapping[str, str], script: Path) -> str:
+    """Tell what is known of a script that does not pass; names in the file may be patterns."""
+    found = [reason for pattern, reason in known.items() if fnmatch(script.stem, pattern)]
+    return f". {found[0]}" if found else ""
 
 
 def _first_message(of_scripts: Table, script: Path) -> str | None:
