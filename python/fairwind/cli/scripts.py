@@ -89,6 +89,13 @@ def packetdrill(
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
     if not found:
         raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
+    _follow_all(found, settings, against, verbose=verbose)
+
+
+def _follow_all(
+    found: Sequence[Path], settings: FollowSettings, against: str | None, *, verbose: bool
+) -> None:
+    """Run all scripts and show what became of them; the exit code tells whether all passed."""
     outcomes, unread, differing = [], 0, 0
     for script in found:
         try:
@@ -104,7 +111,9 @@ def packetdrill(
     if unread:
         raise typer.Exit(ExitCode.BAD_INPUT)
     if against is not None:
-        sys.stdout.write(f"{differing} of {len(outcomes)} differ between {on} and {against}\n")
+        sys.stdout.write(
+            f"{differing} of {len(outcomes)} differ between {settings.on} and {against}\n"
+        )
     if differing or any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
         raise typer.Exit(ExitCode.FAILED_CELLS)
 

@@ -1,5 +1,6 @@
 //! The script language: options, events, times and system calls, from text to a [`Script`].
 
+mod constants;
 mod lexer;
 mod packets;
 mod syntax;
