@@ -54,11 +54,11 @@ mod window_cache;
 pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
     Bundling, Config, CongestionAlgorithm, ControlAcceptance, DisorderedAcks, EarlyRetransmit,
-    EcnConfig, EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, Liveness,
-    LossDetection, LossRecovery, LostRetransmissions, MtuDiscovery, MtuProbing, Nagle, Pacing,
-    PathConfig, ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection,
-    RttRule, SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, TimerRule,
-    TimestampRule, WindowReduction,
+    EcnConfig, EcnFeedback, FastOpenConfig, Gathering, Growth, HyStartSigns, IdleRestart,
+    KeepAlive, Liveness, LossDetection, LossRecovery, LostRetransmissions, MtuDiscovery,
+    MtuProbing, Nagle, Pacing, PathConfig, ProbeRule, Receiving, ReductionBase, RedundantBundling,
+    ReorderingDetection, RttRule, SendBufferRule, Sending, SillyWindow, SmartFraming,
+    TailLossProbe, TimerRule, TimestampRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};

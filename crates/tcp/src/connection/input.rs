@@ -186,8 +186,13 @@ impl Connection {
             return false;
         }
         if segment.acknowledgment.is_before(self.sender.send_space().oldest_unacked()) {
-            self.sender.on_old_ack(segment, now);
-            return self.is_old_ack_credible(segment, now);
+            let credible = self.is_old_ack_credible(segment, now);
+            if credible {
+                // It may come with new data, so its timestamp counts (Linux `tcp_ack`).
+                self.receiver.note_timestamp(segment, now);
+                self.sender.on_old_ack(segment, now);
+            }
+            return credible;
         }
         let has_new_timestamp = self.receiver.note_timestamp(segment, now) && !opens;
         if segment.flags.contains(Flags::CWR) && self.sender.ecn().is_classic() {

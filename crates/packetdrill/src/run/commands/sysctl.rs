@@ -12,8 +12,8 @@ use super::{Scope, congestion_named, number, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{
     AccurateEcnOption, AckCompression, Config, CookieKey, EarlyRetransmit, EcnFeedback,
-    IdleRestart, MtuDiscovery, MtuProbing, Profile, RedundantBundling, ReorderingDetection,
-    SendBufferRule, SmartFraming, TailLossProbe,
+    HyStartSigns, IdleRestart, MtuDiscovery, MtuProbing, Profile, RedundantBundling,
+    ReorderingDetection, SendBufferRule, SmartFraming, TailLossProbe,
 };
 use fairwind_units::Span;
 
@@ -101,6 +101,16 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
     }
     if name == "tcp_cubic.hystart" {
         config.growth.hystart = switch(value)?;
+        return Ok(());
+    }
+    if name == "tcp_cubic.hystart_detect" {
+        config.growth.hystart_signs = match value {
+            "0" => HyStartSigns::None,
+            "1" => HyStartSigns::Trains,
+            "2" => HyStartSigns::Delay,
+            "3" => HyStartSigns::TrainsAndDelay,
+            _ => return Err(unknown()),
+        };
         return Ok(());
     }
     let Some(short) = name.strip_prefix("net.ipv4.") else {
