@@ -142,3 +142,26 @@ fn lost_urgent_segments_go_one_by_one() {
     let pushed: Vec<bool> = again.iter().map(|sent| sent.flags.contains(Flags::PSH)).collect();
     assert_eq!(pushed, [false, false]);
 }
+
+#[test]
+fn segments_that_are_not_taken_are_counted_by_reason() {
+    let mut config = Profile::Linux7_3.config();
+    config.receive_buffer = 5_000;
+    config.receiving.buffer_is_set = true;
+    let mut end = Endpoint::accepted(config);
+    let data = |from: u32, bytes: u32| Segment {
+        payload_bytes: bytes,
+        ..segment(Flags::ACK | Flags::PSH, from, 1)
+    };
+    end.hear(&data(1, 1000));
+    end.hear(&data(100_001, 1000));
+    assert_eq!(end.it.refused_segments().beyond_window, 1);
+    end.hear(&data(1001, 60_000));
+    assert_eq!(end.it.refused_segments().beyond_window, 2, "it reaches beyond the window");
+    end.it.read(end.now, 1000);
+    end.sent();
+    end.hear(&data(1001, 60_000));
+    end.hear(&data(61_001, 1000));
+    let refused = end.it.refused_segments();
+    assert_eq!((refused.closed_window, refused.no_memory), (1, 0), "one goes beyond the buffer");
+}

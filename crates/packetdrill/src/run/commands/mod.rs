@@ -52,7 +52,7 @@ use fairwind_tcp::{
     AckDelay, Bundling, Config, CongestionAlgorithm, EcnFeedback, PluggedAlgorithm, Profile,
 };
 use fairwind_units::Span;
-pub(crate) use looking::{Pipeline, View, look};
+pub(crate) use looking::{COUNTERS, Pipeline, View, look};
 use shell::{Joint, Reader, Simple};
 use std::collections::BTreeMap;
 
