@@ -31,7 +31,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
-.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -92,6 +92,13 @@ pictures: build ## redraw the pictures of the documents from the full studies (t
 validity: SCENARIOS :=
 validity: build ## measure the agreement of simulator and kernel (root, about half an hour the first time)
 	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
+
+# A folder with the scripts, or the version of Debian's package linux-source that they are taken from.
+# ORIGINAL=packetdrill also runs the tool that the language comes from.
+conformance: VERSION ?= 7.3
+conformance: build ## run the kernel's own packetdrill scripts on every engine: make conformance SCRIPTS=DIR
+	$(BIN)/python tools/script_conformance.py $(if $(SCRIPTS),--scripts "$(SCRIPTS)",--version $(VERSION)) \
+		$(if $(ORIGINAL),--original $(ORIGINAL)) $(if $(ENGINES),--engines $(ENGINES))
 
 test: ## run all tests, also after a failure, and count skipped ones
 	@MAKE="$(MAKE)" tools/test.sh test-rust test-python test-python-alone

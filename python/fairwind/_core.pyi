@@ -132,7 +132,6 @@ def follow_script(
     *,
     on: str = "sim",
     profile: str = "linux-6.18",
-    lenient_echo: bool = False,
     definitions: list[tuple[str, str]] = ...,
     options: list[tuple[str, str | None]] = ...,
 ) -> dict[str, Any]: ...

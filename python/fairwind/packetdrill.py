@@ -72,8 +72,11 @@ class FollowSettings:
         root), or a built kernel such as ``linux-6.12`` (in virtual time).
     profile : str
         Profile of Fairwind's endpoint.
-    lenient_echo : bool
-        Take any ``TSecr``.
+    strict : bool
+        Compare more than the tool that the language comes from: ``TSecr``, how packets are divided,
+        and packets of all connections.
+    strict_echo : bool
+        Compare ``TSecr``.
     definitions : mapping of str to str
         Names that stand for something else, as with ``-D`` in a script.
     options : mapping of str to (str or None)
@@ -82,7 +85,8 @@ class FollowSettings:
 
     on: str = "sim"
     profile: str = "linux-6.18"
-    lenient_echo: bool = False
+    strict: bool = False
+    strict_echo: bool = False
     definitions: Mapping[str, str] | None = None
     options: Mapping[str, str | None] | None = None
 
@@ -135,9 +139,8 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
             text,
             on=settings.on,
             profile=settings.profile,
-            lenient_echo=settings.lenient_echo,
             definitions=list((settings.definitions or {}).items()),
-            options=list((settings.options or {}).items()),
+            options=_option_lines(settings),
         )
     except _core.KernelUnavailable as error:
         raise FairwindError(f"the kernel cannot be used: {error}") from error
@@ -167,6 +170,26 @@ def _outcome(script: Path, answer: Mapping[str, Any]) -> ScriptOutcome:
     return ScriptOutcome(
         script, Verdict(answer["outcome"]), answer["line"], answer["message"], answer["dialogue"]
     )
+
+
+def first_difference(one: ScriptOutcome, other: ScriptOutcome) -> int | None:
+    """Return the line at which two systems first differ in what a script tells of them.
+
+    Both keep to the script up to the line that one of them breaks, so they differ where only one
+    does, or where each does in its own way. None if they do not differ; 0 if a line is not known.
+    """
+    if (one.verdict, one.line, one.message) == (other.verdict, other.line, other.message):
+        return None
+    lines = [at.line or 0 for at in (one, other) if at.verdict is not Verdict.PASSED]
+    return min(lines)
+
+
+def _option_lines(settings: FollowSettings) -> list[tuple[str, str | None]]:
+    judging = {"strict": settings.strict, "strict_echo": settings.strict_echo}
+    return [
+        *(settings.options or {}).items(),
+        *((name, None) for name, on in judging.items() if on),
+    ]
 
 
 def _text_of(script: Path) -> str:

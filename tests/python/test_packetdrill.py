@@ -136,3 +136,32 @@ def test_a_run_on_the_kernel_can_be_interrupted(folder: Path) -> None:
     process.communicate(timeout=20)
     assert process.returncode == 130
     assert time.monotonic() - begin < 10
+
+
+CLOSING = """\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,sackOK,TS val 7 ecr 0>
++0 > S. 0:0(0) ack 1 <mss 1460,sackOK,TS val 1 ecr 8>
+"""
+
+
+def test_strictness_is_an_option(tmp_path: Path) -> None:
+    (tmp_path / "echo.pkt").write_text(CLOSING)
+    assert fairwind("packetdrill", "echo.pkt", cwd=tmp_path)[0] == 0
+    for option in ("--strict", "--strict-echo"):
+        code, out, _ = fairwind("packetdrill", option, "echo.pkt", cwd=tmp_path)
+        assert code == 1
+        assert "echo.pkt:4: the options" in out
+
+
+@NEEDS_KERNEL
+def test_two_systems_are_compared_line_by_line(folder: Path) -> None:
+    code, out, _ = fairwind("packetdrill", "--against", "kernel", "good.pkt", cwd=folder)
+    assert (code, out.splitlines()[-1]) == (0, "0 of 1 differ between sim and kernel")
+    (folder / "name.pkt").write_text(
+        LOST_SYN + "+0 `sysctl -q net.ipv4.tcp_congestion_control=nobody`\n"
+    )
+    code, out, _ = fairwind("packetdrill", "--against", "kernel", "name.pkt", cwd=folder)
+    assert code == 1
+    assert "differs at line 6" in out

@@ -1,7 +1,7 @@
 //! A system call that is ready to be made, and its result.
 
 use fairwind_linux::{self as linux, Buffer, Raw, Transfer};
-use fairwind_packetdrill::{Expression, Step, Stop};
+use fairwind_packetdrill::{Expression, Step, Stop, text_bytes};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ pub(super) fn vector_of(message: &Expression) -> Step<Transfer> {
 pub(super) fn buffer(content: &Expression, length: &Expression) -> Step<Buffer> {
     let length = byte_count(length)?;
     let mut bytes = match content {
-        Expression::Text(text) => text.as_bytes().to_vec(),
+        Expression::Text(text) => text_bytes(text),
         Expression::Name(name) if name == "NULL" => return Ok(Buffer::Nowhere(length)),
         _ => Vec::new(),
     };

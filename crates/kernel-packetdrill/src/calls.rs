@@ -13,7 +13,7 @@ use super::{application, options};
 use crate::namespace::{IpVersion, Path};
 use fairwind_linux as linux;
 use fairwind_linux::{Buffer, Message, Transfer};
-use fairwind_packetdrill::{Call, Expression, Icmp, Step, Stop};
+use fairwind_packetdrill::{Call, Expression, Icmp, Step, Stop, text_bytes};
 use fairwind_wire::bytes::{Addresses, IcmpMessage, IpHeader, Payload, emit_icmp, emit_prefix};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
@@ -170,6 +170,13 @@ fn receive(call: &Call, open: &Descriptors) -> Step<Prepared> {
         _ => None,
     };
     let flags = if call.function == "read" { None } else { Some(call.int_or(3, 0)?) };
+    if matches!(call.argument(1)?, Expression::Name(name) if name == "NULL") {
+        let transfer = Transfer { buffers: vec![Buffer::Nowhere(buffer.len())] };
+        let mut message = Message { transfer, ..Message::default() };
+        return Ok(Prepared::new(move || {
+            Made::now(linux::receive_message(descriptor, &mut message, flags.unwrap_or(0)))
+        }));
+    }
     Ok(Prepared::new(move || {
         let raw = match flags {
             None => linux::read_plain(descriptor, &mut buffer),
@@ -184,9 +191,12 @@ fn receive(call: &Call, open: &Descriptors) -> Step<Prepared> {
 /// A text that is expected is what was read begins with.
 fn expect_text(expected: Option<&str>, read: &[u8]) -> Step<()> {
     match expected {
-        Some(text) if !read.is_empty() && !read.starts_with(text.as_bytes()) => Err(Stop::failed(
-            format!("the bytes: expected \"{text}\", seen \"{}\"", read.escape_ascii()),
-        )),
+        Some(text) if !read.is_empty() && !read.starts_with(&text_bytes(text)) => {
+            Err(Stop::failed(format!(
+                "the bytes: expected \"{text}\", seen \"{}\"",
+                read.escape_ascii()
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -280,6 +290,7 @@ const V4: &[(&str, u8, u8)] = &[
     ("unreachable net_unreachable_for_tos", 3, 11),
     ("unreachable host_unreachable_for_tos", 3, 12),
     ("unreachable packet_filtered", 3, 13),
+    ("unreachable", 3, 0),
     ("source_quench", 4, 0),
     ("time_exceeded exceeded_in_transit", 11, 0),
     ("time_exceeded", 11, 0),
@@ -293,6 +304,7 @@ const V6: &[(&str, u8, u8)] = &[
     ("unreachable not_neighbour", 1, 2),
     ("unreachable addr_unreachable", 1, 3),
     ("unreachable port_unreachable", 1, 4),
+    ("unreachable", 1, 0),
     ("packet_too_big", 2, 0),
     ("time_exceeded exceeded_in_transit", 3, 0),
     ("time_exceeded", 3, 0),

@@ -62,7 +62,7 @@ pub fn run_script(
     options: &RunOptions,
     kernel: &KernelOptions,
 ) -> Result<Outcome, KernelError> {
-    let script = match Script::parse(name, text, &options.definitions) {
+    let script = match Script::parse(name, text, &options.meanings()) {
         Ok(script) => script,
         Err(error) => return Ok(unreadable(name, &error)),
     };
@@ -82,7 +82,7 @@ pub fn record_script(
     recording: &Recording,
     kernel: &KernelOptions,
 ) -> Result<Result<String, Outcome>, KernelError> {
-    let script = match Script::parse(name, text, &options.definitions) {
+    let script = match Script::parse(name, text, &options.meanings()) {
         Ok(script) => script,
         Err(error) => return Ok(Err(unreadable(name, &error))),
     };

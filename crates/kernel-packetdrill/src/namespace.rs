@@ -37,7 +37,11 @@ impl Namespace {
     pub fn enter(path: &Path) -> Result<Self, KernelError> {
         allow_congestion_controls();
         linux::enter_new_network()?;
-        let device = linux::open_tun(DEVICE)?;
+        let device = if path.mss.is_some() {
+            linux::open_tun_with_headers(DEVICE)?
+        } else {
+            linux::open_tun(DEVICE)?
+        };
         linux::shell_checked(&set_up(path))?;
         let tap = linux::open_packet_socket(DEVICE)?;
         Ok(Self { device, tap })
@@ -124,6 +128,9 @@ pub struct Path {
     pub prefix: u32,
     /// Largest packet in bytes.
     pub mtu: u16,
+    /// Payload of a segment: injected packets with a larger one arrive as several segments that a
+    /// device has joined.
+    pub mss: Option<u16>,
     /// The port that `bind(..., ...)` takes.
     pub bind_port: u16,
     /// The port that `connect(..., ...)` goes to.
@@ -161,6 +168,9 @@ impl Path {
         if let Some((name, value)) = last(options, "mtu") {
             path.mtu = parsed(name, value, "a number of bytes")?;
         }
+        if let Some((name, value)) = last(options, "mss") {
+            path.mss = Some(parsed(name, value, "a number of bytes")?).filter(|mss| *mss > 0);
+        }
         if let Some((name, value)) = last(options, "bind_port") {
             path.bind_port = parsed(name, value, "a port")?;
         }
@@ -176,7 +186,7 @@ impl Path {
             IpVersion::V6 => (
                 IpAddr::from(Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1)),
                 IpAddr::from(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1)),
-                64,
+                48,
             ),
             IpVersion::V4 | IpVersion::V4Mapped => (
                 IpAddr::from(Ipv4Addr::new(192, 168, 0, 1)),
@@ -191,6 +201,7 @@ impl Path {
             gateway: local,
             prefix,
             mtu: 1500,
+            mss: None,
             bind_port: 8080,
             connect_port: 8080,
         }

@@ -10,6 +10,7 @@ use fairwind_linux as linux;
 use fairwind_linux::Message;
 use fairwind_packetdrill::{
     Call, Expression, Step, Stop, judge_control_messages, judge_error_fields, judge_timestamp,
+    text_bytes,
 };
 
 pub(super) fn set(call: &Call, open: &Descriptors) -> Step<Prepared> {
@@ -29,7 +30,7 @@ pub(super) fn set(call: &Call, open: &Descriptors) -> Step<Prepared> {
 /// A value of an option as the kernel takes it.
 fn bytes(value: &Expression) -> Step<Vec<u8>> {
     match value {
-        Expression::Text(text) => Ok(text.as_bytes().to_vec()),
+        Expression::Text(text) => Ok(text_bytes(text)),
         Expression::List(members) if members.len() == 1 => bytes(&members[0]),
         Expression::List(members) => Ok(members
             .iter()
@@ -254,6 +255,29 @@ const FIELDS: &[(&str, usize, Width)] = &[
     ("tcpi_accecn_fail_mode", 276, U16),
     ("tcpi_accecn_opt_seen", 278, U16),
 ];
+
+/// What the kernel tells of a socket's memory, in its order (include/uapi/linux/sock_diag.h).
+const MEMORY: [&str; 9] = [
+    "SK_MEMINFO_RMEM_ALLOC",
+    "SK_MEMINFO_RCVBUF",
+    "SK_MEMINFO_WMEM_ALLOC",
+    "SK_MEMINFO_SNDBUF",
+    "SK_MEMINFO_FWD_ALLOC",
+    "SK_MEMINFO_WMEM_QUEUED",
+    "SK_MEMINFO_OPTMEM",
+    "SK_MEMINFO_BACKLOG",
+    "SK_MEMINFO_DROPS",
+];
+
+/// The memory of a socket, as far as the kernel tells it.
+pub(super) fn memory(descriptor: i32) -> Vec<(&'static str, i64)> {
+    let mut counts = [0; 4 * MEMORY.len()];
+    let (_, length) =
+        linux::get_option(descriptor, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut counts);
+    let told = counts[..length.min(counts.len())].as_chunks::<4>().0;
+    let told = told.iter().map(|count| i64::from(u32::from_ne_bytes(*count)));
+    MEMORY.into_iter().zip(told).collect()
+}
 
 /// The fields that the kernel has filled in.
 pub(super) fn fields(structure: &[u8]) -> Vec<(&'static str, i64)> {

@@ -37,6 +37,8 @@ pub(super) struct Kernel {
     namespace: Namespace,
     application: Application,
     open: Descriptors,
+    /// Descriptors whose numbers in the script stand for later ones now.
+    hidden: Vec<(i64, i32)>,
     /// What the waiting call does besides, and the descriptor that it should return.
     waiting: Option<(Effect, Option<i64>)>,
     returned: Option<Made>,
@@ -75,6 +77,7 @@ impl Kernel {
             namespace,
             application,
             open: Descriptors::default(),
+            hidden: Vec::new(),
             waiting: None,
             returned: None,
             connections: Vec::new(),
@@ -122,8 +125,15 @@ impl Kernel {
         })
     }
 
-    fn write(&self, bytes: &[u8]) -> Step<()> {
-        let raw = linux::write_plain(self.namespace.device.as_raw_fd(), bytes);
+    /// Writes a packet to the device; `joined` is the payload of the segments that it stands for.
+    fn write(&self, bytes: &[u8], joined: Option<u16>) -> Step<()> {
+        let device = self.namespace.device.as_raw_fd();
+        let raw = if self.path.mss.is_some() {
+            let header = linux::offload_header(bytes, joined);
+            linux::write_plain(device, &[&header[..], bytes].concat())
+        } else {
+            linux::write_plain(device, bytes)
+        };
         if raw.value >= 0 {
             return Ok(());
         }
@@ -144,8 +154,7 @@ impl Kernel {
                 };
                 value = number;
                 if let Some(old) = self.open.0.insert(value, live) {
-                    linux::close(old);
-                    return Err(Stop::failed(format!("descriptor {value} is open already")));
+                    self.hidden.push((value, old));
                 }
                 if effect == Effect::Accepts {
                     self.told_by = Some(value);
@@ -157,6 +166,11 @@ impl Kernel {
             }
             Effect::Closes(descriptor) => {
                 self.open.0.remove(&descriptor);
+                let hidden = self.hidden.iter().rposition(|(number, _)| *number == descriptor);
+                if let Some(place) = hidden {
+                    let (number, live) = self.hidden.remove(place);
+                    self.open.0.insert(number, live);
+                }
             }
             _ => {}
         }
@@ -232,9 +246,14 @@ impl System for Kernel {
         }
     }
 
+    fn under_test(&self) -> Option<ConnectionIndex> {
+        self.current
+    }
+
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
         let ports = self.connections[connection];
-        self.write(&to_bytes(packet, self.path.inward(), ports)?)
+        let joined = self.path.mss.filter(|mss| packet.payload_bytes > u32::from(*mss));
+        self.write(&to_bytes(packet, self.path.inward(), ports)?, joined)
     }
 
     fn connection_for_message(&mut self) -> Step<ConnectionIndex> {
@@ -246,7 +265,7 @@ impl System for Kernel {
 
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
         let ports = self.connections[connection];
-        self.write(&calls::to_bytes(message, self.path.inward(), ports)?)
+        self.write(&calls::to_bytes(message, self.path.inward(), ports)?, None)
     }
 
     fn call(&mut self, call: &Call) -> Step<Progress> {
@@ -280,13 +299,16 @@ impl System for Kernel {
     }
 
     fn command(&mut self, text: &str) -> Step<()> {
-        let output = linux::shell(text, self.folder.as_deref())
+        let process = std::process::id();
+        let told = format!("export PACKETDRILL_PID={process}\n{text}");
+        let output = linux::shell(&told, self.folder.as_deref())
             .map_err(|error| Stop::failed(format!("`{text}`: {error}")))?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-        let what = format!("the command `{text}` failed: {said}");
+        let commands: Vec<&str> = text.lines().map(str::trim).collect();
+        let what = format!("the command `{}` failed: {said}", commands.join("; "));
         // The shell's own word for a program that is not there.
         let missing = output.status.code() == Some(127);
         Err(if missing { Stop::Unsupported(what) } else { Stop::Failed(what) })
@@ -305,13 +327,16 @@ impl System for Kernel {
         if raw.value < 0 {
             return Err(Stop::failed(format!("TCP_INFO: {}", errno_name(raw.errno))));
         }
-        Ok(options::fields(&structure[..length]))
+        Ok([options::fields(&structure[..length]), options::memory(*live)].concat())
     }
 }
 
 impl Drop for Kernel {
     /// Closes what the script left open, so that the namespace ends, and the application with it.
     fn drop(&mut self) {
+        self.open
+            .0
+            .extend(self.hidden.drain(..).map(|(_, live)| (i64::MIN + i64::from(live), live)));
         for live in self.open.0.values() {
             linux::shutdown(*live, libc::SHUT_RDWR);
         }

@@ -53,8 +53,8 @@ pub use socket::{
 };
 pub use stale::{CleanupPaths, Reaper, StaleKind, StaleResource, find_stale, remove_stale};
 pub use tun::{
-    device_name, interface_index, open_packet_socket, open_tun, set_queue_length, sniff,
-    switch_offloads_off,
+    device_name, interface_index, offload_header, open_packet_socket, open_tun,
+    open_tun_with_headers, set_queue_length, sniff, switch_offloads_off,
 };
 
 use std::io;

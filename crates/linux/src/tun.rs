@@ -28,10 +28,34 @@ fn request(descriptor: &OwnedFd, number: u64, request: &mut libc::ifreq) -> std:
 
 /// Opens a TUN device of this name, without offloads; it ends with its descriptor.
 pub fn open_tun(name: &str) -> Result<OwnedFd, KernelError> {
+    open_tun_of_kind(name, libc::IFF_TUN | libc::IFF_NO_PI)
+}
+
+/// The same, with an offload header before every packet ([`offload_header`]).
+pub fn open_tun_with_headers(name: &str) -> Result<OwnedFd, KernelError> {
+    open_tun_of_kind(name, libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR)
+}
+
+/// What a packet is to the kernel that stands for several segments of TCP with `payload_bytes` each
+/// but the last, as a device hands it over that joins them; `None` for one that is a segment
+/// (`struct virtio_net_hdr`, include/uapi/linux/virtio_net.h).
+pub fn offload_header(packet: &[u8], payload_bytes: Option<u16>) -> [u8; 10] {
+    const TCP_V4: u8 = 1;
+    const TCP_V6: u8 = 4;
+    let mut header = [0; 10];
+    if let Some(bytes) = payload_bytes {
+        let is_v6 = packet.first().is_some_and(|octet| octet >> 4 == 6);
+        header[1] = if is_v6 { TCP_V6 } else { TCP_V4 };
+        header[4..6].copy_from_slice(&bytes.to_ne_bytes());
+    }
+    header
+}
+
+fn open_tun_of_kind(name: &str, kind: i32) -> Result<OwnedFd, KernelError> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TUN_DEVICE);
     let device = OwnedFd::from(checked("open /dev/net/tun", opened)?);
-    let kind = i16::try_from(libc::IFF_TUN | libc::IFF_NO_PI).unwrap_or(0);
+    let kind = i16::try_from(kind).unwrap_or(0);
     let mut named = libc::ifreq {
         ifr_name: interface_name(name),
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: kind },

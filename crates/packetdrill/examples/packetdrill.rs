@@ -1,10 +1,12 @@
 //! Runs packetdrill scripts and prints a line for each, and how many passed.
 //!
-//! `packetdrill [--profile NAME] [--verbose] SCRIPT...`; the exit code is 1 where one failed.
+//! `packetdrill [--profile NAME] [--verbose] [-D NAME=VALUE] [--OPTION[=VALUE]] SCRIPT...`; the exit
+//! code is 1 where one failed. An option of another name counts as if it stood in every script
+//! (`--ip_version=ipv6`, `--strict`).
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it found")]
 
-use fairwind_packetdrill::{Files, Outcome, RunOptions, run_script};
+use fairwind_packetdrill::{Files, OptionLine, Outcome, RunOptions, run_script};
 use fairwind_tcp::Profile;
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,7 +24,20 @@ fn main() -> Result<ExitCode, Problem> {
                 options.profile = arguments.next().ok_or("--profile needs a name")?.parse()?;
             }
             "--verbose" => verbose = true,
-            _ => files.push(argument),
+            "-D" => {
+                let definition = arguments.next().ok_or("-D needs NAME=VALUE")?;
+                let (name, value) = definition.split_once('=').ok_or("-D needs NAME=VALUE")?;
+                options.definitions.insert(name.to_owned(), value.to_owned());
+            }
+            _ => match argument.strip_prefix("--") {
+                Some(line) => {
+                    let (name, value) = line.split_once('=').unwrap_or((line, ""));
+                    let value = Some(value.to_owned()).filter(|value| !value.is_empty());
+                    let name = name.to_owned();
+                    options.option_lines.push(OptionLine { line: 0, name, value });
+                }
+                None => files.push(argument),
+            },
         }
     }
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);

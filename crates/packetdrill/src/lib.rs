@@ -36,13 +36,15 @@
 //!   length, urgent pointer, and the options: kinds, order and values. `<...>` stands for any
 //!   options. The window is compared where `win` is written, the mark where `[...]` is.
 //! - `TSval` is compared where `--tcp_ts_tick_usecs` gives the tick of the clock, and may be off by
-//!   as much as times may. `TSecr` is always compared, unless [`EchoRule::Ignored`] is asked for.
+//!   as much as times may. `TSecr` is compared where `--strict_echo` or `--strict` asks for it.
 //! - A time may be off by 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
 //!   (`--tolerance_percent`), whichever is more. `+t` counts from when that event really happened,
 //!   but from when it should have happened between two injected packets. What a system does by itself
 //!   may come later by as much as its timers lag ([`System::lag`]): two ticks of the clock of a kernel.
-//! - An expected packet may be met by several segments that differ only as segmentation makes them,
-//!   unless `--strict_segments` stands in the script, or its payload is at most that of `--mss`.
+//! - An expected packet may be met by several segments with its payload, unless `--strict_segments`
+//!   stands in the script. PSH and FIN are the last one's, CWR is the first one's; whether those
+//!   before the last have PSH does not matter, but where `--strict` asks for segments as segmentation
+//!   cuts them ([`Judging`]).
 //! - A packet that nobody expects is an error as soon as another one is expected. Whether one is an
 //!   error that was sent before the end and never asked for can be chosen ([`TrailingPackets`]).
 //!
@@ -65,12 +67,12 @@ mod script;
 
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
-    Advance, ConnectionIndex, EchoRule, Files, Progress, RecordedTimes, Recording, Returned,
-    RunOptions, Sent, System, TrailingPackets, Windows, judge_control_messages, judge_epoll_events,
-    judge_error_fields, judge_timestamp, options_from_bytes, options_to_bytes, record, record_on,
-    run, run_on, run_script, unreadable,
+    Advance, ConnectionIndex, EchoRule, Files, Judging, Progress, RecordedTimes, Recording,
+    Returned, RunOptions, Sent, System, TrailingPackets, Windows, judge_control_messages,
+    judge_epoll_events, judge_error_fields, judge_timestamp, options_from_bytes, options_to_bytes,
+    record, record_on, run, run_on, run_script, unreadable,
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
-    Packet, ParseError, Position, Script, TcpOption, errno_name,
+    Packet, ParseError, Position, Script, TcpOption, errno_name, text_bytes,
 };

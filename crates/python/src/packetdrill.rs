@@ -1,7 +1,7 @@
 //! Packetdrill scripts: one at a time, on our endpoint or on the kernel.
 
 use crate::errors::FairwindError;
-use fairwind_packetdrill::{EchoRule, Files, OptionLine, Outcome, RunOptions};
+use fairwind_packetdrill::{Files, OptionLine, Outcome, RunOptions};
 use fairwind_tcp::Profile;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -26,7 +26,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// Follows one script. The dictionary has `outcome` (`passed`, `failed`, `unsupported`), `line`,
 /// `message` and `dialogue`.
 #[pyfunction]
-#[pyo3(signature = (file, text, *, on="sim", profile="linux-6.18", lenient_echo=false, definitions=Vec::new(), options=Vec::new()))]
+#[pyo3(signature = (file, text, *, on="sim", profile="linux-6.18", definitions=Vec::new(), options=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn follow_script<'py>(
     py: Python<'py>,
@@ -34,16 +34,12 @@ pub(crate) fn follow_script<'py>(
     text: String,
     on: &str,
     profile: &str,
-    lenient_echo: bool,
     definitions: Vec<(String, String)>,
     options: Vec<(String, Option<String>)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let profile: Profile =
         profile.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
     let mut run = RunOptions::new(profile);
-    if lenient_echo {
-        run.echo = EchoRule::Ignored;
-    }
     run.definitions = definitions.into_iter().collect();
     let line = |(name, value)| OptionLine { line: 0, name, value };
     run.option_lines = options.into_iter().map(line).collect();

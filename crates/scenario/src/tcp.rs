@@ -24,6 +24,9 @@ pub enum Profile {
     #[default]
     #[serde(rename = "linux-6.18")]
     Linux6_18,
+    /// Linux 7.3, as 6.18 but for what stands in the table of profiles.
+    #[serde(rename = "linux-7.3")]
+    Linux7_3,
     /// FreeBSD 5.4, a system of the satellite study.
     #[serde(rename = "freebsd-5.4")]
     FreeBsd5_4,
@@ -216,7 +219,7 @@ impl TcpSettings {
 
     /// Whether losses are found by time (RACK), because that is said or because the profile does it.
     pub fn finds_losses_by_time(&self) -> bool {
-        let is_profiles = self.profile() == Profile::Linux6_18;
+        let is_profiles = matches!(self.profile(), Profile::Linux6_18 | Profile::Linux7_3);
         let is_said = |detection| detection == LossDetection::Rack;
         self.sack != Some(false) && self.loss_detection.map_or(is_profiles, is_said)
     }

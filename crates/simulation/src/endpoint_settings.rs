@@ -56,6 +56,7 @@ fn profile(named: Profile) -> fairwind_tcp::Profile {
         Profile::Linux2_6 => fairwind_tcp::Profile::Linux2_6,
         Profile::Linux3_16 => fairwind_tcp::Profile::Linux3_16,
         Profile::Linux6_18 => fairwind_tcp::Profile::Linux6_18,
+        Profile::Linux7_3 => fairwind_tcp::Profile::Linux7_3,
         Profile::FreeBsd5_4 => fairwind_tcp::Profile::FreeBsd5_4,
         Profile::FreeBsd14 => fairwind_tcp::Profile::FreeBsd14,
     }

@@ -54,17 +54,17 @@ mod window_cache;
 pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
     Bundling, Config, CongestionAlgorithm, ControlAcceptance, DisorderedAcks, EarlyRetransmit,
-    EcnConfig, EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, Liveness,
-    LossDetection, LossRecovery, LostRetransmissions, MtuDiscovery, MtuProbing, Nagle, Pacing,
-    PathConfig, ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection,
-    RttRule, SendBufferRule, Sending, SillyWindow, SmartFraming, TailLossProbe, TimerRule,
-    TimestampRule, WindowReduction,
+    EcnConfig, EcnFeedback, FastOpenConfig, Gathering, Growth, HyStartSigns, IdleRestart,
+    KeepAlive, Liveness, LossDetection, LossRecovery, LostRetransmissions, MtuDiscovery,
+    MtuProbing, Nagle, Pacing, PathConfig, ProbeRule, Receiving, ReductionBase, RedundantBundling,
+    ReorderingDetection, RttRule, SendBufferRule, Sending, SillyWindow, SmartFraming,
+    TailLossProbe, TimerRule, TimestampRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
 pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
-pub use receiver::UrgentRead;
+pub use receiver::{RefusedSegments, UrgentRead};
 pub use sender::congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use sender::congestion::plugged::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,

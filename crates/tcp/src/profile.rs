@@ -54,6 +54,14 @@
 //! | slow start ends early (`HyStart`) | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
+//! **`linux-7.3`** is `linux-6.18`, but
+//!
+//! | mechanism | `linux-7.3` | source |
+//! |---|---|---|
+//! | reset within the window of SYN-RECEIVED, but not at its beginning | challenged | RFC 9293 §3.10.7.4; `tcp_check_req` |
+//! | packets are taken | while the receive buffer is not overfull | `tcp_can_ingest` |
+//! | segments are taken | up to the furthest number that was ever offered | RFC 7323 §2.4; `tcp_max_receive_window` |
+//!
 //! **In no profile, but a switch in each**
 //!
 //! | mechanism | switch | source |
@@ -63,6 +71,8 @@
 //! | BBR version 1, as the kernel computes it | [`Config::congestion`] with [`crate::bbr1`] | `tcp_bbr.c`, Linux since 4.9; not the default |
 //! | BBR version 3 | [`Config::congestion`] with [`crate::bbr3`] | draft-ietf-ccwg-bbr-06; in no Linux |
 //! | redundant data bundling | [`crate::Sending::redundancy`] | LCN 2015; in no Linux |
+//! | Accurate ECN (RFC 9768), as Linux 7.3 negotiates it | [`crate::EcnConfig`] with [`crate::EcnFeedback::Accurate`] | `tcp_ecn` = 3, off by default |
+//! | SYN cookies for each SYN | [`crate::Receiving::syn_cookies`] | `tcp_syncookies` = 2, off by default |
 //! | smart framing | [`crate::Sending::framing`] | IEEE/ACM Transactions on Networking 13(2), 2005; in no Linux |
 //!
 //! In `linux-3.16`, the socket option `TCP_THIN_DUPACK` takes early retransmit away where it switches modified fast
@@ -87,8 +97,7 @@
 //!   Secchi 2006): with `tcp_do_rfc3390` on it would be three. Buffers are ample; the system's own, 32 KiB to send
 //!   (`tcp.sendspace`) and 64 KiB to receive, carry 0.31 Mbit/s over 840 ms, so whoever measured more had raised them.
 //! - `freebsd-14`: `HyStart++`, and the two segments that an ACK may count at most in slow start (RFC 3465).
-//! - All: accurate ECN (RFC 9768; Linux 6.18 has it, but lets nobody ask for it: here who asks gets classic
-//!   ECN), the pause of Fast Open after black holes, a return to LISTEN from SYN-RECEIVED, windows that shrink
+//! - All: the pause of Fast Open after black holes, a return to LISTEN from SYN-RECEIVED, windows that shrink
 //!   for want of memory of the whole host, and receive buffers of FreeBSD, which are ample. All
 //!   profiles count the congestion window in segments, where the RFCs count bytes; for full-sized segments that
 //!   is the same.
@@ -113,6 +122,8 @@ pub enum Profile {
     Linux3_16,
     /// Linux 6.18.
     Linux6_18,
+    /// Linux 7.3.
+    Linux7_3,
     /// FreeBSD 5.4 (May 2005).
     FreeBsd5_4,
     /// FreeBSD 14 (November 2023).
@@ -144,11 +155,12 @@ impl std::str::FromStr for Profile {
 
 impl Profile {
     /// All profiles, from the standards over Linux to FreeBSD.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Rfc,
         Self::Linux2_6,
         Self::Linux3_16,
         Self::Linux6_18,
+        Self::Linux7_3,
         Self::FreeBsd5_4,
         Self::FreeBsd14,
     ];
@@ -160,6 +172,7 @@ impl Profile {
             Self::Linux2_6 => "linux-2.6",
             Self::Linux3_16 => "linux-3.16",
             Self::Linux6_18 => "linux-6.18",
+            Self::Linux7_3 => "linux-7.3",
             Self::FreeBsd5_4 => "freebsd-5.4",
             Self::FreeBsd14 => "freebsd-14",
         }
@@ -172,17 +185,18 @@ impl Profile {
             Self::Linux2_6 => linux_2_6(),
             Self::Linux3_16 => linux_3_16(),
             Self::Linux6_18 => linux_6_18(),
+            Self::Linux7_3 => linux_7_3(),
             Self::FreeBsd5_4 => freebsd_5_4(),
             Self::FreeBsd14 => freebsd_14(),
         }
     }
 
     /// The profile with the buffers of a system as it comes, where those of [`config`](Self::config) are or
-    /// grow ample: Linux 6.18 lets them grow to 32 MiB (`tcp_rmem`). The other profiles have no limits of
+    /// grow ample: Linux 6.18 and later let them grow to 32 MiB (`tcp_rmem`). The other profiles have no limits of
     /// their own yet.
     pub fn system_config(self) -> Config {
         match self {
-            Self::Linux6_18 => with_system_buffers(self.config()),
+            Self::Linux6_18 | Self::Linux7_3 => with_system_buffers(self.config()),
             _ => self.config(),
         }
     }
@@ -191,7 +205,7 @@ impl Profile {
     /// conversations whose ticks stand somewhere else.
     pub fn timers(self) -> TimerRule {
         match self {
-            Self::Linux6_18 => WHEEL,
+            Self::Linux6_18 | Self::Linux7_3 => WHEEL,
             _ => TimerRule::Exact,
         }
     }
@@ -200,7 +214,9 @@ impl Profile {
     pub fn cubic(self) -> CongestionAlgorithm {
         match self {
             Self::Rfc | Self::FreeBsd5_4 | Self::FreeBsd14 => CongestionAlgorithm::Cubic9438,
-            Self::Linux2_6 | Self::Linux3_16 | Self::Linux6_18 => CongestionAlgorithm::CubicLinux,
+            Self::Linux2_6 | Self::Linux3_16 | Self::Linux6_18 | Self::Linux7_3 => {
+                CongestionAlgorithm::CubicLinux
+            }
         }
     }
 
@@ -240,6 +256,11 @@ fn linux_3_16() -> Config {
         loss: LossRecovery::linux_3_16(),
         ..linux_6_18()
     }
+}
+
+/// Linux 7.3.
+fn linux_7_3() -> Config {
+    Config { receiving: Receiving::linux_7_3(), ..linux_6_18() }
 }
 
 /// Linux 6.18.
@@ -284,7 +305,7 @@ const TICK: Span = Span::from_millis(4);
 /// Timers since Linux 4.8.
 pub(super) const WHEEL: TimerRule = TimerRule::Wheel { tick: TICK };
 
-/// Linux 6.18 with the limits of a system as it comes.
+/// A Linux since 6.18 with the limits of a system as it comes.
 fn with_system_buffers(mut config: Config) -> Config {
     config.receiving.greatest_buffer = GREATEST_RECEIVE_MEMORY_BYTES;
     config

@@ -59,6 +59,11 @@ impl Ranges {
         self.ranges.clear();
     }
 
+    /// Bytes that the ranges hold together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|range| u64::from(range.right.distance_from(range.left))).sum()
+    }
+
     /// The range that holds `sequence`.
     pub(crate) fn covering(&self, sequence: SequenceNumber) -> Option<&SackBlock> {
         let place = self.ranges.partition_point(|range| range.right.is_at_or_before(sequence));

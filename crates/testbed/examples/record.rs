@@ -123,7 +123,7 @@ fn one(file: &str, asked: &Asked) -> Result<Result<String, Outcome>, Problem> {
         let (options, kernel) = (&asked.options, support::kernel_options(file));
         return Ok(record_script(file, &text, options, &asked.recording, &kernel)?);
     }
-    Ok(match Script::parse(file, &text, &asked.options.definitions) {
+    Ok(match Script::parse(file, &text, &asked.options.meanings()) {
         Ok(script) => record(&script, &text, &asked.options, &asked.recording),
         Err(error) => Err(unreadable(file, &error)),
     })

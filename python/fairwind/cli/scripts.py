@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from fairwind.packetdrill import (
     UnreadableScriptError,
     Verdict,
     find_scripts,
+    first_difference,
     follow,
 )
 
@@ -48,6 +50,13 @@ def packetdrill(
         str | None,
         typer.Option(help=f"Profile of Fairwind's endpoint. Default: {DEFAULT_PROFILE}."),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYSTEM",
+            help="Show for each script where the system first differs from this one.",
+        ),
+    ] = None,
     verbose: Annotated[
         bool,
         typer.Option("--verbose", "-v", help="Print all packets and calls up to a failing line."),
@@ -56,12 +65,20 @@ def packetdrill(
         list[str] | None,
         typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a name; repeatable."),
     ] = None,
-    lenient_echo: Annotated[
-        bool, typer.Option("--lenient-echo", help="Accept any echoed timestamp (TSecr).")
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Compare more than the tool does: echoed timestamps, how packets are divided, and "
+            "packets of all connections.",
+        ),
+    ] = False,
+    strict_echo: Annotated[
+        bool, typer.Option("--strict-echo", help="Compare echoed timestamps (TSecr).")
     ] = False,
 ) -> None:
     """Run packetdrill scripts; print one line with the result of each."""
-    if on != "sim" and profile is not None:
+    if "sim" not in (on, against) and profile is not None:
         raise FairwindError(
             "--profile is for our endpoint; it does not apply to --on kernel",
             "leave one of the two out",
@@ -69,17 +86,32 @@ def packetdrill(
     settings = FollowSettings(
         on=on,
         profile=profile or DEFAULT_PROFILE,
-        lenient_echo=lenient_echo,
+        strict=strict,
+        strict_echo=strict_echo,
         definitions=dict(_definition(one) for one in definitions or []),
         options=dict(_option(one) for one in scripts if one.startswith("--")),
     )
+    _follow_all(_found(scripts), settings, against, verbose=verbose)
+
+
+def _found(scripts: Sequence[str]) -> list[Path]:
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
     if not found:
         raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
-    outcomes, unread = [], 0
+    return found
+
+
+def _follow_all(
+    found: Sequence[Path], settings: FollowSettings, against: str | None, *, verbose: bool
+) -> None:
+    """Run all scripts and show what became of them; the exit code tells whether all passed."""
+    outcomes, unread, differing = [], 0, 0
     for script in found:
         try:
             outcomes.append(_shown(follow(script, settings), verbose=verbose))
+            if against is not None:
+                other = follow(script, replace(settings, on=against))
+                differing += _compared(outcomes[-1], other, settings.on, against)
         except UnreadableScriptError as error:
             # One file among many must not hide what became of the others.
             unread += 1
@@ -87,8 +119,24 @@ def packetdrill(
     sys.stdout.write(f"{_counted(outcomes)}\n")
     if unread:
         raise typer.Exit(ExitCode.BAD_INPUT)
-    if any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
+    if against is not None:
+        sys.stdout.write(
+            f"{differing} of {len(outcomes)} differ between {settings.on} and {against}\n"
+        )
+    if differing or any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
         raise typer.Exit(ExitCode.FAILED_CELLS)
+
+
+def _compared(one: ScriptOutcome, other: ScriptOutcome, on: str, against: str) -> bool:
+    """Show where two systems first differ, with what each does there."""
+    line = first_difference(one, other)
+    if line is None:
+        return False
+    sys.stdout.write(f"  differs at line {line}\n")
+    for system, outcome in ((on, one), (against, other)):
+        broken = outcome.verdict is not Verdict.PASSED and (outcome.line or 0) == line
+        sys.stdout.write(f"    {system}: {outcome.message if broken else 'as it is written'}\n")
+    return True
 
 
 def _definition(text: str) -> tuple[str, str]:

@@ -125,19 +125,22 @@ pub(super) const KEYS: &[Key] = &[
     },
 ];
 
+/// A profile of a current kernel is what runs, whatever its version.
+fn remark_other_version(end: &mut Endpoint<'_>, name: &str, version: (u32, u32)) {
+    if end.kernel.version != version {
+        let release = &end.kernel.release;
+        let text = format!("{name} is what runs here: Linux {release}");
+        end.remark(text);
+    }
+}
+
 fn profile(end: &mut Endpoint<'_>) {
     if end.profile_is_the_senders {
         return;
     }
     let alternative = match end.settings.profile() {
-        Profile::Linux6_18 => {
-            if end.kernel.version != (6, 18) {
-                let release = &end.kernel.release;
-                let text = format!("linux-6.18 is what runs here: Linux {release}");
-                end.remark(text);
-            }
-            return;
-        }
+        Profile::Linux6_18 => return remark_other_version(end, "linux-6.18", (6, 18)),
+        Profile::Linux7_3 => return remark_other_version(end, "linux-7.3", (7, 3)),
         Profile::Rfc => {
             "leave it out, with sack = false, tail_loss_probe = false, forward_rto = false, \
              congestion = \"reno\", minimum_rto = \"1 s\", initial_window = 3"

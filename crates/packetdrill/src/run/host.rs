@@ -141,6 +141,8 @@ pub(crate) struct Host {
     addresses: (IpAddr, IpAddr),
     /// What is known of the peer for Fast Open.
     pub(crate) remembered: FastOpenCache,
+    /// Largest packet that the path to the peer takes, once it has complained.
+    path_mtu: Option<u32>,
 }
 
 impl Host {
@@ -154,26 +156,37 @@ impl Host {
             initial,
             addresses,
             remembered: FastOpenCache::default(),
+            path_mtu: None,
         }
+    }
+
+    /// The behaviour of a new connection over the path as it is known.
+    fn with_known_path(&self, config: &Config) -> Arc<Config> {
+        let mut config = config.clone();
+        if let Some(known) = self.path_mtu {
+            config.path.mtu = Some(config.path.mtu.map_or(known, |mtu| mtu.min(known)));
+        }
+        Arc::new(config)
     }
 
     /// Begins a connection actively and returns its index.
     pub(crate) fn connect(&mut self, config: &Config) -> usize {
-        let connection = Connection::connect(Arc::new(config.clone()), PORTS, self.initial);
+        let connection = Connection::connect(self.with_known_path(config), PORTS, self.initial);
         self.begin(connection, None)
     }
 
     /// Begins a connection actively with Fast Open and returns its index.
     pub(crate) fn connect_fast(&mut self, config: &Config, syn: FastOpenSyn) -> usize {
-        let config = Arc::new(config.clone());
+        let config = self.with_known_path(config);
         let connection = Connection::connect_with_fast_open(config, PORTS, self.initial, syn);
         self.begin(connection, None)
     }
 
     /// Begins a connection for a SYN that a listening socket gets, and returns its index.
     pub(crate) fn answer(&mut self, listener: &Listener<'_>) -> usize {
-        let config = Arc::new(listener.config.clone());
+        let config = self.with_known_path(listener.config);
         let mut connection = Connection::listen(config, PORTS, self.initial);
+        connection.await_acceptance();
         let (peer, own) = self.addresses;
         if let Some(permit) = listener.fast_open.permit(peer, own)
             && self.early_connections() < listener.most_early
@@ -258,7 +271,13 @@ impl Host {
         complaint: fairwind_tcp::IcmpError,
     ) {
         let now = self.now;
-        self.act(index, |connection| connection.on_icmp_error(now, quoted, complaint));
+        let told = self.act(index, |connection| {
+            connection.on_icmp_error(now, quoted, complaint);
+            connection.information(now).path_mtu_bytes
+        });
+        if let (fairwind_tcp::IcmpError::TooLarge { .. }, Some(mtu)) = (complaint, told) {
+            self.path_mtu = Some(self.path_mtu.map_or(mtu, |known| known.min(mtu)));
+        }
     }
 
     /// Lets an application act on its connection, and collects segments and events.
@@ -356,7 +375,8 @@ pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<IcmpError>> {
             return Ok(Some(IcmpError::TooLarge { mtu: message.mtu.unwrap_or(0) }));
         }
         "source_quench" => return Ok(None),
-        "unreachable net_unreachable"
+        "unreachable"
+        | "unreachable net_unreachable"
         | "unreachable net_unknown"
         | "unreachable noroute"
         | "unreachable net_unreachable_for_tos" => Unreachable::Network,

@@ -5,7 +5,7 @@
 //! script writes it, so is the mark. Since header lengths follow from the options, equal options
 //! and payload make equal IP lengths.
 
-use super::settings::{EchoRule, Settings};
+use super::settings::{EchoRule, Judging, Settings};
 use crate::outcome::{Step, Stop};
 use crate::script::{EventTime, Expression, Field, Mark, Packet, TcpOption, decimal};
 use fairwind_units::{Instant, Span};
@@ -14,12 +14,7 @@ use fairwind_wire::Flags;
 /// The first difference between an expected packet and the one seen, if there is any.
 ///
 /// `seen` has every field written, in the script's numbers.
-pub(crate) fn difference(
-    expected: &Packet,
-    seen: &Packet,
-    settings: &Settings,
-    echo: EchoRule,
-) -> Option<String> {
+pub(crate) fn difference(expected: &Packet, seen: &Packet, settings: &Settings) -> Option<String> {
     let end = |packet: &Packet| packet.sequence.wrapping_add(packet.payload_bytes);
     (expected.flags != seen.flags)
         .then(|| unequal("flags", flags(expected), flags(seen)))
@@ -45,7 +40,7 @@ pub(crate) fn difference(
             let text = |octet| format!("{octet:#04x}");
             (expected != seen).then(|| unequal("the traffic class", text(expected), text(seen)))
         })
-        .or_else(|| options_difference(expected, seen, settings, echo))
+        .or_else(|| options_difference(expected, seen, settings))
 }
 
 fn flags(packet: &Packet) -> String {
@@ -68,16 +63,11 @@ fn mark_difference(expected: Mark, seen: Mark) -> Option<String> {
     (!met).then(|| unequal("the mark", expected, seen))
 }
 
-fn options_difference(
-    expected: &Packet,
-    seen: &Packet,
-    settings: &Settings,
-    echo: EchoRule,
-) -> Option<String> {
+fn options_difference(expected: &Packet, seen: &Packet, settings: &Settings) -> Option<String> {
     let expected = expected.options.as_deref()?;
     let seen = seen.options.as_deref().unwrap_or_default();
     let equal = expected.len() == seen.len()
-        && expected.iter().zip(seen).all(|(one, other)| is_met(one, other, settings, echo));
+        && expected.iter().zip(seen).all(|(one, other)| is_met(one, other, settings));
     (!equal).then(|| unequal("the options", listed(expected), listed(seen)))
 }
 
@@ -86,13 +76,13 @@ fn listed(options: &[TcpOption]) -> String {
     if names.is_empty() { "none".to_owned() } else { format!("<{}>", names.join(",")) }
 }
 
-fn is_met(expected: &TcpOption, seen: &TcpOption, settings: &Settings, rule: EchoRule) -> bool {
+fn is_met(expected: &TcpOption, seen: &TcpOption, settings: &Settings) -> bool {
     match (expected, seen) {
         (
             TcpOption::Timestamps { value, echo },
             TcpOption::Timestamps { value: seen_value, echo: seen_echo },
         ) => {
-            (rule == EchoRule::Ignored || echo == seen_echo)
+            (settings.echo == EchoRule::Ignored || echo == seen_echo)
                 && is_near_enough(*value, *seen_value, settings)
         }
         _ => expected == seen,
@@ -107,15 +97,26 @@ fn is_near_enough(expected: u32, seen: u32, settings: &Settings) -> bool {
     tick * u64::from(ticks) <= settings.tolerance
 }
 
-/// What the segment at `offset` of an expected packet should be, where it is met by several: as
-/// segmentation makes it, with PSH and FIN on the last alone and CWR on the first alone.
-pub(crate) fn piece(expected: &Packet, offset: u32, payload_bytes: u32) -> Packet {
+/// What the segment `seen` at `offset` of an expected packet should be, where it is met by several:
+/// PSH and FIN are the last one's, CWR is the first one's. On the others these are unset where
+/// segmentation cuts one packet; where segments are joined, PSH and CWR may be there or not.
+pub(crate) fn piece(
+    expected: &Packet,
+    offset: u32,
+    payload_bytes: u32,
+    seen: &Packet,
+    rule: Judging,
+) -> Packet {
+    let free = match rule {
+        Judging::Tool => seen.flags.bits(),
+        Judging::Strict => 0,
+    };
     let mut flags = expected.flags.bits();
     if offset > 0 {
-        flags &= !Flags::CWR.bits();
+        flags = flags & !Flags::CWR.bits() | free & Flags::CWR.bits();
     }
     if offset + payload_bytes < expected.payload_bytes {
-        flags &= !(Flags::PSH | Flags::FIN).bits();
+        flags = flags & !(Flags::PSH | Flags::FIN).bits() | free & Flags::PSH.bits();
     }
     Packet {
         flags: Flags::from_bits(flags),

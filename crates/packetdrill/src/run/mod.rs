@@ -15,7 +15,7 @@ mod translation;
 
 pub use judge::{judge_control_messages, judge_epoll_events, judge_error_fields, judge_timestamp};
 pub use record::{RecordedTimes, Recording, Windows, record, record_on};
-pub use settings::{EchoRule, Files, RunOptions, TrailingPackets};
+pub use settings::{EchoRule, Files, Judging, RunOptions, TrailingPackets};
 pub use system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 pub use translation::{options_from_bytes, options_to_bytes};
 
@@ -27,7 +27,7 @@ use settings::Settings;
 ///
 /// A script that cannot be read has failed.
 pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
-    match Script::parse(name, text, &options.definitions) {
+    match Script::parse(name, text, &options.meanings()) {
         Ok(script) => run(&script, options),
         Err(error) => unreadable(name, &error),
     }

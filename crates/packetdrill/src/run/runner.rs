@@ -1,8 +1,7 @@
 //! Event loop of a script: waits, injects packets and judges what the system sends.
 
 use super::judge::{self, Due, Kind, Timeline, without_defaults};
-use super::settings::Settings;
-use super::settings::{RunOptions, TrailingPackets};
+use super::settings::{Judging, RunOptions, Settings, TrailingPackets};
 use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 use super::tcp_info;
 use super::translation::Translation;
@@ -348,7 +347,7 @@ impl Runner<'_> {
                 break;
             }
         }
-        if !judge::is_segmented_evenly(&payloads) {
+        if self.settings.judging == Judging::Strict && !judge::is_segmented_evenly(&payloads) {
             return Err(Stop::failed(format!(
                 "the payload is not divided as segmentation divides it: {payloads:?} bytes"
             )));
@@ -368,11 +367,11 @@ impl Runner<'_> {
         translation.learn(expected, &sent.packet);
         let seen = translation.to_script(&sent.packet);
         let left = expected.payload_bytes - met_bytes;
-        let divides = self.may_be_divided(expected, sent.packet.payload_bytes, left);
+        let divides = self.may_be_divided(sent.packet.payload_bytes, left);
         let payload = if divides { sent.packet.payload_bytes } else { left };
-        let wanted = judge::piece(expected, met_bytes, payload);
-        let echo = self.options.echo;
-        if let Some(difference) = judge::difference(&wanted, &seen, &self.settings, echo) {
+        let rule = self.settings.judging;
+        let wanted = judge::piece(expected, met_bytes, payload, &seen, rule);
+        if let Some(difference) = judge::difference(&wanted, &seen, &self.settings) {
             return Err(with_packet(Stop::failed(difference), seen));
         }
         match due.map(|due| self.timeline.judge(due, sent.at)) {
@@ -383,25 +382,31 @@ impl Runner<'_> {
 
     /// Whether an expected packet, of which `left` bytes are still to come, may begin with a segment
     /// of `payload` bytes.
-    fn may_be_divided(&self, expected: &Packet, payload: u32, left: u32) -> bool {
-        let settings = &self.settings;
-        !settings.strict_segments
-            && (1..left).contains(&payload)
-            && expected.payload_bytes > settings.unsegmented_bytes
+    fn may_be_divided(&self, payload: u32, left: u32) -> bool {
+        !self.settings.strict_segments && (1..left).contains(&payload)
     }
 
     /// The next packet sent, if one is by `limit`.
     fn next_sent(&mut self, limit: Instant) -> Step<Option<Sent>> {
         loop {
             self.collect_sent();
-            if let Some(sent) = self.sent.pop_front() {
+            if let Some(sent) = self.pop_sent() {
                 return Ok(Some(sent));
             }
             if self.pass_some(limit)? == Advance::Settled {
                 self.collect_sent();
-                return Ok(self.sent.pop_front());
+                return Ok(self.pop_sent());
             }
         }
+    }
+
+    /// The first packet sent that is judged: one of the connection under test, where there is one.
+    fn pop_sent(&mut self) -> Option<Sent> {
+        if let (Judging::Tool, Some(under_test)) = (self.settings.judging, self.system.under_test())
+        {
+            self.sent.retain(|sent| sent.connection == under_test);
+        }
+        self.sent.pop_front()
     }
 
     fn missing(&self, met: Option<&MetPacket>, due: Option<Due>) -> Stop {

@@ -1,7 +1,7 @@
 //! How scripts are run: options of the caller, option lines (`--name=value`) of the script, and files.
 
 use crate::outcome::{Outcome, Step, Stop};
-use crate::script::{OptionLine, Script};
+use crate::script::{OptionLine, Script, define_usual};
 use fairwind_tcp::{Config, Gathering, Profile, SendBufferRule};
 use fairwind_units::Span;
 use fairwind_wire::SequenceNumber;
@@ -14,10 +14,24 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EchoRule {
     /// They must be what is written.
-    #[default]
     Compared,
-    /// Any will do.
+    /// Any will do, as with the tool that the language comes from.
+    #[default]
     Ignored,
+}
+
+/// How an expected packet is compared with what the system sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Judging {
+    /// As the tool does that the language comes from. A larger payload is met by several segments
+    /// that follow one another: PSH and FIN are the last one's, CWR is the first one's. Packets of
+    /// connections other than the one that the script has come to pass by.
+    #[default]
+    Tool,
+    /// Stricter. Several segments are those that segmentation makes of one packet: all of one size
+    /// but the last, PSH and FIN on the last alone, CWR on the first alone. Packets of all
+    /// connections have to be expected.
+    Strict,
 }
 
 /// What becomes of packets that the endpoint sends and the script does not speak of, after its last
@@ -38,6 +52,8 @@ pub struct RunOptions {
     pub profile: Profile,
     /// Whether `TSecr` is compared.
     pub echo: EchoRule,
+    /// How packets are compared.
+    pub judging: Judging,
     /// What becomes of packets after the last event.
     pub trailing: TrailingPackets,
     /// The endpoint's initial sequence number; scripts do not notice.
@@ -56,12 +72,29 @@ impl RunOptions {
         Self {
             profile,
             echo: EchoRule::default(),
+            judging: Judging::default(),
             trailing: TrailingPackets::default(),
             initial_sequence: SequenceNumber::new(2_271_560_481),
             definitions: BTreeMap::new(),
             option_lines: Vec::new(),
             files: Files::none(),
         }
+    }
+
+    /// What names in a script mean, as its caller defines them: by `definitions`, or by the IP version
+    /// of `option_lines`.
+    pub fn meanings(&self) -> BTreeMap<String, String> {
+        let mut meanings = self.definitions.clone();
+        let version = self.option_lines.iter().rev().find(|option| option.name == "ip_version");
+        if let Some(version) = version {
+            define_usual(version.value.as_deref(), &mut meanings);
+        }
+        meanings
+    }
+
+    /// Judging of this profile beyond what the tool compares (`--strict`).
+    pub fn strict(profile: Profile) -> Self {
+        Self { echo: EchoRule::Compared, judging: Judging::Strict, ..Self::new(profile) }
     }
 }
 
@@ -80,10 +113,14 @@ pub(crate) struct Settings {
     pub(crate) timestamp_tick: Option<Span>,
     /// Expected packets may not be met by several segments (`--strict_segments`).
     pub(crate) strict_segments: bool,
-    /// Expected packets of at most this payload may not either (`--mss`), in bytes.
-    pub(crate) unsegmented_bytes: u32,
+    /// Whether `TSecr` is compared (`--strict_echo`, `--strict`).
+    pub(crate) echo: EchoRule,
+    /// How packets are compared (`--strict`).
+    pub(crate) judging: Judging,
     ip_header_bytes: u16,
     mtu: u16,
+    /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
+    merged_from: Option<u32>,
     local: Option<IpAddr>,
     remote: Option<IpAddr>,
 }
@@ -96,9 +133,11 @@ impl Settings {
             tolerance_permille: 125,
             timestamp_tick: None,
             strict_segments: false,
-            unsegmented_bytes: 0,
+            echo: run.echo,
+            judging: run.judging,
             ip_header_bytes: 20,
             mtu: 1500,
+            merged_from: None,
             local: None,
             remote: None,
         };
@@ -112,23 +151,29 @@ impl Settings {
 
     fn take(&mut self, option: &OptionLine) -> Step<()> {
         let value = option.value.as_deref();
-        match option.name.as_str() {
+        // Names may be written with hyphens, as on a command line.
+        match option.name.replace('-', "_").as_str() {
             "tolerance_usecs" => self.tolerance = Span::from_micros(number(option)?),
             "tolerance_percent" => self.tolerance_permille = permille(option)?,
             "tcp_ts_tick_usecs" => {
                 let micros: u64 = number(option)?;
                 self.timestamp_tick = (micros > 0).then(|| Span::from_micros(micros));
             }
-            "strict_segments" => self.strict_segments = !matches!(value, Some("0" | "false")),
-            "mss" => self.unsegmented_bytes = number(option)?,
+            "strict_segments" => self.strict_segments = is_on(value),
+            "strict_echo" if is_on(value) => self.echo = EchoRule::Compared,
+            "strict" if is_on(value) => {
+                self.echo = EchoRule::Compared;
+                self.judging = Judging::Strict;
+            }
             "mtu" => self.mtu = number(option)?,
+            "mss" => self.merged_from = Some(number(option)?),
             "ip_version" => self.take_ip_version(option)?,
             "local_ip" => self.local = address(option)?,
             "remote_ip" => self.remote = address(option)?,
             // There is one path, and nobody looks at ports.
-            "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed" | "verbose"
-            | "code_command" | "code_format" | "code_sockopt" | "init_scripts"
-            | "send_omit_free" | "so_filename" => {}
+            "strict_echo" | "strict" | "gateway_ip" | "netmask_ip" | "bind_port"
+            | "connect_port" | "speed" | "verbose" | "code_command" | "code_format"
+            | "code_sockopt" | "init_scripts" | "send_omit_free" | "so_filename" => {}
             name => return Err(Stop::unsupported(format!("the option --{name} is not known"))),
         }
         Ok(())
@@ -147,6 +192,7 @@ impl Settings {
     pub(crate) fn adapt(&self, mut config: Config) -> Config {
         config.mss = self.mss_for_mtu(self.mtu);
         config.path.mtu = Some(u32::from(self.mtu));
+        config.receiving.merged_from = self.merged_from;
         config.sending.delivery_rate = true;
         config.path.ip_header_bytes = u32::from(self.ip_header_bytes);
         if config.sending.gathering != Gathering::Stream {
@@ -192,6 +238,10 @@ fn address(option: &OptionLine) -> Step<Option<IpAddr>> {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|_| invalid(option, "an IP address"))
+}
+
+fn is_on(value: Option<&str>) -> bool {
+    !matches!(value, Some("0" | "false"))
 }
 
 fn number<N: std::str::FromStr>(option: &OptionLine) -> Step<N> {

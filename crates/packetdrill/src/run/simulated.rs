@@ -26,6 +26,12 @@ pub(super) struct Simulated {
     profile: Profile,
     settings: Settings,
     files: Files,
+    /// Our initial sequence number.
+    initial: u32,
+    /// Messages of the path about nothing that is on its way.
+    missed_messages: u64,
+    /// Counters as they were when they were last shown.
+    shown: [u64; commands::COUNTERS.len()],
     /// The call that waits, and until when at most.
     waiting: Option<(Request, Instant)>,
 }
@@ -39,6 +45,9 @@ impl Simulated {
             profile: options.profile,
             settings: settings.clone(),
             files: options.files.clone(),
+            initial: options.initial_sequence.get(),
+            missed_messages: 0,
+            shown: [0; commands::COUNTERS.len()],
             waiting: None,
         }
     }
@@ -64,6 +73,9 @@ impl Simulated {
             while self.pass(until)? == Advance::Happened {}
             return Ok(());
         }
+        if let Change::Look(pipeline) = change {
+            return commands::look(pipeline, &self.view(), &mut self.shown);
+        }
         if *change == Change::ForgetPeers {
             self.host.remembered = FastOpenCache::default();
         }
@@ -72,6 +84,35 @@ impl Simulated {
         let apply = |config: &mut _| commands::apply(change, config, profile, settings);
         self.sockets.reconfigure(scope, apply)?;
         if scope == Scope::Everything { self.host.reconfigure(apply) } else { Ok(()) }
+    }
+
+    /// What commands can look at.
+    fn view(&self) -> commands::View {
+        let connections = self.host.endpoints.iter().filter(|endpoint| !endpoint.is_closed());
+        let open = connections.map(|endpoint| {
+            let state = tcp_info::state_number(endpoint.connection.state());
+            (state, host::PORTS.local, host::PORTS.remote)
+        });
+        let listener = self.sockets.listener().map(|_| (tcp_info::LISTENING, host::PORTS.local, 0));
+        let mut counters = [self.missed_messages, 0, 0, 0];
+        for endpoint in &self.host.endpoints {
+            let refused = endpoint.connection.refused_segments();
+            let kinds = [refused.beyond_window, refused.closed_window, refused.no_memory];
+            for (counter, kind) in counters[1..].iter_mut().zip(kinds) {
+                *counter += u64::from(kind);
+            }
+        }
+        commands::View { counters, sockets: open.chain(listener).collect() }
+    }
+
+    /// Whether a message is about something that the connection has sent and that is not acknowledged.
+    fn is_in_window(&self, connection: ConnectionIndex, quoted: u32) -> bool {
+        let connection = &self.host.endpoints[connection].connection;
+        let acknowledged = connection.acknowledged_bytes();
+        let first = if acknowledged == 0 { 0 } else { acknowledged + 1 };
+        // The SYN before the bytes, and a FIN behind them.
+        let end = acknowledged + connection.unacked_bytes() + 2;
+        (first..=end).contains(&u64::from(quoted.wrapping_sub(self.initial)))
     }
 
     fn current(&self) -> Step<ConnectionIndex> {
@@ -115,6 +156,10 @@ impl System for Simulated {
         })
     }
 
+    fn under_test(&self) -> Option<ConnectionIndex> {
+        self.host.current
+    }
+
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
         // What is signed with an unknown key is dropped (Linux `tcp_inbound_md5_hash`).
         if packet.options.iter().flatten().any(translation::is_signature) {
@@ -136,6 +181,9 @@ impl System for Simulated {
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
         if let Some(complaint) = host::unreachable_from_icmp(message)? {
             let (quoted, _) = message.quoted.unwrap_or((0, 0));
+            if !self.is_in_window(connection, quoted) {
+                self.missed_messages += 1;
+            }
             self.host.complain(connection, SequenceNumber::new(quoted), complaint);
             self.sockets.on_icmp_error(connection, complaint, &mut self.host);
         }
@@ -167,7 +215,11 @@ impl System for Simulated {
 
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
         let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
-        let told = current.map(|connection| connection.information(self.host.now));
-        Ok(told.as_ref().map_or_else(Vec::new, tcp_info::information))
+        Ok(current.map_or_else(Vec::new, |connection| {
+            let mut told = tcp_info::information(&connection.information(self.host.now));
+            told.push(("SK_MEMINFO_RCVBUF", connection.receive_memory().into()));
+            told.push(("SK_MEMINFO_SNDBUF", connection.send_buffer().into()));
+            told
+        }))
     }
 }

@@ -85,6 +85,9 @@ pub trait System {
     /// Where there is none.
     fn connection_for(&mut self, packet: &Packet) -> Step<ConnectionIndex>;
 
+    /// The connection that the script has come to; `None` while the next one is waited for.
+    fn under_test(&self) -> Option<ConnectionIndex>;
+
     /// Hands over a packet in live numbers.
     ///
     /// # Errors

@@ -49,6 +49,7 @@ const NO_SAMPLE: i64 = 0xffff_ffff;
 /// Defines the variables of embedded code anew from the present state.
 pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Environment) {
     environment.forget("tcpi_");
+    environment.forget("SK_MEMINFO_");
     for (name, number) in CONSTANTS.iter().chain(information) {
         environment.define(name, Value::Number(*number));
     }
@@ -180,7 +181,11 @@ fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn state_number(state: State) -> i64 {
+/// The state of a listening socket.
+pub(super) const LISTENING: i64 = 10;
+
+/// The number of a state in the kernel's headers.
+pub(super) fn state_number(state: State) -> i64 {
     match state {
         State::Established => 1,
         State::SynSent => 2,
@@ -191,7 +196,7 @@ fn state_number(state: State) -> i64 {
         State::TimeWait | State::Closed => 7,
         State::CloseWait => 8,
         State::LastAck => 9,
-        State::Listen => 10,
+        State::Listen => LISTENING,
         State::Closing => 11,
     }
 }

@@ -1,7 +1,7 @@
 //! Translation between a script's sequence numbers, options and timestamps and those on the wire.
 //!
-//! A script counts our sequence numbers from the SYN that it expects, usually 0, whatever the
-//! system began with; the peer's numbers are the script's own. It names our timestamps from the
+//! A packet with SYN has the sequence numbers with which a script lets either side begin, whatever
+//! the system began with. All others count from those, so they begin with 1 behind a SYN. It names our timestamps from the
 //! first one that it expects; the peer's are its own again.
 
 use crate::outcome::{Step, Stop};
@@ -21,6 +21,8 @@ pub(crate) struct Translation {
     initial: Option<u32>,
     /// The same in the script, once its SYN was expected.
     scripted_initial: Option<u32>,
+    /// The peer's initial sequence number, which is the script's own, once its SYN was injected.
+    peer_initial: Option<u32>,
     /// The first timestamp that was expected: in the script, and as it was.
     first_timestamp: Option<(u32, u32)>,
     /// Every timestamp that was expected since, from the script's to the system's.
@@ -69,23 +71,32 @@ impl Translation {
         expected
     }
 
-    /// What is added to a live number of ours to get the script's.
-    fn scripted_offset(&self) -> u32 {
-        self.scripted_initial.unwrap_or(0).wrapping_sub(self.initial.unwrap_or(0))
+    /// What a script counts our numbers from, less what the system counts them from.
+    fn own_offset(&self, flags: Flags) -> u32 {
+        let scripted = if flags.contains(Flags::SYN) { self.scripted_initial } else { None };
+        scripted.unwrap_or(0).wrapping_sub(self.initial.unwrap_or(0))
+    }
+
+    /// The same for the peer's numbers.
+    fn peer_offset(&self, flags: Flags) -> u32 {
+        let initial = if flags.contains(Flags::SYN) { None } else { self.peer_initial };
+        initial.unwrap_or(0).wrapping_neg()
     }
 
     /// A packet of the system in the script's numbers.
     pub(crate) fn to_script(&self, live: &Packet) -> Packet {
-        let options = live
-            .options
-            .as_ref()
-            .map(|options| options.iter().map(|option| self.option_to_script(option)).collect());
-        let sequence = live.sequence.wrapping_add(self.scripted_offset());
-        Packet { sequence, options, ..live.clone() }
+        let peer = self.peer_offset(live.flags);
+        let options = live.options.as_ref().map(|options| {
+            options.iter().map(|option| self.option_to_script(option, peer)).collect()
+        });
+        let sequence = live.sequence.wrapping_add(self.own_offset(live.flags));
+        let acknowledgment = live.acknowledgment.map(|number| number.wrapping_add(peer));
+        Packet { sequence, acknowledgment, options, ..live.clone() }
     }
 
-    fn option_to_script(&self, option: &TcpOption) -> TcpOption {
+    fn option_to_script(&self, option: &TcpOption, peer: u32) -> TcpOption {
         match (option, self.first_timestamp) {
+            (TcpOption::Sack(edges), _) => shifted(edges, peer),
             (&TcpOption::Timestamps { value, echo }, Some((scripted, first))) => {
                 let value = value.wrapping_sub(first).wrapping_add(scripted);
                 TcpOption::Timestamps { value, echo }
@@ -106,30 +117,24 @@ impl Translation {
         }
     }
 
-    /// A packet of the script in live numbers.
-    pub(crate) fn to_live(&self, packet: &Packet) -> Packet {
-        let acknowledgment = packet.acknowledgment.map(|number| self.sequence_to_live(number));
+    /// A packet of the script in live numbers; learns from a SYN where the peer's begin.
+    pub(crate) fn to_live(&mut self, packet: &Packet) -> Packet {
+        if packet.flags.contains(Flags::SYN) {
+            self.peer_initial.get_or_insert(packet.sequence);
+        }
+        let own = self.own_offset(packet.flags).wrapping_neg();
+        let sequence = packet.sequence.wrapping_sub(self.peer_offset(packet.flags));
+        let acknowledgment = packet.acknowledgment.map(|number| number.wrapping_add(own));
         let options = packet
             .options
             .as_ref()
-            .map(|options| options.iter().map(|option| self.option_to_live(option)).collect());
-        Packet { acknowledgment, options, ..packet.clone() }
+            .map(|options| options.iter().map(|option| self.option_to_live(option, own)).collect());
+        Packet { sequence, acknowledgment, options, ..packet.clone() }
     }
 
-    fn sequence_to_live(&self, scripted: u32) -> u32 {
-        scripted.wrapping_sub(self.scripted_offset())
-    }
-
-    fn option_to_live(&self, option: &TcpOption) -> TcpOption {
+    fn option_to_live(&self, option: &TcpOption, own: u32) -> TcpOption {
         match option {
-            TcpOption::Sack(edges) => TcpOption::Sack(
-                edges
-                    .iter()
-                    .map(|&(left, right)| {
-                        (self.sequence_to_live(left), self.sequence_to_live(right))
-                    })
-                    .collect(),
-            ),
+            TcpOption::Sack(edges) => shifted(edges, own),
             &TcpOption::Timestamps { value, echo } => {
                 TcpOption::Timestamps { value, echo: self.echo_to_live(echo) }
             }
@@ -139,9 +144,17 @@ impl Translation {
 
     /// A message of the path with what it quotes of ours in live numbers.
     pub(crate) fn message_to_live(&self, message: &Icmp) -> Icmp {
-        let quoted = message.quoted.map(|(first, bytes)| (self.sequence_to_live(first), bytes));
+        let own = self.own_offset(Flags::NONE).wrapping_neg();
+        let quoted = message.quoted.map(|(first, bytes)| (first.wrapping_add(own), bytes));
         Icmp { quoted, ..message.clone() }
     }
+}
+
+/// Blocks whose edges are moved by `offset`.
+fn shifted(edges: &[(u32, u32)], offset: u32) -> TcpOption {
+    let moved =
+        edges.iter().map(|(left, right)| (left.wrapping_add(offset), right.wrapping_add(offset)));
+    TcpOption::Sack(moved.collect())
 }
 
 fn timestamp(packet: &Packet) -> Option<u32> {

@@ -1,5 +1,6 @@
 //! The script language: options, events, times and system calls, from text to a [`Script`].
 
+mod constants;
 mod lexer;
 mod packets;
 mod syntax;
@@ -11,8 +12,8 @@ pub use syntax::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
     Packet, Script, TcpOption,
 };
-pub use values::errno_name;
 pub(crate) use values::{constant, header_constant, header_constants, option_name};
+pub use values::{errno_name, text_bytes};
 
 use fairwind_units::Span;
 use lexer::{Cursor, Parsed, Token, seconds, tokens};
@@ -50,6 +51,8 @@ fn script(name: &str, cursor: &mut Cursor) -> Parsed<Script> {
             _ => break,
         }
     }
+    let version = script.options.iter().rev().find(|option| option.name == "ip_version");
+    define_usual(version.and_then(|option| option.value.as_deref()), &mut cursor.definitions);
     script.preparation = bare_command(cursor);
     while *cursor.peek() != Token::End {
         if matches!(cursor.peek(), Token::Command(_)) && *cursor.peek_behind(1) == Token::End {
@@ -62,6 +65,29 @@ fn script(name: &str, cursor: &mut Cursor) -> Parsed<Script> {
         return Err(cursor.unexpected("an event"));
     }
     Ok(script)
+}
+
+/// Defines the names that the kernel's own scripts leave to whoever runs them, as its runner does,
+/// where they mean nothing yet. They are other ones where an IP version is given.
+pub(crate) fn define_usual(version: Option<&str>, definitions: &mut BTreeMap<String, String>) {
+    let (level, kind) = match version {
+        Some("ipv6" | "ipv4-mapped-ipv6") => ("SOL_IPV6", "IPV6_RECVERR"),
+        _ => ("SOL_IP", "IP_RECVERR"),
+    };
+    // The cookies of the usual addresses, with the key of those scripts and with one of zeros.
+    let (cookie, cookie_of_zeros) = match version {
+        Some("ipv6") => ("c1d1e9742a47a9bc", "82af1a8f9a205c34"),
+        _ => ("3021b9d889017eeb", "b7c12350a90dc8f5"),
+    };
+    let usual = [
+        ("CMSG_LEVEL_IP", level),
+        ("CMSG_TYPE_RECVERR", kind),
+        ("TFO_COOKIE", cookie),
+        ("TFO_COOKIE_ZERO", cookie_of_zeros),
+    ];
+    for (name, value) in usual {
+        definitions.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
 }
 
 fn bare_command(cursor: &mut Cursor) -> Option<Command> {

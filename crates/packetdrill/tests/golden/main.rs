@@ -157,7 +157,7 @@ fn recorded(case: &Case, text: &str, options: &RunOptions) -> Result<String, Out
         fields: FIELDS.map(str::to_owned).to_vec(),
         watch: Span::from_secs(2),
     };
-    let script = Script::parse(&case.name, text, &options.definitions)
+    let script = Script::parse(&case.name, text, &options.meanings())
         .map_err(|error| unreadable(&case.name, &error))?;
     record(&script, text, options, &recording)
 }
@@ -166,7 +166,7 @@ fn run(case: &Case) -> Parts {
     Profile::ALL
         .into_iter()
         .map(|profile| {
-            let usual = RunOptions::new(profile);
+            let usual = RunOptions::strict(profile);
             let options = RunOptions { trailing: TrailingPackets::Refused, ..usual };
             let verdict = verdict(&run_script(&case.name, &case.text, &options));
             let part = profile.name().to_owned();

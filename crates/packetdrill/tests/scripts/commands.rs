@@ -139,3 +139,32 @@ fn a_congestion_control_in_c_is_chosen_by_its_name_in_scenarios_or_in_kernels() 
         assert_eq!(run(&script), Outcome::Passed, "{name}");
     }
 }
+
+#[test]
+fn commands_that_look_fail_where_they_find_nothing() {
+    assert_eq!(
+        after_accept("+0 `grep \" 0A \" /proc/net/tcp | grep \":1F90\"`\n"),
+        Outcome::Passed
+    );
+    assert_eq!(after_accept("+0 `cat /proc/net/tcp | grep -q \" 01 \"`\n"), Outcome::Passed);
+    let nothing = after_accept("+0 close(3) = 0\n+0 `grep \" 0A \" /proc/net/tcp`\n");
+    assert!(failure(nothing).contains("finds nothing"));
+    let unknown = after_accept("+0 `nstat | grep TcpExtUnheardOf`\n");
+    assert!(reason(unknown).contains("the counter TcpExtUnheardOf"));
+}
+
+#[test]
+fn messages_about_nothing_on_its_way_are_counted() {
+    let counted = "+0 `nstat | grep TcpExtOutOfWindowIcmps | grep -q \" 1 \"`\n";
+    let about = |first: u32| {
+        format!(
+            "+0 `nstat -n`\n+0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1\n\
+             +0 < icmp unreachable [{first}:{}(100)]\n{counted}",
+            first + 100
+        )
+    };
+    assert_eq!(after_accept(&about(5000)), Outcome::Passed);
+    assert!(failure(after_accept(&about(1))).contains("finds nothing"));
+    // What was shown once is not shown again.
+    assert!(failure(after_accept(&format!("{}{counted}", about(5000)))).contains("finds nothing"));
+}

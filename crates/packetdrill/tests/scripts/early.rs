@@ -23,7 +23,7 @@ fn holds(parameter: u32, option: &str, repaired: &str) {
 {repaired}
 "
     );
-    let options = RunOptions::new(Profile::Linux3_16);
+    let options = RunOptions::strict(Profile::Linux3_16);
     match run_script("early.pkt", &script, &options) {
         Outcome::Passed => {}
         Outcome::Failed(failure) => panic!("{parameter}: {failure}\n{}", failure.dialogue_text()),

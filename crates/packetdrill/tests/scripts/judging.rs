@@ -2,6 +2,7 @@
 
 use super::{after_accept, failure, options, run};
 use fairwind_packetdrill::{EchoRule, Outcome, RunOptions, TrailingPackets, run_script};
+use fairwind_tcp::Profile;
 
 #[test]
 fn several_segments_meet_a_larger_expected_packet_unless_that_is_forbidden() {
@@ -9,8 +10,6 @@ fn several_segments_meet_a_larger_expected_packet_unless_that_is_forbidden() {
     assert_eq!(after_accept(script), Outcome::Passed);
     let strict = format!("--strict_segments\n{}{script}", super::ACCEPTED);
     assert!(failure(run(&strict)).contains("flags: expected P., seen ."));
-    let unsegmented = format!("--mss=1500\n{}{script}", super::ACCEPTED);
-    assert!(failure(run(&unsegmented)).contains("flags: expected P., seen ."));
 }
 
 /// Segmentation cuts one packet; two packets of the endpoint with a PSH each are not that.
@@ -22,6 +21,13 @@ fn segments_that_push_on_the_way_are_not_one_packet() {
 +0 > P. 1:2001(2000) ack 1
 ";
     assert!(failure(after_accept(script)).contains("flags: expected ., seen P."));
+    let usual = RunOptions::new(Profile::Linux6_18);
+    let script = format!("{}{script}", super::ACCEPTED);
+    assert_eq!(run_script("test.pkt", &script, &usual), Outcome::Passed);
+    assert!(failure(run_script("test.pkt", &format!("--strict\n{script}"), &usual)).contains("P."));
+    // What counts is the PSH of the last one.
+    let unpushed = script.replace("P. 1:2001", ". 1:2001");
+    assert!(failure(run_script("test.pkt", &unpushed, &usual)).contains("expected ., seen P."));
 }
 
 #[test]
@@ -131,4 +137,61 @@ fn an_injection_follows_the_scripted_time_of_another() {
 .25 > . 1:1(0) ack 301
 ";
     assert_eq!(after_accept(script), Outcome::Passed);
+}
+
+/// Behind the SYN of either side a script's numbers count from it.
+#[test]
+fn numbers_count_from_the_syn_of_either_side() {
+    let script = "\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 7000:7000(0) win 65535 <mss 1000,sackOK>
++0 > S. 400:400(0) ack 7001 <mss 1460,nop,nop,sackOK>
++.1 < . 1:1(0) ack 1 win 512
++0 accept(3, ..., ...) = 4
++0 < P. 101:201(100) ack 1 win 512
++0 > . 1:1(0) ack 1 <nop,nop,sack 101:201>
++0 write(4, ..., 10) = 10
++0 > P. 1:11(10) ack 1 <...>
+";
+    assert_eq!(run(script), Outcome::Passed);
+}
+
+/// Only strict judging looks at what another connection sends than that the script has come to.
+#[test]
+fn packets_of_other_connections_pass_by() {
+    let script = format!(
+        "{}+0 close(4) = 0\n+0 close(3) = 0\n{}",
+        super::ACCEPTED,
+        super::ACCEPTED.replace("\n0 ", "\n+0 ").replacen("0 socket", "+0 socket", 1)
+    );
+    assert!(failure(run(&script)).contains("flags: expected S., seen F."));
+    let usual = RunOptions::new(Profile::Linux6_18);
+    assert_eq!(run_script("test.pkt", &script, &usual), Outcome::Passed);
+}
+
+/// A descriptor that is open may be written again: it is the newer one's until that is closed.
+#[test]
+fn a_descriptor_may_hide_another() {
+    let script = "\
++0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
++0 write(4, ..., 10) = -1 EPIPE
++0 close(4) = 0
++0 write(4, ..., 10) = 10
++0 > P. 1:11(10) ack 1
+";
+    assert_eq!(after_accept(script), Outcome::Passed);
+}
+
+/// Names that the kernel's runner defines mean the same here, by IP version.
+#[test]
+fn names_of_the_kernels_runner_are_known() {
+    let script = "\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 setsockopt(3, CMSG_LEVEL_IP, CMSG_TYPE_RECVERR, [1], 4) = 0
+";
+    for version in ["ipv4", "ipv6", "ipv4-mapped-ipv6"] {
+        assert_eq!(run(&format!("--ip_version={version}\n{script}")), Outcome::Passed, "{version}");
+    }
 }

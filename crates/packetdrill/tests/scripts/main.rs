@@ -26,7 +26,7 @@ const ACCEPTED: &str = "\
 
 /// As strict as can be: nothing may be left over.
 fn options() -> RunOptions {
-    RunOptions { trailing: TrailingPackets::Refused, ..RunOptions::new(Profile::Linux6_18) }
+    RunOptions { trailing: TrailingPackets::Refused, ..RunOptions::strict(Profile::Linux6_18) }
 }
 
 fn run(text: &str) -> Outcome {

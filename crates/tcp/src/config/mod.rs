@@ -17,9 +17,9 @@ pub use receiving::{
     TimestampRule,
 };
 pub use sending::{
-    Bundling, EarlyRetransmit, Gathering, Growth, LossDetection, LossRecovery, LostRetransmissions,
-    Pacing, RedundantBundling, ReorderingDetection, SendBufferRule, Sending, SillyWindow,
-    SmartFraming, TailLossProbe, WindowReduction,
+    Bundling, EarlyRetransmit, Gathering, Growth, HyStartSigns, LossDetection, LossRecovery,
+    LostRetransmissions, Pacing, RedundantBundling, ReorderingDetection, SendBufferRule, Sending,
+    SillyWindow, SmartFraming, TailLossProbe, WindowReduction,
 };
 
 use crate::sender::congestion::plugged::PluggedAlgorithm;

@@ -101,7 +101,7 @@ pub enum EcnFeedback {
     None,
     /// One signal per round trip (RFC 3168).
     Classic,
-    /// Counters of packets and bytes (RFC 9768); not there yet, and the same as [`Self::Classic`].
+    /// Counters of packets and bytes (RFC 9768).
     Accurate,
 }
 

@@ -166,6 +166,21 @@ pub struct Receiving {
     pub waits_through_resets: bool,
     /// Urgent data stays in line (`SO_OOBINLINE`).
     pub urgent_in_line: bool,
+    /// Larger segments were merged on their way up the host from ones of so many bytes of payload
+    /// (`gso_size`), which is what the peer's segment size is estimated from; `None`: none is merged.
+    pub merged_from: Option<u32>,
+    /// A reset within the window of SYN-RECEIVED, but not at its beginning, is challenged (RFC 9293
+    /// §3.10.7.4; `tcp_check_req` since Linux 7).
+    pub challenges_half_open: bool,
+    /// Segments are taken up to the furthest number that was ever offered, though the window has shrunk
+    /// (RFC 7323 §2.4; `tcp_max_receive_window` since Linux 7).
+    pub takes_ever_offered: bool,
+    /// A packet is taken while the buffer is not overfull, not only where the buffer has room for its payload
+    /// (`tcp_can_ingest` since Linux 7).
+    pub takes_beyond_buffer: bool,
+    /// A listening end keeps nothing of a SYN but what its SYN-ACK's numbers and timestamps have room for
+    /// (`tcp_syncookies` = 2).
+    pub syn_cookies: bool,
 }
 
 /// Memory of a receive buffer that never limits a path of 250 Mbit/s and 324 ms.
@@ -214,6 +229,11 @@ impl Receiving {
             deferred_timeouts: 0,
             waits_through_resets: false,
             urgent_in_line: false,
+            merged_from: None,
+            challenges_half_open: false,
+            takes_ever_offered: false,
+            takes_beyond_buffer: false,
+            syn_cookies: false,
         }
     }
 
@@ -256,6 +276,16 @@ impl Receiving {
     /// FreeBSD 14.
     pub(crate) fn freebsd_14() -> Self {
         Self { control: ControlAcceptance::Challenged, duplicate_sack: true, ..Self::freebsd_5_4() }
+    }
+
+    /// Linux 7.3.
+    pub fn linux_7_3() -> Self {
+        Self {
+            challenges_half_open: true,
+            takes_ever_offered: true,
+            takes_beyond_buffer: true,
+            ..Self::linux_6_18()
+        }
     }
 
     /// Linux 6.18.

@@ -256,12 +256,27 @@ impl RedundantBundling {
         Self { most_bytes: None, most_segments: Some(1), least_interval: Span::from_millis(10) };
 }
 
+/// What `HyStart` looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HyStartSigns {
+    /// Neither.
+    None,
+    /// Long trains of acknowledgments.
+    Trains,
+    /// Late acknowledgments.
+    Delay,
+    /// Both.
+    TrainsAndDelay,
+}
+
 /// Switches of window growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// CUBIC leaves slow start before a loss, when acknowledgments come in long trains or later than
     /// they did (`HyStart` of Linux since 2.6.29, `hystart_update`; cf. RFC 9406).
     pub hystart: bool,
+    /// What of that ends slow start (`hystart_detect`).
+    pub hystart_signs: HyStartSigns,
     /// New data waits while more is in flight than the estimated bandwidth-delay product and two
     /// segments (FreeBSD 4.7 to 6, `tcp_xmit_bandwidth_limit`).
     pub inflight_limit: bool,
@@ -273,7 +288,17 @@ pub struct Growth {
 impl Growth {
     /// Slow start ends with a loss.
     pub const fn rfc() -> Self {
-        Self { hystart: false, inflight_limit: false, shares: false }
+        Self {
+            hystart: false,
+            hystart_signs: HyStartSigns::TrainsAndDelay,
+            inflight_limit: false,
+            shares: false,
+        }
+    }
+
+    /// What `HyStart` looks at, where it is in use.
+    pub(crate) fn hystart_in_use(&self) -> Option<HyStartSigns> {
+        self.hystart.then_some(self.hystart_signs)
     }
 
     /// Linux since 2.6.29.

@@ -3,6 +3,8 @@
 mod control_segments;
 mod idle;
 mod input;
+mod marks;
+mod opening;
 mod output;
 
 use crate::config::Config;
@@ -11,7 +13,7 @@ use crate::handshake::{
     TIMESTAMPS_BYTES,
 };
 use crate::information::{Information, option_bits};
-use crate::receiver::{Receiver, UrgentRead, first_segment_size};
+use crate::receiver::{Receiver, RefusedSegments, UrgentRead, first_segment_size};
 use crate::sender::congestion::plugged::ControlFaults;
 use crate::sender::{Part, Sender, Writing};
 use crate::state::{Event, RecoveryState, State, Unreachable};
@@ -51,6 +53,8 @@ pub struct Connection {
     state: State,
     /// The application has let go of the connection.
     is_orphan: bool,
+    /// No application has accepted it yet.
+    awaits_acceptance: bool,
     ports: Ports,
     config: Arc<Config>,
     sender: Sender,
@@ -69,6 +73,7 @@ impl Connection {
         Self {
             state,
             is_orphan: false,
+            awaits_acceptance: false,
             ports,
             sender: Sender::new(config.clone(), initial, state),
             receiver: Receiver::new(config.clone()),
@@ -201,6 +206,12 @@ impl Connection {
         open && !self.sender.written().is_fin_waiting() && !self.handshake.fast_open().is_shut()
     }
 
+    /// `TCP_NODELAY` is set, perhaps not for the first time: what waits for want of size goes. Drain
+    /// [`poll_segment`](Self::poll_segment) afterwards.
+    pub fn push_held(&mut self) {
+        self.sender.push_held();
+    }
+
     /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
     #[inline]
     pub fn readable_bytes(&self) -> u32 {
@@ -217,6 +228,11 @@ impl Connection {
     /// Bytes that the application learns of when it asks (`SIOCINQ`): up to an urgent byte.
     pub fn inquired_bytes(&self) -> u32 {
         self.receiver.inquired_bytes()
+    }
+
+    /// Segments that were not taken.
+    pub fn refused_segments(&self) -> RefusedSegments {
+        self.receiver.refused()
     }
 
     /// Whether the urgent byte comes next (`SIOCATMARK`).
@@ -436,9 +452,16 @@ impl Connection {
         self.state == State::Closed && self.handshake.fast_open().is_early()
     }
 
+    /// The connection belongs to nobody before [`note_accepted`](Self::note_accepted): its receive buffer does
+    /// not grow for data out of order (Linux `tcp_data_queue_ofo`).
+    pub fn await_acceptance(&mut self) {
+        self.awaits_acceptance = true;
+    }
+
     /// The application has accepted the connection: from now on ICMP errors do
     /// not end it, even if its handshake is not over.
     pub fn note_accepted(&mut self) {
+        self.awaits_acceptance = false;
         self.handshake.fast_open_mut().note_accepted();
     }
 

@@ -115,12 +115,10 @@ impl Connection {
         now: Instant,
         into: &mut Segment,
     ) {
+        let duplicate = self.receiver.reassembly().duplicate();
         self.write_header(sequence, payload_bytes, flags, now, into);
         if self.sender.ecn().is_negotiated() {
-            self.sender.ecn_mut().mark(into);
-            if self.receiver.ecn().is_echo_due() {
-                into.flags |= Flags::ECE;
-            }
+            self.write_marks(into, duplicate, now);
         }
         self.receiver.on_ack_sent();
         if self.sender.has_urgent_data() {
@@ -228,7 +226,12 @@ impl Connection {
             }
             bytes
         };
-        let code_point = self.sender.ecn().syn_code_point(flags);
+        if answers {
+            options.accurate_ecn =
+                self.sender.ecn().syn_ack_option(&self.config.ecn, &options, repetitions);
+            self.sender.ecn_mut().on_syn_ack_sent(repetitions);
+        }
+        let code_point = self.sender.ecn_mut().syn_code_point(flags);
         Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,

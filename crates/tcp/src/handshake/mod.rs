@@ -165,6 +165,22 @@ impl Negotiated {
         }
     }
 
+    /// What the numbers and the timestamp of a SYN-ACK can tell of a SYN when the last ACK comes: with
+    /// timestamps all but the exact segment size, of which there are four; without them that size alone
+    /// (Linux `__cookie_v4_init_sequence`, `cookie_init_timestamp`, `tcp_v4_parse_mss_option`).
+    pub(crate) fn cookie_syn(config: &Config, syn: &Segment) -> Segment {
+        let known = syn.options;
+        let sizes = if config.path.ip_header_bytes > 20 { SIZES_V6 } else { SIZES_V4 };
+        let offered = known.mss.unwrap_or(DEFAULT_MSS);
+        let size = sizes.into_iter().rev().find(|&size| size <= offered).unwrap_or(sizes[0]);
+        let options = if config.timestamps && known.timestamps.is_some() {
+            Options { mss: Some(size), ..known }
+        } else {
+            Options { mss: Some(size), ..Options::NONE }
+        };
+        Segment { options, ..*syn }
+    }
+
     /// What follows from our wishes and the peer's SYN (RFC 7323 §1.3, RFC 2018 §2, RFC 6691).
     pub(crate) fn from_peer(config: &Config, syn: &Segment) -> Self {
         let offered = &syn.options;
@@ -216,6 +232,10 @@ impl Negotiated {
         usize::try_from(fitting).map_or(most, |fitting| fitting.min(most))
     }
 }
+
+/// Segment sizes that a SYN cookie can hold (`msstab`).
+const SIZES_V4: [u16; 4] = [536, 1300, 1440, 1460];
+const SIZES_V6: [u16; 4] = [1220, 1420, 1440, 8940];
 
 /// Bytes that an option with `blocks` SACK blocks takes.
 pub(crate) fn sack_option_bytes(blocks: usize) -> u32 {

@@ -33,13 +33,18 @@ impl Receiver {
     }
 
     /// Linux accepts what lies behind the last ACK, and ignores what reaches beyond the window while
-    /// nothing waits to be read.
+    /// nothing waits to be read. A FIN may stand beyond it.
     fn is_in_announced_window(&self, segment: &Segment) -> bool {
         if segment.end().is_before(self.space.last_acknowledged) {
             return false;
         }
-        let edge = self.space.next + self.announced_window();
-        segment.end().is_at_or_before(edge)
+        let edge = if self.config.receiving.takes_ever_offered {
+            self.space.offered.later(self.space.next)
+        } else {
+            self.space.next + self.announced_window()
+        };
+        let fin = u32::from(segment.flags.contains(Flags::FIN));
+        (segment.end() - fin).is_at_or_before(edge)
             || segment.sequence.is_at_or_before(edge) && self.buffer.is_empty()
     }
 
@@ -133,7 +138,7 @@ impl Receiver {
 
     /// Notes the timestamp to echo (RFC 7323 §4.3).
     #[inline]
-    pub(crate) fn note_timestamp(&mut self, segment: &Segment, now: Instant) {
+    pub(crate) fn note_timestamp(&mut self, segment: &Segment, now: Instant) -> bool {
         if let Some(stamps) = segment.options.timestamps
             && self.negotiated.has_timestamps()
             && segment.sequence.is_at_or_before(self.space.last_acknowledged)
@@ -141,9 +146,12 @@ impl Receiver {
                 || self.is_timestamp_expired(now)
                 || self.space.recent_timestamp == 0)
         {
+            let is_new = age(self.space.recent_timestamp, stamps.value) < 0;
             self.space.recent_timestamp = stamps.value;
             self.space.stamped_at = now;
+            return is_new;
         }
+        false
     }
 
     /// Whether the segment's timestamp is older than the latest one; a reset is never old.

@@ -109,6 +109,11 @@ impl AckPolicy {
         }
     }
 
+    /// The connection is open: pauses count from now on (`lrcvtime`).
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.last_received = now;
+    }
+
     /// Notes the end of a write, as one that asks for quick acknowledgments does.
     pub(crate) fn note_end_of_write(&mut self) {
         self.small = self.small.max(1);

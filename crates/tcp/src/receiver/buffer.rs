@@ -28,6 +28,8 @@ pub(crate) struct ReceiveBuffer {
     allocated_ahead: u32,
     /// Share of memory that is payload, of 256 (`scaling_ratio`).
     ratio: u8,
+    /// One packet may go beyond the limit.
+    takes_beyond: bool,
     /// Largest window (`window_clamp`).
     clamp: u32,
     /// Present limit of the window (`rcv_ssthresh`).
@@ -45,13 +47,14 @@ impl ReceiveBuffer {
         threshold: u32,
     }
 
-    /// With so many bytes of memory.
-    pub(crate) fn new(limit: u32) -> Self {
+    /// With so many bytes of memory; one packet may go beyond if the buffer `takes_beyond`.
+    pub(crate) fn new(limit: u32, takes_beyond: bool) -> Self {
         Self {
             limit,
             allocated: 0,
             allocated_ahead: 0,
             ratio: FIRST_RATIO,
+            takes_beyond,
             clamp: 0,
             threshold: 0,
             packets: VecDeque::new(),
@@ -195,7 +198,8 @@ impl ReceiveBuffer {
     /// Whether there is room for a packet, if need be after packing what is there
     /// (`tcp_try_rmem_schedule`).
     pub(crate) fn has_room(&self, packet: Packet) -> bool {
-        self.allocated.saturating_add(packet.payload) <= self.limit
+        let payload = if self.takes_beyond { 0 } else { packet.payload };
+        self.allocated.saturating_add(payload) <= self.limit
     }
 
     /// The buffer is full: grows it where nobody has set it, and offers little from now on

@@ -58,24 +58,32 @@ impl Receiver {
         let (left, end) = (segment.sequence, segment.end());
         let next = self.space.next;
         let window = self.acceptance_window();
-        let refused = if left == next {
-            window == 0 && segment.payload_bytes > 0
+        let has_room = if left == next {
+            window > 0 || segment.payload_bytes == 0
         } else if !end.is_after(next) {
             self.note_duplicate(left, end);
-            true
+            return self.refuse();
         } else if left.is_at_or_after(next + window) {
-            true
+            self.counters.refused.beyond_window += 1;
+            return self.refuse();
         } else if left.is_before(next) {
             self.note_duplicate(left, next);
-            window == 0
+            window > 0
         } else {
             return Placement::OutOfOrder;
         };
-        if refused {
-            self.enter_quick_ack_mode(u32::MAX);
-            return Placement::Refused;
+        if has_room {
+            return Placement::InOrder;
         }
-        Placement::InOrder
+        self.counters.refused.closed_window += 1;
+        self.refuse()
+    }
+
+    /// A segment is not taken: it is acknowledged quickly.
+    #[cold]
+    fn refuse(&mut self) -> Placement {
+        self.enter_quick_ack_mode(u32::MAX);
+        Placement::Refused
     }
 
     /// Notes data that has arrived twice, to report it (RFC 2883).
@@ -83,6 +91,14 @@ impl Receiver {
     pub(crate) fn note_duplicate(&mut self, left: SequenceNumber, right: SequenceNumber) {
         if self.negotiated.has_sack() && self.config.receiving.duplicate_sack {
             self.reassembly.note_duplicate(SackBlock { left, right });
+        }
+    }
+
+    /// A segment that is not acceptable reaches beyond the window, unless it is old.
+    #[cold]
+    pub(crate) fn count_unacceptable(&mut self, segment: &Segment) {
+        if !segment.end().is_before(self.space.last_acknowledged) {
+            self.counters.refused.beyond_window += 1;
         }
     }
 
@@ -118,6 +134,7 @@ impl Receiver {
         let packet = self.packet_of(segment);
         if self.counts_memory() {
             if !self.has_room_for(packet, segment.sequence) && !self.is_forced(segment) {
+                self.counters.refused.no_memory += 1;
                 return None;
             }
             let bytes = end.distance_from(next);
@@ -207,7 +224,12 @@ impl Receiver {
     fn measure_segment(&mut self, segment: &Segment, packet: Packet) {
         let steady_header = fairwind_wire::TCP_HEADER_BYTES + self.negotiated.option_bytes();
         let mss = self.announced_mss();
-        let class = self.segment_size.on_segment(segment, mss, steady_header);
+        let class = self.segment_size.on_segment(
+            segment,
+            self.config.receiving.merged_from,
+            mss,
+            steady_header,
+        );
         self.ack_policy.note_size(class, segment.flags.contains(Flags::PSH));
         if class == SizeClass::NewFull && self.counts_memory() {
             let window = self.last_announced_window();
@@ -254,8 +276,8 @@ impl Receiver {
         self.ack_policy.has_merged() && self.reassembly.is_unexpected(arrival.block)
     }
 
-    /// Inserts out-of-order data; `is_orphan` if no application reads.
-    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_orphan: bool) {
+    /// Inserts out-of-order data; `is_unowned` if no application has the connection.
+    pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_unowned: bool) {
         let OutOfOrder { block, packet } = arrival;
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion =
@@ -270,7 +292,7 @@ impl Receiver {
         if self.counts_memory() && !insertion.is_covered() {
             self.buffer.queue_ahead(packet);
         }
-        if !is_orphan {
+        if !is_unowned {
             self.grow_buffer(self.tuning.space());
         }
     }

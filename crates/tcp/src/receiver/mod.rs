@@ -71,7 +71,18 @@ struct ReceiveSpace {
     urgent: Option<UrgentByte>,
 }
 
-/// Counters of the receiving half, for `TCP_INFO`.
+/// Segments that were not taken, by the counters of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RefusedSegments {
+    /// They reach beyond the window (`BeyondWindow`).
+    pub beyond_window: u32,
+    /// The window is closed (`TCPZeroWindowDrop`).
+    pub closed_window: u32,
+    /// There is no memory for them (`TCPRcvQDrop`).
+    pub no_memory: u32,
+}
+
+/// Counters of the receiving half.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
     /// Segments, with data or without (`tcpi_segs_in`).
@@ -80,6 +91,7 @@ struct Counters {
     data_segments: u32,
     /// Segments out of order (`tcpi_rcv_ooopack`).
     out_of_order_segments: u32,
+    refused: RefusedSegments,
 }
 
 /// The receiving half of a connection.
@@ -102,6 +114,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        let takes_beyond = config.receiving.takes_beyond_buffer;
         Self {
             config,
             space: ReceiveSpace::default(),
@@ -109,7 +122,7 @@ impl Receiver {
             ack_policy: AckPolicy::default(),
             delayed_ack: Timer::OFF,
             reassembly: Reassembly::default(),
-            buffer: ReceiveBuffer::new(memory),
+            buffer: ReceiveBuffer::new(memory, takes_beyond),
             segment_size: SegmentSize::new(),
             tuning: Tuning::default(),
             counters: Counters::default(),
@@ -124,6 +137,11 @@ impl Receiver {
         self.counters.segments = self.counters.segments.wrapping_add(1);
         let with_data = u32::from(segment.payload_bytes > 0);
         self.counters.data_segments = self.counters.data_segments.wrapping_add(with_data);
+    }
+
+    /// Segments that were not taken.
+    pub(crate) fn refused(&self) -> RefusedSegments {
+        self.counters.refused
     }
 
     /// Next number expected (RCV.NXT).
@@ -163,6 +181,7 @@ impl Receiver {
         space.fin = Some(space.next - 1);
         space.is_shut = true;
         self.ack_policy.schedule();
+        self.reassembly.forget_duplicate();
         let memory = self.reassembly.clear();
         self.buffer.release_ahead(memory);
     }
@@ -237,6 +256,19 @@ impl Receiver {
     pub(crate) fn accept_cwr(&mut self, segment: &Segment) {
         if self.ecn.accept_cwr(segment) {
             self.send_ack_now();
+        }
+    }
+
+    /// A segment that is ECT has arrived, with data or without.
+    pub(crate) fn note_capable(&mut self) {
+        self.ecn.note_capable();
+    }
+
+    /// The code point of data that has arrived, with Accurate ECN: one that is not ECT is taken for a
+    /// retransmission (Linux `tcp_data_ecn_check`).
+    pub(crate) fn on_code_point_counted(&mut self, mark: Ecn) {
+        if mark == Ecn::NotEct && self.ecn.has_seen_capable() {
+            self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
         }
     }
 

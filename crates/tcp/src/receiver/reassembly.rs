@@ -180,6 +180,12 @@ impl Reassembly {
         }
     }
 
+    /// Where the duplicate begins that is to be reported.
+    #[inline]
+    pub(crate) fn duplicate(&self) -> Option<SequenceNumber> {
+        self.duplicate.map(|block| block.left)
+    }
+
     /// A new segment has come: the duplicate before it is not news any more.
     pub(crate) fn forget_duplicate(&mut self) {
         self.duplicate = None;

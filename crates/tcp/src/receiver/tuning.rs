@@ -185,10 +185,17 @@ impl SegmentSize {
         *self = Self { estimate: first_segment_size(largest, window), last: 0 };
     }
 
-    /// Learns from a segment with payload (or FIN); `own_mss` bounds the estimate.
+    /// Learns from a segment with payload (or FIN) that was merged from ones of at most `merged_from` bytes;
+    /// `own_mss` bounds the estimate.
     #[inline]
-    pub(crate) fn on_segment(&mut self, segment: &Segment, own_mss: u32, steady: u32) -> SizeClass {
-        let length = segment.payload_bytes;
+    pub(crate) fn on_segment(
+        &mut self,
+        segment: &Segment,
+        merged_from: Option<u32>,
+        own_mss: u32,
+        steady: u32,
+    ) -> SizeClass {
+        let length = merged_from.unwrap_or(u32::MAX).min(segment.payload_bytes);
         let last = std::mem::take(&mut self.last);
         if length >= self.estimate {
             let size_class =

@@ -152,6 +152,7 @@ impl Receiver {
     /// The handshake is over; `segment_bytes` is the payload of our own full segments.
     pub(crate) fn open(&mut self, segment_bytes: u32, now: Instant) {
         let announced_mss = self.announced_mss();
+        self.ack_policy.begin(now);
         self.buffer.open(self.first_window.bytes, self.first_window.clamp, announced_mss);
         self.segment_size.begin(announced_mss.min(segment_bytes), self.first_window.bytes);
         let threshold = self.buffer.threshold();

@@ -1,11 +1,13 @@
 //! Step 5: the acknowledgment field (RFC 9293 §3.10.7.4), from which everything else follows:
 //! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
 
+use crate::ecn::AckedData;
 use crate::sender::loss::Delivery;
 use crate::sender::queue::Acknowledged;
 use crate::sender::scoreboard::SackUpdate;
 use crate::sender::statistics::SenderLimit;
 use crate::sender::{AckEvent, AckFlags, Sender};
+use crate::state::RecoveryState;
 use crate::timers::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
@@ -32,10 +34,15 @@ impl RoundTrip {
 }
 
 impl Sender {
-    /// Processes an acknowledgment of what is outstanding, or a repeated one. Returns whether our FIN is
-    /// acknowledged.
+    /// Processes an acknowledgment of what is outstanding, or a repeated one; `has_new_timestamp` if it is
+    /// younger than all before. Returns whether our FIN is acknowledged.
     #[inline]
-    pub(crate) fn on_ack(&mut self, segment: &Segment, now: Instant) -> bool {
+    pub(crate) fn on_ack(
+        &mut self,
+        segment: &Segment,
+        has_new_timestamp: bool,
+        now: Instant,
+    ) -> bool {
         self.send.on_heard(now);
         self.persist.on_answer();
         self.soft_error = None;
@@ -43,12 +50,12 @@ impl Sender {
             self.update_window(segment);
             false
         } else {
-            self.on_new_ack(segment, now)
+            self.on_new_ack(segment, has_new_timestamp, now)
         }
     }
 
     #[inline]
-    fn on_new_ack(&mut self, segment: &Segment, now: Instant) -> bool {
+    fn on_new_ack(&mut self, segment: &Segment, has_new_timestamp: bool, now: Instant) -> bool {
         if self.is_plugged() {
             self.begin_plugged_ack(segment);
         }
@@ -61,6 +68,7 @@ impl Sender {
         let lost_before = self.queue.losses();
         let update = self.process_sacks(segment, &mut ack);
         if nothing_outstanding {
+            self.count_accurate_marks(segment, has_new_timestamp, &mut ack);
             if self.is_plugged() {
                 self.plugged_in_ack_event(&ack);
             }
@@ -70,6 +78,7 @@ impl Sender {
         let acknowledged = self.remove_acked(segment, &mut ack);
         let round_trip = self.sample_round_trip(&acknowledged, &update, &mut ack);
         self.count_delivered_segments(&acknowledged, highest_before, &mut ack);
+        self.count_accurate_marks(segment, has_new_timestamp, &mut ack);
         if self.is_plugged() {
             self.plugged_pkts_acked(acknowledged.segments(), round_trip.latest, &ack);
         } else if self.congestion.takes_samples() {
@@ -89,6 +98,49 @@ impl Sender {
         }
         self.control_congestion(&acknowledged, round_trip, lost_before, &ack);
         acknowledged.has_fin()
+    }
+
+    /// Takes in the feedback of Accurate ECN, where it is in use and the acknowledgment is not older than
+    /// others (Linux `tcp_accecn_process`).
+    #[inline]
+    fn count_accurate_marks(
+        &mut self,
+        segment: &Segment,
+        has_new_timestamp: bool,
+        ack: &mut AckEvent,
+    ) {
+        if self.ecn.accurate().is_some() {
+            let has_progress = ack.has(AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED));
+            let marks = self.accurate_marks(segment, has_progress || has_new_timestamp, ack);
+            ack.add_if(marks > 0, AckFlags::CONGESTION_ECHOED);
+        }
+    }
+
+    #[cold]
+    fn accurate_marks(&mut self, segment: &Segment, is_news: bool, ack: &AckEvent) -> u32 {
+        let acked = AckedData {
+            segments: ack.delivered(),
+            bytes_since_start: self.send.acknowledged_bytes() + self.scoreboard.sacked_bytes(),
+            marked_before: self.deliveries.marked(),
+            segment_bytes: self.segment_bytes,
+            sent_bytes: self.stats.bytes(),
+            is_exact: self.negotiated.has_sack()
+                || matches!(
+                    self.recovery.state(),
+                    RecoveryState::Open | RecoveryState::WindowReduced
+                ),
+        };
+        let rtt = self.rtt.smoothed();
+        let Some(feedback) = self.ecn.accurate_mut() else { return 0 };
+        feedback.note_time(&self.config.ecn, rtt, ack.now());
+        let marks = if is_news {
+            feedback.on_ack(segment, &acked)
+        } else {
+            feedback.skip_ack(&acked);
+            0
+        };
+        self.deliveries.add_marked(marks);
+        marks
     }
 
     /// An acknowledgment while nothing is outstanding: of a duplicate, or of a probe.

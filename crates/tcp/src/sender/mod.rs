@@ -297,7 +297,9 @@ impl Sender {
     /// Whether an old acknowledgment number lies within the largest window, so that the segment may have
     /// been in flight (RFC 5961 §5.2).
     pub(crate) fn may_have_been_in_flight(&self, acknowledgment: SequenceNumber) -> bool {
-        let largest = u64::from(self.peer_window.largest()).min(self.send.acknowledged_bytes());
+        let controls = u64::from(self.stats.acknowledged_controls());
+        let acknowledged = self.send.acknowledged_bytes() + controls;
+        let largest = u64::from(self.peer_window.largest()).min(acknowledged);
         u64::from(self.send.oldest_unacked().distance_from(acknowledgment)) <= largest
     }
 
@@ -424,6 +426,12 @@ impl Sender {
         if hurries || uncorked {
             self.nagle.push_once();
         }
+    }
+
+    /// `TCP_NODELAY` is set, perhaps not for the first time: what waits for want of size goes (Linux
+    /// `__tcp_sock_set_nodelay`).
+    pub(crate) fn push_held(&mut self) {
+        self.nagle.push_once();
     }
 
     /// Bytes written and not acknowledged, sent or not; a FIN counts as one.

@@ -47,9 +47,16 @@ impl Sender {
     /// The ECN bits of our SYN, or SYN-ACK, after `repetitions` earlier ones.
     pub(crate) fn syn_ecn_flags(&mut self, answers: bool, repetitions: u32) -> Flags {
         if answers {
-            self.ecn.syn_ack_flags()
+            self.ecn.syn_ack_flags(self.rto.expired())
         } else {
             self.ecn.syn_flags(&self.config.ecn, repetitions)
+        }
+    }
+
+    /// The segment that ends a passive handshake tells whether our SYN-ACK was marked (RFC 9768).
+    pub(crate) fn take_third_ack(&mut self, segment: &Segment) {
+        if self.ecn.on_third_ack(&self.config.ecn, segment) && self.deliveries.marked() == 0 {
+            self.deliveries.add_marked(1);
         }
     }
 

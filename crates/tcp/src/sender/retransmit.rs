@@ -160,7 +160,8 @@ impl Sender {
     fn begin_burst(&mut self, index: u64, now: Instant) {
         let pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed);
         let ends_here = self.queue.get(index).marks().contains(Marks::BUNDLE_END);
-        let count = if pushed && !ends_here {
+        // The urgent pointer differs from segment to segment.
+        let count = if pushed && !ends_here && !self.urgent.is_set() {
             let room = self.window.segments().saturating_sub(self.in_flight()).max(1);
             let most = self.most_bundled(self.full_payload());
             self.queue.lost_in_bundle(index, room.min(most))

@@ -80,6 +80,11 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Bytes that are selectively acknowledged; costs as much as there are holes.
+    pub(crate) fn sacked_bytes(&self) -> u64 {
+        self.ranges.bytes()
+    }
+
     /// Takes one valid block into account; `repair_end` is the last number that was sent when the
     /// state of recovery changed last. Hands over the segments that it newly covers.
     pub(crate) fn add<F: FnMut(&Sent)>(

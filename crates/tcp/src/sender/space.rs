@@ -6,6 +6,7 @@
 //!
 //! Urgent data on the sending side (RFC 9293 §3.8.5; Linux `tcp_transmit_skb`).
 
+use crate::config::ProbeRule;
 use crate::sender::Sender;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -178,7 +179,16 @@ impl Sender {
         let advances = segment.acknowledgment.is_after(self.send.oldest_unacked());
         let newer = self.peer_window.is_newer(segment.sequence, window, advances);
         if newer {
+            let before = self.peer_window.bytes();
             self.update_send_window(segment, window);
+            // What it held may go after a pause (Linux `tcp_ack_update_window`; others count the pause from what
+            // was received).
+            if window != before
+                && self.written.unsent() > 0
+                && self.config.liveness.probe_rule == ProbeRule::Linux
+            {
+                self.budget.note_resume(self.queue.is_empty());
+            }
         }
         newer
     }

@@ -40,6 +40,11 @@ impl Deliveries {
         self.segments = segments;
     }
 
+    /// Counts marks that Accurate ECN reports.
+    pub(crate) fn add_marked(&mut self, segments: u32) {
+        self.marked = self.marked.wrapping_add(segments);
+    }
+
     /// Counts segments, with an ECN echo or without.
     #[inline]
     pub(crate) fn add(&mut self, segments: u32, marked: bool) {
@@ -80,6 +85,7 @@ impl SenderStats {
         acknowledged_controls: u32,
         segments: u32,
         data_segments: u32,
+        bytes: u64,
     }
 
     pub(crate) fn on_retransmission(&mut self) {
@@ -242,5 +248,18 @@ impl Sender {
                 Some(self.delivery_rate.bytes_per_second(self.segment_bytes));
         }
         information.reordering_events = Some(self.reordering.events());
+        self.inform_of_marks(information);
+    }
+
+    /// Fills in what Accurate ECN has counted.
+    fn inform_of_marks(&self, information: &mut Information) {
+        let Some(feedback) = self.ecn.accurate() else {
+            return;
+        };
+        information.received_marked_segments = Some(feedback.received_marked());
+        information.received_bytes_by_mark = Some(feedback.received_bytes());
+        information.delivered_bytes_by_mark = Some(feedback.delivered_bytes());
+        information.accurate_ecn_failure = Some(feedback.failure_bits());
+        information.accurate_ecn_option_seen = Some(feedback.option_seen_number());
     }
 }

@@ -250,11 +250,28 @@ impl Sender {
     #[inline]
     pub(super) fn full_payload(&self) -> u32 {
         let blocks = self.piggyback.sack_blocks;
+        if self.ecn.accurate().is_some() {
+            return self.full_payload_with_option();
+        }
         if blocks == 0 {
             return self.segment_bytes;
         }
         let blocks = blocks.min(self.negotiated.sack_room(0, self.segment_bytes));
         self.segment_bytes.saturating_sub(sack_option_bytes(blocks)).max(1)
+    }
+
+    /// The same beside the option of Accurate ECN.
+    #[cold]
+    fn full_payload_with_option(&self) -> u32 {
+        let blocks =
+            self.piggyback.sack_blocks.min(self.negotiated.sack_room(0, self.segment_bytes));
+        let of_blocks = sack_option_bytes(blocks);
+        let others = self.negotiated.option_bytes() + of_blocks;
+        let of_option = self
+            .ecn
+            .accurate()
+            .map_or(0, |feedback| feedback.option_bytes(&self.config.ecn, others, blocks));
+        self.segment_bytes.saturating_sub(of_blocks + of_option).max(1)
     }
 
     /// Payload bytes of the next bundle; 0 for a FIN alone, `None` where all must wait.
@@ -413,8 +430,14 @@ impl Sender {
     #[inline]
     fn transmit(&mut self, bytes: u32, now: Instant) -> Outgoing {
         let mut marks = self.note_sending(now);
-        if bytes > 0 && self.written.take(bytes) {
-            marks.set(Marks::PUSH);
+        if bytes > 0 {
+            let taken = self.written.take(bytes);
+            if taken.pushed() {
+                marks.set(Marks::PUSH);
+            }
+            if taken.ends_record() {
+                self.queue.note_record_end(self.send.next() + bytes);
+            }
         }
         let with_fin = self.written.take_fin();
         if with_fin {

@@ -199,6 +199,22 @@ struct Buffer {
     sealed: bool,
 }
 
+/// What stands at the end of bytes that leave.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pushed: bool,
+    ends_record: bool,
+}
+
+impl Taken {
+    getters! {
+        /// PSH.
+        pushed: bool,
+        /// The end of a record.
+        ends_record: bool,
+    }
+}
+
 /// Buffers not sent yet, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
@@ -342,19 +358,19 @@ impl Written {
         self.first_bytes() >= bytes
     }
 
-    /// Takes bytes of the first buffer to send them; says whether PSH stands at their end.
+    /// Takes bytes of the first buffer to send them; says what stands at their end.
     #[inline]
-    pub(crate) fn take(&mut self, bytes: u32) -> bool {
-        let Some(first) = self.buffers.front_mut() else { return false };
+    pub(crate) fn take(&mut self, bytes: u32) -> Taken {
+        let Some(first) = self.buffers.front_mut() else { return Taken::default() };
         debug_assert!(bytes <= first.bytes, "a segment of one buffer");
         first.bytes -= bytes;
         self.unsent -= u64::from(bytes);
         if first.bytes > 0 {
-            return false;
+            return Taken::default();
         }
-        let pushed = first.pushed;
+        let taken = Taken { pushed: first.pushed, ends_record: first.sealed };
         self.buffers.pop_front();
-        pushed
+        taken
     }
 
     /// Puts PSH after the first `bytes` bytes, which leave as a segment of their own.

@@ -4,10 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acceptance;
+mod accurate_ecn;
 mod close;
 mod delivery;
 mod ecn;
 mod eras;
+mod eras_of_linux;
 mod fast_open;
 mod framing;
 mod growing;

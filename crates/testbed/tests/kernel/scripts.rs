@@ -43,7 +43,7 @@ fn what_is_wrong(file: &Path, tries: u32) -> Option<String> {
         println!("not for the kernel: {name}: {line}");
         return None;
     }
-    let options = RunOptions::new(Profile::Linux6_18);
+    let options = RunOptions::strict(Profile::Linux6_18);
     let kernel =
         KernelOptions { folder: file.parent().map(Path::to_path_buf), ..KernelOptions::default() };
     let mut last = String::new();

@@ -89,7 +89,7 @@ impl Case {
         let text = self.with(keys);
         let mut last = String::new();
         for _ in 0..tries {
-            let options = RunOptions::new(Profile::Linux6_18);
+            let options = RunOptions::strict(Profile::Linux6_18);
             let kernel = KernelOptions::default();
             match run_script(&self.name, &text, &options, &kernel).expect("the kernel is there") {
                 Outcome::Passed => return None,

@@ -15,7 +15,8 @@
 //! | `tc qdisc ... fq`, `pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
 //! | `ip link set ... up`, `gso_max_size`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
 //! | `iptables -F`, `-X`, `-Z`, `-L`, the same of `ip6tables` | nothing: nothing is filtered |
-//! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `nstat`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only look |
+//! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only look |
+//! | `nstat`, `grep`, and pipes behind them | nothing, but they fail where they find nothing: see `looking` |
 //! | `modprobe`, `tcpdump` | nothing |
 //! | `chmod`, `dd`, `mkdir`, `rm`, `rmdir`, `touch`, `truncate` | nothing: what is sent from a file is any bytes |
 //! | `/tmp/sysctl_restore_...sh`, a `defaults.sh` that cannot be read | nothing: nothing needs restoring, and the profile is the default |
@@ -41,6 +42,7 @@
 //! A route is written as a whole: metrics that are not named have their defaults again. Addresses,
 //! devices, and how the route is found do not matter; deleting and flushing changes nothing.
 
+mod looking;
 mod shell;
 mod sysctl;
 
@@ -50,6 +52,7 @@ use fairwind_tcp::{
     AckDelay, Bundling, Config, CongestionAlgorithm, EcnFeedback, PluggedAlgorithm, Profile,
 };
 use fairwind_units::Span;
+pub(crate) use looking::{COUNTERS, Pipeline, View, look};
 use shell::{Joint, Reader, Simple};
 use std::collections::BTreeMap;
 
@@ -68,6 +71,8 @@ pub(crate) enum Change {
     Sleep(Span),
     /// What is remembered of peers is forgotten.
     ForgetPeers,
+    /// Nothing changes, but something has to be found.
+    Look(Pipeline),
 }
 
 /// Whose behaviour a change is about.
@@ -90,7 +95,8 @@ impl Change {
             | Self::LinkMtu(_)
             | Self::Segmentation(_)
             | Self::Sleep(_)
-            | Self::ForgetPeers => Scope::NewConnections,
+            | Self::ForgetPeers
+            | Self::Look(_) => Scope::NewConnections,
         }
     }
 }
@@ -127,7 +133,7 @@ pub(crate) fn apply(
             set_segmentation(*enabled, config);
             Ok(())
         }
-        Change::Sleep(_) | Change::ForgetPeers => Ok(()),
+        Change::Sleep(_) | Change::ForgetPeers | Change::Look(_) => Ok(()),
     }
 }
 
@@ -167,6 +173,11 @@ impl Interpreter<'_> {
     fn run_one(&mut self, command: &Simple, variables: &BTreeMap<String, String>) -> Step<bool> {
         let words = slices(&command.words);
         let Some((program, arguments)) = words.split_first() else { return Ok(true) };
+        if !command.feeding.is_empty() || matches!(*program, "nstat" | "grep") {
+            let pipeline = [&command.feeding[..], std::slice::from_ref(&command.words)].concat();
+            self.changes.push(Change::Look(pipeline));
+            return Ok(true);
+        }
         let is_parameter = |word: &&str| word.starts_with("/proc/sys/") && word.contains('=');
         if !arguments.is_empty() && arguments.iter().all(is_parameter) {
             for word in arguments {
@@ -291,7 +302,7 @@ fn slices(words: &[String]) -> Vec<&str> {
 /// Commands that change nothing that would matter here.
 fn is_harmless(name: &str, arguments: &[&str]) -> bool {
     match name {
-        "cat" | "date" | "dmesg" | "ethtool" | "hostname" | "modprobe" | "nstat" | "set" | "ss"
+        "cat" | "date" | "dmesg" | "ethtool" | "hostname" | "modprobe" | "set" | "ss"
         | "sync" | "tcpdump" | "uname" | "wait"
         // Files are of no concern: what is sent from one is any bytes.
         | "chmod" | "dd" | "mkdir" | "rm" | "rmdir" | "touch" | "truncate" => true,
@@ -308,6 +319,8 @@ fn queue_is_harmless(arguments: &[&str]) -> bool {
     match arguments {
         [first, ..] if first.starts_with('-') => true,
         ["qdisc", "del" | "delete" | "show" | "list" | "ls", ..] => true,
+        // A queue that holds nothing drops all.
+        ["qdisc", .., "limit", "0"] => false,
         ["qdisc", "replace" | "add" | "change", rest @ ..] => {
             let place = rest.iter().position(|word| *word == "root");
             let kind = place.and_then(|place| rest.get(place + 1));

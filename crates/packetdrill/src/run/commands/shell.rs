@@ -4,8 +4,9 @@
 //! that joins lines or takes a character as it is; single and double quotes; `NAME=VALUE`, `$NAME`,
 //! `${NAME}`, `${NAME:-otherwise}`; `$((...))` over whole numbers; redirections. A name that was
 //! never set is empty, as in a shell; the numbers of processes (`$$`, `$PPID`) are 1. Everything
-//! else of the language (pipes, `if`, loops, functions, `$(...)`) makes a script unsupported.
+//! else of the language (other pipes, `if`, loops, functions, `$(...)`) makes a script unsupported.
 
+use super::looking::begins_pipeline;
 use crate::code::{self, Environment, Value};
 use crate::outcome::{Step, Stop};
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Simple {
     pub(super) words: Vec<String>,
+    /// The commands before it in a pipe, with their words.
+    pub(super) feeding: Vec<Vec<String>>,
     /// The file that its output is written to.
     pub(super) output: Option<String>,
 }
@@ -56,6 +59,15 @@ impl<'a> Reader<'a> {
         let mut command = Simple::default();
         loop {
             self.skip_blanks();
+            if self.rest.starts_with('|') && !self.rest.starts_with("||") {
+                let program = command.words.first().map(String::as_str);
+                if !program.is_some_and(begins_pipeline) {
+                    return Err(unreadable("|"));
+                }
+                self.take(1);
+                command.feeding.push(std::mem::take(&mut command.words));
+                continue;
+            }
             if let Some(joint) = self.joint()? {
                 let assigned = self.take_assignments(&mut command);
                 if command.words.is_empty() && !assigned && joint == Joint::Always {
@@ -341,6 +353,7 @@ mod tests {
             Simple {
                 words: vec!["echo".to_owned(), "0".to_owned()],
                 output: Some("/proc/x".to_owned()),
+                ..Simple::default()
             }
         );
         assert_eq!(words("run &> /dev/null 2>/dev/null"), ["run"]);

@@ -12,8 +12,8 @@ use super::{Scope, congestion_named, number, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{
     AccurateEcnOption, AckCompression, Config, CookieKey, EarlyRetransmit, EcnFeedback,
-    IdleRestart, MtuDiscovery, MtuProbing, Profile, RedundantBundling, ReorderingDetection,
-    SendBufferRule, SmartFraming, TailLossProbe,
+    HyStartSigns, IdleRestart, MtuDiscovery, MtuProbing, Profile, RedundantBundling,
+    ReorderingDetection, SendBufferRule, SmartFraming, TailLossProbe,
 };
 use fairwind_units::Span;
 
@@ -38,7 +38,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_no_ssthresh_metrics_save", &["*"]),
     ("tcp_reflect_tos", &["*"]),
     ("tcp_stdurg", &["0"]),
-    ("tcp_syncookies", &["0", "1"]),
     ("tcp_tw_reuse", &["*"]),
     ("tcp_workaround_signed_windows", &["0"]),
     ("tcp_allowed_congestion_control", &["*"]),
@@ -102,6 +101,16 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
     }
     if name == "tcp_cubic.hystart" {
         config.growth.hystart = switch(value)?;
+        return Ok(());
+    }
+    if name == "tcp_cubic.hystart_detect" {
+        config.growth.hystart_signs = match value {
+            "0" => HyStartSigns::None,
+            "1" => HyStartSigns::Trains,
+            "2" => HyStartSigns::Delay,
+            "3" => HyStartSigns::TrainsAndDelay,
+            _ => return Err(unknown()),
+        };
         return Ok(());
     }
     let Some(short) = name.strip_prefix("net.ipv4.") else {
@@ -280,6 +289,8 @@ fn set_receiving(name: &str, value: &str, config: &mut Config) -> Step<bool> {
             receiving.finish_timeout = Some(Span::from_secs(number(value)?));
         }
         "net.ipv4.tcp_synack_retries" => receiving.syn_ack_retries = number(value)?,
+        // Without a flood of SYNs, 1 is as good as 0.
+        "net.ipv4.tcp_syncookies" => receiving.syn_cookies = number::<u32>(value)? == 2,
         "net.ipv4.tcp_pingpong_thresh" => receiving.interactive_threshold = number(value)?,
         _ => return Ok(false),
     }

@@ -6,7 +6,7 @@ use super::{CallProgress, FOREVER, Other, Role, SUCCESS, Socket, Sockets, fails,
 use crate::outcome::{Step, Stop};
 use crate::run::error_queue::TimestampingOptions;
 use crate::run::host::{Endpoint, Host};
-use crate::script::{Expression, header_constants};
+use crate::script::{Expression, header_constants, text_bytes};
 use fairwind_tcp::{CookieKey, FastOpenConfig, State};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -14,13 +14,15 @@ use std::collections::BTreeMap;
 header_constants![SHUT_RD, SHUT_RDWR, SHUT_WR];
 
 impl Sockets {
-    /// The descriptor that a call returns, which has to be written and not to be open.
-    fn claim(&self, descriptor: Option<i64>) -> Step<i64> {
+    /// The descriptor that a call returns, which has to be written. One that a script has open still
+    /// is hidden behind the new one until that is closed.
+    fn claim(&mut self, descriptor: Option<i64>) -> Step<i64> {
         let Some(descriptor) = descriptor else {
             return Err(Stop::failed("the call returned a descriptor; write which one"));
         };
-        if self.open.contains_key(&descriptor) || self.others.contains_key(&descriptor) {
-            return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
+        self.others.remove(&descriptor);
+        if let Some(socket) = self.open.remove(&descriptor) {
+            self.hidden.push((descriptor, socket));
         }
         Ok(descriptor)
     }
@@ -203,7 +205,7 @@ impl Sockets {
         let index = match socket.role {
             Role::Connected { endpoint, .. } => endpoint,
             Role::Fresh | Role::Listening => {
-                self.open.remove(&descriptor);
+                self.remove(descriptor);
                 abort_unaccepted(descriptor, host);
                 return Ok(SUCCESS);
             }
@@ -216,10 +218,19 @@ impl Sockets {
         let connection = &host.endpoints[index].connection;
         let done = connection.is_drained() || connection.state() == State::Closed;
         if done || host.now >= waits_until {
-            self.open.remove(&descriptor);
+            self.remove(descriptor);
             return Ok(SUCCESS);
         }
         Ok(CallProgress::Waits { until: waits_until })
+    }
+
+    /// Ends a descriptor; the one that it hid, if there is one, is there again.
+    fn remove(&mut self, descriptor: i64) {
+        self.open.remove(&descriptor);
+        if let Some(place) = self.hidden.iter().rposition(|(number, _)| *number == descriptor) {
+            let (_, socket) = self.hidden.remove(place);
+            self.open.insert(descriptor, socket);
+        }
     }
 }
 
@@ -287,7 +298,7 @@ impl Sockets {
         if let (Expression::Text(text), "TCP_FASTOPEN_KEY") = (&option.value, option.name.as_str())
         {
             let config = &mut self.get(option.descriptor)?.config.fast_open;
-            let Some((key, former)) = keys(&unescaped(text)) else {
+            let Some((key, former)) = keys(&text_bytes(text)) else {
                 return Ok(Some(fails("EINVAL")));
             };
             (config.key, config.former_key) = (key, former);
@@ -371,24 +382,6 @@ impl Sockets {
             (true, taken) => returns(taken),
         })
     }
-}
-
-/// The bytes of a text in which `\\xHH` stands for one byte.
-fn unescaped(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let hexadecimal = rest.strip_prefix("\\x").and_then(|digits| digits.get(..2));
-        if let Some(Ok(byte)) = hexadecimal.map(|digits| u8::from_str_radix(digits, 16)) {
-            bytes.push(byte);
-            rest = &rest[4..];
-        } else {
-            let (character, behind) = rest.split_at(first.len_utf8());
-            bytes.extend_from_slice(character.as_bytes());
-            rest = behind;
-        }
-    }
-    bytes
 }
 
 /// One secret of 16 bytes, or two.

@@ -129,6 +129,8 @@ fn fails(name: &'static str) -> CallProgress {
 #[derive(Debug)]
 pub(crate) struct Sockets {
     open: BTreeMap<i64, Socket>,
+    /// Sockets whose descriptors stand for later ones now.
+    hidden: Vec<(i64, Socket)>,
     others: BTreeMap<i64, Other>,
     /// How many bytes each pipe holds.
     pipes: Vec<u32>,
@@ -145,6 +147,7 @@ impl Sockets {
     pub(crate) fn new(config: Config, profile: Profile) -> Self {
         Self {
             open: BTreeMap::new(),
+            hidden: Vec::new(),
             others: BTreeMap::new(),
             pipes: Vec::new(),
             listener: None,

@@ -19,7 +19,7 @@ use crate::outcome::{Step, Stop};
 use crate::run::host::Host;
 use crate::run::tcp_info;
 use crate::script::{Expression, constant, header_constants};
-use fairwind_tcp::{Config, Connection, State};
+use fairwind_tcp::{Config, Connection, Nagle, State};
 use fairwind_units::Span;
 use std::sync::Arc;
 
@@ -106,7 +106,13 @@ impl Sockets {
         }
         if let Some(index) = self.endpoint(option.descriptor)? {
             let now = host.now;
-            host.act(index, |connection| connection.reconfigure(now, Arc::new(config)));
+            let pushes = option.name == "TCP_NODELAY" && config.nagle == Nagle::Off;
+            host.act(index, |connection| {
+                connection.reconfigure(now, Arc::new(config));
+                if pushes {
+                    connection.push_held();
+                }
+            });
         } else {
             self.get(option.descriptor)?.config = config;
         }

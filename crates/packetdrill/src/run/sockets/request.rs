@@ -122,6 +122,8 @@ pub(crate) struct Write {
     pub(super) stamping: Option<i64>,
     /// When the socket's time runs out, once the call has begun.
     pub(super) until: Option<Instant>,
+    /// Bytes of a packet that holds no more pages of the application's (`MSG_ZEROCOPY`).
+    pub(super) packet_bytes: Option<u32>,
 }
 
 impl Read {
@@ -143,6 +145,7 @@ impl Write {
             wants_room: false,
             stamping: None,
             until: None,
+            packet_bytes: None,
         }
     }
 
@@ -296,7 +299,10 @@ fn write(function: &str, call: &Call) -> Step<Request> {
     let known = MSG_MORE | MSG_OOB | MSG_ZEROCOPY | MSG_FASTOPEN | MSG_DONTWAIT | NO_EFFECT;
     refuse_unknown(flags, known)?;
     let stamping = if function == "sendmsg" { stamping_of(call.argument(1)?)? } else { None };
-    Ok(Request::Write(Write { stamping, ..Write::plain(call.number(0)?, bytes, flags) }))
+    let pinned = flags & MSG_ZEROCOPY != 0;
+    let packet_bytes = if pinned { packet_bytes(call.argument(1)?)? } else { None };
+    let plain = Write::plain(call.number(0)?, bytes, flags);
+    Ok(Request::Write(Write { stamping, packet_bytes, ..plain }))
 }
 
 /// `SO_TIMESTAMPING` as a control message.
@@ -410,6 +416,21 @@ fn faults_at_once(call: &Call) -> Step<bool> {
         _ => false,
     });
     Ok(faults && vector_bytes(vector)? == 0)
+}
+
+/// Pages that one packet holds of an application's memory (`MAX_SKB_FRAGS`); each buffer takes one.
+const MOST_PAGES: usize = 17;
+
+/// Bytes of a packet of as many buffers of a message as it can hold, where there are more; all are taken to
+/// be of one size.
+fn packet_bytes(message: &Expression) -> Step<Option<u32>> {
+    match message.field("msg_iov") {
+        Some(Expression::List(buffers)) if buffers.len() > MOST_PAGES => {
+            let first = Expression::List(buffers[..MOST_PAGES].to_vec());
+            vector_bytes(&first).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The bytes of the buffers of `{..., msg_iov(1)=[...], ...}`.

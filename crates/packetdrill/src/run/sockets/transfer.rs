@@ -132,13 +132,20 @@ fn read_urgent(read: &Read, index: usize, host: &mut Host) -> CallProgress {
 
 /// Hands over as much as the connection takes, which sends meanwhile.
 fn take(write: &mut Write, index: usize, host: &mut Host) {
-    let writing = Writing {
+    let whole = Writing {
         more: write.flags & MSG_MORE != 0,
         ends_record: write.flags & MSG_EOR != 0,
         urgent: write.flags & MSG_OOB != 0,
     };
     while write.taken < write.bytes {
-        let left = u64::from(write.bytes - write.taken);
+        let packet = write.packet_bytes.unwrap_or(write.bytes).max(1);
+        let end = ((write.taken / packet + 1) * packet).min(write.bytes);
+        let writing = if end < write.bytes {
+            Writing { ends_record: true, ..Writing::default() }
+        } else {
+            whole
+        };
+        let left = u64::from(end - write.taken);
         let part = if write.taken == 0 { Part::First } else { Part::Later };
         let taken = host.act(index, |connection| connection.write_part(left, writing, part));
         if taken == 0 {
@@ -184,6 +191,17 @@ impl Sockets {
         Some(if taken == 0 { fails("EAGAIN") } else { returns(taken) })
     }
 
+    /// Whether nothing but the urgent byte is there to be read, which a pipe does not get and `splice` does
+    /// not wait behind (`tcp_splice_read`).
+    fn is_at_urgent_byte(&self, descriptor: i64, host: &Host) -> bool {
+        let Some(Role::Connected { endpoint, .. }) = self.open.get(&descriptor).map(|it| &it.role)
+        else {
+            return false;
+        };
+        let connection = &host.endpoints[*endpoint].connection;
+        connection.readable_bytes() == 0 && connection.is_at_mark()
+    }
+
     pub(super) fn splice(&mut self, splice: &mut Splice, host: &mut Host) -> Step<CallProgress> {
         let flags = splice.transfer_flags();
         if let Some(held) = self.pipe(splice.from) {
@@ -203,6 +221,9 @@ impl Sockets {
         }
         let Some(held) = self.pipe(splice.to) else { return Ok(fails("EINVAL")) };
         let bytes = splice.bytes.min(CAPACITY - *held);
+        if self.is_at_urgent_byte(splice.from, host) {
+            return Ok(returns(0));
+        }
         let attempt =
             self.read(&mut Read::plain(splice.from, bytes, flags & MSG_DONTWAIT), host)?;
         if let (CallProgress::Returns(returned), Some(held)) = (attempt, self.pipe(splice.to)) {

@@ -21,6 +21,7 @@
 
 use super::hystart::HyStart;
 use super::{AckSample, Observation, Window, scaled};
+use crate::config::HyStartSigns;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
@@ -85,7 +86,7 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    pub(crate) fn new(rules: Rules, hystart: bool) -> Self {
+    pub(crate) fn new(rules: Rules, hystart: Option<HyStartSigns>) -> Self {
         Self {
             rules,
             epoch: None,
@@ -95,7 +96,7 @@ impl Cubic {
             per_segment: 1,
             last_update: 0,
             last_window: 0,
-            hystart: hystart.then(HyStart::default),
+            hystart: hystart.map(HyStart::new),
         }
     }
 
@@ -121,7 +122,7 @@ impl Cubic {
     /// The kernel begins anew on a time-out, round trip included (`bictcp_reset`). RFC 9438 §4.8
     /// forgets the plateau too: the next epoch starts at its own window, with K = 0.
     pub(crate) fn on_timeout(&mut self, now: Instant, next: SequenceNumber) {
-        let forgotten = Self::new(self.rules, self.hystart.is_some());
+        let forgotten = Self::new(self.rules, self.hystart.as_ref().map(HyStart::signs));
         *self = match self.rules {
             Rules::Linux => forgotten,
             Rules::Rfc9438 => Self {
@@ -369,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_loss_leaves_seven_tenths_and_converges_fast() {
-        let mut cubic = Cubic::new(Rules::Linux, false);
+        let mut cubic = Cubic::new(Rules::Linux, None);
         let mut window = Window::new(&Profile::Linux6_18.config());
         window.segments = 1000;
         assert_eq!(cubic.ssthresh(window.segments, window.segments), 700);
@@ -383,7 +384,7 @@ mod tests {
     #[test]
     fn a_time_out_forgets_the_plateau() {
         for rules in [Rules::Linux, Rules::Rfc9438] {
-            let mut cubic = Cubic::new(rules, false);
+            let mut cubic = Cubic::new(rules, None);
             cubic.ssthresh(1000, 1000);
             cubic.on_timeout(Instant::ZERO, SequenceNumber::new(0));
             let epoch = cubic.begin_epoch(700, 0);
@@ -395,7 +396,7 @@ mod tests {
     #[test]
     fn the_window_follows_the_curve() {
         let config = Profile::Linux6_18.config();
-        let mut cubic = Cubic::new(Rules::Linux, false);
+        let mut cubic = Cubic::new(Rules::Linux, None);
         let mut window = Window::new(&config);
         window.segments = 1000;
         window.slow_start_threshold = cubic.ssthresh(window.segments, window.segments);
@@ -428,7 +429,7 @@ mod tests {
     /// An old plateau far above: growth per round trip stays below half a window (RFC 9438 §4.2).
     #[test]
     fn the_target_is_at_most_one_and_a_half_windows() {
-        let cubic = Cubic::new(Rules::Rfc9438, false);
+        let cubic = Cubic::new(Rules::Rfc9438, None);
         let epoch = Epoch {
             start: 0,
             to_plateau: time_to_grow(9_000),
@@ -445,7 +446,7 @@ mod tests {
     #[test]
     fn the_reno_friendly_window_grows_as_reno_beyond_the_former_window() {
         let grown = |from: u32| {
-            let mut cubic = Cubic::new(Rules::Rfc9438, false);
+            let mut cubic = Cubic::new(Rules::Rfc9438, None);
             cubic.before_reduction = 100;
             let mut epoch = Epoch {
                 start: 0,
@@ -464,7 +465,7 @@ mod tests {
     /// RFC 9438 §5.8: time without anything in flight is taken off the epoch.
     #[test]
     fn idle_time_does_not_count_as_growth() {
-        let mut cubic = Cubic::new(Rules::Rfc9438, false);
+        let mut cubic = Cubic::new(Rules::Rfc9438, None);
         cubic.ssthresh(1000, 1000);
         cubic.epoch = Some(cubic.begin_epoch(700, 10_000_000));
         cubic.on_idle_end(Instant::from_secs(12), Instant::from_secs(30));

@@ -15,6 +15,7 @@
 //! Cost per ACK in slow start: a few comparisons.
 
 use super::Observation;
+use crate::config::HyStartSigns;
 use fairwind_wire::SequenceNumber;
 
 const LEAST_WINDOW: u32 = 16;
@@ -40,17 +41,20 @@ struct Round {
 /// The state of the search for the end of slow start.
 #[derive(Debug)]
 pub(super) struct HyStart {
+    signs: HyStartSigns,
     round: Round,
     found: bool,
 }
 
-impl Default for HyStart {
-    fn default() -> Self {
-        Self { round: Round::beginning(0, SequenceNumber::new(0)), found: false }
-    }
-}
-
 impl HyStart {
+    pub(super) fn new(signs: HyStartSigns) -> Self {
+        Self { signs, round: Round::beginning(0, SequenceNumber::new(0)), found: false }
+    }
+
+    pub(super) fn signs(&self) -> HyStartSigns {
+        self.signs
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.found
     }
@@ -69,7 +73,14 @@ impl HyStart {
         if seen.window < LEAST_WINDOW {
             return false;
         }
-        self.found = self.round.is_train_long(seen) | self.round.is_delay_high(seen);
+        self.found = match self.signs {
+            HyStartSigns::TrainsAndDelay => {
+                self.round.is_train_long(seen) | self.round.is_delay_high(seen)
+            }
+            HyStartSigns::Trains => self.round.is_train_long(seen),
+            HyStartSigns::Delay => self.round.is_delay_high(seen),
+            HyStartSigns::None => false,
+        };
         self.found
     }
 }
@@ -122,26 +133,39 @@ mod tests {
 
     #[test]
     fn a_train_of_more_than_half_a_round_trip_ends_slow_start() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(HyStartSigns::TrainsAndDelay);
         let ends: Vec<u64> =
             (0..60).filter(|&at| hystart.observe(&seen(at, 10, 100, 100))).collect();
         assert_eq!(ends.first(), Some(&51), "half of 100 ms and 1 ms");
     }
 
     #[test]
+    fn signs_that_are_not_looked_at_end_nothing() {
+        for (signs, trains, delays) in
+            [(HyStartSigns::Trains, 1, 0), (HyStartSigns::Delay, 0, 1), (HyStartSigns::None, 0, 0)]
+        {
+            let mut hystart = HyStart::new(signs);
+            let train = (0..60).any(|at| hystart.observe(&seen(at, 10, 100, 100)));
+            let mut hystart = HyStart::new(signs);
+            let delay = (0..10).any(|number| hystart.observe(&seen(number * 3, 10, 100, 113)));
+            assert_eq!((u8::from(train), u8::from(delay)), (trains, delays), "{signs:?}");
+        }
+    }
+
+    #[test]
     fn a_pause_ends_a_train() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(HyStartSigns::TrainsAndDelay);
         let spaced = (0..60).map(|at| at * 3);
         assert_eq!(spaced.filter(|&at| hystart.observe(&seen(at, 10, 100, 100))).count(), 0);
     }
 
     #[test]
     fn an_eighth_more_delay_ends_slow_start_after_eight_samples() {
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(HyStartSigns::TrainsAndDelay);
         let ends: Vec<u64> =
             (0..10).filter(|&number| hystart.observe(&seen(number * 3, 10, 100, 113))).collect();
         assert_eq!(ends, [8, 9]);
-        let mut hystart = HyStart::default();
+        let mut hystart = HyStart::new(HyStartSigns::TrainsAndDelay);
         let few = (0..20).filter(|&number| hystart.observe(&seen(number * 3, 10, 100, 112)));
         assert_eq!(few.count(), 0, "112 ms are not enough");
     }

@@ -189,10 +189,10 @@ impl Congestion {
             CongestionAlgorithm::Reno => Self::Reno(Reno),
             CongestionAlgorithm::Bic => Self::Bic(Bic::new()),
             CongestionAlgorithm::CubicLinux => {
-                Self::Cubic(Cubic::new(Rules::Linux, config.growth.hystart))
+                Self::Cubic(Cubic::new(Rules::Linux, config.growth.hystart_in_use()))
             }
             CongestionAlgorithm::Cubic9438 => {
-                Self::Cubic(Cubic::new(Rules::Rfc9438, config.growth.hystart))
+                Self::Cubic(Cubic::new(Rules::Rfc9438, config.growth.hystart_in_use()))
             }
             CongestionAlgorithm::Plugged(algorithm) => {
                 Self::Plugged(Box::new(Plugged::new(algorithm)))

@@ -223,6 +223,10 @@ impl Sender {
         if first && !opening || !self.rto.is_armed() {
             self.rearm_rto(now);
         }
+        if first {
+            // One timer serves both in Linux (`tcp_rearm_rto`): nothing waits for a window any more.
+            self.persist.stop();
+        }
         if self.recovery.is_reducing() {
             self.reduction.on_sent();
         }

@@ -243,6 +243,8 @@ pub(crate) struct SendQueue {
     marked_lost: Option<Vec<u64>>,
     /// When a segment was sent last, for the first time or again.
     last_sent: Moment,
+    /// Where records of the application end (`MSG_EOR`).
+    record_ends: VecDeque<SequenceNumber>,
 }
 
 impl SendQueue {
@@ -255,6 +257,16 @@ impl SendQueue {
         losses: u32,
         /// Retransmissions believed to be under way.
         retransmitted: u32,
+    }
+
+    /// A record ends before this number, which is sent next.
+    #[cold]
+    pub(crate) fn note_record_end(&mut self, end: SequenceNumber) {
+        let acknowledged = self.sent.front().map_or(end, |oldest| oldest.sequence);
+        while self.record_ends.front().is_some_and(|known| known.is_at_or_before(acknowledged)) {
+            self.record_ends.pop_front();
+        }
+        self.record_ends.push_back(end);
     }
 
     /// The moment of the next transmission.
@@ -419,8 +431,8 @@ impl SendQueue {
         }
     }
 
-    /// Merges the segment behind `index` into it, if together they fit in `limit` bytes and neither
-    /// is selectively acknowledged (Linux `tcp_retrans_try_collapse`). Returns whether it did.
+    /// Merges the segment behind `index` into it, if together they fit in `limit` bytes, neither is
+    /// selectively acknowledged and no record ends between them (Linux `tcp_retrans_try_collapse`). Returns whether it did.
     pub(crate) fn collapse_next(&mut self, index: u64, limit: u32) -> bool {
         let next_index = index + 1;
         if next_index >= self.end_index() {
@@ -429,6 +441,9 @@ impl SendQueue {
         let (head, next) = (*self.get(index), *self.get(next_index));
         let fits = head.length + next.length <= limit;
         if !fits || head.marks.contains(Marks::SACKED) || next.marks.contains(Marks::SACKED) {
+            return false;
+        }
+        if self.record_ends.contains(&head.end()) {
             return false;
         }
         self.forget_marks(next.marks);

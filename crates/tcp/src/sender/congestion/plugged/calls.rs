@@ -219,7 +219,7 @@ impl Sender {
     /// Writes the fields that the algorithm may read.
     fn show_sender(&mut self) {
         let in_order = self.queue.sacked() + self.duplicate_acks.count();
-        let (is_negotiated, is_cwr_due) = (self.ecn.is_negotiated(), self.ecn.is_cwr_due());
+        let (is_negotiated, is_cwr_due) = (self.ecn.is_classic(), self.ecn.is_cwr_due());
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let receiver = plugged.receiver;
         let ecn_flags = ecn_flags(is_negotiated, is_cwr_due, receiver);

@@ -1,20 +1,20 @@
 //! Runs packetdrill scripts against our endpoint or the running kernel, one after another.
 //!
-//! `packetdrill_on [--on sim|kernel] [--profile NAME] [--verbose] [-D NAME=VALUE] SCRIPT...` prints a line
-//! per script and how many passed; the exit code is 1 where not all did.
+//! `packetdrill_on [--on sim|kernel] [--profile NAME] [--verbose] [-D NAME=VALUE] [--OPTION[=VALUE]]
+//! SCRIPT...` prints a line per script and how many passed; the exit code is 1 where not all did. An
+//! option of another name counts as if it stood in every script (`--ip_version=ipv6`, `--strict`).
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it found")]
 
-#[allow(dead_code, reason = "each example uses a part")]
-mod support;
-
-use fairwind_packetdrill::{Files, Outcome, RunOptions};
+use fairwind_kernel_packetdrill::KernelOptions;
+use fairwind_packetdrill::{Files, OptionLine, Outcome, RunOptions};
 use fairwind_tcp::Profile;
 use std::path::Path;
 use std::process::ExitCode;
-use support::{Failure, kernel_options};
 
-fn main() -> Result<ExitCode, Failure> {
+type Problem = Box<dyn std::error::Error>;
+
+fn main() -> Result<ExitCode, Problem> {
     let mut options = RunOptions::new(Profile::Linux6_18);
     let (mut kernel, mut verbose) = (false, false);
     let mut files = Vec::new();
@@ -37,22 +37,15 @@ fn main() -> Result<ExitCode, Failure> {
                 options.definitions.insert(name.to_owned(), value.to_owned());
             }
             "--verbose" => verbose = true,
-            _ => files.push(argument),
+            _ => match argument.strip_prefix("--") {
+                Some(line) => options.option_lines.push(option_line(line)),
+                None => files.push(argument),
+            },
         }
     }
     let (mut passed, mut failed, mut unsupported) = (0, 0, 0);
     for file in &files {
-        let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-        let outcome = if kernel {
-            let kernel = kernel_options(file);
-            fairwind_kernel_packetdrill::run_script(file, &text, &options, &kernel)?
-        } else {
-            let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
-            let read = move |path: &str| std::fs::read_to_string(folder.join(path)).ok();
-            options.files = Files::reading(read);
-            fairwind_packetdrill::run_script(file, &text, &options)
-        };
-        match outcome {
+        match follow(file, kernel, &mut options)? {
             Outcome::Passed => {
                 passed += 1;
                 println!("passed       {file}");
@@ -73,4 +66,25 @@ fn main() -> Result<ExitCode, Failure> {
     println!("{passed} passed, {failed} failed, {unsupported} unsupported");
     let all = failed == 0 && unsupported == 0;
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn option_line(text: &str) -> OptionLine {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (text, None),
+    };
+    OptionLine { line: 0, name: name.to_owned(), value }
+}
+
+/// Runs one script, whose own files stand beside it.
+fn follow(file: &str, kernel: bool, options: &mut RunOptions) -> Result<Outcome, Problem> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).to_path_buf();
+    if kernel {
+        let kernel = KernelOptions { folder: Some(folder), ..KernelOptions::default() };
+        return Ok(fairwind_kernel_packetdrill::run_script(file, &text, options, &kernel)?);
+    }
+    options.files = Files::reading(move |path| std::fs::read_to_string(folder.join(path)).ok());
+    Ok(fairwind_packetdrill::run_script(file, &text, options))
 }

@@ -1,0 +1,131 @@
+//! Commands that look at the host and fail where they do not find what they look for.
+//!
+//! | command | what it looks at |
+//! |---|---|
+//! | `nstat`, `nstat -n`, `nstat -s` | counters since the last `nstat` without `-s`; see [`COUNTERS`] |
+//! | `cat`, `grep PATTERN` of `/proc/net/tcp`, `/proc/net/tcp6` | sockets with their ports and states |
+//! | `... \| grep [-q] [-v] PATTERN` | those lines alone that have the pattern, a plain text |
+
+use super::slices;
+use crate::outcome::{Step, Stop};
+
+/// The counters that are known.
+pub(crate) const COUNTERS: [&str; 4] = [
+    "TcpExtOutOfWindowIcmps",
+    "TcpExtBeyondWindow",
+    "TcpExtTCPZeroWindowDrop",
+    "TcpExtTCPRcvQDrop",
+];
+
+/// What a host shows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    /// The counters in the order of [`COUNTERS`].
+    pub(crate) counters: [u64; COUNTERS.len()],
+    /// The state of each socket, as the kernel numbers it, with its ports.
+    pub(crate) sockets: Vec<(i64, u16, u16)>,
+}
+
+/// Commands joined by pipes, with their words.
+pub(crate) type Pipeline = Vec<Vec<String>>;
+
+/// Whether a command may begin a pipeline.
+pub(super) fn begins_pipeline(program: &str) -> bool {
+    matches!(program, "nstat" | "cat" | "grep")
+}
+
+/// Runs a pipeline. `shown` are the counters as they were when they were last shown.
+///
+/// # Errors
+/// Where it finds nothing, or asks for what is not known here.
+pub(crate) fn look(
+    pipeline: &Pipeline,
+    view: &View,
+    shown: &mut [u64; COUNTERS.len()],
+) -> Step<()> {
+    let mut lines = Vec::new();
+    let mut found = true;
+    for (place, words) in pipeline.iter().enumerate() {
+        let words = slices(words);
+        let (program, arguments) = words.split_first().unwrap_or((&"", &[]));
+        (lines, found) = match (*program, place) {
+            ("nstat", 0) => (counted(arguments, view, shown), true),
+            ("cat", 0) => (sockets(arguments, view)?, true),
+            ("grep", _) => {
+                let (options, rest): (Vec<&str>, Vec<&str>) =
+                    arguments.iter().partition(|word| word.starts_with('-'));
+                let Some((pattern, files)) = rest.split_first() else {
+                    return Err(not_known(pipeline));
+                };
+                if place == 0 {
+                    lines = sockets(files, view)?;
+                }
+                filtered(lines, &options, pattern).ok_or_else(|| not_known(pipeline))?
+            }
+            _ => return Err(not_known(pipeline)),
+        };
+        if let Some(counter) = unknown_counter(arguments) {
+            return Err(Stop::unsupported(format!("the counter {counter} is not known here")));
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    Err(Stop::failed(format!("the command `{}` finds nothing", written(pipeline))))
+}
+
+fn written(pipeline: &Pipeline) -> String {
+    pipeline.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join(" | ")
+}
+
+fn not_known(pipeline: &Pipeline) -> Stop {
+    Stop::unsupported(format!(
+        "the command `{}` is not on the list of known ones",
+        written(pipeline)
+    ))
+}
+
+/// A counter that is asked for and not kept.
+fn unknown_counter<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let is_counter = |word: &&str| ["Tcp", "Ip", "Icmp"].iter().any(|name| word.starts_with(name));
+    words.iter().copied().find(|word| is_counter(word) && !COUNTERS.contains(word))
+}
+
+/// The counters that have grown, one to a line.
+fn counted(arguments: &[&str], view: &View, shown: &mut [u64; COUNTERS.len()]) -> Vec<String> {
+    let grown = COUNTERS.iter().zip(view.counters.iter().zip(&*shown));
+    let lines = grown
+        .filter(|(_, (now, before))| now > before)
+        .map(|(name, (now, before))| format!("{name:<32}{:<18} 0.0", now - before))
+        .collect();
+    if !arguments.contains(&"-s") {
+        *shown = view.counters;
+    }
+    if arguments.contains(&"-n") { Vec::new() } else { lines }
+}
+
+/// The sockets as `/proc/net/tcp` lists them, as far as anyone asks.
+fn sockets(files: &[&str], view: &View) -> Step<Vec<String>> {
+    if let Some(other) = files.iter().find(|file| !file.starts_with("/proc/net/tcp")) {
+        return Err(Stop::unsupported(format!("the file {other} is not known here")));
+    }
+    let listed = view.sockets.iter().enumerate().map(|(place, (state, local, remote))| {
+        format!(
+            "{place:4}: 00000000:{local:04X} 00000000:{remote:04X} {state:02X} 00000000:00000000"
+        )
+    });
+    Ok(listed.collect())
+}
+
+/// The lines that a `grep` lets through, and whether there are any; `None` where it is not a plain one.
+fn filtered(lines: Vec<String>, options: &[&str], pattern: &str) -> Option<(Vec<String>, bool)> {
+    let plain = !pattern.contains(['*', '[', ']', '^', '$', '\\']);
+    if !plain || !options.iter().all(|option| matches!(*option, "-q" | "-v")) {
+        return None;
+    }
+    let inverted = options.contains(&"-v");
+    let lines: Vec<String> =
+        lines.into_iter().filter(|line| line.contains(pattern) != inverted).collect();
+    let found = !lines.is_empty();
+    Some((lines, found))
+}

@@ -1,0 +1,78 @@
+//! Congestion marks of arriving segments, and those of segments that go out.
+//!
+//! Source: RFC 3168, RFC 9768; Linux `tcp_data_ecn_check`, `tcp_ecn_received_counters`, `tcp_ecn_send`.
+
+use super::Connection;
+use crate::sender::congestion::plugged::WindowEvent;
+use crate::state::State;
+use fairwind_units::Instant;
+use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+
+impl Connection {
+    /// Counts the code point of a segment for Accurate ECN.
+    #[cold]
+    pub(super) fn count_mark(&mut self, segment: &Segment) {
+        let Some(feedback) = self.sender.ecn_mut().accurate_mut() else { return };
+        let is_urgent = feedback.count_received(segment);
+        if segment.traffic_class.ecn().is_capable() {
+            self.receiver.note_capable();
+        }
+        if is_urgent {
+            self.receiver.ack_policy_mut().set_at_once(true);
+        }
+    }
+
+    /// Data that has arrived before is sent again: Accurate ECN looks for the reason.
+    pub(super) fn note_spurious(&mut self, segment: &Segment) {
+        let is_old = segment.sequence_length() > 0 && !segment.end().is_after(self.receiver.next());
+        if is_old && let Some(feedback) = self.sender.ecn_mut().accurate_mut() {
+            feedback.on_duplicate(segment);
+        }
+    }
+
+    /// Sets the marks of a segment that goes out, of either kind of ECN; `duplicate` is what it reports as
+    /// received twice.
+    pub(super) fn write_marks(
+        &mut self,
+        segment: &mut Segment,
+        duplicate: Option<SequenceNumber>,
+        now: Instant,
+    ) {
+        if self.sender.ecn().is_classic() {
+            self.sender.ecn_mut().mark(segment);
+            if self.receiver.ecn().is_echo_due() {
+                segment.flags |= Flags::ECE;
+            }
+        } else if self.state == State::TimeWait || self.state == State::FinWait2 && self.is_orphan {
+            self.sender.ecn().mark_as_before(segment);
+        } else {
+            self.sender.ecn_mut().mark_accurately(segment);
+            if let Some(feedback) = self.sender.ecn_mut().accurate_mut() {
+                feedback.add_option(&self.config.ecn, segment, duplicate, now);
+            }
+        }
+    }
+
+    /// The code point of data that has arrived (Linux `tcp_data_ecn_check`). An acknowledgment that the
+    /// congestion control requests goes out ahead of everything else (RFC 8257 §3.2).
+    #[cold]
+    pub(super) fn check_ce_mark(&mut self, segment: &Segment, now: Instant) {
+        let mark = segment.traffic_class.ecn();
+        if mark != Ecn::NotEct && self.sender.ecn().is_needed() {
+            let marked = mark == Ecn::Ce;
+            let event = if marked { WindowEvent::MarkedData } else { WindowEvent::UnmarkedData };
+            self.share_receiver_view();
+            let requested = self.sender.notify_ce_mark(event);
+            self.adopt_control_requests();
+            if let Some(requested) = requested {
+                let acknowledgment = self.compose_requested_ack(requested, now);
+                self.control_segments.acknowledge(acknowledgment);
+            }
+        }
+        if self.sender.ecn().is_classic() {
+            self.receiver.on_code_point(mark);
+        } else {
+            self.receiver.on_code_point_counted(mark);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Room for the `AccECN` option beside other options, and what was seen of the peer's.
+//!
+//! Source: RFC 9768 §3.2.3; Linux 7.3 `tcp_options_fit_accecn`, `tcp_accecn_option_init`.
+
+use fairwind_wire::{AccurateEcn, CounterOrder, Ecn, Options};
+
+/// Bytes of options that a header has room for.
+const OPTION_SPACE: u32 = 40;
+/// Bytes of one SACK block.
+const SACK_BLOCK_BYTES: u32 = 8;
+
+/// What was seen of the peer's option, by Linux' numbers (`TCP_ACCECN_OPT_*_SEEN`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum OptionSeen {
+    /// None.
+    #[default]
+    NotSeen,
+    /// One without counters.
+    Empty,
+    /// One with counters.
+    Counters,
+    /// One that something on the path has zeroed.
+    Zeroed,
+}
+
+impl OptionSeen {
+    /// What the first option tells: counters of ECT packets begin with 1, so that zeroing shows.
+    pub(super) fn first(option: &AccurateEcn) -> Self {
+        let (first, last) = match option.order() {
+            CounterOrder::Zero => (option.ect0(), option.ect1()),
+            CounterOrder::One => (option.ect1(), option.ect0()),
+        };
+        match (first, last) {
+            (None, _) => Self::Empty,
+            (Some(0), _) | (_, Some(0)) => Self::Zeroed,
+            _ => Self::Counters,
+        }
+    }
+
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Self::NotSeen => 0,
+            Self::Empty => 1,
+            Self::Counters => 2,
+            Self::Zeroed => 3,
+        }
+    }
+}
+
+/// The room that other options leave.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OptionRoom {
+    bytes: u32,
+    /// Bytes of padding of other options that the end of this one can take.
+    padding: u32,
+    /// SACK blocks among the other options.
+    blocks: usize,
+}
+
+/// An option that has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fit {
+    fields: u8,
+    bytes: u32,
+    blocks: usize,
+}
+
+impl Fit {
+    getters! {
+        /// Counters.
+        fields: u8,
+        /// Bytes that the option adds, less those of SACK blocks that give way.
+        bytes: u32,
+        /// SACK blocks that stay.
+        blocks: usize,
+    }
+}
+
+impl OptionRoom {
+    /// Beside so many bytes of options, with `blocks` SACK blocks.
+    pub(super) fn beside_blocks(others: u32, blocks: usize) -> Self {
+        let padding = if blocks > 0 { 2 } else { 0 };
+        Self { bytes: OPTION_SPACE.saturating_sub(others), padding, blocks }
+    }
+
+    /// Beside the options of a SYN-ACK.
+    pub(super) fn of_syn_ack(others: &Options) -> Self {
+        let padding = if others.sack_permitted && others.timestamps.is_none() {
+            2
+        } else {
+            u32::from(others.window_scale.is_some())
+        };
+        Self { bytes: OPTION_SPACE.saturating_sub(others.wire_bytes()), padding, blocks: 0 }
+    }
+
+    /// Counters up to that of a code point, in the order ECT(1), CE, ECT(0).
+    pub(super) fn fields_for(mark: Ecn) -> u8 {
+        match mark {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ce => 2,
+            Ecn::Ect0 => 3,
+        }
+    }
+
+    /// As many counters as fit, `least` or more; one of more than two SACK blocks after the other gives
+    /// way if need be.
+    pub(super) fn fit(self, least: u8) -> Option<Fit> {
+        let mut room = self;
+        loop {
+            let fields = (least..=AccurateEcn::MOST_FIELDS).rev();
+            let mut sizes = fields.map(|fields| (fields, room.padded_bytes(fields)));
+            if let Some((fields, bytes)) = sizes.find(|&(_, bytes)| bytes <= room.bytes) {
+                let given = room.bytes - self.bytes;
+                return Some(Fit {
+                    fields,
+                    bytes: bytes.saturating_sub(given),
+                    blocks: room.blocks,
+                });
+            }
+            if least == 0 || room.blocks <= 2 {
+                return None;
+            }
+            room.blocks -= 1;
+            room.bytes += SACK_BLOCK_BYTES;
+        }
+    }
+
+    /// Bytes of an option with so many counters, whole words but for what fits in others' padding.
+    fn padded_bytes(self, fields: u8) -> u32 {
+        let bytes = 2 + 3 * u32::from(fields);
+        if bytes % 4 > self.padding { bytes.next_multiple_of(4) } else { bytes & !3 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_leave_room_for_two_counters_beside_two_blocks() {
+        let fit = OptionRoom::beside_blocks(12 + 4 + 8 * 2, 2).fit(1).unwrap();
+        assert_eq!((fit.fields(), fit.bytes(), fit.blocks()), (2, 8, 2));
+    }
+
+    #[test]
+    fn third_block_gives_way_to_counters_that_have_grown() {
+        let full = OptionRoom::beside_blocks(12 + 4 + 8 * 3, 3);
+        let fit = full.fit(2).unwrap();
+        assert_eq!((fit.fields(), fit.bytes(), fit.blocks()), (2, 0, 2));
+        assert_eq!(full.fit(3), None, "three counters have no room beside two blocks");
+    }
+
+    #[test]
+    fn nops_of_a_syn_ack_are_used() {
+        let options = Options { sack_permitted: true, mss: Some(1460), ..Options::NONE };
+        let fit = OptionRoom::of_syn_ack(&options).fit(0).unwrap();
+        assert_eq!((fit.fields(), fit.bytes()), (3, 12));
+        let crowded = OptionRoom { bytes: 0, padding: 2, blocks: 0 };
+        assert_eq!(crowded.fit(0).map(|fit| fit.fields()), Some(0));
+    }
+}

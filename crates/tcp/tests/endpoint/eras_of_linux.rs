@@ -1,0 +1,167 @@
+//! What Linux does that its scripts show, and what only some of its versions do.
+
+use crate::peer::{Endpoint, OFFER, ack, segment};
+use fairwind_tcp::{Event, Profile, State, Writing};
+use fairwind_units::Span;
+use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
+
+fn block(left: u32, right: u32) -> Options {
+    let block = SackBlock { left: SequenceNumber::new(left), right: SequenceNumber::new(right) };
+    Options { sack: std::iter::once(block).collect(), ..Options::NONE }
+}
+
+#[test]
+fn reset_elsewhere_in_the_window_is_challenged_since_linux_7() {
+    for (profile, survives) in [(Profile::Linux6_18, false), (Profile::Linux7_3, true)] {
+        let mut end = Endpoint::answering(profile.config(), OFFER);
+        let answer = end.hear(&segment(Flags::RST, 2, 0));
+        assert_eq!(answer.len(), usize::from(survives), "{profile:?}");
+        end.hear(&ack(1));
+        assert_eq!(end.it.state() == State::Established, survives, "{profile:?}");
+    }
+}
+
+#[test]
+fn fin_behind_a_closed_window_is_taken() {
+    let mut config = Profile::Linux6_18.config();
+    config.receive_buffer = 10_000;
+    config.receiving.buffer_is_set = true;
+    let mut end = Endpoint::accepted(config);
+    let big = Segment { payload_bytes: 60_000, ..segment(Flags::ACK | Flags::PSH, 1, 1) };
+    assert_eq!(end.hear(&big).last().map(|answer| answer.window), Some(0));
+    let answer = end.hear(&segment(Flags::ACK | Flags::FIN, 60_001, 1));
+    assert_eq!(answer[0].acknowledgment, SequenceNumber::new(60_002));
+}
+
+#[test]
+fn fin_ends_the_report_of_a_duplicate() {
+    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
+    end.hear(&Segment { payload_bytes: 1000, ..segment(Flags::ACK, 1, 1) });
+    end.it.read(end.now, 1000);
+    end.hear(&Segment { payload_bytes: 1000, ..segment(Flags::ACK | Flags::FIN, 1, 1) });
+    let answer = end.wait_millis(300).pop().map(|(_, answer)| answer).unwrap();
+    assert_eq!(answer.acknowledgment, SequenceNumber::new(1002));
+    assert!(answer.options.sack.is_empty());
+}
+
+#[test]
+fn fin_with_an_old_ack_is_taken_after_ours() {
+    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
+    end.it.close();
+    end.sent();
+    end.hear(&Segment { sequence: SequenceNumber::new(2), ..ack(2) });
+    end.hear(&segment(Flags::ACK | Flags::FIN, 1, 1));
+    assert!(end.events().contains(&Event::PeerFinished));
+}
+
+#[test]
+fn records_are_not_merged_when_they_are_sent_again() {
+    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
+    for _ in 0..3 {
+        let record = Writing { ends_record: true, ..Writing::default() };
+        assert_eq!(end.it.write_as(200, record), 200);
+        end.sent();
+    }
+    let again = end.wait_millis(2000).into_iter().map(|(_, sent)| sent.payload_bytes);
+    assert!(again.clone().count() > 0);
+    assert!(again.into_iter().all(|bytes| bytes <= 200));
+}
+
+#[test]
+fn data_of_a_pause_counts_from_the_handshake() {
+    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
+    end.wait_millis(1000);
+    let since = end.it.information(end.now).since_data_received.unwrap();
+    assert_eq!(since, Span::from_millis(1000));
+}
+
+#[test]
+fn window_that_opens_after_a_pause_restarts_slow_start() {
+    let mut config = Profile::Linux6_18.config();
+    config.initial_window = 20;
+    let mut end = Endpoint::accepted(config);
+    end.write(20_000);
+    end.now += Span::from_millis(100);
+    end.hear(&Segment { window: 0, ..ack(20_001) });
+    assert!(end.it.congestion_window() > 20);
+    end.it.write(10_000);
+    end.sent();
+    end.wait_millis(60_000);
+    end.hear(&ack(20_001));
+    assert_eq!(end.it.congestion_window(), 20);
+}
+
+#[test]
+fn merged_segments_tell_the_size_of_what_they_were() {
+    for (merged_from, expected) in [(Some(1000), 1000), (None, 1460)] {
+        let mut config = Profile::Linux6_18.config();
+        config.receiving.merged_from = merged_from;
+        let mut end = Endpoint::accepted(config);
+        end.hear(&Segment { payload_bytes: 9000, ..segment(Flags::ACK, 1, 1) });
+        assert_eq!(end.it.information(end.now).receive_mss_bytes, Some(expected));
+    }
+}
+
+#[test]
+fn cookies_keep_little_of_a_syn() {
+    let stamped = Options {
+        mss: Some(1400),
+        window_scale: Some(3),
+        timestamps: Some(Timestamps { value: 5, echo: 0 }),
+        ..OFFER
+    };
+    for (offer, shift, bytes) in
+        [(stamped, Some(3), 1300 - 12), (Options { timestamps: None, ..stamped }, Some(0), 1300)]
+    {
+        let mut config = Profile::Linux6_18.config();
+        config.receiving.syn_cookies = true;
+        let mut end = Endpoint::listening(config);
+        let syn = Segment { options: offer, window: 60_000, ..segment(Flags::SYN, 0, 0) };
+        let answer = end.hear(&syn);
+        assert_eq!(answer[0].options.sack_permitted, offer.timestamps.is_some());
+        let mut last = ack(1);
+        last.options.timestamps = offer.timestamps;
+        end.hear(&last);
+        let known = end.it.information(end.now);
+        assert_eq!((known.send_window_shift, known.send_mss_bytes), (shift, bytes));
+    }
+}
+
+#[test]
+fn lost_urgent_segments_go_one_by_one() {
+    let mut end = Endpoint::accepted(Profile::Linux6_18.config());
+    end.write(5000);
+    let urgent = Writing { urgent: true, ..Writing::default() };
+    end.it.write_as(1, urgent);
+    end.sent();
+    end.now += Span::from_millis(50);
+    let again: Vec<Segment> = [3001, 4001, 5002]
+        .into_iter()
+        .flat_map(|right| end.hear(&Segment { options: block(2001, right), ..ack(1) }))
+        .collect();
+    let pushed: Vec<bool> = again.iter().map(|sent| sent.flags.contains(Flags::PSH)).collect();
+    assert_eq!(pushed, [false, false]);
+}
+
+#[test]
+fn segments_that_are_not_taken_are_counted_by_reason() {
+    let mut config = Profile::Linux7_3.config();
+    config.receive_buffer = 5_000;
+    config.receiving.buffer_is_set = true;
+    let mut end = Endpoint::accepted(config);
+    let data = |from: u32, bytes: u32| Segment {
+        payload_bytes: bytes,
+        ..segment(Flags::ACK | Flags::PSH, from, 1)
+    };
+    end.hear(&data(1, 1000));
+    end.hear(&data(100_001, 1000));
+    assert_eq!(end.it.refused_segments().beyond_window, 1);
+    end.hear(&data(1001, 60_000));
+    assert_eq!(end.it.refused_segments().beyond_window, 2, "it reaches beyond the window");
+    end.it.read(end.now, 1000);
+    end.sent();
+    end.hear(&data(1001, 60_000));
+    end.hear(&data(61_001, 1000));
+    let refused = end.it.refused_segments();
+    assert_eq!((refused.closed_window, refused.no_memory), (1, 0), "one goes beyond the buffer");
+}
