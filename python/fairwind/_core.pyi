@@ -172,7 +172,6 @@ def follow_on_virtual_kernel(
     scripts: list[tuple[Path, str]],
     folder: str,
     *,
-    lenient_echo: bool = False,
     definitions: list[tuple[str, str]] = ...,
     options: list[tuple[str, str | None]] = ...,
 ) -> list[dict[str, Any]]: ...

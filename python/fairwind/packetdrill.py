@@ -155,15 +155,14 @@ def _followed_in_virtual_time(
     """Run scripts in one instance of a built kernel."""
     kernel = kernel_named(settings.on)
     with tempfile.TemporaryDirectory(prefix="fairwind-") as folder:
-        told = _core.follow_on_virtual_kernel(
+        answers = _core.follow_on_virtual_kernel(
             (kernel.program, worker()),
             scripts,
             f"{folder}/instance",
-            lenient_echo=settings.lenient_echo,
             definitions=list((settings.definitions or {}).items()),
-            options=list((settings.options or {}).items()),
+            options=_option_lines(settings),
         )
-    return [_outcome(script, one) for (script, _), one in zip(scripts, told, strict=True)]
+    return [_outcome(script, one) for (script, _), one in zip(scripts, answers, strict=True)]
 
 
 def _outcome(script: Path, answer: Mapping[str, Any]) -> ScriptOutcome:

@@ -91,19 +91,18 @@ pub(crate) fn check_on_virtual_kernel(
 /// Follows scripts on a kernel in virtual time; each is a file and its text. The list has dictionaries as of
 /// `follow_script`. `folder` does not exist yet.
 #[pyfunction]
-#[pyo3(signature = (kernel, scripts, folder, *, lenient_echo=false, definitions=Vec::new(), options=Vec::new()))]
+#[pyo3(signature = (kernel, scripts, folder, *, definitions=Vec::new(), options=Vec::new()))]
 pub(crate) fn follow_on_virtual_kernel<'py>(
     py: Python<'py>,
     kernel: (PathBuf, PathBuf),
     scripts: Vec<(PathBuf, String)>,
     folder: &str,
-    lenient_echo: bool,
     definitions: Vec<(String, String)>,
     options: Vec<(String, Option<String>)>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let script = |(file, text): (PathBuf, String)| -> PyResult<ScriptTask> {
         let (definitions, options) = (definitions.clone(), options.clone());
-        Ok(ScriptTask { file: absolute(&file)?, text, lenient_echo, definitions, options })
+        Ok(ScriptTask { file: absolute(&file)?, text, definitions, options })
     };
     let task = Task::Scripts(scripts.into_iter().map(script).collect::<PyResult<_>>()?);
     let Answer::Followed(all) = ask(py, kernel, task, folder)? else { return Err(unexpected()) };

@@ -67,8 +67,6 @@ pub struct ScriptTask {
     pub file: String,
     /// What is written in it.
     pub text: String,
-    /// Whether any echoed timestamp is accepted.
-    pub lenient_echo: bool,
     /// Names that stand for something else.
     pub definitions: Vec<(String, String)>,
     /// Options that count as if they stood in the script.

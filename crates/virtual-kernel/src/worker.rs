@@ -12,7 +12,7 @@ use fairwind_hosts::{self as hosts, HostCommand};
 use fairwind_kernel_packetdrill::{self as packetdrill, KernelOptions};
 use fairwind_kernel_settings::controls::{ControlObject, available};
 use fairwind_linux as linux;
-use fairwind_packetdrill::{EchoRule, OptionLine, RunOptions};
+use fairwind_packetdrill::{OptionLine, RunOptions};
 use fairwind_scenario::{CapturePoint, Experiment};
 use fairwind_tcp::Profile;
 use fairwind_testbed::{KernelRun, RunError};
@@ -183,9 +183,6 @@ fn capture_files(experiment: &Experiment, folder: &Path) -> Result<CaptureFiles,
 
 fn follow(task: &ScriptTask) -> Result<ScriptAnswer, TaskFailure> {
     let mut options = RunOptions::new(Profile::Linux6_18);
-    if task.lenient_echo {
-        options.echo = EchoRule::Ignored;
-    }
     options.definitions = task.definitions.iter().cloned().collect();
     let line = |(name, value): &(String, Option<String>)| OptionLine {
         line: 0,

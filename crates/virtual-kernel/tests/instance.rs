@@ -29,7 +29,6 @@ fn script(text: &str) -> Task {
     Task::Scripts(vec![ScriptTask {
         file: "test.pkt".to_owned(),
         text: text.to_owned(),
-        lenient_echo: false,
         definitions: Vec::new(),
         options: Vec::new(),
     }])
