@@ -165,3 +165,18 @@ fn segments_beyond_the_window_are_counted() {
     let expected = RefusedSegments { beyond_window: 3, ..RefusedSegments::default() };
     assert_eq!(end.it.refused_segments(), expected, "one was taken while nothing else waited");
 }
+
+#[test]
+fn full_device_is_tried_every_half_second_until_the_user_gives_up() {
+    let mut config = Profile::Linux6_18.config();
+    config.liveness.user_timeout = Some(Span::from_millis(3000));
+    let mut full = config.clone();
+    full.path.is_device_full = true;
+    let mut end = Endpoint::accepted(config);
+    end.it.reconfigure(end.now, std::sync::Arc::new(full));
+    assert!(end.write(24).is_empty());
+    assert!(end.wait_millis(3000).is_empty());
+    assert_eq!(end.it.information(end.now).unanswered_probes, Some(6));
+    end.wait_millis(1000);
+    assert!(end.events().contains(&Event::TimedOut));
+}
