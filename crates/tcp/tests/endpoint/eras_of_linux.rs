@@ -180,3 +180,16 @@ fn full_device_is_tried_every_half_second_until_the_user_gives_up() {
     end.wait_millis(1000);
     assert!(end.events().contains(&Event::TimedOut));
 }
+
+#[test]
+fn icmp_error_bounds_the_search_for_larger_packets() {
+    let mut config = Profile::Linux6_18.config();
+    config.initial_window = 20;
+    config.path.probing = fairwind_tcp::MtuProbing::Always;
+    config.path.probing_base = 500;
+    let mut end = Endpoint::accepted(config);
+    let error = fairwind_tcp::IcmpError::TooLarge { mtu: 700 };
+    end.it.on_icmp_error(end.now, SequenceNumber::new(1), error);
+    let sent = end.write(30_000);
+    assert_eq!(sent[0].payload_bytes, (540 + 700) / 2 - 40);
+}
