@@ -117,6 +117,8 @@ pub(crate) struct Settings {
     pub(crate) echo: EchoRule,
     /// How packets are compared (`--strict`).
     pub(crate) judging: Judging,
+    /// Whether sockets are of IPv6, also where their packets are not.
+    pub(crate) sockets_of_v6: bool,
     ip_header_bytes: u16,
     mtu: u16,
     /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
@@ -135,6 +137,7 @@ impl Settings {
             strict_segments: false,
             echo: run.echo,
             judging: run.judging,
+            sockets_of_v6: false,
             ip_header_bytes: 20,
             mtu: 1500,
             merged_from: None,
@@ -180,6 +183,7 @@ impl Settings {
     }
 
     fn take_ip_version(&mut self, option: &OptionLine) -> Step<()> {
+        self.sockets_of_v6 = option.value.as_deref() != Some("ipv4");
         self.ip_header_bytes = match option.value.as_deref() {
             Some("ipv4" | "ipv4-mapped-ipv6") => 20,
             Some("ipv6") => 40,
