@@ -64,7 +64,7 @@ pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
 pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
-pub use receiver::UrgentRead;
+pub use receiver::{RefusedSegments, UrgentRead};
 pub use sender::congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use sender::congestion::plugged::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,

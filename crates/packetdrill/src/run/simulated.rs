@@ -31,7 +31,7 @@ pub(super) struct Simulated {
     /// Messages of the path about nothing that is on its way.
     missed_messages: u64,
     /// Counters as they were when they were last shown.
-    shown: [u64; 1],
+    shown: [u64; commands::COUNTERS.len()],
     /// The call that waits, and until when at most.
     waiting: Option<(Request, Instant)>,
 }
@@ -47,7 +47,7 @@ impl Simulated {
             files: options.files.clone(),
             initial: options.initial_sequence.get(),
             missed_messages: 0,
-            shown: [0],
+            shown: [0; commands::COUNTERS.len()],
             waiting: None,
         }
     }
@@ -94,7 +94,15 @@ impl Simulated {
             (state, host::PORTS.local, host::PORTS.remote)
         });
         let listener = self.sockets.listener().map(|_| (tcp_info::LISTENING, host::PORTS.local, 0));
-        commands::View { counters: [self.missed_messages], sockets: open.chain(listener).collect() }
+        let mut counters = [self.missed_messages, 0, 0, 0];
+        for endpoint in &self.host.endpoints {
+            let refused = endpoint.connection.refused_segments();
+            let kinds = [refused.beyond_window, refused.closed_window, refused.no_memory];
+            for (counter, kind) in counters[1..].iter_mut().zip(kinds) {
+                *counter += u64::from(kind);
+            }
+        }
+        commands::View { counters, sockets: open.chain(listener).collect() }
     }
 
     /// Whether a message is about something that the connection has sent and that is not acknowledged.

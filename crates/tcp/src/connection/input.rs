@@ -121,6 +121,7 @@ impl Connection {
         } else if segment.flags.contains(Flags::SYN) {
             self.challenge(now);
         } else {
+            self.receiver.count_unacceptable(segment);
             self.answer_unacceptable(segment, now);
         }
     }

@@ -13,7 +13,7 @@ use crate::handshake::{
     TIMESTAMPS_BYTES,
 };
 use crate::information::{Information, option_bits};
-use crate::receiver::{Receiver, UrgentRead, first_segment_size};
+use crate::receiver::{Receiver, RefusedSegments, UrgentRead, first_segment_size};
 use crate::sender::congestion::plugged::ControlFaults;
 use crate::sender::{Part, Sender, Writing};
 use crate::state::{Event, RecoveryState, State, Unreachable};
@@ -228,6 +228,11 @@ impl Connection {
     /// Bytes that the application learns of when it asks (`SIOCINQ`): up to an urgent byte.
     pub fn inquired_bytes(&self) -> u32 {
         self.receiver.inquired_bytes()
+    }
+
+    /// Segments that were not taken.
+    pub fn refused_segments(&self) -> RefusedSegments {
+        self.receiver.refused()
     }
 
     /// Whether the urgent byte comes next (`SIOCATMARK`).

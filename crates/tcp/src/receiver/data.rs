@@ -58,24 +58,32 @@ impl Receiver {
         let (left, end) = (segment.sequence, segment.end());
         let next = self.space.next;
         let window = self.acceptance_window();
-        let refused = if left == next {
-            window == 0 && segment.payload_bytes > 0
+        let has_room = if left == next {
+            window > 0 || segment.payload_bytes == 0
         } else if !end.is_after(next) {
             self.note_duplicate(left, end);
-            true
+            return self.refuse();
         } else if left.is_at_or_after(next + window) {
-            true
+            self.counters.refused.beyond_window += 1;
+            return self.refuse();
         } else if left.is_before(next) {
             self.note_duplicate(left, next);
-            window == 0
+            window > 0
         } else {
             return Placement::OutOfOrder;
         };
-        if refused {
-            self.enter_quick_ack_mode(u32::MAX);
-            return Placement::Refused;
+        if has_room {
+            return Placement::InOrder;
         }
-        Placement::InOrder
+        self.counters.refused.closed_window += 1;
+        self.refuse()
+    }
+
+    /// A segment is not taken: it is acknowledged quickly.
+    #[cold]
+    fn refuse(&mut self) -> Placement {
+        self.enter_quick_ack_mode(u32::MAX);
+        Placement::Refused
     }
 
     /// Notes data that has arrived twice, to report it (RFC 2883).
@@ -83,6 +91,14 @@ impl Receiver {
     pub(crate) fn note_duplicate(&mut self, left: SequenceNumber, right: SequenceNumber) {
         if self.negotiated.has_sack() && self.config.receiving.duplicate_sack {
             self.reassembly.note_duplicate(SackBlock { left, right });
+        }
+    }
+
+    /// A segment that is not acceptable reaches beyond the window, unless it is old.
+    #[cold]
+    pub(crate) fn count_unacceptable(&mut self, segment: &Segment) {
+        if !segment.end().is_before(self.space.last_acknowledged) {
+            self.counters.refused.beyond_window += 1;
         }
     }
 
@@ -118,6 +134,7 @@ impl Receiver {
         let packet = self.packet_of(segment);
         if self.counts_memory() {
             if !self.has_room_for(packet, segment.sequence) && !self.is_forced(segment) {
+                self.counters.refused.no_memory += 1;
                 return None;
             }
             let bytes = end.distance_from(next);

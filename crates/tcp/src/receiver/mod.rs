@@ -71,7 +71,18 @@ struct ReceiveSpace {
     urgent: Option<UrgentByte>,
 }
 
-/// Counters of the receiving half, for `TCP_INFO`.
+/// Segments that were not taken, by the counters of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RefusedSegments {
+    /// They reach beyond the window (`BeyondWindow`).
+    pub beyond_window: u32,
+    /// The window is closed (`TCPZeroWindowDrop`).
+    pub closed_window: u32,
+    /// There is no memory for them (`TCPRcvQDrop`).
+    pub no_memory: u32,
+}
+
+/// Counters of the receiving half.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
     /// Segments, with data or without (`tcpi_segs_in`).
@@ -80,6 +91,7 @@ struct Counters {
     data_segments: u32,
     /// Segments out of order (`tcpi_rcv_ooopack`).
     out_of_order_segments: u32,
+    refused: RefusedSegments,
 }
 
 /// The receiving half of a connection.
@@ -125,6 +137,11 @@ impl Receiver {
         self.counters.segments = self.counters.segments.wrapping_add(1);
         let with_data = u32::from(segment.payload_bytes > 0);
         self.counters.data_segments = self.counters.data_segments.wrapping_add(with_data);
+    }
+
+    /// Segments that were not taken.
+    pub(crate) fn refused(&self) -> RefusedSegments {
+        self.counters.refused
     }
 
     /// Next number expected (RCV.NXT).

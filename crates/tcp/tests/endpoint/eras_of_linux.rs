@@ -1,7 +1,7 @@
 //! What Linux does that its scripts show, and what only some of its versions do.
 
 use crate::peer::{Endpoint, OFFER, ack, segment};
-use fairwind_tcp::{Event, Profile, State, Writing};
+use fairwind_tcp::{Event, Profile, RefusedSegments, State, Writing};
 use fairwind_units::Span;
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 
@@ -141,4 +141,27 @@ fn lost_urgent_segments_go_one_by_one() {
         .collect();
     let pushed: Vec<bool> = again.iter().map(|sent| sent.flags.contains(Flags::PSH)).collect();
     assert_eq!(pushed, [false, false]);
+}
+
+#[test]
+fn segments_beyond_the_window_are_counted() {
+    let mut config = Profile::Linux7_3.config();
+    config.receive_buffer = 5_000;
+    config.receiving.buffer_is_set = true;
+    let mut end = Endpoint::accepted(config);
+    let data = |from: u32, bytes: u32| Segment {
+        payload_bytes: bytes,
+        ..segment(Flags::ACK | Flags::PSH, from, 1)
+    };
+    end.hear(&data(1, 1000));
+    end.hear(&data(100_001, 1000));
+    assert_eq!(end.it.refused_segments().beyond_window, 1);
+    end.hear(&data(1001, 60_000));
+    assert_eq!(end.it.refused_segments().beyond_window, 2, "it reaches beyond the window");
+    end.it.read(end.now, 1000);
+    end.sent();
+    end.hear(&data(1001, 60_000));
+    end.hear(&data(61_001, 1000));
+    let expected = RefusedSegments { beyond_window: 3, ..RefusedSegments::default() };
+    assert_eq!(end.it.refused_segments(), expected, "one was taken while nothing else waited");
 }

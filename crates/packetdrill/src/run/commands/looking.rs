@@ -10,7 +10,12 @@ use super::slices;
 use crate::outcome::{Step, Stop};
 
 /// The counters that are known.
-pub(crate) const COUNTERS: [&str; 1] = ["TcpExtOutOfWindowIcmps"];
+pub(crate) const COUNTERS: [&str; 4] = [
+    "TcpExtOutOfWindowIcmps",
+    "TcpExtBeyondWindow",
+    "TcpExtTCPZeroWindowDrop",
+    "TcpExtTCPRcvQDrop",
+];
 
 /// What a host shows.
 #[derive(Debug, Clone, Default)]

@@ -52,7 +52,7 @@ use fairwind_tcp::{
     AckDelay, Bundling, Config, CongestionAlgorithm, EcnFeedback, PluggedAlgorithm, Profile,
 };
 use fairwind_units::Span;
-pub(crate) use looking::{Pipeline, View, look};
+pub(crate) use looking::{COUNTERS, Pipeline, View, look};
 use shell::{Joint, Reader, Simple};
 use std::collections::BTreeMap;
 
@@ -67,6 +67,8 @@ pub(crate) enum Change {
     LinkMtu(u16),
     /// Whether the host bundles segments.
     Segmentation(bool),
+    /// The device's queue lets packets go at the pace of their connections (`fq`), or at once.
+    Pacing(bool),
     /// Time passes.
     Sleep(Span),
     /// What is remembered of peers is forgotten.
@@ -94,6 +96,7 @@ impl Change {
             Self::Route(_)
             | Self::LinkMtu(_)
             | Self::Segmentation(_)
+            | Self::Pacing(_)
             | Self::Sleep(_)
             | Self::ForgetPeers
             | Self::Look(_) => Scope::NewConnections,
@@ -131,6 +134,10 @@ pub(crate) fn apply(
         }
         Change::Segmentation(enabled) => {
             set_segmentation(*enabled, config);
+            Ok(())
+        }
+        Change::Pacing(enabled) => {
+            config.sending.pacing.enabled = *enabled;
             Ok(())
         }
         Change::Sleep(_) | Change::ForgetPeers | Change::Look(_) => Ok(()),
@@ -198,6 +205,9 @@ impl Interpreter<'_> {
             ("source" | "." | "sh" | "bash", [file, ..]) => return self.file(file, variables),
             ("ip", _) => self.ip(arguments).map_err(|stop| named(stop, &words))?,
             ("ifconfig", [.., "mtu", mtu]) => self.changes.push(Change::LinkMtu(number(mtu)?)),
+            ("tc", ["qdisc", "replace" | "add" | "change", .., "root", "fq"]) => {
+                self.changes.push(Change::Pacing(true));
+            }
             _ if is_harmless(name, arguments) => {}
             _ if program.contains('/') => return self.file(program, variables),
             _ => return Err(named(unknown(), &words)),
