@@ -123,6 +123,9 @@ impl<'a> Runner<'a> {
             Action::Packet(packet) if packet.direction == Direction::Out => {
                 let met = self.expect(packet, event.time)?;
                 self.note(event, met.due, met.at, Kind::Other, met.seen);
+                if self.settings.judging == Judging::Tool {
+                    self.timeline.note(met.due, self.system.now(), Kind::Other);
+                }
                 return Ok(());
             }
             Action::Call(call) => return self.call(event, call),
