@@ -42,7 +42,7 @@ REASONS = ROOT / "docs" / "conformance-scripts.toml"
 INSIDE = "tools/testing/selftests/net/packetdrill"
 PROFILES = ("linux-6.18", "linux-7.3")
 # Real time is never quite on time: a script on the kernel is tried so often.
-TRIES = 3
+TRIES = 6
 
 V4 = {
     "local_ip": "192.168.0.1",

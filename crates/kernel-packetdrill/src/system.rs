@@ -185,6 +185,13 @@ impl Kernel {
     }
 }
 
+/// Code without the blanks that all its lines begin with.
+fn unindented(code: &str) -> String {
+    let lines = || code.lines().filter(|line| !line.trim().is_empty());
+    let blanks = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    lines().map(|line| format!("{}\n", &line[blanks..])).collect()
+}
+
 impl System for Kernel {
     fn now(&self) -> Instant {
         linux::monotonic()
@@ -312,6 +319,22 @@ impl System for Kernel {
         // The shell's own word for a program that is not there.
         let missing = output.status.code() == Some(127);
         Err(if missing { Stop::Unsupported(what) } else { Stop::Failed(what) })
+    }
+
+    fn code(&mut self, definitions: &str, text: &str) -> Option<Step<()>> {
+        let program = format!("{definitions}{}", unindented(text));
+        let mut python = std::process::Command::new("python3");
+        python.arg("-c").arg(program);
+        if let Some(folder) = &self.folder {
+            python.current_dir(folder);
+        }
+        let output = python.output().ok()?;
+        if output.status.success() {
+            return Some(Ok(()));
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.trim().lines().last().unwrap_or("it fails").to_owned();
+        Some(Err(Stop::failed(format!("code: {last}"))))
     }
 
     fn clean_up(&mut self, text: &str) -> Step<()> {

@@ -39,7 +39,8 @@
 //!   as much as times may. `TSecr` is compared where `--strict_echo` or `--strict` asks for it.
 //! - A time may be off by 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
 //!   (`--tolerance_percent`), whichever is more. `+t` counts from when that event really happened,
-//!   but from when it should have happened between two injected packets. What a system does by itself
+//!   but from when it should have happened between two injected packets. An expected packet has
+//!   happened when it was looked at, or with `--strict` when it was sent. What a system does by itself
 //!   may come later by as much as its timers lag ([`System::lag`]): two ticks of the clock of a kernel.
 //! - An expected packet may be met by several segments with its payload, unless `--strict_segments`
 //!   stands in the script. PSH and FIN are the last one's, CWR is the first one's; whether those

@@ -45,6 +45,11 @@ impl Environment {
         self.names.get(name)
     }
 
+    /// The names as a program in Python that defines them.
+    pub(crate) fn python(&self) -> String {
+        self.names.iter().map(|(name, value)| format!("{name} = {}\n", value.python())).collect()
+    }
+
     /// Forgets every name that begins so.
     pub(crate) fn forget(&mut self, beginning: &str) {
         self.names.retain(|name, _| !name.starts_with(beginning));

@@ -18,6 +18,18 @@ impl Value {
         Self::Number(i64::from(holds))
     }
 
+    /// The value as Python writes it.
+    pub(super) fn python(&self) -> String {
+        match self {
+            Self::Text(text) => format!("{text:?}"),
+            Self::Tuple(members) => {
+                let members: Vec<String> = members.iter().map(Self::python).collect();
+                format!("({},)", members.join(", "))
+            }
+            number => number.to_string(),
+        }
+    }
+
     pub(super) fn is_true(&self) -> bool {
         match self {
             Self::Number(number) => *number != 0,

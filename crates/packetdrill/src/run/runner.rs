@@ -88,6 +88,9 @@ impl<'a> Runner<'a> {
     }
 
     fn follow(&mut self, script: &'a Script) -> Result<(), LineFailure> {
+        for file in self.settings.first_commands.clone() {
+            self.system.command(&file).map_err(|stop| LineFailure { line: None, stop })?;
+        }
         if let Some(command) = &script.preparation {
             let done = self.system.command(&command.text);
             done.map_err(|stop| LineFailure { line: Some(command.line), stop })?;
@@ -120,6 +123,9 @@ impl<'a> Runner<'a> {
             Action::Packet(packet) if packet.direction == Direction::Out => {
                 let met = self.expect(packet, event.time)?;
                 self.note(event, met.due, met.at, Kind::Other, met.seen);
+                if self.settings.judging == Judging::Tool {
+                    self.timeline.note(met.due, self.system.now(), Kind::Other);
+                }
                 return Ok(());
             }
             Action::Call(call) => return self.call(event, call),
@@ -127,6 +133,9 @@ impl<'a> Runner<'a> {
                 return Err(Stop::unsupported(format!(
                     "packets of other protocols are not known here: {text}"
                 )));
+            }
+            Action::Icmp(message) if message.direction == Direction::Out => {
+                return Err(Stop::unsupported("messages of the system itself are not looked at"));
             }
             Action::Packet(_) | Action::Icmp(_) => Kind::Injection,
             Action::Command(_) | Action::Code(_) => Kind::Other,
@@ -226,7 +235,14 @@ impl<'a> Runner<'a> {
 
     fn code(&mut self, text: &str) -> Step<()> {
         tcp_info::tell(&self.system.information()?, &mut self.environment);
-        code::run(text, &mut self.environment)
+        match code::run(text, &mut self.environment) {
+            // What is more than a small part of Python needs Python.
+            Err(Stop::Unsupported(reason)) => self
+                .system
+                .code(&self.environment.python(), text)
+                .unwrap_or(Err(Stop::Unsupported(reason))),
+            done => done,
+        }
     }
 
     /// After the last event: the waiting call must return, and nothing be left over.

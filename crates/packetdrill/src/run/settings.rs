@@ -117,6 +117,10 @@ pub(crate) struct Settings {
     pub(crate) echo: EchoRule,
     /// How packets are compared (`--strict`).
     pub(crate) judging: Judging,
+    /// Files of commands that run before the script (`--init_scripts`).
+    pub(crate) first_commands: Vec<String>,
+    /// Whether sockets are of IPv6, also where their packets are not.
+    pub(crate) sockets_of_v6: bool,
     ip_header_bytes: u16,
     mtu: u16,
     /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
@@ -135,6 +139,8 @@ impl Settings {
             strict_segments: false,
             echo: run.echo,
             judging: run.judging,
+            first_commands: Vec::new(),
+            sockets_of_v6: false,
             ip_header_bytes: 20,
             mtu: 1500,
             merged_from: None,
@@ -165,6 +171,13 @@ impl Settings {
                 self.echo = EchoRule::Compared;
                 self.judging = Judging::Strict;
             }
+            "init_scripts" => {
+                let files = value.unwrap_or_default().split(',').filter(|file| !file.is_empty());
+                // A bare name is a file beside the script, too.
+                let named =
+                    |file: &str| if file.contains('/') { String::new() } else { "./".into() };
+                self.first_commands = files.map(|file| named(file) + file).collect();
+            }
             "mtu" => self.mtu = number(option)?,
             "mss" => self.merged_from = Some(number(option)?),
             "ip_version" => self.take_ip_version(option)?,
@@ -173,13 +186,14 @@ impl Settings {
             // There is one path, and nobody looks at ports.
             "strict_echo" | "strict" | "gateway_ip" | "netmask_ip" | "bind_port"
             | "connect_port" | "speed" | "verbose" | "code_command" | "code_format"
-            | "code_sockopt" | "init_scripts" | "send_omit_free" | "so_filename" => {}
+            | "code_sockopt" | "send_omit_free" | "so_filename" => {}
             name => return Err(Stop::unsupported(format!("the option --{name} is not known"))),
         }
         Ok(())
     }
 
     fn take_ip_version(&mut self, option: &OptionLine) -> Step<()> {
+        self.sockets_of_v6 = option.value.as_deref() != Some("ipv4");
         self.ip_header_bytes = match option.value.as_deref() {
             Some("ipv4" | "ipv4-mapped-ipv6") => 20,
             Some("ipv6") => 40,

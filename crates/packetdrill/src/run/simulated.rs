@@ -41,7 +41,7 @@ impl Simulated {
         let config = settings.adapt(options.profile.system_config());
         Self {
             host: Host::new(BEGINNING, options.initial_sequence, settings.addresses()),
-            sockets: Sockets::new(config, options.profile),
+            sockets: Sockets::new(config, options.profile, settings.sockets_of_v6),
             profile: options.profile,
             settings: settings.clone(),
             files: options.files.clone(),

@@ -125,6 +125,11 @@ pub trait System {
     /// Where it fails or has no meaning for the system.
     fn command(&mut self, text: &str) -> Step<()>;
 
+    /// Runs code in Python behind `definitions` of what it can ask for; `None` where there is no Python.
+    fn code(&mut self, _definitions: &str, _text: &str) -> Option<Step<()>> {
+        None
+    }
+
     /// Runs the command behind the last event, however the script ended.
     ///
     /// # Errors

@@ -168,3 +168,18 @@ fn messages_about_nothing_on_its_way_are_counted() {
     // What was shown once is not shown again.
     assert!(failure(after_accept(&format!("{}{counted}", about(5000)))).contains("finds nothing"));
 }
+
+#[test]
+fn commands_run_before_the_script_where_an_option_names_their_files() {
+    let files = Files::reading(|path| {
+        let known = path.trim_start_matches("./") == "bare.sh";
+        known.then(|| {
+            "#!/bin/sh\nsysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0 \
+             net.ipv4.tcp_window_scaling=0\n"
+                .to_owned()
+        })
+    });
+    let options = RunOptions { files, ..options() };
+    let script = format!("--init_scripts=bare.sh\n{BARE_SYN}");
+    assert_eq!(run_script("test.pkt", &script, &options), Outcome::Passed);
+}

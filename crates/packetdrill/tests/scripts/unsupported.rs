@@ -25,3 +25,9 @@ fn what_is_missing_is_named_with_its_line() {
         assert!(reason.contains(missing), "{line}: {reason}");
     }
 }
+
+#[test]
+fn messages_of_the_system_are_not_taken_for_injected_ones() {
+    let reason = reason(after_accept("+0 > icmp unreachable port_unreachable [1:1001(1000)]\n"));
+    assert!(reason.contains("messages of the system"), "{reason}");
+}

@@ -149,6 +149,7 @@ impl Config {
             || redundancy.is_some()
             || framing.is_some()
             || self.growth.inflight_limit
+            || self.path.is_device_full
     }
 }
 

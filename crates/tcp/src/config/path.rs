@@ -57,6 +57,9 @@ pub struct PathConfig {
     /// Complaints are passed on to the application of an open connection at once, as errors that end
     /// nothing (`IP_RECVERR`); otherwise they are remembered for when it is given up.
     pub reports_icmp_errors: bool,
+    /// The queue of the first link takes no new data, which is tried again every 500 ms (Linux
+    /// `tcp_send_probe0` after `NET_XMIT_DROP`).
+    pub is_device_full: bool,
     /// Whether larger packets are tried.
     pub probing: MtuProbing,
     /// Segment size that probing begins with in bytes (Linux `tcp_base_mss`).
@@ -85,6 +88,7 @@ impl PathConfig {
             is_mtu_locked: false,
             path_mtu_lifetime: TEN_MINUTES,
             reports_icmp_errors: false,
+            is_device_full: false,
             probing: MtuProbing::Off,
             probing_base: 1024,
             probing_floor: 48,

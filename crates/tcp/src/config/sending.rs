@@ -297,7 +297,7 @@ impl Growth {
     }
 
     /// What `HyStart` looks at, where it is in use.
-    pub(crate) fn hystart_in_use(&self) -> Option<HyStartSigns> {
+    pub(crate) fn hystart_in_use(self) -> Option<HyStartSigns> {
         self.hystart.then_some(self.hystart_signs)
     }
 

@@ -2,6 +2,7 @@
 
 mod control_segments;
 mod idle;
+mod information;
 mod input;
 mod marks;
 mod opening;
@@ -10,10 +11,8 @@ mod output;
 use crate::config::Config;
 use crate::handshake::{
     FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate, Handshake, RTO_AFTER_LOST_SYN,
-    TIMESTAMPS_BYTES,
 };
-use crate::information::{Information, option_bits};
-use crate::receiver::{Receiver, RefusedSegments, UrgentRead, first_segment_size};
+use crate::receiver::{Receiver, RefusedSegments, UrgentRead};
 use crate::sender::congestion::plugged::ControlFaults;
 use crate::sender::{Part, Sender, Writing};
 use crate::state::{Event, RecoveryState, State, Unreachable};
@@ -34,9 +33,6 @@ pub struct Ports {
     /// The peer's port.
     pub remote: u16,
 }
-
-/// Segment size before the peer has named one (`TCP_MSS_DEFAULT`).
-const ASSUMED_BYTES: u32 = 536;
 
 /// One end of a TCP connection as a pure state machine.
 ///
@@ -527,70 +523,6 @@ impl Connection {
     /// Bytes written and not sent that lie in the buffer begun last.
     pub fn last_buffer_bytes(&self) -> u32 {
         self.sender.written().last_bytes()
-    }
-
-    /// Everything that the connection reports of itself at this instant (`TCP_INFO`).
-    pub fn information(&self, now: Instant) -> Information {
-        let mut information = Information {
-            state: self.state,
-            options: Some(self.option_bits()),
-            fast_open_failure: Some(self.fast_open_failure().map_or(0, FastOpenFailure::number)),
-            ..Information::default()
-        };
-        self.sender.inform(&mut information, now);
-        information.retransmission_timeout = self.retransmission_timeout();
-        self.receiver.inform(&mut information, now);
-        let failed = self.state == State::Closed && !self.sender.has_acked_control();
-        let opening = failed || matches!(self.state, State::SynSent | State::SynReceived);
-        if !self.handshake.is_passive() && opening {
-            self.inform_of_syn(&mut information);
-        }
-        information
-    }
-
-    /// Adds our outstanding SYN, which is a segment like any other in Linux (`tcp_connect_init`,
-    /// `tcp_connect_queue_skb`, `tcp_initialize_rcv_mss`, `tcp_enter_loss`).
-    #[cold]
-    fn inform_of_syn(&self, information: &mut Information) {
-        let window = self.receiver.first_window_bytes();
-        let threshold = self.sender.lost_syn_window();
-        let offered = if self.state == State::SynReceived { window } else { 0 };
-        if offered == 0 {
-            let options = if self.config.timestamps { TIMESTAMPS_BYTES } else { 0 };
-            information.send_mss_bytes =
-                information.send_mss_bytes.min(ASSUMED_BYTES).saturating_sub(options);
-        }
-        information.receive_mss_bytes =
-            Some(first_segment_size(information.send_mss_bytes, offered));
-        information.receive_window_threshold_bytes = Some(window);
-        if self.state != State::Closed {
-            information.unacked_segments =
-                information.unacked_segments.map(|segments| segments + 1);
-        }
-        if threshold.is_some() {
-            // The SYN was lost: the window is one segment, as after every time-out.
-            information.recovery = RecoveryState::Loss;
-            information.lost_segments = information.lost_segments.map(|segments| segments + 1);
-            information.retransmitted_segments =
-                information.retransmitted_segments.map(|segments| segments + 1);
-            information.slow_start_threshold = threshold;
-            information.congestion_window = 1;
-        }
-    }
-
-    fn option_bits(&self) -> u32 {
-        let scales = self.config.window_scaling && self.handshake.peer_scales();
-        let fast_open = self.handshake.fast_open();
-        let agreed = [
-            (self.sender.negotiated().has_timestamps(), option_bits::TIMESTAMPS),
-            (self.sender.negotiated().has_sack(), option_bits::SACK),
-            (scales, option_bits::WINDOW_SCALE),
-            (self.sender.ecn().is_negotiated(), option_bits::ECN),
-            (self.receiver.ecn().has_seen_capable(), option_bits::ECN_SEEN),
-            (fast_open.is_syn_data_acknowledged(), option_bits::SYN_DATA),
-            (fast_open.opened_early(), option_bits::FAST_OPEN_CHILD),
-        ];
-        agreed.iter().filter(|(is_agreed, _)| *is_agreed).fold(0, |bits, (_, bit)| bits | bit)
     }
 
     /// Checks what must hold after every input: counters agree with what they count, and a timer runs while

@@ -185,6 +185,10 @@ impl Connection {
         let mut segment = Segment::default();
         self.write_header(sequence, 0, Flags::NONE, now, &mut segment);
         segment.acknowledgment = SequenceNumber::new(requested.number);
+        if self.sender.ecn().accurate().is_some() {
+            self.sender.ecn_mut().mark_accurately(&mut segment);
+            return segment;
+        }
         self.sender.ecn_mut().mark_requested_ack(&mut segment);
         if requested.echoes {
             segment.flags |= Flags::ECE;

@@ -42,6 +42,7 @@ enum Mode {
 
 /// The sending half of ECN: negotiation, ECT marks, CWR; the feedback of Accurate ECN.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that Linux keeps as bits")]
 pub(crate) struct EcnSender {
     mode: Mode,
     /// The congestion control needs ECN: it is asked for, and all packets are ECT (Linux

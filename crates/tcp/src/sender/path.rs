@@ -135,6 +135,9 @@ impl Sender {
         if mtu < self.path.mtu {
             self.soft_error = Some(Unreachable::TooLarge);
         }
+        if let Some(search) = &mut self.mtu_search {
+            search.high = search.high.min(self.path.mtu);
+        }
         self.sync_segment_size();
         if self.state.is_synchronised() {
             self.repair_too_large(now);

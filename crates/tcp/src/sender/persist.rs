@@ -16,6 +16,9 @@ const MOST_DOUBLINGS: u32 = 10;
 /// Least time left to a user time-out.
 const LEAST_REMAINING: Span = Span::from_millis(8);
 
+/// Between attempts to send while the device's queue is full (`TCP_RESOURCE_PROBE_INTERVAL`).
+const DEVICE_INTERVAL: Span = Span::from_millis(500);
+
 /// The persist timer, and the probes of a closed window or a silent peer.
 #[derive(Debug, Default)]
 pub(crate) struct Persist {
@@ -142,6 +145,12 @@ impl Sender {
         }
         if self.has_probe_limit_expired(now) {
             return Expired::GaveUp;
+        }
+        if self.config.path.is_device_full {
+            self.persist.unanswered += 1;
+            let wait = self.within_user_timeout(DEVICE_INTERVAL, now);
+            self.persist.timer.set(now, wait);
+            return Expired::GoesOn;
         }
         if self.usable_window() > 0 {
             // Too small to be worthwhile, but open; or a cork held it: take what fits (the sender's

@@ -1,7 +1,7 @@
 //! What Linux does that its scripts show, and what only some of its versions do.
 
 use crate::peer::{Endpoint, OFFER, ack, segment};
-use fairwind_tcp::{Event, Profile, State, Writing};
+use fairwind_tcp::{Event, Profile, RefusedSegments, State, Writing};
 use fairwind_units::Span;
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 
@@ -144,7 +144,7 @@ fn lost_urgent_segments_go_one_by_one() {
 }
 
 #[test]
-fn segments_that_are_not_taken_are_counted_by_reason() {
+fn segments_beyond_the_window_are_counted() {
     let mut config = Profile::Linux7_3.config();
     config.receive_buffer = 5_000;
     config.receiving.buffer_is_set = true;
@@ -162,6 +162,34 @@ fn segments_that_are_not_taken_are_counted_by_reason() {
     end.sent();
     end.hear(&data(1001, 60_000));
     end.hear(&data(61_001, 1000));
-    let refused = end.it.refused_segments();
-    assert_eq!((refused.closed_window, refused.no_memory), (1, 0), "one goes beyond the buffer");
+    let expected = RefusedSegments { beyond_window: 3, ..RefusedSegments::default() };
+    assert_eq!(end.it.refused_segments(), expected, "one was taken while nothing else waited");
+}
+
+#[test]
+fn full_device_is_tried_every_half_second_until_the_user_gives_up() {
+    let mut config = Profile::Linux6_18.config();
+    config.liveness.user_timeout = Some(Span::from_millis(3000));
+    let mut full = config.clone();
+    full.path.is_device_full = true;
+    let mut end = Endpoint::accepted(config);
+    end.it.reconfigure(end.now, std::sync::Arc::new(full));
+    assert!(end.write(24).is_empty());
+    assert!(end.wait_millis(3000).is_empty());
+    assert_eq!(end.it.information(end.now).unanswered_probes, Some(6));
+    end.wait_millis(1000);
+    assert!(end.events().contains(&Event::TimedOut));
+}
+
+#[test]
+fn icmp_error_bounds_the_search_for_larger_packets() {
+    let mut config = Profile::Linux6_18.config();
+    config.initial_window = 20;
+    config.path.probing = fairwind_tcp::MtuProbing::Always;
+    config.path.probing_base = 500;
+    let mut end = Endpoint::accepted(config);
+    let error = fairwind_tcp::IcmpError::TooLarge { mtu: 700 };
+    end.it.on_icmp_error(end.now, SequenceNumber::new(1), error);
+    let sent = end.write(30_000);
+    assert_eq!(sent[0].payload_bytes, (540 + 700) / 2 - 40);
 }

@@ -12,7 +12,9 @@
 //! | `ip tcp_metrics flush` | the peer's Fast Open cookie is forgotten; nothing else is remembered between connections |
 //! | `ethtool ...` | nothing: Linux bundles TCP's segments whatever `ethtool` switches off (since 4.17), and the judge takes them one by one |
 //! | `ip link set ... gso_max_segs 1` | segments are not bundled |
-//! | `tc qdisc ... fq`, `pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
+//! | `tc qdisc ... fq` | connections are paced |
+//! | `tc qdisc ... pfifo limit 0` | the device takes no new data |
+//! | `tc qdisc ... pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
 //! | `ip link set ... up`, `gso_max_size`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
 //! | `iptables -F`, `-X`, `-Z`, `-L`, the same of `ip6tables` | nothing: nothing is filtered |
 //! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only look |
@@ -67,6 +69,10 @@ pub(crate) enum Change {
     LinkMtu(u16),
     /// Whether the host bundles segments.
     Segmentation(bool),
+    /// The device's queue lets packets go at the pace of their connections (`fq`).
+    PacingDevice,
+    /// The device's queue has no room (`limit 0`).
+    FullDevice,
     /// Time passes.
     Sleep(Span),
     /// What is remembered of peers is forgotten.
@@ -91,9 +97,11 @@ impl Change {
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Parameter { name, .. } => sysctl::scope(name),
+            Self::FullDevice => Scope::Everything,
             Self::Route(_)
             | Self::LinkMtu(_)
             | Self::Segmentation(_)
+            | Self::PacingDevice
             | Self::Sleep(_)
             | Self::ForgetPeers
             | Self::Look(_) => Scope::NewConnections,
@@ -131,6 +139,14 @@ pub(crate) fn apply(
         }
         Change::Segmentation(enabled) => {
             set_segmentation(*enabled, config);
+            Ok(())
+        }
+        Change::PacingDevice => {
+            config.sending.pacing.enabled = true;
+            Ok(())
+        }
+        Change::FullDevice => {
+            config.path.is_device_full = true;
             Ok(())
         }
         Change::Sleep(_) | Change::ForgetPeers | Change::Look(_) => Ok(()),
@@ -198,6 +214,12 @@ impl Interpreter<'_> {
             ("source" | "." | "sh" | "bash", [file, ..]) => return self.file(file, variables),
             ("ip", _) => self.ip(arguments).map_err(|stop| named(stop, &words))?,
             ("ifconfig", [.., "mtu", mtu]) => self.changes.push(Change::LinkMtu(number(mtu)?)),
+            ("tc", ["qdisc", "replace" | "add" | "change", .., "root", "fq"]) => {
+                self.changes.push(Change::PacingDevice);
+            }
+            ("tc", ["qdisc", "replace" | "add" | "change", .., "pfifo", "limit", "0"]) => {
+                self.changes.push(Change::FullDevice);
+            }
             _ if is_harmless(name, arguments) => {}
             _ if program.contains('/') => return self.file(program, variables),
             _ => return Err(named(unknown(), &words)),

@@ -99,19 +99,8 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
     if set_receiving(name, value, config)? {
         return Ok(());
     }
-    if name == "tcp_cubic.hystart" {
-        config.growth.hystart = switch(value)?;
-        return Ok(());
-    }
-    if name == "tcp_cubic.hystart_detect" {
-        config.growth.hystart_signs = match value {
-            "0" => HyStartSigns::None,
-            "1" => HyStartSigns::Trains,
-            "2" => HyStartSigns::Delay,
-            "3" => HyStartSigns::TrainsAndDelay,
-            _ => return Err(unknown()),
-        };
-        return Ok(());
+    if let Some(parameter) = name.strip_prefix("tcp_cubic.") {
+        return set_cubic(parameter, value, config);
     }
     let Some(short) = name.strip_prefix("net.ipv4.") else {
         return if INDIFFERENT.iter().any(|known| name.starts_with(known)) {
@@ -159,6 +148,20 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         _ if set_bundling_limits(short, value, config)? => {}
         _ if set_loss_recovery(short, value, config, profile)? => {}
         _ => return settled(short, value),
+    }
+    Ok(())
+}
+
+/// Sets a parameter of the kernel's module of CUBIC.
+fn set_cubic(parameter: &str, value: &str, config: &mut Config) -> Step<()> {
+    let growth = &mut config.growth;
+    match (parameter, value) {
+        ("hystart", _) => growth.hystart = switch(value)?,
+        ("hystart_detect", "0") => growth.hystart_signs = HyStartSigns::None,
+        ("hystart_detect", "1") => growth.hystart_signs = HyStartSigns::Trains,
+        ("hystart_detect", "2") => growth.hystart_signs = HyStartSigns::Delay,
+        ("hystart_detect", "3") => growth.hystart_signs = HyStartSigns::TrainsAndDelay,
+        _ => return Err(unknown()),
     }
     Ok(())
 }

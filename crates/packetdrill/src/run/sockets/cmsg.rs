@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `TCP_CM_INQ` | with `TCP_INQ`: how many bytes are left to be read |
 //! | `SCM_TIMESTAMPING`, `SCM_TIMESTAMPNS`, `SCM_TIMESTAMP` | when it arrived, with the options of `stamping` |
-//! | `SCM_TIMESTAMPING`, `IP_RECVERR`, origin `SO_EE_ORIGIN_TIMESTAMPING` | when it was sent and acknowledged |
-//! | `IP_RECVERR`, origin `SO_EE_ORIGIN_ZEROCOPY` | bytes sent with `MSG_ZEROCOPY` are acknowledged; they were copied, as on every device without scatter-gather |
+//! | `SCM_TIMESTAMPING`, `IP_RECVERR` or `IPV6_RECVERR`, origin `SO_EE_ORIGIN_TIMESTAMPING` | when it was sent and acknowledged |
+//! | the same, origin `SO_EE_ORIGIN_ZEROCOPY` | bytes sent with `MSG_ZEROCOPY` are acknowledged; they were copied, as on every device without scatter-gather |
 
 use super::request::{Read, SocketOption, Write};
 use super::{
@@ -32,11 +32,13 @@ enum Content {
 }
 
 header_constants![
+    IPV6_RECVERR,
     IP_RECVERR,
     SCM_TIMESTAMP,
     SCM_TIMESTAMPING,
     SCM_TIMESTAMPNS,
     SOL_IP,
+    SOL_IPV6,
     SOL_SOCKET,
     SOL_TCP,
     TCP_CM_INQ,
@@ -83,7 +85,9 @@ impl Sockets {
             controls.push((SOL_SOCKET, SCM_TIMESTAMPING, content));
         }
         let content = Content::Error(error);
-        controls.push((SOL_IP, IP_RECVERR, content));
+        let (level, kind) =
+            if self.of_v6 { (SOL_IPV6, IPV6_RECVERR) } else { (SOL_IP, IP_RECVERR) };
+        controls.push((level, kind, content));
         let copied = error.packet_bytes.min(read.bytes);
         let cut = if copied < error.packet_bytes { MSG_TRUNC } else { 0 };
         judge_message(read.message.as_ref(), MSG_ERRQUEUE | cut, &controls, self.clock)?;

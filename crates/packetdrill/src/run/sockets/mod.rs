@@ -139,13 +139,16 @@ pub(crate) struct Sockets {
     /// Behaviour of sockets made from now on.
     config: Config,
     profile: Profile,
+    /// Whether sockets are of IPv6.
+    of_v6: bool,
     /// When the script began, and how far times of stamps may be off.
     clock: (Instant, Span),
 }
 
 impl Sockets {
-    pub(crate) fn new(config: Config, profile: Profile) -> Self {
+    pub(crate) fn new(config: Config, profile: Profile, of_v6: bool) -> Self {
         Self {
+            of_v6,
             open: BTreeMap::new(),
             hidden: Vec::new(),
             others: BTreeMap::new(),

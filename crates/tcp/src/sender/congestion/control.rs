@@ -348,11 +348,11 @@ impl Sender {
     }
 
     /// Segments that may be in flight when new data is to be sent, where few connections differ; `None`
-    /// while it has to wait for its pace.
+    /// while it has to wait for its pace, or for the device.
     #[cold]
     #[inline(never)]
     pub(crate) fn unusual_window(&mut self, now: Instant) -> Option<u32> {
-        if self.waits_for_pace(now) {
+        if self.config.path.is_device_full || self.waits_for_pace(now) {
             return None;
         }
         let limit = self.inflight_limit.as_ref().map_or(u32::MAX, |limit| limit.segments);
