@@ -177,7 +177,8 @@ def source_name(folder: Path) -> str:
         if (above / "Kbuild").exists() or above.name.startswith("linux-source-"):
             text = makefile.read_text(encoding="utf-8") if makefile.exists() else ""
             numbers = re.findall(r"^(?:VERSION|PATCHLEVEL) = (\d+)$", text, re.M)
-            return f"Linux {'.'.join(numbers)}" if numbers else above.name
+            release = ".".join(numbers) or above.name.removeprefix("linux-source-")
+            return f"Linux {release}"
     return str(folder)
 
 

@@ -34,6 +34,7 @@ pub(super) fn prepare(
         }
         "accept" | "accept4" => {
             let (descriptor, flags) = (open.live(call.argument(0)?)?, call.int_or(3, 0)?);
+            let flags = flags | libc::SOCK_CLOEXEC;
             Ok(Prepared::new(move || Made::now(linux::accept(descriptor, flags)))
                 .with(Effect::Accepts))
         }
@@ -57,6 +58,7 @@ pub(super) fn prepare(
         "poll" => application::poll(call, open),
         "epoll_create" | "epoll_create1" => {
             let flags = if call.function == "epoll_create1" { call.int(0)? } else { 0 };
+            let flags = flags | libc::EPOLL_CLOEXEC;
             Ok(Prepared::new(move || Made::now(linux::epoll_create(flags))).with(Effect::Opens))
         }
         "epoll_ctl" => application::epoll_control(call, open),
@@ -80,7 +82,8 @@ fn socket(call: &Call, path: &Path) -> Step<Prepared> {
         (Expression::Any, IpVersion::V6 | IpVersion::V4Mapped) => libc::AF_INET6,
         (expression, _) => expression.int()?,
     };
-    let (kind, protocol) = (call.int(1)?, call.int_or(2, 0)?);
+    // Commands that another script runs at the same time must not keep a socket open.
+    let (kind, protocol) = (call.int(1)? | libc::SOCK_CLOEXEC, call.int_or(2, 0)?);
     Ok(Prepared::new(move || Made::now(linux::socket(domain, kind, protocol))).with(Effect::Opens))
 }
 
@@ -118,7 +121,7 @@ fn file(call: &Call) -> Step<Prepared> {
     };
     let name = std::ffi::CString::new(name.as_str())
         .map_err(|_| Stop::failed("a file's name has no zero byte"))?;
-    let flags = call.int(1)?;
+    let flags = call.int(1)? | libc::O_CLOEXEC;
     Ok(Prepared::new(move || Made::now(linux::open(&name, flags))).with(Effect::Opens))
 }
 

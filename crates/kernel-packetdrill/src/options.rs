@@ -256,7 +256,7 @@ const FIELDS: &[(&str, usize, Width)] = &[
     ("tcpi_accecn_opt_seen", 278, U16),
 ];
 
-/// What the kernel tells of a socket's memory, in its order (include/uapi/linux/sock_diag.h).
+/// What the kernel tells of a socket's memory, in its order (`include/uapi/linux/sock_diag.h`).
 const MEMORY: [&str; 9] = [
     "SK_MEMINFO_RMEM_ALLOC",
     "SK_MEMINFO_RCVBUF",

@@ -189,7 +189,7 @@ impl Kernel {
 fn unindented(code: &str) -> String {
     let lines = || code.lines().filter(|line| !line.trim().is_empty());
     let blanks = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
-    lines().map(|line| format!("{}\n", &line[blanks..])).collect()
+    lines().map(|line| &line[blanks..]).collect::<Vec<_>>().join("\n")
 }
 
 impl System for Kernel {

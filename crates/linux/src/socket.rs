@@ -329,7 +329,7 @@ pub fn open(path: &std::ffi::CStr, flags: i32) -> Raw {
 pub fn pipe() -> (Raw, [i32; 2]) {
     let mut ends = [-1; 2];
     // SAFETY: the array has room for two descriptors.
-    let result = unsafe { libc::pipe(ends.as_mut_ptr()) };
+    let result = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
     (Raw::of(i64::from(result)), ends)
 }
 

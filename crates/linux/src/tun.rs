@@ -38,7 +38,7 @@ pub fn open_tun_with_headers(name: &str) -> Result<OwnedFd, KernelError> {
 
 /// What a packet is to the kernel that stands for several segments of TCP with `payload_bytes` each
 /// but the last, as a device hands it over that joins them; `None` for one that is a segment
-/// (`struct virtio_net_hdr`, include/uapi/linux/virtio_net.h).
+/// (`struct virtio_net_hdr`, `include/uapi/linux/virtio_net.h`).
 pub fn offload_header(packet: &[u8], payload_bytes: Option<u16>) -> [u8; 10] {
     const TCP_V4: u8 = 1;
     const TCP_V6: u8 = 4;

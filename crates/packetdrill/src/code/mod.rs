@@ -47,7 +47,8 @@ impl Environment {
 
     /// The names as a program in Python that defines them.
     pub(crate) fn python(&self) -> String {
-        self.names.iter().map(|(name, value)| format!("{name} = {}\n", value.python())).collect()
+        let lines = self.names.iter().map(|(name, value)| format!("{name} = {}", value.python()));
+        lines.collect::<Vec<_>>().join("\n") + "\n"
     }
 
     /// Forgets every name that begins so.

@@ -197,7 +197,9 @@ impl<'a> Recorder<'a> {
             Action::Packet(packet) => {
                 let connection = self.system.connection_for(packet)?;
                 self.take_sent();
-                let live = self.translations.entry(connection).or_default().to_live(packet);
+                let translation = self.translations.entry(connection).or_default();
+                translation.notice_injected(packet);
+                let live = translation.to_live(packet);
                 self.system.inject(connection, &live)?;
                 self.after_injection()?;
             }

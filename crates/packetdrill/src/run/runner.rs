@@ -322,7 +322,9 @@ impl Runner<'_> {
     fn inject(&mut self, packet: &Packet) -> Step<()> {
         let connection = self.system.connection_for(packet)?;
         self.collect_sent();
-        let live = self.translations.entry(connection).or_default().to_live(packet);
+        let translation = self.translations.entry(connection).or_default();
+        translation.notice_injected(packet);
+        let live = translation.to_live(packet);
         self.system.inject(connection, &live)
     }
 

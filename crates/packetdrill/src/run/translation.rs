@@ -117,11 +117,16 @@ impl Translation {
         }
     }
 
-    /// A packet of the script in live numbers; learns from a SYN where the peer's begin.
-    pub(crate) fn to_live(&mut self, packet: &Packet) -> Packet {
+    /// Learns from a packet that is injected where the peer's numbers begin. To be called before
+    /// [`to_live`](Self::to_live).
+    pub(crate) fn notice_injected(&mut self, packet: &Packet) {
         if packet.flags.contains(Flags::SYN) {
             self.peer_initial.get_or_insert(packet.sequence);
         }
+    }
+
+    /// A packet of the script in live numbers.
+    pub(crate) fn to_live(&self, packet: &Packet) -> Packet {
         let own = self.own_offset(packet.flags).wrapping_neg();
         let sequence = packet.sequence.wrapping_sub(self.peer_offset(packet.flags));
         let acknowledgment = packet.acknowledgment.map(|number| number.wrapping_add(own));
