@@ -27,7 +27,6 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// `message` and `dialogue`.
 #[pyfunction]
 #[pyo3(signature = (file, text, *, on="sim", profile="linux-6.18", definitions=Vec::new(), options=Vec::new()))]
-#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn follow_script<'py>(
     py: Python<'py>,
     file: String,

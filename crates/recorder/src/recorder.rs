@@ -326,7 +326,7 @@ mod tests {
         }
         assert!(recorder.has_failed());
         let error = recorder.finish().expect_err("nothing was measured").to_string();
-        assert!(error.contains("names a group"), "{error}");
+        assert!(error.contains("names an existing group"), "{error}");
     }
 
     #[test]

@@ -115,9 +115,10 @@ impl Connection {
         now: Instant,
         into: &mut Segment,
     ) {
-        let duplicate = self.receiver.reassembly().duplicate();
+        let is_marked = self.sender.ecn().is_negotiated();
+        let duplicate = if is_marked { self.receiver.reassembly().duplicate() } else { None };
         self.write_header(sequence, payload_bytes, flags, now, into);
-        if self.sender.ecn().is_negotiated() {
+        if is_marked {
             self.write_marks(into, duplicate, now);
         }
         self.receiver.on_ack_sent();

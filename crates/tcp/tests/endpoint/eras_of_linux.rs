@@ -191,5 +191,5 @@ fn icmp_error_bounds_the_search_for_larger_packets() {
     let error = fairwind_tcp::IcmpError::TooLarge { mtu: 700 };
     end.it.on_icmp_error(end.now, SequenceNumber::new(1), error);
     let sent = end.write(30_000);
-    assert_eq!(sent[0].payload_bytes, (540 + 700) / 2 - 40);
+    assert_eq!(sent[0].payload_bytes, u32::midpoint(540, 700) - 40);
 }
