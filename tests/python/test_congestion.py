@@ -239,7 +239,10 @@ def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tm
             (HALVES, "return (u32)(tcp_sk(sk)->snd_cwnd * 0.7);"),
             "all numbers are integers, and one there has a fraction",
         ),
-        ((".undo_cwnd = (void *)fwt_py_undo_cwnd,", ""), "has no undo_cwnd: without it there is"),
+        (
+            (".undo_cwnd = (void *)fwt_py_undo_cwnd,", ""),
+            "has no undo_cwnd: every congestion control needs this hook",
+        ),
         (("struct tcp_congestion_ops", "struct something"), "has no `struct tcp_congestion_ops"),
     ],
 )

@@ -208,7 +208,7 @@ def test_unsent_datagrams_give_a_warning(tmp_path):
     results = run_plan(plan(), engine, RunSettings(out=tmp_path / "full"))
     parts = [line for line in warnings(results) if line.startswith("Unsent: in")]
     assert len(parts) == 1
-    assert "34 or more" in parts[0], parts
+    assert "34 datagrams or more" in parts[0], parts
     whole = run_plan(plan(), kernel(late_us=10), RunSettings(out=tmp_path / "whole"))
     assert not [line for line in warnings(whole) if "Unsent" in line]
 

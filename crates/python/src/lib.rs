@@ -160,7 +160,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{Cancelled, ScenarioError, SimulationError};
     #[pymodule_export]
-    use super::machine::{capabilities, cleanup, kernel_obstacle, kernel_settings};
+    use super::machine::{capabilities, kernel_obstacle, kernel_settings, leftovers};
     #[pymodule_export]
     use super::packetdrill::{KernelUnavailable, follow_script, kernel_problem};
     #[pymodule_export]

@@ -20,7 +20,7 @@ mod linux {
         capabilities::obstacle()
     }
 
-    pub(super) fn cleanup(removes: bool) -> Value {
+    pub(super) fn leftovers(removes: bool) -> Value {
         let describe = |resource| {
             let problem = if removes { remove(&resource).err() } else { None };
             json!({
@@ -48,7 +48,7 @@ mod linux {
         Some("experiments on the kernel need Linux".to_owned())
     }
 
-    pub(super) fn cleanup(_: bool) -> Value {
+    pub(super) fn leftovers(_: bool) -> Value {
         Value::Array(Vec::new())
     }
 
@@ -76,8 +76,8 @@ pub(crate) fn kernel_obstacle(py: Python<'_>) -> Option<String> {
 /// Leftovers of ended runs, removed if `remove` is set: `what`, `problem`.
 #[pyfunction]
 #[pyo3(signature = (*, remove))]
-pub(crate) fn cleanup(py: Python<'_>, remove: bool) -> String {
-    text(py, || linux::cleanup(remove))
+pub(crate) fn leftovers(py: Python<'_>, remove: bool) -> String {
+    text(py, || linux::leftovers(remove))
 }
 
 /// Kernel settings for each key of a scenario's `tcp` table: `name`, `setting`, `limits`.

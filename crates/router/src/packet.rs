@@ -53,7 +53,7 @@ impl Packet for RoutedPacket {
         }
     }
 
-    /// The copy has the same buffer, which learns of it by [`Buffers::share`](super::buffers::Buffers::share).
+    /// The copy has the same buffer, which `Buffers::share` counts.
     fn duplicate(&self) -> Option<Self> {
         Some(*self)
     }

@@ -182,10 +182,18 @@ def core_versions() -> dict[str, str]:
 
 PROGRAM = """\
 import importlib.machinery as machinery, importlib.util as util, sys
-loader = machinery.ExtensionFileLoader("fairwind._core", sys.argv[1])
-core = util.module_from_spec(util.spec_from_loader(loader.name, loader, origin=sys.argv[1]))
-loader.exec_module(core)
-sys.exit(getattr(core, sys.argv[2])(*sys.argv[3:]))
+
+def load(name, file, loader):
+    module = util.module_from_spec(util.spec_from_loader(name, loader(name, file), origin=file))
+    sys.modules[name] = module
+    module.__spec__.loader.exec_module(module)
+    return module
+
+# An import of a module asks for its package as well.
+sys.modules["fairwind"] = util.module_from_spec(machinery.ModuleSpec("fairwind", None))
+load("fairwind.errors", sys.argv[2], machinery.SourceFileLoader)
+core = load("fairwind._core", sys.argv[1], machinery.ExtensionFileLoader)
+sys.exit(getattr(core, sys.argv[3])(*sys.argv[4:]))
 """
 """Isolated from the environment (-I) and from installed packages (-S), it depends on no path."""
 
@@ -194,7 +202,8 @@ def host_command(entry: str = "serve_as_host") -> list[str]:
     """Give the program and arguments that a host process is started with.
 
     A host process needs one function of the compiled core. Importing the package would load its
-    libraries a dozen times over, so the interpreter starts bare and loads the core by its path.
+    libraries a dozen times over, so the interpreter starts bare and loads the core by its path,
+    after the module of its errors.
 
     Parameters
     ----------
@@ -213,4 +222,5 @@ def host_command(entry: str = "serve_as_host") -> list[str]:
             "host processes cannot be started: this Python does not know its own files",
             "run on the kernel with the command line `fairwind`",
         )
-    return [sys.executable, "-I", "-S", "-c", PROGRAM, str(core.resolve()), entry]
+    errors = Path(__file__).resolve().parent.parent / "errors.py"
+    return [sys.executable, "-I", "-S", "-c", PROGRAM, str(core.resolve()), str(errors), entry]
