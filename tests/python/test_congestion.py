@@ -578,7 +578,7 @@ def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     try:
         assert "fwt_pyk" in available.read_text().split()
         status, _, error = fairwind("congestion", "load", "mine", cwd=tmp_path)
-        assert status == 2 and 'has a congestion control "fwt_pyk" already' in error
+        assert status == 2 and 'already has a congestion control "fwt_pyk"' in error
     finally:
         status, out, error = fairwind("congestion", "unload", "mine", cwd=tmp_path)
     assert (status, out) == (0, "fwt_pyk\n"), error

@@ -75,7 +75,7 @@ def test_what_is_started_is_shown_cleared_and_stopped(group, tmp_path):
     assert text.startswith("0 of 7 entries; 0 used")
     code, _, text = windows("start", "--cgroup", group, cwd=tmp_path)
     assert code == 2
-    assert "already; `fairwind windows stop` ends that" in text
+    assert "already remembers windows; `fairwind windows stop` ends that" in text
     sockets = next(one for one in diagnosis() if "sock_ops" in one.what)
     assert "windows are remembered in" in sockets.found
     assert windows("clear", "--cgroup", group, cwd=tmp_path)[::2] == (0, "forgot 0\n")
