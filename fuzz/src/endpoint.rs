@@ -155,7 +155,7 @@ impl Driven {
                 }
             },
             _ => {
-                let _ = connection.information(now);
+                let _ = connection.tcp_info(now);
             }
         }
         Ok(())

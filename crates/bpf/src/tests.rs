@@ -23,7 +23,7 @@ struct ReportedEvents {
     timeouts: u64,
     fast_retransmits: u64,
     samples: u64,
-    greatest_window: u32,
+    max_window: u32,
     last: Instant,
     is_out_of_order: bool,
 }
@@ -37,7 +37,7 @@ impl Sink for ReportedEvents {
             Observation::FastRetransmit { .. } => self.fast_retransmits += 1,
             Observation::Endpoint { cwnd_packets, .. } => {
                 self.samples += 1;
-                self.greatest_window = self.greatest_window.max(cwnd_packets);
+                self.max_window = self.max_window.max(cwnd_packets);
             }
             _ => {}
         }
@@ -177,6 +177,6 @@ fn window_is_reported_at_every_ack() {
         reported.samples >= counted.segments && counted.segments > 10,
         "{reported:?}, {counted:?}"
     );
-    assert!(reported.greatest_window >= 10, "{reported:?}");
+    assert!(reported.max_window >= 10, "{reported:?}");
     assert!(!reported.is_out_of_order);
 }

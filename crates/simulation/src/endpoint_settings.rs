@@ -103,12 +103,12 @@ fn redundancy(settings: &TcpSettings) -> Option<RedundantBundling> {
         return None;
     }
     let mut rule = RedundantBundling::USUAL;
-    set(&mut rule.least_interval, settings.redundant_interval);
+    set(&mut rule.min_interval, settings.redundant_interval);
     if let Some(segments) = settings.redundant_segments {
-        rule.most_segments = (segments > 0).then_some(segments);
+        rule.max_segments = (segments > 0).then_some(segments);
     }
     // More than a segment holds bounds nothing.
-    rule.most_bytes = settings.redundant_bytes.and_then(|bytes| u32::try_from(bytes.get()).ok());
+    rule.max_bytes = settings.redundant_bytes.and_then(|bytes| u32::try_from(bytes.get()).ok());
     Some(rule)
 }
 
@@ -128,7 +128,7 @@ fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
         loss.detection = match detection {
             scenario::LossDetection::Rack => LossDetection::Rack,
             scenario::LossDetection::Rfc6675 => LossDetection::Rfc6675,
-            scenario::LossDetection::Forward => LossDetection::Forward,
+            scenario::LossDetection::Forward => LossDetection::Fack,
         };
     }
     if let Some(reduction) = settings.window_reduction {

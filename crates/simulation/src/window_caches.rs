@@ -8,8 +8,8 @@ use fairwind_measure::{CachedWindow, FlowId, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
     CacheEntry, CacheMiss, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Event,
-    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, ResumptionEnd,
-    ResumptionPhase, Sharing, Trust, WindowCache,
+    MetricsConfig, Opener, Opening, Openings, PolicyConfig, ReportKind, ResumptionEnd,
+    ResumptionPhase, Sharing, TcbSharingConfig, Trust, WindowCache,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
@@ -144,7 +144,7 @@ impl WindowCaches {
         for companion in cache.companions(peer) {
             let endpoint = &mut ends[index_of(companion)].endpoint;
             if endpoint.has_window_to_share() {
-                cache.on_report(now, peer, &endpoint.window_report(companion), Moment::Sampled);
+                cache.on_report(now, peer, &endpoint.window_report(companion), ReportKind::Sampled);
             }
         }
         let opener = match id.side() {
@@ -191,11 +191,11 @@ impl WindowCaches {
                     .map(|found| step("opening", unused(found).map(CacheMiss::name), found.saved))
             }
             Event::Closing => {
-                cache.on_report(now, peer, &endpoint.window_report(connection), Moment::Closed);
+                cache.on_report(now, peer, &endpoint.window_report(connection), ReportKind::Closed);
                 None
             }
             Event::AllAcknowledged => {
-                cache.on_report(now, peer, &endpoint.window_report(connection), Moment::Ended);
+                cache.on_report(now, peer, &endpoint.window_report(connection), ReportKind::Ended);
                 cache.on_over(peer, connection);
                 is_resuming.then(|| ended(ResumptionEnd::Closed))
             }
@@ -306,7 +306,7 @@ impl WindowCaches {
         {
             if owner == Some(host) && endpoint.is_open_for_sending() {
                 let report = endpoint.window_report(cache_id(EndId::from_index(index)));
-                cache.on_report(now, peer, &report, Moment::Sampled);
+                cache.on_report(now, peer, &report, ReportKind::Sampled);
             }
         }
     }
@@ -382,7 +382,7 @@ fn policy(settings: &scenario::Sharing) -> PolicyConfig {
             forgetfulness: settings.forgetfulness.unwrap_or_default(),
             largest_window,
         }),
-        SharingPolicy::Rfc9040 => PolicyConfig::Interdependence(Interdependence {
+        SharingPolicy::Rfc9040 => PolicyConfig::TcbSharing(TcbSharingConfig {
             ensemble: settings.ensemble.unwrap_or(true),
             largest_window,
         }),

@@ -7,8 +7,8 @@
 #![expect(clippy::print_stdout, reason = "the numbers are what this program is for")]
 
 use fairwind_tcp::{
-    CarefulResumeConfig, ClassicConfig, ConnectionId, Interdependence, MetricsConfig, Moment,
-    Opener, Opening, PolicyConfig, Sharing, WindowCache, WindowReport,
+    CarefulResumeConfig, ClassicConfig, ConnectionId, MetricsConfig, Opener, Opening, PolicyConfig,
+    ReportKind, Sharing, TcbSharingConfig, WindowCache, WindowReport,
 };
 use fairwind_units::{Instant, Span};
 use std::hint::black_box;
@@ -38,10 +38,10 @@ fn main() -> Result<(), Failure> {
 }
 
 fn policies() -> [(&'static str, PolicyConfig); 4] {
-    let shared = Interdependence { ensemble: true, largest_window: None };
+    let shared = TcbSharingConfig { ensemble: true, largest_window: None };
     [
         ("classic", PolicyConfig::Classic(ClassicConfig::REPORT)),
-        ("rfc9040", PolicyConfig::Interdependence(shared)),
+        ("rfc9040", PolicyConfig::TcbSharing(shared)),
         ("tcp-metrics", PolicyConfig::Metrics(MetricsConfig { threshold: false })),
         ("careful-resume", PolicyConfig::CarefulResume(CarefulResumeConfig::USUAL)),
     ]
@@ -59,7 +59,7 @@ fn window_report(connection: u64) -> WindowReport {
         slow_start_threshold: Some(20),
         smoothed_rtt: Some(Span::from_millis(100)),
         rtt_variation: Span::from_millis(10),
-        least_rtt: Some(Span::from_millis(90)),
+        min_rtt: Some(Span::from_millis(90)),
         retransmissions: 0,
         is_backed_off: false,
         is_open: true,
@@ -108,8 +108,8 @@ fn remember(name: &str, what: &str, connections: u32) {
 /// Tells at both moments: one of them is the policy's.
 fn tell(cache: &mut WindowCache, now: Instant, peer: IpAddr) {
     let report = window_report(1);
-    cache.on_report(now, peer, &report, Moment::Closed);
-    cache.on_report(now, peer, &report, Moment::Ended);
+    cache.on_report(now, peer, &report, ReportKind::Closed);
+    cache.on_report(now, peer, &report, ReportKind::Ended);
 }
 
 /// Memory that this process has in use.

@@ -34,7 +34,7 @@
 //! | `ecn`, `icmp`, `timers`, `timestamp` | ECN; ICMP errors; timers; the timestamp clock |
 //! | `config`, `profile` | settings, and named sets of them |
 //! | `window_cache` | what a host remembers of its connections for the next ones |
-//! | `information` | `TCP_INFO` |
+//! | `tcp_info` | `TCP_INFO` |
 
 #[macro_use]
 mod accessors;
@@ -42,12 +42,12 @@ mod config;
 mod connection;
 mod ecn;
 mod handshake;
-mod information;
 mod profile;
 mod ranges;
 mod receiver;
 mod sender;
 mod state;
+mod tcp_info;
 mod timers;
 mod window_cache;
 
@@ -62,7 +62,6 @@ pub use config::{
 };
 pub use connection::{Connection, Ports};
 pub use handshake::{CookieKey, FastOpenFailure, FastOpenPermit, FastOpenSyn, FastOpenUpdate};
-pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
 pub use receiver::{RefusedSegments, UrgentRead};
 pub use sender::congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
@@ -73,9 +72,10 @@ pub use sender::congestion::plugged::{
 };
 pub use sender::{Part, Writing};
 pub use state::{Event, IcmpError, RecoveryState, State, Unreachable};
+pub use tcp_info::{TcpInfo, option_bits};
 pub use window_cache::{
     Advice, CacheEntry, CacheMiss, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId,
-    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, Policy, PolicyConfig,
-    Resumption, ResumptionEnd, ResumptionPhase, Share, Sharing, TimeoutSeed, Trust, WindowCache,
-    WindowReport,
+    MetricsConfig, Opener, Opening, Openings, Policy, PolicyConfig, ReportKind, Resumption,
+    ResumptionEnd, ResumptionPhase, Share, Sharing, TcbSharingConfig, TimeoutSeed, Trust,
+    WindowCache, WindowReport,
 };

@@ -297,7 +297,7 @@ const RECEIVE_MEMORY_BYTES: u32 = 131_072;
 /// The same before Linux 4.20.
 const OLD_RECEIVE_MEMORY_BYTES: u32 = 87_380;
 /// What it grows to in a system as it comes (third number of `tcp_rmem`), in bytes of memory.
-const GREATEST_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
+const MAX_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
 
 /// Time between ticks of the clock of timers (`CONFIG_HZ` = 250, which most distributions choose).
 const TICK: Span = Span::from_millis(4);
@@ -307,7 +307,7 @@ pub(super) const WHEEL: TimerRule = TimerRule::Wheel { tick: TICK };
 
 /// A Linux since 6.18 with the limits of a system as it comes.
 fn with_system_buffers(mut config: Config) -> Config {
-    config.receiving.greatest_buffer = GREATEST_RECEIVE_MEMORY_BYTES;
+    config.receiving.max_buffer = MAX_RECEIVE_MEMORY_BYTES;
     config
 }
 

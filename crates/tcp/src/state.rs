@@ -58,7 +58,7 @@ pub enum RecoveryState {
     /// Duplicate or selective acknowledgments, not enough to prove a loss.
     Disorder,
     /// The window is coming down without a loss: congestion was echoed.
-    WindowReduced,
+    Cwr,
     /// Repairing losses found by acknowledgments.
     Recovery,
     /// Repairing after a time-out.
@@ -71,7 +71,7 @@ impl RecoveryState {
         match self {
             Self::Open => 0,
             Self::Disorder => 1,
-            Self::WindowReduced => 2,
+            Self::Cwr => 2,
             Self::Recovery => 3,
             Self::Loss => 4,
         }

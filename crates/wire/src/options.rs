@@ -77,7 +77,7 @@ impl SackBlocks {
     #[cold]
     fn of_fast_open(option: &FastOpen) -> Self {
         let mut held = Self::EMPTY;
-        let mut bytes = [0; Cookie::GREATEST];
+        let mut bytes = [0; Cookie::MAX];
         bytes[..option.cookie.len()].copy_from_slice(option.cookie.as_slice());
         let (numbers, _) = bytes.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|four| SequenceNumber::new(u32::from_be_bytes(*four)));
@@ -96,7 +96,7 @@ impl SackBlocks {
             0 => FastOpenKind::Assigned,
             _ => FastOpenKind::Experimental,
         };
-        let mut bytes = [0; Cookie::GREATEST];
+        let mut bytes = [0; Cookie::MAX];
         let numbers = self.blocks[..2].iter().flat_map(|block| [block.left, block.right]);
         for (four, number) in bytes.chunks_exact_mut(4).zip(numbers) {
             four.copy_from_slice(&number.get().to_be_bytes());
@@ -221,17 +221,17 @@ impl Options {
 /// A cookie: 4 to 16 bytes that a server made for a client's address, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cookie {
-    bytes: [u8; Self::GREATEST],
+    bytes: [u8; Self::MAX],
     len: u8,
 }
 
 impl Cookie {
     /// Most bytes of a cookie.
-    pub const GREATEST: usize = 16;
+    pub const MAX: usize = 16;
     /// Least bytes of a cookie that is one.
-    pub const LEAST: usize = 4;
+    pub const MIN: usize = 4;
     /// No bytes: a client's request for a cookie.
-    pub const EMPTY: Self = Self { bytes: [0; Self::GREATEST], len: 0 };
+    pub const EMPTY: Self = Self { bytes: [0; Self::MAX], len: 0 };
 
     /// A cookie of these bytes; `None` where they are more than fit.
     pub fn new(bytes: &[u8]) -> Option<Self> {
@@ -258,7 +258,7 @@ impl Cookie {
 
     /// Whether it can be a cookie: an even number of 4 to 16 bytes.
     pub const fn is_well_formed(&self) -> bool {
-        self.len() >= Self::LEAST && self.len.is_multiple_of(2)
+        self.len() >= Self::MIN && self.len.is_multiple_of(2)
     }
 }
 
@@ -324,11 +324,11 @@ pub struct AccurateEcn {
 
 impl AccurateEcn {
     /// Most counters.
-    pub const MOST_FIELDS: u8 = 3;
+    pub const MAX_FIELDS: u8 = 3;
 
     /// The first `fields` of these counters (at most three) in this order.
     pub fn new(order: CounterOrder, fields: u8, counters: Counters) -> Self {
-        let fields = fields.min(Self::MOST_FIELDS);
+        let fields = fields.min(Self::MAX_FIELDS);
         let listed = match order {
             CounterOrder::Zero => [counters.ect0, counters.ce, counters.ect1],
             CounterOrder::One => [counters.ect1, counters.ce, counters.ect0],
@@ -344,7 +344,7 @@ impl AccurateEcn {
     /// The option as it stands in a header: the bytes behind kind and length. Counters are taken as
     /// far as they are whole.
     pub fn from_value(order: CounterOrder, value: &[u8]) -> Self {
-        let fields = (value.len() / 3).min(usize::from(Self::MOST_FIELDS));
+        let fields = (value.len() / 3).min(usize::from(Self::MAX_FIELDS));
         let mut bytes = [0; 9];
         bytes[..3 * fields].copy_from_slice(&value[..3 * fields]);
         Self { order, fields: u8::try_from(fields).unwrap_or(0), bytes }

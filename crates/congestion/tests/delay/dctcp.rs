@@ -85,7 +85,7 @@ fn the_sender_counts_every_mark_exactly() {
     path.run_to(12);
     let sender = &path.flows[0].sender;
     assert!(sender.is_drained());
-    let counted = sender.information(path.now).delivered_marked_segments;
+    let counted = sender.tcp_info(path.now).delivered_marked_segments;
     let seen = path.take_seen();
     assert!(seen.marked > 100 && seen.marked < seen.passed / 2, "{seen:?}");
     assert_eq!(counted.map(u64::from), Some(seen.marked), "{seen:?}");

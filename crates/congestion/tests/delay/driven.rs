@@ -31,7 +31,7 @@ impl Driven {
     fn send(&mut self) {
         self.sender.next = self.sender.oldest_unacked + self.sender.window * SEGMENT;
         self.sender.outstanding = self.sender.window;
-        self.sender.most_outstanding = self.sender.window;
+        self.sender.max_outstanding = self.sender.window;
     }
 
     /// One segment is acknowledged.

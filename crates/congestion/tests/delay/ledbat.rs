@@ -30,7 +30,7 @@ fn ledbat_forgets_a_base_after_ten_minutes() {
         ledbat.sender.window_limited = 1;
         ledbat.sender.window = 1000;
         ledbat.sender.outstanding = 1000;
-        ledbat.sender.most_outstanding = 1000;
+        ledbat.sender.max_outstanding = 1000;
         ledbat.sender.threshold = 1000;
         ledbat.rounds(1, 140_000);
         let before = ledbat.sender.window;
@@ -96,7 +96,7 @@ fn unused_ledbat_window_shrinks() {
     let mut ledbat = Driven::at_window("ledbat", 400);
     for (out, window) in [(100, 102), (50, 52), (0, 2)] {
         ledbat.sender.outstanding = out;
-        ledbat.sender.most_outstanding = out;
+        ledbat.sender.max_outstanding = out;
         ledbat.sender.window_limited = 0;
         ledbat.acknowledge(100_000);
         assert_eq!(ledbat.sender.window, window);
@@ -108,7 +108,7 @@ fn unused_ledbat_window_shrinks() {
 fn ledbat_window_is_kept_for_bundle() {
     let mut ledbat = Driven::at_window("ledbat", 400);
     ledbat.sender.outstanding = 340;
-    ledbat.sender.most_outstanding = 340;
+    ledbat.sender.max_outstanding = 340;
     ledbat.sender.window_limited = 1;
     for _ in 0..10 {
         ledbat.acknowledge(100_000);

@@ -60,7 +60,7 @@ impl Record {
     }
 
     pub(crate) fn reduced_for_marks(&self) -> bool {
-        self.lines.iter().any(|line| line.state == RecoveryState::WindowReduced)
+        self.lines.iter().any(|line| line.state == RecoveryState::Cwr)
     }
 }
 

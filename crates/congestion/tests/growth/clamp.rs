@@ -8,7 +8,7 @@ fn no_window_exceeds_clamp() {
     for name in ["scalable", "highspeed", "htcp", "hybla", "reno-c", "bic-c", "cubic-c", "illinois"]
     {
         let mut drive = Drive::at(name, Span::from_millis(100), 60);
-        drive.sender.greatest_window = 64;
+        drive.sender.max_window = 64;
         for _ in 0..60 {
             drive.round();
         }

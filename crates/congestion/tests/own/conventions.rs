@@ -60,7 +60,7 @@ fn cong_control_gets_whole_rate_sample() {
         is_delayed: true,
     };
     let mut sender =
-        TcpSock { segment_bytes: 1000, least_rtt_micros: [[0, 20_000]; 3], ..sender(10) };
+        TcpSock { segment_bytes: 1000, min_rtt_micros: [[0, 20_000]; 3], ..sender(10) };
     control.init(&mut sender);
     assert_eq!(sender.control.pacing.status, 1);
     control.cong_control(&mut sender, 15, -16, &sample);

@@ -89,7 +89,7 @@ fn read_only_field_is_not_written() {
         complaint.contains("wrote a field that no kernel lets it write in cong_avoid"),
         "{complaint}"
     );
-    assert_eq!(sender.greatest_window, TcpSock::default().greatest_window);
+    assert_eq!(sender.max_window, TcpSock::default().max_window);
 }
 
 #[test]

@@ -124,7 +124,7 @@ pub(crate) struct Listener<'a> {
     /// The same for Fast Open.
     pub(crate) fast_open: FastOpenConfig,
     /// Connections that may be in use before their handshake is over.
-    pub(crate) most_early: usize,
+    pub(crate) max_early: usize,
 }
 
 /// All connections of a script, the clock, and what was sent and not yet looked at.
@@ -189,7 +189,7 @@ impl Host {
         connection.await_acceptance();
         let (peer, own) = self.addresses;
         if let Some(permit) = listener.fast_open.permit(peer, own)
-            && self.early_connections() < listener.most_early
+            && self.early_connections() < listener.max_early
         {
             connection.permit_fast_open(permit);
         }
@@ -273,7 +273,7 @@ impl Host {
         let now = self.now;
         let told = self.act(index, |connection| {
             connection.on_icmp_error(now, quoted, complaint);
-            connection.information(now).path_mtu_bytes
+            connection.tcp_info(now).path_mtu_bytes
         });
         if let (fairwind_tcp::IcmpError::TooLarge { .. }, Some(mtu)) = (complaint, told) {
             self.path_mtu = Some(self.path_mtu.map_or(mtu, |known| known.min(mtu)));

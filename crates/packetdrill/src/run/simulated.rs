@@ -216,7 +216,7 @@ impl System for Simulated {
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
         let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
         Ok(current.map_or_else(Vec::new, |connection| {
-            let mut told = tcp_info::information(&connection.information(self.host.now));
+            let mut told = tcp_info::information(&connection.tcp_info(self.host.now));
             told.push(("SK_MEMINFO_RCVBUF", connection.receive_memory().into()));
             told.push(("SK_MEMINFO_SNDBUF", connection.send_buffer().into()));
             told

@@ -1,7 +1,7 @@
 //! `TCP_INFO` and socket state as variables of embedded code.
 //!
 //! Every field `tcpi_...` of the kernel's structure has its name here. Those of which the endpoint
-//! keeps nothing (`None` in [`Information`]) are not defined, so that code which asks for them makes
+//! keeps nothing (`None` in [`TcpInfo`]) are not defined, so that code which asks for them makes
 //! a script unsupported. Times are in microseconds where the kernel's are, in milliseconds for
 //! `tcpi_last_...` and `tcpi_total_rto_time`. `tcpi_snd_ssthresh` is 2147483647 before the first
 //! loss, `tcpi_min_rtt` 4294967295 and `tcpi_rtt` 0 before the first sample.
@@ -10,7 +10,7 @@
 //! `tcpi_options` (`TCPI_OPT_TIMESTAMPS`, ...), `TCP_INFINITE_SSTHRESH`.
 
 use crate::code::{Environment, Value};
-use fairwind_tcp::{Information, State, option_bits};
+use fairwind_tcp::{State, TcpInfo, option_bits};
 use fairwind_units::Span;
 
 const CONSTANTS: &[(&str, i64)] = &[
@@ -59,7 +59,7 @@ pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Enviro
 }
 
 /// What a connection of ours knows at present.
-pub(crate) fn information(info: &Information) -> Vec<(&'static str, i64)> {
+pub(crate) fn information(info: &TcpInfo) -> Vec<(&'static str, i64)> {
     let entries = state(info).into_iter().chain(path(info)).chain(counts(info));
     entries.filter_map(|(name, number)| Some((name, number?))).collect()
 }
@@ -67,7 +67,7 @@ pub(crate) fn information(info: &Information) -> Vec<(&'static str, i64)> {
 type Entry = (&'static str, Option<i64>);
 
 /// States, timers and what was agreed on.
-fn state(info: &Information) -> [Entry; 15] {
+fn state(info: &TcpInfo) -> [Entry; 15] {
     [
         ("tcpi_state", Some(state_number(info.state))),
         ("tcpi_ca_state", Some(info.recovery.number().into())),
@@ -91,7 +91,7 @@ fn state(info: &Information) -> [Entry; 15] {
 }
 
 /// What is known of the path and the peer, and the windows.
-fn path(info: &Information) -> [Entry; 23] {
+fn path(info: &TcpInfo) -> [Entry; 23] {
     [
         ("tcpi_snd_mss", Some(i64::from(info.send_mss_bytes))),
         ("tcpi_rcv_mss", small(info.receive_mss_bytes)),
@@ -99,7 +99,7 @@ fn path(info: &Information) -> [Entry; 23] {
         ("tcpi_pmtu", small(info.path_mtu_bytes)),
         ("tcpi_rtt", Some(info.smoothed_rtt.map_or(0, micros))),
         ("tcpi_rttvar", info.rtt_variation.map(micros)),
-        ("tcpi_min_rtt", Some(info.least_rtt.map_or(NO_SAMPLE, micros))),
+        ("tcpi_min_rtt", Some(info.min_rtt.map_or(NO_SAMPLE, micros))),
         ("tcpi_rcv_rtt", info.receiver_rtt.map(micros)),
         ("tcpi_rcv_space", small(info.receive_space_bytes)),
         ("tcpi_rcv_ssthresh", small(info.receive_window_threshold_bytes)),
@@ -109,7 +109,7 @@ fn path(info: &Information) -> [Entry; 23] {
         ("tcpi_snd_wnd", Some(i64::from(info.send_window_bytes))),
         ("tcpi_rcv_wnd", Some(i64::from(info.receive_window_bytes))),
         ("tcpi_pacing_rate", large(info.pacing_rate_bytes_per_second)),
-        ("tcpi_max_pacing_rate", large(info.greatest_pacing_rate_bytes_per_second)),
+        ("tcpi_max_pacing_rate", large(info.max_pacing_rate_bytes_per_second)),
         ("tcpi_delivery_rate", large(info.delivery_rate_bytes_per_second)),
         ("tcpi_busy_time", info.busy.map(micros)),
         ("tcpi_rwnd_limited", info.window_limited.map(micros)),
@@ -120,7 +120,7 @@ fn path(info: &Information) -> [Entry; 23] {
 }
 
 /// What was counted.
-fn counts(info: &Information) -> [Entry; 32] {
+fn counts(info: &TcpInfo) -> [Entry; 32] {
     let delivered = |place: usize| info.delivered_bytes_by_mark.map(|by| i64::from(by[place]));
     let received = |place: usize| info.received_bytes_by_mark.map(|by| i64::from(by[place]));
     [

@@ -272,11 +272,11 @@ impl Cursor {
     }
 
     pub(super) fn peek(&self) -> &Token {
-        self.peek_behind(0)
+        self.peek_nth(0)
     }
 
     /// The token `distance` tokens behind the next one.
-    pub(super) fn peek_behind(&self, distance: usize) -> &Token {
+    pub(super) fn peek_nth(&self, distance: usize) -> &Token {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.next + distance).min(last)].token
     }

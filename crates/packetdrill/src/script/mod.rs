@@ -55,7 +55,7 @@ fn script(name: &str, cursor: &mut Cursor) -> Parsed<Script> {
     define_usual(version.and_then(|option| option.value.as_deref()), &mut cursor.definitions);
     script.preparation = bare_command(cursor);
     while *cursor.peek() != Token::End {
-        if matches!(cursor.peek(), Token::Command(_)) && *cursor.peek_behind(1) == Token::End {
+        if matches!(cursor.peek(), Token::Command(_)) && *cursor.peek_nth(1) == Token::End {
             script.cleanup = bare_command(cursor);
         } else {
             script.events.push(event(cursor)?);

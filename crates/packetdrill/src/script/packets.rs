@@ -32,7 +32,7 @@ pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
     let mut marks = Marks::default();
     let mut quoted = None;
     if cursor.is_sign('[') {
-        if matches!(cursor.peek_behind(1), Token::Integer(_)) {
+        if matches!(cursor.peek_nth(1), Token::Integer(_)) {
             quoted = Some(quotation(cursor)?);
         } else {
             marks = self::marks(cursor)?;
@@ -106,7 +106,7 @@ fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
             Token::Word(letters) => letters_of(letters),
             // `.5`, which reads as a number elsewhere.
             Token::Decimal(text) => letters_of(text),
-            Token::Integer(0..=7) if matches!(cursor.peek_behind(1), Token::Integer(_)) => {
+            Token::Integer(0..=7) if matches!(cursor.peek_nth(1), Token::Integer(_)) => {
                 letters_of(&cursor.peek().to_string().replace('`', ""))
             }
             _ if any => return Ok(flags),
@@ -116,7 +116,7 @@ fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
         any = true;
         cursor.take();
         if matches!(cursor.peek(), Token::Integer(_))
-            && !matches!(cursor.peek_behind(1), Token::Integer(_))
+            && !matches!(cursor.peek_nth(1), Token::Integer(_))
         {
             return Ok(flags);
         }

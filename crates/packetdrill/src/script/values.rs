@@ -87,7 +87,7 @@ pub fn text_bytes(text: &str) -> Vec<u8> {
 }
 
 /// More bytes than this in one call is no script.
-const MOST_BYTES: u32 = 1 << 30;
+const MAX_BYTES: u32 = 1 << 30;
 
 impl Expression {
     /// The number that this stands for.
@@ -123,7 +123,7 @@ impl Expression {
     pub fn bytes(&self) -> Step<u32> {
         u32::try_from(self.number()?)
             .ok()
-            .filter(|&bytes| bytes <= MOST_BYTES)
+            .filter(|&bytes| bytes <= MAX_BYTES)
             .ok_or_else(|| Stop::failed(format!("`{self}` is no count of bytes up to 1 GiB")))
     }
 

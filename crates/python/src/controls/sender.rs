@@ -106,7 +106,7 @@ impl PythonSender {
     /// Greatest window.
     #[getter]
     fn snd_cwnd_clamp(&self) -> u32 {
-        self.sender.greatest_window
+        self.sender.max_window
     }
 
     /// Segments outstanding.
@@ -172,7 +172,7 @@ impl PythonSender {
     /// Least round trip of late in microseconds, once there was a sample.
     #[getter]
     fn min_rtt_us(&self) -> Option<u32> {
-        self.sender.least_rtt()
+        self.sender.min_rtt()
     }
 
     /// Now, in microseconds since the experiment began.

@@ -65,7 +65,7 @@ fn keys_set_loss_detection_and_window_reduction() {
     let pairs = [
         (Detection::Rack, LossDetection::Rack),
         (Detection::Rfc6675, LossDetection::Rfc6675),
-        (Detection::Forward, LossDetection::Forward),
+        (Detection::Forward, LossDetection::Fack),
     ];
     for (key, expected) in pairs {
         let settings = TcpSettings { loss_detection: Some(key), ..TcpSettings::default() };
@@ -135,14 +135,14 @@ fn keys_set_bundle_bounds() {
         ..TcpSettings::default()
     };
     let rule = RedundantBundling {
-        most_bytes: Some(700),
-        most_segments: Some(3),
-        least_interval: Span::from_millis(20),
+        max_bytes: Some(700),
+        max_segments: Some(3),
+        min_interval: Span::from_millis(20),
     };
     let bundles = |settings: TcpSettings| with(Profile::Linux3_16, &settings).sending.redundancy;
     assert_eq!(bundles(settings), Some(rule));
     let unbounded = scenario::TcpSettings { redundant_segments: Some(0), ..settings };
-    assert_eq!(bundles(unbounded), Some(RedundantBundling { most_segments: None, ..rule }));
+    assert_eq!(bundles(unbounded), Some(RedundantBundling { max_segments: None, ..rule }));
     assert_eq!(bundles(TcpSettings { redundant_bundling: None, ..settings }), None);
 }
 

@@ -96,7 +96,7 @@ impl Simulation {
 
 /// The counters of an endpoint that sends data, until `end`.
 fn sender_counts(sender: &Connection, end: Instant) -> SenderCounts {
-    let info = sender.information(end);
+    let info = sender.tcp_info(end);
     SenderCounts {
         busy: info.busy.unwrap_or_default(),
         window_limited: info.window_limited.unwrap_or_default(),
@@ -119,7 +119,7 @@ fn endpoint_sample(flow: FlowId, sender: &Connection) -> Observation<'static> {
         state: match sender.recovery_state() {
             RecoveryState::Open => CongestionState::Open,
             RecoveryState::Disorder => CongestionState::Disorder,
-            RecoveryState::WindowReduced => CongestionState::WindowReduced,
+            RecoveryState::Cwr => CongestionState::WindowReduced,
             RecoveryState::Recovery => CongestionState::Recovery,
             RecoveryState::Loss => CongestionState::Loss,
         },

@@ -125,8 +125,8 @@ fn rtts_with_bundles_match_sender() {
             setting.sender.sending.redundancy = Some(RedundantBundling::USUAL);
         }) as Change,
         |setting| {
-            let most_segments = Some(3);
-            let rule = RedundantBundling { most_segments, ..RedundantBundling::USUAL };
+            let max_segments = Some(3);
+            let rule = RedundantBundling { max_segments, ..RedundantBundling::USUAL };
             setting.sender.sending.redundancy = Some(rule);
         },
     ] {

@@ -47,7 +47,7 @@ impl TimeLimit {
             (true, _) if is_repairing => Self::Congestion,
             (true, 0) => Self::Application,
             (_, unsent) => {
-                let window = u64::from(sender.information(now).send_window_bytes);
+                let window = u64::from(sender.tcp_info(now).send_window_bytes);
                 let next = unsent.min(sender.segment_bytes().into());
                 if outstanding + next > window { Self::Receiver } else { Self::Congestion }
             }
@@ -141,7 +141,7 @@ impl Truth {
     ) {
         let start = sender.stream_offset(segment.sequence);
         self.highest = self.highest.max(start + u64::from(segment.payload_bytes));
-        let known = sender.information(now);
+        let known = sender.tcp_info(now);
         let out = u64::from(known.unacked_segments.unwrap_or(0));
         let outstanding = self.highest - self.acknowledged;
         self.other_flights += u64::from(out != packets || outstanding != bytes);
@@ -196,7 +196,7 @@ impl Truth {
         if !sender.state().is_synchronised() {
             return;
         }
-        let is_closed = sender.information(now).send_window_bytes == 0;
+        let is_closed = sender.tcp_info(now).send_window_bytes == 0;
         match self.closed_since {
             None if is_closed => {
                 self.closings += 1;

@@ -3,15 +3,15 @@
 //! A [`Config`] is the whole of an endpoint's behaviour; a *profile* (see [`crate::Profile`]) is a
 //! named one. Mechanisms are separate switches because comparing them is what they are for.
 
-mod path;
+mod connection;
 mod receiving;
 mod sending;
 
-pub use path::{
+pub use connection::{
     AccurateEcnOption, EcnConfig, EcnFeedback, FastOpenConfig, KeepAlive, Liveness, MtuDiscovery,
     MtuProbing, PathConfig, ProbeRule,
 };
-pub(crate) use receiving::LEAST_BUFFER;
+pub(crate) use receiving::MIN_BUFFER;
 pub use receiving::{
     AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, DisorderedAcks, Receiving,
     TimestampRule,

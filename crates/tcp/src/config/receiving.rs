@@ -109,10 +109,10 @@ pub struct Receiving {
     pub tuning: bool,
     /// Greatest size that tuning gives the buffer, in bytes of memory (third number of `tcp_rmem`);
     /// the window shift on a SYN covers it.
-    pub greatest_buffer: u32,
+    pub max_buffer: u32,
     /// Greatest size that an application may ask for, in bytes (`net.core.rmem_max`); the window
     /// shift covers it too.
-    pub greatest_request: u32,
+    pub max_request: u32,
     /// The application has set the size (`SO_RCVBUF`): it does not change by itself.
     pub buffer_is_set: bool,
     /// Largest window to offer, in bytes (`TCP_WINDOW_CLAMP`).
@@ -187,7 +187,7 @@ pub struct Receiving {
 const AMPLE_MEMORY_BYTES: u32 = 128 << 20;
 
 /// Least memory of a receive buffer (`SOCK_MIN_RCVBUF`).
-pub(crate) const LEAST_BUFFER: u32 = 2304;
+pub(crate) const MIN_BUFFER: u32 = 2304;
 
 impl Receiving {
     /// What RFC 9293 and its companions ask for, and nothing else.
@@ -205,8 +205,8 @@ impl Receiving {
         Self {
             accounting: BufferAccounting::Payload,
             tuning: false,
-            greatest_buffer: 0,
-            greatest_request: 0,
+            max_buffer: 0,
+            max_request: 0,
             buffer_is_set: false,
             window_clamp: None,
             initial_window: None,
@@ -293,8 +293,8 @@ impl Receiving {
         Self {
             accounting: BufferAccounting::Memory,
             tuning: true,
-            greatest_buffer: AMPLE_MEMORY_BYTES,
-            greatest_request: 4 << 20,
+            max_buffer: AMPLE_MEMORY_BYTES,
+            max_request: 4 << 20,
             whole_blocks: false,
             compression: Some(AckCompression {
                 delay: Span::from_millis(1),

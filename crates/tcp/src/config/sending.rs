@@ -47,7 +47,7 @@ pub struct Bundling {
     /// every `2^log` µs of it (Linux `tcp_tso_rtt_log`); `None` for no such bonus.
     pub rtt_log: Option<u32>,
     /// Least segments of a bundle (Linux `tcp_min_tso_segs`).
-    pub least_segments: u32,
+    pub min_segments: u32,
     /// A bundle of this fraction of the window does not wait for more (Linux
     /// `tcp_tso_win_divisor`); `None`: one of more than three segments does not.
     pub window_divisor: Option<u32>,
@@ -109,13 +109,13 @@ const LARGEST_BUNDLE_BYTES: u32 = 65_279;
 /// Memory of a buffer without payload (`truesize` on 64-bit machines).
 const BUFFER_OVERHEAD_BYTES: u32 = 832;
 /// The third of Linux' `tcp_wmem`.
-const GREATEST_SEND_BUFFER_BYTES: u32 = 4 << 20;
+const MAX_SEND_BUFFER_BYTES: u32 = 4 << 20;
 
 impl SendBufferRule {
     /// As a Linux host begins.
     pub const LINUX: Self = Self::Memory {
         overhead_bytes: BUFFER_OVERHEAD_BYTES,
-        greatest: Some(GREATEST_SEND_BUFFER_BYTES),
+        greatest: Some(MAX_SEND_BUFFER_BYTES),
     };
 }
 
@@ -177,7 +177,7 @@ impl Bundling {
     pub const LINUX: Self = Self {
         pacing_shift: 10,
         rtt_log: Some(9),
-        least_segments: 2,
+        min_segments: 2,
         window_divisor: Some(3),
         pushed: true,
         half_window: true,
@@ -193,7 +193,7 @@ pub struct Pacing {
     pub enabled: bool,
     /// The application's bound on the rate in bytes per second (`SO_MAX_PACING_RATE`); `None` for no
     /// bound. The size of bundles follows it too.
-    pub greatest_bytes_per_second: Option<u64>,
+    pub max_bytes_per_second: Option<u64>,
     /// The rate in slow start, in percent of a window per smoothed round trip (Linux
     /// `tcp_pacing_ss_ratio`).
     pub slow_start_percent: u16,
@@ -208,7 +208,7 @@ impl Pacing {
     /// As Linux since 4.13; off until it is asked for.
     pub const LINUX: Self = Self {
         enabled: false,
-        greatest_bytes_per_second: None,
+        max_bytes_per_second: None,
         slow_start_percent: 200,
         avoidance_percent: 120,
         unpaced_segments: 10,
@@ -241,19 +241,19 @@ impl SmartFraming {
 pub struct RedundantBundling {
     /// Most payload of a segment with old data in bytes (`tcp_rdb_max_bytes`); `None` for a full
     /// segment.
-    pub most_bytes: Option<u32>,
+    pub max_bytes: Option<u32>,
     /// Most older segments that one carries (`tcp_rdb_max_packets`); `None` for as many as fit.
-    pub most_segments: Option<u32>,
+    pub max_segments: Option<u32>,
     /// A stream is thin while fewer segments are in flight than a sender has that writes so often within
     /// the least round trip (`tcp_thin_dpifl_itt_lower_bound`). More than zero.
-    pub least_interval: Span,
+    pub min_interval: Span,
 }
 
 impl RedundantBundling {
     /// The authors' defaults: one older segment, up to a full segment, streams that write every 10 ms
     /// or less often.
     pub const USUAL: Self =
-        Self { most_bytes: None, most_segments: Some(1), least_interval: Span::from_millis(10) };
+        Self { max_bytes: None, max_segments: Some(1), min_interval: Span::from_millis(10) };
 }
 
 /// What `HyStart` looks at.
@@ -319,7 +319,7 @@ pub enum LossDetection {
     /// By reach: all but the last [`duplicate_threshold`](crate::Config::duplicate_threshold)
     /// segments below the highest one selectively acknowledged, as long as no reordering was seen;
     /// by count afterwards (forward acknowledgment; Linux up to 4.14, `tcp_fack`).
-    Forward,
+    Fack,
 }
 
 /// When a segment that was sent again is found to be lost once more, unless by time (RACK).
@@ -330,7 +330,7 @@ pub enum LostRetransmissions {
     TimedOut,
     /// By reach: once something has arrived that was sent for the first time after it, or as many segments further as
     /// prove a loss where reordering was seen, or losses are not found by reach themselves
-    /// ([`LossDetection::Forward`]; Linux 2.6, `LostRetransmit`).
+    /// ([`LossDetection::Fack`]; Linux 2.6, `LostRetransmit`).
     ByReach,
 }
 
@@ -422,7 +422,7 @@ pub struct LossRecovery {
     /// once (RFC 6675 §4, `NextSeg` rules 3 and 4).
     pub speculative_retransmission: bool,
     /// How long a least round-trip time is believed (Linux `tcp_min_rtt_wlen`).
-    pub least_rtt_window: Span,
+    pub min_rtt_window: Span,
 }
 
 impl LossRecovery {
@@ -441,7 +441,7 @@ impl LossRecovery {
             reordering: ReorderingDetection::Off,
             timeout_spares_recent: false,
             speculative_retransmission: true,
-            least_rtt_window: Span::from_secs(300),
+            min_rtt_window: Span::from_secs(300),
         }
     }
 
@@ -460,7 +460,7 @@ impl LossRecovery {
     /// Linux 3.16.
     pub(crate) fn linux_3_16() -> Self {
         Self {
-            detection: LossDetection::Forward,
+            detection: LossDetection::Fack,
             tail_loss_probe: TailLossProbe::Linux3_10,
             early_retransmit: EarlyRetransmit::Delayed,
             reduction: WindowReduction::Proportional,

@@ -41,7 +41,7 @@ impl Connection {
             return self.sender.hold_new_data();
         }
         if self.sender.ecn().accurate().is_some() && self.state == State::Established {
-            self.count_mark(segment);
+            self.count_code_point(segment);
         }
         let opens = self.state == State::SynReceived;
         if !self.process_ack(segment, now) {
@@ -131,7 +131,7 @@ impl Connection {
     fn answer_unacceptable(&mut self, segment: &Segment, now: Instant) {
         let has_data = segment.sequence_length() > 0 && !segment.flags.contains(Flags::SYN);
         if has_data || self.response_limit.allows_response(&self.config, now) {
-            self.note_spurious(segment);
+            self.note_old_data(segment);
             self.receiver.answer_unacceptable(segment);
         }
     }
@@ -238,7 +238,7 @@ impl Connection {
         match self.receiver.place(segment) {
             Placement::InOrder => self.on_in_order_data(segment, now),
             Placement::OutOfOrder => self.on_out_of_order_data(segment, now),
-            Placement::Refused => self.note_spurious(segment),
+            Placement::Refused => self.note_old_data(segment),
         }
     }
 

@@ -1,12 +1,12 @@
 //! One end of a connection: its parts, its life cycle, and the calls of a driver.
 
 mod control_segments;
+mod ecn;
 mod idle;
-mod information;
 mod input;
-mod marks;
 mod opening;
 mod output;
+mod tcp_info;
 
 use crate::config::Config;
 use crate::handshake::{
@@ -319,7 +319,7 @@ impl Connection {
     }
 
     /// Least round-trip sample.
-    pub fn least_rtt(&self) -> Option<Span> {
+    pub fn min_rtt(&self) -> Option<Span> {
         self.sender.rtt().minimum()
     }
 

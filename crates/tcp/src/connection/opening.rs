@@ -105,7 +105,9 @@ impl Connection {
     /// repeated as soon as that has arrived, once (Linux `tcp_rcv_synsent_state_process`).
     #[cold]
     fn repeat_syn_soon(&mut self, now: Instant) {
-        if self.config.receiving.repeats_syn_after_reset && self.sender.rto().expired() == 0 {
+        if self.config.receiving.repeats_syn_after_reset
+            && self.sender.rto().consecutive_timeouts() == 0
+        {
             self.sender.rto_mut().arm(now, AFTER_RESET);
         }
     }
@@ -119,7 +121,7 @@ impl Connection {
         let repeated = self.handshake.transmissions() > 1;
         self.handshake.fast_open_mut().on_answer(answer, outstanding, repeated);
         if outstanding {
-            self.sender.repeat_without_reduction(now);
+            self.sender.retransmit_without_reduction(now);
         } else {
             self.sender.count_syn_and_data_once();
             self.receiver.take_syn_data(answer);
@@ -207,7 +209,7 @@ impl Connection {
             return false;
         }
         let is_bare = segment.end() == self.receiver.initial() + 1;
-        let timeouts = self.sender.rto().expired();
+        let timeouts = self.sender.rto().consecutive_timeouts();
         self.check_control_when_half_open(segment, now)
             && !self.handshake.defers(is_bare, timeouts, &self.config)
     }
@@ -252,7 +254,7 @@ impl Connection {
         self.establish(segment, now);
         if self.sender.ecn().accurate().is_some() {
             self.sender.take_third_ack(segment);
-            self.count_mark(segment);
+            self.count_code_point(segment);
         }
         true
     }

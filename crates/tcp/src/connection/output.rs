@@ -119,7 +119,7 @@ impl Connection {
         let duplicate = if is_marked { self.receiver.reassembly().duplicate() } else { None };
         self.write_header(sequence, payload_bytes, flags, now, into);
         if is_marked {
-            self.write_marks(into, duplicate, now);
+            self.set_ecn_bits(into, duplicate, now);
         }
         self.receiver.on_ack_sent();
         if self.sender.has_urgent_data() {
@@ -298,7 +298,7 @@ impl Connection {
     /// SYN was not answered: again, first at the same interval where the profile says so, then
     /// doubling (RFC 6298 §5.5).
     fn on_syn_timeout(&mut self, now: Instant) {
-        let timeouts = self.sender.rto_mut().count(now);
+        let timeouts = self.sender.rto_mut().count_timeout(now);
         let is_early = self.is_early();
         // A SYN-ACK always backs off.
         let (linear, limit) = match self.state {
@@ -320,7 +320,7 @@ impl Connection {
             self.sender.on_early_timeout(timeouts == EARLY_LOSS, now);
         }
         self.control_segments.set_syn(self.handshake.repeats_syn(timeouts, &self.config));
-        self.sender.restart_retransmission_timer(now);
+        self.sender.arm_backed_off_rto(now);
     }
 
     fn give_up(&mut self) {

@@ -138,7 +138,7 @@ struct ReceivedMarks {
     /// The code point of the last segment.
     previous: Ecn,
     /// Fields that the next option needs in order to report all changes.
-    least_fields: u8,
+    min_fields: u8,
 }
 
 /// Marks that the peer reports.
@@ -302,7 +302,7 @@ impl AccurateFeedback {
             if segment.payload_bytes > 0 {
                 let before = received.bytes[place];
                 received.bytes[place] = before.wrapping_add(segment.payload_bytes);
-                received.least_fields = received.least_fields.max(OptionRoom::fields_for(mark));
+                received.min_fields = received.min_fields.max(OptionRoom::fields_for(mark));
                 // Once per 2^22 bytes at least, or else the 24 bits of the option were ambiguous.
                 if (received.bytes[place] ^ before) >> 22 != 0 {
                     self.demand = self.demand.max(1);
@@ -362,7 +362,7 @@ impl AccurateFeedback {
     /// Bytes that the option adds to a segment with so many bytes of other options, `blocks` SACK
     /// blocks among them.
     pub(crate) fn option_bytes(&self, config: &EcnConfig, others: u32, blocks: usize) -> u32 {
-        let least = self.received.least_fields;
+        let least = self.received.min_fields;
         let room = OptionRoom::beside_blocks(others, blocks);
         let fitting = self.sends_option(config).then(|| room.fit(least)).flatten();
         fitting.map_or(0, |fit| fit.bytes())
@@ -383,12 +383,12 @@ impl AccurateFeedback {
         }
         let options = &mut segment.options;
         let room = OptionRoom::beside_blocks(options.wire_bytes(), options.sack.len());
-        let Some(fit) = room.fit(self.received.least_fields) else { return };
+        let Some(fit) = room.fit(self.received.min_fields) else { return };
         if fit.blocks() < options.sack.len() {
             options.sack = options.sack.as_slice()[..fit.blocks()].iter().copied().collect();
         }
         options.accurate_ecn = Some(option_with(fit.fields(), self.received.bytes));
-        self.received.least_fields = 0;
+        self.received.min_fields = 0;
         self.option_sent_at = now;
         self.is_beacon_due = false;
         self.demand = self.demand.saturating_sub(1);

@@ -108,7 +108,7 @@ impl OptionRoom {
     pub(super) fn fit(self, least: u8) -> Option<Fit> {
         let mut room = self;
         loop {
-            let fields = (least..=AccurateEcn::MOST_FIELDS).rev();
+            let fields = (least..=AccurateEcn::MAX_FIELDS).rev();
             let mut sizes = fields.map(|fields| (fields, room.padded_bytes(fields)));
             if let Some((fields, bytes)) = sizes.find(|&(_, bytes)| bytes <= room.bytes) {
                 let given = room.bytes - self.bytes;

@@ -132,7 +132,7 @@ pub(crate) fn is_pure_syn(segment: &Segment) -> bool {
 /// Bytes that timestamps take in every header, padded.
 pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 /// Greatest window shift (RFC 7323 §2.3).
-pub(crate) const GREATEST_SHIFT: u8 = 14;
+pub(crate) const MAX_SHIFT: u8 = 14;
 
 /// The negotiated options.
 #[derive(Debug, Clone, Copy)]
@@ -191,11 +191,7 @@ impl Negotiated {
         Self {
             sack: config.sack && offered.sack_permitted,
             timestamps,
-            send_shift: if scaling {
-                offered.window_scale.unwrap_or(0).min(GREATEST_SHIFT)
-            } else {
-                0
-            },
+            send_shift: if scaling { offered.window_scale.unwrap_or(0).min(MAX_SHIFT) } else { 0 },
             // Chosen with the first window.
             receive_shift: 0,
             segment_bytes: u32::from(mss).saturating_sub(overhead).max(1),

@@ -21,9 +21,9 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 /// Least delay of Linux (`TCP_DELACK_MIN`, `TCP_ATO_MIN`).
-const LEAST_DELAY: Span = Span::from_millis(40);
+const MIN_DELAY: Span = Span::from_millis(40);
 /// Greatest delay of Linux (`TCP_DELACK_MAX`).
-const GREATEST_DELAY: Span = Span::from_millis(200);
+const MAX_DELAY: Span = Span::from_millis(200);
 /// Greatest delay where no small segment has come (half a second in `tcp_send_delayed_ack`), before
 /// the one above applies to all.
 const UNHURRIED_DELAY: Span = Span::from_millis(500);
@@ -127,11 +127,11 @@ impl AckPolicy {
         self.scheduled = true;
         if self.delay.is_zero() {
             wants_quick = true;
-            self.delay = LEAST_DELAY;
+            self.delay = MIN_DELAY;
         } else {
             let pause = now.saturating_since(self.last_received);
-            if pause <= LEAST_DELAY / 2 {
-                self.delay = self.delay / 2 + LEAST_DELAY / 2;
+            if pause <= MIN_DELAY / 2 {
+                self.delay = self.delay / 2 + MIN_DELAY / 2;
             } else if pause < self.delay {
                 self.delay = (self.delay / 2 + pause).min(timeout);
             } else {
@@ -157,7 +157,7 @@ impl AckPolicy {
         if let AckDelay::Adaptive { .. } = config.ack_delay {
             self.enter_quick_mode(config, quick_by_window, most);
             self.answers = 0;
-            self.delay = LEAST_DELAY;
+            self.delay = MIN_DELAY;
         } else {
             self.at_once = true;
         }
@@ -175,14 +175,14 @@ impl AckPolicy {
 
     fn delay_for(&self, config: &Config, context: AckContext) -> Decision {
         let mut delay = self.delay;
-        if delay > LEAST_DELAY {
+        if delay > MIN_DELAY {
             let unhurried = self.small == 0 && !self.is_interactive(config);
-            let greatest = if unhurried { UNHURRIED_DELAY } else { GREATEST_DELAY };
-            let by_rtt = context.smoothed_rtt.map_or(greatest, |rtt| rtt.max(LEAST_DELAY));
+            let greatest = if unhurried { UNHURRIED_DELAY } else { MAX_DELAY };
+            let by_rtt = context.smoothed_rtt.map_or(greatest, |rtt| rtt.max(MIN_DELAY));
             delay = delay.min(greatest).min(by_rtt);
         }
         let below = config.minimum_rto.saturating_sub(BELOW_LEAST_TIMEOUT);
-        Decision::After(delay.min(GREATEST_DELAY).min(below))
+        Decision::After(delay.min(MAX_DELAY).min(below))
     }
 
     /// Reports of disorder: the first three go out, for the peer's fast retransmission, others are
@@ -236,7 +236,7 @@ impl AckPolicy {
         self.now = true;
         if self.is_interactive(config) {
             self.answers = 0;
-            self.delay = LEAST_DELAY;
+            self.delay = MIN_DELAY;
         } else {
             self.delay = (self.delay * 2).min(timeout);
         }
@@ -250,7 +250,7 @@ impl AckPolicy {
         if self.quick > 0 && self.scheduled {
             self.quick -= 1;
             if self.quick == 0 {
-                self.delay = LEAST_DELAY;
+                self.delay = MIN_DELAY;
             }
         }
         self.scheduled = false;

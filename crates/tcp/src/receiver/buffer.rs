@@ -129,7 +129,7 @@ impl ReceiveBuffer {
 
     /// Sets the largest window (`tcp_set_window_clamp`).
     pub(crate) fn set_clamp(&mut self, clamp: u32, announced_window: u32) {
-        let clamp = clamp.max(crate::config::LEAST_BUFFER / 2);
+        let clamp = clamp.max(crate::config::MIN_BUFFER / 2);
         if clamp < self.clamp {
             self.threshold = self.threshold.min(clamp);
         } else if clamp > self.clamp {
@@ -180,7 +180,7 @@ impl ReceiveBuffer {
     /// A packet that wastes memory lets only a small window grow (`__tcp_grow_window`).
     fn cautious_step(&self, packet: Packet, segment: u32, receiving: &Receiving) -> u32 {
         let mut memory = self.window_of(packet.memory) >> 1;
-        let greatest = receiving.greatest_buffer.max(self.limit);
+        let greatest = receiving.max_buffer.max(self.limit);
         let mut window = self.window_of(greatest) >> 1;
         while self.threshold <= window {
             if memory <= packet.payload {
@@ -206,8 +206,8 @@ impl ReceiveBuffer {
     /// (`tcp_clamp_window`).
     #[cold]
     pub(crate) fn clamp_to_use(&mut self, receiving: &Receiving, announced_mss: u32) {
-        if self.limit < receiving.greatest_buffer && !receiving.buffer_is_set {
-            self.limit = self.allocated.min(receiving.greatest_buffer).max(self.limit);
+        if self.limit < receiving.max_buffer && !receiving.buffer_is_set {
+            self.limit = self.allocated.min(receiving.max_buffer).max(self.limit);
         }
         if self.allocated > self.limit {
             self.threshold = self.clamp.min(2 * announced_mss);

@@ -19,7 +19,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};
 
 /// Segments with less payload do not let the window grow (`tcp_event_data_recv`).
-const LEAST_GROWING_BYTES: u32 = 128;
+const MIN_GROWING_BYTES: u32 = 128;
 
 /// Where a segment's data belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Receiver {
         packet: Packet,
         before: SequenceNumber,
     ) -> FinArrival {
-        if segment.payload_bytes >= LEAST_GROWING_BYTES {
+        if segment.payload_bytes >= MIN_GROWING_BYTES {
             self.grow_window(packet);
         }
         let next = self.space.next;

@@ -22,12 +22,12 @@ pub use data::UrgentRead;
 pub(crate) use data::{FinArrival, Placement};
 pub(crate) use tuning::first_segment_size;
 
-use crate::config::{Config, LEAST_BUFFER};
+use crate::config::{Config, MIN_BUFFER};
 use crate::ecn::EcnReceiver;
 use crate::handshake::Negotiated;
-use crate::information::Information;
 use crate::sender::congestion::plugged::ReceiverView;
 use crate::state::State;
+use crate::tcp_info::TcpInfo;
 use crate::timers::{Clock, Timer};
 use ack_policy::AckPolicy;
 use buffer::ReceiveBuffer;
@@ -113,7 +113,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: Arc<Config>) -> Self {
-        let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        let memory = config.receive_buffer.saturating_mul(2).max(MIN_BUFFER);
         let takes_beyond = config.receiving.takes_beyond_buffer;
         Self {
             config,
@@ -330,7 +330,7 @@ impl Receiver {
         let before = std::mem::replace(&mut self.config, config);
         let config = self.config.clone();
         if config.receive_buffer != before.receive_buffer {
-            let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+            let memory = config.receive_buffer.saturating_mul(2).max(MIN_BUFFER);
             self.buffer.set_limit(memory);
         }
         if config.receiving.window_clamp != before.receiving.window_clamp
@@ -357,20 +357,19 @@ impl Receiver {
     }
 
     /// Fills in what `TCP_INFO` reports of the receiving half.
-    pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
-        information.receive_window_shift = Some(self.negotiated.receive_shift());
-        information.acknowledgment_timeout = Some(self.ack_policy.delay());
-        information.receive_mss_bytes = Some(self.segment_size.estimate());
-        information.since_data_received =
-            Some(now.saturating_since(self.ack_policy.last_received()));
-        information.receive_window_threshold_bytes = Some(self.buffer.threshold());
-        information.announced_mss_bytes = Some(self.announced_mss());
-        information.receiver_rtt = Some(self.tuning.rtt());
-        information.receive_space_bytes = Some(self.tuning.space());
-        information.received_bytes = Some(self.received_bytes() + u64::from(self.has_taken_fin()));
-        information.segments_received = Some(self.counters.segments);
-        information.data_segments_received = Some(self.counters.data_segments);
-        information.out_of_order_segments = Some(self.counters.out_of_order_segments);
-        information.receive_window_bytes = self.last_announced_window();
+    pub(crate) fn fill_tcp_info(&self, info: &mut TcpInfo, now: Instant) {
+        info.receive_window_shift = Some(self.negotiated.receive_shift());
+        info.acknowledgment_timeout = Some(self.ack_policy.delay());
+        info.receive_mss_bytes = Some(self.segment_size.estimate());
+        info.since_data_received = Some(now.saturating_since(self.ack_policy.last_received()));
+        info.receive_window_threshold_bytes = Some(self.buffer.threshold());
+        info.announced_mss_bytes = Some(self.announced_mss());
+        info.receiver_rtt = Some(self.tuning.rtt());
+        info.receive_space_bytes = Some(self.tuning.space());
+        info.received_bytes = Some(self.received_bytes() + u64::from(self.has_taken_fin()));
+        info.segments_received = Some(self.counters.segments);
+        info.data_segments_received = Some(self.counters.data_segments);
+        info.out_of_order_segments = Some(self.counters.out_of_order_segments);
+        info.receive_window_bytes = self.last_announced_window();
     }
 }

@@ -135,14 +135,14 @@ impl Receiver {
         let ahead =
             self.reassembly.end().map_or(0, |end| u64::from(end.distance_from(self.space.next)));
         let memory = self.buffer.memory_for(twice + 2 * grown + ahead);
-        self.buffer.raise_limit(memory.min(receiving.greatest_buffer));
+        self.buffer.raise_limit(memory.min(receiving.max_buffer));
     }
 }
 
 /// Assumed before a segment was seen (`TCP_MSS_DEFAULT`).
 const ASSUMED: u32 = 536;
 /// Least size (`TCP_MIN_MSS`).
-const LEAST: u32 = 88;
+const MIN: u32 = 88;
 
 /// An estimate of the peer's segment size.
 #[derive(Debug)]
@@ -168,7 +168,7 @@ pub(crate) enum SizeClass {
 
 /// The first estimate for segments of at most `largest` bytes and a window of so many.
 pub(crate) fn first_segment_size(largest: u32, window: u32) -> u32 {
-    largest.min(window / 2).clamp(LEAST, ASSUMED)
+    largest.min(window / 2).clamp(MIN, ASSUMED)
 }
 
 impl SegmentSize {
@@ -213,7 +213,7 @@ impl SegmentSize {
         let with_header = segment.payload_bytes + segment.header_bytes();
         let unmarked = !segment.flags.intersects(Flags::FIN | Flags::URG | Flags::SYN | Flags::PSH);
         let likely_full = with_header >= ASSUMED + TCP_HEADER_BYTES
-            || unmarked && with_header >= LEAST + TCP_HEADER_BYTES;
+            || unmarked && with_header >= MIN + TCP_HEADER_BYTES;
         if likely_full {
             let size = with_header - steady;
             self.last = size;

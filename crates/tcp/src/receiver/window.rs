@@ -6,7 +6,7 @@
 use super::Receiver;
 use super::buffer::Packet;
 use crate::config::{BufferAccounting, Config};
-use crate::handshake::{GREATEST_SHIFT, Negotiated};
+use crate::handshake::{MAX_SHIFT, Negotiated};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 
@@ -24,7 +24,7 @@ pub(crate) struct FirstWindow {
 /// buffer, `segment` what a segment of the peer can hold.
 fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> FirstWindow {
     let receiving = &config.receiving;
-    let mut clamp = receiving.window_clamp.unwrap_or(u32::from(u16::MAX) << GREATEST_SHIFT);
+    let mut clamp = receiving.window_clamp.unwrap_or(u32::from(u16::MAX) << MAX_SHIFT);
     if receiving.buffer_is_set {
         clamp = clamp.min(full);
     }
@@ -36,18 +36,16 @@ fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> First
     let bytes = asked.map_or(space, |asked| space.min(asked));
     let mut shift = 0;
     if scales {
-        let most = space.max(receiving.greatest_buffer).max(receiving.greatest_request).min(clamp);
-        let bits = u8::try_from(most.max(1).ilog2()).unwrap_or(GREATEST_SHIFT);
-        shift = bits.saturating_sub(15).min(GREATEST_SHIFT);
+        let most = space.max(receiving.max_buffer).max(receiving.max_request).min(clamp);
+        let bits = u8::try_from(most.max(1).ilog2()).unwrap_or(MAX_SHIFT);
+        shift = bits.saturating_sub(15).min(MAX_SHIFT);
     }
     FirstWindow { bytes, shift, clamp: clamp.min(u32::from(u16::MAX) << shift) }
 }
 
 /// The least shift that lets the whole receive buffer be offered (RFC 7323 §2).
 fn covering_shift(buffer: u32) -> u8 {
-    (0..GREATEST_SHIFT)
-        .find(|shift| u16::try_from(buffer >> shift).is_ok())
-        .unwrap_or(GREATEST_SHIFT)
+    (0..MAX_SHIFT).find(|shift| u16::try_from(buffer >> shift).is_ok()).unwrap_or(MAX_SHIFT)
 }
 
 /// A window in units of 2^`shift` bytes, rounded up.
@@ -69,7 +67,7 @@ impl Config {
         let packet = Packet::received(headers, u32::from(self.mss));
         let half = packet.memory_for(bytes).saturating_add(packet.memory()).div_ceil(2);
         self.receive_buffer = half;
-        self.receiving.greatest_buffer = half.saturating_mul(2);
+        self.receiving.max_buffer = half.saturating_mul(2);
     }
 }
 

@@ -2,7 +2,7 @@
 //! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
 
 use crate::ecn::AckedData;
-use crate::sender::loss::Delivery;
+use crate::sender::loss::AckDelivery;
 use crate::sender::queue::Acknowledged;
 use crate::sender::scoreboard::SackUpdate;
 use crate::sender::statistics::SenderLimit;
@@ -94,7 +94,7 @@ impl Sender {
             self.invalidate_view();
         }
         if ack.has(AckFlags::TIMER_DUE) {
-            self.schedule_retransmission(now);
+            self.arm_tlp_or_rto(now);
         }
         self.control_congestion(&acknowledged, round_trip, lost_before, &ack);
         acknowledged.has_fin()
@@ -125,10 +125,7 @@ impl Sender {
             segment_bytes: self.segment_bytes,
             sent_bytes: self.stats.bytes(),
             is_exact: self.negotiated.has_sack()
-                || matches!(
-                    self.recovery.state(),
-                    RecoveryState::Open | RecoveryState::WindowReduced
-                ),
+                || matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Cwr),
         };
         let rtt = self.rtt.smoothed();
         let Some(feedback) = self.ecn.accurate_mut() else { return 0 };
@@ -145,7 +142,7 @@ impl Sender {
 
     /// An acknowledgment while nothing is outstanding: of a duplicate, or of a probe.
     fn on_ack_when_idle(&mut self, ack: &mut AckEvent) {
-        if ack.has(AckFlags::REPEATED) {
+        if ack.has(AckFlags::DSACKED) {
             self.update_recovery_state(ack);
         }
         if self.written.has_any() {
@@ -225,9 +222,9 @@ impl Sender {
         }
         let acknowledgment = segment.acknowledgment;
         self.scoreboard.before_acknowledge(&self.queue, acknowledgment);
-        let least_rtt = self.rtt.minimum();
+        let min_rtt = self.rtt.minimum();
         let rack = self.negotiated.has_sack().then_some(&mut self.rack);
-        let mut delivery = Delivery::new(rack, ack.now(), least_rtt, ack.echo());
+        let mut delivery = AckDelivery::new(rack, ack.now(), min_rtt, ack.echo());
         let mut outcome =
             self.queue.acknowledge(acknowledgment, |sent| delivery.on_acknowledged(sent));
         if delivery.delivered_at_sending() != 0 {
@@ -258,7 +255,7 @@ impl Sender {
         if outcome.segments() > 0 {
             ack.add(AckFlags::ACKNOWLEDGED.and(AckFlags::TIMER_DUE));
         }
-        ack.add_if(outcome.has_retransmitted(), AckFlags::REPAIR_ACKNOWLEDGED);
+        ack.add_if(outcome.has_retransmitted(), AckFlags::RETRANSMISSION_ACKNOWLEDGED);
         ack.add_if(outcome.has_reneged(), AckFlags::RENEGED);
         outcome
     }
@@ -285,7 +282,10 @@ impl Sender {
                 self.update_reordering(first.sequence(), highest);
             }
             if self.config.loss.rack_adapts {
-                self.rack.adapt(ack.delivered_at_sending(), self.deliveries.segments());
+                self.rack.update_reordering_window(
+                    ack.delivered_at_sending(),
+                    self.deliveries.segments(),
+                );
             }
         } else if acknowledged.segments() > 0 {
             let arrived = self.duplicate_acks.remove(

@@ -1,38 +1,38 @@
-//! What one acknowledgment reports.
+//! One acknowledgment: its flags, duplicates and deliveries.
 
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
-/// Facts about one acknowledgment (the `FLAG_...` of Linux' `tcp_ack`).
+/// Flags of one acknowledgment (the `FLAG_...` of Linux `tcp_ack`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct AckFlags(u16);
 
 impl AckFlags {
-    /// It acknowledged more than was acknowledged before.
+    /// It advances SND.UNA (`FLAG_SND_UNA_ADVANCED`).
     pub(crate) const ADVANCED: Self = Self(1);
-    /// It took segments off the queue.
+    /// It acknowledges whole segments (`FLAG_ACKED`).
     pub(crate) const ACKNOWLEDGED: Self = Self(1 << 1);
-    /// It came with data of the peer's.
+    /// It carries data (`FLAG_DATA`).
     pub(crate) const WITH_DATA: Self = Self(1 << 2);
-    /// It was newer than what set the window last.
+    /// It updates the window (`FLAG_WIN_UPDATE`).
     pub(crate) const WINDOW_UPDATED: Self = Self(1 << 3);
-    /// It selectively acknowledged segments.
+    /// It newly selectively acknowledges segments (`FLAG_DATA_SACKED`).
     pub(crate) const SACKED: Self = Self(1 << 4);
-    /// It reported a segment that had arrived before (D-SACK).
-    pub(crate) const REPEATED: Self = Self(1 << 5);
-    /// What it reported is the tail loss probe.
-    pub(crate) const PROBE_REPEATED: Self = Self(1 << 6);
-    /// Segments that had been sent again were acknowledged.
-    pub(crate) const REPAIR_ACKNOWLEDGED: Self = Self(1 << 7);
-    /// Segments were acknowledged that were sent once, before the state was entered.
+    /// It reports a duplicate segment by D-SACK (`FLAG_DSACKING_ACK`).
+    pub(crate) const DSACKED: Self = Self(1 << 5);
+    /// The D-SACK reports the tail loss probe (`FLAG_DSACK_TLP`).
+    pub(crate) const PROBE_DSACKED: Self = Self(1 << 6);
+    /// It acknowledges retransmitted segments (`FLAG_RETRANS_DATA_ACKED`).
+    pub(crate) const RETRANSMISSION_ACKNOWLEDGED: Self = Self(1 << 7);
+    /// It acknowledges segments below the recovery point that were sent once (`FLAG_ORIG_SACK_ACKED`).
     pub(crate) const ORIGINAL_ACKNOWLEDGED: Self = Self(1 << 8);
-    /// Retransmissions were found lost.
-    pub(crate) const REPAIR_LOST: Self = Self(1 << 9);
-    /// The receiver has dropped what it had reported.
+    /// It shows a retransmission to be lost (`FLAG_LOST_RETRANS`).
+    pub(crate) const LOST_RETRANSMISSION: Self = Self(1 << 9);
+    /// The receiver has reneged (`FLAG_SACK_RENEGING`).
     pub(crate) const RENEGED: Self = Self(1 << 10);
-    /// It echoes congestion (ECE, RFC 3168).
+    /// It echoes congestion (ECE, RFC 3168; `FLAG_ECE`).
     pub(crate) const CONGESTION_ECHOED: Self = Self(1 << 11);
-    /// The timer is to be set anew.
+    /// The retransmission timer must be armed again (`FLAG_SET_XMIT_TIMER`).
     pub(crate) const TIMER_DUE: Self = Self(1 << 12);
 
     pub(crate) const fn has(self, others: Self) -> bool {
@@ -58,28 +58,28 @@ impl AckFlags {
         Self(self.0 | others.0)
     }
 
-    /// What keeps an acknowledgment from being a duplicate.
+    /// Flags that no duplicate ACK has (`FLAG_NOT_DUP`).
     pub(crate) const NOT_DUPLICATE: Self =
         Self::WITH_DATA.and(Self::WINDOW_UPDATED).and(Self::ACKNOWLEDGED);
-    /// What makes one worth a closer look in any state.
+    /// Flags that make an acknowledgment dubious in any state (`FLAG_CA_ALERT`).
     pub(crate) const SUSPICIOUS: Self =
-        Self::SACKED.and(Self::CONGESTION_ECHOED).and(Self::REPEATED);
+        Self::SACKED.and(Self::CONGESTION_ECHOED).and(Self::DSACKED);
 }
 
-/// One acknowledgment on its way through recovery.
+/// One acknowledgment while it is processed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckEvent {
     now: Instant,
     flags: AckFlags,
     /// Oldest unacknowledged number before it.
     oldest_before: SequenceNumber,
-    /// Duplicate ACKs that it stands for.
+    /// Duplicate ACKs that it counts for.
     duplicates: u32,
-    /// Segments that it says have arrived.
+    /// Segments that it reports as delivered.
     delivered: u32,
-    /// The echoed timestamp, where there is one.
+    /// The echoed timestamp, if any.
     echo: Option<u32>,
-    /// Segments delivered before the youngest one that it reports was sent; 0 for none.
+    /// Segments delivered before the latest segment that it reports was sent; 0 for none.
     delivered_at_sending: u32,
 }
 
@@ -94,7 +94,7 @@ impl AckEvent {
         delivered_at_sending: u32,
     }
 
-    /// An acknowledgment that comes at `now`, while `oldest_before` is the oldest unacknowledged number.
+    /// An acknowledgment that arrives at `now`; `oldest_before` is SND.UNA before it.
     #[inline]
     pub(super) fn new(
         now: Instant,
@@ -129,9 +129,9 @@ impl AckEvent {
         self.flags.remove(flags);
     }
 
-    /// It is a duplicate if it acknowledges nothing, brings nothing and opens nothing (RFC 5681 §2).
+    /// Counts a duplicate ACK: no new acknowledgment, no data, no window update (RFC 5681 §2).
     pub(super) fn count_duplicate(&mut self) {
-        let excluded = AckFlags::NOT_DUPLICATE.and(AckFlags::ADVANCED).and(AckFlags::REPEATED);
+        let excluded = AckFlags::NOT_DUPLICATE.and(AckFlags::ADVANCED).and(AckFlags::DSACKED);
         self.duplicates = u32::from(!self.has(excluded));
     }
 

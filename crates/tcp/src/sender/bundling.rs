@@ -40,7 +40,7 @@
 //! looked at, and a record per bundle outstanding.
 
 use crate::config::{Bundling, Gathering, RedundantBundling};
-use crate::sender::queue::{Marks, Sent};
+use crate::sender::queue::{Sent, SentFlags};
 use crate::sender::{Outgoing, Sender};
 use crate::state::{Event, RecoveryState};
 use fairwind_units::{Instant, Span};
@@ -53,21 +53,21 @@ const PATIENCE: Span = Span::from_millis(1);
 impl Sender {
     /// Segments of the largest bundle at the present rate (Linux `tcp_tso_segs`).
     #[inline]
-    pub(super) fn most_bundled(&self, full: u32) -> u32 {
+    pub(super) fn max_bundled(&self, full: u32) -> u32 {
         let Some(bundling) = &self.config.sending.bundling else { return 1 };
         let largest = match self.config.sending.gathering {
             Gathering::Buffers { largest_bytes } => largest_bytes,
             Gathering::Stream => u32::MAX,
         };
         let mut bytes = self.pacer.rate() >> bundling.pacing_shift;
-        if let (Some(log), Some(least_rtt)) = (bundling.rtt_log, self.rtt.minimum()) {
-            let halvings = least_rtt.as_micros() >> log;
+        if let (Some(log), Some(min_rtt)) = (bundling.rtt_log, self.rtt.minimum()) {
+            let halvings = min_rtt.as_micros() >> log;
             if halvings < 32 {
                 bytes = bytes.saturating_add(u64::from(largest >> halvings));
             }
         }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(largest);
-        (bytes / full).max(bundling.least_segments)
+        (bytes / full).max(bundling.min_segments)
     }
 
     /// Of `room` segments that the window has, those that one bundle may take.
@@ -175,7 +175,7 @@ impl Sender {
         let window = self.window.segments();
         let holds = window < segments
             && self.state.is_synchronised()
-            && !self.recovery.is_repairing()
+            && !self.recovery.is_recovering()
             && !self.recovery.is_reducing()
             && self.mtu_search.is_none();
         holds.then_some(SmallWindow { window, segments })
@@ -205,7 +205,7 @@ impl Sender {
         let Some(SmallWindow { segments, .. }) = small else { return whole };
         let cut = self.segment_bytes;
         let outstanding = self.send.next().distance_from(self.send.oldest_unacked());
-        let in_flight = outstanding.saturating_sub(self.left_network().saturating_mul(cut));
+        let in_flight = outstanding.saturating_sub(self.sacked_out().saturating_mul(cut));
         let room = cut.saturating_mul(segments).saturating_sub(in_flight) / cut;
         (self.in_flight() + room).min(segments).max(whole)
     }
@@ -255,7 +255,7 @@ impl Bundles {
 
     /// Whether a bundle brought `block` again.
     #[inline]
-    pub(crate) fn explain(&self, block: SackBlock) -> bool {
+    pub(crate) fn covers_dsack(&self, block: SackBlock) -> bool {
         self.outstanding.iter().any(|bundle| {
             bundle.start.is_at_or_before(block.left) && block.right.is_at_or_before(bundle.new_from)
         })
@@ -278,7 +278,7 @@ impl Sender {
         }
         let bundle = Bundle { start, new_from: sent.sequence(), end: sent.end() };
         self.bundles.outstanding.push_back(bundle);
-        let pushed = sent.marks().contains(Marks::PUSH);
+        let pushed = sent.flags().contains(SentFlags::PUSH);
         let flags = if pushed { Flags::PSH } else { Flags::NONE };
         Outgoing::new(start, sent.end().distance_from(start), flags)
     }
@@ -287,7 +287,7 @@ impl Sender {
     /// least interval.
     fn is_thin_for_bundling(&self, rule: RedundantBundling) -> bool {
         let Some(least) = self.rtt.minimum() else { return true };
-        let interval = rule.least_interval.max(Span::from_micros(1));
+        let interval = rule.min_interval.max(Span::from_micros(1));
         let before = self.in_flight().saturating_sub(1);
         u64::from(before) < least.as_micros() / interval.as_micros()
     }
@@ -296,15 +296,15 @@ impl Sender {
     /// what lies before it.
     fn start_of_bundle(&self, sent: &Sent, rule: RedundantBundling) -> SequenceNumber {
         let full = self.full_payload();
-        let most_bytes = rule.most_bytes.map_or(full, |bytes| bytes.min(full));
-        let most_segments = rule.most_segments.unwrap_or(u32::MAX);
+        let max_bytes = rule.max_bytes.map_or(full, |bytes| bytes.min(full));
+        let max_segments = rule.max_segments.unwrap_or(u32::MAX);
         let mut start = sent.sequence();
         let mut index = self.queue.end_index() - 1;
         let mut carried = 0;
-        while index > self.queue.first_index() && carried < most_segments {
+        while index > self.queue.first_index() && carried < max_segments {
             index -= 1;
             let older = self.queue.get(index).sequence();
-            if sent.end().distance_from(older) > most_bytes {
+            if sent.end().distance_from(older) > max_bytes {
                 break;
             }
             start = older;

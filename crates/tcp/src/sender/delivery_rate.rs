@@ -9,7 +9,7 @@
 
 use crate::sender::congestion::plugged::{RateSample, TcpSock, TransmitSnapshot, WindowEvent};
 use crate::sender::loss::LatestDelivered;
-use crate::sender::queue::Marks;
+use crate::sender::queue::SentFlags;
 use crate::sender::{AckEvent, AckFlags, Sender};
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
@@ -91,11 +91,11 @@ impl DeliveryRate {
     }
 
     /// What held when a segment was sent.
-    pub(crate) fn at_sending(&self, delivered: u32, marks: Marks) -> Option<TransmitSnapshot> {
+    pub(crate) fn at_sending(&self, delivered: u32, flags: SentFlags) -> Option<TransmitSnapshot> {
         self.stage_of(delivered).map(|stage| TransmitSnapshot {
             flight: stage.flight,
             losses: stage.losses,
-            is_application_limited: marks.contains(Marks::APPLICATION_LIMITED),
+            is_application_limited: flags.contains(SentFlags::APPLICATION_LIMITED),
         })
     }
 
@@ -109,7 +109,7 @@ impl DeliveryRate {
         &self,
         latest_delivered: &LatestDelivered,
         delivered: u32,
-        least_rtt: Span,
+        min_rtt: Span,
         now: Instant,
     ) -> Option<RateSample> {
         let stage = self.stage_of(latest_delivered.delivered_before())?;
@@ -118,7 +118,7 @@ impl DeliveryRate {
         let interval = sending.max(acknowledging);
         let segments = delivered.wrapping_sub(latest_delivered.delivered_before());
         let micros = |span: Span| u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
-        let is_rate = interval >= least_rtt;
+        let is_rate = interval >= min_rtt;
         Some(RateSample {
             delivered_at_before_micros: stage.delivered_at.as_nanos() / 1_000,
             delivered_before: latest_delivered.delivered_before(),
@@ -127,8 +127,10 @@ impl DeliveryRate {
             sending_micros: micros(sending),
             acknowledging_micros: micros(acknowledging),
             end: latest_delivered.end().get(),
-            is_application_limited: latest_delivered.marks().contains(Marks::APPLICATION_LIMITED),
-            is_retransmission: latest_delivered.marks().contains(Marks::RETRANSMITTED),
+            is_application_limited: latest_delivered
+                .flags()
+                .contains(SentFlags::APPLICATION_LIMITED),
+            is_retransmission: latest_delivered.flags().contains(SentFlags::RETRANSMITTED),
             ..RateSample::INVALID
         })
     }
@@ -156,12 +158,12 @@ impl Sender {
 
     /// Data is about to be sent; returns its marks.
     #[inline]
-    pub(crate) fn note_sending(&mut self, now: Instant) -> Marks {
+    pub(crate) fn note_sending(&mut self, now: Instant) -> SentFlags {
         if self.in_flight() == 0 {
             self.begin_sending(now);
         }
         if self.fast_path.is_plain() || !self.samples_delivery_rate() {
-            return Marks::default();
+            return SentFlags::default();
         }
         self.begin_stage(now)
     }
@@ -174,7 +176,7 @@ impl Sender {
     }
 
     #[cold]
-    fn begin_stage(&mut self, now: Instant) -> Marks {
+    fn begin_stage(&mut self, now: Instant) -> SentFlags {
         let flight = self.in_flight() + 1;
         let rate = &mut self.delivery_rate;
         if self.queue.is_empty() {
@@ -201,7 +203,7 @@ impl Sender {
         }
         let limited = rate.limited_until.is_some();
         self.forget_stages();
-        if limited { Marks::APPLICATION_LIMITED } else { Marks::default() }
+        if limited { SentFlags::APPLICATION_LIMITED } else { SentFlags::default() }
     }
 
     /// Forgets stages of which no segment is outstanding, once in a while.
@@ -212,7 +214,7 @@ impl Sender {
             return;
         }
         let delivered = self.deliveries.segments();
-        let oldest = self.queue.most_delivered_since(delivered);
+        let oldest = self.queue.max_delivered_since(delivered);
         while stages.front().is_some_and(|stage| delivered.wrapping_sub(stage.delivered) > oldest) {
             stages.pop_front();
         }
@@ -260,11 +262,11 @@ impl Sender {
         if self.recovery.has_reneged() || ack.has(AckFlags::RENEGED) {
             return told;
         }
-        let least_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
-        if let Some(measured) = rate.measure(&latest_delivered, delivered, least_rtt, ack.now()) {
+        let min_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
+        if let Some(measured) = rate.measure(&latest_delivered, delivered, min_rtt, ack.now()) {
             rate.keep(&measured);
             rate.at_sending =
-                rate.at_sending(latest_delivered.delivered_before(), latest_delivered.marks());
+                rate.at_sending(latest_delivered.delivered_before(), latest_delivered.flags());
             told = RateSample {
                 losses: told.losses,
                 newly_delivered: told.newly_delivered,

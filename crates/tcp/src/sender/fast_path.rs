@@ -239,8 +239,8 @@ mod tests {
             prop_assert_eq!(&fast.log, &general.log);
             for end in 0..2 {
                 prop_assert_eq!(
-                    fast.ends[end].information(fast.now),
-                    general.ends[end].information(general.now)
+                    fast.ends[end].tcp_info(fast.now),
+                    general.ends[end].tcp_info(general.now)
                 );
             }
         }

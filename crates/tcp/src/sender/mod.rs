@@ -14,8 +14,8 @@
 //! | `bundling` | TSO autosizing; smart framing; redundant data bundling |
 //! | `pacing`, `delivery_rate` | sending at a rate; the rate of delivery |
 //! | `rtt` | round-trip estimation |
-//! | `path` | segment size; path MTU discovery |
-//! | `space` | the send sequence space; the peer's window; the urgent pointer |
+//! | `mtu` | segment size; path MTU discovery |
+//! | `sequence_space` | the send sequence space; the peer's window; the urgent pointer |
 //! | `persist` | probes while the peer's window is closed |
 //! | `statistics` | counters, and what limits the sender |
 
@@ -26,15 +26,15 @@ pub(crate) mod congestion;
 mod delivery_rate;
 mod fast_path;
 pub(crate) mod loss;
+mod mtu;
 mod opening;
 mod pacing;
-mod path;
 mod persist;
 pub(crate) mod queue;
 mod retransmit;
 mod rtt;
 mod scoreboard;
-mod space;
+mod sequence_space;
 mod statistics;
 mod transmit;
 mod write;
@@ -54,17 +54,17 @@ use fairwind_units::Instant;
 use fairwind_wire::{Flags, SequenceNumber};
 use fast_path::FastPath;
 use loss::{
-    DuplicateAcks, FRto, LostRetransmits, Rack, Recovery, Reordering, Rto, TailProbe, Undo,
+    DuplicateAcks, FRto, OutstandingRetransmits, Rack, Recovery, Reordering, Rto, TailProbe, Undo,
 };
+use mtu::{MtuSearch, PathMtu};
 use opening::Inherited;
 use pacing::Pacer;
-use path::{MtuSearch, Path};
 use persist::Persist;
 use queue::SendQueue;
 use retransmit::Retransmissions;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
-use space::{PeerWindow, SendSpace, UrgentPointer};
+use sequence_space::{PeerWindow, SendSpace, UrgentPointer};
 use statistics::{Deliveries, SenderStats};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ pub(crate) struct Sender {
     tail_probe: TailProbe,
     frto: FRto,
     deliveries: Deliveries,
-    lost_retransmits: LostRetransmits,
+    outstanding_retransmits: OutstandingRetransmits,
     window: Window,
     congestion: Congestion,
     usage: Usage,
@@ -142,7 +142,7 @@ pub(crate) struct Sender {
     persist: Persist,
     pacer: Pacer,
     stats: SenderStats,
-    path: Path,
+    path: PathMtu,
     mtu_search: Option<MtuSearch>,
     send_buffer: SendBuffer,
     urgent: UrgentPointer,
@@ -184,7 +184,7 @@ impl Sender {
             rack: Rack::new(),
             reduction: Reduction::default(),
             undo: Undo::default(),
-            lost_retransmits: LostRetransmits::default(),
+            outstanding_retransmits: OutstandingRetransmits::default(),
             tail_probe: TailProbe::default(),
             frto: FRto::default(),
             deliveries: Deliveries::default(),
@@ -197,7 +197,7 @@ impl Sender {
             persist: Persist::default(),
             pacer: Pacer::new(),
             stats: SenderStats::default(),
-            path: Path::new(&config),
+            path: PathMtu::new(&config),
             soft_error: None,
             framing: Framing::default(),
             inherited: Inherited::default(),

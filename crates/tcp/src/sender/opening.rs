@@ -7,8 +7,8 @@
 use crate::handshake::{Negotiated, RTO_AFTER_LOST_SYN};
 use crate::sender::Sender;
 use crate::sender::congestion::Congestion;
-use crate::sender::congestion::resumption::Resume;
-use crate::sender::queue::Marks;
+use crate::sender::congestion::careful_resume::CarefulResumeState;
+use crate::sender::queue::SentFlags;
 use crate::state::{RecoveryState, ResumptionPhase, State};
 use crate::window_cache::{Advice, CacheMiss, ConnectionId, Share, TimeoutSeed, WindowReport};
 use fairwind_units::{Instant, Span};
@@ -47,7 +47,7 @@ impl Sender {
     /// The ECN bits of our SYN, or SYN-ACK, after `repetitions` earlier ones.
     pub(crate) fn syn_ecn_flags(&mut self, answers: bool, repetitions: u32) -> Flags {
         if answers {
-            self.ecn.syn_ack_flags(self.rto.expired())
+            self.ecn.syn_ack_flags(self.rto.consecutive_timeouts())
         } else {
             self.ecn.syn_flags(&self.config.ecn, repetitions)
         }
@@ -119,7 +119,7 @@ impl Sender {
     /// (RFC 5681 §3.1; Linux forgives the first repetition), unless the repetition was spurious.
     fn reset_window_for_lost_syn(&mut self, spurious: bool) {
         let needless = self.config.loss.undo && spurious;
-        if self.rto.expired() > self.config.lost_syns_forgiven && !needless {
+        if self.rto.consecutive_timeouts() > self.config.lost_syns_forgiven && !needless {
             self.window.set_segments(1);
         }
     }
@@ -128,7 +128,7 @@ impl Sender {
     /// acknowledged (Linux `tcp_try_undo_recovery`).
     fn hold_loss_of_syn(&mut self) {
         if self.state == State::SynSent
-            && self.rto.expired() > 0
+            && self.rto.consecutive_timeouts() > 0
             && !self.negotiated.has_sack()
             && self.config.loss.undo
         {
@@ -169,17 +169,17 @@ impl Sender {
 
     /// The data of our SYN is outstanding by itself: if it has to be repeated, that is without SYN.
     pub(crate) fn queue_syn_data(&mut self, bytes: u32, now: Instant) {
-        let mut marks = Marks::default();
-        marks.set(Marks::PUSH);
+        let mut sent_flags = SentFlags::default();
+        sent_flags.set(SentFlags::PUSH);
         let sequence = self.send.initial() + 1;
-        self.queue.push(sequence, bytes, self.deliveries.segments(), marks, now);
+        self.queue.push(sequence, bytes, self.deliveries.segments(), sent_flags, now);
         self.send.on_new_data_sent(self.send.initial() + 1 + bytes, now);
         self.ecn.on_syn_data(self.send.next());
     }
 
     /// The threshold in segments after the loss of our SYN, if it had to be repeated.
     pub(crate) fn lost_syn_window(&self) -> Option<u32> {
-        (self.rto.expired() > 0).then(|| {
+        (self.rto.consecutive_timeouts() > 0).then(|| {
             let (base, window) = (self.config.reduction_base, self.window.segments());
             Congestion::new(&self.config).ssthresh(&self.window, base, window)
         })
@@ -197,7 +197,7 @@ pub(super) struct Inherited {
     /// What the connection begins with once the handshake is over.
     advice: Option<Box<Advice>>,
     /// A saved window that is resumed with care (RFC 9959).
-    resume: Option<Box<Resume>>,
+    resume: Option<Box<CarefulResumeState>>,
     /// Why the connection did not begin with the advised window.
     unused: Option<CacheMiss>,
 }
@@ -207,15 +207,15 @@ impl Inherited {
         self.resume.is_some()
     }
 
-    pub(super) fn resume(&self) -> Option<&Resume> {
+    pub(super) fn resume(&self) -> Option<&CarefulResumeState> {
         self.resume.as_deref()
     }
 
-    pub(super) fn take_resume(&mut self) -> Option<Box<Resume>> {
+    pub(super) fn take_resume(&mut self) -> Option<Box<CarefulResumeState>> {
         self.resume.take()
     }
 
-    pub(super) fn set_resume(&mut self, resume: Box<Resume>) {
+    pub(super) fn set_resume(&mut self, resume: Box<CarefulResumeState>) {
         self.resume = Some(resume);
     }
 }
@@ -245,7 +245,7 @@ impl Sender {
 
     #[cold]
     fn take_advice(&mut self, advice: &Advice) {
-        if advice.window.or(advice.least_window).is_some() {
+        if advice.window.or(advice.min_window).is_some() {
             self.inherited.unused = self.take_window(advice).err();
         }
         if let Some(threshold) = advice.slow_start_threshold {
@@ -262,18 +262,18 @@ impl Sender {
         if let Some(resumption) = advice.resumption
             && !self.is_plugged()
         {
-            self.begin_resumption(resumption);
+            self.begin_careful_resume(resumption);
         }
     }
 
     /// The connection begins with the window that was advised, unless it does not fit.
     fn take_window(&mut self, advice: &Advice) -> Result<(), CacheMiss> {
-        if self.rto.expired() > self.config.lost_syns_forgiven {
+        if self.rto.consecutive_timeouts() > self.config.lost_syns_forgiven {
             return Err(CacheMiss::Unfit);
         }
         let window = advice.window.unwrap_or(self.window.segments()).max(1);
         self.window.set_segments(window);
-        let Some(least) = advice.least_window else { return Ok(()) };
+        let Some(least) = advice.min_window else { return Ok(()) };
         if least <= window {
             return Err(CacheMiss::TooSmall);
         }
@@ -305,7 +305,7 @@ impl Sender {
         if !has_opened {
             let advice = self.inherited.advice.get_or_insert_default();
             advice.window = Some(share.window.max(1));
-            advice.least_window = None;
+            advice.min_window = None;
             advice.slow_start_threshold =
                 share.slow_start_threshold.or(advice.slow_start_threshold);
         } else if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
@@ -336,20 +336,24 @@ impl Sender {
                 .or_else(|| self.window.known_threshold()),
             smoothed_rtt: self.rtt.smoothed(),
             rtt_variation: self.rtt.deviation(self.config.rtt_rule),
-            least_rtt: self.rtt.minimum(),
+            min_rtt: self.rtt.minimum(),
             retransmissions: self.stats.retransmissions(),
             is_backed_off: self.rto.doublings() > 0,
             is_open: self.recovery.state() == RecoveryState::Open,
             reordering: self.reordering.threshold(),
             usual_reordering: self.config.duplicate_threshold,
             segment_bytes: self.segment_bytes,
-            is_resuming: self.inherited.resume.as_deref().is_some_and(Resume::is_unvalidated),
+            is_resuming: self
+                .inherited
+                .resume
+                .as_deref()
+                .is_some_and(CarefulResumeState::is_unvalidated),
         }
     }
 
     /// The phase of a careful resumption, while there is one.
     pub(crate) fn resumption_phase(&self) -> Option<ResumptionPhase> {
-        self.inherited.resume().map(Resume::phase)
+        self.inherited.resume().map(CarefulResumeState::phase)
     }
 }
 
@@ -434,7 +438,7 @@ mod tests {
 
     #[test]
     fn the_pace_of_a_first_flight_is_over_with_its_first_acknowledgment() {
-        let mut sender = Sender::usual(Advice { least_window: Some(16), ..Advice::default() });
+        let mut sender = Sender::usual(Advice { min_window: Some(16), ..Advice::default() });
         sender.writes(30);
         assert!(sender.end.sender().paces() && !sender.end.sender().fast_path.is_plain());
         sender.hears_of(1);
@@ -467,7 +471,7 @@ mod tests {
     fn what_else_a_connection_has_is_followed_beyond_its_first_flight() {
         let mut config = Profile::Rfc.config();
         config.sending.pacing.enabled = true;
-        let advice = Advice { least_window: Some(16), ..Advice::default() };
+        let advice = Advice { min_window: Some(16), ..Advice::default() };
         let mut sender = Sender::advised(config, advice);
         sender.writes(30);
         sender.hears_of(1);

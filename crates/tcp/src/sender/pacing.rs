@@ -71,7 +71,7 @@ impl Pacer {
 
     /// Takes the rate that a congestion control has set, and whether it is to be kept to.
     pub(crate) fn take_rate(&mut self, set: &SockPacing, config: &Pacing) {
-        let most = config.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        let most = config.max_bytes_per_second.unwrap_or(u64::MAX);
         self.rate = set.rate.min(most);
         self.is_rate_set = set.status != 0;
     }
@@ -117,7 +117,7 @@ impl Sender {
             if in_slow_start { pacing.slow_start_percent } else { pacing.avoidance_percent };
         let percent_bytes = u64::from(segment_bytes) * u64::from(segments) * u64::from(percent);
         let rate = percent_bytes.saturating_mul(EIGHTHS) / self.rtt.smoothed_eighths_of_micros();
-        self.pacer.rate = pacing.greatest_bytes_per_second.map_or(rate, |most| rate.min(most));
+        self.pacer.rate = pacing.max_bytes_per_second.map_or(rate, |most| rate.min(most));
     }
 
     /// A window that has jumped leaves over a round trip (RFC 9959 §4.3.2).
@@ -126,7 +126,7 @@ impl Sender {
         let bytes = u64::from(segments) * u64::from(self.segment_bytes);
         let rate = u128::from(bytes) * u128::from(NANOS_PER_SECOND)
             / u128::from(smoothed.as_nanos().max(1));
-        let most = self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        let most = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
         self.pacer.rate = u64::try_from(rate).unwrap_or(u64::MAX).min(most);
         self.pacer.is_rate_set = true;
     }
@@ -158,7 +158,7 @@ impl Sender {
     /// The application bounds the rate.
     #[cold]
     pub(crate) fn bound_pacing_rate(&mut self) {
-        let greatest = self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        let greatest = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
         self.pacer.rate = self.pacer.rate.min(greatest);
     }
 

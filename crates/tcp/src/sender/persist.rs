@@ -10,11 +10,11 @@ use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 
 /// Least interval (Linux `tcp_probe0_base`).
-const LEAST_INTERVAL: Span = Span::from_millis(200);
+const MIN_INTERVAL: Span = Span::from_millis(200);
 /// Doublings at most.
-const MOST_DOUBLINGS: u32 = 10;
+const MAX_DOUBLINGS: u32 = 10;
 /// Least time left to a user time-out.
-const LEAST_REMAINING: Span = Span::from_millis(8);
+const MIN_REMAINING: Span = Span::from_millis(8);
 
 /// Between attempts to send while the device's queue is full (`TCP_RESOURCE_PROBE_INTERVAL`).
 const DEVICE_INTERVAL: Span = Span::from_millis(500);
@@ -90,9 +90,9 @@ impl Sender {
     pub(crate) fn arm_persist(&mut self, now: Instant) {
         let base = match self.config.liveness.probe_rule {
             ProbeRule::Rfc => self.rto.timeout(),
-            ProbeRule::Linux => self.rto.timeout().max(LEAST_INTERVAL),
+            ProbeRule::Linux => self.rto.timeout().max(MIN_INTERVAL),
         };
-        let doubled = base * (1 << self.persist.probes.min(MOST_DOUBLINGS));
+        let doubled = base * (1 << self.persist.probes.min(MAX_DOUBLINGS));
         let wait = self.within_user_timeout(doubled.min(self.config.maximum_rto), now);
         self.persist.timer.set(now, wait + self.pacing_delay(now));
     }
@@ -102,7 +102,7 @@ impl Sender {
         match (self.config.liveness.user_timeout, self.persist.since) {
             (Some(limit), Some(since)) => {
                 let left = limit.saturating_sub(now.saturating_since(since));
-                wait.min(left.max(LEAST_REMAINING))
+                wait.min(left.max(MIN_REMAINING))
             }
             _ => wait,
         }
@@ -176,7 +176,7 @@ impl Sender {
     /// Unanswered probes that are borne; of a connection without an application none, answered or
     /// not, once the interval has grown to the greatest.
     fn limit_of_probes(&self) -> u32 {
-        let interval = self.rto.timeout() * (1 << self.persist.probes.min(MOST_DOUBLINGS));
+        let interval = self.rto.timeout() * (1 << self.persist.probes.min(MAX_DOUBLINGS));
         let limit = self.retransmission_limit(interval);
         let is_futile = interval >= self.config.maximum_rto && self.persist.probes >= limit;
         let is_missed = !self.is_orphan || self.config.liveness.orphan_limit.is_none();

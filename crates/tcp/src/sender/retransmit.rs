@@ -4,7 +4,7 @@
 //! `__tcp_retransmit_skb`; RFC 6675 §4 (`NextSeg`).
 
 use crate::sender::loss::{Pending, Transmission};
-use crate::sender::queue::{Marks, Purpose};
+use crate::sender::queue::{RetransmitReason, SentFlags};
 use crate::sender::transmit::NagleOverride;
 use crate::sender::{Outgoing, Sender};
 use crate::state::RecoveryState;
@@ -12,20 +12,20 @@ use crate::timers::timestamp_at;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
-/// Retransmissions that are due, and the burst under way.
+/// Retransmissions that are due, and the current burst.
 #[derive(Debug, Default)]
 pub(crate) struct Retransmissions {
     due: Transmission,
-    /// The oldest segment goes out whatever is in flight (a time-out; RFC 6675 §5 step 4.3).
+    /// The oldest segment is sent regardless of the flight size (time-out; RFC 6675 §5 step 4.3).
     forced: bool,
-    /// The last segment was retransmitted without proof of loss in this recovery already.
+    /// The rescue retransmission of this recovery was sent (RFC 6675 §4 `NextSeg` rule 4).
     rescued: bool,
-    /// Segments of the burst under way that have not left yet.
+    /// Segments of the current burst that are not sent yet.
     burst_left: u32,
-    /// Segments of the burst under way.
+    /// Segments of the current burst.
     burst: u32,
-    /// Segments below this absolute index were retransmitted without proof of loss already.
-    unproven_from: u64,
+    /// Segments below this absolute index are not retransmitted speculatively any more (rule 3).
+    speculative_from: u64,
 }
 
 impl Retransmissions {
@@ -41,28 +41,28 @@ impl Retransmissions {
         self.forced = true;
     }
 
-    /// Fast recovery begins: `forced` if the oldest segment goes out whatever is in flight.
+    /// Begins fast recovery: `forced` if the oldest segment is sent regardless of the flight size.
     pub(crate) fn begin_recovery(&mut self, forced: bool, first_index: u64) {
         self.forced = forced;
-        self.unproven_from = first_index;
+        self.speculative_from = first_index;
         self.rescued = false;
     }
 
-    /// A time-out: only the oldest segment goes out.
+    /// Begins the loss state: only the oldest segment is sent.
     pub(crate) fn begin_loss(&mut self) {
         self.due = Transmission::None;
         self.forced = true;
     }
 
-    /// Outstanding segments were cut: indices have changed.
+    /// Adopts new indices after outstanding segments were cut.
     pub(crate) fn on_cut(&mut self, first_index: u64) {
-        self.unproven_from = first_index;
+        self.speculative_from = first_index;
     }
 
-    /// The segment behind `index` was merged into it.
+    /// Adopts the merge of the segment after `index` into it.
     pub(crate) fn on_collapsed(&mut self, index: u64) {
-        if self.unproven_from > index + 1 {
-            self.unproven_from -= 1;
+        if self.speculative_from > index + 1 {
+            self.speculative_from -= 1;
         }
     }
 
@@ -76,7 +76,7 @@ impl Retransmissions {
         (self.burst_left, self.burst) = (count, count);
     }
 
-    /// A segment of the burst has left. Returns whether it ends the burst, and whether that had several.
+    /// Counts a sent segment of the burst. Returns whether it is the last, and whether the burst has several.
     fn advance_burst(&mut self) -> (bool, bool) {
         let left = self.burst_left;
         self.burst_left = left.saturating_sub(1);
@@ -85,7 +85,7 @@ impl Retransmissions {
 }
 
 impl Sender {
-    /// Whether anything is to be sent for the sake of repair.
+    /// Whether a retransmission or a tail loss probe is due.
     pub(super) fn is_retransmission_due(&self) -> bool {
         self.retransmissions.due != Transmission::None
             || self.retransmissions.forced
@@ -94,15 +94,15 @@ impl Sender {
 
     /// The next retransmission or probe, if any.
     #[cold]
-    pub(super) fn send_repair(&mut self, now: Instant) -> Option<Outgoing> {
+    pub(super) fn send_retransmission(&mut self, now: Instant) -> Option<Outgoing> {
         if self.tail_probe.is_due() {
             return self.send_tail_probe(now);
         }
         if self.retransmissions.forced && self.recovery.state() == RecoveryState::Loss {
             self.retransmissions.forced = false;
             if !self.queue.is_empty() {
-                self.note_repair_pace(1, self.queue.first_index(), now);
-                let outgoing = self.repair(self.queue.first_index(), now);
+                self.note_retransmission_pace(1, self.queue.first_index(), now);
+                let outgoing = self.retransmit_lost(self.queue.first_index(), now);
                 self.queue.end_bundle(self.queue.first_index());
                 return Some(outgoing);
             }
@@ -122,21 +122,6 @@ impl Sender {
         outgoing
     }
 
-    /// New data before any retransmission; if there was none to be sent, the trial has failed.
-    fn send_frto_data(&mut self, now: Instant) -> Option<Outgoing> {
-        self.budget.set_override(NagleOverride::Push);
-        if let Some(outgoing) = self.send_new(now) {
-            return Some(outgoing);
-        }
-        if self.send.next().is_after(self.recovery.end()) {
-            self.retransmissions.set_due(Transmission::None);
-        } else {
-            self.frto.stop();
-            self.retransmissions.set_due(Transmission::Lost);
-        }
-        None
-    }
-
     /// The oldest lost segment, if the windows have room for it (RFC 6675 §4 `NextSeg` rule 1).
     fn send_lost(&mut self, now: Instant) -> Option<Outgoing> {
         let full = self.in_flight() >= self.window.segments();
@@ -152,29 +137,29 @@ impl Sender {
             self.begin_burst(index, now);
         }
         self.retransmissions.forced = false;
-        let outgoing = self.repair(index, now);
+        let outgoing = self.retransmit_lost(index, now);
         Some(if self.end_burst(index) { outgoing.pushed() } else { outgoing })
     }
 
-    /// Lost segments of one buffer travel together, as the first time.
+    /// Begins a burst of the lost segments of one buffer, which travel together like the originals.
     fn begin_burst(&mut self, index: u64, now: Instant) {
         let pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed);
-        let ends_here = self.queue.get(index).marks().contains(Marks::BUNDLE_END);
+        let ends_here = self.queue.get(index).flags().contains(SentFlags::BUNDLE_END);
         // The urgent pointer differs from segment to segment.
         let count = if pushed && !ends_here && !self.urgent.is_set() {
             let room = self.window.segments().saturating_sub(self.in_flight()).max(1);
-            let most = self.most_bundled(self.full_payload());
-            self.queue.lost_in_bundle(index, room.min(most))
+            let limit = self.max_bundled(self.full_payload());
+            self.queue.lost_in_bundle(index, room.min(limit))
         } else {
             1
         };
         self.retransmissions.begin_burst(count);
-        self.note_repair_pace(count, index, now);
+        self.note_retransmission_pace(count, index, now);
     }
 
-    /// So many segments from `index` on are about to go again.
+    /// Charges the pacer for `count` retransmissions from `index` on.
     #[inline]
-    fn note_repair_pace(&mut self, count: u32, index: u64, now: Instant) {
+    fn note_retransmission_pace(&mut self, count: u32, index: u64, now: Instant) {
         if !self.fast_path.is_plain() && self.paces() {
             let end = (index + u64::from(count)).min(self.queue.end_index());
             let bytes = (index..end).map(|index| self.queue.get(index).length()).sum();
@@ -182,7 +167,8 @@ impl Sender {
         }
     }
 
-    /// The last segment of a burst of several has PSH, and its buffer ends there. Returns whether it is.
+    /// Ends the buffer after the last segment of a burst. Returns whether that segment needs PSH, because the
+    /// burst has several.
     fn end_burst(&mut self, index: u64) -> bool {
         let (ends, several) = self.retransmissions.advance_burst();
         if ends {
@@ -191,15 +177,15 @@ impl Sender {
         ends && several
     }
 
-    /// A window that has shrunk stops all but the oldest segment, which serves as a probe.
+    /// Whether a segment lies within the peer's window. The oldest one always does, as a window probe.
     fn is_within_window(&self, index: u64) -> bool {
         let sequence = self.queue.get(index).sequence();
         let end = self.send.oldest_unacked() + self.peer_window.bytes();
         sequence.is_before(end) || sequence == self.send.oldest_unacked()
     }
 
-    /// Sends a lost segment again.
-    fn repair(&mut self, index: u64, now: Instant) -> Outgoing {
+    /// Retransmits a lost segment.
+    fn retransmit_lost(&mut self, index: u64, now: Instant) -> Outgoing {
         self.collapse(index);
         self.cut_to_window(index);
         if self.recovery.is_reducing() {
@@ -209,48 +195,46 @@ impl Sender {
         let is_oldest = index == self.queue.first_index();
         if is_oldest && self.rto.pending() != Pending::Reordering {
             self.rto.set_pending(Pending::Retransmission);
-            let wait = self.rto_within_user_timeout(now) + self.pacing_delay(now);
+            let wait = self.clamp_rto_to_user_timeout(now) + self.pacing_delay(now);
             self.rto.arm(now, wait);
         }
-        self.retransmit(index, Purpose::Repair, now)
+        self.retransmit(index, RetransmitReason::Lost, now)
     }
 
-    fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Outgoing {
-        let marks = self.note_sending(now);
+    fn retransmit(&mut self, index: u64, reason: RetransmitReason, now: Instant) -> Outgoing {
+        let sent_flags = self.note_sending(now);
         if !self.fast_path.is_plain() {
-            self.queue.remark_limited(index, marks);
+            self.queue.set_transmit_flags(index, sent_flags);
         }
-        let moment = self.queue.next_moment(now);
-        self.queue.on_retransmitted(index, purpose, self.deliveries.segments(), moment);
+        let moment = self.queue.next_transmit_order(now);
+        self.queue.on_retransmitted(index, reason, self.deliveries.segments(), moment);
         self.stats.on_retransmission();
         self.send.on_data_sent(now);
         let sent = *self.queue.get(index);
         self.stats.on_repeated_bytes(sent.payload_bytes());
-        if self.judges_by_time() {
+        if self.uses_rack() {
             self.rack.on_retransmitted(sent.sequence(), now);
         }
-        if purpose == Purpose::Repair {
-            self.note_repair(&sent);
+        if reason == RetransmitReason::Lost {
+            self.track_retransmission(&sent);
         }
         sent.outgoing()
     }
 
-    /// A segment that a window which has shrunk since has no room for is cut to it, and one that
-    /// leaves no room for SACK blocks to what does (Linux `__tcp_retransmit_skb`); the oldest one
-    /// goes whole where there is no room at all.
+    /// Cuts a segment to the room that the peer's window and the SACK blocks leave (Linux
+    /// `__tcp_retransmit_skb`). Without any room the oldest segment stays whole.
     #[inline]
     fn cut_to_window(&mut self, index: u64) {
         let sent = *self.queue.get(index);
-        let most = self.most_repaired(sent.sequence());
-        if sent.payload_bytes() > most {
-            self.cut(index, most);
+        let limit = self.max_retransmitted_payload(sent.sequence());
+        if sent.payload_bytes() > limit {
+            self.cut(index, limit);
         }
     }
 
-    /// Payload that may go again from `sequence` on: what the window has room for, beside the SACK
-    /// blocks that travel with it.
+    /// Maximum payload of a retransmission at `sequence`, limited by the peer's window and the SACK blocks.
     #[inline]
-    fn most_repaired(&self, sequence: SequenceNumber) -> u32 {
+    fn max_retransmitted_payload(&self, sequence: SequenceNumber) -> u32 {
         let end = self.send.oldest_unacked() + self.peer_window.bytes();
         let full = self.full_payload();
         if end.is_after(sequence) { full.min(end.distance_from(sequence)) } else { full }
@@ -259,20 +243,20 @@ impl Sender {
     #[cold]
     fn cut(&mut self, index: u64, payload: u32) {
         self.queue.cut_at(index, payload);
-        self.scoreboard.unsettle(&self.queue);
-        self.rack.reconsider(&self.queue);
+        self.scoreboard.restart_scan(&self.queue);
+        self.rack.restart_scan(&self.queue);
         self.retransmissions.on_cut(self.queue.first_index());
-        // What follows goes apart.
+        // The rest is a separate burst.
         self.retransmissions.begin_burst(1);
     }
 
-    /// Small neighbours travel together, as far as they fit (Linux `tcp_retrans_try_collapse`).
+    /// Merges small segments that follow, as far as they fit (Linux `tcp_retrans_try_collapse`).
     fn collapse(&mut self, index: u64) {
         if !self.config.collapse_retransmissions {
             return;
         }
-        let most = self.most_repaired(self.queue.get(index).sequence());
-        while self.queue.collapse_next(index, most) {
+        let limit = self.max_retransmitted_payload(self.queue.get(index).sequence());
+        while self.queue.collapse_next(index, limit) {
             self.scoreboard.on_collapsed(index);
             self.retransmissions.on_collapsed(index);
             self.rack.on_collapsed(index);
@@ -280,7 +264,7 @@ impl Sender {
         }
     }
 
-    /// New data if there is any that the peer's window has room for, else the last segment again.
+    /// Sends a tail loss probe: new data if the peer's window has room for it, else the last segment again.
     fn send_tail_probe(&mut self, now: Instant) -> Option<Outgoing> {
         if self.written.has_any() && (self.budget.is_tail_probe() || self.has_room_for_next()) {
             self.budget.set_override(NagleOverride::Probe);
@@ -293,36 +277,36 @@ impl Sender {
         }
         self.tail_probe.set_due(false);
         let last = self.queue.end_index().checked_sub(1)?;
-        // The window may have shrunk over it: then there is nothing to ask.
+        // The window may have shrunk below it.
         if self.queue.is_empty() || !self.is_within_window(last) {
             return None;
         }
         self.cut_to_window(last);
-        self.note_repair_pace(1, last, now);
-        let outgoing = self.retransmit(last, Purpose::Probe, now);
-        self.on_tail_probe_sent(Some(Purpose::Probe), now);
+        self.note_retransmission_pace(1, last, now);
+        let outgoing = self.retransmit(last, RetransmitReason::Probe, now);
+        self.on_tail_probe_sent(Some(RetransmitReason::Probe), now);
         Some(outgoing)
     }
 
-    /// A segment whose loss is not proven, where nothing new may go.
+    /// Sends a speculative retransmission, when no new data may be sent (RFC 6675 §4 `NextSeg`).
     #[cold]
-    pub(super) fn send_unproven(&mut self, now: Instant) -> Option<Outgoing> {
+    pub(super) fn send_speculative(&mut self, now: Instant) -> Option<Outgoing> {
         if self.in_flight() >= self.window.segments() || self.waits_for_pace(now) {
             return None;
         }
-        let index = self.take_unproven()?;
-        Some(self.repair(index, now))
+        let index = self.next_speculative()?;
+        Some(self.retransmit_lost(index, now))
     }
 
-    /// The oldest segment below the highest one known to have arrived (RFC 6675 §4 `NextSeg` rule 3); and once, the
-    /// last one that is not known to have arrived (rule 4).
-    fn take_unproven(&mut self) -> Option<u64> {
+    /// The oldest unmarked segment below the highest selectively acknowledged one (rule 3), and once the last
+    /// unmarked segment (rule 4).
+    fn next_speculative(&mut self) -> Option<u64> {
         let end = self.scoreboard.highest(&self.queue)?;
-        let mut index = self.retransmissions.unproven_from.max(self.queue.first_index());
+        let mut index = self.retransmissions.speculative_from.max(self.queue.first_index());
         while index < end {
             index += 1;
-            self.retransmissions.unproven_from = index;
-            if self.is_untouched(index - 1) {
+            self.retransmissions.speculative_from = index;
+            if self.is_unmarked(index - 1) {
                 return Some(index - 1);
             }
         }
@@ -330,13 +314,13 @@ impl Sender {
             return None;
         }
         let last = self.queue.end_index().checked_sub(1)?;
-        (last >= end && self.is_untouched(last)).then_some(last)
+        (last >= end && self.is_unmarked(last)).then_some(last)
     }
 
-    fn is_untouched(&self, index: u64) -> bool {
-        let marks = self.queue.get(index).marks();
-        !marks.contains(Marks::SACKED)
-            && !marks.contains(Marks::RETRANSMITTED)
-            && !marks.contains(Marks::LOST)
+    fn is_unmarked(&self, index: u64) -> bool {
+        let sent_flags = self.queue.get(index).flags();
+        !sent_flags.contains(SentFlags::SACKED)
+            && !sent_flags.contains(SentFlags::RETRANSMITTED)
+            && !sent_flags.contains(SentFlags::LOST)
     }
 }

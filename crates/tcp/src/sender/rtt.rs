@@ -16,7 +16,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 /// No round trip is shorter, as the kernel counts.
-const LEAST_SAMPLE: Span = Span::from_micros(1);
+const MIN_SAMPLE: Span = Span::from_micros(1);
 
 /// Microseconds, in 32 bits as the kernel keeps spans.
 fn micros(nanos: u64) -> u32 {
@@ -54,7 +54,7 @@ impl RttEstimator {
     /// Writes what is known of the round trip, as the kernel keeps it.
     pub(crate) fn show(&self, sender: &mut TcpSock) {
         sender.smoothed_rtt_eighths = micros(self.smoothed_times_8);
-        self.least.show(&mut sender.least_rtt_micros);
+        self.least.show(&mut sender.min_rtt_micros);
     }
 
     /// Tells an algorithm from outside of how the samples vary.
@@ -78,7 +78,7 @@ impl RttEstimator {
 
     /// Takes a sample into the filter for the least one.
     pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
-        self.least.note(rtt.max(LEAST_SAMPLE), now, config.loss.least_rtt_window);
+        self.least.note(rtt.max(MIN_SAMPLE), now, config.loss.min_rtt_window);
     }
 
     /// Mean deviation of the samples (RTTVAR; the kernel's `tcpi_rttvar`).
@@ -99,7 +99,7 @@ impl RttEstimator {
         oldest_unacked: SequenceNumber,
         next: SequenceNumber,
     ) {
-        let measured = rtt.max(LEAST_SAMPLE).as_nanos();
+        let measured = rtt.max(MIN_SAMPLE).as_nanos();
         match config.rtt_rule {
             RttRule::Rfc6298 | RttRule::Slop(_) => self.sample_rfc(measured),
             RttRule::Linux => {
@@ -123,14 +123,14 @@ impl RttEstimator {
     fn sample_linux(
         &mut self,
         measured: u64,
-        least_variation: u64,
+        min_variation: u64,
         oldest_unacked: SequenceNumber,
         next: SequenceNumber,
     ) {
         if self.smoothed_times_8 == 0 {
             self.smoothed_times_8 = measured << 3;
             self.deviation_times_4 = measured << 1;
-            self.variation_times_4 = self.deviation_times_4.max(least_variation);
+            self.variation_times_4 = self.deviation_times_4.max(min_variation);
             self.largest_deviation_times_4 = self.variation_times_4;
             self.round_end = next;
             return;
@@ -145,7 +145,7 @@ impl RttEstimator {
             let excess = self.variation_times_4.saturating_sub(self.largest_deviation_times_4);
             self.variation_times_4 -= excess >> 2;
             self.round_end = next;
-            self.largest_deviation_times_4 = least_variation;
+            self.largest_deviation_times_4 = min_variation;
         }
     }
 
@@ -311,7 +311,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod least_rtt_tests {
+mod min_rtt_tests {
     use super::*;
 
     #[test]

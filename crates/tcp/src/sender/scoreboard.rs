@@ -1,32 +1,31 @@
-//! Which of the outstanding segments the receiver holds already (RFC 2018, RFC 6675 §3, §4).
+//! SACK scoreboard: outstanding segments that the receiver holds (RFC 2018, RFC 6675 §3, §4).
 //!
 //! Source: RFC 2018, RFC 2883, RFC 6675 §4 (`SackUpdate`, `IsLost`); Linux `tcp_sacktag_write_queue`.
 //! Differs: losses are counted in segments, not in bytes above `(DupThresh - 1) * SMSS`; for
 //! full-sized segments that is the same. Two blocks that touch within a segment cover it together.
-//! Cost: proportional to what a block newly covers and to the logarithm of the number of holes,
-//! never to the window: ranges known already are skipped, and the pointer below which losses are
-//! settled only moves forward.
+//! Cost: proportional to the segments that a block newly covers and to the logarithm of the number of
+//! holes, never to the window. Known ranges are skipped, and `settled_below` only moves forward.
 
 use crate::ranges::Ranges;
 use crate::sender::AckFlags;
-use crate::sender::queue::{Marks, SendQueue, Sent};
+use crate::sender::queue::{SendQueue, Sent, SentFlags};
 use fairwind_units::Instant;
 use fairwind_wire::{SackBlock, SequenceNumber};
 
-/// What the SACK blocks of one ACK told.
+/// Segments that the SACK blocks of one acknowledgment newly report.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SackUpdate {
-    /// Segments newly known to have arrived.
+    /// Segments that are newly selectively acknowledged.
     newly_sacked: u32,
-    /// Segments that arrived though the receiver had them already (D-SACK).
-    repeated: u32,
-    /// A repetition that was reported is the one of the tail loss probe.
-    probe_repeated: bool,
-    /// When the lowest and the highest newly reported segment that were sent only once were sent.
+    /// Segments in D-SACKs.
+    dsacked: u32,
+    /// A D-SACK reports the tail loss probe.
+    probe_dsacked: bool,
+    /// Transmission times of the lowest and the highest newly reported segment that was sent once.
     sent_once_at: Option<(Instant, Instant)>,
-    /// One of those had been sent before the repair began (or the last state was entered).
-    original_of_repair: bool,
-    /// Lowest segment that arrived after one that was sent later.
+    /// One of those was sent before the recovery point.
+    original_before_recovery: bool,
+    /// Lowest segment that arrived out of order.
     reordered_from: Option<SequenceNumber>,
 }
 
@@ -36,29 +35,29 @@ impl SackUpdate {
         reordered_from: Option<SequenceNumber>,
     }
 
-    /// The facts for the acknowledgment.
+    /// The flags for the acknowledgment.
     #[inline]
     pub(crate) fn flags(&self) -> AckFlags {
         let mut flags = AckFlags::default();
         flags.add_if(self.newly_sacked > 0, AckFlags::SACKED);
-        flags.add_if(self.repeated > 0, AckFlags::REPEATED);
-        flags.add_if(self.probe_repeated, AckFlags::PROBE_REPEATED);
-        flags.add_if(self.original_of_repair, AckFlags::ORIGINAL_ACKNOWLEDGED);
+        flags.add_if(self.dsacked > 0, AckFlags::DSACKED);
+        flags.add_if(self.probe_dsacked, AckFlags::PROBE_DSACKED);
+        flags.add_if(self.original_before_recovery, AckFlags::ORIGINAL_ACKNOWLEDGED);
         flags
     }
 
     pub(crate) fn note_probe(&mut self, is_probe: bool) {
-        self.probe_repeated = is_probe;
+        self.probe_dsacked = is_probe;
     }
 
-    /// A plausible D-SACK covers so many segments.
+    /// Counts the segments of a plausible D-SACK.
     pub(crate) fn count_dsack(&mut self, segments: u32) {
-        self.repeated += segments;
+        self.dsacked += segments;
     }
 
-    /// Segments that this ACK says have arrived, one way or another.
+    /// Segments that this acknowledgment reports as delivered, duplicates included.
     pub(crate) fn delivered(&self) -> u32 {
-        self.newly_sacked + self.repeated
+        self.newly_sacked + self.dsacked
     }
 
     pub(crate) fn note_reordered(&mut self, sequence: SequenceNumber) {
@@ -71,7 +70,7 @@ impl SackUpdate {
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     ranges: Ranges,
-    /// End of the highest segment that was reported while any is.
+    /// End of the highest reported segment; valid while one is reported.
     highest_end: SequenceNumber,
     /// Below this absolute index every segment is either selectively acknowledged or marked lost.
     settled_below: u64,
@@ -85,13 +84,13 @@ impl Scoreboard {
         self.ranges.bytes()
     }
 
-    /// Takes one valid block into account; `repair_end` is the last number that was sent when the
-    /// state of recovery changed last. Hands over the segments that it newly covers.
+    /// Adds a valid block. Calls `on_sacked` for each segment that it newly covers; `recovery_end` is the
+    /// recovery point.
     pub(crate) fn add<F: FnMut(&Sent)>(
         &mut self,
         queue: &mut SendQueue,
         block: SackBlock,
-        repair_end: SequenceNumber,
+        recovery_end: SequenceNumber,
         update: &mut SackUpdate,
         on_sacked: F,
     ) {
@@ -102,18 +101,18 @@ impl Scoreboard {
         {
             return;
         }
-        let mut ack = News { merged: union.merged(), repair_end, update, on_sacked };
-        // Between the ranges known so far lies what is news.
+        let mut marker = BlockMarker { merged: union.merged(), recovery_end, update, on_sacked };
+        // The gaps between known ranges are new.
         let mut gap_left = block.left;
         for place in union.places() {
             let Some(&known) = self.ranges.get(place) else { break };
             if gap_left.is_before(known.left) {
-                self.mark(queue, gap_left, known.left, &mut ack);
+                self.mark(queue, gap_left, known.left, &mut marker);
             }
             gap_left = gap_left.later(known.right);
         }
         if gap_left.is_before(block.right) {
-            self.mark(queue, gap_left, block.right, &mut ack);
+            self.mark(queue, gap_left, block.right, &mut marker);
         }
         self.ranges.join(&union);
     }
@@ -124,7 +123,7 @@ impl Scoreboard {
         queue: &mut SendQueue,
         left: SequenceNumber,
         right: SequenceNumber,
-        ack: &mut News<'_, F>,
+        marker: &mut BlockMarker<'_, F>,
     ) {
         let mut index = queue.index_of(left);
         while index < queue.end_index() {
@@ -132,11 +131,11 @@ impl Scoreboard {
             if sent.sequence().is_at_or_after(right) {
                 break;
             }
-            let covered = sent.sequence().is_at_or_after(ack.merged.left)
-                && sent.end().is_at_or_before(ack.merged.right);
-            if covered && !sent.marks().contains(Marks::SACKED) {
+            let covered = sent.sequence().is_at_or_after(marker.merged.left)
+                && sent.end().is_at_or_before(marker.merged.right);
+            if covered && !sent.flags().contains(SentFlags::SACKED) {
                 let highest = (queue.sacked() > 0).then_some(self.highest_end);
-                ack.note(&sent, highest);
+                marker.note(&sent, highest);
                 self.highest_end = highest.map_or(sent.end(), |known| known.later(sent.end()));
                 queue.mark_sacked(index);
                 self.sacked_above += u32::from(index >= self.settled_below);
@@ -169,40 +168,39 @@ impl Scoreboard {
     /// (RFC 6675 §4, `IsLost`).
     pub(crate) fn mark_losses(&mut self, queue: &mut SendQueue, threshold: u32) {
         while self.sacked_above >= threshold && self.settled_below < queue.end_index() {
-            if queue.get(self.settled_below).marks().contains(Marks::SACKED) {
+            if queue.get(self.settled_below).flags().contains(SentFlags::SACKED) {
                 if self.sacked_above == threshold {
                     break;
                 }
                 self.sacked_above -= 1;
             } else {
-                self.mark_unless_repaired(queue);
+                self.mark_lost_once(queue);
             }
             self.settled_below += 1;
         }
     }
 
-    /// Marks every segment lost that is more than `distance` segments below the highest one that
-    /// was reported (forward acknowledgment).
-    pub(crate) fn mark_losses_behind(&mut self, queue: &mut SendQueue, distance: u32) {
+    /// Marks every segment lost that is `distance` or more segments below the highest reported one (FACK).
+    pub(crate) fn mark_losses_below_fack(&mut self, queue: &mut SendQueue, distance: u32) {
         let Some(highest) = self.highest(queue) else { return };
         while self.settled_below + u64::from(distance) <= highest {
-            if queue.get(self.settled_below).marks().contains(Marks::SACKED) {
+            if queue.get(self.settled_below).flags().contains(SentFlags::SACKED) {
                 self.sacked_above -= 1;
             } else {
-                self.mark_unless_repaired(queue);
+                self.mark_lost_once(queue);
             }
             self.settled_below += 1;
         }
     }
 
-    /// Counting says nothing of retransmissions, so it cannot find one lost.
-    fn mark_unless_repaired(&self, queue: &mut SendQueue) {
-        if !queue.get(self.settled_below).marks().contains(Marks::LOST) {
+    /// Marks an original transmission lost; counting cannot detect lost retransmissions.
+    fn mark_lost_once(&self, queue: &mut SendQueue) {
+        if !queue.get(self.settled_below).flags().contains(SentFlags::LOST) {
             queue.mark_lost(self.settled_below);
         }
     }
 
-    /// Follows a cumulative acknowledgment: to be called before the queue forgets the segments.
+    /// Adopts a cumulative acknowledgment, before the queue drops the segments.
     #[inline]
     pub(crate) fn before_acknowledge(&mut self, queue: &SendQueue, acknowledged: SequenceNumber) {
         if self.ranges.is_empty() {
@@ -214,72 +212,72 @@ impl Scoreboard {
             if sent.end().is_after(acknowledged) {
                 break;
             }
-            self.sacked_above -= u32::from(sent.marks().contains(Marks::SACKED));
+            self.sacked_above -= u32::from(sent.flags().contains(SentFlags::SACKED));
             index += 1;
         }
         self.settled_below = self.settled_below.max(index);
         self.ranges.forget_before(acknowledged);
     }
 
-    /// Follows the queue after a cumulative acknowledgment.
+    /// Adopts the front of the queue, after a cumulative acknowledgment.
     pub(crate) fn after_acknowledge(&mut self, queue: &SendQueue) {
         self.settled_below = self.settled_below.max(queue.first_index());
     }
 
-    /// Absolute index of the highest segment known to have arrived, if any is.
+    /// Absolute index of the highest selectively acknowledged segment.
     pub(crate) fn highest(&self, queue: &SendQueue) -> Option<u64> {
         self.ranges.back().map(|range| queue.index_of(range.left.later(range.right - 1)))
     }
 
-    /// Everything is lost or held by the receiver: after a time-out.
+    /// Settles every segment as lost or selectively acknowledged, after a time-out.
     pub(crate) fn settle_all(&mut self, queue: &SendQueue) {
         self.settled_below = queue.end_index();
         self.sacked_above = 0;
     }
 
-    /// Losses have been taken back: they are to be looked for from the oldest segment on.
-    pub(crate) fn unsettle(&mut self, queue: &SendQueue) {
+    /// Restarts the search for losses at the oldest segment, after an undo.
+    pub(crate) fn restart_scan(&mut self, queue: &SendQueue) {
         self.settled_below = queue.first_index();
         self.sacked_above = queue.sacked();
     }
 
-    /// Follows the removal of one segment at or after `index` by collapsing.
+    /// Adopts the merge of the segment after `index` into it.
     pub(crate) fn on_collapsed(&mut self, index: u64) {
         if self.settled_below > index + 1 {
             self.settled_below -= 1;
         }
     }
 
-    /// Recounts what is kept, as [`SendQueue::is_consistent`] does, and compares.
+    /// Recounts the segments, as [`SendQueue::is_consistent`] does, and compares.
     pub(crate) fn is_consistent(&self, queue: &SendQueue) -> bool {
-        const LONGEST_RECOUNTED: u32 = 128;
-        if queue.outstanding() > LONGEST_RECOUNTED {
+        const MAX_RECOUNTED: u32 = 128;
+        if queue.outstanding() > MAX_RECOUNTED {
             return true;
         }
-        let is_sacked = |index: u64| queue.get(index).marks().contains(Marks::SACKED);
+        let is_sacked = |index: u64| queue.get(index).flags().contains(SentFlags::SACKED);
         let (first, end) = (queue.first_index(), queue.end_index());
         let above = (self.settled_below.max(first)..end).filter(|&index| is_sacked(index)).count();
         usize::try_from(self.sacked_above) == Ok(above) && self.settled_below <= end
     }
 
-    /// Forgets all that the receiver said it holds.
+    /// Clears the scoreboard, after the receiver has reneged.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         self.sacked_above = 0;
     }
 }
 
-/// Where the news of one block goes.
-struct News<'a, F> {
-    /// The block, and all that was known before and touches it.
+/// Notes the segments that one block newly covers.
+struct BlockMarker<'a, F> {
+    /// The block, merged with the known ranges that touch it.
     merged: SackBlock,
-    repair_end: SequenceNumber,
+    recovery_end: SequenceNumber,
     update: &'a mut SackUpdate,
     on_sacked: F,
 }
 
-impl<F: FnMut(&Sent)> News<'_, F> {
-    /// Notes one segment reported for the first time; `highest` is the end of the highest one so far.
+impl<F: FnMut(&Sent)> BlockMarker<'_, F> {
+    /// Notes one newly reported segment; `highest` is the end of the highest one before it.
     fn note(&mut self, sent: &Sent, highest: Option<SequenceNumber>) {
         self.update.newly_sacked += 1;
         (self.on_sacked)(sent);
@@ -289,7 +287,7 @@ impl<F: FnMut(&Sent)> News<'_, F> {
         if highest.is_some_and(|highest| sent.sequence().is_before(highest)) {
             self.update.note_reordered(sent.sequence());
         }
-        self.update.original_of_repair |= sent.end().is_at_or_before(self.repair_end);
+        self.update.original_before_recovery |= sent.end().is_at_or_before(self.recovery_end);
         let first = self.update.sent_once_at.map_or(sent.transmitted_at(), |(first, _)| first);
         self.update.sent_once_at = Some((first, sent.transmitted_at()));
     }

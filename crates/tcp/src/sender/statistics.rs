@@ -3,8 +3,8 @@
 //! Source: Linux `tcp_chrono_start`, `tcp_chrono_stop`, `tcp_get_info_chrono_stats`.
 //! Cost: a few additions per segment, a comparison per run of sending.
 
-use crate::information::Information;
 use crate::sender::Sender;
+use crate::tcp_info::TcpInfo;
 use fairwind_units::{Instant, Span};
 
 /// What the time goes into; a later one hides an earlier one.
@@ -178,16 +178,16 @@ impl SenderStats {
     }
 
     /// Fills in what `TCP_INFO` reports of these.
-    pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
-        information.segments_sent = Some(self.segments);
-        information.data_segments_sent = Some(self.data_segments);
-        information.sent_bytes = Some(self.bytes);
-        information.retransmitted_bytes = Some(self.repeated_bytes);
-        information.total_retransmissions = Some(self.retransmissions);
-        information.duplicate_reports = Some(self.dsacks);
-        information.busy = Some(self.busy(now));
-        information.window_limited = Some(self.peer_limited(now));
-        information.buffer_limited = Some(self.buffer_limited(now));
+    pub(crate) fn fill_tcp_info(&self, info: &mut TcpInfo, now: Instant) {
+        info.segments_sent = Some(self.segments);
+        info.data_segments_sent = Some(self.data_segments);
+        info.sent_bytes = Some(self.bytes);
+        info.retransmitted_bytes = Some(self.repeated_bytes);
+        info.total_retransmissions = Some(self.retransmissions);
+        info.duplicate_reports = Some(self.dsacks);
+        info.busy = Some(self.busy(now));
+        info.window_limited = Some(self.peer_limited(now));
+        info.buffer_limited = Some(self.buffer_limited(now));
     }
 }
 
@@ -205,61 +205,60 @@ impl Sender {
     }
 
     /// Fills in what `TCP_INFO` reports of the sending half.
-    pub(crate) fn inform(&self, information: &mut Information, now: Instant) {
+    pub(crate) fn fill_tcp_info(&self, info: &mut TcpInfo, now: Instant) {
         let pacing = &self.config.sending.pacing;
-        information.path_mtu_bytes = Some(self.path.mtu());
-        information.send_window_shift = Some(self.negotiated.send_shift());
-        information.send_mss_bytes = self.segment_bytes;
-        information.since_data_sent = Some(now.saturating_since(self.send.last_sent()));
-        information.since_ack_received = Some(now.saturating_since(self.send.last_heard()));
-        information.pacing_rate_bytes_per_second = Some(self.pacer.rate());
-        information.greatest_pacing_rate_bytes_per_second =
-            Some(pacing.greatest_bytes_per_second.unwrap_or(u64::MAX));
-        information.acknowledged_bytes =
+        info.path_mtu_bytes = Some(self.path.mtu());
+        info.send_window_shift = Some(self.negotiated.send_shift());
+        info.send_mss_bytes = self.segment_bytes;
+        info.since_data_sent = Some(now.saturating_since(self.send.last_sent()));
+        info.since_ack_received = Some(now.saturating_since(self.send.last_heard()));
+        info.pacing_rate_bytes_per_second = Some(self.pacer.rate());
+        info.max_pacing_rate_bytes_per_second =
+            Some(pacing.max_bytes_per_second.unwrap_or(u64::MAX));
+        info.acknowledged_bytes =
             Some(self.send.acknowledged_bytes() + u64::from(self.stats.acknowledged_controls()));
-        information.unsent_bytes = self.written.unsent();
-        information.send_window_bytes = self.peer_window.bytes();
-        self.stats.inform(information, now);
-        self.inform_of_losses(information);
+        info.unsent_bytes = self.written.unsent();
+        info.send_window_bytes = self.peer_window.bytes();
+        self.stats.fill_tcp_info(info, now);
+        self.fill_loss_info(info);
     }
 
-    fn inform_of_losses(&self, information: &mut Information) {
-        information.recovery = self.recovery.state();
-        information.consecutive_timeouts = Some(self.rto.expired());
-        information.unanswered_probes = Some(self.persist.unanswered());
-        information.backoff = Some(self.rto.doublings().max(self.persist.probes()));
-        information.unacked_segments = Some(self.queue.outstanding());
-        information.sacked_segments = Some(self.left_network());
-        information.lost_segments = Some(self.queue.lost());
-        information.retransmitted_segments = Some(self.queue.retransmitted());
-        information.smoothed_rtt = self.rtt.smoothed();
-        information.rtt_variation =
-            self.rtt.smoothed().map(|_| self.rtt.deviation(self.config.rtt_rule));
-        information.slow_start_threshold = self.window.known_threshold();
-        information.congestion_window = self.window.segments();
-        information.reordering_segments = Some(self.reordering.threshold());
-        information.least_rtt = self.rtt.minimum();
-        information.delivered_segments = Some(self.deliveries.segments());
-        information.delivered_marked_segments = Some(self.deliveries.marked());
+    fn fill_loss_info(&self, info: &mut TcpInfo) {
+        info.recovery = self.recovery.state();
+        info.consecutive_timeouts = Some(self.rto.consecutive_timeouts());
+        info.unanswered_probes = Some(self.persist.unanswered());
+        info.backoff = Some(self.rto.doublings().max(self.persist.probes()));
+        info.unacked_segments = Some(self.queue.outstanding());
+        info.sacked_segments = Some(self.sacked_out());
+        info.lost_segments = Some(self.queue.lost());
+        info.retransmitted_segments = Some(self.queue.retransmitted());
+        info.smoothed_rtt = self.rtt.smoothed();
+        info.rtt_variation = self.rtt.smoothed().map(|_| self.rtt.deviation(self.config.rtt_rule));
+        info.slow_start_threshold = self.window.known_threshold();
+        info.congestion_window = self.window.segments();
+        info.reordering_segments = Some(self.reordering.threshold());
+        info.min_rtt = self.rtt.minimum();
+        info.delivered_segments = Some(self.deliveries.segments());
+        info.delivered_marked_segments = Some(self.deliveries.marked());
         if self.samples_delivery_rate() {
-            information.delivery_rate_is_application_limited =
+            info.delivery_rate_is_application_limited =
                 Some(self.delivery_rate.is_application_limited());
-            information.delivery_rate_bytes_per_second =
+            info.delivery_rate_bytes_per_second =
                 Some(self.delivery_rate.bytes_per_second(self.segment_bytes));
         }
-        information.reordering_events = Some(self.reordering.events());
-        self.inform_of_marks(information);
+        info.reordering_events = Some(self.reordering.events());
+        self.fill_ecn_info(info);
     }
 
     /// Fills in what Accurate ECN has counted.
-    fn inform_of_marks(&self, information: &mut Information) {
+    fn fill_ecn_info(&self, info: &mut TcpInfo) {
         let Some(feedback) = self.ecn.accurate() else {
             return;
         };
-        information.received_marked_segments = Some(feedback.received_marked());
-        information.received_bytes_by_mark = Some(feedback.received_bytes());
-        information.delivered_bytes_by_mark = Some(feedback.delivered_bytes());
-        information.accurate_ecn_failure = Some(feedback.failure_bits());
-        information.accurate_ecn_option_seen = Some(feedback.option_seen_number());
+        info.received_marked_segments = Some(feedback.received_marked());
+        info.received_bytes_by_mark = Some(feedback.received_bytes());
+        info.delivered_bytes_by_mark = Some(feedback.delivered_bytes());
+        info.accurate_ecn_failure = Some(feedback.failure_bits());
+        info.accurate_ecn_option_seen = Some(feedback.option_seen_number());
     }
 }

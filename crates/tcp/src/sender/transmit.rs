@@ -7,11 +7,11 @@
 //! of a bundle then leave one by one.
 //! Cost: one decision per bundle, a few comparisons per segment.
 
-use super::path::Trial;
+use super::mtu::MtuProbeDecision;
 use crate::config::{Gathering, IdleRestart, Nagle, SillyWindow};
 use crate::handshake::sack_option_bytes;
 use crate::sender::congestion::plugged::WindowEvent;
-use crate::sender::queue::Marks;
+use crate::sender::queue::SentFlags;
 use crate::sender::statistics::SenderLimit;
 use crate::sender::{Outgoing, Sender};
 use crate::state::{RecoveryState, State};
@@ -174,7 +174,7 @@ impl Sender {
         // What an early connection has sent is repaired once its handshake is over.
         if self.is_retransmission_due()
             && self.state != State::SynReceived
-            && let Some(outgoing) = self.send_repair(now)
+            && let Some(outgoing) = self.send_retransmission(now)
         {
             return Some(outgoing);
         }
@@ -187,7 +187,7 @@ impl Sender {
             && self.config.loss.speculative_retransmission
             && self.negotiated.has_sack()
         {
-            return self.send_unproven(now);
+            return self.send_speculative(now);
         }
         None
     }
@@ -285,9 +285,9 @@ impl Sender {
             && self.budget.nagle_override != NagleOverride::PushOne
         {
             match self.try_mtu_probe(now) {
-                Trial::None => {}
-                Trial::Waits => return None,
-                Trial::Sends(bytes) => {
+                MtuProbeDecision::None => {}
+                MtuProbeDecision::Waits => return None,
+                MtuProbeDecision::Sends(bytes) => {
                     self.note_mtu_probe(bytes);
                     self.budget.probes_mtu = true;
                     return Some(bytes);
@@ -311,7 +311,7 @@ impl Sender {
             return None;
         }
         let full = self.full_payload();
-        let most = self.most_bundled(full);
+        let most = self.max_bundled(full);
         let quota = self.bundle_quota(room).min(most);
         self.written.fill_first(quota.saturating_mul(full));
         let first = self.written.first_bytes();
@@ -429,11 +429,11 @@ impl Sender {
 
     #[inline]
     fn transmit(&mut self, bytes: u32, now: Instant) -> Outgoing {
-        let mut marks = self.note_sending(now);
+        let mut sent_flags = self.note_sending(now);
         if bytes > 0 {
             let taken = self.written.take(bytes);
             if taken.pushed() {
-                marks.set(Marks::PUSH);
+                sent_flags.set(SentFlags::PUSH);
             }
             if taken.ends_record() {
                 self.queue.note_record_end(self.send.next() + bytes);
@@ -441,14 +441,14 @@ impl Sender {
         }
         let with_fin = self.written.take_fin();
         if with_fin {
-            marks.set(Marks::FIN);
+            sent_flags.set(SentFlags::FIN);
         }
         if self.budget.bundle_left == 0 {
-            marks.set(Marks::BUNDLE_END);
+            sent_flags.set(SentFlags::BUNDLE_END);
         }
         let (sequence, length) = (self.send.next(), bytes + u32::from(with_fin));
         let first = self.queue.is_empty();
-        self.queue.push(sequence, length, self.deliveries.segments(), marks, now);
+        self.queue.push(sequence, length, self.deliveries.segments(), sent_flags, now);
         self.on_new_data_sent(first, now);
         self.send.on_new_data_sent(sequence + length, now);
         self.budget.sent = true;
@@ -456,7 +456,7 @@ impl Sender {
             self.nagle.small_end = self.send.next();
         }
         let outgoing = if self.fast_path.is_plain() {
-            Outgoing::new(sequence, bytes, marks.flags())
+            Outgoing::new(sequence, bytes, sent_flags.control_bits())
         } else {
             self.with_old_data()
         };
@@ -548,8 +548,8 @@ impl Sender {
     #[inline]
     pub(crate) fn bound_to_half_window(&self, bytes: u32) -> u32 {
         const TINY: u32 = 536;
-        const LEAST: u32 = 68 - 20;
-        let least = LEAST.saturating_sub(self.negotiated.option_bytes());
+        const MIN: u32 = 68 - 20;
+        let least = MIN.saturating_sub(self.negotiated.option_bytes());
         let largest = self.peer_window.largest();
         let bound = if largest > TINY { largest / 2 } else { largest };
         if bound > 0 && bytes > bound { bound.max(least) } else { bytes }

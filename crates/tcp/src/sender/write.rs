@@ -404,7 +404,7 @@ impl Written {
 const HEADER_BYTES: u32 = 256 + 320;
 const DESCRIPTION_BYTES: u32 = 256;
 /// Segments of the window that the buffer is grown for, at least.
-const LEAST_SEGMENTS: u32 = 10;
+const MIN_SEGMENTS: u32 = 10;
 /// Windows that the buffer holds.
 const WINDOWS: u32 = 2;
 
@@ -486,10 +486,10 @@ impl Sender {
         else {
             return;
         };
-        let payload = self.path.greatest_segment().max(self.segment_bytes);
+        let payload = self.path.max_segment().max(self.segment_bytes);
         let segment = (payload + HEADER_BYTES).next_power_of_two() + DESCRIPTION_BYTES;
         let segments =
-            LEAST_SEGMENTS.max(self.window.segments()).max(self.config.duplicate_threshold + 1);
+            MIN_SEGMENTS.max(self.window.segments()).max(self.config.duplicate_threshold + 1);
         let wanted = segment.saturating_mul(segments).saturating_mul(WINDOWS);
         if self.send_buffer() < wanted {
             self.send_buffer.grown = wanted.min(greatest);

@@ -1,6 +1,6 @@
 //! A list of peers with their largest windows.
 //!
-//! Source: O. Hartmann and A. Bestavros, "Aggregating Congestion Information Over Sequences of TCP
+//! Source: O. Hartmann and A. Bestavros, "Aggregating Congestion TcpInfo Over Sequences of TCP
 //! Connections", Boston University technical report 1998-001.
 //! Differs: the report looks up a peer by walking through a list. Where it is silent, this is assumed: an
 //! entry's age is that of its window, so a smaller one does not make it younger; a list that is full of entries
@@ -12,7 +12,7 @@
 //! [`Sharing::entries`](super::Sharing::entries).
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, Entries, Moment, Opening, Policy, WhenFull, WindowReport,
+    Advice, CacheEntry, CacheMiss, Entries, Opening, Policy, ReportKind, WhenFull, WindowReport,
 };
 use fairwind_units::{Instant, Ratio, Span};
 use std::net::IpAddr;
@@ -51,7 +51,7 @@ impl ClassicConfig {
 struct Known {
     window: u32,
     /// Least round-trip time of the connection that it is of.
-    least_rtt: Option<Span>,
+    min_rtt: Option<Span>,
 }
 
 /// The list.
@@ -89,7 +89,7 @@ fn line((peer, age, of): (IpAddr, Span, &Known)) -> CacheEntry {
 
 impl Policy for Classic {
     fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
-        let Known { window, least_rtt } = *self.windows.look_up(opening.peer, opening.now)?;
+        let Known { window, min_rtt } = *self.windows.look_up(opening.peer, opening.now)?;
         let trusted = match self.config.trust {
             Trust::Exact => window,
             Trust::Safe => (window / 2).max(1),
@@ -99,20 +99,20 @@ impl Policy for Classic {
             Trust::Exact => Advice { window: Some(bounded), ..Advice::default() },
             // A bound on trust is none where connections would begin with less than without a memory.
             Trust::Safe => {
-                Advice { least_window: Some(bounded), path_rtt: least_rtt, ..Advice::default() }
+                Advice { min_window: Some(bounded), path_rtt: min_rtt, ..Advice::default() }
             }
         })
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: ReportKind) {
         // A loss counts once, when the connection tells for the last time.
-        let is_last = moment != Moment::Sampled;
+        let is_last = moment != ReportKind::Sampled;
         let before = self.windows.look_up(peer, now).ok().map(|known| known.window);
         if !is_last && report.has_lost() && self.config.trust == Trust::Safe {
             return;
         }
         if let Some(window) = self.merged(before, report) {
-            self.windows.put(peer, Known { window, least_rtt: report.least_rtt }, now);
+            self.windows.put(peer, Known { window, min_rtt: report.min_rtt }, now);
         }
     }
 
@@ -137,7 +137,7 @@ impl Policy for Classic {
 mod tests {
     use crate::window_cache::tests::{Host, peer, window_report};
     use crate::window_cache::{
-        CacheEntry, CacheMiss, ClassicConfig, Moment, Opener, Openings, PolicyConfig, Sharing,
+        CacheEntry, CacheMiss, ClassicConfig, Opener, Openings, PolicyConfig, ReportKind, Sharing,
     };
     use fairwind_units::{Ratio, Span};
 
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn samples_count_before_the_end() {
         let mut host = Host::new(&report());
-        host.learns(1, 1, window_report(40), Moment::Sampled);
+        host.learns(1, 1, window_report(40), ReportKind::Sampled);
         host.closes(2, 1, window_report(12));
         assert_eq!(host.incoming(3, 1).window, Some(40));
     }
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn the_end_does_not_count_where_windows_are_collected_at_close() {
         let mut host = Host::new(&report());
-        host.learns(1, 1, window_report(40), Moment::Ended);
+        host.learns(1, 1, window_report(40), ReportKind::Ended);
         assert_eq!(host.incoming(2, 1).window, None);
     }
 
@@ -306,14 +306,11 @@ mod tests {
     fn the_safe_form_halves_what_it_trusts_and_what_a_loss_has_shown_to_be_too_much() {
         let mut host = Host::new(&with(ClassicConfig::SAFE));
         host.closes(1, 1, window_report(32));
-        assert_eq!(
-            (host.incoming(2, 1).window, host.incoming(2, 1).least_window),
-            (None, Some(16))
-        );
+        assert_eq!((host.incoming(2, 1).window, host.incoming(2, 1).min_window), (None, Some(16)));
         let lossy = crate::WindowReport { retransmissions: 1, ..window_report(20) };
         host.closes(3, 1, lossy);
         assert_eq!(host.list(3)[0].window, 16);
-        assert_eq!(host.incoming(4, 1).least_window, Some(8));
+        assert_eq!(host.incoming(4, 1).min_window, Some(8));
         host.closes(5, 2, lossy);
         assert_eq!(host.list(5)[1].window, 10, "nothing was known of this peer");
     }

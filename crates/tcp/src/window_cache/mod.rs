@@ -6,9 +6,9 @@
 //! | module | policy | source |
 //! |---|---|---|
 //! | `classic` | a list of peers with their largest windows | Hartmann and Bestavros, BU technical report 1998-001 |
-//! | `interdependence` | round trip, threshold and window, over time and among open connections | RFC 9040 |
-//! | `metrics` | first time-out, reordering, and where asked for the threshold | Linux `tcp_metrics.c` |
-//! | `careful` | half of a saved window, paced and with a way back | RFC 9959 |
+//! | `tcb_sharing` | round trip, threshold and window, over time and among open connections | RFC 9040 |
+//! | `tcp_metrics` | first time-out, reordering, and where asked for the threshold | Linux `tcp_metrics.c` |
+//! | `careful_resume` | half of a saved window, paced and with a way back | RFC 9959 |
 //!
 //! `policy` has what connections report, the advice, and the bounded list of peers.
 //!
@@ -25,30 +25,30 @@
 //! Cost: a look-up and an update are logarithmic in the number of peers; memory is bounded by
 //! [`Sharing::entries`].
 
-mod careful;
+mod careful_resume;
 mod classic;
-mod interdependence;
-mod metrics;
 mod policy;
+mod tcb_sharing;
+mod tcp_metrics;
 #[cfg(test)]
 mod tests;
 
 pub use crate::state::{ResumptionEnd, ResumptionPhase};
-pub use careful::CarefulResumeConfig;
+pub use careful_resume::CarefulResumeConfig;
 pub use classic::{ClassicConfig, Trust};
-pub use interdependence::Interdependence;
-pub use metrics::MetricsConfig;
 pub use policy::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Moment, Opener, Opening, Policy, Resumption,
+    Advice, CacheEntry, CacheMiss, ConnectionId, Opener, Opening, Policy, ReportKind, Resumption,
     Share, TimeoutSeed, WindowReport,
 };
+pub use tcb_sharing::TcbSharingConfig;
+pub use tcp_metrics::MetricsConfig;
 
-use careful::CarefulResume;
+use careful_resume::CarefulResume;
 use classic::Classic;
 use fairwind_units::{Instant, Span};
-use interdependence::ControlBlocks;
-use metrics::Metrics;
 use std::net::IpAddr;
+use tcb_sharing::TcbCache;
+use tcp_metrics::Metrics;
 
 /// Which connections take up what is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub enum PolicyConfig {
     /// A list of peers with their largest windows.
     Classic(ClassicConfig),
     /// RFC 9040.
-    Interdependence(Interdependence),
+    TcbSharing(TcbSharingConfig),
     /// Linux `tcp_metrics`.
     Metrics(MetricsConfig),
     /// RFC 9959.
@@ -138,8 +138,8 @@ impl WindowCache {
             PolicyConfig::Classic(classic) => {
                 Box::new(Classic::new(lifetime, entries, classic.clone()))
             }
-            PolicyConfig::Interdependence(shared) => {
-                Box::new(ControlBlocks::new(lifetime, entries, shared.clone()))
+            PolicyConfig::TcbSharing(shared) => {
+                Box::new(TcbCache::new(lifetime, entries, shared.clone()))
             }
             PolicyConfig::Metrics(metrics) => Box::new(Metrics::new(lifetime, entries, *metrics)),
             PolicyConfig::CarefulResume(careful) => {
@@ -201,11 +201,17 @@ impl WindowCache {
     }
 
     /// A connection tells what it has found out.
-    pub fn on_report(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
+    pub fn on_report(
+        &mut self,
+        now: Instant,
+        peer: IpAddr,
+        report: &WindowReport,
+        moment: ReportKind,
+    ) {
         let is_wanted = match moment {
-            Moment::Sampled => true,
-            Moment::Closed => self.collection == Collection::Close,
-            Moment::Ended => self.collection == Collection::End,
+            ReportKind::Sampled => true,
+            ReportKind::Closed => self.collection == Collection::Close,
+            ReportKind::Ended => self.collection == Collection::End,
         };
         if self.is_capturing && is_wanted {
             self.policy.learn(now, peer, report, moment);

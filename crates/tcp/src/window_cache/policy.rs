@@ -35,7 +35,7 @@ pub struct Opening {
 
 /// When a connection tells what it has found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum ReportKind {
     /// In between.
     Sampled,
     /// The application has closed it.
@@ -75,7 +75,7 @@ pub trait Policy: Debug + Send {
     fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss>;
 
     /// A connection tells what it has found out.
-    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment);
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: ReportKind);
 
     /// The connection does not use what it was advised any longer; where `failed`, that was wrong.
     fn release(&mut self, _peer: IpAddr, _connection: ConnectionId, _failed: bool) {}
@@ -130,7 +130,7 @@ pub struct WindowReport {
     /// Variation of the round-trip time (RTTVAR).
     pub rtt_variation: Span,
     /// Least round-trip time, once there was a sample.
-    pub least_rtt: Option<Span>,
+    pub min_rtt: Option<Span>,
     /// Segments sent again since the beginning.
     pub retransmissions: u32,
     /// The time-out is doubled at present.
@@ -190,8 +190,8 @@ pub struct Advice {
     pub window: Option<u32>,
     /// Segments of the initial window at least, where the handshake lost nothing and the path is the same; the flight
     /// is then paced.
-    pub least_window: Option<u32>,
-    /// Least round-trip time of the path that `least_window` is of; `None` where nobody knows.
+    pub min_window: Option<u32>,
+    /// Least round-trip time of the path that `min_window` is of; `None` where nobody knows.
     pub path_rtt: Option<Span>,
     /// Slow-start threshold in segments.
     pub slow_start_threshold: Option<u32>,

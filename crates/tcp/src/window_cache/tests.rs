@@ -1,7 +1,7 @@
 //! A host whose memory is looked at by hand.
 
 use super::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Moment, Opener, Opening, Sharing, WindowCache,
+    Advice, CacheEntry, CacheMiss, ConnectionId, Opener, Opening, ReportKind, Sharing, WindowCache,
     WindowReport,
 };
 use fairwind_units::{Instant, Span};
@@ -24,7 +24,7 @@ pub(super) fn window_report(window: u32) -> WindowReport {
         slow_start_threshold: Some(2),
         smoothed_rtt: Some(Span::from_millis(100)),
         rtt_variation: Span::from_millis(20),
-        least_rtt: Some(Span::from_millis(80)),
+        min_rtt: Some(Span::from_millis(80)),
         retransmissions: 0,
         is_backed_off: false,
         is_open: true,
@@ -70,16 +70,22 @@ impl Host {
         self.opens(second, number, 1, Opener::Host)
     }
 
-    pub(super) fn learns(&mut self, second: u64, number: u8, report: WindowReport, moment: Moment) {
+    pub(super) fn learns(
+        &mut self,
+        second: u64,
+        number: u8,
+        report: WindowReport,
+        moment: ReportKind,
+    ) {
         self.cache.on_report(Instant::from_secs(second), peer(number), &report, moment);
     }
 
     pub(super) fn closes(&mut self, second: u64, number: u8, report: WindowReport) {
-        self.learns(second, number, report, Moment::Closed);
+        self.learns(second, number, report, ReportKind::Closed);
     }
 
     pub(super) fn ends(&mut self, second: u64, number: u8, report: WindowReport) {
-        self.learns(second, number, report, Moment::Ended);
+        self.learns(second, number, report, ReportKind::Ended);
     }
 
     pub(super) fn list(&self, second: u64) -> Vec<CacheEntry> {

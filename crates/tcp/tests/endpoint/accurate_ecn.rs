@@ -125,7 +125,7 @@ fn marks_that_arrive_are_reported() {
             (0, Some(3000), Some(1001))
         ]
     );
-    let seen = end.it.information(end.now);
+    let seen = end.it.tcp_info(end.now);
     assert_eq!(seen.received_marked_segments, Some(3));
     assert_eq!(seen.received_bytes_by_mark, Some([0, 1000, 3000]));
 }
@@ -138,7 +138,7 @@ fn reported_marks_reduce_the_window_once() {
     end.now += Span::from_millis(100);
     let report = Segment { options: option(1000, 1000, 0), ..segment(Flags::NONE, 1, 2001) };
     end.hear(&Segment { flags: Flags::ACK | Flags::AE | Flags::CWR, ..report });
-    let seen = end.it.information(end.now);
+    let seen = end.it.tcp_info(end.now);
     assert_eq!(seen.delivered_marked_segments, Some(1));
     assert_eq!(seen.delivered_bytes_by_mark, Some([0, 1000, 1000]));
     assert!(end.it.slow_start_threshold().is_some_and(|threshold| threshold < before));
@@ -151,7 +151,7 @@ fn feedback_that_is_zeroed_ends_marking() {
     let mut end = server(Flags::NONE, option(0, 0, 0));
     let sent = end.write(1000);
     assert_eq!(sent[0].traffic_class.ecn(), Ecn::NotEct);
-    assert_eq!(end.it.information(end.now).accurate_ecn_failure, Some(2 | 8));
+    assert_eq!(end.it.tcp_info(end.now).accurate_ecn_failure, Some(2 | 8));
 }
 
 #[test]
@@ -190,5 +190,5 @@ fn many_segments_per_ack_count_with_care() {
     end.now += Span::from_millis(100);
     end.hear(&segment(five, 1, 1001));
     end.hear(&segment(five, 1, 10_001));
-    assert_eq!(end.it.information(end.now).delivered_marked_segments, Some(8));
+    assert_eq!(end.it.tcp_info(end.now).delivered_marked_segments, Some(8));
 }

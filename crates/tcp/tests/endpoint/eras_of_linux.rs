@@ -71,7 +71,7 @@ fn records_are_not_merged_when_they_are_sent_again() {
 fn data_of_a_pause_counts_from_the_handshake() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     end.wait_millis(1000);
-    let since = end.it.information(end.now).since_data_received.unwrap();
+    let since = end.it.tcp_info(end.now).since_data_received.unwrap();
     assert_eq!(since, Span::from_millis(1000));
 }
 
@@ -98,7 +98,7 @@ fn merged_segments_tell_the_size_of_what_they_were() {
         config.receiving.merged_from = merged_from;
         let mut end = Endpoint::accepted(config);
         end.hear(&Segment { payload_bytes: 9000, ..segment(Flags::ACK, 1, 1) });
-        assert_eq!(end.it.information(end.now).receive_mss_bytes, Some(expected));
+        assert_eq!(end.it.tcp_info(end.now).receive_mss_bytes, Some(expected));
     }
 }
 
@@ -122,7 +122,7 @@ fn cookies_keep_little_of_a_syn() {
         let mut last = ack(1);
         last.options.timestamps = offer.timestamps;
         end.hear(&last);
-        let known = end.it.information(end.now);
+        let known = end.it.tcp_info(end.now);
         assert_eq!((known.send_window_shift, known.send_mss_bytes), (shift, bytes));
     }
 }
@@ -176,7 +176,7 @@ fn full_device_is_tried_every_half_second_until_the_user_gives_up() {
     end.it.reconfigure(end.now, std::sync::Arc::new(full));
     assert!(end.write(24).is_empty());
     assert!(end.wait_millis(3000).is_empty());
-    assert_eq!(end.it.information(end.now).unanswered_probes, Some(6));
+    assert_eq!(end.it.tcp_info(end.now).unanswered_probes, Some(6));
     end.wait_millis(1000);
     assert!(end.events().contains(&Event::TimedOut));
 }

@@ -94,7 +94,7 @@ fn the_first_flight_of_an_early_connection_is_paced_until_something_of_it_is_ack
     let (mut server, now) = (remembering(), Instant::from_secs(1));
     let mut client = client(500, cookie(1));
     server.on_segment(now, &poll(&mut client, now)[0]);
-    server.advise(Advice { window: Some(1), least_window: Some(40), ..Advice::default() });
+    server.advise(Advice { window: Some(1), min_window: Some(40), ..Advice::default() });
     assert_eq!(server.congestion_window(), 40);
     let syn_ack = poll(&mut server, now)[0];
     let later = now + Span::from_millis(50);
@@ -127,7 +127,7 @@ fn idle_time_of_an_early_connection_counts_from_the_syn_on() {
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);
     let idle = Span::from_millis(300);
-    assert_eq!(server.information(now + idle).since_data_sent, Some(idle));
+    assert_eq!(server.tcp_info(now + idle).since_data_sent, Some(idle));
 }
 
 #[test]

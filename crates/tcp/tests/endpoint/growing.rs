@@ -41,7 +41,7 @@ fn a_receive_window_that_is_set_bounds_what_is_in_flight() {
         pair.dialogue.clear();
         pair.run_until(Instant::from_secs(21));
         let widest = pair.dialogue.iter().filter(|line| line.from == End::Server);
-        let shift = pair.server.information(pair.now).receive_window_shift.unwrap_or(0);
+        let shift = pair.server.tcp_info(pair.now).receive_window_shift.unwrap_or(0);
         let widest = widest.map(|line| u32::from(line.segment.window) << shift).max();
         assert!(widest <= Some(101_500), "{profile:?} offered {widest:?}");
         assert!(widest >= Some(95_000), "{profile:?} offered {widest:?}");

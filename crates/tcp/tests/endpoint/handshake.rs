@@ -29,7 +29,7 @@ fn idle_time_counts_from_the_handshake_on() {
     let mut pair = Pair::new(config.clone(), config);
     pair.run_until(Instant::from_secs(1));
     for (end, idle) in [(End::Client, 900), (End::Server, 850)] {
-        let told = pair.end(end).information(Instant::from_secs(1));
+        let told = pair.end(end).tcp_info(Instant::from_secs(1));
         assert_eq!(told.since_data_sent, Some(Span::from_millis(idle)), "{end:?}");
     }
 }

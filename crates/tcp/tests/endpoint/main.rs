@@ -5,6 +5,7 @@
 
 mod acceptance;
 mod accurate_ecn;
+mod careful_resume;
 mod close;
 mod delivery;
 mod ecn;
@@ -23,7 +24,6 @@ mod peer;
 mod redundancy;
 mod repair;
 mod reports;
-mod resumption;
 mod segments;
 mod sparing;
 mod stamps;

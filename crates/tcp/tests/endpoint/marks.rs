@@ -45,7 +45,7 @@ fn an_echo_of_congestion_halves_the_window_once_per_window_of_data() {
     end.write(60_000);
     let sent = end.hear(&echoing(at(1)));
     // Nine are outstanding after it.
-    assert_eq!((threshold(&end), end.it.recovery_state()), (4, RecoveryState::WindowReduced));
+    assert_eq!((threshold(&end), end.it.recovery_state()), (4, RecoveryState::Cwr));
     let mut reduced: Vec<Segment> = sent;
     for next in 2..=10 {
         reduced.extend(end.hear(&echoing(at(next))));

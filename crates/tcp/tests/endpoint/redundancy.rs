@@ -73,7 +73,7 @@ fn a_segment_carries_the_one_before_it_while_that_is_outstanding() {
 
 #[test]
 fn as_many_older_segments_go_along_as_allowed_and_fit() {
-    let rule = |most_segments, most_bytes| RedundantBundling { most_segments, most_bytes, ..USUAL };
+    let rule = |max_segments, max_bytes| RedundantBundling { max_segments, max_bytes, ..USUAL };
     let instants = [0, 15, 30, 45];
     let ends = |rule| {
         let mut pair = pair(Some(rule));
@@ -92,7 +92,7 @@ fn as_many_older_segments_go_along_as_allowed_and_fit() {
 /// A round trip of 100 ms has room for three intervals of 33 ms: what is sent as the fourth goes alone.
 #[test]
 fn streams_with_as_many_segments_in_flight_as_the_bound_allows_bundle_no_more() {
-    let mut pair = pair(Some(RedundantBundling { least_interval: Span::from_millis(33), ..USUAL }));
+    let mut pair = pair(Some(RedundantBundling { min_interval: Span::from_millis(33), ..USUAL }));
     write_at(&mut pair, 100, &[0, 10, 20, 30, 40]);
     pair.run_until(Instant::from_secs(3));
     assert_eq!(sent(&pair), [(0, 100), (0, 200), (100, 200), (300, 100), (400, 100)]);
@@ -180,7 +180,7 @@ fn bundles_that_were_not_needed_change_nothing() {
 
 #[test]
 fn a_bundle_that_is_lost_with_what_it_repeats_is_repaired_unbundled() {
-    let mut pair = pair(Some(RedundantBundling { most_segments: None, ..USUAL }));
+    let mut pair = pair(Some(RedundantBundling { max_segments: None, ..USUAL }));
     lose(&mut pair, &[20, 21]);
     let instants: Vec<u64> = (0..21).map(|number| 150 * number).collect();
     write_at(&mut pair, 120, &instants);
@@ -204,12 +204,12 @@ proptest! {
         client in delivery::config(),
         server in delivery::config(),
         switches in any::<[bool; 4]>(),
-        most_segments in prop::option::of(1_u32..4),
+        max_segments in prop::option::of(1_u32..4),
         weather in delivery::weather(),
         writes in prop::collection::vec((1_usize..2_000, 0_u64..120), 1..30),
     ) {
         let with = |mut config: Config, [bundles, frames]: [bool; 2]| {
-            let rule = RedundantBundling { most_segments, ..USUAL };
+            let rule = RedundantBundling { max_segments, ..USUAL };
             config.sending.redundancy = bundles.then_some(rule);
             config.sending.framing = frames.then_some(SmartFraming::USUAL);
             config

@@ -347,14 +347,14 @@ fn repairs_of_the_first(
 
 #[test]
 fn linux_2_6_repeats_a_repair_once_something_sent_after_it_has_arrived() {
-    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Forward, false);
+    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Fack, false);
     assert!(repairs.len() > 3, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
         assert_eq!(reported, sent_before, "the first one behind what had been sent: {repairs:?}");
     }
     assert_eq!(
-        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Forward, false).len(),
+        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Fack, false).len(),
         1
     );
 }
@@ -362,14 +362,14 @@ fn linux_2_6_repeats_a_repair_once_something_sent_after_it_has_arrived() {
 #[test]
 fn where_reordering_was_seen_a_repair_is_repeated_only_for_what_lies_as_far_behind_as_proves_a_loss()
  {
-    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Forward, true);
+    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Fack, true);
     assert!(repairs.len() > 2, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
         assert_eq!(reported, sent_before + 2, "three behind it: {repairs:?}");
     }
     assert_eq!(
-        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Forward, true).len(),
+        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Fack, true).len(),
         1
     );
 }

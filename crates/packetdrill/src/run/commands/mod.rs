@@ -418,7 +418,7 @@ pub(crate) struct Route {
     announced_mss: Option<u16>,
     mtu: Option<u16>,
     locks_mtu: bool,
-    least_timeout: Option<Span>,
+    min_timeout: Option<Span>,
     reordering: Option<u32>,
     congestion: Option<String>,
     receive_window: Option<u32>,
@@ -478,7 +478,7 @@ impl Route {
             ("initcwnd", _) => self.initial_window = Some(number(value)?),
             ("advmss", _) => self.announced_mss = Some(number(value)?),
             ("mtu", _) => self.mtu = Some(number(value)?),
-            ("rto_min", _) => self.least_timeout = Some(least_timeout(value)?),
+            ("rto_min", _) => self.min_timeout = Some(min_timeout(value)?),
             ("reordering", _) => self.reordering = Some(number(value)?),
             ("congctl", _) => self.congestion = Some(value.to_owned()),
             _ => return Err(unknown()),
@@ -493,7 +493,7 @@ impl Route {
         config.path.mtu = self.mtu.map_or(default.path.mtu, |mtu| Some(u32::from(mtu)));
         config.path.is_mtu_locked = self.locks_mtu;
         config.initial_window = self.initial_window.unwrap_or(default.initial_window);
-        config.minimum_rto = self.least_timeout.unwrap_or(default.minimum_rto);
+        config.minimum_rto = self.min_timeout.unwrap_or(default.minimum_rto);
         config.receiving.initial_window = self.receive_window;
         config.receiving.window_clamp = self.window_clamp;
         for switch in &self.switches {
@@ -518,7 +518,7 @@ impl Route {
 }
 
 /// `40ms`, `1s`, or bare milliseconds.
-fn least_timeout(value: &str) -> Step<Span> {
+fn min_timeout(value: &str) -> Step<Span> {
     let (digits, factor) = match (value.strip_suffix("ms"), value.strip_suffix('s')) {
         (Some(digits), _) => (digits, 1),
         (None, Some(digits)) => (digits, 1000),

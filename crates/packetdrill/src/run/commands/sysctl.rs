@@ -269,7 +269,7 @@ fn set_receiving(name: &str, value: &str, config: &mut Config) -> Step<bool> {
     let receiving = &mut config.receiving;
     match name {
         "net.ipv4.tcp_rmem" => set_receive_buffer(value, config)?,
-        "net.core.rmem_max" => receiving.greatest_request = number(value)?,
+        "net.core.rmem_max" => receiving.max_request = number(value)?,
         "net.ipv4.tcp_moderate_rcvbuf" => receiving.tuning = number::<u32>(value)? != 0,
         "net.ipv4.tcp_rfc1337" => receiving.waits_through_resets = number::<u32>(value)? != 0,
         "net.ipv4.tcp_shrink_window" => receiving.shrinks = number::<u32>(value)? != 0,
@@ -306,7 +306,7 @@ fn set_receive_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
     let [_, initial, greatest] = sizes.as_slice() else { return Err(unknown()) };
     config.receive_buffer = number::<u32>(initial)? / 2;
-    config.receiving.greatest_buffer = number(greatest)?;
+    config.receiving.max_buffer = number(greatest)?;
     Ok(())
 }
 
@@ -321,11 +321,11 @@ fn set_bundling_limits(short: &str, value: &str, config: &mut Config) -> Step<bo
     match short {
         "tcp_rdb" => sending.redundancy = switch(value)?.then_some(RedundantBundling::USUAL),
         "tcp_smart_framing" => sending.framing = switch(value)?.then_some(SmartFraming::USUAL),
-        "tcp_rdb_max_packets" => rule(short, config)?.most_segments = bound(value)?,
-        "tcp_rdb_max_bytes" => rule(short, config)?.most_bytes = bound(value)?,
+        "tcp_rdb_max_packets" => rule(short, config)?.max_segments = bound(value)?,
+        "tcp_rdb_max_bytes" => rule(short, config)?.max_bytes = bound(value)?,
         "tcp_thin_dpifl_itt_lower_bound" => {
             let micros = bound(value)?.ok_or_else(unknown)?;
-            rule(short, config)?.least_interval = Span::from_micros(u64::from(micros));
+            rule(short, config)?.min_interval = Span::from_micros(u64::from(micros));
         }
         _ => return Ok(false),
     }
@@ -384,7 +384,7 @@ fn set_loss_recovery(
         }
         "tcp_min_rtt_wlen" => {
             let seconds: u32 = number(value)?;
-            loss.least_rtt_window = Span::from_secs(u64::from(seconds));
+            loss.min_rtt_window = Span::from_secs(u64::from(seconds));
         }
         _ => return Ok(false),
     }
@@ -396,7 +396,7 @@ fn set_bundling(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         return Ok(matches!(short, "tcp_min_tso_segs" | "tcp_tso_rtt_log" | "tcp_tso_win_divisor"));
     };
     match short {
-        "tcp_min_tso_segs" => bundling.least_segments = number(value)?,
+        "tcp_min_tso_segs" => bundling.min_segments = number(value)?,
         "tcp_tso_rtt_log" => {
             let log: u32 = number(value)?;
             bundling.rtt_log = (log > 0).then_some(log);
@@ -416,10 +416,10 @@ fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         "tcp_base_mss" => path.probing_base = number(value)?,
         "tcp_mtu_probe_floor" => path.probing_floor = number(value)?,
         "tcp_probe_threshold" => path.probing_threshold = number(value)?,
-        "tcp_min_snd_mss" => path.least_segment = number(value)?,
+        "tcp_min_snd_mss" => path.min_segment = number(value)?,
         "tcp_probe_interval" => path.probing_interval = Span::from_secs(number(value)?),
         "route.mtu_expires" => path.path_mtu_lifetime = Span::from_secs(number(value)?),
-        "route.min_pmtu" => path.least_mtu = number(value)?,
+        "route.min_pmtu" => path.min_mtu = number(value)?,
         "tcp_mtu_probing" => {
             path.probing = match value {
                 "0" => MtuProbing::Off,

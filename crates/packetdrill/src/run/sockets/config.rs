@@ -69,7 +69,7 @@ fn set_congestion(
 }
 
 /// Half of the least memory of a receive buffer (`SOCK_MIN_RCVBUF`).
-const LEAST_BUFFER: u32 = 1152;
+const MIN_BUFFER: u32 = 1152;
 /// Longest time of `TCP_LINGER2` (`TCP_FIN_TIMEOUT_MAX`).
 const LONGEST_LINGER_SECONDS: u64 = 120;
 
@@ -87,7 +87,7 @@ fn set_unbounded(name: &str, number: i64, config: &mut Config, profile: Profile)
             config.sending.unsent_low_water =
                 u32::try_from(number).ok().filter(|&bytes| bytes != 0 && bytes != u32::MAX);
         }
-        "TCP_MAXSEG" if number == 0 => config.path.greatest_segment = None,
+        "TCP_MAXSEG" if number == 0 => config.path.max_segment = None,
         "IP_RECVERR" | "IPV6_RECVERR" => config.path.reports_icmp_errors = number != 0,
         "IP_TOS" | "IPV6_TCLASS" => {
             // One octet of it counts, and of that not the two lowest bits (`__ip_sock_set_tos`).
@@ -95,15 +95,15 @@ fn set_unbounded(name: &str, number: i64, config: &mut Config, profile: Profile)
             config.ecn.service = TrafficClass::new(octet);
         }
         "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
-            let forced = name == "SO_RCVBUFFORCE" || receiving.greatest_request == 0;
-            let most = if forced { u32::MAX } else { receiving.greatest_request };
-            config.receive_buffer = bytes.min(most).max(LEAST_BUFFER);
+            let forced = name == "SO_RCVBUFFORCE" || receiving.max_request == 0;
+            let most = if forced { u32::MAX } else { receiving.max_request };
+            config.receive_buffer = bytes.min(most).max(MIN_BUFFER);
             receiving.buffer_is_set = true;
         }
         "SO_RCVLOWAT" => receiving.low_water = bytes.max(1),
         "SO_OOBINLINE" => receiving.urgent_in_line = number != 0,
         "TCP_WINDOW_CLAMP" => {
-            receiving.window_clamp = (bytes > 0).then(|| bytes.max(LEAST_BUFFER));
+            receiving.window_clamp = (bytes > 0).then(|| bytes.max(MIN_BUFFER));
         }
         "TCP_LINGER2" => {
             receiving.finish_timeout = match u64::try_from(number) {
@@ -129,7 +129,7 @@ fn set_bounded(name: &str, number: i64, config: &mut Config) -> Option<bool> {
         "TCP_MAXSEG" => within(88, 32_767).map(|bytes| {
             let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
             config.mss = config.mss.min(bytes);
-            config.path.greatest_segment = Some(bytes);
+            config.path.max_segment = Some(bytes);
         }),
         "TCP_USER_TIMEOUT" => within(0, i64::from(i32::MAX)).map(|millis| {
             let limit = Span::from_millis(u64::from(millis));
@@ -166,21 +166,21 @@ fn set_bounded(name: &str, number: i64, config: &mut Config) -> Option<bool> {
 fn set_max_pacing_rate(config: &mut Config, bytes_per_second: i64) {
     let rate = u32::try_from(bytes_per_second & i64::from(u32::MAX)).unwrap_or(u32::MAX);
     let pacing = &mut config.sending.pacing;
-    pacing.greatest_bytes_per_second = (rate != u32::MAX).then_some(u64::from(rate));
+    pacing.max_bytes_per_second = (rate != u32::MAX).then_some(u64::from(rate));
     pacing.enabled |= rate != u32::MAX;
 }
 
 /// Linux doubles what is asked for, within bounds, and does not let the buffer grow any more.
 fn set_send_buffer(config: &mut Config, bytes: i64) {
     /// `net.core.wmem_max`
-    const GREATEST: i64 = 4_194_304;
+    const MAX: i64 = 4_194_304;
     /// `SOCK_MIN_SNDBUF`
-    const LEAST: u32 = 4608;
-    let bounded = u32::try_from(bytes.clamp(0, GREATEST)).unwrap_or(0) * 2;
+    const MIN: u32 = 4608;
+    let bounded = u32::try_from(bytes.clamp(0, MAX)).unwrap_or(0) * 2;
     match &mut config.sending.buffer_rule {
         SendBufferRule::Memory { greatest, .. } => {
             *greatest = None;
-            config.send_buffer = bounded.max(LEAST);
+            config.send_buffer = bounded.max(MIN);
         }
         _ => config.send_buffer = bounded.max(2),
     }
@@ -234,7 +234,7 @@ fn sending_value(name: &str, config: &Config, connection: Option<&Connection>) -
     Some(match name {
         // -1 where there is no bound.
         "SO_MAX_PACING_RATE" => {
-            let greatest = config.sending.pacing.greatest_bytes_per_second;
+            let greatest = config.sending.pacing.max_bytes_per_second;
             greatest.and_then(|rate| i64::try_from(rate).ok()).unwrap_or(-1)
         }
         "SO_SNDBUF" => connection.map_or(config.send_buffer, Connection::send_buffer).into(),
@@ -244,7 +244,7 @@ fn sending_value(name: &str, config: &Config, connection: Option<&Connection>) -
         "TCP_NOTSENT_LOWAT" => i64::from(config.sending.unsent_low_water.unwrap_or(0)),
         "TCP_MAXSEG" => {
             let agreed = connection.map(Connection::segment_bytes);
-            let asked = config.path.greatest_segment.map(u32::from);
+            let asked = config.path.max_segment.map(u32::from);
             i64::from(agreed.or(asked).unwrap_or(UNKNOWN_MSS))
         }
         "TCP_SYNCNT" => i64::from(config.syn_retries),

@@ -66,8 +66,8 @@ impl Sockets {
         }
         socket.role = Role::Listening;
         let switches = socket.config.fast_open;
-        if switches.server && switches.every_listener && socket.fast_open.most_early == 0 {
-            socket.fast_open.most_early = usize::try_from(backlog).unwrap_or(0);
+        if switches.server && switches.every_listener && socket.fast_open.max_early == 0 {
+            socket.fast_open.max_early = usize::try_from(backlog).unwrap_or(0);
         }
         self.listener = Some(descriptor);
         host.current = None;
@@ -269,7 +269,7 @@ fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SocketFastOpen {
     /// Connections that may be in use before their handshake is over (`TCP_FASTOPEN`).
-    pub(super) most_early: usize,
+    pub(super) max_early: usize,
     /// `TCP_FASTOPEN_CONNECT`
     connects_late: bool,
     /// `TCP_FASTOPEN_NO_COOKIE`
@@ -311,7 +311,7 @@ impl Sockets {
         let is_switch = number == 0 || number == 1;
         Ok(Some(match option.name.as_str() {
             "TCP_FASTOPEN" if number >= 0 && !begun => {
-                socket.fast_open.most_early = usize::try_from(number).unwrap_or(usize::MAX);
+                socket.fast_open.max_early = usize::try_from(number).unwrap_or(usize::MAX);
                 SUCCESS
             }
             "TCP_FASTOPEN_CONNECT" if is_switch && !socket.config.fast_open.client => {
@@ -333,7 +333,7 @@ impl Sockets {
     pub(super) fn fast_open_value(&mut self, option: &SocketOption) -> Step<Option<i64>> {
         let fast_open = self.get(option.descriptor)?.fast_open;
         Ok(match option.name.as_str() {
-            "TCP_FASTOPEN" => i64::try_from(fast_open.most_early).ok(),
+            "TCP_FASTOPEN" => i64::try_from(fast_open.max_early).ok(),
             "TCP_FASTOPEN_CONNECT" => Some(i64::from(fast_open.connects_late)),
             "TCP_FASTOPEN_NO_COOKIE" => Some(i64::from(fast_open.without_cookie)),
             _ => None,

@@ -189,7 +189,7 @@ impl Sockets {
             descriptor,
             config: &socket.config,
             fast_open: socket.fast_open.switches(&socket.config.fast_open),
-            most_early: socket.fast_open.most_early,
+            max_early: socket.fast_open.max_early,
         })
     }
 

@@ -75,7 +75,7 @@ impl Sockets {
                 let most = if receiving.buffer_is_set {
                     socket.config.receive_buffer
                 } else {
-                    receiving.greatest_buffer / 2
+                    receiving.max_buffer / 2
                 };
                 socket.low_water = u32::try_from(bytes).unwrap_or(u32::MAX).min(most).max(1);
                 return self.change(option, host);
@@ -194,7 +194,7 @@ impl Sockets {
         let Some(index) = self.endpoint(option.descriptor)? else {
             return Err(Stop::unsupported("TCP_INFO of a socket without a connection"));
         };
-        let info = tcp_info::information(&host.endpoints[index].connection.information(host.now));
+        let info = tcp_info::information(&host.endpoints[index].connection.tcp_info(host.now));
         for one in fields {
             let name = one.name.as_deref().unwrap_or_default();
             let Some((_, seen)) = info.iter().find(|(known, _)| *known == name) else {

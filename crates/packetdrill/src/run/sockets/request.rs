@@ -419,14 +419,14 @@ fn faults_at_once(call: &Call) -> Step<bool> {
 }
 
 /// Pages that one packet holds of an application's memory (`MAX_SKB_FRAGS`); each buffer takes one.
-const MOST_PAGES: usize = 17;
+const MAX_PAGES: usize = 17;
 
 /// Bytes of a packet of as many buffers of a message as it can hold, where there are more; all are taken to
 /// be of one size.
 fn packet_bytes(message: &Expression) -> Step<Option<u32>> {
     match message.field("msg_iov") {
-        Some(Expression::List(buffers)) if buffers.len() > MOST_PAGES => {
-            let first = Expression::List(buffers[..MOST_PAGES].to_vec());
+        Some(Expression::List(buffers)) if buffers.len() > MAX_PAGES => {
+            let first = Expression::List(buffers[..MAX_PAGES].to_vec());
             vector_bytes(&first).map(Some)
         }
         _ => Ok(None),

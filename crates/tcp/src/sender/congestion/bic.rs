@@ -20,15 +20,15 @@
 use super::{AckSample, Window, scaled};
 use fairwind_units::Instant;
 
-const GREATEST_STEP: u32 = 16;
+const MAX_STEP: u32 = 16;
 const BETA_1024: u64 = 819;
-const LEAST_WINDOW: u32 = 14;
+const MIN_WINDOW: u32 = 14;
 /// A round trip takes this part of the distance to the last maximum.
 const DISTANCE_PARTS: u32 = 4;
 /// Round trips over which the last `DISTANCE_PARTS` segments are approached.
 const SMOOTH_ROUNDS: u32 = 20;
 /// Without a last maximum the window grows by at least a twentieth per round trip.
-const MOST_WITHOUT_MAXIMUM: u32 = 20;
+const MAX_WITHOUT_MAXIMUM: u32 = 20;
 /// Updates at an unchanged window are at least this far apart (1/32 s), in microseconds.
 const UPDATE_INTERVAL: u64 = 1_000_000 / 32;
 /// The running mean of segments per ACK keeps this many of its parts.
@@ -67,7 +67,7 @@ impl Bic {
             segments
         };
         let left =
-            if segments <= LEAST_WINDOW { segments / 2 } else { scaled(segments, BETA_1024, 1024) };
+            if segments <= MIN_WINDOW { segments / 2 } else { scaled(segments, BETA_1024, 1024) };
         left.max(2)
     }
 
@@ -105,7 +105,7 @@ impl Bic {
     }
 
     fn acks_per_segment(&self, segments: u32) -> u32 {
-        if segments <= LEAST_WINDOW {
+        if segments <= MIN_WINDOW {
             return segments;
         }
         let mut acks = if segments < self.last_maximum {
@@ -114,7 +114,7 @@ impl Bic {
             Self::above_maximum(segments, self.last_maximum)
         };
         if self.last_maximum == 0 {
-            acks = acks.min(MOST_WITHOUT_MAXIMUM);
+            acks = acks.min(MAX_WITHOUT_MAXIMUM);
         }
         (acks.saturating_mul(MEAN_PARTS) / self.segments_per_ack.max(1)).max(1)
     }
@@ -123,7 +123,7 @@ impl Bic {
     fn below_maximum(segments: u32, maximum: u32) -> u32 {
         match (maximum - segments) / DISTANCE_PARTS {
             0 | 1 => segments.saturating_mul(SMOOTH_ROUNDS) / DISTANCE_PARTS,
-            distance => segments / distance.min(GREATEST_STEP),
+            distance => segments / distance.min(MAX_STEP),
         }
     }
 
@@ -132,10 +132,10 @@ impl Bic {
         let beyond = segments - maximum;
         if beyond < DISTANCE_PARTS {
             segments.saturating_mul(SMOOTH_ROUNDS) / DISTANCE_PARTS
-        } else if beyond < GREATEST_STEP * (DISTANCE_PARTS - 1) {
+        } else if beyond < MAX_STEP * (DISTANCE_PARTS - 1) {
             segments.saturating_mul(DISTANCE_PARTS - 1) / beyond
         } else {
-            segments / GREATEST_STEP
+            segments / MAX_STEP
         }
     }
 }

@@ -75,7 +75,7 @@ impl Sender {
         } else {
             self.change_window(segments, lost_before, ack);
         }
-        self.update_resumption(ack);
+        self.update_careful_resume(ack);
         self.on_first_flight_acked();
         self.update_framing();
     }
@@ -143,7 +143,7 @@ impl Sender {
 #[derive(Debug)]
 pub(crate) struct Usage {
     limited: bool,
-    most_outstanding: u32,
+    max_outstanding: u32,
     round_end: SequenceNumber,
     /// Most segments outstanding since `stamp`, while the window was not the limit.
     used: u32,
@@ -152,7 +152,7 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn new(next: SequenceNumber) -> Self {
-        Self { limited: false, most_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
+        Self { limited: false, max_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
     }
 
     /// The window stood in the way when something was to be sent last.
@@ -161,8 +161,8 @@ impl Usage {
     }
 
     /// Most segments outstanding in the last round trip.
-    pub(crate) fn most_outstanding(&self) -> u32 {
-        self.most_outstanding
+    pub(crate) fn max_outstanding(&self) -> u32 {
+        self.max_outstanding
     }
 
     /// A loss has reduced the window: what was used before says nothing any more.
@@ -178,14 +178,14 @@ impl Usage {
 
     /// Whether the window may grow on an acknowledgment.
     pub(crate) fn is_limited(&self, window: &Window) -> bool {
-        self.limited || (window.is_in_slow_start() && window.segments < 2 * self.most_outstanding)
+        self.limited || (window.is_in_slow_start() && window.segments < 2 * self.max_outstanding)
     }
 
     /// Notes after sending, or being unable to, that the window stood in the way: so it is in use.
     #[inline]
     pub(crate) fn note_limit(&mut self, outstanding: u32, next: SequenceNumber, now: Instant) {
         self.limited = true;
-        self.most_outstanding = outstanding;
+        self.max_outstanding = outstanding;
         self.round_end = next;
         self.used = 0;
         self.stamp = now;
@@ -200,9 +200,9 @@ impl Usage {
         next: SequenceNumber,
     ) {
         let new_round = !oldest_unacked.is_before(self.round_end);
-        if new_round || (!self.limited && outstanding > self.most_outstanding) {
+        if new_round || (!self.limited && outstanding > self.max_outstanding) {
             self.limited = false;
-            self.most_outstanding = outstanding;
+            self.max_outstanding = outstanding;
             self.round_end = next;
         }
     }
@@ -278,7 +278,7 @@ fn three_quarters(window: &Window) -> u32 {
 }
 
 const TICK: Span = Span::from_millis(10);
-const LEAST_BYTES: u64 = 6144;
+const MIN_BYTES: u64 = 6144;
 const ALLOWANCE_SEGMENTS: u64 = 2;
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
@@ -329,7 +329,7 @@ impl InflightLimit {
         let product = u128::from(self.rate) * u128::from(round_trip.as_nanos()) / NANOS_PER_SECOND;
         let allowance = ALLOWANCE_SEGMENTS * u64::from(segment_bytes);
         let bytes = u64::try_from(product).unwrap_or(u64::MAX).saturating_add(allowance);
-        let least = LEAST_BYTES.max(allowance);
+        let least = MIN_BYTES.max(allowance);
         let segments = bytes.max(least) / u64::from(segment_bytes.max(1));
         self.segments = u32::try_from(segments).unwrap_or(u32::MAX);
     }

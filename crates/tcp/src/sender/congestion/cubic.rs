@@ -49,7 +49,7 @@ const SETTLING: u64 = 1_000_000;
 const TICK: u64 = 1_000;
 /// So far from its plateau, in 1/1024 s, the curve is followed: farther it would leave 64 bits, and is
 /// 16 million segments away.
-const GREATEST_OFFSET: u64 = 350_000;
+const MAX_OFFSET: u64 = 350_000;
 
 /// One growth period: from the first acknowledgment after a loss to the next loss.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,7 @@ pub(crate) struct Cubic {
     /// Window before the last reduction, as it was (`cwnd_prior`).
     before_reduction: u32,
     /// Least round trip seen, in microseconds.
-    least_rtt: Option<u64>,
+    min_rtt: Option<u64>,
     /// Acknowledged segments per segment of growth, as computed last.
     per_segment: u32,
     /// In microseconds.
@@ -92,7 +92,7 @@ impl Cubic {
             epoch: None,
             last_maximum: 0,
             before_reduction: 0,
-            least_rtt: None,
+            min_rtt: None,
             per_segment: 1,
             last_update: 0,
             last_window: 0,
@@ -125,11 +125,9 @@ impl Cubic {
         let forgotten = Self::new(self.rules, self.hystart.as_ref().map(HyStart::signs));
         *self = match self.rules {
             Rules::Linux => forgotten,
-            Rules::Rfc9438 => Self {
-                least_rtt: self.least_rtt,
-                before_reduction: self.before_reduction,
-                ..forgotten
-            },
+            Rules::Rfc9438 => {
+                Self { min_rtt: self.min_rtt, before_reduction: self.before_reduction, ..forgotten }
+            }
         };
         self.begin(now, next);
     }
@@ -157,8 +155,8 @@ impl Cubic {
             return;
         }
         let delay = rtt.as_micros().max(1);
-        let least = self.least_rtt.map_or(delay, |least| least.min(delay));
-        self.least_rtt = Some(least);
+        let least = self.min_rtt.map_or(delay, |least| least.min(delay));
+        self.min_rtt = Some(least);
         if window.is_in_slow_start() {
             self.observe_slow_start(sample, delay, least, window);
         }
@@ -245,7 +243,7 @@ impl Cubic {
     }
 
     fn per_segment_by_curve(&self, epoch: &Epoch, segments: u32, now: u64) -> u32 {
-        let ahead = now.saturating_sub(epoch.start) + self.least_rtt.unwrap_or_default();
+        let ahead = now.saturating_sub(epoch.start) + self.min_rtt.unwrap_or_default();
         let mut target = curve(epoch, time_units(ahead));
         if self.rules == Rules::Rfc9438 {
             target = target.min(u64::from(segments) + u64::from(segments / 2));
@@ -303,7 +301,7 @@ fn time_to_grow(segments: u32) -> u64 {
 
 /// The curve at `elapsed` (1/1024 s) after the epoch began, in segments (RFC 9438 equation 1).
 fn curve(epoch: &Epoch, elapsed: u64) -> u64 {
-    let offset = elapsed.abs_diff(epoch.to_plateau).min(GREATEST_OFFSET);
+    let offset = elapsed.abs_diff(epoch.to_plateau).min(MAX_OFFSET);
     let distance = (C_1024 * offset * offset * offset) >> 40;
     let plateau = u64::from(epoch.plateau);
     if elapsed < epoch.to_plateau {

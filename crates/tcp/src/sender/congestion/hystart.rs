@@ -18,13 +18,13 @@ use super::Observation;
 use crate::config::HyStartSigns;
 use fairwind_wire::SequenceNumber;
 
-const LEAST_WINDOW: u32 = 16;
+const MIN_WINDOW: u32 = 16;
 /// Times are in microseconds from here on.
 const PAUSE: u64 = 2_000;
 const ALLOWANCE: u64 = 1_000;
-const LEAST_SAMPLES: u8 = 8;
-const LEAST_RISE: u64 = 4_000;
-const GREATEST_RISE: u64 = 16_000;
+const MIN_SAMPLES: u8 = 8;
+const MIN_RISE: u64 = 4_000;
+const MAX_RISE: u64 = 16_000;
 
 /// One round trip of slow start.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +70,7 @@ impl HyStart {
         if seen.oldest_unacked.is_after(self.round.end) {
             self.begin_round(seen.now, seen.next);
         }
-        if seen.window < LEAST_WINDOW {
+        if seen.window < MIN_WINDOW {
             return false;
         }
         self.found = match self.signs {
@@ -106,11 +106,11 @@ impl Round {
     #[inline]
     fn is_delay_high(&mut self, seen: &Observation) -> bool {
         self.delay = self.delay.min(seen.delay);
-        if self.samples < LEAST_SAMPLES {
+        if self.samples < MIN_SAMPLES {
             self.samples += 1;
             return false;
         }
-        let rise = (seen.least / 8).clamp(LEAST_RISE, GREATEST_RISE);
+        let rise = (seen.least / 8).clamp(MIN_RISE, MAX_RISE);
         self.delay > seen.least + rise
     }
 }

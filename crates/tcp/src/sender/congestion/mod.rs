@@ -12,12 +12,12 @@
 
 pub(crate) mod bbr;
 mod bic;
+pub(crate) mod careful_resume;
 pub(crate) mod control;
 mod cubic;
 mod hystart;
 pub(crate) mod plugged;
 mod prr;
-pub(crate) mod resumption;
 
 pub(crate) use bic::Bic;
 pub(crate) use cubic::Cubic;

@@ -69,9 +69,9 @@ impl Sender {
     pub(crate) fn reduce_window(&mut self) {
         self.undo.forbid();
         if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
-            self.undo.disarm();
+            self.undo.clear_marker();
             self.begin_reduction();
-            self.enter(RecoveryState::WindowReduced);
+            self.enter(RecoveryState::Cwr);
         }
     }
 
@@ -123,7 +123,7 @@ impl Sender {
 
     /// One segment less for every second acknowledgment that tells something.
     fn halve_rate(&mut self, ack: &AckEvent) {
-        let tells = AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED).and(AckFlags::REPEATED);
+        let tells = AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED).and(AckFlags::DSACKED);
         if !ack.has(tells) && (self.negotiated.has_sack() || ack.duplicates() == 0) {
             return;
         }
@@ -141,8 +141,7 @@ impl Sender {
         if self.has_cong_control() {
             return;
         }
-        let holds =
-            self.recovery.state() == RecoveryState::WindowReduced || self.undo.from().is_some();
+        let holds = self.recovery.state() == RecoveryState::Cwr || self.undo.marker().is_some();
         if holds && self.window.slow_start_threshold < INFINITE_SSTHRESH {
             self.fall_to_threshold(now);
         }

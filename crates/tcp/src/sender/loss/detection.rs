@@ -1,5 +1,5 @@
-//! Loss detection: by duplicate ACKs, by count, by forward acknowledgment; the reordering degree; lost
-//! retransmissions; thin streams. RACK is in `rack`.
+//! Loss detection by duplicate ACKs, SACK count and FACK; reordering degree; lost retransmissions; thin
+//! streams. RACK is in `rack`.
 //!
 //! Source: RFC 8985 §6 (by time), RFC 6675 §4 (by count), RFC 6582 (without SACK), RFC 5827 (early
 //! retransmit); Linux `tcp_identify_packet_loss`, `tcp_newreno_mark_lost`, `tcp_rack_reo_wnd`, and
@@ -8,23 +8,24 @@
 //! **Reordering, duplicate ACKs.** Source: Linux `tcp_check_sack_reordering`, `tcp_check_reno_reordering`,
 //! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`; RFC 6582 §3.2.
 //!
-//! **Lost retransmissions**, found by reach. Source: Linux 2.6 `tcp_sacktag_write_queue` (what it calls a lost retransmission). Whatever is sent for the first
-//! time after a repair lies behind everything that had been sent when the repair was; so once something there is
-//! reported to have arrived, the repair has been overtaken, and is lost. Without forward acknowledgment, and where reordering
-//! was seen, the report has to lie as many segments further as prove a loss.
-//! Differs: those kernels go through all that is outstanding for each acknowledgment; here repairs wait in the order
-//! in which they were sent, which is also that of what had been sent by then, so that only the oldest is looked at.
+//! **Lost retransmissions.** Source: Linux 2.6 `tcp_sacktag_write_queue`. New data sent after a
+//! retransmission starts at the SND.NXT of that time. Once the peer selectively acknowledges some of it, the
+//! retransmission has been overtaken and is lost. Without FACK, or after reordering, the acknowledged data
+//! must lie a reordering threshold further.
+//! Differs: those kernels scan all outstanding segments for each acknowledgment. Here a list holds the
+//! retransmissions in the order of transmission, and only the oldest one is checked.
 //! Parameters: [`LostRetransmissions`](crate::LostRetransmissions).
-//! Cost: constant per repair.
+//! Cost: constant per retransmission.
 //!
-//! **Thin streams** have too few segments in flight for three duplicate ACKs. Source: Linux `tcp_stream_is_thin`, `tcp_time_to_recover` and `tcp_retransmit_timer` as of 3.16.
+//! **Thin streams** have too few segments in flight for three duplicate ACKs. Source: Linux
+//! `tcp_stream_is_thin`, `tcp_time_to_recover` and `tcp_retransmit_timer` of 3.16.
 
 use crate::config::{
     Config, EarlyRetransmit, LossDetection, LostRetransmissions, ReorderingDetection,
     WindowReduction,
 };
 use crate::sender::loss::Pending;
-use crate::sender::queue::{Marks, Moment, SendQueue, Sent};
+use crate::sender::queue::{SendQueue, Sent, SentFlags, TransmitOrder};
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::{RecoveryState, State};
 use fairwind_units::{Instant, Span};
@@ -35,7 +36,7 @@ use std::collections::VecDeque;
 pub(super) const MIN_WAIT: Span = Span::from_millis(2);
 
 impl Sender {
-    /// Marks what this acknowledgment shows to be lost.
+    /// Marks segments that this acknowledgment shows to be lost.
     pub(super) fn detect_losses(&mut self, ack: &mut AckEvent) {
         if self.queue.is_empty() {
             return;
@@ -47,19 +48,19 @@ impl Sender {
         match self.config.loss.detection {
             LossDetection::Rack => self.mark_losses_by_rack(ack),
             LossDetection::Rfc6675 => self.mark_losses_by_count(ack),
-            LossDetection::Forward => self.mark_losses_by_forward_ack(ack),
+            LossDetection::Fack => self.mark_losses_by_fack(ack),
         }
-        self.mark_lost_repairs(ack);
-        if !self.recovery.is_repairing()
+        self.mark_lost_retransmissions(ack);
+        if !self.recovery.is_recovering()
             && self.first_duplicate_suffices()
-            && self.left_network() > 0
+            && self.sacked_out() > 0
         {
             self.queue.mark_lost(self.queue.first_index());
         }
     }
 
-    /// Without SACK only the oldest segment can be found lost: by duplicates, or by an
-    /// acknowledgment of a part (RFC 6582 §3.2 step 5).
+    /// Marks the oldest segment lost on duplicate ACKs or a partial acknowledgment (RFC 6582 §3.2
+    /// step 5); without SACK no other can be found lost.
     fn mark_loss_by_duplicate_acks(&mut self, ack: &AckEvent) {
         let partial = ack.has(AckFlags::ADVANCED);
         let lost = match self.recovery.state() {
@@ -71,9 +72,9 @@ impl Sender {
             }
         };
         let first = self.queue.first_index();
-        if lost && !self.queue.get(first).marks().contains(Marks::LOST) {
+        if lost && !self.queue.get(first).flags().contains(SentFlags::LOST) {
             self.queue.mark_lost(first);
-            if partial && !self.reduces_in_proportion() {
+            if partial && !self.uses_prr() {
                 self.retransmissions.force();
             }
         }
@@ -82,32 +83,32 @@ impl Sender {
     fn mark_losses_by_rack(&mut self, ack: &mut AckEvent) {
         let retransmitted = self.queue.retransmitted();
         if self.rack.take_advanced()
-            && let Some(wait) = self.detect_by_time(ack.now())
+            && let Some(wait) = self.rack_detect_losses(ack.now())
         {
-            self.set_timer(Pending::Reordering, ack.now(), wait + MIN_WAIT);
+            self.arm_for(Pending::Reordering, ack.now(), wait + MIN_WAIT);
             ack.remove(AckFlags::TIMER_DUE);
         }
-        ack.add_if(retransmitted > self.queue.retransmitted(), AckFlags::REPAIR_LOST);
+        ack.add_if(retransmitted > self.queue.retransmitted(), AckFlags::LOST_RETRANSMISSION);
     }
 
-    /// Whether time decides on what is lost.
-    pub(crate) fn judges_by_time(&self) -> bool {
+    /// Whether RACK detects losses.
+    pub(crate) fn uses_rack(&self) -> bool {
         self.negotiated.has_sack() && self.config.loss.detection == LossDetection::Rack
     }
 
-    /// Marks what time shows to be lost; gives how long to wait for what is late.
-    pub(super) fn detect_by_time(&mut self, now: Instant) -> Option<Span> {
+    /// Runs RACK; returns how long to wait for reordered segments.
+    pub(super) fn rack_detect_losses(&mut self, now: Instant) -> Option<Span> {
         let reordering_window = self.reordering_window();
-        self.rack.detect(&mut self.queue, &self.scoreboard, reordering_window, now)
+        self.rack.detect_losses(&mut self.queue, &self.scoreboard, reordering_window, now)
     }
 
-    /// How long late segments are waited for: not at all where reordering was never seen and there
-    /// is other evidence of loss (Linux `tcp_rack_reo_wnd`).
+    /// RACK reordering window: zero if no reordering was seen and there is other evidence of loss (Linux
+    /// `tcp_rack_reo_wnd`).
     fn reordering_window(&self) -> Span {
         if !self.reordering.is_seen() {
             let enough = self.config.loss.rack_duplicate_threshold
                 && self.queue.sacked() >= self.reordering.threshold();
-            if self.recovery.is_repairing() || enough {
+            if self.recovery.is_recovering() || enough {
                 return Span::ZERO;
             }
         }
@@ -117,40 +118,41 @@ impl Sender {
 
     fn mark_losses_by_count(&mut self, ack: &AckEvent) {
         let enough = self.queue.sacked() >= self.reordering.threshold();
-        if !self.recovery.is_repairing() && (enough || self.early_retransmit_is_due(ack.now())) {
+        if !self.recovery.is_recovering() && (enough || self.early_retransmit_is_due(ack.now())) {
             self.queue.mark_lost(self.queue.first_index());
         }
-        if ack.has(AckFlags::SACKED) && (enough || self.recovery.is_repairing()) {
+        if ack.has(AckFlags::SACKED) && (enough || self.recovery.is_recovering()) {
             self.scoreboard.mark_losses(&mut self.queue, self.reordering.threshold());
         }
     }
 
-    /// Forward acknowledgment, until reordering is seen.
-    fn mark_losses_by_forward_ack(&mut self, ack: &AckEvent) {
+    /// Uses forward acknowledgment until reordering is seen, the SACK count afterwards.
+    fn mark_losses_by_fack(&mut self, ack: &AckEvent) {
         if self.reordering.is_seen() {
             self.mark_losses_by_count(ack);
             return;
         }
         let first = self.queue.first_index();
-        let reach = self.scoreboard.highest(&self.queue).map_or(0, |highest| highest + 1 - first);
+        let fack_out =
+            self.scoreboard.highest(&self.queue).map_or(0, |highest| highest + 1 - first);
         let threshold = self.reordering.threshold();
-        let enough = reach > u64::from(threshold);
-        if !self.recovery.is_repairing() && (enough || self.early_retransmit_is_due(ack.now())) {
+        let enough = fack_out > u64::from(threshold);
+        if !self.recovery.is_recovering() && (enough || self.early_retransmit_is_due(ack.now())) {
             self.queue.mark_lost(first);
         }
-        if ack.has(AckFlags::SACKED) && (enough || self.recovery.is_repairing()) {
-            self.scoreboard.mark_losses_behind(&mut self.queue, threshold);
+        if ack.has(AckFlags::SACKED) && (enough || self.recovery.is_recovering()) {
+            self.scoreboard.mark_losses_below_fack(&mut self.queue, threshold);
         }
     }
 
-    /// With two or three segments outstanding and nothing new to send, all but one of them selectively
-    /// acknowledged are enough evidence (RFC 5827 §3.1); it may have to wait a little.
+    /// Whether early retransmit marks the oldest segment lost: at most three segments are outstanding, all
+    /// but one are selectively acknowledged, and there is no new data (RFC 5827 §3.1). May arm a delay.
     fn early_retransmit_is_due(&mut self, now: Instant) -> bool {
         let outstanding = self.queue.outstanding();
         let holds = self.config.loss.early_retransmit != EarlyRetransmit::Off
             && outstanding < 4
-            && self.left_network() + 1 == outstanding
-            && self.left_network() > 0
+            && self.sacked_out() + 1 == outstanding
+            && self.sacked_out() > 0
             && self.written.unsent() == 0
             && self.queue.retransmitted() == 0
             && !self.reordering.is_seen();
@@ -165,11 +167,11 @@ impl Sender {
         if self.rto.due() <= now + pause {
             return true;
         }
-        self.set_timer(Pending::EarlyRetransmit, now, pause);
+        self.arm_for(Pending::EarlyRetransmit, now, pause);
         false
     }
 
-    pub(super) fn reduces_in_proportion(&self) -> bool {
+    pub(super) fn uses_prr(&self) -> bool {
         matches!(
             self.config.loss.reduction,
             WindowReduction::Proportional | WindowReduction::ProportionalSafe
@@ -177,12 +179,13 @@ impl Sender {
     }
 }
 
-/// How many segments may overtake one before it counts as lost (`reordering`, `DupThresh`).
+/// Reordering degree: how many segments may overtake one before it counts as lost (`reordering`,
+/// `DupThresh`).
 #[derive(Debug)]
 pub(crate) struct Reordering {
-    /// Duplicate ACKs that prove a loss: the configured number, or more where reordering was seen.
+    /// Duplicate ACKs that prove a loss: the configured number, or more after reordering.
     threshold: u32,
-    /// How often reordering was seen.
+    /// Number of reordering events.
     events: u32,
     detection: ReorderingDetection,
 }
@@ -198,7 +201,7 @@ impl Reordering {
         Self { threshold: config.duplicate_threshold, events: 0, detection: config.loss.reordering }
     }
 
-    /// Follows changed settings.
+    /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, config: &Config) {
         self.detection = config.loss.reordering;
     }
@@ -207,8 +210,8 @@ impl Reordering {
         self.threshold = threshold;
     }
 
-    /// So many duplicates, and still a time-out: reordering was overestimated.
-    pub(crate) fn lower_to(&mut self, threshold: u32) {
+    /// Lowers the threshold after a time-out despite many duplicates: reordering was overestimated.
+    pub(crate) fn cap_threshold(&mut self, threshold: u32) {
         self.threshold = self.threshold.min(threshold);
     }
 
@@ -216,8 +219,8 @@ impl Reordering {
         self.events > 0
     }
 
-    /// A segment arrived after one that was sent so many segments later.
-    pub(crate) fn on_distance(&mut self, segments: u32) {
+    /// Counts reordering: a segment arrived after one that was sent `segments` later.
+    pub(crate) fn on_reordering(&mut self, segments: u32) {
         let ReorderingDetection::Measured { greatest } = self.detection else { return };
         if segments > self.threshold {
             self.threshold = segments.min(greatest);
@@ -244,7 +247,7 @@ impl DuplicateAcks {
         self.count
     }
 
-    /// New data was acknowledged, or a time-out ran out: none counts any more.
+    /// Resets the count, after an acknowledgment of new data or a time-out.
     pub(crate) fn reset(&mut self) {
         self.count = 0;
     }
@@ -270,8 +273,8 @@ impl DuplicateAcks {
         self.count.saturating_sub(before)
     }
 
-    /// Of `acknowledged` segments one filled the hole, the others were the duplicates. Returns how
-    /// many arrived that no duplicate had reported.
+    /// Subtracts `acknowledged` segments, one of which filled the hole. Returns how many of them no
+    /// duplicate had reported.
     pub(crate) fn remove(
         &mut self,
         acknowledged: u32,
@@ -284,7 +287,7 @@ impl DuplicateAcks {
         arrived
     }
 
-    /// At least the holes have not arrived: more duplicates than that show reordering.
+    /// Limits the count to the outstanding segments less the holes; an excess shows reordering.
     fn limit(&mut self, acknowledged: u32, queue: &SendQueue, reordering: &mut Reordering) {
         let outstanding = queue.outstanding();
         let holes = queue.lost().max(1).min(outstanding);
@@ -295,81 +298,89 @@ impl DuplicateAcks {
     }
 }
 
-/// Retransmissions of one recovery that nothing has overtaken yet, the oldest first.
+/// Retransmissions of one recovery that are not overtaken yet, the oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct LostRetransmits {
-    under_way: VecDeque<Retransmission>,
+pub(crate) struct OutstandingRetransmits {
+    in_order: VecDeque<Retransmission>,
 }
 
-/// One segment that was sent again.
+/// One retransmission.
 #[derive(Debug, Clone, Copy)]
 struct Retransmission {
     sequence: SequenceNumber,
-    sent: Moment,
-    /// End of all that had been sent by then.
-    behind: SequenceNumber,
+    transmit_order: TransmitOrder,
+    /// SND.NXT at its transmission.
+    send_next: SequenceNumber,
 }
 
-impl LostRetransmits {
-    /// Takes the oldest one whose `behind` lies `distance` or more below `reached`.
-    fn next_overtaken(&mut self, reached: SequenceNumber, distance: u32) -> Option<Retransmission> {
-        let oldest = self.under_way.front()?;
-        let is_overtaken = reached.is_at_or_after(oldest.behind + distance);
-        is_overtaken.then(|| self.under_way.pop_front()).flatten()
+impl OutstandingRetransmits {
+    /// Takes the oldest retransmission if `highest_sacked` is `distance` or more above its `send_next`.
+    fn pop_overtaken(
+        &mut self,
+        highest_sacked: SequenceNumber,
+        distance: u32,
+    ) -> Option<Retransmission> {
+        let oldest = self.in_order.front()?;
+        let is_overtaken = highest_sacked.is_at_or_after(oldest.send_next + distance);
+        is_overtaken.then(|| self.in_order.pop_front()).flatten()
     }
 
-    /// Another recovery begins.
+    /// Forgets all, when another recovery begins.
     pub(crate) fn clear(&mut self) {
-        self.under_way.clear();
+        self.in_order.clear();
     }
 }
 
 impl Sender {
-    /// Whether reach tells of lost repairs; time does so by itself.
+    /// Whether retransmissions are tracked here; RACK tracks them itself.
     #[inline]
-    fn judges_repairs_by_reach(&self) -> bool {
+    fn tracks_retransmissions(&self) -> bool {
         self.config.loss.lost_retransmissions == LostRetransmissions::ByReach
             && self.config.loss.detection != LossDetection::Rack
             && self.negotiated.has_sack()
             && self.recovery.state() == RecoveryState::Recovery
     }
 
-    /// A lost segment has been sent again.
+    /// Tracks the retransmission of a lost segment.
     #[inline]
-    pub(crate) fn note_repair(&mut self, sent: &Sent) {
-        if self.judges_repairs_by_reach() {
-            let behind = self.send.next();
-            let retransmission =
-                Retransmission { sequence: sent.sequence(), sent: sent.moment(), behind };
-            self.lost_retransmits.under_way.push_back(retransmission);
+    pub(crate) fn track_retransmission(&mut self, sent: &Sent) {
+        if self.tracks_retransmissions() {
+            let retransmission = Retransmission {
+                sequence: sent.sequence(),
+                transmit_order: sent.transmit_order(),
+                send_next: self.send.next(),
+            };
+            self.outstanding_retransmits.in_order.push_back(retransmission);
         }
     }
 
-    /// Marks repairs lost that something sent after them has overtaken.
-    pub(super) fn mark_lost_repairs(&mut self, ack: &AckEvent) {
-        if !ack.has(AckFlags::SACKED) || !self.judges_repairs_by_reach() {
+    /// Marks retransmissions lost that later new data has overtaken.
+    pub(super) fn mark_lost_retransmissions(&mut self, ack: &AckEvent) {
+        if !ack.has(AckFlags::SACKED) || !self.tracks_retransmissions() {
             return;
         }
-        let reached = self.highest_sacked();
-        let counts_reach = self.config.loss.detection == LossDetection::Forward;
-        let distance = if counts_reach && !self.reordering.is_seen() {
+        let highest_sacked = self.highest_sacked();
+        let uses_fack = self.config.loss.detection == LossDetection::Fack;
+        let distance = if uses_fack && !self.reordering.is_seen() {
             1
         } else {
             self.reordering.threshold().saturating_mul(self.segment_bytes)
         };
-        while let Some(repair) = self.lost_retransmits.next_overtaken(reached, distance) {
-            if repair.sequence.is_before(self.send.oldest_unacked()) {
+        while let Some(retransmission) =
+            self.outstanding_retransmits.pop_overtaken(highest_sacked, distance)
+        {
+            if retransmission.sequence.is_before(self.send.oldest_unacked()) {
                 continue;
             }
-            let index = self.queue.index_of(repair.sequence);
+            let index = self.queue.index_of(retransmission.sequence);
             if index >= self.queue.end_index() {
                 continue;
             }
             let sent = self.queue.get(index);
-            let is_under_way = sent.marks().contains(Marks::RETRANSMITTED)
-                && sent.sequence() == repair.sequence
-                && sent.moment() == repair.sent;
-            if is_under_way {
+            let is_current = sent.flags().contains(SentFlags::RETRANSMITTED)
+                && sent.sequence() == retransmission.sequence
+                && sent.transmit_order() == retransmission.transmit_order;
+            if is_current {
                 self.queue.mark_lost(index);
             }
         }
@@ -388,8 +399,8 @@ impl Sender {
         self.queue.outstanding() < THIN_BELOW && !self.window.is_in_initial_slow_start()
     }
 
-    /// Whether the first duplicate ACK suffices (modified fast retransmit): the stream is thin, SACK
-    /// is in use, and there is nothing new whose sending would bring more duplicates.
+    /// Whether the first duplicate ACK triggers fast retransmit (modified fast retransmit): the stream is
+    /// thin, SACK is in use, and there is no new data that would bring more duplicates.
     pub(crate) fn first_duplicate_suffices(&self) -> bool {
         self.config.modified_fast_retransmit
             && self.negotiated.has_sack()
@@ -397,12 +408,11 @@ impl Sender {
             && self.is_thin()
     }
 
-    /// Whether the time-out that just ran out for the `expired`-th time in a row does not back off
-    /// (linear time-outs).
-    pub(crate) fn stays_linear(&self, expired: u32) -> bool {
+    /// Whether the `timeouts`-th time-out in a row does not back off (linear time-outs).
+    pub(crate) fn has_linear_timeout(&self, timeouts: u32) -> bool {
         self.config.linear_timeouts
             && self.state == State::Established
-            && expired <= LINEAR_RETRIES
+            && timeouts <= LINEAR_RETRIES
             && self.is_thin()
     }
 }

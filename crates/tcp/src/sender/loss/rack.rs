@@ -1,170 +1,169 @@
-//! Loss detection by time (RACK).
+//! RACK loss detection, based on time.
 //!
 //! Source: RFC 8985 §6; Linux `tcp_recovery.c`.
-//! Cost: an acknowledgment that brings nothing out of order costs a comparison per segment. Segments
-//! sent once lie in the order of their sending anyway; those sent again are kept in a list of their
-//! own, in the order of that. So only segments are touched that are lost or may be, and ranges
-//! that have arrived are stepped over as a whole.
+//! Cost: an in-order acknowledgment costs one comparison per segment. The queue holds original
+//! transmissions in order; a separate list holds retransmissions in order. The scan visits only
+//! segments that may be lost, and skips each selectively acknowledged range at once.
 
-use crate::sender::queue::{Marks, Moment, SendQueue, Sent};
+use crate::sender::queue::{SendQueue, Sent, SentFlags, TransmitOrder};
 use crate::sender::scoreboard::Scoreboard;
-use crate::timers::{is_earlier, timestamp_at};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
 
-/// Recoveries without a D-SACK after which the reordering window is as at first (Linux
+/// Recoveries without a D-SACK after which the reordering window is reset (Linux
 /// `TCP_RACK_RECOVERY_THRESH`).
-const PATIENT_REPAIRS: u8 = 16;
+const RACK_RECOVERY_THRESHOLD: u8 = 16;
 
-/// A segment that was sent again.
+/// One retransmission.
 #[derive(Debug, Clone, Copy)]
-struct RetransmittedSegment {
+struct Retransmission {
     sequence: SequenceNumber,
     at: Instant,
 }
 
-/// What is known of the segment sent last among those that have arrived.
+/// RACK state of a connection (`struct tcp_rack`).
 #[derive(Debug, Default)]
 pub(crate) struct Rack {
-    /// When it was sent (`rack.mstamp`, `rack.end_seq`).
-    youngest: Moment,
-    /// The round trip of the segment acknowledged last (`rack.rtt_us`).
+    /// Transmission of the most recently sent segment among the delivered ones (`rack.mstamp`,
+    /// `rack.end_seq`).
+    youngest: TransmitOrder,
+    /// Round-trip time of the segment delivered last (`rack.rtt_us`).
     rtt: Span,
-    /// Something has arrived since losses were looked for.
+    /// A segment was delivered since the last detection (`rack.advanced`).
     advanced: bool,
-    /// A needless retransmission was reported, and the patience is to grow.
-    repeated: bool,
-    /// Quarters of the least round-trip time to wait for late segments.
-    steps: u8,
-    /// Recoveries for which it stays so.
-    persists: u8,
-    /// Segments delivered when the patience grew last.
-    delivered_at_growth: u32,
-    /// Segments sent once below this absolute index have arrived or are lost.
-    judged_below: u64,
-    /// Those sent again, in the order of that; what is settled is forgotten once it is at the front.
-    retransmitted_order: VecDeque<RetransmittedSegment>,
+    /// A D-SACK arrived, so the reordering window is due to grow (`rack.dsack_seen`).
+    dsack_seen: bool,
+    /// Reordering window in quarters of the minimum round-trip time (`rack.reo_wnd_steps`).
+    window_steps: u8,
+    /// Recoveries for which the window keeps its size (`rack.reo_wnd_persist`).
+    window_persist: u8,
+    /// Segments delivered when the window grew last (`rack.last_delivered`).
+    last_delivered: u32,
+    /// Original transmissions below this absolute index are delivered or lost.
+    scanned_below: u64,
+    /// Retransmissions in the order of transmission; settled ones leave at the front.
+    retransmissions: VecDeque<Retransmission>,
 }
 
 impl Rack {
     pub(crate) fn new() -> Self {
-        Self { steps: 1, ..Self::default() }
+        Self { window_steps: 1, ..Self::default() }
     }
 
-    /// Whether something has arrived since losses were looked for; from now on nothing has.
+    /// Whether a segment was delivered since the last detection; resets the answer.
     pub(crate) fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }
 
-    /// Losses are to be looked for although nothing has arrived.
-    pub(crate) fn look_again(&mut self) {
+    /// Makes the next acknowledgment run the detection even if it delivers nothing.
+    pub(crate) fn force_detection(&mut self) {
         self.advanced = true;
     }
 
     pub(crate) fn note_dsack(&mut self) {
-        self.repeated = true;
+        self.dsack_seen = true;
     }
 
-    /// Whether a segment was sent before the youngest that has arrived.
+    /// Whether a segment that was sent later has been delivered.
     fn is_overtaken(&self, sent: &Sent) -> bool {
-        sent.moment().is_before(self.youngest)
+        sent.transmit_order().is_before(self.youngest)
     }
 
-    /// A segment has arrived. That of one sent more than once counts only if it can be an answer to
-    /// the last transmission (RFC 8985 §6.2 step 2).
+    /// Takes a sample from a delivered segment. A retransmitted one counts only if the peer can have
+    /// answered the last transmission (RFC 8985 §6.2 step 2).
     #[inline]
-    fn advance(&mut self, sent: &Sent, least_rtt: Span, now: Instant) {
+    pub(super) fn advance(&mut self, sent: &Sent, min_rtt: Span, now: Instant) {
         let rtt = now.saturating_since(sent.transmitted_at());
-        if sent.is_retransmitted() && rtt < least_rtt {
+        if sent.is_retransmitted() && rtt < min_rtt {
             return;
         }
         self.advanced = true;
         self.rtt = rtt;
-        if self.youngest.is_before(sent.moment()) {
-            self.youngest = sent.moment();
+        if self.youngest.is_before(sent.transmit_order()) {
+            self.youngest = sent.transmit_order();
         }
     }
 
-    /// Our SYN, sent once at `sent_at`, is answered after `rtt`.
+    /// Takes a sample from our SYN, which was sent once.
     pub(crate) fn on_handshake(&mut self, sent_at: Instant, rtt: Span) {
         self.advanced = true;
         self.rtt = rtt;
-        self.youngest = Moment::new(sent_at, 0);
+        self.youngest = TransmitOrder::new(sent_at, 0);
     }
 
-    /// Notes that the segment at `sequence` has been sent again.
+    /// Records a retransmission of the segment at `sequence`.
     pub(crate) fn on_retransmitted(&mut self, sequence: SequenceNumber, now: Instant) {
-        self.retransmitted_order.push_back(RetransmittedSegment { sequence, at: now });
+        self.retransmissions.push_back(Retransmission { sequence, at: now });
     }
 
     pub(crate) fn on_collapsed(&mut self, index: u64) {
-        if self.judged_below > index + 1 {
-            self.judged_below -= 1;
+        if self.scanned_below > index + 1 {
+            self.scanned_below -= 1;
         }
     }
 
-    /// Losses were taken back: all are looked at again, but those that time had found lost.
-    pub(crate) fn reconsider(&mut self, queue: &SendQueue) {
+    /// Starts the scan at the oldest segment again; segments that RACK marked lost are left out.
+    pub(crate) fn restart_scan(&mut self, queue: &SendQueue) {
         self.advanced = true;
-        self.judged_below = queue.first_index();
+        self.scanned_below = queue.first_index();
     }
 
-    /// When a segment sent at `sent_at` counts as lost, if one sent later has arrived.
+    /// When a segment sent at `sent_at` counts as lost, if a later one has been delivered.
     pub(crate) fn lost_at(&self, sent_at: Instant, reordering_window: Span) -> Instant {
         sent_at + self.rtt + reordering_window
     }
 
-    /// How long late segments are waited for, beyond a round trip.
-    pub(crate) fn reordering_window(&self, least_rtt: Span, smoothed: Span) -> Span {
-        (least_rtt / 4 * u64::from(self.steps)).min(smoothed)
+    /// How long RACK waits for reordered segments beyond a round trip.
+    pub(crate) fn reordering_window(&self, min_rtt: Span, smoothed: Span) -> Span {
+        (min_rtt / 4 * u64::from(self.window_steps)).min(smoothed)
     }
 
-    /// Lets the patience grow after a report of a needless retransmission, once per round trip
-    /// (Linux `tcp_rack_update_reo_wnd`).
+    /// Lets the reordering window grow after a D-SACK, once per round trip (Linux
+    /// `tcp_rack_update_reo_wnd`).
     #[inline]
-    pub(crate) fn adapt(&mut self, delivered_at_sending: u32, delivered: u32) {
+    pub(crate) fn update_reordering_window(&mut self, delivered_at_sending: u32, delivered: u32) {
         if delivered_at_sending == 0 {
             return;
         }
-        let since = delivered_at_sending.wrapping_sub(self.delivered_at_growth);
+        let since = delivered_at_sending.wrapping_sub(self.last_delivered);
         if since > u32::MAX / 2 {
-            self.repeated = false;
+            self.dsack_seen = false;
         }
-        if self.repeated {
-            self.steps = self.steps.saturating_add(1);
-            self.repeated = false;
-            self.delivered_at_growth = delivered;
-            self.persists = PATIENT_REPAIRS;
-        } else if self.persists == 0 {
-            self.steps = 1;
+        if self.dsack_seen {
+            self.window_steps = self.window_steps.saturating_add(1);
+            self.dsack_seen = false;
+            self.last_delivered = delivered;
+            self.window_persist = RACK_RECOVERY_THRESHOLD;
+        } else if self.window_persist == 0 {
+            self.window_steps = 1;
         }
     }
 
-    /// A repair ended well: the patience wears off. One ended as needless: it lasts.
-    pub(crate) fn on_repair_ended(&mut self, needless: bool) {
-        self.persists = if needless {
-            (self.persists + 1).min(PATIENT_REPAIRS)
+    /// Counts a finished recovery: a spurious one extends the life of the window, others shorten it.
+    pub(crate) fn on_recovery_ended(&mut self, spurious: bool) {
+        self.window_persist = if spurious {
+            (self.window_persist + 1).min(RACK_RECOVERY_THRESHOLD)
         } else {
-            self.persists.saturating_sub(1)
+            self.window_persist.saturating_sub(1)
         };
     }
 
-    /// Marks what is lost, and tells how long to wait until all that was overtaken is judged
-    /// (Linux `tcp_rack_detect_loss`).
-    pub(crate) fn detect(
+    /// Marks lost segments. Returns how long to wait until every overtaken segment is either
+    /// delivered or lost (Linux `tcp_rack_detect_loss`).
+    pub(crate) fn detect_losses(
         &mut self,
         queue: &mut SendQueue,
         scoreboard: &Scoreboard,
         reordering_window: Span,
         now: Instant,
     ) -> Option<Span> {
-        let originals = self.judge_originals(queue, scoreboard, reordering_window, now);
-        let repairs = self.judge_repairs(queue, reordering_window, now);
-        originals.max(repairs).map(|last| last.saturating_since(now))
+        let originals = self.detect_lost_originals(queue, scoreboard, reordering_window, now);
+        let retransmissions = self.detect_lost_retransmissions(queue, reordering_window, now);
+        originals.max(retransmissions).map(|last| last.saturating_since(now))
     }
 
-    fn judge_originals(
+    fn detect_lost_originals(
         &mut self,
         queue: &mut SendQueue,
         scoreboard: &Scoreboard,
@@ -172,33 +171,33 @@ impl Rack {
         now: Instant,
     ) -> Option<Instant> {
         let mut last = None;
-        let mut index = self.judged_below.max(queue.first_index());
+        let mut index = self.scanned_below.max(queue.first_index());
         while index < queue.end_index() {
             let sent = *queue.get(index);
-            if sent.marks().contains(Marks::SACKED) {
+            if sent.flags().contains(SentFlags::SACKED) {
                 index = scoreboard.skip_range(queue, index);
             } else {
                 let settled = sent.is_retransmitted()
-                    || sent.marks().contains(Marks::LOST)
-                    || sent.marks().contains(Marks::JUDGED);
+                    || sent.flags().contains(SentFlags::LOST)
+                    || sent.flags().contains(SentFlags::RACK_LOST);
                 if !settled {
                     if !self.is_overtaken(&sent) {
                         break;
                     }
-                    last = last.max(self.judge_overtaken(queue, index, reordering_window, now));
+                    last = last.max(self.detect_lost_segment(queue, index, reordering_window, now));
                 }
                 index += 1;
             }
             if last.is_none() {
-                self.judged_below = index;
+                self.scanned_below = index;
             }
         }
         last
     }
 
-    /// Judges an overtaken segment lost if it is late enough; else says when it would be.
+    /// Marks an overtaken segment lost if its time is over; else returns when that will be.
     #[inline]
-    fn judge_overtaken(
+    fn detect_lost_segment(
         &self,
         queue: &mut SendQueue,
         index: u64,
@@ -209,11 +208,11 @@ impl Rack {
         if lost_at > now {
             return Some(lost_at);
         }
-        queue.judge_lost(index);
+        queue.mark_rack_lost(index);
         None
     }
 
-    fn judge_repairs(
+    fn detect_lost_retransmissions(
         &mut self,
         queue: &mut SendQueue,
         reordering_window: Span,
@@ -221,147 +220,41 @@ impl Rack {
     ) -> Option<Instant> {
         let mut last = None;
         let mut place = 0;
-        while let Some(&retransmitted_order) = self.retransmitted_order.get(place) {
-            let index = queue.index_of(retransmitted_order.sequence);
+        while let Some(&retransmission) = self.retransmissions.get(place) {
+            let index = queue.index_of(retransmission.sequence);
             let current = (index < queue.end_index())
                 .then(|| *queue.get(index))
                 .filter(|sent| {
-                    sent.is_retransmitted() && sent.transmitted_at() == retransmitted_order.at
+                    sent.is_retransmitted() && sent.transmitted_at() == retransmission.at
                 })
                 .filter(|sent| {
-                    !sent.marks().contains(Marks::SACKED) && !sent.marks().contains(Marks::JUDGED)
+                    !sent.flags().contains(SentFlags::SACKED)
+                        && !sent.flags().contains(SentFlags::RACK_LOST)
                 });
             let Some(sent) = current else {
-                self.forget(place);
-                // What is not at the front is forgotten in its turn.
+                self.pop_if_front(place);
+                // An entry elsewhere leaves when it reaches the front.
                 place += usize::from(place > 0);
                 continue;
             };
             place += 1;
-            if sent.marks().contains(Marks::LOST) && !sent.marks().contains(Marks::RETRANSMITTED) {
+            if sent.flags().contains(SentFlags::LOST)
+                && !sent.flags().contains(SentFlags::RETRANSMITTED)
+            {
                 continue;
             }
             if !self.is_overtaken(&sent) {
                 break;
             }
-            last = last.max(self.judge_overtaken(queue, index, reordering_window, now));
+            last = last.max(self.detect_lost_segment(queue, index, reordering_window, now));
         }
         last
     }
 
-    fn forget(&mut self, place: usize) {
+    fn pop_if_front(&mut self, place: usize) {
         if place == 0 {
-            self.retransmitted_order.pop_front();
+            self.retransmissions.pop_front();
         }
-    }
-}
-
-/// A segment that an acknowledgment reports.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LatestDelivered {
-    /// Segments delivered before it was sent.
-    delivered_before: u32,
-    sent_at: Instant,
-    end: SequenceNumber,
-    marks: Marks,
-}
-
-impl LatestDelivered {
-    getters! {
-        delivered_before: u32,
-        sent_at: Instant,
-        end: SequenceNumber,
-        marks: Marks,
-    }
-}
-
-/// Where the segments go that one acknowledgment reports.
-#[derive(Debug)]
-pub(crate) struct Delivery<'a> {
-    /// Nothing is learnt of times without SACK.
-    rack: Option<&'a mut Rack>,
-    now: Instant,
-    /// Least round-trip time; the greatest span where there is none yet.
-    least_rtt: Span,
-    /// The echoed timestamp.
-    echo: Option<u32>,
-    /// The one of them that was sent last, and its marks.
-    latest: (Instant, SequenceNumber),
-    latest_marks: Marks,
-    /// Segments delivered before that was sent; 0 for none.
-    delivered_at_sending: u32,
-}
-
-impl<'a> Delivery<'a> {
-    #[inline]
-    pub(crate) fn new(
-        rack: Option<&'a mut Rack>,
-        now: Instant,
-        least_rtt: Option<Span>,
-        echo: Option<u32>,
-    ) -> Self {
-        Self {
-            rack,
-            now,
-            least_rtt: least_rtt.unwrap_or(Span::MAX),
-            echo,
-            latest: (Instant::ZERO, SequenceNumber::new(0)),
-            latest_marks: Marks::default(),
-            delivered_at_sending: 0,
-        }
-    }
-
-    /// The one of the segments that was sent last.
-    pub(crate) fn latest_delivered(&self) -> LatestDelivered {
-        let (sent_at, end) = self.latest;
-        let (delivered_before, marks) = (self.delivered_at_sending, self.latest_marks);
-        LatestDelivered { delivered_before, sent_at, end, marks }
-    }
-
-    pub(crate) fn delivered_at_sending(&self) -> u32 {
-        self.delivered_at_sending
-    }
-
-    /// A segment was selectively acknowledged for the first time.
-    pub(crate) fn on_sacked(&mut self, sent: &Sent) {
-        self.note_latest(sent);
-        let (least_rtt, now) = (self.least_rtt, self.now);
-        if let Some(rack) = &mut self.rack {
-            rack.advance(sent, least_rtt, now);
-        }
-    }
-
-    /// A segment was cumulatively acknowledged that had not been selectively acknowledged.
-    #[inline]
-    pub(crate) fn on_acknowledged(&mut self, sent: &Sent) {
-        self.note_latest(sent);
-        if sent.is_retransmitted() && self.is_answer_to_original(sent) {
-            return;
-        }
-        let (least_rtt, now) = (self.least_rtt, self.now);
-        if let Some(rack) = &mut self.rack {
-            rack.advance(sent, least_rtt, now);
-        }
-    }
-
-    #[inline]
-    fn note_latest(&mut self, sent: &Sent) {
-        let (at, end) = self.latest;
-        let later = sent.transmitted_at() > at
-            || sent.transmitted_at() == at
-                && (self.delivered_at_sending == 0 || sent.end().is_after(end));
-        if later {
-            self.latest = (sent.transmitted_at(), sent.end());
-            self.latest_marks = sent.marks();
-            self.delivered_at_sending = sent.delivered_before();
-        }
-    }
-
-    /// The peer echoes a timestamp from before the last transmission (Linux
-    /// `tcp_skb_spurious_retrans`).
-    #[cold]
-    fn is_answer_to_original(&self, sent: &Sent) -> bool {
-        self.echo.is_some_and(|echo| is_earlier(echo, timestamp_at(sent.transmitted_at())))
     }
 }
 
@@ -373,9 +266,8 @@ mod tests {
     use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
     use std::sync::Arc;
 
-    /// Retransmissions are remembered for those who judge them by time, for nobody else.
     #[test]
-    fn repetitions_are_not_kept_where_time_does_not_count() {
+    fn only_rack_keeps_retransmissions() {
         let lasting = Span::from_secs(1);
         for (profile, sack, keeps) in [
             (Profile::Rfc, true, false),
@@ -409,7 +301,7 @@ mod tests {
             }
             assert!(end.sender().stats.retransmissions() > 10);
             assert_eq!(
-                !end.sender().rack.retransmitted_order.is_empty(),
+                !end.sender().rack.retransmissions.is_empty(),
                 keeps,
                 "{} {sack}",
                 profile.name()

@@ -1,4 +1,4 @@
-//! The states of recovery, and the ways between them.
+//! Recovery states and the transitions between them.
 //!
 //! Source: Linux `tcp_fastretrans_alert`, `tcp_enter_recovery`, `tcp_try_to_open`,
 //! `tcp_try_keep_open`, `tcp_check_sack_reneging`.
@@ -10,16 +10,17 @@ use crate::state::{Event, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// Least time to wait for a receiver that has dropped what it had reported to be found out.
-const LEAST_RENEGING_WAIT: Span = Span::from_millis(10);
+/// Minimum time before a suspected reneging is treated as a time-out.
+const MIN_RENEGING_WAIT: Span = Span::from_millis(10);
 
 /// The state of loss recovery.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     state: RecoveryState,
-    /// The state may end when this is acknowledged (`high_seq`; RFC 6675 `RecoveryPoint`).
+    /// Recovery point: the state may end when this is acknowledged (`high_seq`; RFC 6675
+    /// `RecoveryPoint`).
     end: SequenceNumber,
-    /// The receiver has dropped data that it had reported; until recovery ends.
+    /// The receiver has reneged in this recovery.
     has_reneged: bool,
 }
 
@@ -48,14 +49,14 @@ impl Recovery {
         self.has_reneged = reneged;
     }
 
-    /// Whether losses are being repaired.
-    pub(crate) fn is_repairing(&self) -> bool {
+    /// Whether lost segments are being retransmitted.
+    pub(crate) fn is_recovering(&self) -> bool {
         matches!(self.state, RecoveryState::Recovery | RecoveryState::Loss)
     }
 
     /// Whether the window is on its way down to the threshold (Linux `tcp_in_cwnd_reduction`).
     pub(crate) fn is_reducing(&self) -> bool {
-        matches!(self.state, RecoveryState::Recovery | RecoveryState::WindowReduced)
+        matches!(self.state, RecoveryState::Recovery | RecoveryState::Cwr)
     }
 }
 
@@ -63,27 +64,28 @@ impl Sender {
     /// Segments believed to be in the network.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
-        let gone = self.left_network() + self.queue.lost();
+        let gone = self.sacked_out() + self.queue.lost();
         (self.queue.outstanding() + self.queue.retransmitted()).saturating_sub(gone)
     }
 
-    /// Outstanding segments known or presumed to have arrived.
-    pub(crate) fn left_network(&self) -> u32 {
+    /// Outstanding segments that have left the network: selectively acknowledged, or one per duplicate
+    /// ACK (`sacked_out`).
+    pub(crate) fn sacked_out(&self) -> u32 {
         self.queue.sacked() + self.duplicate_acks.count()
     }
 
-    /// Segments that count against the window when new data is to be sent: without limited
-    /// transmit, duplicates do not make room before recovery (RFC 3042).
+    /// Segments that count against the window for new data: without limited transmit, duplicate ACKs do
+    /// not make room before recovery (RFC 3042).
     #[inline]
     pub(crate) fn in_flight_for_new_data(&self) -> u32 {
-        if self.config.limited_transmit || self.recovery.is_repairing() {
+        if self.config.limited_transmit || self.recovery.is_recovering() {
             self.in_flight()
         } else {
             self.queue.outstanding()
         }
     }
 
-    /// Whether a segment that is outstanding was sent again (Linux `tcp_any_retrans_done`).
+    /// Whether an outstanding segment was retransmitted (Linux `tcp_any_retrans_done`).
     pub(crate) fn is_any_retransmitted(&self) -> bool {
         self.queue.retransmitted() > 0 || self.queue.front().is_some_and(Sent::is_retransmitted)
     }
@@ -93,7 +95,7 @@ impl Sender {
     pub(crate) fn update_reordering(&mut self, lowest: SequenceNumber, highest: SequenceNumber) {
         if lowest.is_before(highest) {
             let segments = highest.distance_from(lowest).div_ceil(self.segment_bytes);
-            self.reordering.on_distance(segments);
+            self.reordering.on_reordering(segments);
         }
     }
 
@@ -108,7 +110,7 @@ impl Sender {
     }
 
     /// Counts duplicate ACKs without SACK. Returns how many segments arrived.
-    pub(crate) fn count_duplicates(&mut self, duplicates: u32) -> u32 {
+    pub(crate) fn count_duplicate_acks(&mut self, duplicates: u32) -> u32 {
         let arrived = self.duplicate_acks.add(duplicates, &self.queue, &mut self.reordering);
         self.deliveries.add(arrived, false);
         arrived
@@ -122,7 +124,7 @@ impl Sender {
             || self.recovery.state() != RecoveryState::Open
     }
 
-    /// Follows one acknowledgment through the states.
+    /// Runs the recovery state machine for one acknowledgment (Linux `tcp_fastretrans_alert`).
     pub(crate) fn update_recovery_state(&mut self, ack: &mut AckEvent) {
         if ack.has(AckFlags::CONGESTION_ECHOED) {
             self.undo.forbid();
@@ -131,7 +133,7 @@ impl Sender {
             return;
         }
         if self.recovery.state() == RecoveryState::Open {
-            self.undo.forget_first_stamp();
+            self.undo.clear_retransmit_stamp();
         } else if self.send.oldest_unacked().is_at_or_after(self.recovery.end())
             && self.try_leave_state(ack)
         {
@@ -147,12 +149,12 @@ impl Sender {
         }
     }
 
-    /// All that was outstanding when the state was entered is acknowledged. Returns whether nothing
-    /// more is to be done.
+    /// Leaves the state once its recovery point is acknowledged. Returns whether the acknowledgment needs
+    /// no further processing.
     fn try_leave_state(&mut self, ack: &AckEvent) -> bool {
         match self.recovery.state() {
-            // The announcement of the reduction must have reached the receiver (RFC 3168).
-            RecoveryState::WindowReduced if self.send.oldest_unacked() != self.recovery.end() => {
+            // The segment with CWR must have been acknowledged (RFC 3168).
+            RecoveryState::Cwr if self.send.oldest_unacked() != self.recovery.end() => {
                 self.end_reduction(ack.now());
                 self.enter(RecoveryState::Open);
             }
@@ -160,7 +162,7 @@ impl Sender {
                 if !self.negotiated.has_sack() {
                     self.duplicate_acks.reset();
                 }
-                // The state is left by the undo; the window is that of recovery until then.
+                // The undo leaves the state; the window is that of recovery until then.
                 let undone_or_held = self.try_undo_recovery(ack);
                 if undone_or_held {
                     return true;
@@ -172,11 +174,11 @@ impl Sender {
         false
     }
 
-    /// Each of these returns whether retransmissions are due.
+    /// Handles an acknowledgment in the state. Like its siblings, returns whether retransmissions are due.
     fn on_ack_in_recovery_state(&mut self, ack: &mut AckEvent) -> bool {
         if !ack.has(AckFlags::ADVANCED) {
             if !self.negotiated.has_sack() {
-                ack.count_delivered(self.count_duplicates(ack.duplicates()));
+                ack.count_delivered(self.count_duplicate_acks(ack.duplicates()));
             }
         } else if self.try_undo_partial(ack) {
             return false;
@@ -188,7 +190,7 @@ impl Sender {
         if self.recovery.state() == RecoveryState::Recovery {
             return true;
         }
-        // The reduction was taken back. Where a loss is evident all the same, another begins.
+        // The reduction was undone. If a segment is still marked lost, another recovery begins.
         let lost = self.queue.lost() > 0;
         if lost {
             self.enter_recovery(ack.has(AckFlags::CONGESTION_ECHOED));
@@ -199,10 +201,10 @@ impl Sender {
     fn on_ack_in_loss_state(&mut self, ack: &mut AckEvent) -> bool {
         self.process_loss_ack(ack);
         self.detect_losses(ack);
-        if self.recovery.state() == RecoveryState::Open || ack.has(AckFlags::REPAIR_LOST) {
+        if self.recovery.state() == RecoveryState::Open || ack.has(AckFlags::LOST_RETRANSMISSION) {
             self.on_ack_in_other_state(ack)
         } else {
-            // What is due was decided on by the way.
+            // `process_loss_ack` has decided what is due.
             false
         }
     }
@@ -212,7 +214,7 @@ impl Sender {
             if ack.has(AckFlags::ADVANCED) {
                 self.duplicate_acks.reset();
             }
-            ack.count_delivered(self.count_duplicates(ack.duplicates()));
+            ack.count_delivered(self.count_duplicate_acks(ack.duplicates()));
         }
         if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
             self.try_undo_by_dsack(ack.now());
@@ -226,8 +228,8 @@ impl Sender {
             && matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder)
             && self.is_mtu_probe_lost()
         {
-            // Too large for the path, which says nothing of congestion.
-            self.repair_too_large(ack.now());
+            // The probe was too large for the path: no sign of congestion.
+            self.retransmit_too_large(ack.now());
             return true;
         }
         self.enter_recovery(ack.has(AckFlags::CONGESTION_ECHOED));
@@ -236,7 +238,7 @@ impl Sender {
 
     /// Enters fast recovery (RFC 5681 §3.2 step 2, RFC 6675 §5 step 4).
     pub(super) fn enter_recovery(&mut self, echoed: bool) {
-        self.forget_first_stamp_if_repaired();
+        self.cleanup_retransmit_stamp();
         self.undo.forbid();
         self.init_undo();
         if !self.recovery.is_reducing() {
@@ -246,25 +248,24 @@ impl Sender {
             self.begin_reduction();
         }
         self.enter(RecoveryState::Recovery);
-        self.retransmissions
-            .begin_recovery(!self.reduces_in_proportion(), self.queue.first_index());
-        self.lost_retransmits.clear();
+        self.retransmissions.begin_recovery(!self.uses_prr(), self.queue.first_index());
+        self.outstanding_retransmits.clear();
         self.events.push_back(Event::FastRetransmit);
     }
 
     fn try_open_state(&mut self, ack: &AckEvent) {
-        self.forget_first_stamp_if_repaired();
+        self.cleanup_retransmit_stamp();
         if ack.has(AckFlags::CONGESTION_ECHOED) {
             self.reduce_window();
         }
-        if self.recovery.state() != RecoveryState::WindowReduced {
+        if self.recovery.state() != RecoveryState::Cwr {
             self.enter_open_or_disorder();
         }
     }
 
-    /// Open, or disorder while anything is out of order or repeated.
+    /// Enters Disorder while a segment is selectively acknowledged, lost or retransmitted; else Open.
     pub(super) fn enter_open_or_disorder(&mut self) {
-        let disorder = self.left_network() + self.queue.lost() > 0 || self.is_any_retransmitted();
+        let disorder = self.sacked_out() + self.queue.lost() > 0 || self.is_any_retransmitted();
         let state = if disorder { RecoveryState::Disorder } else { RecoveryState::Open };
         if self.recovery.state() != state {
             self.enter(state);
@@ -272,34 +273,34 @@ impl Sender {
         }
     }
 
-    /// The oldest segment had been reported and is not covered: the receiver has dropped it. If it
-    /// does not change its mind soon, a time-out follows.
+    /// Whether the receiver has reneged: the oldest segment had been selectively acknowledged and still
+    /// is not acknowledged. Shortens the time-out.
     fn is_reneging(&mut self, ack: &mut AckEvent) -> bool {
         if !(ack.has(AckFlags::RENEGED) && ack.has(AckFlags::ADVANCED)) {
             return false;
         }
-        let wait = (self.rtt.smoothed().unwrap_or_default() / 2).max(LEAST_RENEGING_WAIT);
-        self.set_timer(Pending::Retransmission, ack.now(), wait);
+        let wait = (self.rtt.smoothed().unwrap_or_default() / 2).max(MIN_RENEGING_WAIT);
+        self.arm_for(Pending::Retransmission, ack.now(), wait);
         ack.remove(AckFlags::TIMER_DUE);
         true
     }
 
-    /// A repair that a timer begins has no acknowledgment to bring the window down.
-    fn make_room_for_first(&mut self, lost: u32) {
-        if self.reduces_in_proportion() && !self.has_cong_control() {
+    /// Makes room in the window for the first retransmission of a recovery that a timer begins.
+    fn allow_first_retransmission(&mut self, lost: u32) {
+        if self.uses_prr() && !self.has_cong_control() {
             self.proportional_rate_reduction(1, lost, AckFlags::default());
         }
     }
 
-    /// The timer for late segments has run out (Linux `tcp_rack_reo_timeout`).
+    /// Handles the end of the RACK reordering timer (Linux `tcp_rack_reo_timeout`).
     pub(crate) fn on_reordering_deadline(&mut self, now: Instant) {
         let in_flight = self.in_flight();
         let losses = self.queue.losses();
-        self.detect_by_time(now);
+        self.rack_detect_losses(now);
         if in_flight != self.in_flight() {
             if self.recovery.state() != RecoveryState::Recovery {
                 self.enter_recovery(false);
-                self.make_room_for_first(self.queue.losses().wrapping_sub(losses));
+                self.allow_first_retransmission(self.queue.losses().wrapping_sub(losses));
             }
             self.retransmissions.set_due(Transmission::Lost);
         }
@@ -308,13 +309,13 @@ impl Sender {
         }
     }
 
-    /// The pause before an early retransmit is over (Linux 3.16 `tcp_resume_early_retransmit`).
+    /// Handles the end of the early-retransmit delay (Linux 3.16 `tcp_resume_early_retransmit`).
     pub(crate) fn on_early_retransmit_deadline(&mut self, now: Instant) {
         self.rearm_rto(now);
         if self.recovery.state() == RecoveryState::Disorder && !self.queue.is_empty() {
             self.queue.mark_lost(self.queue.first_index());
             self.enter_recovery(false);
-            self.make_room_for_first(1);
+            self.allow_first_retransmission(1);
             self.retransmissions.set_due(Transmission::Lost);
         }
     }

@@ -1,20 +1,20 @@
-//! Which SACK blocks are believed, and what duplicate ones tell.
+//! SACK processing: validation of blocks, D-SACK.
 //!
 //! Source: RFC 2018, RFC 2883; Linux `tcp_sacktag_write_queue`, `tcp_is_sackblock_valid`,
 //! `tcp_check_dsack`, `tcp_dsack_seen`.
 
-use super::Delivery;
+use super::AckDelivery;
 use crate::sender::Sender;
-use crate::sender::queue::Marks;
+use crate::sender::queue::SentFlags;
 use crate::sender::scoreboard::SackUpdate;
 use crate::state::RecoveryState;
 use fairwind_units::Instant;
 use fairwind_wire::{SackBlock, SackBlocks, Segment, SequenceNumber};
 
 impl Sender {
-    /// Takes the SACK blocks of a segment; `oldest_before` is what was unacknowledged before it.
-    /// Returns what they told, and of the segment that was sent last of those they report: how many
-    /// had been delivered before that.
+    /// Marks the segments that the SACK blocks of an acknowledgment report; `oldest_before` was the oldest
+    /// unacknowledged number before it. Returns the update, and the `delivered_before` of the latest segment
+    /// that is newly reported.
     pub(crate) fn mark_sacks(
         &mut self,
         segment: &Segment,
@@ -30,8 +30,8 @@ impl Sender {
         if too_old || self.queue.is_empty() {
             return (update, 0);
         }
-        let mut believed = SackBlocks::EMPTY;
-        let mut explained = None;
+        let mut valid = SackBlocks::EMPTY;
+        let mut dsack = None;
         for (place, &block) in (0..).zip(blocks.as_slice()) {
             let is_duplicate = place == 0 && duplicate;
             if !self.is_sack_block_valid(block, is_duplicate)
@@ -40,16 +40,16 @@ impl Sender {
                 continue;
             }
             if is_duplicate {
-                self.explain_repetitions(block, &mut update);
-                explained = Some(block);
+                self.count_spurious_retransmissions(block, &mut update);
+                dsack = Some(block);
             }
             if block.right.is_after(self.send.oldest_unacked()) {
-                believed.push(block);
+                valid.push(block);
             }
         }
-        let delivered = self.mark_blocks(believed, &mut update, echo, now);
-        if let Some(block) = explained {
-            self.forget_repetitions(block);
+        let delivered = self.mark_blocks(valid, &mut update, echo, now);
+        if let Some(block) = dsack {
+            self.clear_retransmissions_in(block);
         }
         self.note_reordering(&update);
         (update, delivered)
@@ -63,8 +63,8 @@ impl Sender {
         echo: Option<u32>,
         now: Instant,
     ) -> u32 {
-        let least_rtt = self.rtt.minimum();
-        let mut delivery = Delivery::new(Some(&mut self.rack), now, least_rtt, echo);
+        let min_rtt = self.rtt.minimum();
+        let mut delivery = AckDelivery::new(Some(&mut self.rack), now, min_rtt, echo);
         let oldest = self.send.oldest_unacked();
         let mut sorted = [SackBlock::default(); SackBlocks::CAPACITY];
         let count = blocks.as_slice().len();
@@ -84,17 +84,17 @@ impl Sender {
     }
 
     fn note_reordering(&mut self, update: &SackUpdate) {
-        let teaches = self.recovery.state() != RecoveryState::Loss || self.undo.from().is_some();
+        let counts = self.recovery.state() != RecoveryState::Loss || self.undo.marker().is_some();
         if let Some(lowest) = update.reordered_from()
-            && teaches
+            && counts
         {
             let highest = self.highest_sacked();
             self.update_reordering(lowest, highest);
         }
     }
 
-    /// Whether a block can be true. The oldest unacknowledged segment is never reported, and a
-    /// duplicate may lie below it as far back as the repair that may be taken back.
+    /// Whether a block is valid (Linux `tcp_is_sackblock_valid`). A D-SACK may lie below the oldest
+    /// unacknowledged number, back to the undo marker.
     fn is_sack_block_valid(&self, block: SackBlock, is_duplicate: bool) -> bool {
         let (oldest, next) = (self.send.oldest_unacked(), self.send.next());
         if block.right.is_after(next)
@@ -106,15 +106,15 @@ impl Sender {
         if block.left.is_after(oldest) {
             return true;
         }
-        let Some(from) = self.undo.from().filter(|_| is_duplicate) else { return false };
+        let Some(marker) = self.undo.marker().filter(|_| is_duplicate) else { return false };
         !block.right.is_after(oldest)
-            && (!block.left.is_before(from)
-                || block.right.is_after(from)
+            && (!block.left.is_before(marker)
+                || block.right.is_after(marker)
                     && !block.left.is_before(block.right - self.peer_window.largest()))
     }
 
-    /// The first block reports a duplicate if it lies below the acknowledgment, or within the second
-    /// one (RFC 2883 §4). Returns whether it does, and is plausible.
+    /// Whether the first block is a plausible D-SACK: it lies below the acknowledgment, or within the second
+    /// block (RFC 2883 §4).
     fn check_dsack(
         &mut self,
         segment: &Segment,
@@ -134,27 +134,27 @@ impl Sender {
         if !reports {
             return false;
         }
-        let repeated = self.count_repetitions(*first, update);
-        if repeated == 0 {
+        let duplicates = self.count_dsack_segments(*first, update);
+        if duplicates == 0 {
             return false;
         }
         let undo = &mut self.undo;
-        if let Some(from) = undo.from()
+        if let Some(marker) = undo.marker()
             && !first.right.is_after(oldest_before)
-            && first.right.is_after(from)
+            && first.right.is_after(marker)
         {
-            undo.explain(repeated);
+            undo.on_dsack(duplicates);
         }
         true
     }
 
-    /// How many segments a plausible report covers: not more than were ever sent again.
-    fn count_repetitions(&mut self, block: SackBlock, update: &mut SackUpdate) -> u32 {
+    /// Segments that a plausible D-SACK covers; 0 if there are more than were ever retransmitted.
+    fn count_dsack_segments(&mut self, block: SackBlock, update: &mut SackUpdate) -> u32 {
         if !block.left.is_before(block.right) {
             return 0;
         }
         let bytes = block.right.distance_from(block.left);
-        if bytes > self.peer_window.largest() || self.bundles.explain(block) {
+        if bytes > self.peer_window.largest() || self.bundles.covers_dsack(block) {
             return 0;
         }
         let full = self.segment_bytes;
@@ -172,42 +172,41 @@ impl Sender {
         segments
     }
 
-    /// Outstanding segments that a report of a duplicate covers and that were sent again: one
-    /// transmission of each is explained.
+    /// Counts one spurious retransmission for each retransmitted outstanding segment in a D-SACK.
     #[cold]
-    fn explain_repetitions(&mut self, block: SackBlock, update: &mut SackUpdate) {
+    fn count_spurious_retransmissions(&mut self, block: SackBlock, update: &mut SackUpdate) {
         let mut buffer = 0..0;
-        let mut repeated = false;
+        let mut retransmitted = false;
         for index in self.covered_by(block) {
             let sent = *self.queue.get(index);
             if !buffer.contains(&index) {
-                buffer = self.queue.joined_around(index);
-                repeated = self.queue.is_any_retransmitted(buffer.clone());
+                buffer = self.queue.coalesced_around(index);
+                retransmitted = self.queue.is_any_retransmitted(buffer.clone());
             }
-            if !repeated {
+            if !retransmitted {
                 continue;
             }
-            if self.undo.from().is_some_and(|from| sent.end().is_after(from)) {
-                self.undo.explain(1);
+            if self.undo.marker().is_some_and(|marker| sent.end().is_after(marker)) {
+                self.undo.on_dsack(1);
             }
-            if sent.marks().contains(Marks::SACKED) {
+            if sent.flags().contains(SentFlags::SACKED) {
                 update.note_reordered(sent.sequence());
             }
         }
     }
 
-    /// Their retransmissions are not under way any more.
+    /// Clears the RETRANSMITTED flag of the segments within a D-SACK.
     #[cold]
-    fn forget_repetitions(&mut self, block: SackBlock) {
+    fn clear_retransmissions_in(&mut self, block: SackBlock) {
         if !block.right.is_after(self.send.oldest_unacked()) {
             return;
         }
         for index in self.covered_by(block) {
-            self.queue.forget_retransmission(index);
+            self.queue.clear_retransmitted(index);
         }
     }
 
-    /// Absolute indices of the outstanding segments wholly within a block.
+    /// Absolute indices of the outstanding segments that lie wholly within a block.
     fn covered_by(&self, block: SackBlock) -> std::ops::Range<u64> {
         let mut start = self.queue.index_of(block.left);
         let end = self.queue.index_of(block.right);

@@ -6,7 +6,7 @@
 use super::Pending;
 use super::detection::MIN_WAIT;
 use crate::config::TailLossProbe;
-use crate::sender::queue::Purpose;
+use crate::sender::queue::RetransmitReason;
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::{Event, RecoveryState, State};
 use fairwind_units::{Instant, Span};
@@ -15,12 +15,11 @@ use fairwind_wire::SequenceNumber;
 /// The tail loss probe.
 #[derive(Debug, Default)]
 pub(crate) struct TailProbe {
-    /// Number after everything that was sent when it was; `None` when it is not outstanding
-    /// (`tlp_high_seq`).
+    /// SND.NXT when the probe was sent (`tlp_high_seq`); `None` while no probe is outstanding.
     end: Option<SequenceNumber>,
-    /// It was a retransmission, not new data.
+    /// The probe was a retransmission, not new data.
     retransmitted: bool,
-    /// It is to be sent.
+    /// The probe is due.
     due: bool,
 }
 
@@ -45,18 +44,18 @@ impl TailProbe {
         self.end == Some(end)
     }
 
-    /// It is no longer outstanding.
+    /// Forgets the outstanding probe.
     pub(crate) fn clear(&mut self) {
         self.end = None;
     }
 }
 
-/// Least wait for a probe, and what is allowed for a delayed acknowledgment (Linux 3.10).
-const LEAST_PROBE_WAIT: Span = Span::from_millis(10);
+/// Minimum wait for a probe, and the allowance for a delayed acknowledgment (Linux 3.10).
+const MIN_PROBE_WAIT: Span = Span::from_millis(10);
 const DELAYED_ACK_ALLOWANCE: Span = Span::from_millis(200);
 
 impl Sender {
-    /// A run of new data has been sent.
+    /// Schedules a probe after new data was sent.
     #[inline]
     pub(crate) fn schedule_tail_probe_after_sending(&mut self, now: Instant) {
         if let Some(oldest) = self.queue.front()
@@ -70,14 +69,14 @@ impl Sender {
         }
     }
 
-    /// Sets the timer for a probe, if one makes sense; `timeout_left` bounds the wait.
+    /// Arms the timer for a probe, if one makes sense; `timeout_left` bounds the wait. Returns whether it did.
     #[inline]
     pub(super) fn schedule_tail_probe(&mut self, timeout_left: Span, now: Instant) -> bool {
         let rule = self.config.loss.tail_loss_probe;
         if rule == TailLossProbe::Off
             || self.queue.is_empty()
             || !self.negotiated.has_sack()
-            || !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::WindowReduced)
+            || !matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Cwr)
         {
             return false;
         }
@@ -96,7 +95,7 @@ impl Sender {
             (_, Some(smoothed)) => smoothed * 2 + MIN_WAIT,
         };
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
-        self.set_timer(Pending::Probe, now, wait + self.pacing_delay(now));
+        self.arm_for(Pending::Probe, now, wait + self.pacing_delay(now));
         true
     }
 
@@ -104,10 +103,10 @@ impl Sender {
         let delayed = smoothed + smoothed / 2 + DELAYED_ACK_ALLOWANCE;
         let wait = smoothed * 2;
         let wait = if self.queue.outstanding() == 1 { wait.max(delayed) } else { wait };
-        wait.max(LEAST_PROBE_WAIT)
+        wait.max(MIN_PROBE_WAIT)
     }
 
-    /// Time for a probe: one at most is outstanding.
+    /// Handles the probe timer; at most one probe is outstanding.
     pub(crate) fn on_tail_probe_deadline(&mut self, now: Instant) {
         if self.queue.is_empty() {
             return;
@@ -116,17 +115,17 @@ impl Sender {
         self.rearm_rto(now);
     }
 
-    /// The probe is on its way: from now on the time-out counts.
-    pub(crate) fn on_tail_probe_sent(&mut self, purpose: Option<Purpose>, now: Instant) {
+    /// Records a probe that was sent, and arms the RTO.
+    pub(crate) fn on_tail_probe_sent(&mut self, reason: Option<RetransmitReason>, now: Instant) {
         self.tail_probe =
-            TailProbe { end: Some(self.send.next()), retransmitted: purpose.is_some(), due: false };
+            TailProbe { end: Some(self.send.next()), retransmitted: reason.is_some(), due: false };
         self.rto.set_pending(Pending::Retransmission);
         self.rearm_rto(now);
         self.events.push_back(Event::TailLossProbe);
     }
 
-    /// Follows an acknowledgment while the probe is outstanding: if it filled a hole, there was a
-    /// loss, and the window is reduced (RFC 8985 §7.4.2).
+    /// Handles an acknowledgment while the probe is outstanding: if the probe filled a hole, there was a
+    /// loss, and the window is reduced (RFC 8985 §7.4.2; Linux `tcp_process_tlp_ack`).
     #[cold]
     pub(crate) fn on_ack_after_tail_probe(&mut self, ack: &AckEvent) {
         let Some(end) = self.tail_probe.end else { return };
@@ -136,11 +135,11 @@ impl Sender {
         }
         let duplicate =
             !ack.has(AckFlags::ADVANCED.and(AckFlags::NOT_DUPLICATE).and(AckFlags::SACKED));
-        if !self.tail_probe.retransmitted || ack.has(AckFlags::PROBE_REPEATED) {
+        if !self.tail_probe.retransmitted || ack.has(AckFlags::PROBE_DSACKED) {
             self.tail_probe.clear();
         } else if acknowledged.is_after(end) {
             self.begin_reduction();
-            self.enter(RecoveryState::WindowReduced);
+            self.enter(RecoveryState::Cwr);
             self.end_reduction(ack.now());
             self.enter_open_or_disorder();
         } else if duplicate {

@@ -1,67 +1,75 @@
-//! Retransmission time-out: when it is armed, what it marks lost, F-RTO, and when the connection is given up.
+//! Retransmission timer and time-out (RTO): arming, marking losses, back-off, giving up.
 //!
-//! Source: RFC 5681 §3.1, RFC 6675 §5.1, RFC 8985 §6.3, RFC 5682 (F-RTO); Linux `tcp_enter_loss`,
+//! Source: RFC 5681 §3.1, RFC 6675 §5.1, RFC 8985 §6.3; Linux `tcp_enter_loss`,
 //! `tcp_timeout_mark_lost`, `tcp_process_loss`.
+//!
+//! One timer serves all purposes of [`Pending`]. Four functions arm it:
+//!
+//! | function | when |
+//! |---|---|
+//! | `arm_for` | for a given purpose and wait |
+//! | `arm_tlp_or_rto` | after an acknowledgment of data: a tail loss probe if one makes sense, else the RTO |
+//! | `rearm_rto` | the RTO, counted from now or from the oldest segment; stopped if nothing is outstanding |
+//! | `arm_backed_off_rto` | after a time-out: the doubled RTO, within the user timeout |
 //!
 //! Giving up: Linux `tcp_write_timeout`, `retransmits_timed_out`, `tcp_model_timeout`,
 //! `tcp_orphan_retries`, `tcp_rtx_probe0_timed_out`, `tcp_clamp_rto_to_user_timeout`; RFC 1122 §4.2.3.5, RFC 5482.
 
 use crate::sender::congestion::plugged::WindowEvent;
 use crate::sender::loss::Transmission;
-use crate::sender::queue::Marks;
+use crate::sender::queue::SentFlags;
 use crate::sender::{AckEvent, AckFlags, Expired, Sender};
 use crate::state::{Event, RecoveryState, State};
 use crate::timers::{Clock, Timer, timestamp_at};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// What the retransmission timer is set for.
+/// Purpose of the retransmission timer (`icsk_pending`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pending {
-    /// The retransmission time-out.
+    /// The retransmission time-out (`ICSK_TIME_RETRANS`).
     Retransmission,
-    /// A tail loss probe.
+    /// A tail loss probe (`ICSK_TIME_LOSS_PROBE`).
     Probe,
-    /// Segments that may be late and not lost.
+    /// The RACK reordering window (`ICSK_TIME_REO_TIMEOUT`).
     Reordering,
-    /// An early retransmit that waits for late segments.
+    /// A delayed early retransmit.
     EarlyRetransmit,
 }
 
-/// The retransmission time-out: its value, its timer, and how often it ran out.
+/// The retransmission time-out: value, timer, number of expiries.
 #[derive(Debug)]
 pub(crate) struct Rto {
-    /// Retransmission of data, SYN or FIN (RFC 6298 §5), or what `pending` says.
+    /// Timer of data, SYN or FIN (RFC 6298 §5), with the purpose `pending`.
     timer: Timer,
     pending: Pending,
     /// The time-out in force, back-off included.
     timeout: Span,
-    /// Time-outs since the last progress.
-    expired: u32,
-    /// How often it was doubled since the last sample of the round-trip time.
+    /// Time-outs in a row since the last progress (`icsk_retransmits`).
+    consecutive_timeouts: u32,
+    /// Doublings since the last round-trip sample (`icsk_backoff`).
     doublings: u32,
-    /// When the first of them happened.
-    since: Instant,
+    /// When the first of the time-outs in a row happened.
+    first_timeout_at: Instant,
 }
 
 impl Rto {
     getters! {
         timeout: Span,
-        expired: u32,
-        /// How often the time-out is doubled at present.
+        consecutive_timeouts: u32,
         doublings: u32,
         pending: Pending,
     }
 
-    /// Nothing has run out, and `timeout` is in force.
+    /// An unarmed timer with an initial value.
     pub(crate) fn new(timeout: Span) -> Self {
         Self {
             timer: Timer::OFF,
             pending: Pending::Retransmission,
             timeout,
-            expired: 0,
+            consecutive_timeouts: 0,
             doublings: 0,
-            since: Instant::ZERO,
+            first_timeout_at: Instant::ZERO,
         }
     }
 
@@ -76,32 +84,32 @@ impl Rto {
         self.doublings = 0;
     }
 
-    /// Doubles the time-out (RFC 6298 §5.5).
-    pub(crate) fn back_off(&mut self, greatest: Span) {
+    /// Doubles the time-out, up to `maximum` (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self, maximum: Span) {
         self.doublings += 1;
-        self.timeout = (self.timeout * 2).min(greatest);
+        self.timeout = (self.timeout * 2).min(maximum);
     }
 
-    /// Something new is acknowledged.
+    /// Resets the count of time-outs, when new data is acknowledged.
     pub(crate) fn on_progress(&mut self) {
-        self.expired = 0;
+        self.consecutive_timeouts = 0;
     }
 
-    /// How long ago the first time-out ran out.
-    pub(crate) fn since_first_expiry(&self, now: Instant) -> Span {
-        now.saturating_since(self.since)
+    /// Time since the first time-out in a row.
+    pub(crate) fn since_first_timeout(&self, now: Instant) -> Span {
+        now.saturating_since(self.first_timeout_at)
     }
 
     /// Counts a time-out; returns how many came in a row.
-    pub(crate) fn count(&mut self, now: Instant) -> u32 {
-        if self.expired == 0 {
-            self.since = now;
+    pub(crate) fn count_timeout(&mut self, now: Instant) -> u32 {
+        if self.consecutive_timeouts == 0 {
+            self.first_timeout_at = now;
         }
-        self.expired += 1;
-        self.expired
+        self.consecutive_timeouts += 1;
+        self.consecutive_timeouts
     }
 
-    /// The timer is, or will be, set for this.
+    /// Sets the purpose of the timer.
     pub(crate) fn set_pending(&mut self, pending: Pending) {
         self.pending = pending;
     }
@@ -118,12 +126,12 @@ impl Rto {
         self.timer.set(now, wait);
     }
 
-    /// Sets the timer if it is not due before.
+    /// Brings the timer forward, if `wait` ends earlier.
     pub(crate) fn hasten(&mut self, now: Instant, wait: Span) {
         self.timer.hasten(now, wait);
     }
 
-    /// Unsets the timer if it runs out, and returns whether it does.
+    /// Stops the timer if it has run out; returns whether it has.
     pub(crate) fn expire(&mut self, clock: Clock, now: Instant) -> bool {
         self.timer.expire(clock, now)
     }
@@ -136,21 +144,8 @@ impl Rto {
     }
 }
 
-/// Forward RTO recovery: after a time-out, new data is tried first (RFC 5682).
-#[derive(Debug, Default)]
-pub(crate) struct FRto {
-    is_active: bool,
-}
-
-impl FRto {
-    /// The time-out was not spurious, or nobody knows.
-    pub(crate) fn stop(&mut self) {
-        self.is_active = false;
-    }
-}
-
 impl Sender {
-    /// The retransmission timer has run out, after the handshake or for something other than the RTO.
+    /// Handles the retransmission timer, except for time-outs of a handshake.
     pub(crate) fn on_retransmission_deadline(&mut self, now: Instant) -> Expired {
         match self.rto.pending() {
             Pending::Retransmission if self.queue.is_empty() => {}
@@ -162,42 +157,42 @@ impl Sender {
         Expired::GoesOn
     }
 
-    /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
+    /// Handles a time-out (RFC 6298 §5.4 to §5.6); a thin stream may skip the back-off.
     fn on_rto(&mut self, now: Instant) -> Expired {
-        let timeouts = self.rto.count(now);
+        let timeouts = self.rto.count_timeout(now);
         if self.is_black_hole_suspected(now) {
             self.suspect_black_hole(now);
         }
-        if self.has_retransmission_limit_expired(now) {
+        if self.retransmits_timed_out(now) {
             return Expired::GaveUp;
         }
         self.enter_loss_after_timeout(now);
-        if self.stays_linear(timeouts) {
+        if self.has_linear_timeout(timeouts) {
             self.rto.restart(self.rtt.timeout(&self.config));
         } else {
             self.rto.back_off(self.config.maximum_rto);
         }
-        self.restart_retransmission_timer(now);
+        self.arm_backed_off_rto(now);
         Expired::GoesOn
     }
 
-    /// Arms the retransmission timer for `pending`.
-    pub(super) fn set_timer(&mut self, pending: Pending, now: Instant, wait: Span) {
+    /// Arms the retransmission timer for a purpose.
+    pub(super) fn arm_for(&mut self, pending: Pending, now: Instant, wait: Span) {
         self.rto.set_pending(pending);
         self.rto.arm(now, wait);
     }
 
-    /// Sets the timer after an acknowledgment of data.
+    /// Arms the timer after an acknowledgment of data: a tail loss probe if one makes sense, else the RTO.
     #[inline]
-    pub(crate) fn schedule_retransmission(&mut self, now: Instant) {
+    pub(crate) fn arm_tlp_or_rto(&mut self, now: Instant) {
         let timeout = self.rto.timeout();
         if !self.schedule_tail_probe(timeout, now) {
             self.rearm_rto(now);
         }
     }
 
-    /// Sets the time-out anew, or stops it where nothing is outstanding. After a probe or late
-    /// segments it counts from when the oldest segment was sent.
+    /// Restarts the RTO, or stops it if nothing is outstanding (Linux `tcp_rearm_rto`). If the timer had
+    /// another purpose, the RTO counts from the transmission of the oldest segment.
     #[inline]
     pub(crate) fn rearm_rto(&mut self, now: Instant) {
         let Some(oldest) = self.queue.front() else {
@@ -212,10 +207,10 @@ impl Sender {
                 (oldest.transmitted_at() + timeout).saturating_since(now).max(Span::from_micros(1))
             }
         };
-        self.set_timer(Pending::Retransmission, now, wait + self.pacing_delay(now));
+        self.arm_for(Pending::Retransmission, now, wait + self.pacing_delay(now));
     }
 
-    /// New data has been sent, `first` if nothing was outstanding.
+    /// Handles new data that was sent, `first` if nothing was outstanding.
     #[inline]
     pub(crate) fn on_new_data_sent(&mut self, first: bool, now: Instant) {
         // Before the handshake is over, the timer is the SYN-ACK's.
@@ -224,7 +219,7 @@ impl Sender {
             self.rearm_rto(now);
         }
         if first {
-            // One timer serves both in Linux (`tcp_rearm_rto`): nothing waits for a window any more.
+            // Linux has one timer for both (`tcp_rearm_rto`), so the persist timer stops.
             self.persist.stop();
         }
         if self.recovery.is_reducing() {
@@ -232,49 +227,49 @@ impl Sender {
         }
     }
 
-    /// Sets the retransmission timer, within the user timeout.
-    pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
-        let wait = self.rto_within_user_timeout(now);
+    /// Arms the RTO after a time-out, within the user timeout.
+    pub(crate) fn arm_backed_off_rto(&mut self, now: Instant) {
+        let wait = self.clamp_rto_to_user_timeout(now);
         self.rto.arm(now, wait);
     }
 
-    /// The SYN-ACK of an early connection was not answered; its data is lost by then if `is_loss`.
+    /// Handles a time-out of the SYN-ACK of a Fast Open connection; `is_loss` marks its data lost.
     pub(crate) fn on_early_timeout(&mut self, is_loss: bool, now: Instant) {
         if is_loss {
             self.enter_loss_after_timeout(now);
         }
-        self.undo.note_stamp(timestamp_at(now));
+        self.undo.note_retransmit_stamp(timestamp_at(now));
     }
 
-    /// The oldest segment was lost for want of a route, not to congestion: its time-out is backed off
-    /// once less (RFC 6069; Linux `tcp_ld_RTO_revert`).
+    /// Undoes one back-off, because an ICMP error shows that the oldest segment was lost for want of a
+    /// route, not to congestion (RFC 6069; Linux `tcp_ld_RTO_revert`).
     pub(crate) fn revert_backoff(&mut self, quoted: SequenceNumber, now: Instant) {
         let Some(oldest) = self.queue.front() else { return };
-        if quoted != self.send.oldest_unacked() || self.rto.expired() == 0 {
+        if quoted != self.send.oldest_unacked() || self.rto.consecutive_timeouts() == 0 {
             return;
         }
-        let least = self.rtt.timeout(&self.config);
-        if self.rto.timeout() <= least {
+        let base = self.rtt.timeout(&self.config);
+        if self.rto.timeout() <= base {
             return;
         }
         let sent_at = oldest.transmitted_at();
-        self.rto.set_timeout((self.rto.timeout() / 2).max(least));
+        self.rto.set_timeout((self.rto.timeout() / 2).max(base));
         let left = (sent_at + self.rto.timeout()).saturating_since(now);
         self.rto.arm(now, left);
     }
 
-    /// Enters repair after a time-out. The window has room for one segment beyond what is taken to
-    /// be under way still: the oldest one, which goes out whatever happens.
+    /// Enters the loss state after a time-out (Linux `tcp_enter_loss`). The window has room for one segment
+    /// beyond those in flight: the oldest one, which is always retransmitted.
     pub(crate) fn enter_loss_after_timeout(&mut self, now: Instant) {
         let state = self.recovery.state();
-        let is_new = !self.recovery.is_repairing();
-        let repeats = self.rto.expired() > 1;
+        let is_new = !self.recovery.is_recovering();
+        let repeats = self.rto.consecutive_timeouts() > 1;
         self.mark_lost_after_timeout(now);
         if !self.fast_path.is_plain() {
             self.report_lost();
         }
-        // Once per window: a time-out in the midst of another repair reduces nothing more, unless it
-        // is over but for its name (Linux `tcp_enter_loss`).
+        // The threshold is reduced once per window: not in the middle of another recovery, unless its
+        // recovery point is acknowledged (Linux `tcp_enter_loss`).
         let reduces = matches!(state, RecoveryState::Open | RecoveryState::Disorder)
             || !self.recovery.end().is_after(self.send.oldest_unacked())
             || state == RecoveryState::Loss && !repeats;
@@ -288,12 +283,12 @@ impl Sender {
         self.window.set_segments(self.in_flight() + 1);
         self.window.drop_credit();
         self.usage.on_reduction(now);
-        // So many duplicates, and a time-out all the same: reordering was overestimated.
+        // A time-out despite many duplicates: reordering was overestimated.
         let configured = self.config.duplicate_threshold;
         if matches!(state, RecoveryState::Open | RecoveryState::Disorder)
             && self.queue.sacked() >= configured
         {
-            self.reordering.lower_to(configured);
+            self.reordering.cap_threshold(configured);
         }
         self.enter_loss(now);
         self.recovery.set_end(self.send.next());
@@ -301,20 +296,21 @@ impl Sender {
         self.ecn.on_reduction();
         let probes_mtu = self.mtu_search.is_some_and(|search| search.is_under_way());
         let frto = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
-        self.frto.is_active = frto;
+        self.frto.set_active(frto);
         self.retransmissions.begin_loss();
-        self.end_resumption_by_timeout();
+        self.end_careful_resume_by_timeout();
         self.update_framing();
         self.events.push_back(Event::RetransmissionTimeout);
     }
 
-    /// Everything is lost but what was sent so recently that it may still be acknowledged.
+    /// Marks all segments lost, except recent ones that may still be acknowledged.
     fn mark_lost_after_timeout(&mut self, now: Instant) {
         let first = self.queue.first_index();
-        let reneged = self.queue.front().is_some_and(|front| front.marks().contains(Marks::SACKED));
+        let reneged =
+            self.queue.front().is_some_and(|front| front.flags().contains(SentFlags::SACKED));
         if reneged {
-            // The receiver gave up what it had reported (RFC 2018 §8).
-            self.queue.forget_sacks();
+            // The receiver has reneged (RFC 2018 §8).
+            self.queue.clear_sacked();
             self.scoreboard.clear();
             self.recovery.set_reneged(true);
         }
@@ -326,7 +322,7 @@ impl Sender {
                 && index != first
                 && self.rack.lost_at(sent_at, Span::ZERO) > now;
             if !self.config.loss.timeout_spares_recent {
-                self.queue.forget_retransmission(index);
+                self.queue.clear_retransmitted(index);
             }
             if !recent {
                 self.queue.mark_lost(index);
@@ -338,10 +334,10 @@ impl Sender {
         }
     }
 
-    /// All that is outstanding was dropped, though not for congestion: it is sent again, and the
-    /// window stays (Linux `tcp_non_congestion_loss_retransmit`).
+    /// Retransmits all outstanding data without reducing the window: it was lost, but not to congestion
+    /// (Linux `tcp_non_congestion_loss_retransmit`).
     #[cold]
-    pub(crate) fn repeat_without_reduction(&mut self, now: Instant) {
+    pub(crate) fn retransmit_without_reduction(&mut self, now: Instant) {
         for index in self.queue.first_index()..self.queue.end_index() {
             self.queue.mark_lost(index);
         }
@@ -355,79 +351,56 @@ impl Sender {
         self.retransmissions.set_due(Transmission::Lost);
     }
 
-    /// Follows one acknowledgment after a time-out.
+    /// Handles an acknowledgment in the loss state (Linux `tcp_process_loss`).
     pub(super) fn process_loss_ack(&mut self, ack: &mut AckEvent) {
-        let repaired = self.send.oldest_unacked().is_at_or_after(self.recovery.end());
+        let recovered = self.send.oldest_unacked().is_at_or_after(self.recovery.end());
         if ack.has(AckFlags::ADVANCED) && self.try_undo_loss(ack, false) {
             return;
         }
-        if self.frto.is_active && self.on_ack_during_frto(ack, repaired) {
+        if self.frto.is_active() && self.on_ack_during_frto(ack, recovered) {
             return;
         }
-        if repaired {
+        if recovered {
             self.try_undo_recovery(ack);
             return;
         }
         if !self.negotiated.has_sack() {
             if self.send.next().is_after(self.recovery.end()) && ack.duplicates() > 0 {
-                // The new data of the trial has arrived: room for a retransmission.
-                ack.count_delivered(self.count_duplicates(ack.duplicates()));
+                // The new data of F-RTO has arrived: room for a retransmission.
+                ack.count_delivered(self.count_duplicate_acks(ack.duplicates()));
             } else if ack.has(AckFlags::ADVANCED) {
                 self.duplicate_acks.reset();
             }
         }
         self.retransmissions.set_due(Transmission::Lost);
     }
-
-    /// Forward RTO recovery: an acknowledgment of data that was sent once proves the time-out
-    /// spurious; the first that advances without that is answered by new data, to see what comes of
-    /// it. Returns whether all is done for this acknowledgment.
-    fn on_ack_during_frto(&mut self, ack: &AckEvent, repaired: bool) -> bool {
-        if ack.has(AckFlags::ORIGINAL_ACKNOWLEDGED) && self.try_undo_loss(ack, true) {
-            return true;
-        }
-        if self.send.next().is_after(self.recovery.end()) {
-            if ack.has(AckFlags::SACKED) || ack.duplicates() > 0 {
-                self.frto.stop();
-            }
-        } else if ack.has(AckFlags::ADVANCED) && !repaired {
-            self.recovery.set_end(self.send.next());
-            if self.written.unsent() > 0 && self.usable_window() > 0 {
-                self.retransmissions.set_due(Transmission::NewFirst);
-                return true;
-            }
-            self.frto.stop();
-        }
-        false
-    }
 }
 
-/// Doublings of the least time-out before the greatest is reached, in the count of
+/// Doublings until the time-out reaches its maximum, in the model of
 /// [`Config::retransmission_limit`](crate::Config::retransmission_limit).
-const MOST_DOUBLINGS: u32 = 9;
-/// Attempts for a connection without an application, unless told otherwise.
+const MAX_DOUBLINGS: u32 = 9;
+/// Default number of attempts for an orphaned connection.
 const ORPHAN_ATTEMPTS: u32 = 8;
-/// The last interval of a user time-out is not shorter.
-const LEAST_INTERVAL: Span = Span::from_millis(4);
+/// Minimum of the last interval before the user timeout.
+const MIN_INTERVAL: Span = Span::from_millis(4);
 
 impl Sender {
-    /// Whether patience is over at a time-out. Linux counts time, not attempts, from the first
-    /// repetition on.
-    pub(crate) fn has_retransmission_limit_expired(&self, now: Instant) -> bool {
-        let is_missed = !self.is_orphan || self.config.liveness.orphan_limit.is_none();
-        if self.peer_window.bytes() == 0 && is_missed && self.state.is_synchronised() {
-            return self.is_closed_for_too_long(now);
+    /// Whether the connection is given up at this time-out. Like Linux, counts time since the first time-out,
+    /// not attempts.
+    pub(crate) fn retransmits_timed_out(&self, now: Instant) -> bool {
+        let has_owner = !self.is_orphan || self.config.liveness.orphan_limit.is_none();
+        if self.peer_window.bytes() == 0 && has_owner && self.state.is_synchronised() {
+            return self.zero_window_timed_out(now);
         }
         let allowed = match self.config.liveness.user_timeout {
             Some(limit) => limit,
-            None => self.time_of_retransmissions(self.retransmission_limit(self.rto.timeout())),
+            None => self.model_timeout(self.retransmission_limit(self.rto.timeout())),
         };
-        self.rto.expired() > 1 && self.rto.since_first_expiry(now) >= allowed
+        self.rto.consecutive_timeouts() > 1 && self.rto.since_first_timeout(now) >= allowed
     }
 
-    /// Attempts that are made at time-outs that have grown to `timeout`. Nobody waits for what a
-    /// connection without an application has still to say, so it is not insisted on, least of all
-    /// where the path has complained.
+    /// Attempts before giving up, at the present `timeout`. An orphaned connection gets fewer, and none
+    /// after an ICMP error once the time-out has reached its maximum.
     pub(crate) fn retransmission_limit(&self, timeout: Span) -> u32 {
         match self.config.liveness.orphan_limit {
             Some(limit) if self.is_orphan => {
@@ -442,31 +415,32 @@ impl Sender {
         }
     }
 
-    /// The same before the handshake is over, where attempts are counted too.
+    /// Whether the user timeout is over during the handshake, which counts attempts too.
     pub(crate) fn has_user_timeout_expired(&self, now: Instant) -> bool {
         let limit = self.config.liveness.user_timeout;
-        self.rto.expired() > 1
-            && limit.is_some_and(|limit| self.rto.since_first_expiry(now) >= limit)
+        self.rto.consecutive_timeouts() > 1
+            && limit.is_some_and(|limit| self.rto.since_first_timeout(now) >= limit)
     }
 
-    /// Whether time-outs in a row make the path itself suspect (RFC 1122 §4.2.3.5 R1).
+    /// Whether time-outs in a row suggest a black hole (RFC 1122 §4.2.3.5 R1).
     pub(crate) fn is_black_hole_suspected(&self, now: Instant) -> bool {
-        self.rto.expired() > 1
-            && self.rto.since_first_expiry(now)
-                >= self.time_of_retransmissions(self.config.liveness.suspicion_limit)
+        self.rto.consecutive_timeouts() > 1
+            && self.rto.since_first_timeout(now)
+                >= self.model_timeout(self.config.liveness.suspicion_limit)
     }
 
-    /// How long `limit` attempts take, with doubling from the least time-out.
-    pub(crate) fn time_of_retransmissions(&self, limit: u32) -> Span {
-        let doublings = limit.min(MOST_DOUBLINGS);
+    /// How long `limit` attempts take, with doubling from the minimum time-out (Linux
+    /// `tcp_model_timeout`).
+    pub(crate) fn model_timeout(&self, limit: u32) -> Span {
+        let doublings = limit.min(MAX_DOUBLINGS);
         let doubled = self.config.minimum_rto * ((2_u64 << doublings) - 1);
         doubled + self.config.maximum_rto * u64::from(limit - doublings)
     }
 
-    /// A peer that closed its window over what is in flight is alive as long as it answers, which the
-    /// repetitions make it do like probes.
-    fn is_closed_for_too_long(&self, now: Instant) -> bool {
-        let elapsed = self.rto.since_first_expiry(now);
+    /// Whether a peer that closed its window over data in flight has not answered for too long.
+    /// Retransmissions act as window probes (Linux `tcp_rtx_probe0_timed_out`).
+    fn zero_window_timed_out(&self, now: Instant) -> bool {
+        let elapsed = self.rto.since_first_timeout(now);
         let mut allowed = self.config.maximum_rto * 2;
         if let Some(limit) = self.config.liveness.user_timeout {
             if elapsed > limit {
@@ -477,12 +451,12 @@ impl Sender {
         now.saturating_since(self.send.last_heard()) > allowed && elapsed > allowed
     }
 
-    /// The time-out in force, shortened to what is left of the user's patience.
-    pub(crate) fn rto_within_user_timeout(&self, now: Instant) -> Span {
+    /// The RTO, limited to the rest of the user timeout (Linux `tcp_clamp_rto_to_user_timeout`).
+    pub(crate) fn clamp_rto_to_user_timeout(&self, now: Instant) -> Span {
         match self.config.liveness.user_timeout {
-            Some(limit) if self.rto.expired() > 0 => {
-                let left = limit.saturating_sub(self.rto.since_first_expiry(now));
-                self.rto.timeout().min(left.max(LEAST_INTERVAL))
+            Some(limit) if self.rto.consecutive_timeouts() > 0 => {
+                let left = limit.saturating_sub(self.rto.since_first_timeout(now));
+                self.rto.timeout().min(left.max(MIN_INTERVAL))
             }
             _ => self.rto.timeout(),
         }

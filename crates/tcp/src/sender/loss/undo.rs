@@ -1,4 +1,4 @@
-//! Reductions that were needless are taken back.
+//! Undo of spurious window reductions.
 //!
 //! Source: RFC 3522 (Eifel detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response);
 //! Linux `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`, `tcp_try_undo_...`.
@@ -9,103 +9,102 @@ use crate::timers::is_earlier;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
-/// What is needed to take a reduction back.
+/// State for undoing a window reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Undo {
-    /// Oldest unacknowledged number when it began (`undo_marker`); `None` where there is nothing to
-    /// take back.
-    from: Option<SequenceNumber>,
-    /// Retransmissions since, of which the peer has not said that they arrived in vain
-    /// (`undo_retrans`); `None` before the first.
-    unexplained: Option<u32>,
-    /// Threshold before it (`prior_ssthresh`); 0 where the reduction must stand.
+    /// Oldest unacknowledged number when the reduction began (`undo_marker`); `None` if there is nothing
+    /// to undo.
+    marker: Option<SequenceNumber>,
+    /// Retransmissions since then that no D-SACK has shown to be spurious (`undo_retrans`); `None`
+    /// before the first.
+    retransmissions: Option<u32>,
+    /// Threshold before the reduction (`prior_ssthresh`); 0 if it must not come back.
     threshold: u32,
     /// Reading of the timestamp clock at the first retransmission (`retrans_stamp`).
-    first_stamp: Option<u32>,
+    retransmit_stamp: Option<u32>,
 }
 
 impl Undo {
     getters! {
-        /// Oldest unacknowledged number when the reduction began, if it can be undone.
-        from: Option<SequenceNumber>,
+        marker: Option<SequenceNumber>,
         threshold: u32,
     }
 
-    /// Notes a retransmission that was sent when the timestamp clock read `stamp`.
+    /// Counts a retransmission, sent when the timestamp clock read `stamp`.
     pub(crate) fn on_retransmitted(&mut self, stamp: u32) {
-        self.note_stamp(stamp);
-        self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        self.note_retransmit_stamp(stamp);
+        self.retransmissions = Some(self.retransmissions.unwrap_or(0) + 1);
     }
 
-    /// `segments` retransmissions arrived in vain.
-    pub(super) fn explain(&mut self, segments: u32) {
-        if let Some(left) = self.unexplained.filter(|&left| left > 0) {
-            self.unexplained = Some(left.saturating_sub(segments));
+    /// Counts retransmissions that a D-SACK shows to be spurious.
+    pub(super) fn on_dsack(&mut self, segments: u32) {
+        if let Some(left) = self.retransmissions.filter(|&left| left > 0) {
+            self.retransmissions = Some(left.saturating_sub(segments));
         }
     }
 
-    /// Begins to account for retransmissions, of which `out` are under way (Linux `tcp_init_undo`).
+    /// Begins to count retransmissions, of which `out` are in flight (Linux `tcp_init_undo`).
     pub(crate) fn begin(&mut self, oldest_unacked: SequenceNumber, out: u32) {
-        self.from = Some(oldest_unacked);
-        self.unexplained = (out > 0).then_some(out);
+        self.marker = Some(oldest_unacked);
+        self.retransmissions = (out > 0).then_some(out);
     }
 
-    /// There is nothing to undo.
-    pub(crate) fn disarm(&mut self) {
-        self.from = None;
+    /// Leaves nothing to undo.
+    pub(crate) fn clear_marker(&mut self) {
+        self.marker = None;
     }
 
-    /// The reduction must stand.
+    /// Forbids to restore the threshold.
     pub(crate) fn forbid(&mut self) {
         self.threshold = 0;
     }
 
-    /// The reduction may be undone; the threshold comes back to this one.
+    /// Allows an undo, which restores this threshold.
     pub(crate) fn allow(&mut self, threshold: u32) {
         self.threshold = threshold;
     }
 
-    /// There is nothing to undo, and the reduction must stand.
+    /// Leaves nothing to undo, and forbids to restore the threshold.
     pub(crate) fn clear(&mut self) {
-        self.disarm();
+        self.clear_marker();
         self.forbid();
     }
 
     /// Notes the reading of the timestamp clock at the first retransmission.
-    pub(crate) fn note_stamp(&mut self, stamp: u32) {
-        self.first_stamp.get_or_insert(stamp);
+    pub(crate) fn note_retransmit_stamp(&mut self, stamp: u32) {
+        self.retransmit_stamp.get_or_insert(stamp);
     }
 
-    /// The first retransmission of an earlier recovery does not matter any more.
-    pub(crate) fn forget_first_stamp(&mut self) {
-        self.first_stamp = None;
+    /// Forgets the first retransmission.
+    pub(crate) fn clear_retransmit_stamp(&mut self) {
+        self.retransmit_stamp = None;
     }
 
-    /// Every retransmission arrived in vain.
-    fn is_explained(&self) -> bool {
-        self.unexplained == Some(0)
+    /// Whether D-SACKs have shown every retransmission to be spurious.
+    fn are_all_spurious(&self) -> bool {
+        self.retransmissions == Some(0)
     }
 }
 
 impl Sender {
-    /// Begins to keep account of retransmissions (Linux `tcp_init_undo`).
+    /// Begins to count retransmissions (Linux `tcp_init_undo`).
     pub(super) fn init_undo(&mut self) {
         let probed = self.tail_probe.is_retransmission_outstanding();
         let out = self.queue.retransmitted() + u32::from(probed);
         self.undo.begin(self.send.oldest_unacked(), out);
     }
 
-    /// The first retransmission of an earlier repair says nothing of this one.
-    pub(super) fn forget_first_stamp_if_repaired(&mut self) {
+    /// Forgets the first retransmission of an earlier recovery (Linux `tcp_retrans_stamp_cleanup`).
+    pub(super) fn cleanup_retransmit_stamp(&mut self) {
         if !self.is_any_retransmitted() {
-            self.undo.forget_first_stamp();
+            self.undo.clear_retransmit_stamp();
         }
     }
 
-    /// Whether what was acknowledged is an original, delayed and not lost (Linux
+    /// Whether the acknowledged segment is an original transmission that was delayed, not lost (Linux
     /// `tcp_packet_delayed`).
-    fn is_delayed(&self, ack: &AckEvent) -> bool {
-        match self.undo.first_stamp {
+    fn is_packet_delayed(&self, ack: &AckEvent) -> bool {
+        match self.undo.retransmit_stamp {
             Some(stamp) => ack.echo().is_some_and(|echo| is_earlier(echo, stamp)),
             None => {
                 self.negotiated.has_sack()
@@ -117,16 +116,17 @@ impl Sender {
     pub(super) fn may_undo(&self, ack: &AckEvent) -> bool {
         let undo = &self.undo;
         self.config.loss.undo
-            && undo.from.is_some()
-            && (undo.is_explained() || self.is_delayed(ack))
+            && undo.marker.is_some()
+            && (undo.are_all_spurious() || self.is_packet_delayed(ack))
     }
 
-    /// Brings back the window and the threshold from before the reduction.
-    pub(super) fn undo_reduction(&mut self, losses: Losses, now: Instant) {
-        if losses == Losses::Forgotten {
-            self.queue.forget_losses();
+    /// Restores the window and the threshold from before the reduction (Linux
+    /// `tcp_undo_cwnd_reduction`).
+    pub(super) fn undo_reduction(&mut self, lost_marks: LostMarks, now: Instant) {
+        if lost_marks == LostMarks::Cleared {
+            self.queue.clear_losses();
             self.queue.retransmit_from_front();
-            self.scoreboard.unsettle(&self.queue);
+            self.scoreboard.restart_scan(&self.queue);
         }
         let before = self.undo.threshold();
         if before > 0 {
@@ -139,21 +139,21 @@ impl Sender {
             }
         }
         self.usage.on_reduction(now);
-        self.undo.disarm();
-        // Losses are looked for anew.
-        self.rack.look_again();
-        if losses == Losses::Forgotten {
-            self.rack.reconsider(&self.queue);
+        self.undo.clear_marker();
+        self.rack.force_detection();
+        if lost_marks == LostMarks::Cleared {
+            self.rack.restart_scan(&self.queue);
         }
     }
 
-    /// At the end of a repair. Returns whether the state stays: without SACK it does until more is
-    /// acknowledged, or else repetitions could be taken for new duplicates (RFC 6582 §3.2).
+    /// Undoes the reduction at the end of a recovery, if it was spurious. Returns whether the state stays:
+    /// without SACK, until more is acknowledged, because late duplicates could trigger another fast
+    /// retransmit (RFC 6582 §3.2).
     pub(crate) fn try_undo_recovery(&mut self, ack: &AckEvent) -> bool {
         if self.may_undo(ack) {
-            self.undo_reduction(Losses::Kept, ack.now());
+            self.undo_reduction(LostMarks::Kept, ack.now());
         } else {
-            self.rack.on_repair_ended(false);
+            self.rack.on_recovery_ended(false);
         }
         if self.must_hold_state() {
             return true;
@@ -167,16 +167,16 @@ impl Sender {
         let holds =
             self.send.oldest_unacked() == self.recovery.end() && !self.negotiated.has_sack();
         if holds {
-            self.forget_first_stamp_if_repaired();
+            self.cleanup_retransmit_stamp();
         }
         holds
     }
 
-    /// A part is acknowledged, but by an original: there was reordering. Returns whether nothing more
-    /// is to be done while retransmissions are on their way.
+    /// Undoes the reduction if a partial acknowledgment is for an original transmission, which shows
+    /// reordering. Returns whether to wait for the retransmissions in flight.
     pub(super) fn try_undo_partial(&mut self, ack: &AckEvent) -> bool {
-        let undoes = self.config.loss.undo && self.undo.from.is_some();
-        if !undoes || !self.is_delayed(ack) {
+        let undoes = self.config.loss.undo && self.undo.marker.is_some();
+        if !undoes || !self.is_packet_delayed(ack) {
             return false;
         }
         let highest = self.highest_sacked();
@@ -184,29 +184,29 @@ impl Sender {
         if self.queue.retransmitted() > 0 {
             return true;
         }
-        self.forget_first_stamp_if_repaired();
-        self.undo_reduction(Losses::Forgotten, ack.now());
+        self.cleanup_retransmit_stamp();
+        self.undo_reduction(LostMarks::Cleared, ack.now());
         self.enter_open_or_disorder();
         false
     }
 
-    /// All retransmissions arrived in vain.
+    /// Undoes the reduction if D-SACKs show all retransmissions to be spurious.
     pub(super) fn try_undo_by_dsack(&mut self, now: Instant) -> bool {
         let undo = &self.undo;
-        let needless = self.config.loss.undo && undo.from.is_some() && undo.is_explained();
-        if needless {
-            self.rack.on_repair_ended(true);
-            self.undo_reduction(Losses::Kept, now);
+        let spurious = self.config.loss.undo && undo.marker.is_some() && undo.are_all_spurious();
+        if spurious {
+            self.rack.on_recovery_ended(true);
+            self.undo_reduction(LostMarks::Kept, now);
         }
-        needless
+        spurious
     }
 
-    /// After a time-out: it was spurious, by the account or as `proven` by new data that arrived.
+    /// Undoes a time-out if it was spurious; `proven` by F-RTO.
     pub(super) fn try_undo_loss(&mut self, ack: &AckEvent, proven: bool) -> bool {
         if !(self.may_undo(ack) || proven && self.config.loss.undo) {
             return false;
         }
-        self.undo_reduction(Losses::Forgotten, ack.now());
+        self.undo_reduction(LostMarks::Cleared, ack.now());
         self.rto.on_progress();
         if self.must_hold_state() {
             return true;
@@ -219,11 +219,11 @@ impl Sender {
     }
 }
 
-/// What becomes of segments marked lost.
+/// Treatment of LOST flags at an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Losses {
-    /// They are not lost.
-    Forgotten,
-    /// They stay marked.
+pub(super) enum LostMarks {
+    /// The segments are no longer marked lost.
+    Cleared,
+    /// The segments stay marked.
     Kept,
 }

@@ -1,29 +1,28 @@
-//! What has been sent and is not acknowledged yet, segment by segment, and what waits to be sent.
+//! Retransmission queue: segments that are sent and not acknowledged.
 //!
 //! Every transmitted segment is one [`Sent`] in a ring, in sequence order. Indices into the ring
 //! are *absolute*: they count segments since the connection began, so that they stay valid while
-//! acknowledged segments leave at the front. Counters (what is selectively acknowledged, lost,
-//! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
+//! acknowledged segments leave at the front. Counters (selectively acknowledged, lost,
+//! retransmitted) follow the flags of segments, so the flight size costs nothing.
 
-mod marks;
+mod sent_flags;
 
 use crate::sender::Outgoing;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, SequenceNumber};
 use std::collections::VecDeque;
 
-/// When a segment was sent: an instant, and the place among the transmissions of that instant, for a
-/// virtual clock shows the same one for many (the kernel compares end numbers instead).
+/// Order of a transmission: its instant, and its rank among those of the same instant. A virtual clock
+/// shows the same instant for many (the kernel compares end numbers instead).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Moment {
+pub(crate) struct TransmitOrder {
     at: Instant,
     rank: u16,
 }
 
-impl Moment {
+impl TransmitOrder {
     getters! {
         at: Instant,
-        /// The place among the transmissions of that instant.
         rank: u16,
     }
 
@@ -35,7 +34,7 @@ impl Moment {
         self.at < other.at || self.at == other.at && self.rank < other.rank
     }
 
-    /// The moment of the next transmission.
+    /// Order of the next transmission.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) -> Self {
         self.rank = if self.at == now { self.rank.saturating_add(1) } else { 0 };
@@ -44,42 +43,42 @@ impl Moment {
     }
 }
 
-/// Marks of one transmitted segment.
+/// Flags of a transmitted segment (`TCP_SKB_CB(skb)->sacked`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Marks(u8);
+pub(crate) struct SentFlags(u8);
 
-impl Marks {
+impl SentFlags {
     /// Selectively acknowledged.
     pub(crate) const SACKED: Self = Self(1);
     /// Believed lost.
     pub(crate) const LOST: Self = Self(2);
-    /// Retransmitted, and that retransmission is believed to be under way.
+    /// Retransmitted, and the retransmission is believed to be in flight.
     pub(crate) const RETRANSMITTED: Self = Self(4);
-    /// Those that are counted.
+    /// Flags with a counter in the queue.
     const COUNTED: Self = Self(Self::SACKED.0 | Self::LOST.0 | Self::RETRANSMITTED.0);
-    /// Ends with FIN, which takes the last place of its length.
+    /// Ends with FIN, which is the last number of its length.
     pub(crate) const FIN: Self = Self(8);
-    /// Ended what the application had written (PSH).
+    /// Ended a write of the application (PSH).
     pub(crate) const PUSH: Self = Self(16);
-    /// Found lost by its age, which therefore is not looked at again before it is retransmitted.
-    pub(crate) const JUDGED: Self = Self(32);
-    /// Sent while the application was what limited the sender.
+    /// Marked lost by RACK, which skips it until it is retransmitted.
+    pub(crate) const RACK_LOST: Self = Self(32);
+    /// Sent while the application limited the sender.
     pub(crate) const APPLICATION_LIMITED: Self = Self(64);
-    /// Was the last of a bundle, that is, of a buffer of the host's.
+    /// The last of a bundle, that is, of one buffer of the host (`skb`).
     pub(crate) const BUNDLE_END: Self = Self(128);
 
     pub(crate) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The control bits of a segment that is sent with these marks.
+    /// Control bits of the TCP header for a segment with these flags.
     #[inline]
-    pub(crate) fn flags(self) -> Flags {
+    pub(crate) fn control_bits(self) -> Flags {
         let push = if self.contains(Self::PUSH) { Flags::PSH } else { Flags::NONE };
         if self.contains(Self::FIN) { push | Flags::FIN } else { push }
     }
 
-    /// Of these marks, those that are counted.
+    /// The flags with a counter in the queue.
     pub(crate) const fn counted(self) -> u8 {
         self.0 & Self::COUNTED.0
     }
@@ -99,15 +98,15 @@ pub(crate) struct Sent {
     sequence: SequenceNumber,
     /// Sequence space taken: payload, and one for FIN.
     length: u32,
-    /// When it was sent last.
+    /// Time of the last transmission.
     transmitted_at: Instant,
-    /// Segments delivered since the beginning when it was sent last, modulo 2^32.
+    /// Segments delivered before the last transmission, modulo 2^32.
     delivered_before: u32,
-    /// Place of that transmission among those of the same instant.
+    /// Rank of the last transmission among those of the same instant.
     rank: u16,
-    /// How often it was sent, saturating.
+    /// Number of transmissions, saturating.
     transmissions: u8,
-    marks: Marks,
+    flags: SentFlags,
 }
 
 impl Sent {
@@ -116,7 +115,7 @@ impl Sent {
         length: u32,
         transmitted_at: Instant,
         delivered_before: u32,
-        marks: Marks,
+        flags: SentFlags,
     }
 
     /// Payload in bytes.
@@ -128,7 +127,7 @@ impl Sent {
         self.sequence + self.length
     }
 
-    /// Forgets what lies below `acknowledged`.
+    /// Drops the bytes below `acknowledged`.
     #[inline]
     fn cut(&mut self, acknowledged: SequenceNumber) {
         if acknowledged.is_after(self.sequence) {
@@ -138,17 +137,17 @@ impl Sent {
     }
 
     pub(crate) fn has_fin(&self) -> bool {
-        self.marks.contains(Marks::FIN)
+        self.flags.contains(SentFlags::FIN)
     }
 
-    /// The segment that carries it.
+    /// The segment to transmit.
     pub(crate) fn outgoing(&self) -> Outgoing {
-        Outgoing::new(self.sequence, self.payload_bytes(), self.marks.flags())
+        Outgoing::new(self.sequence, self.payload_bytes(), self.flags.control_bits())
     }
 
-    /// When it was sent last.
-    pub(crate) fn moment(&self) -> Moment {
-        Moment::new(self.transmitted_at, self.rank)
+    /// Order of the last transmission.
+    pub(crate) fn transmit_order(&self) -> TransmitOrder {
+        TransmitOrder::new(self.transmitted_at, self.rank)
     }
 
     pub(crate) fn is_retransmitted(&self) -> bool {
@@ -156,7 +155,7 @@ impl Sent {
     }
 }
 
-/// How many segments an acknowledgment took off the queue, and what they tell about round trips.
+/// Segments that a cumulative acknowledgment took off the queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Acknowledged {
     /// Segments wholly acknowledged.
@@ -165,16 +164,15 @@ pub(crate) struct Acknowledged {
     newly_delivered: u32,
     /// The oldest of those that were sent once and not selectively acknowledged before.
     first_original: Option<Original>,
-    /// When the youngest of those was sent.
+    /// Transmission time of the youngest of those.
     last_original_at: Option<Instant>,
     /// Whether one of the segments had been retransmitted.
     has_retransmitted: bool,
     /// Whether FIN was among them.
     has_fin: bool,
-    /// Whether the oldest segment left over had been selectively acknowledged: the receiver must
-    /// have dropped it, or else it would be covered.
+    /// Whether the receiver has reneged: the oldest segment left had been selectively acknowledged.
     has_reneged: bool,
-    /// Payload of a full segment of the bundle that was acknowledged in part, to be cut anew.
+    /// Full segment size of a bundle that was acknowledged in part and must be cut again.
     cut: Option<u32>,
 }
 
@@ -198,7 +196,7 @@ impl Acknowledged {
         has_reneged: bool,
     }
 
-    /// The rest of that bundle makes one segment fewer.
+    /// Counts one more segment, because the rest of that bundle makes one fewer.
     pub(crate) fn count_merged(&mut self) {
         self.segments += 1;
         self.newly_delivered += 1;
@@ -213,16 +211,16 @@ impl Original {
     }
 }
 
-/// Why a segment is sent again.
+/// Reason of a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// It is believed lost.
-    Repair,
-    /// To find out whether it is.
+pub(crate) enum RetransmitReason {
+    /// The segment is marked lost.
+    Lost,
+    /// Tail loss probe.
     Probe,
 }
 
-/// The ring of transmitted segments, its counters, and the bytes not sent yet.
+/// The ring of transmitted segments and its counters.
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     sent: VecDeque<Sent>,
@@ -232,17 +230,17 @@ pub(crate) struct SendQueue {
     bundles: u32,
     sacked: u32,
     lost: u32,
-    /// How often a segment was marked lost since the beginning, modulo 2^32.
+    /// Segments marked lost since the beginning, modulo 2^32.
     losses: u32,
     retransmitted: u32,
     /// Lost segments whose retransmission has not been sent.
     awaiting_retransmission: u32,
     /// No segment below this absolute index awaits its retransmission.
     retransmit_from: u64,
-    /// Absolute indices of segments marked lost that nobody has been told of, where somebody wants to be.
+    /// Absolute indices of segments marked lost since the last report; `None` without tracking.
     marked_lost: Option<Vec<u64>>,
-    /// When a segment was sent last, for the first time or again.
-    last_sent: Moment,
+    /// Order of the last transmission of any segment.
+    last_sent: TransmitOrder,
     /// Where records of the application end (`MSG_EOR`).
     record_ends: VecDeque<SequenceNumber>,
 }
@@ -250,16 +248,16 @@ pub(crate) struct SendQueue {
 impl SendQueue {
     getters! {
         bundles: u32,
-        /// Of the outstanding segments, those selectively acknowledged.
+        /// Outstanding segments that are selectively acknowledged.
         sacked: u32,
-        /// Of the outstanding segments, those believed lost.
+        /// Outstanding segments that are marked lost.
         lost: u32,
         losses: u32,
-        /// Retransmissions believed to be under way.
+        /// Retransmissions believed to be in flight.
         retransmitted: u32,
     }
 
-    /// A record ends before this number, which is sent next.
+    /// Records that a record ends before this number.
     #[cold]
     pub(crate) fn note_record_end(&mut self, end: SequenceNumber) {
         let acknowledged = self.sent.front().map_or(end, |oldest| oldest.sequence);
@@ -269,8 +267,8 @@ impl SendQueue {
         self.record_ends.push_back(end);
     }
 
-    /// The moment of the next transmission.
-    pub(crate) fn next_moment(&mut self, now: Instant) -> Moment {
+    /// Order of the next transmission.
+    pub(crate) fn next_transmit_order(&mut self, now: Instant) -> TransmitOrder {
         self.last_sent.advance(now)
     }
 
@@ -284,7 +282,7 @@ impl SendQueue {
         self.sent.is_empty()
     }
 
-    /// Absolute index of the oldest outstanding segment (of the next to be sent, if none is).
+    /// Absolute index of the oldest outstanding segment, or of the next one to be sent.
     pub(crate) fn first_index(&self) -> u64 {
         self.first
     }
@@ -309,8 +307,9 @@ impl SendQueue {
         &mut self.sent[offset]
     }
 
-    /// Most segments, of `delivered` in all, that were delivered since an outstanding one was sent.
-    pub(crate) fn most_delivered_since(&self, delivered: u32) -> u32 {
+    /// Maximum number of segments, of `delivered` in all, that were delivered since an outstanding one was
+    /// sent.
+    pub(crate) fn max_delivered_since(&self, delivered: u32) -> u32 {
         let since = self.sent.iter().map(|sent| delivered.wrapping_sub(sent.delivered_before));
         since.max().unwrap_or(0)
     }
@@ -320,19 +319,19 @@ impl SendQueue {
         self.sent.front()
     }
 
-    /// Adds a segment that is sent for the first time, when `delivered` segments are known to have arrived.
+    /// Adds a new segment, sent after `delivered` segments were delivered.
     #[inline]
     pub(crate) fn push(
         &mut self,
         sequence: SequenceNumber,
         length: u32,
         delivered: u32,
-        marks: Marks,
+        flags: SentFlags,
         now: Instant,
     ) {
-        let rank = self.next_moment(now).rank();
-        self.bundles += u32::from(marks.contains(Marks::BUNDLE_END));
-        // Written to where it stays, as one that is copied right after it was written takes its time.
+        let rank = self.next_transmit_order(now).rank();
+        self.bundles += u32::from(flags.contains(SentFlags::BUNDLE_END));
+        // Written in place, because a copy right after a write stalls.
         self.sent.push_back(Sent {
             sequence,
             length,
@@ -340,7 +339,7 @@ impl SendQueue {
             delivered_before: delivered,
             rank,
             transmissions: 1,
-            marks,
+            flags,
         });
     }
 
@@ -349,8 +348,8 @@ impl SendQueue {
         self.first + self.sent.partition_point(|sent| sent.end().is_at_or_before(sequence)) as u64
     }
 
-    /// Takes everything up to `acknowledged` off the queue, and hands over what had not been selectively
-    /// acknowledged; a segment acknowledged in part is cut.
+    /// Takes everything up to `acknowledged` off the queue. Calls `on_acknowledged` for segments that had not
+    /// been selectively acknowledged, and cuts a segment that is acknowledged in part.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
@@ -360,23 +359,24 @@ impl SendQueue {
         let mut outcome = Acknowledged::default();
         while let Some(front) = self.sent.front_mut() {
             if front.end().is_after(acknowledged) {
-                if acknowledged.is_after(front.sequence) && !front.marks.contains(Marks::BUNDLE_END)
+                if acknowledged.is_after(front.sequence)
+                    && !front.flags.contains(SentFlags::BUNDLE_END)
                 {
                     outcome.cut = Some(front.length);
                 }
-                outcome.has_reneged = front.marks.contains(Marks::SACKED);
+                outcome.has_reneged = front.flags.contains(SentFlags::SACKED);
                 front.cut(acknowledged);
                 break;
             }
             let Some(front) = self.sent.pop_front() else { break };
             outcome.segments += 1;
-            self.bundles -= u32::from(front.marks.contains(Marks::BUNDLE_END));
-            if front.marks.contains(Marks::COUNTED) {
-                self.forget_marks(front.marks);
+            self.bundles -= u32::from(front.flags.contains(SentFlags::BUNDLE_END));
+            if front.flags.contains(SentFlags::COUNTED) {
+                self.uncount(front.flags);
             }
             outcome.has_fin |= front.has_fin();
             outcome.has_retransmitted |= front.is_retransmitted();
-            if front.marks.contains(Marks::SACKED) {
+            if front.flags.contains(SentFlags::SACKED) {
                 continue;
             }
             outcome.newly_delivered += 1;
@@ -397,42 +397,42 @@ impl SendQueue {
         outcome
     }
 
-    fn forget_marks(&mut self, marks: Marks) {
-        self.sacked -= u32::from(marks.contains(Marks::SACKED));
-        let lost = marks.contains(Marks::LOST);
-        let retransmitted = marks.contains(Marks::RETRANSMITTED);
+    fn uncount(&mut self, flags: SentFlags) {
+        self.sacked -= u32::from(flags.contains(SentFlags::SACKED));
+        let lost = flags.contains(SentFlags::LOST);
+        let retransmitted = flags.contains(SentFlags::RETRANSMITTED);
         self.lost -= u32::from(lost);
         self.retransmitted -= u32::from(retransmitted);
         self.awaiting_retransmission -= u32::from(lost && !retransmitted);
     }
 
-    /// Notes that a segment has been sent again; the retransmission of a lost one is believed to be
-    /// under way from now on, a probe is not counted.
+    /// Records a retransmission; one of a lost segment is counted as in flight, a probe is not.
     pub(crate) fn on_retransmitted(
         &mut self,
         index: u64,
-        purpose: Purpose,
+        reason: RetransmitReason,
         delivered: u32,
-        when: Moment,
+        when: TransmitOrder,
     ) {
         let sent = self.get_mut(index);
-        let marks = sent.marks;
+        let flags = sent.flags;
         sent.transmitted_at = when.at();
         sent.rank = when.rank();
         sent.delivered_before = delivered;
         sent.transmissions = sent.transmissions.saturating_add(1);
-        sent.marks.clear(Marks::JUDGED);
-        if purpose == Purpose::Repair {
-            sent.marks.set(Marks::RETRANSMITTED);
-            if !marks.contains(Marks::RETRANSMITTED) {
+        sent.flags.clear(SentFlags::RACK_LOST);
+        if reason == RetransmitReason::Lost {
+            sent.flags.set(SentFlags::RETRANSMITTED);
+            if !flags.contains(SentFlags::RETRANSMITTED) {
                 self.retransmitted += 1;
-                self.awaiting_retransmission -= u32::from(marks.contains(Marks::LOST));
+                self.awaiting_retransmission -= u32::from(flags.contains(SentFlags::LOST));
             }
         }
     }
 
-    /// Merges the segment behind `index` into it, if together they fit in `limit` bytes, neither is
-    /// selectively acknowledged and no record ends between them (Linux `tcp_retrans_try_collapse`). Returns whether it did.
+    /// Merges the segment after `index` into it, if both fit in `limit` bytes, neither is selectively
+    /// acknowledged and no record ends between them (Linux `tcp_retrans_try_collapse`). Returns whether it
+    /// did.
     pub(crate) fn collapse_next(&mut self, index: u64, limit: u32) -> bool {
         let next_index = index + 1;
         if next_index >= self.end_index() {
@@ -440,26 +440,27 @@ impl SendQueue {
         }
         let (head, next) = (*self.get(index), *self.get(next_index));
         let fits = head.length + next.length <= limit;
-        if !fits || head.marks.contains(Marks::SACKED) || next.marks.contains(Marks::SACKED) {
+        if !fits || head.flags.contains(SentFlags::SACKED) || next.flags.contains(SentFlags::SACKED)
+        {
             return false;
         }
         if self.record_ends.contains(&head.end()) {
             return false;
         }
-        self.forget_marks(next.marks);
+        self.uncount(next.flags);
         let offset = self.offset(next_index);
         self.sent.remove(offset);
         if self.retransmit_from > next_index {
             self.retransmit_from -= 1;
         }
-        self.bundles -= u32::from(head.marks.contains(Marks::BUNDLE_END));
+        self.bundles -= u32::from(head.flags.contains(SentFlags::BUNDLE_END));
         let merged = self.get_mut(index);
-        merged.marks.clear(Marks::BUNDLE_END);
+        merged.flags.clear(SentFlags::BUNDLE_END);
         merged.length += next.length;
         merged.transmissions = merged.transmissions.max(next.transmissions);
-        for mark in [Marks::FIN, Marks::PUSH, Marks::BUNDLE_END] {
-            if next.marks.contains(mark) {
-                merged.marks.set(mark);
+        for flag in [SentFlags::FIN, SentFlags::PUSH, SentFlags::BUNDLE_END] {
+            if next.flags.contains(flag) {
+                merged.flags.set(flag);
             }
         }
         true

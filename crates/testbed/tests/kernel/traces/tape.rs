@@ -123,7 +123,7 @@ fn sender(
 ) -> TcpSock {
     let mut sender = TcpSock::default();
     sender.control.pacing.rate = words.take();
-    sender.control.pacing.greatest_rate = words.take();
+    sender.control.pacing.max_rate = words.take();
     sender.control.pacing.status = words.narrow();
     sender.control.state = words.byte();
     sender.control.timeouts = words.byte();
@@ -134,11 +134,11 @@ fn sender(
     for field in [
         &mut sender.window,
         &mut sender.credit,
-        &mut sender.greatest_window,
+        &mut sender.max_window,
         &mut sender.threshold,
         &mut sender.window_before,
         &mut sender.threshold_before,
-        &mut sender.most_outstanding,
+        &mut sender.max_outstanding,
     ] {
         *field = words.narrow();
     }
@@ -161,7 +161,7 @@ fn sender(
     ] {
         *field = words.narrow();
     }
-    for sample in &mut sender.least_rtt_micros {
+    for sample in &mut sender.min_rtt_micros {
         *sample = [words.narrow(), words.narrow()];
     }
     sender.now_micros = words.take();

@@ -59,11 +59,11 @@ pub(super) const UNIT: u64 = 256;
 pub(super) const RECOVERY: u8 = 3;
 pub(super) const LOSS: u8 = 4;
 /// Below this many bits per second a bundle is one segment.
-const LEAST_BUNDLING_RATE: u64 = 1_200_000;
+const MIN_BUNDLING_RATE: u64 = 1_200_000;
 /// The largest buffer of the host less the headers in it, in bytes.
 const LARGEST_BUNDLE: u64 = 65_536 - 1 - 320;
 /// Segments of a bundle as far as BBR reckons with them.
-const MOST_BUNDLED: u64 = 0x7f;
+const MAX_BUNDLED: u64 = 0x7f;
 
 /// The bandwidth that a sample tells, where it tells one.
 pub(super) fn sampled_bandwidth(sample: &RateSample) -> Option<u64> {
@@ -77,7 +77,7 @@ pub(super) fn bytes_per_second(sender: &TcpSock, bandwidth: u64, gain: u64, perc
     let rate = bandwidth * u64::from(sender.segment_bytes) * gain / UNIT;
     let rate =
         u128::from(rate) * u128::from(1_000_000 / 100 * percent) / u128::from(BANDWIDTH_UNIT);
-    u64::try_from(rate).unwrap_or(u64::MAX).min(sender.control.pacing.greatest_rate)
+    u64::try_from(rate).unwrap_or(u64::MAX).min(sender.control.pacing.max_rate)
 }
 
 /// Segments that a bandwidth, times a gain, has under way in so many microseconds, rounded up.
@@ -97,9 +97,9 @@ pub(super) fn delivered_in(bandwidth: u64, micros: u64) -> u32 {
 pub(super) fn bundle_goal(sender: &TcpSock) -> u32 {
     let pacing = &sender.control.pacing;
     let bytes = (pacing.rate >> pacing.shift).min(LARGEST_BUNDLE);
-    let least = if pacing.rate < LEAST_BUNDLING_RATE >> 3 { 1 } else { 2 };
+    let least = if pacing.rate < MIN_BUNDLING_RATE >> 3 { 1 } else { 2 };
     let segments = bytes / u64::from(sender.segment_bytes.max(1));
-    u32::try_from(segments.max(least).min(MOST_BUNDLED)).unwrap_or(u32::MAX)
+    u32::try_from(segments.max(least).min(MAX_BUNDLED)).unwrap_or(u32::MAX)
 }
 
 /// Whether a count that wraps around lies before another.

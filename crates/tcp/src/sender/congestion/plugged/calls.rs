@@ -236,7 +236,7 @@ impl Sender {
         sender.credit = self.window.credit;
         sender.threshold = self.window.slow_start_threshold;
         sender.window_before = self.reduction.window_before();
-        sender.most_outstanding = self.usage.most_outstanding();
+        sender.max_outstanding = self.usage.max_outstanding();
         sender.window_limited = u8::from(self.usage.is_held_by_window());
         sender.ecn_flags = ecn_flags;
         sender.outstanding = self.queue.outstanding();
@@ -267,7 +267,7 @@ impl Sender {
         let unsent = u32::try_from(self.written.unsent() & u64::from(u32::MAX)).unwrap_or(0);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
-        sender.control.timeouts = u8::try_from(self.rto.expired()).unwrap_or(u8::MAX);
+        sender.control.timeouts = u8::try_from(self.rto.consecutive_timeouts()).unwrap_or(u8::MAX);
         sender.threshold_before = self.undo.threshold();
         sender.reordering = self.reordering.threshold();
         sender.retransmissions = self.stats.retransmissions();
@@ -368,7 +368,7 @@ impl Sender {
         plugged.count_as(self.config.ack_counting);
         self.note_instant(now);
         if self.has_hook(Hooks::SEGMENTS) {
-            self.queue.note_marked_lost();
+            self.queue.track_marked_lost();
         }
         self.consult(|control, sender| control.init(sender));
     }
@@ -528,7 +528,7 @@ impl Sender {
             return;
         }
         for (losses, sent) in self.queue.take_marked_lost() {
-            let at_sending = self.delivery_rate.at_sending(sent.delivered_before(), sent.marks());
+            let at_sending = self.delivery_rate.at_sending(sent.delivered_before(), sent.flags());
             let Some(at_sending) = at_sending else { continue };
             let (begin, end) = (sent.sequence().get(), sent.end().get());
             let lost = LostSegment { begin, end, losses, at_sending };

@@ -20,7 +20,7 @@ pub struct Pacing {
     /// Bytes per second (`sk_pacing_rate`).
     pub rate: u64,
     /// Greatest rate that the application allows, in bytes per second (`sk_max_pacing_rate`).
-    pub greatest_rate: u64,
+    pub max_rate: u64,
     /// 0 none, 1 needed, 2 by the queue of the device (`sk_pacing_status`).
     pub status: u32,
     /// Largest bundle in bytes (`sk_gso_max_size`).
@@ -59,7 +59,7 @@ pub struct TcpSock {
     /// Segments that count towards its next growth; may be written (`snd_cwnd_cnt`).
     pub credit: u32,
     /// Greatest window (`snd_cwnd_clamp`).
-    pub greatest_window: u32,
+    pub max_window: u32,
     /// When the window was used last, in jiffies; may be written (`snd_cwnd_stamp`).
     pub window_stamp: u32,
     /// Slow-start threshold; may be written (`snd_ssthresh`).
@@ -69,7 +69,7 @@ pub struct TcpSock {
     /// Threshold before it (`prior_ssthresh`).
     pub threshold_before: u32,
     /// Most segments outstanding in the last round trip (`max_packets_out`).
-    pub most_outstanding: u32,
+    pub max_outstanding: u32,
     /// Bit 0: the window was the limit (`is_cwnd_limited`).
     pub window_limited: u8,
     /// Linux' `TCP_ECN_...` (`ecn_flags`).
@@ -102,7 +102,7 @@ pub struct TcpSock {
     /// Its greatest of late (`rttvar_us`).
     pub variation_quarters: u32,
     /// Least round trips: three of instant and microseconds, of which the first is the least (`rtt_min`).
-    pub least_rtt_micros: [[u32; 2]; 3],
+    pub min_rtt_micros: [[u32; 2]; 3],
     /// Now, in microseconds (`tcp_mstamp`).
     pub now_micros: u64,
     /// When something was delivered last (`delivered_mstamp`).
@@ -151,7 +151,7 @@ impl Default for InetConnectionSock {
         Self {
             pacing: Pacing {
                 rate: u64::MAX,
-                greatest_rate: u64::MAX,
+                max_rate: u64::MAX,
                 status: 0,
                 largest_bundle_bytes: 65_536,
                 largest_bundle_segments: 65_535,
@@ -171,12 +171,12 @@ impl Default for TcpSock {
             control: InetConnectionSock::default(),
             window: 0,
             credit: 0,
-            greatest_window: u32::MAX,
+            max_window: u32::MAX,
             window_stamp: 0,
             threshold: INFINITE,
             window_before: 0,
             threshold_before: 0,
-            most_outstanding: 0,
+            max_outstanding: 0,
             window_limited: 0,
             ecn_flags: 0,
             outstanding: 0,
@@ -192,7 +192,7 @@ impl Default for TcpSock {
             smoothed_rtt_eighths: 0,
             deviation_quarters: 0,
             variation_quarters: 0,
-            least_rtt_micros: [[0, NO_LEAST_RTT]; 3],
+            min_rtt_micros: [[0, NO_LEAST_RTT]; 3],
             now_micros: 0,
             delivered_at_micros: 0,
             first_sent_at_micros: 0,
@@ -241,12 +241,12 @@ impl TcpSock {
     /// Whether the window was what kept the sender from sending (`tcp_is_cwnd_limited`).
     pub fn is_window_limited(&self) -> bool {
         self.window_limited & 1 != 0
-            || self.is_in_slow_start() && self.window < 2 * self.most_outstanding
+            || self.is_in_slow_start() && self.window < 2 * self.max_outstanding
     }
 
     /// Least round trip in microseconds, once there was a sample (`tcp_min_rtt`).
-    pub fn least_rtt(&self) -> Option<u32> {
-        Some(self.least_rtt_micros[0][1]).filter(|&least| least != NO_LEAST_RTT)
+    pub fn min_rtt(&self) -> Option<u32> {
+        Some(self.min_rtt_micros[0][1]).filter(|&least| least != NO_LEAST_RTT)
     }
 }
 

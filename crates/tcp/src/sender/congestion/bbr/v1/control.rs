@@ -8,7 +8,7 @@
 //! and end with losses and lose a fifth, and whose rates are alike.
 
 use crate::sender::congestion::bbr::v1::{
-    Bbr1, HIGH_GAIN, INITIAL_WINDOW, LEAST_WINDOW, Mode, RATE_PERCENT,
+    Bbr1, HIGH_GAIN, INITIAL_WINDOW, MIN_WINDOW, Mode, RATE_PERCENT,
 };
 use crate::sender::congestion::bbr::{
     BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, delivered_in, product,
@@ -54,12 +54,12 @@ impl Bbr1 {
                 } else if window < target || sender.delivered < INITIAL_WINDOW {
                     window += acknowledged;
                 }
-                window = window.max(LEAST_WINDOW);
+                window = window.max(MIN_WINDOW);
             }
-            sender.window = window.min(sender.greatest_window);
+            sender.window = window.min(sender.max_window);
         }
         if self.mode == Mode::ProbeRtt {
-            sender.window = sender.window.min(LEAST_WINDOW);
+            sender.window = sender.window.min(MIN_WINDOW);
         }
     }
 
@@ -94,10 +94,10 @@ impl Bbr1 {
 
     /// Segments in flight at a gain (`bbr_bdp`).
     pub(super) fn bdp(&self, bandwidth: u64, gain: u64) -> u32 {
-        if self.least_rtt >= u64::from(u32::MAX) {
+        if self.min_rtt >= u64::from(u32::MAX) {
             return INITIAL_WINDOW;
         }
-        product(bandwidth, self.least_rtt, gain)
+        product(bandwidth, self.min_rtt, gain)
     }
 
     /// Room for what is joined on the way to the wire and for acknowledgments (`bbr_quantization_budget`).
@@ -130,14 +130,14 @@ impl Bbr1 {
     }
 }
 
-const LEAST_ROUNDS: u32 = 4;
+const MIN_ROUNDS: u32 = 4;
 /// Lost of those delivered, in 256ths, that make an interval.
 const LOSS_256: u64 = 50;
 /// Rates are alike that differ by no more, in 256ths of themselves or in bytes per second.
 const ALIKE_256: u64 = 32;
 const ALIKE_BYTES: u64 = 4_000 / 8;
 /// So many rounds the limit is kept to before it is tried again.
-const MOST_ROUNDS: u32 = 48;
+const MAX_ROUNDS: u32 = 48;
 
 /// The rates of intervals, and whether they are a limit.
 #[derive(Debug, Default)]
@@ -196,9 +196,9 @@ impl Policer {
             return false;
         }
         self.rounds += u32::from(round_started);
-        if self.rounds > 4 * LEAST_ROUNDS {
+        if self.rounds > 4 * MIN_ROUNDS {
             self.forget(sender);
-        } else if self.rounds >= LEAST_ROUNDS && sample.losses > 0 {
+        } else if self.rounds >= MIN_ROUNDS && sample.losses > 0 {
             self.end_interval(sender);
         }
         false
@@ -206,7 +206,7 @@ impl Policer {
 
     fn keep(&mut self, sender: &TcpSock, counts: bool) -> bool {
         self.rounds += u32::from(counts);
-        let is_over = counts && self.rounds >= MOST_ROUNDS;
+        let is_over = counts && self.rounds >= MAX_ROUNDS;
         if is_over {
             self.forget(sender);
         }

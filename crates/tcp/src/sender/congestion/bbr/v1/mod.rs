@@ -50,9 +50,9 @@ const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNI
 /// Phases at which a cycle may begin: all but that of draining.
 const BEGINNINGS: u64 = 7;
 const BANDWIDTH_ROUNDS: u32 = 10;
-const LEAST_RTT_MICROS: u64 = 10_000_000;
+const MIN_RTT_MICROS: u64 = 10_000_000;
 const PROBE_RTT_MICROS: u64 = 200_000;
-const LEAST_WINDOW: u32 = 4;
+const MIN_WINDOW: u32 = 4;
 const INITIAL_WINDOW: u32 = 10;
 const FULL_GROWTH: u64 = UNIT * 5 / 4;
 const FULL_ROUNDS: u8 = 3;
@@ -76,8 +76,8 @@ pub struct Bbr1 {
     round: u32,
     round_ends_at: u32,
     round_started: bool,
-    least_rtt: u64,
-    least_rtt_at: u64,
+    min_rtt: u64,
+    min_rtt_at: u64,
     probe_rtt_done_at: Option<u64>,
     probe_rtt_round_done: bool,
     pacing_gain: u64,
@@ -106,8 +106,8 @@ impl Bbr1 {
             round: 0,
             round_ends_at: 0,
             round_started: false,
-            least_rtt: u64::from(u32::MAX),
-            least_rtt_at: 0,
+            min_rtt: u64::from(u32::MAX),
+            min_rtt_at: 0,
             probe_rtt_done_at: None,
             probe_rtt_round_done: false,
             pacing_gain: HIGH_GAIN,
@@ -201,8 +201,8 @@ impl CongestionControl for Bbr1 {
     fn init(&mut self, sender: &mut TcpSock) {
         sender.threshold = INFINITE_SSTHRESH;
         self.round_ends_at = sender.delivered;
-        self.least_rtt = sender.least_rtt().map_or(u64::from(u32::MAX), u64::from);
-        self.least_rtt_at = sender.now_micros;
+        self.min_rtt = sender.min_rtt().map_or(u64::from(u32::MAX), u64::from);
+        self.min_rtt_at = sender.now_micros;
         self.aggregation.begin(sender.now_micros);
         self.chance = Chance::of(sender);
         self.begin_rate(sender);
@@ -265,9 +265,9 @@ impl CongestionControl for Bbr1 {
 /// The greatest heap of so many rounds counts, twice over.
 const ROUNDS: u8 = 5;
 /// After so many segments counting begins anew.
-const MOST_COUNTED: u32 = 1 << 20;
+const MAX_COUNTED: u32 = 1 << 20;
 /// A heap is no larger than what comes in this time.
-const MOST_MICROS: u64 = 100_000;
+const MAX_MICROS: u64 = 100_000;
 
 /// What has come since the heap began, and the greatest heaps of this window of rounds and the one before.
 #[derive(Debug, Default)]
@@ -303,11 +303,11 @@ impl Aggregation {
         }
         let micros = elapsed(sender.delivered_at_micros, self.began);
         let mut expected = delivered_in(bandwidth, micros);
-        if self.counted <= expected || self.counted + newly >= MOST_COUNTED {
+        if self.counted <= expected || self.counted + newly >= MAX_COUNTED {
             self.begin(sender.delivered_at_micros);
             expected = 0;
         }
-        self.counted = (self.counted + newly).min(MOST_COUNTED - 1);
+        self.counted = (self.counted + newly).min(MAX_COUNTED - 1);
         let heap = self.counted.saturating_sub(expected).min(sender.window);
         let greatest = &mut self.greatest[self.place];
         *greatest = (*greatest).max(heap);
@@ -327,7 +327,7 @@ impl Aggregation {
         if !is_full {
             return 0;
         }
-        let most = delivered_in(bandwidth, MOST_MICROS);
+        let most = delivered_in(bandwidth, MAX_MICROS);
         self.greatest[0].max(self.greatest[1]).min(most)
     }
 }
@@ -335,7 +335,7 @@ impl Aggregation {
 impl Bbr1 {
     /// `bbr_is_next_cycle_phase`.
     pub(super) fn is_phase_over(&self, sender: &TcpSock, sample: &RateSample) -> bool {
-        let is_long = elapsed(sender.delivered_at_micros, self.phase_began) > self.least_rtt;
+        let is_long = elapsed(sender.delivered_at_micros, self.phase_began) > self.min_rtt;
         if self.pacing_gain == UNIT {
             return is_long;
         }
@@ -395,12 +395,12 @@ impl Bbr1 {
     /// `bbr_update_min_rtt`.
     pub(super) fn update_least_rtt(&mut self, sender: &mut TcpSock, sample: &RateSample) {
         let now = sender.now_micros;
-        let is_old = now > self.least_rtt_at + LEAST_RTT_MICROS;
+        let is_old = now > self.min_rtt_at + MIN_RTT_MICROS;
         if let Ok(rtt) = u64::try_from(sample.rtt_micros)
-            && (rtt < self.least_rtt || is_old && !sample.is_delayed)
+            && (rtt < self.min_rtt || is_old && !sample.is_delayed)
         {
-            self.least_rtt = rtt;
-            self.least_rtt_at = now;
+            self.min_rtt = rtt;
+            self.min_rtt_at = now;
         }
         if is_old && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
@@ -423,7 +423,7 @@ impl Bbr1 {
             if self.probe_rtt_round_done {
                 self.look_whether_rtt_probed(sender);
             }
-        } else if flight <= LEAST_WINDOW {
+        } else if flight <= MIN_WINDOW {
             self.probe_rtt_done_at = Some(sender.now_micros + PROBE_RTT_MICROS);
             self.probe_rtt_round_done = false;
             self.round_ends_at = sender.delivered;
@@ -435,7 +435,7 @@ impl Bbr1 {
         if self.probe_rtt_done_at.is_none_or(|done| sender.now_micros <= done) {
             return;
         }
-        self.least_rtt_at = sender.now_micros;
+        self.min_rtt_at = sender.now_micros;
         sender.window = sender.window.max(self.window_before);
         if self.is_full {
             self.begin_cycle(sender);

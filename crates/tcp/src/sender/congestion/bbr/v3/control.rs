@@ -12,7 +12,7 @@
 //! Source: draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11.
 
 use crate::sender::congestion::bbr::v3::{
-    Bbr3, Bounds, FullPipe, INITIAL_WINDOW, LEAST_WINDOW, Latest, State,
+    Bbr3, Bounds, FullPipe, INITIAL_WINDOW, Latest, MIN_WINDOW, State,
 };
 use crate::sender::congestion::bbr::{
     BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, is_before, product,
@@ -90,7 +90,7 @@ impl Bbr3 {
 
     /// `QuantizationBudget`.
     fn with_budget(&self, sender: &TcpSock, flight: u32) -> u32 {
-        let flight = flight.max(BUNDLES * bundle_goal(sender)).max(LEAST_WINDOW);
+        let flight = flight.max(BUNDLES * bundle_goal(sender)).max(MIN_WINDOW);
         flight.saturating_add(if self.state == State::Up { 2 } else { 0 })
     }
 
@@ -116,22 +116,22 @@ impl Bbr3 {
         } else if window < most || sender.delivered < INITIAL_WINDOW {
             window = grown;
         }
-        window = window.max(LEAST_WINDOW);
+        window = window.max(MIN_WINDOW);
         if self.state == State::ProbeRtt {
             window = window.min(self.looking_window());
         }
-        sender.window = self.bounded_window(window).min(sender.greatest_window);
+        sender.window = self.bounded_window(window).min(sender.max_window);
     }
 
     /// `BoundCwndForModel`.
     fn bounded_window(&self, window: u32) -> u32 {
         let long_term = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.long_term,
-            State::Cruise | State::ProbeRtt => self.bounds.with_headroom(LEAST_WINDOW),
+            State::Cruise | State::ProbeRtt => self.bounds.with_headroom(MIN_WINDOW),
             State::Startup | State::Drain => None,
         };
         let bounds = [long_term, self.bounds.flight];
-        bounds.into_iter().flatten().fold(window, |window, most| window.min(most.max(LEAST_WINDOW)))
+        bounds.into_iter().flatten().fold(window, |window, most| window.min(most.max(MIN_WINDOW)))
     }
 
     /// What the window was before recovery, it is again afterwards (§5.6.4.4 `RestoreCwnd`).

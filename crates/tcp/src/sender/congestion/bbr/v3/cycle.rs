@@ -7,7 +7,7 @@
 //! Source: draft-ietf-ccwg-bbr-06 §5.3.4, §5.5.7.
 
 use crate::sender::congestion::bbr::v3::control::{flight_before, is_too_much};
-use crate::sender::congestion::bbr::v3::{Bbr3, LEAST_WINDOW, LeastRtt, Probing, State};
+use crate::sender::congestion::bbr::v3::{Bbr3, LeastRtt, MIN_WINDOW, Probing, State};
 use crate::sender::congestion::bbr::{UNIT, elapsed};
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
@@ -17,7 +17,7 @@ const WAIT_MORE_MICROS: u64 = 1_000_000;
 /// Nor so many rounds, for the sake of Reno.
 const RENO_ROUNDS: u32 = 63;
 /// Growth of the long-term bound doubles in each round, so often at most.
-const MOST_DOUBLINGS: u32 = 30;
+const MAX_DOUBLINGS: u32 = 30;
 
 /// What acknowledgments tell of probing (§2.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -141,7 +141,7 @@ impl Bbr3 {
     /// `IsTimeToCruise`.
     fn is_time_to_cruise(&self, sender: &TcpSock) -> bool {
         let flight = sender.in_flight();
-        self.bounds.with_headroom(LEAST_WINDOW).is_none_or(|most| flight <= most)
+        self.bounds.with_headroom(MIN_WINDOW).is_none_or(|most| flight <= most)
             && flight <= self.flight_at(sender, self.bandwidth.get(), UNIT)
     }
 
@@ -228,7 +228,7 @@ impl Bbr3 {
     /// `RaiseInflightLongtermSlope`.
     fn steepen(&mut self, sender: &TcpSock) {
         let growth = 1_u32 << self.probing.up_rounds;
-        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MOST_DOUBLINGS);
+        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MAX_DOUBLINGS);
         self.probing.per_segment = Some((sender.window / growth).max(1));
     }
 }
@@ -300,7 +300,7 @@ impl Bbr3 {
 
     /// `ProbeRTTCwnd`.
     pub(super) fn looking_window(&self) -> u32 {
-        self.product(LOOKING_GAIN).max(LEAST_WINDOW)
+        self.product(LOOKING_GAIN).max(MIN_WINDOW)
     }
 
     /// `CheckProbeRTTDone`, `ExitProbeRTT`: back to cruising, or to start-up where it was interrupted.

@@ -42,7 +42,7 @@ use crate::sender::congestion::plugged::{
 use cycle::Feedback;
 
 /// Segments below which no window is aimed at.
-const LEAST_WINDOW: u32 = 4;
+const MIN_WINDOW: u32 = 4;
 const INITIAL_WINDOW: u32 = 10;
 
 /// The state machine of §5.1.
@@ -175,7 +175,7 @@ impl CongestionControl for Bbr3 {
     fn init(&mut self, sender: &mut TcpSock) {
         sender.threshold = INFINITE_SSTHRESH;
         self.rounds.begin(sender);
-        self.rtt.begin(sender.least_rtt().map(u64::from), sender.now_micros);
+        self.rtt.begin(sender.min_rtt().map(u64::from), sender.now_micros);
         self.heaps.begin(sender.now_micros);
         self.chance = Chance::of(sender);
         self.begin_rate(sender);

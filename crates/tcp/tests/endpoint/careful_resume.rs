@@ -238,7 +238,7 @@ fn a_connection_begins_with_the_window_and_threshold_that_it_was_advised() {
 #[test]
 fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
     for (least, expected) in [(4, 10), (16, 16)] {
-        let pair = advised(Advice { least_window: Some(least), ..Advice::default() });
+        let pair = advised(Advice { min_window: Some(least), ..Advice::default() });
         assert_eq!(pair.client.congestion_window(), expected);
     }
 }
@@ -250,7 +250,7 @@ fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
 fn a_bounded_trust_paces_the_first_flight_and_no_other() {
     for (end, gap_micros) in [(End::Server, 3_125), (End::Client, 5_000)] {
         let mut pair = Pair::new(config(), config());
-        let advice = Advice { least_window: Some(16), ..Advice::default() };
+        let advice = Advice { min_window: Some(16), ..Advice::default() };
         pair.end(end).advise(advice);
         pair.run_until(Instant::from_secs(1));
         pair.write(end, 100 * SEGMENT);
@@ -272,7 +272,7 @@ fn a_bounded_trust_paces_the_first_flight_and_no_other() {
 fn an_advised_window_is_not_given_up_before_it_could_be_used() {
     let config = Config { idle_restart: IdleRestart::Halving, ..config() };
     let mut pair = Pair::new(config.clone(), config);
-    pair.server.advise(Advice { least_window: Some(32), ..Advice::default() });
+    pair.server.advise(Advice { min_window: Some(32), ..Advice::default() });
     pair.run_until(at(1_050));
     pair.write(End::Server, 100 * SEGMENT);
     pair.run_until(at(1_140));
@@ -307,7 +307,7 @@ fn a_window_that_is_used_late_for_the_first_time_has_gone_stale() {
 #[test]
 fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised() {
     let least = |window, path| Advice {
-        least_window: Some(window),
+        min_window: Some(window),
         path_rtt: Some(ms(path)),
         ..Advice::default()
     };
@@ -341,8 +341,8 @@ fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised(
 #[test]
 fn a_bounded_trust_that_gives_no_more_than_the_initial_window_paces_nothing() {
     for advice in [
-        Advice { least_window: Some(10), ..Advice::default() },
-        Advice { least_window: Some(16), path_rtt: Some(ms(200)), ..Advice::default() },
+        Advice { min_window: Some(10), ..Advice::default() },
+        Advice { min_window: Some(16), path_rtt: Some(ms(200)), ..Advice::default() },
         Advice { window: Some(16), ..Advice::default() },
     ] {
         let mut pair = advised(advice);
@@ -358,7 +358,7 @@ fn a_bounded_trust_that_gives_no_more_than_the_initial_window_paces_nothing() {
 fn a_bounded_trust_asks_for_the_same_path() {
     for (least, expected) in [(200, 10), (199, 16), (10, 16), (9, 10)] {
         let path_rtt = Some(ms(least));
-        let pair = advised(Advice { least_window: Some(16), path_rtt, ..Advice::default() });
+        let pair = advised(Advice { min_window: Some(16), path_rtt, ..Advice::default() });
         assert_eq!(pair.client.congestion_window(), expected, "{least} ms");
     }
 }

@@ -26,7 +26,7 @@ const LONGEST_IN_SAVED: u64 = 10;
 
 /// A resumption under way.
 #[derive(Debug)]
-pub(crate) struct Resume {
+pub(crate) struct CarefulResumeState {
     plan: Resumption,
     phase: ResumptionPhase,
     /// Segments that the path was seen to carry (`PipeSize`).
@@ -40,7 +40,7 @@ pub(crate) struct Resume {
     unvalidated: (SequenceNumber, SequenceNumber),
 }
 
-impl Resume {
+impl CarefulResumeState {
     pub(crate) fn phase(&self) -> ResumptionPhase {
         self.phase
     }
@@ -80,9 +80,9 @@ impl Resume {
 }
 
 impl Sender {
-    pub(crate) fn begin_resumption(&mut self, plan: Resumption) {
+    pub(crate) fn begin_careful_resume(&mut self, plan: Resumption) {
         let next = self.send.next();
-        self.inherited.set_resume(Box::new(Resume {
+        self.inherited.set_resume(Box::new(CarefulResumeState {
             plan,
             phase: ResumptionPhase::Reconnaissance,
             carried: 0,
@@ -92,10 +92,10 @@ impl Sender {
             unvalidated: (next, next),
         }));
         self.fast_path.leave();
-        self.tell_phase(ResumptionPhase::Reconnaissance);
+        self.report_phase(ResumptionPhase::Reconnaissance);
     }
 
-    fn tell_phase(&mut self, phase: ResumptionPhase) {
+    fn report_phase(&mut self, phase: ResumptionPhase) {
         self.events.push_back(Event::Resumption(phase));
     }
 
@@ -106,7 +106,7 @@ impl Sender {
 
     /// Follows one acknowledgment, after the window has changed as usual.
     #[cold]
-    pub(crate) fn update_resumption(&mut self, ack: &AckEvent) {
+    pub(crate) fn update_careful_resume(&mut self, ack: &AckEvent) {
         let Some(mut resume) = self.inherited.take_resume() else { return };
         resume.count(ack);
         let next = match resume.phase {
@@ -118,7 +118,7 @@ impl Sender {
         };
         if let Some(phase) = next {
             resume.phase = phase;
-            self.tell_phase(phase);
+            self.report_phase(phase);
         }
         if matches!(resume.phase, ResumptionPhase::Normal(_)) {
             self.update_fast_path();
@@ -129,7 +129,7 @@ impl Sender {
 
     /// A time-out has come: the usual control goes on alone (RFC 9959 §3.6).
     #[cold]
-    pub(crate) fn end_resumption_by_timeout(&mut self) {
+    pub(crate) fn end_careful_resume_by_timeout(&mut self) {
         let Some(resume) = self.inherited.take_resume() else { return };
         if resume.is_unvalidated() {
             let threshold = self.window.slow_start_threshold.min(resume.threshold());
@@ -138,7 +138,7 @@ impl Sender {
         }
         self.end_jump_pace();
         self.update_fast_path();
-        self.tell_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
+        self.report_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
     }
 
     fn is_congested(&self) -> bool {
@@ -146,7 +146,11 @@ impl Sender {
     }
 
     /// RFC 9959 §3.2.
-    fn reconnoitre(&mut self, resume: &mut Resume, ack: &AckEvent) -> Option<ResumptionPhase> {
+    fn reconnoitre(
+        &mut self,
+        resume: &mut CarefulResumeState,
+        ack: &AckEvent,
+    ) -> Option<ResumptionPhase> {
         let end = |why| Some(ResumptionPhase::Normal(why));
         if self.is_congested() {
             return end(ResumptionEnd::Congested);
@@ -174,7 +178,7 @@ impl Sender {
     }
 
     /// RFC 9959 §3.3: what the jump begins with.
-    fn jump(&mut self, resume: &mut Resume, now: Instant) {
+    fn jump(&mut self, resume: &mut CarefulResumeState, now: Instant) {
         resume.carried = self.in_flight();
         resume.before = resume.carried;
         resume.jumped_at = now;
@@ -187,7 +191,7 @@ impl Sender {
     /// RFC 9959 §3.3, while the window is not validated.
     fn on_ack_after_jump(
         &mut self,
-        resume: &mut Resume,
+        resume: &mut CarefulResumeState,
         ack: &AckEvent,
     ) -> Option<ResumptionPhase> {
         resume.unvalidated.1 = self.send.next();
@@ -217,7 +221,7 @@ impl Sender {
     }
 
     /// RFC 9959 §3.4.
-    fn validate(&mut self, resume: &mut Resume) -> Option<ResumptionPhase> {
+    fn validate(&mut self, resume: &mut CarefulResumeState) -> Option<ResumptionPhase> {
         if self.is_congested() {
             return Some(self.retreat(resume));
         }
@@ -227,7 +231,7 @@ impl Sender {
 
     /// RFC 9959 §3.5: what the way back begins with. One lost segment goes out at once; nothing brings the
     /// window back.
-    fn retreat(&mut self, resume: &Resume) -> ResumptionPhase {
+    fn retreat(&mut self, resume: &CarefulResumeState) -> ResumptionPhase {
         self.end_jump_pace();
         self.undo.clear();
         self.window.segments = resume.retreat_window();
@@ -239,7 +243,7 @@ impl Sender {
     }
 
     /// RFC 9959 §3.5, on the way back. What is carried is counted on; the window follows it no further.
-    fn on_ack_in_safe_retreat(&mut self, resume: &Resume) -> Option<ResumptionPhase> {
+    fn on_ack_in_safe_retreat(&mut self, resume: &CarefulResumeState) -> Option<ResumptionPhase> {
         self.window.segments = self.window.segments.min(self.window.slow_start_threshold);
         let is_over = self.send.oldest_unacked().is_at_or_after(resume.unvalidated.1);
         if !is_over || self.is_congested() {

@@ -12,7 +12,7 @@
 //! as it was; who leaves takes its share along.
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Moment, Opening, Policy, Share,
+    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Opening, Policy, ReportKind, Share,
     TimeoutSeed, WhenFull, WindowReport,
 };
 use fairwind_units::{Instant, Span};
@@ -21,7 +21,7 @@ use std::net::IpAddr;
 
 /// Parameters of the sharing of RFC 9040.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interdependence {
+pub struct TcbSharingConfig {
     /// Connections that are open at the same time share their windows (RFC 9040 §7).
     pub ensemble: bool,
     /// Segments that a connection begins with at most; `None` for as many as are remembered.
@@ -48,11 +48,11 @@ struct Member {
 
 /// The blocks of a host.
 #[derive(Debug)]
-pub(super) struct ControlBlocks {
+pub(super) struct TcbCache {
     kept: Entries<Kept>,
     open: BTreeMap<IpAddr, BTreeMap<ConnectionId, Option<Member>>>,
     shares: VecDeque<Share>,
-    config: Interdependence,
+    config: TcbSharingConfig,
 }
 
 fn mean(left: u32, right: u32) -> u32 {
@@ -107,8 +107,8 @@ impl Kept {
     }
 }
 
-impl ControlBlocks {
-    pub(super) fn new(lifetime: Span, entries: usize, config: Interdependence) -> Self {
+impl TcbCache {
+    pub(super) fn new(lifetime: Span, entries: usize, config: TcbSharingConfig) -> Self {
         Self {
             kept: Entries::new(lifetime, entries, WhenFull::Replace),
             open: BTreeMap::new(),
@@ -150,7 +150,7 @@ fn line((peer, age, kept): (IpAddr, Span, &Kept)) -> CacheEntry {
     CacheEntry { peer, window: kept.window, age }
 }
 
-impl Policy for ControlBlocks {
+impl Policy for TcbCache {
     fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         let shared = if self.config.ensemble { self.join(opening) } else { None };
         let kept = || self.kept.look_up(opening.peer, opening.now).map(|kept| kept.advice());
@@ -160,8 +160,8 @@ impl Policy for ControlBlocks {
         Ok(advice)
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: Moment) {
-        if moment == Moment::Sampled {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: ReportKind) {
+        if moment == ReportKind::Sampled {
             let members = self.open.get_mut(&peer);
             if let Some(member) = members.and_then(|open| open.get_mut(&report.connection)) {
                 *member = Some(Member {
@@ -220,13 +220,14 @@ mod tests {
     use crate::WindowReport;
     use crate::window_cache::tests::{Host, peer, window_report};
     use crate::window_cache::{
-        ConnectionId, Interdependence, Moment, Opener, PolicyConfig, Share, Sharing, TimeoutSeed,
+        ConnectionId, Opener, PolicyConfig, ReportKind, Share, Sharing, TcbSharingConfig,
+        TimeoutSeed,
     };
     use fairwind_units::{Instant, Span};
 
     fn host(ensemble: bool) -> Host {
-        let shared = Interdependence { ensemble, largest_window: None };
-        Host::new(&Sharing::usual(PolicyConfig::Interdependence(shared)))
+        let shared = TcbSharingConfig { ensemble, largest_window: None };
+        Host::new(&Sharing::usual(PolicyConfig::TcbSharing(shared)))
     }
 
     fn of(connection: u64, window: u32) -> WindowReport {
@@ -239,7 +240,7 @@ mod tests {
         let asked = host.cache().companions(peer(1));
         for &(connection, window) in windows {
             assert!(asked.contains(&ConnectionId(connection)), "{asked:?}");
-            host.learns(1, 1, of(connection, window), Moment::Sampled);
+            host.learns(1, 1, of(connection, window), ReportKind::Sampled);
         }
     }
 
@@ -336,16 +337,16 @@ mod tests {
 
     #[test]
     fn what_is_begun_with_is_bounded() {
-        let shared = Interdependence { ensemble: true, largest_window: Some(12) };
-        let mut host = Host::new(&Sharing::usual(PolicyConfig::Interdependence(shared)));
+        let shared = TcbSharingConfig { ensemble: true, largest_window: Some(12) };
+        let mut host = Host::new(&Sharing::usual(PolicyConfig::TcbSharing(shared)));
         host.ends(1, 1, window_report(32));
         assert_eq!(host.outgoing(2, 1).window, Some(12));
     }
 
     #[test]
     fn the_oldest_peer_makes_room_for_a_new_one() {
-        let shared = Interdependence { ensemble: false, largest_window: None };
-        let usual = Sharing::usual(PolicyConfig::Interdependence(shared));
+        let shared = TcbSharingConfig { ensemble: false, largest_window: None };
+        let usual = Sharing::usual(PolicyConfig::TcbSharing(shared));
         let mut host = Host::new(&Sharing { entries: 2, ..usual });
         for (second, number) in [(3, 1), (1, 2), (2, 3)] {
             host.ends(second, number, window_report(10));

@@ -43,11 +43,11 @@ pub struct PathConfig {
     /// Largest packet of the first link in bytes; `None`: what the announced segment size fills.
     pub mtu: Option<u32>,
     /// The application's bound on segments in bytes, both ways (`TCP_MAXSEG`).
-    pub greatest_segment: Option<u16>,
+    pub max_segment: Option<u16>,
     /// Least segment size that is believed in bytes, options included (Linux `tcp_min_snd_mss`).
-    pub least_segment: u16,
+    pub min_segment: u16,
     /// Least packet that a complaint is believed to demand in bytes (`min_pmtu`: 552; 1280 for IPv6).
-    pub least_mtu: u32,
+    pub min_mtu: u32,
     /// Whether complaints change the packet size.
     pub discovery: MtuDiscovery,
     /// The route's packet size is the last word: complaints do not change it (`mtu lock`).
@@ -81,9 +81,9 @@ impl PathConfig {
         Self {
             ip_header_bytes: 20,
             mtu: None,
-            greatest_segment: None,
-            least_segment: 48,
-            least_mtu: 552,
+            max_segment: None,
+            min_segment: 48,
+            min_mtu: 552,
             discovery: MtuDiscovery::On,
             is_mtu_locked: false,
             path_mtu_lifetime: TEN_MINUTES,

@@ -4,9 +4,9 @@
 
 use super::Connection;
 use crate::handshake::{FastOpenFailure, TIMESTAMPS_BYTES};
-use crate::information::{Information, option_bits};
 use crate::receiver::first_segment_size;
 use crate::state::{RecoveryState, State};
+use crate::tcp_info::{TcpInfo, option_bits};
 use fairwind_units::Instant;
 
 /// Segment size before the peer has named one (`TCP_MSS_DEFAULT`).
@@ -14,51 +14,47 @@ const ASSUMED_BYTES: u32 = 536;
 
 impl Connection {
     /// Everything that the connection reports of itself at this instant (`TCP_INFO`).
-    pub fn information(&self, now: Instant) -> Information {
-        let mut information = Information {
+    pub fn tcp_info(&self, now: Instant) -> TcpInfo {
+        let mut info = TcpInfo {
             state: self.state,
             options: Some(self.option_bits()),
             fast_open_failure: Some(self.fast_open_failure().map_or(0, FastOpenFailure::number)),
-            ..Information::default()
+            ..TcpInfo::default()
         };
-        self.sender.inform(&mut information, now);
-        information.retransmission_timeout = self.retransmission_timeout();
-        self.receiver.inform(&mut information, now);
+        self.sender.fill_tcp_info(&mut info, now);
+        info.retransmission_timeout = self.retransmission_timeout();
+        self.receiver.fill_tcp_info(&mut info, now);
         let failed = self.state == State::Closed && !self.sender.has_acked_control();
         let opening = failed || matches!(self.state, State::SynSent | State::SynReceived);
         if !self.handshake.is_passive() && opening {
-            self.inform_of_syn(&mut information);
+            self.add_syn_to_tcp_info(&mut info);
         }
-        information
+        info
     }
 
     /// Adds our outstanding SYN, which is a segment like any other in Linux (`tcp_connect_init`,
     /// `tcp_connect_queue_skb`, `tcp_initialize_rcv_mss`, `tcp_enter_loss`).
     #[cold]
-    fn inform_of_syn(&self, information: &mut Information) {
+    fn add_syn_to_tcp_info(&self, info: &mut TcpInfo) {
         let window = self.receiver.first_window_bytes();
         let threshold = self.sender.lost_syn_window();
         let offered = if self.state == State::SynReceived { window } else { 0 };
         if offered == 0 {
             let options = if self.config.timestamps { TIMESTAMPS_BYTES } else { 0 };
-            information.send_mss_bytes =
-                information.send_mss_bytes.min(ASSUMED_BYTES).saturating_sub(options);
+            info.send_mss_bytes = info.send_mss_bytes.min(ASSUMED_BYTES).saturating_sub(options);
         }
-        information.receive_mss_bytes =
-            Some(first_segment_size(information.send_mss_bytes, offered));
-        information.receive_window_threshold_bytes = Some(window);
+        info.receive_mss_bytes = Some(first_segment_size(info.send_mss_bytes, offered));
+        info.receive_window_threshold_bytes = Some(window);
         if self.state != State::Closed {
-            information.unacked_segments =
-                information.unacked_segments.map(|segments| segments + 1);
+            info.unacked_segments = info.unacked_segments.map(|segments| segments + 1);
         }
         if threshold.is_some() {
             // The SYN was lost: the window is one segment, as after every time-out.
-            information.recovery = RecoveryState::Loss;
-            information.lost_segments = information.lost_segments.map(|segments| segments + 1);
-            information.retransmitted_segments =
-                information.retransmitted_segments.map(|segments| segments + 1);
-            information.slow_start_threshold = threshold;
-            information.congestion_window = 1;
+            info.recovery = RecoveryState::Loss;
+            info.lost_segments = info.lost_segments.map(|segments| segments + 1);
+            info.retransmitted_segments = info.retransmitted_segments.map(|segments| segments + 1);
+            info.slow_start_threshold = threshold;
+            info.congestion_window = 1;
         }
     }
 

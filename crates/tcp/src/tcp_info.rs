@@ -11,7 +11,7 @@ use fairwind_units::Span;
 ///
 /// `None` says that the quantity is not kept, except where its meaning says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Information {
+pub struct TcpInfo {
     /// Where in its life the connection is (`tcpi_state`).
     pub state: State,
     /// What the sender knows of losses (`tcpi_ca_state`).
@@ -79,7 +79,7 @@ pub struct Information {
     /// Pacing rate in bytes per second (`tcpi_pacing_rate`).
     pub pacing_rate_bytes_per_second: Option<u64>,
     /// Greatest pacing rate in bytes per second (`tcpi_max_pacing_rate`).
-    pub greatest_pacing_rate_bytes_per_second: Option<u64>,
+    pub max_pacing_rate_bytes_per_second: Option<u64>,
     /// Bytes acknowledged by the peer, control bits included (`tcpi_bytes_acked`).
     pub acknowledged_bytes: Option<u64>,
     /// Payload bytes received in order, a FIN included (`tcpi_bytes_received`).
@@ -91,7 +91,7 @@ pub struct Information {
     /// Payload bytes written and not sent (`tcpi_notsent_bytes`).
     pub unsent_bytes: u64,
     /// Least round-trip time in the window of its filter, once there was a sample (`tcpi_min_rtt`).
-    pub least_rtt: Option<Span>,
+    pub min_rtt: Option<Span>,
     /// Segments received with payload (`tcpi_data_segs_in`).
     pub data_segments_received: Option<u32>,
     /// Segments sent with payload (`tcpi_data_segs_out`).
@@ -141,7 +141,7 @@ pub struct Information {
     pub accurate_ecn_option_seen: Option<u32>,
 }
 
-/// Bits of [`Information::options`] (Linux `TCPI_OPT_*`).
+/// Bits of [`TcpInfo::options`] (Linux `TCPI_OPT_*`).
 pub mod option_bits {
     /// Timestamps.
     pub const TIMESTAMPS: u32 = 1;

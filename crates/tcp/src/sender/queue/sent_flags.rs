@@ -1,67 +1,66 @@
-//! Marks of outstanding segments (selectively acknowledged, lost, retransmitted), and their cutting into
-//! smaller ones when the path has become narrower or the window smaller.
+//! Flags of outstanding segments (SACKED, LOST, RETRANSMITTED), and fragmentation of segments when the
+//! path MTU or the window has shrunk.
 //!
 //! Source: Linux `tcp_simple_retransmit`, `tcp_fragment`. Cost: proportional to what is outstanding;
 //! it happens once per change of the path.
 
-use crate::sender::queue::{Marks, SendQueue, Sent};
+use crate::sender::queue::{SendQueue, Sent, SentFlags};
 use std::collections::VecDeque;
 use std::ops::Range;
 
 impl SendQueue {
-    /// Marks a segment as selectively acknowledged: not lost any more. A retransmission of it is
-    /// believed to be under way still, unless the segment had been taken for lost (Linux
-    /// `tcp_sacktag_one`). Returns whether that was news.
+    /// Marks a segment as selectively acknowledged and no longer lost. Its retransmission still counts as in
+    /// flight, unless the segment was marked lost (Linux `tcp_sacktag_one`). Returns whether the flag is
+    /// new.
     pub(crate) fn mark_sacked(&mut self, index: u64) -> bool {
-        let marks = self.get(index).marks;
-        if marks.contains(Marks::SACKED) {
+        let flags = self.get(index).flags;
+        if flags.contains(SentFlags::SACKED) {
             return false;
         }
-        let mut left = marks;
-        if marks.contains(Marks::LOST) {
-            left.clear(Marks::LOST);
-            left.clear(Marks::RETRANSMITTED);
+        let mut left = flags;
+        if flags.contains(SentFlags::LOST) {
+            left.clear(SentFlags::LOST);
+            left.clear(SentFlags::RETRANSMITTED);
         }
-        self.forget_marks(marks);
-        self.retransmitted += u32::from(left.contains(Marks::RETRANSMITTED));
+        self.uncount(flags);
+        self.retransmitted += u32::from(left.contains(SentFlags::RETRANSMITTED));
         self.sacked += 1;
-        left.set(Marks::SACKED);
-        self.get_mut(index).marks = left;
+        left.set(SentFlags::SACKED);
+        self.get_mut(index).flags = left;
         self.merge_sacked(index);
         self.merge_sacked(index + 1);
         true
     }
 
-    /// Buffers that have arrived are joined, where they hold segments of one size: should they have to
-    /// be sent again, they are cut anew (Linux `tcp_shift_skb_data`).
+    /// Joins selectively acknowledged buffers with segments of one size (Linux `tcp_shift_skb_data`).
     fn merge_sacked(&mut self, index: u64) {
         if index <= self.first || index >= self.end_index() {
             return;
         }
         let (head, tail) = (*self.get(index - 1), *self.get(index));
         let joined = head.length == tail.length
-            && head.marks.contains(Marks::SACKED)
-            && tail.marks.contains(Marks::SACKED)
-            && !head.marks.contains(Marks::RETRANSMITTED)
-            && !tail.marks.contains(Marks::RETRANSMITTED);
+            && head.flags.contains(SentFlags::SACKED)
+            && tail.flags.contains(SentFlags::SACKED)
+            && !head.flags.contains(SentFlags::RETRANSMITTED)
+            && !tail.flags.contains(SentFlags::RETRANSMITTED);
         if !joined {
             return;
         }
-        self.bundles -= u32::from(head.marks.contains(Marks::BUNDLE_END));
-        self.get_mut(index - 1).marks.clear(Marks::BUNDLE_END);
-        if head.marks.contains(Marks::PUSH) {
-            self.get_mut(index - 1).marks.clear(Marks::PUSH);
-            self.get_mut(index).marks.set(Marks::PUSH);
+        self.bundles -= u32::from(head.flags.contains(SentFlags::BUNDLE_END));
+        self.get_mut(index - 1).flags.clear(SentFlags::BUNDLE_END);
+        if head.flags.contains(SentFlags::PUSH) {
+            self.get_mut(index - 1).flags.clear(SentFlags::PUSH);
+            self.get_mut(index).flags.set(SentFlags::PUSH);
         }
     }
 
     /// Marks a segment as lost, unless it is selectively acknowledged; one that was marked already
     /// loses its retransmission (Linux `tcp_mark_skb_lost`).
     pub(crate) fn mark_lost(&mut self, index: u64) {
-        let marks = self.get(index).marks;
-        let lost = marks.contains(Marks::LOST);
-        let retransmitted = marks.contains(Marks::RETRANSMITTED);
-        if marks.contains(Marks::SACKED) || lost && !retransmitted {
+        let flags = self.get(index).flags;
+        let lost = flags.contains(SentFlags::LOST);
+        let retransmitted = flags.contains(SentFlags::RETRANSMITTED);
+        if flags.contains(SentFlags::SACKED) || lost && !retransmitted {
             return;
         }
         self.losses = self.losses.wrapping_add(1);
@@ -70,10 +69,10 @@ impl SendQueue {
         }
         let sent = self.get_mut(index);
         if lost {
-            sent.marks.clear(Marks::RETRANSMITTED);
+            sent.flags.clear(SentFlags::RETRANSMITTED);
             self.retransmitted -= 1;
         } else {
-            sent.marks.set(Marks::LOST);
+            sent.flags.set(SentFlags::LOST);
             self.lost += 1;
         }
         if lost || !retransmitted {
@@ -82,13 +81,12 @@ impl SendQueue {
         }
     }
 
-    /// Somebody wants to know of every segment that is marked lost.
-    pub(crate) fn note_marked_lost(&mut self) {
+    /// Begins to collect the segments that are marked lost.
+    pub(crate) fn track_marked_lost(&mut self) {
         self.marked_lost.get_or_insert_default();
     }
 
-    /// The segments marked lost since this was asked last, each with how many had been until then, it
-    /// included; those that are off the queue already are left out.
+    /// The outstanding segments marked lost since the last call, each with the running count of losses.
     pub(crate) fn take_marked_lost(&mut self) -> Vec<(u32, Sent)> {
         let marked = self.marked_lost.as_mut().map(std::mem::take).unwrap_or_default();
         let mut count = self.losses;
@@ -103,29 +101,29 @@ impl SendQueue {
         taken
     }
 
-    /// Marks a segment as lost by its age.
-    pub(crate) fn judge_lost(&mut self, index: u64) {
+    /// Marks a segment lost by RACK.
+    pub(crate) fn mark_rack_lost(&mut self, index: u64) {
         self.mark_lost(index);
-        self.get_mut(index).marks.set(Marks::JUDGED);
+        self.get_mut(index).flags.set(SentFlags::RACK_LOST);
     }
 
-    /// Takes back what was believed of losses.
-    pub(crate) fn forget_losses(&mut self) {
+    /// Clears all LOST flags, for an undo.
+    pub(crate) fn clear_losses(&mut self) {
         for sent in &mut self.sent {
-            sent.marks.clear(Marks::LOST);
+            sent.flags.clear(SentFlags::LOST);
         }
         self.lost = 0;
         self.awaiting_retransmission = 0;
     }
 
-    /// A retransmission is known to have arrived as a duplicate (D-SACK).
-    pub(crate) fn forget_retransmission(&mut self, index: u64) {
+    /// Clears the RETRANSMITTED flag of a segment, after a D-SACK or a time-out.
+    pub(crate) fn clear_retransmitted(&mut self, index: u64) {
         let sent = self.get_mut(index);
-        if !sent.marks.contains(Marks::RETRANSMITTED) {
+        if !sent.flags.contains(SentFlags::RETRANSMITTED) {
             return;
         }
-        sent.marks.clear(Marks::RETRANSMITTED);
-        let lost = sent.marks.contains(Marks::LOST);
+        sent.flags.clear(SentFlags::RETRANSMITTED);
+        let lost = sent.flags.contains(SentFlags::LOST);
         self.retransmitted -= 1;
         if lost {
             self.awaiting_retransmission += 1;
@@ -133,14 +131,13 @@ impl SendQueue {
         }
     }
 
-    /// A segment, and those that have arrived and lie in the same buffer: what was joined is not told
-    /// apart any more.
-    pub(crate) fn joined_around(&self, index: u64) -> Range<u64> {
+    /// Range of the selectively acknowledged segments that share a buffer with a segment.
+    pub(crate) fn coalesced_around(&self, index: u64) -> Range<u64> {
         let joins = |head: u64| {
-            let marks = self.get(head).marks;
-            marks.contains(Marks::SACKED)
-                && !marks.contains(Marks::BUNDLE_END)
-                && self.get(head + 1).marks.contains(Marks::SACKED)
+            let flags = self.get(head).flags;
+            flags.contains(SentFlags::SACKED)
+                && !flags.contains(SentFlags::BUNDLE_END)
+                && self.get(head + 1).flags.contains(SentFlags::SACKED)
         };
         let mut start = index;
         while start > self.first && joins(start - 1) {
@@ -153,45 +150,45 @@ impl SendQueue {
         start..end + 1
     }
 
-    /// Whether one of these was ever sent again.
+    /// Whether one of the segments was ever retransmitted.
     pub(crate) fn is_any_retransmitted(&self, mut indices: Range<u64>) -> bool {
         indices.any(|at| self.get(at).is_retransmitted())
     }
 
-    /// Forgets all selective acknowledgments (the receiver may renege, RFC 2018 §8).
-    pub(crate) fn forget_sacks(&mut self) {
+    /// Clears all SACKED flags (the receiver has reneged, RFC 2018 §8).
+    pub(crate) fn clear_sacked(&mut self) {
         for sent in &mut self.sent {
-            sent.marks.clear(Marks::SACKED);
+            sent.flags.clear(SentFlags::SACKED);
         }
         self.sacked = 0;
     }
 
-    /// Gives a segment that is sent again the marks of its new transmission.
-    pub(crate) fn remark_limited(&mut self, index: u64, marks: Marks) {
+    /// Sets the flags of a retransmission.
+    pub(crate) fn set_transmit_flags(&mut self, index: u64, flags: SentFlags) {
         let sent = self.get_mut(index);
-        sent.marks.clear(Marks::APPLICATION_LIMITED);
-        sent.marks.set(marks);
+        sent.flags.clear(SentFlags::APPLICATION_LIMITED);
+        sent.flags.set(flags);
     }
 
-    /// Recounts the marks and compares them with the counters; for debug builds. A long queue is
-    /// taken to be in order, so that this never costs more than a fixed number of steps.
+    /// Recounts the flags and compares them with the counters, for debug builds. Skips long queues to
+    /// bound the cost.
     pub(crate) fn is_consistent(&self) -> bool {
-        const LONGEST_RECOUNTED: usize = 128;
-        if self.sent.len() > LONGEST_RECOUNTED {
+        const MAX_RECOUNTED: usize = 128;
+        if self.sent.len() > MAX_RECOUNTED {
             return true;
         }
-        let count = |wanted: fn(Marks) -> bool| {
-            self.sent.iter().map(|sent| u32::from(wanted(sent.marks))).sum::<u32>()
+        let count = |wanted: fn(SentFlags) -> bool| {
+            self.sent.iter().map(|sent| u32::from(wanted(sent.flags))).sum::<u32>()
         };
         let touching = |pair: (&Sent, &Sent)| pair.0.end() == pair.1.sequence;
-        let awaiting: fn(Marks) -> bool =
-            |marks| marks.contains(Marks::LOST) && !marks.contains(Marks::RETRANSMITTED);
+        let awaiting: fn(SentFlags) -> bool =
+            |flags| flags.contains(SentFlags::LOST) && !flags.contains(SentFlags::RETRANSMITTED);
         let passed = self.sent.iter().zip(self.first..self.retransmit_from);
-        self.sacked == count(|marks| marks.contains(Marks::SACKED))
-            && self.lost == count(|marks| marks.contains(Marks::LOST))
-            && self.retransmitted == count(|marks| marks.contains(Marks::RETRANSMITTED))
+        self.sacked == count(|flags| flags.contains(SentFlags::SACKED))
+            && self.lost == count(|flags| flags.contains(SentFlags::LOST))
+            && self.retransmitted == count(|flags| flags.contains(SentFlags::RETRANSMITTED))
             && self.awaiting_retransmission == count(awaiting)
-            && !passed.into_iter().any(|(sent, _)| awaiting(sent.marks))
+            && !passed.into_iter().any(|(sent, _)| awaiting(sent.flags))
             && self.sent.iter().zip(self.sent.iter().skip(1)).all(touching)
     }
 
@@ -202,8 +199,8 @@ impl SendQueue {
         }
         let mut index = self.retransmit_from.max(self.first);
         while index < self.end_index() {
-            let marks = self.get(index).marks;
-            if marks.contains(Marks::LOST) && !marks.contains(Marks::RETRANSMITTED) {
+            let flags = self.get(index).flags;
+            if flags.contains(SentFlags::LOST) && !flags.contains(SentFlags::RETRANSMITTED) {
                 self.retransmit_from = index;
                 return Some(index);
             }
@@ -212,35 +209,34 @@ impl SendQueue {
         None
     }
 
-    /// Looks for the next to retransmit from the oldest on.
+    /// Starts the search for the next retransmission at the oldest segment.
     pub(crate) fn retransmit_from_front(&mut self) {
         self.retransmit_from = self.first;
     }
 
-    /// Lost segments from `index` on that lie in one buffer and have not been retransmitted, at
-    /// most `most`.
-    pub(crate) fn lost_in_bundle(&self, index: u64, most: u32) -> u32 {
+    /// Lost segments from `index` on that lie in one buffer and are not retransmitted, at most `limit`.
+    pub(crate) fn lost_in_bundle(&self, index: u64, limit: u32) -> u32 {
         let mut count = 0;
         for sent in self.sent.range(self.offset(index)..) {
-            let waits = sent.marks.contains(Marks::LOST)
-                && !sent.marks.contains(Marks::RETRANSMITTED)
-                && !sent.marks.contains(Marks::SACKED);
-            if !waits || count == most {
+            let waits = sent.flags.contains(SentFlags::LOST)
+                && !sent.flags.contains(SentFlags::RETRANSMITTED)
+                && !sent.flags.contains(SentFlags::SACKED);
+            if !waits || count == limit {
                 break;
             }
             count += 1;
-            if sent.marks.contains(Marks::BUNDLE_END) {
+            if sent.flags.contains(SentFlags::BUNDLE_END) {
                 break;
             }
         }
         count
     }
 
-    /// The buffer that holds a segment ends with it from now on.
+    /// Ends the bundle of a segment with it.
     pub(crate) fn end_bundle(&mut self, index: u64) {
         let sent = self.get_mut(index);
-        if !sent.marks.contains(Marks::BUNDLE_END) {
-            sent.marks.set(Marks::BUNDLE_END);
+        if !sent.flags.contains(SentFlags::BUNDLE_END) {
+            sent.flags.set(SentFlags::BUNDLE_END);
             self.bundles += 1;
         }
     }
@@ -248,8 +244,8 @@ impl SendQueue {
 
 impl SendQueue {
     /// Cuts every bundle that has a segment of more than `full` bytes of payload into segments of that
-    /// size and marks them lost, but for what the peer holds. Says whether there was one. Indices
-    /// behind it change.
+    /// size and marks them lost, except selectively acknowledged ones. Returns whether there was one.
+    /// Later indices change.
     #[cold]
     pub(crate) fn cut_and_mark_lost(&mut self, full: u32) -> bool {
         let sent = std::mem::take(&mut self.sent);
@@ -257,14 +253,14 @@ impl SendQueue {
         let mut bundle: Vec<Sent> = Vec::new();
         let mut found = 0;
         for one in sent {
-            let held = one.marks.contains(Marks::SACKED);
+            let held = one.flags.contains(SentFlags::SACKED);
             if held {
                 found += cut_bundle(&mut bundle, full, &mut cut);
                 cut.push_back(one);
                 continue;
             }
             bundle.push(one);
-            if one.marks.contains(Marks::BUNDLE_END) {
+            if one.flags.contains(SentFlags::BUNDLE_END) {
                 found += cut_bundle(&mut bundle, full, &mut cut);
             }
         }
@@ -275,16 +271,15 @@ impl SendQueue {
         found > 0
     }
 
-    /// Parts a segment so that its first part has `payload` bytes, and is apart from the rest. Indices
-    /// behind it change.
+    /// Splits a segment after `payload` bytes; the first part ends its bundle. Later indices change.
     #[cold]
     pub(crate) fn cut_at(&mut self, index: u64, payload: u32) {
         let offset = self.offset(index);
         let whole = self.sent[offset];
         let mut first = Sent { length: payload, ..whole };
-        first.marks.clear(Marks::FIN);
-        first.marks.clear(Marks::PUSH);
-        first.marks.set(Marks::BUNDLE_END);
+        first.flags.clear(SentFlags::FIN);
+        first.flags.clear(SentFlags::PUSH);
+        first.flags.set(SentFlags::BUNDLE_END);
         self.sent[offset] = first;
         let sequence = whole.sequence + payload;
         self.sent.insert(offset + 1, Sent { sequence, length: whole.length - payload, ..whole });
@@ -292,16 +287,16 @@ impl SendQueue {
         self.recount();
     }
 
-    /// Cuts the rest of the oldest bundle, which was acknowledged in part, anew into segments of
-    /// `full` bytes (Linux `tcp_tso_acked`). Returns whether that makes one fewer.
+    /// Cuts the rest of the oldest bundle, which was acknowledged in part, into segments of `full` bytes
+    /// again (Linux `tcp_tso_acked`). Returns whether that makes one fewer.
     #[cold]
     pub(crate) fn recut_front(&mut self, full: u32) -> bool {
         let Some(&front) = self.sent.front() else { return false };
-        if front.marks.contains(Marks::SACKED) {
-            // The peer gave up what it held: nothing is as it was reported.
+        if front.flags.contains(SentFlags::SACKED) {
+            // The receiver has reneged.
             return false;
         }
-        let count = self.alike_in_front(&front);
+        let count = self.alike_at_front(&front);
         let Some(&last) = self.sent.get(count - 1) else { return false };
         let payload = last.end().distance_from(front.sequence) - u32::from(last.has_fin());
         let needed = usize::try_from(payload.div_ceil(full)).unwrap_or(count);
@@ -309,7 +304,7 @@ impl SendQueue {
         if fewer {
             self.sent.pop_front();
             self.first += 1;
-            self.forget_marks(front.marks);
+            self.uncount(front.flags);
         }
         let left = count - usize::from(fewer);
         let mut sequence = front.sequence;
@@ -322,25 +317,25 @@ impl SendQueue {
         fewer
     }
 
-    /// How many segments at the front lie in one bundle and have the same fate.
-    fn alike_in_front(&self, front: &Sent) -> usize {
+    /// Number of segments at the front that lie in one bundle and have the same counted flags.
+    fn alike_at_front(&self, front: &Sent) -> usize {
         let neighbours = self.sent.iter().zip(self.sent.iter().skip(1));
         let alike = |next: &Sent| {
-            next.marks.counted() == front.marks.counted()
+            next.flags.counted() == front.flags.counted()
                 && next.transmissions == front.transmissions
         };
         1 + neighbours
-            .take_while(|(head, next)| !head.marks.contains(Marks::BUNDLE_END) && alike(next))
+            .take_while(|(head, next)| !head.flags.contains(SentFlags::BUNDLE_END) && alike(next))
             .count()
     }
 
-    /// Counts marks anew.
+    /// Recounts the flags.
     fn recount(&mut self) {
         let (mut sacked, mut lost, mut retransmitted, mut awaiting) = (0, 0, 0, 0);
         for sent in &self.sent {
-            let is_lost = sent.marks.contains(Marks::LOST);
-            let is_retransmitted = sent.marks.contains(Marks::RETRANSMITTED);
-            sacked += u32::from(sent.marks.contains(Marks::SACKED));
+            let is_lost = sent.flags.contains(SentFlags::LOST);
+            let is_retransmitted = sent.flags.contains(SentFlags::RETRANSMITTED);
+            sacked += u32::from(sent.flags.contains(SentFlags::SACKED));
             lost += u32::from(is_lost);
             retransmitted += u32::from(is_retransmitted);
             awaiting += u32::from(is_lost && !is_retransmitted);
@@ -353,13 +348,14 @@ impl SendQueue {
     }
 }
 
-/// Moves a bundle over, cut if need be; returns how many segments it had that were too large.
+/// Moves a bundle to `cut`, in smaller segments where needed; returns how many of its segments were too
+/// large.
 fn cut_bundle(bundle: &mut Vec<Sent>, full: u32, cut: &mut VecDeque<Sent>) -> u32 {
     let is_large = |sent: &&Sent| sent.length - u32::from(sent.has_fin()) > full;
     let found = u32::try_from(bundle.iter().filter(is_large).count()).unwrap_or(u32::MAX);
     if let (true, Some(&first), Some(&last)) = (found > 0, bundle.first(), bundle.last()) {
         let length = last.end().distance_from(first.sequence);
-        let whole = Sent { length, marks: last.marks, ..first };
+        let whole = Sent { length, flags: last.flags, ..first };
         cut.extend(pieces(whole, length - u32::from(last.has_fin()), full));
     } else {
         cut.extend(bundle.iter());
@@ -368,25 +364,25 @@ fn cut_bundle(bundle: &mut Vec<Sent>, full: u32, cut: &mut VecDeque<Sent>) -> u3
     found
 }
 
-/// Lost pieces of a bundle; what stood at its end stands at the end of the last. Two at a time will
-/// travel as a bundle, which ends with PSH.
+/// Cuts a bundle into lost segments; flags of its end go to the last one. Every second one ends with PSH,
+/// because two travel as a bundle.
 fn pieces(sent: Sent, payload: u32, full: u32) -> impl Iterator<Item = Sent> {
     let count = payload.div_ceil(full);
     (0..count).map(move |number| {
         let last = number + 1 == count;
-        let mut marks = sent.marks;
-        marks.clear(Marks::RETRANSMITTED);
-        marks.set(Marks::LOST);
+        let mut flags = sent.flags;
+        flags.clear(SentFlags::RETRANSMITTED);
+        flags.set(SentFlags::LOST);
         if !last {
-            marks.clear(Marks::FIN);
-            marks.clear(Marks::PUSH);
-            marks.clear(Marks::BUNDLE_END);
+            flags.clear(SentFlags::FIN);
+            flags.clear(SentFlags::PUSH);
+            flags.clear(SentFlags::BUNDLE_END);
             if number % 2 == 1 {
-                marks.set(Marks::PUSH);
+                flags.set(SentFlags::PUSH);
             }
         }
         let begin = number * full;
         let length = if last { sent.length - begin } else { full };
-        Sent { sequence: sent.sequence + begin, length, marks, ..sent }
+        Sent { sequence: sent.sequence + begin, length, flags, ..sent }
     })
 }

@@ -8,7 +8,7 @@
 //! which a connection opens, not from its jump.
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Moment, Opening, Policy, Resumption,
+    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Opening, Policy, ReportKind, Resumption,
     WhenFull, WindowReport,
 };
 use fairwind_units::{Instant, Ratio, Span};
@@ -31,12 +31,12 @@ impl CarefulResumeConfig {
 }
 
 /// Windows below so many initial ones are not worth the effort (RFC 9959 §3.1).
-const LEAST_INITIAL_WINDOWS: u32 = 4;
+const MIN_INITIAL_WINDOWS: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Saved {
     window: u32,
-    least_rtt: Span,
+    min_rtt: Span,
 }
 
 /// The saved sets of a host.
@@ -68,20 +68,20 @@ impl Policy for CarefulResume {
         self.users.insert(opening.peer, opening.connection);
         let jump = (saved.window / 2).min(self.config.largest_jump.unwrap_or(u32::MAX));
         let resumption =
-            Resumption { jump, saved_rtt: saved.least_rtt, retreat: self.config.retreat };
+            Resumption { jump, saved_rtt: saved.min_rtt, retreat: self.config.retreat };
         Ok(Advice { resumption: Some(resumption), ..Advice::default() })
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: Moment) {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: ReportKind) {
         if report.is_resuming {
             // What is not validated is not observed (RFC 9959 §4.6).
             return;
         }
         let in_slow_start = report.slow_start_threshold.is_none();
         let window = if in_slow_start { report.window / 2 } else { report.window };
-        let Some(least_rtt) = report.least_rtt else { return };
-        if window >= LEAST_INITIAL_WINDOWS * report.initial_window {
-            self.saved.put(peer, Saved { window, least_rtt }, now);
+        let Some(min_rtt) = report.min_rtt else { return };
+        if window >= MIN_INITIAL_WINDOWS * report.initial_window {
+            self.saved.put(peer, Saved { window, min_rtt }, now);
         }
     }
 

@@ -9,7 +9,7 @@
 //! `ip tcp_metrics` lock are not to be had, nor what is kept for Fast Open.
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, Entries, Moment, Opening, Policy, TimeoutSeed, WhenFull,
+    Advice, CacheEntry, CacheMiss, Entries, Opening, Policy, ReportKind, TimeoutSeed, WhenFull,
     WindowReport,
 };
 use fairwind_units::{Instant, Span};
@@ -105,7 +105,7 @@ impl Policy for Metrics {
         })
     }
 
-    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: Moment) {
+    fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: ReportKind) {
         let known = self.entries.look_up(peer, now).ok().copied();
         let (Some(smoothed), false) = (report.smoothed_rtt, report.is_backed_off) else {
             // Nothing came back in time: what is known of the round trip is not to be believed either.
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(host.list(1)[0].window, 20, "the mean with nothing, as the kernel has it");
         let advice = host.incoming(2, 1);
         assert_eq!(
-            (advice.window, advice.least_window, advice.slow_start_threshold),
+            (advice.window, advice.min_window, advice.slow_start_threshold),
             (None, None, None)
         );
     }

@@ -11,7 +11,7 @@ use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
 impl Connection {
     /// Counts the code point of a segment for Accurate ECN.
     #[cold]
-    pub(super) fn count_mark(&mut self, segment: &Segment) {
+    pub(super) fn count_code_point(&mut self, segment: &Segment) {
         let Some(feedback) = self.sender.ecn_mut().accurate_mut() else { return };
         let is_urgent = feedback.count_received(segment);
         if segment.traffic_class.ecn().is_capable() {
@@ -23,7 +23,7 @@ impl Connection {
     }
 
     /// Data that has arrived before is sent again: Accurate ECN looks for the reason.
-    pub(super) fn note_spurious(&mut self, segment: &Segment) {
+    pub(super) fn note_old_data(&mut self, segment: &Segment) {
         let is_old = segment.sequence_length() > 0 && !segment.end().is_after(self.receiver.next());
         if is_old && let Some(feedback) = self.sender.ecn_mut().accurate_mut() {
             feedback.on_duplicate(segment);
@@ -32,7 +32,7 @@ impl Connection {
 
     /// Sets the marks of a segment that goes out, of either kind of ECN; `duplicate` is what it reports as
     /// received twice.
-    pub(super) fn write_marks(
+    pub(super) fn set_ecn_bits(
         &mut self,
         segment: &mut Segment,
         duplicate: Option<SequenceNumber>,

@@ -23,30 +23,30 @@ const DEFAULT_MSS_V6: u16 = 1220;
 /// Bytes of the header of IPv6.
 const IPV6_HEADER_BYTES: u32 = 40;
 /// Least packet that every link of IPv6 carries, in bytes (RFC 8200 §5).
-const LEAST_IPV6_MTU: u32 = 1280;
+const MIN_IPV6_MTU: u32 = 1280;
 
 /// What bounds the size of segments.
 #[derive(Debug)]
-pub(crate) struct Path {
+pub(crate) struct PathMtu {
     /// Largest packet that the path is believed to carry in bytes.
     mtu: u32,
     /// When that is forgotten again, after an ICMP error.
     mtu_expires: Instant,
     /// The peer's and the application's bound in bytes, options included.
-    greatest_segment: u32,
+    max_segment: u32,
 }
 
-impl Path {
+impl PathMtu {
     getters! {
         mtu: u32,
-        greatest_segment: u32,
+        max_segment: u32,
     }
 
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             mtu: Self::link_mtu(config),
             mtu_expires: Instant::MAX,
-            greatest_segment: u32::from(u16::MAX),
+            max_segment: u32::from(u16::MAX),
         }
     }
 
@@ -60,15 +60,15 @@ impl Path {
     pub(crate) fn learn(&mut self, config: &Config, syn: &Segment) {
         let default = if config.path.ip_header_bytes > 20 { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
         let named = syn.options.mss.filter(|&mss| mss > 0).unwrap_or(default);
-        let own = config.path.greatest_segment.unwrap_or(u16::MAX);
-        self.greatest_segment = u32::from(named.min(own));
+        let own = config.path.max_segment.unwrap_or(u16::MAX);
+        self.max_segment = u32::from(named.min(own));
     }
 
     /// The segment size for packets of `mtu` bytes, options included (Linux `__tcp_mtu_to_mss`).
     pub(crate) fn segment_for(&self, config: &Config, mtu: u32) -> u32 {
         let headers = config.path.ip_header_bytes + TCP_HEADER_BYTES;
-        let fitting = mtu.saturating_sub(headers).min(self.greatest_segment);
-        fitting.max(u32::from(config.path.least_segment))
+        let fitting = mtu.saturating_sub(headers).min(self.max_segment);
+        fitting.max(u32::from(config.path.min_segment))
     }
 }
 
@@ -106,7 +106,7 @@ impl Sender {
     #[cold]
     fn forget_path_mtu(&mut self) {
         self.path.mtu_expires = Instant::MAX;
-        self.path.mtu = Path::link_mtu(&self.config);
+        self.path.mtu = PathMtu::link_mtu(&self.config);
         self.sync_segment_size();
     }
 
@@ -127,10 +127,10 @@ impl Sender {
             return;
         }
         // No link of IPv6 is smaller: whoever says so has other things in mind (RFC 8201 §4).
-        if self.config.path.ip_header_bytes == IPV6_HEADER_BYTES && mtu < LEAST_IPV6_MTU {
+        if self.config.path.ip_header_bytes == IPV6_HEADER_BYTES && mtu < MIN_IPV6_MTU {
             return;
         }
-        self.path.mtu = mtu.max(self.config.path.least_mtu.min(self.path.mtu));
+        self.path.mtu = mtu.max(self.config.path.min_mtu.min(self.path.mtu));
         self.path.mtu_expires = now + self.config.path.path_mtu_lifetime;
         if mtu < self.path.mtu {
             self.soft_error = Some(Unreachable::TooLarge);
@@ -140,13 +140,13 @@ impl Sender {
         }
         self.sync_segment_size();
         if self.state.is_synchronised() {
-            self.repair_too_large(now);
+            self.retransmit_too_large(now);
         }
     }
 
     /// Segments that are too large now are lost, but not to congestion (Linux
     /// `tcp_simple_retransmit`): the window stays, and they go again in pieces.
-    pub(crate) fn repair_too_large(&mut self, now: Instant) {
+    pub(crate) fn retransmit_too_large(&mut self, now: Instant) {
         if !self.cut_too_large() {
             return;
         }
@@ -167,8 +167,8 @@ impl Sender {
         if !self.queue.cut_and_mark_lost(self.segment_bytes) {
             return false;
         }
-        self.scoreboard.unsettle(&self.queue);
-        self.rack.reconsider(&self.queue);
+        self.scoreboard.restart_scan(&self.queue);
+        self.rack.restart_scan(&self.queue);
         self.retransmissions.on_cut(self.queue.first_index());
         true
     }
@@ -202,7 +202,7 @@ impl MtuSearch {
 
 /// What a run of sending does about probing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trial {
+pub(super) enum MtuProbeDecision {
     /// Nothing.
     None,
     /// It waits until there is room for a probe.
@@ -212,7 +212,7 @@ pub(super) enum Trial {
 }
 
 /// Least window in segments with which a probe is risked.
-const LEAST_WINDOW: u32 = 11;
+const MIN_WINDOW: u32 = 11;
 
 impl Sender {
     /// Begins the search where it is to run from the beginning.
@@ -232,7 +232,7 @@ impl Sender {
         let options = self.negotiated.option_bytes();
         MtuSearch {
             low: base + headers + options,
-            high: self.path.greatest_segment() + headers,
+            high: self.path.max_segment() + headers,
             probe: None,
             began_at: now,
         }
@@ -240,41 +240,45 @@ impl Sender {
 
     /// Whether the next segment should be a probe.
     #[cold]
-    pub(super) fn try_mtu_probe(&mut self, now: Instant) -> Trial {
-        let Some(search) = self.mtu_search else { return Trial::None };
+    pub(super) fn try_mtu_probe(&mut self, now: Instant) -> MtuProbeDecision {
+        let Some(search) = self.mtu_search else { return MtuProbeDecision::None };
         let steady = search.probe.is_none()
             && self.recovery.state() == RecoveryState::Open
-            && self.window.segments() >= LEAST_WINDOW
+            && self.window.segments() >= MIN_WINDOW
             && !self.piggyback.has_hole();
         if !steady {
-            return Trial::None;
+            return MtuProbeDecision::None;
         }
         let range = search.high.saturating_sub(search.low);
         if range < u32::from(self.config.path.probing_threshold) {
             if now.saturating_since(search.began_at) >= self.config.path.probing_interval {
                 self.search_anew(now);
             }
-            return Trial::None;
+            return MtuProbeDecision::None;
         }
         let size = self.payload_for(u32::midpoint(search.high, search.low));
         let needed = size + (self.reordering.threshold() + 1) * self.segment_bytes;
         if self.written.unsent() < u64::from(needed) || self.peer_window.bytes() < needed {
-            return Trial::None;
+            return MtuProbeDecision::None;
         }
         if self.usable_window() < needed {
-            return Trial::Waits;
+            return MtuProbeDecision::Waits;
         }
         let in_flight = self.in_flight();
         if in_flight + 2 > self.window.segments() {
-            return if in_flight == 0 { Trial::None } else { Trial::Waits };
+            return if in_flight == 0 { MtuProbeDecision::None } else { MtuProbeDecision::Waits };
         }
-        if self.written.join_first(size) { Trial::Sends(size) } else { Trial::None }
+        if self.written.join_first(size) {
+            MtuProbeDecision::Sends(size)
+        } else {
+            MtuProbeDecision::None
+        }
     }
 
     /// The path may have changed: everything above the present size is possible again.
     fn search_anew(&mut self, now: Instant) {
         let low = self.segment_bytes + self.header_bytes() + self.negotiated.option_bytes();
-        let high = self.path.greatest_segment() + self.header_bytes();
+        let high = self.path.max_segment() + self.header_bytes();
         self.mtu_search = Some(MtuSearch { low, high, probe: None, began_at: now });
     }
 
@@ -329,7 +333,7 @@ impl Sender {
             return;
         }
         let path = &self.config.path;
-        let (base, floor) = (path.probing_base, path.probing_floor.max(path.least_segment));
+        let (base, floor) = (path.probing_base, path.probing_floor.max(path.min_segment));
         match self.mtu_search {
             None => self.mtu_search = Some(self.new_search(now)),
             Some(mut search) => {
