@@ -7,7 +7,7 @@
 
 use super::call::{Descriptors, Job, Made, Prepared};
 use fairwind_linux as linux;
-use fairwind_packetdrill::{Call, Expression, Step, Stop, judge_epoll_events};
+use fairwind_packetdrill::{Call, Expression, Step, Stop, verify_epoll_events};
 use fairwind_units::Span;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -149,6 +149,6 @@ pub(super) fn epoll_wait(call: &Call, open: &Descriptors) -> Step<Prepared> {
     Ok(Prepared::new(move || {
         let (raw, seen) = linux::epoll_wait(epoll, most, timeout);
         let seen: Vec<_> = seen.iter().map(|one| (i64::from(one.0), one.1.cast_signed())).collect();
-        Made::now(raw).checked(judge_epoll_events(expected.as_deref(), &seen))
+        Made::now(raw).checked(verify_epoll_events(expected.as_deref(), &seen))
     }))
 }

@@ -9,8 +9,8 @@ use Width::{Bits, U8, U16, U32, U64};
 use fairwind_linux as linux;
 use fairwind_linux::Message;
 use fairwind_packetdrill::{
-    Call, Expression, Step, Stop, judge_control_messages, judge_error_fields, judge_timestamp,
-    text_bytes,
+    Call, Expression, Step, Stop, text_bytes, verify_control_messages, verify_error_fields,
+    verify_timestamp,
 };
 
 pub(super) fn set(call: &Call, open: &Descriptors) -> Step<Prepared> {
@@ -138,7 +138,7 @@ fn judge_message(expected: &Expression, seen: &Message, stamps: Stamps) -> Step<
         .iter()
         .map(|(level, kind, content)| (i64::from(*level), i64::from(*kind), content))
         .collect();
-    judge_control_messages(parts, &control, |expected, content| {
+    verify_control_messages(parts, &control, |expected, content| {
         judge_content(expected, content, stamps)
     })
 }
@@ -157,9 +157,9 @@ fn judge_content(expected: &Expression, content: &[u8], stamps: Stamps) -> Step<
         // A `struct timespec`; in a `struct scm_timestamping` that of software is the first.
         let part = |place| read(content, place, U64).unwrap_or(0).cast_unsigned();
         let seen = part(0).saturating_mul(1_000_000_000).saturating_add(part(8));
-        return judge_timestamp(expected, seen.saturating_sub(stamps.origin), stamps.tolerance);
+        return verify_timestamp(expected, seen.saturating_sub(stamps.origin), stamps.tolerance);
     }
-    judge_error_fields(fields, |name| {
+    verify_error_fields(fields, |name| {
         Some(match name {
             "ee_errno" => word(0),
             "ee_origin" => byte(4),

@@ -1,13 +1,13 @@
 //! Packetdrill scripts: parser, runner and judge.
 //!
-//! A script in the packetdrill language writes down a conversation: what the application calls,
-//! which packets the peer sends, and which packets the endpoint must send, and when. This room reads
-//! such scripts, follows them with a [`Connection`](fairwind_tcp::Connection), and judges every
-//! packet. A script that takes a minute takes a millisecond, because nothing waits.
+//! A script in the packetdrill language describes a conversation: the calls of the application, the packets
+//! of the peer, and the expected packets of the endpoint with their times. This crate parses such scripts, runs
+//! them with a [`Connection`](fairwind_tcp::Connection), and verifies every packet. A script of a minute takes
+//! a millisecond, because nothing waits.
 //!
-//! It never touches a network, a clock, a file or a shell: packets are values, time is counted, and
-//! commands in back quotes only change switches of the endpoint. What a script needs and the
-//! endpoint does not have makes it [`Outcome::Unsupported`], never passed.
+//! It touches no network, clock, file or shell: packets are values, time is virtual, and commands in back
+//! quotes only change settings of the endpoint. If a script needs a feature that the endpoint does not have, the
+//! outcome is [`Outcome::Unsupported`], never passed.
 //!
 //! ```
 //! use fairwind_packetdrill::{Outcome, RunOptions, run_script};
@@ -30,36 +30,35 @@
 //! );
 //! ```
 //!
-//! How a packet is judged:
+//! Rules for packets:
 //!
-//! - Compared are control bits (PSH and FIN too), sequence and acknowledgment numbers, payload
-//!   length, urgent pointer, and the options: kinds, order and values. `<...>` stands for any
-//!   options. The window is compared where `win` is written, the mark where `[...]` is.
-//! - `TSval` is compared where `--tcp_ts_tick_usecs` gives the tick of the clock, and may be off by
-//!   as much as times may. `TSecr` is compared where `--strict_echo` or `--strict` asks for it.
-//! - A time may be off by 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
-//!   (`--tolerance_percent`), whichever is more. `+t` counts from when that event really happened,
-//!   but from when it should have happened between two injected packets. An expected packet has
-//!   happened when it was looked at, or with `--strict` when it was sent. What a system does by itself
-//!   may come later by as much as its timers lag ([`System::lag`]): two ticks of the clock of a kernel.
-//! - An expected packet may be met by several segments with its payload, unless `--strict_segments`
-//!   stands in the script. PSH and FIN are the last one's, CWR is the first one's; whether those
-//!   before the last have PSH does not matter, but where `--strict` asks for segments as segmentation
-//!   cuts them ([`Judging`]).
-//! - A packet that nobody expects is an error as soon as another one is expected. Whether one is an
-//!   error that was sent before the end and never asked for can be chosen ([`TrailingPackets`]).
+//! - Compared are control bits (PSH and FIN too), sequence and acknowledgment numbers, payload length, urgent
+//!   pointer, and the options: kinds, order and values. `<...>` matches any options. The window is compared if
+//!   the script has `win`, the ECN codepoint if it has `[...]`.
+//! - `TSval` is compared if `--tcp_ts_tick_usecs` gives the tick of the clock; the tolerance of times applies.
+//!   `TSecr` is compared with `--strict_echo` or `--strict`.
+//! - The tolerance of a time is 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
+//!   (`--tolerance_percent`), whichever is more. `+t` counts from the actual time of that event, but from its
+//!   scripted time between two injected packets. The time of an expected packet is when it was verified, or
+//!   with `--strict` when it was sent. Timers of a system may add its lag ([`System::lag`]): two ticks of a
+//!   kernel's clock.
+//! - Several segments may make up an expected packet, unless the script has `--strict_segments`. PSH and FIN
+//!   belong to the last one, CWR to the first one. PSH before the last one is ignored, unless `--strict`
+//!   demands the segments that segmentation produces ([`Strictness`]).
+//! - An unexpected packet is an error as soon as another one is expected. [`TrailingPackets`] selects whether
+//!   unexpected packets after the last event are errors.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `script` | the language: tokens, parser, values, and back to text |
-//! | `run` | following a script: time, packets, judging, numbers of the script and of the endpoint |
-//! | `run::system` | what is under test, as a trait: our endpoint, or whatever else speaks TCP |
-//! | `run::record` | recording what a system does about stimuli, as a script |
-//! | `run::sockets` | descriptors, calls and socket options (the table of these is there) |
-//! | `run::commands` | commands and kernel parameters (the tables of these are there) |
-//! | `run::tcp_info` | what code can ask of the endpoint (the table of fields is there) |
+//! | `script` | the language: lexer, parser, syntax tree, values, text form |
+//! | `run` | execution: time, packets, verification, translation of numbers |
+//! | `run::system` | the system under test, as a trait: our endpoint or another TCP implementation |
+//! | `run::record` | recordings of responses to stimuli, as a script |
+//! | `run::sockets` | descriptors, calls and socket options (with a table) |
+//! | `run::commands` | commands and kernel parameters (with tables) |
+//! | `run::tcp_info` | variables of embedded code (with a table of fields) |
 //! | `code` | assertions: a small part of Python |
-//! | `outcome` | how it ended, and the dialogue |
+//! | `outcome` | outcome and dialogue |
 
 mod code;
 mod outcome;
@@ -68,10 +67,10 @@ mod script;
 
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
-    Advance, ConnectionIndex, EchoRule, Files, Judging, Progress, RecordedTimes, Recording,
-    Returned, RunOptions, Sent, System, TrailingPackets, Windows, judge_control_messages,
-    judge_epoll_events, judge_error_fields, judge_timestamp, options_from_bytes, options_to_bytes,
-    record, record_on, run, run_on, run_script, unreadable,
+    Advance, ConnectionIndex, EchoRule, Files, Progress, RecordedTimes, Recording, Returned,
+    RunOptions, Sent, Strictness, System, TrailingPackets, Windows, options_from_bytes,
+    options_to_bytes, record, record_on, run, run_on, run_script, unreadable,
+    verify_control_messages, verify_epoll_events, verify_error_fields, verify_timestamp,
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,

@@ -4,52 +4,51 @@ use crate::script::decimal;
 use fairwind_units::Span;
 use std::fmt::{Display, Formatter};
 
-/// How a script ended.
+/// Outcome of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Every event matched.
     Passed,
-    /// Something happened otherwise, or the script cannot be read.
+    /// The endpoint deviates from the script, or the script cannot be parsed.
     Failed(Failure),
-    /// The script needs something that the endpoint or this room does not have; nothing is said
-    /// about what the endpoint does right.
+    /// The script needs a feature that the endpoint or this crate does not have.
     Unsupported(Unsupported),
 }
 
-/// What happened otherwise than it is written.
+/// A deviation from the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// Name of the script.
     pub script: String,
     /// The line that does not hold, from 1; `None` where it is not one line's fault.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// Message: the expected and the seen value.
     pub message: String,
-    /// What was expected and seen up to there, the failing line last.
+    /// Events up to the failing line, expected and seen.
     pub dialogue: Vec<Exchange>,
 }
 
-/// What a script needs that is not there.
+/// A missing feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
     /// Name of the script.
     pub script: String,
     /// The line that needs it, from 1.
     pub line: Option<u32>,
-    /// What is missing.
+    /// The missing feature.
     pub reason: String,
 }
 
-/// One line of the script and the event that was seen.
+/// A line of the script and the event that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// Line in the script, from 1; `None` for what the script does not speak of.
+    /// Line in the script, from 1; `None` for an event that is not in the script.
     pub line: Option<u32>,
     /// The line of the script.
     pub expected: String,
     /// When it happened, from the beginning of the script.
     pub at: Span,
-    /// What happened, where that is more than the line says.
+    /// Details of the event, if the line does not have them.
     pub seen: Vec<String>,
 }
 
@@ -69,7 +68,7 @@ impl Display for Exchange {
 }
 
 impl Display for Failure {
-    /// Where and what, without the dialogue.
+    /// Position and message, without the dialogue.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write_place(f, &self.script, self.line)?;
         f.write_str(&self.message)
@@ -77,12 +76,12 @@ impl Display for Failure {
 }
 
 impl Failure {
-    /// The dialogue up to the failing line, expected and seen: one line of text each.
+    /// The dialogue up to the failing line, one line of text per event.
     pub fn dialogue_text(&self) -> String {
         use std::fmt::Write as _;
         let mut text = String::from(" line  expected\n");
         for exchange in &self.dialogue {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{exchange}");
         }
         text
@@ -103,22 +102,22 @@ fn write_place(f: &mut Formatter<'_>, script: &str, line: Option<u32>) -> std::f
     }
 }
 
-/// Why a run stops before its end; the place is added where it is known.
+/// Reason to stop a run early; callers add the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Something is otherwise than it is written.
+    /// A deviation from the script.
     Failed(String),
-    /// Something is needed that is not there.
+    /// A missing feature.
     Unsupported(String),
 }
 
 impl Stop {
-    /// What is otherwise; a first line for the message, further ones for the dialogue.
+    /// A deviation; the first line is the message, further lines go to the dialogue.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
 
-    /// How the script `script` ends that stops so in this line.
+    /// Outcome of a script that stops in this line.
     pub(crate) fn outcome(
         self,
         script: &str,
@@ -128,7 +127,7 @@ impl Stop {
         let script = script.to_owned();
         match self {
             Self::Failed(message) => {
-                // The further lines say what was seen; they stand in the dialogue.
+                // Further lines are part of the dialogue.
                 let message = message.lines().next().unwrap_or_default().to_owned();
                 Outcome::Failed(Failure { script, line, message, dialogue })
             }
@@ -136,11 +135,11 @@ impl Stop {
         }
     }
 
-    /// What is missing.
+    /// A missing feature.
     pub fn unsupported(reason: impl Into<String>) -> Self {
         Self::Unsupported(reason.into())
     }
 }
 
-/// A step of a run, which may be its last.
+/// Result of a step, which may end the run.
 pub type Step<T> = Result<T, Stop>;

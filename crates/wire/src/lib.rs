@@ -1,10 +1,11 @@
-//! The segment a TCP endpoint speaks, and its bytes on the wire.
+//! TCP segments, and their bytes on the wire.
 //!
-//! A [`Segment`] is a TCP header as a plain struct: real fields, and a payload *length*. The
-//! simulator passes it around as it is; it becomes bytes only for a capture file or a device.
+//! A [`Segment`] is a TCP header as a plain struct: fields, and a payload *length*. The simulator passes it
+//! around in this form; it becomes bytes only for a capture file or a device.
 //!
-//! Modules: `sequence` (wrapping sequence numbers), `options` (TCP options as values), `segment` (the header, and the
-//! traffic class with its congestion mark), [`bytes`] (the segment as an IP packet's bytes, written and read).
+//! Modules: `sequence` (wrapping sequence numbers), `options` (TCP options as values), `segment` (the header,
+//! and the traffic class with its ECN codepoint), [`bytes`] (the segment as the bytes of an IP packet, written
+//! and read).
 
 pub mod bytes;
 mod options;

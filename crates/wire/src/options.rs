@@ -16,14 +16,14 @@ pub struct Timestamps {
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: SequenceNumber,
-    /// The number after the last one of the block.
+    /// Number after the end of the block.
     pub right: SequenceNumber,
 }
 
-/// Up to four blocks, the most recent first; beside other options fewer fit.
+/// Up to four SACK blocks, the most recent first; other options reduce the room.
 ///
-/// A SYN has no blocks, and nothing but a SYN has a Fast Open cookie: the cookie takes the place of
-/// the blocks, so that it costs no other segment anything.
+/// A SYN has no blocks, and only a SYN has a Fast Open cookie. So the cookie shares the storage of
+/// the blocks and costs other segments nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::CAPACITY],
@@ -37,7 +37,7 @@ const COOKIE: u8 = 0x80;
 const EXPERIMENTAL: u8 = 0x40;
 
 impl SackBlocks {
-    /// The most that a TCP header has room for.
+    /// Maximum number in a TCP header.
     pub const CAPACITY: usize = 4;
 
     /// No blocks.
@@ -47,7 +47,7 @@ impl SackBlocks {
         len: 0,
     };
 
-    /// Adds a block behind the others; returns `false`, changing nothing, where there is no room.
+    /// Appends a block; returns `false` without a change if there is no room.
     #[inline]
     pub fn push(&mut self, block: SackBlock) -> bool {
         let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
@@ -56,7 +56,7 @@ impl SackBlocks {
         true
     }
 
-    /// The blocks in the order in which they stand in the header.
+    /// The blocks in header order.
     #[inline]
     pub fn as_slice(&self) -> &[SackBlock] {
         self.blocks.get(..usize::from(self.len)).unwrap_or_default()
@@ -147,13 +147,13 @@ impl Options {
         accurate_ecn: None,
     };
 
-    /// Bytes that these options take in a header, padding included: 0 to 40, a multiple of 4.
+    /// Bytes of these options in a header, padding included: 0 to 40, a multiple of 4.
     ///
-    /// The layout is the one that Linux and the BSDs use: MSS (4), SACK-permitted and timestamps
-    /// together (12, the two NOPs of bare timestamps give way to SACK-permitted), Accurate ECN,
-    /// SACK-permitted without timestamps, with two NOPs (4), window scale with its NOP (4), SACK
-    /// blocks with two NOPs (4 + 8 each), Fast Open, padded. Where Accurate ECN leaves a word
-    /// unfilled, it takes the place of the NOPs of what follows (Linux `tcp_options_write`).
+    /// The layout is that of Linux and the BSDs: MSS (4), SACK-permitted and timestamps together
+    /// (12, SACK-permitted replaces the two NOPs of bare timestamps), Accurate ECN, SACK-permitted
+    /// without timestamps, with two NOPs (4), window scale with its NOP (4), SACK blocks with two
+    /// NOPs (4 + 8 each), Fast Open, padded. Trailing bytes of Accurate ECN replace the NOPs of
+    /// later options (Linux `tcp_options_write`).
     #[inline]
     pub const fn wire_bytes(&self) -> u32 {
         let mut bytes = 0;
@@ -186,7 +186,7 @@ impl Options {
         (self.sack.len & COOKIE != 0).then(|| self.sack.to_fast_open())
     }
 
-    /// The same options with this Fast Open option; it takes the place of SACK blocks.
+    /// The same options with this Fast Open option, which replaces SACK blocks.
     #[must_use]
     pub fn with_fast_open(self, option: &FastOpen) -> Self {
         Self { sack: SackBlocks::of_fast_open(option), ..self }
@@ -226,14 +226,14 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// Most bytes of a cookie.
+    /// Maximum length of a cookie in bytes.
     pub const MAX: usize = 16;
-    /// Least bytes of a cookie that is one.
+    /// Minimum length of a non-empty cookie in bytes.
     pub const MIN: usize = 4;
     /// No bytes: a client's request for a cookie.
     pub const EMPTY: Self = Self { bytes: [0; Self::MAX], len: 0 };
 
-    /// A cookie of these bytes; `None` where they are more than fit.
+    /// A cookie of these bytes; `None` if there are too many.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut cookie = Self::EMPTY;
         cookie.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -262,7 +262,7 @@ impl Cookie {
     }
 }
 
-/// How the option is written.
+/// Encoding of the option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FastOpenKind {
     /// Kind 34, as assigned.
@@ -275,9 +275,9 @@ pub enum FastOpenKind {
 /// The option (only with SYN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct FastOpen {
-    /// How it is written.
+    /// Encoding.
     pub kind: FastOpenKind,
-    /// The cookie; an empty one asks for one.
+    /// The cookie; an empty one is a cookie request.
     pub cookie: Cookie,
 }
 
@@ -296,10 +296,10 @@ impl FastOpen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CounterOrder {
     /// Kind 172: ECT(0), CE, ECT(1).
-    Zero,
+    Ect0First,
     /// Kind 174: ECT(1), CE, ECT(0).
     #[default]
-    One,
+    Ect1First,
 }
 
 /// Bytes received with each mark, modulo 2^24.
@@ -323,15 +323,15 @@ pub struct AccurateEcn {
 }
 
 impl AccurateEcn {
-    /// Most counters.
+    /// Maximum number of counters.
     pub const MAX_FIELDS: u8 = 3;
 
     /// The first `fields` of these counters (at most three) in this order.
     pub fn new(order: CounterOrder, fields: u8, counters: Counters) -> Self {
         let fields = fields.min(Self::MAX_FIELDS);
         let listed = match order {
-            CounterOrder::Zero => [counters.ect0, counters.ce, counters.ect1],
-            CounterOrder::One => [counters.ect1, counters.ce, counters.ect0],
+            CounterOrder::Ect0First => [counters.ect0, counters.ce, counters.ect1],
+            CounterOrder::Ect1First => [counters.ect1, counters.ce, counters.ect0],
         };
         let mut option = Self { order, fields, bytes: [0; 9] };
         let places = option.bytes.chunks_exact_mut(3);
@@ -341,8 +341,7 @@ impl AccurateEcn {
         option
     }
 
-    /// The option as it stands in a header: the bytes behind kind and length. Counters are taken as
-    /// far as they are whole.
+    /// The option from its bytes after kind and length; a partial counter is ignored.
     pub fn from_value(order: CounterOrder, value: &[u8]) -> Self {
         let fields = (value.len() / 3).min(usize::from(Self::MAX_FIELDS));
         let mut bytes = [0; 9];
@@ -350,17 +349,17 @@ impl AccurateEcn {
         Self { order, fields: u8::try_from(fields).unwrap_or(0), bytes }
     }
 
-    /// Which counter comes first.
+    /// Order of the counters.
     pub const fn order(&self) -> CounterOrder {
         self.order
     }
 
-    /// How many counters there are.
+    /// Number of counters.
     pub const fn fields(&self) -> u8 {
         self.fields
     }
 
-    /// The bytes behind kind and length.
+    /// The bytes after kind and length.
     pub fn value(&self) -> &[u8] {
         &self.bytes[..3 * usize::from(self.fields)]
     }
@@ -376,18 +375,18 @@ impl AccurateEcn {
         Some(u32::from_be_bytes([0, high, middle, low]))
     }
 
-    /// Bytes received with ECT(0), where the option says so.
+    /// Bytes received with ECT(0), if present.
     pub fn ect0(&self) -> Option<u32> {
-        self.counter(if self.order == CounterOrder::Zero { 0 } else { 2 })
+        self.counter(if self.order == CounterOrder::Ect0First { 0 } else { 2 })
     }
 
-    /// Bytes received with CE, where the option says so.
+    /// Bytes received with CE, if present.
     pub fn ce(&self) -> Option<u32> {
         self.counter(1)
     }
 
-    /// Bytes received with ECT(1), where the option says so.
+    /// Bytes received with ECT(1), if present.
     pub fn ect1(&self) -> Option<u32> {
-        self.counter(if self.order == CounterOrder::Zero { 2 } else { 0 })
+        self.counter(if self.order == CounterOrder::Ect0First { 2 } else { 0 })
     }
 }

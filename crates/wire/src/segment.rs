@@ -18,9 +18,9 @@ impl Flags {
     pub const RST: Self = Self(0x04);
     /// Push.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgment field is meant.
+    /// The acknowledgment field is significant.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer is meant.
+    /// The urgent pointer is significant.
     pub const URG: Self = Self(0x20);
     /// ECN echo.
     pub const ECE: Self = Self(0x40);
@@ -86,8 +86,7 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// One TCP segment: its header, how many payload bytes follow it, and the one octet of the IP header
-/// that endpoints set and look at.
+/// One TCP segment: its header, the payload length, and the traffic class of the IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Port of the sender.
@@ -98,7 +97,7 @@ pub struct Segment {
     pub sequence: SequenceNumber,
     /// Next sequence number that the sender expects, with [`Flags::ACK`] (SEG.ACK).
     pub acknowledgment: SequenceNumber,
-    /// Window field as it stands in the header, not scaled (SEG.WND).
+    /// Window field of the header, not scaled (SEG.WND).
     pub window: u16,
     /// Control bits.
     // Not at a multiple of four bytes: there the compiler tests a bit by reading four bytes, for which the
@@ -106,7 +105,7 @@ pub struct Segment {
     pub flags: Flags,
     /// Urgent pointer, with [`Flags::URG`] (SEG.UP).
     pub urgent: u16,
-    /// How the IP header asks for the packet to be treated, and its congestion mark.
+    /// Traffic class of the IP header: DSCP and ECN codepoint.
     pub traffic_class: TrafficClass,
     /// Payload bytes.
     pub payload_bytes: u32,
@@ -129,7 +128,7 @@ impl Segment {
         self.payload_bytes + syn + fin
     }
 
-    /// Sequence number after the last one of the segment.
+    /// Sequence number after the end of the segment.
     #[inline]
     pub fn end(&self) -> SequenceNumber {
         self.sequence + self.sequence_length()
@@ -142,7 +141,7 @@ pub enum Ecn {
     /// The transport does not understand marks: `00`.
     #[default]
     NotEct,
-    /// The transport understands marks, and asks for L4S treatment (RFC 9331): `01`.
+    /// ECN-capable transport, L4S (RFC 9331): `01`.
     Ect1,
     /// The transport understands marks: `10`.
     Ect0,
@@ -185,13 +184,13 @@ impl Ecn {
 pub struct TrafficClass(u8);
 
 impl TrafficClass {
-    /// The octet as it stands in the header.
+    /// The octet in the header.
     #[inline]
     pub const fn new(octet: u8) -> Self {
         Self(octet)
     }
 
-    /// The octet as it stands in the header.
+    /// The octet in the header.
     #[inline]
     pub const fn octet(self) -> u8 {
         self.0
@@ -203,7 +202,7 @@ impl TrafficClass {
         Ecn::from_bits(self.0)
     }
 
-    /// The same service with another congestion mark.
+    /// The same DSCP with another ECN codepoint.
     #[inline]
     #[must_use]
     pub const fn with_ecn(self, ecn: Ecn) -> Self {

@@ -4,8 +4,8 @@ use std::ops::{Add, AddAssign, Sub};
 
 /// A TCP sequence number.
 ///
-/// It has no order of its own, because numbers that wrap have none: ask [`is_before`] and
-/// [`is_after`], which are right for numbers less than 2^31 apart.
+/// It has no total order, because numbers wrap: use [`is_before`] and [`is_after`], which are right
+/// for numbers less than 2^31 apart.
 ///
 /// [`is_before`]: SequenceNumber::is_before
 /// [`is_after`]: SequenceNumber::is_after
@@ -25,31 +25,31 @@ impl SequenceNumber {
         self.0
     }
 
-    /// Whether this number lies before `other` (RFC 9293: `<` modulo 2^32).
+    /// Whether this number is before `other` (RFC 9293: `<` modulo 2^32).
     #[inline]
     pub const fn is_before(self, other: Self) -> bool {
         other.0.wrapping_sub(self.0).wrapping_sub(1) < 0x7fff_ffff
     }
 
-    /// Whether this number lies after `other`.
+    /// Whether this number is after `other`.
     #[inline]
     pub const fn is_after(self, other: Self) -> bool {
         other.is_before(self)
     }
 
-    /// Whether this number is `other` or lies before it.
+    /// Whether this number is `other` or before it.
     #[inline]
     pub const fn is_at_or_before(self, other: Self) -> bool {
         !other.is_before(self)
     }
 
-    /// Whether this number is `other` or lies after it.
+    /// Whether this number is `other` or after it.
     #[inline]
     pub const fn is_at_or_after(self, other: Self) -> bool {
         !self.is_before(other)
     }
 
-    /// How far this number lies after `earlier`, modulo 2^32.
+    /// Distance from `earlier` to this number, modulo 2^32.
     #[inline]
     pub const fn distance_from(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)

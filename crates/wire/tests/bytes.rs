@@ -273,7 +273,7 @@ fn options_are_read_in_any_order_and_unknown_ones_are_skipped() {
 #[test]
 fn accurate_ecn_takes_the_place_of_padding() {
     let counters = Counters { ect0: 1, ce: 2, ect1: 3 };
-    let option = |fields| Some(AccurateEcn::new(CounterOrder::One, fields, counters));
+    let option = |fields| Some(AccurateEcn::new(CounterOrder::Ect1First, fields, counters));
     let none = Options::NONE;
     for (options, area) in [
         (Options { accurate_ecn: option(0), ..none }, &[174, 2, 1, 1][..]),

@@ -1,16 +1,16 @@
-//! Embedded code: assertions over the endpoint's `TCP_INFO`.
+//! Embedded code: assertions over the `TCP_INFO` of the endpoint.
 //!
-//! The language is the part of Python that such code uses:
+//! The supported subset of Python:
 //!
-//! - `assert CONDITION[, MESSAGE]`, `NAME = VALUE` (also `+=` and its like), `print`, `pass`, and
+//! - `assert CONDITION[, MESSAGE]`, `NAME = VALUE` (also `+=` and similar), `print`, `pass`, and
 //!   `if CONDITION: STATEMENT` in one line;
-//! - whole numbers of 64 bits, decimal ones, texts, tuples and lists (which are the same here);
+//! - integers of 64 bits, floats, strings, tuples and lists (which are the same here);
 //! - arithmetic, comparisons (also chained), `in`, `and`, `or`, `not`, `A if CONDITION else B`,
 //!   `TEXT % VALUES`;
 //! - `abs`, `bool`, `float`, `int`, `len`, `max`, `min`, `repr`, `round`, `str`, `sum`.
 //!
-//! `/` is Python 3's. Everything else, `import` too, makes a script unsupported. Names stay from
-//! one piece of code to the next.
+//! `/` is that of Python 3. Everything else, including `import`, makes a script unsupported.
+//! Variables persist from one piece of code to the next.
 
 mod parse;
 mod value;
@@ -22,7 +22,7 @@ use parse::{Formula, Statement};
 use std::collections::BTreeMap;
 use value::{call, compare, inverted, negated, operate};
 
-/// Runs code; what it defines stays in `environment`.
+/// Runs code; its definitions stay in `environment`.
 pub(crate) fn run(code: &str, environment: &mut Environment) -> Step<()> {
     for statement in parse::statements(code)? {
         environment.execute(&statement)?;
@@ -30,7 +30,7 @@ pub(crate) fn run(code: &str, environment: &mut Environment) -> Step<()> {
     Ok(())
 }
 
-/// The names that code knows.
+/// Variables of embedded code.
 #[derive(Debug, Default)]
 pub(crate) struct Environment {
     names: BTreeMap<String, Value>,
@@ -127,7 +127,7 @@ impl Environment {
         }
     }
 
-    /// As Python's `and` and `or`: the first value of that truth, else the last one.
+    /// Python's `and` and `or`: the first value with the deciding truth, else the last one.
     fn first_that(&self, members: &[Formula], decides: bool) -> Step<Value> {
         let mut last = Value::truth(!decides);
         for member in members {

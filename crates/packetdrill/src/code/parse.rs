@@ -13,7 +13,7 @@ pub(super) enum Statement {
         name: String,
         value: Formula,
     },
-    /// Something that is only evaluated, as `print(...)`.
+    /// An expression statement, such as `print(...)`.
     Evaluate(Formula),
     /// `if CONDITION: STATEMENT`, in one line.
     If {
@@ -40,7 +40,7 @@ pub(super) enum Formula {
         no: Box<Formula>,
     },
     Not(Box<Formula>),
-    /// Alternately conditions and what joins them; `and` binds closer than `or`.
+    /// Operands of `and` and `or`; `and` binds closer than `or`.
     And(Vec<Formula>),
     Or(Vec<Formula>),
     /// `first < second <= third`
@@ -49,12 +49,12 @@ pub(super) enum Formula {
     Chain(Box<Formula>, Vec<(&'static str, Formula)>),
 }
 
-/// Operators, from those that bind least.
+/// Operators, weakest binding first.
 const LEVELS: [&[&str]; 7] =
     [&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "//", "%"], &["**"]];
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 /// Deeper nesting than this is no assertion.
-const DEEPEST: u32 = 32;
+const MAX_DEPTH: u32 = 32;
 
 pub(super) fn statements(code: &str) -> Step<Vec<Statement>> {
     words_of(code)?.iter().map(|words| statement(words)).collect()
@@ -106,7 +106,7 @@ fn statement(words: &[Word]) -> Step<Statement> {
     Ok(statement)
 }
 
-/// Whether a sign may stand before `=`.
+/// Whether an operator may precede `=`.
 fn is_operator(sign: &str) -> bool {
     LEVELS.iter().any(|level| level.contains(&sign))
 }
@@ -198,7 +198,7 @@ impl Parser<'_> {
         Ok(match (negations, negations % 2) {
             (0, _) => formula,
             (_, 1) => Formula::Not(Box::new(formula)),
-            // Twice negated is not the same: a number becomes a truth value.
+            // Double negation turns a number into a truth value.
             _ => Formula::Not(Box::new(Formula::Not(Box::new(formula)))),
         })
     }
@@ -244,10 +244,10 @@ impl Parser<'_> {
         self.nested(Self::single_below)
     }
 
-    /// Parses something that may hold something like itself.
+    /// Parses a nested construct, within the depth limit.
     fn nested(&mut self, parse: fn(&mut Self) -> Step<Formula>) -> Step<Formula> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(self.unknown_command());
         }
         let formula = parse(self);
@@ -315,7 +315,7 @@ pub(super) enum Word {
     Sign(&'static str),
 }
 
-/// Longer signs come before those that they begin with.
+/// Longer operators come before their prefixes.
 const SIGNS: [&str; 26] = [
     "==", "!=", "<=", ">=", "<<", ">>", "//", "**", "<", ">", "=", "+", "-", "*", "/", "%", "(",
     ")", ",", "&", "|", "^", "~", "[", "]", ":",
@@ -375,7 +375,7 @@ fn word(rest: &str) -> Step<(Word, usize)> {
     }
 }
 
-/// A whole or decimal number; `_` between digits and Python 2's `L` behind them mean nothing.
+/// An integer or a float; `_` between digits and the suffix `L` of Python 2 are ignored.
 fn number(rest: &str) -> Step<(Word, usize)> {
     let belongs = |character: char| character.is_ascii_alphanumeric() || "._".contains(character);
     let length = rest.find(|character| !belongs(character)).unwrap_or(rest.len());

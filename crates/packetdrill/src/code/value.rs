@@ -53,7 +53,7 @@ impl Value {
         }
     }
 
-    /// Which comes first; `None` where the two have no order.
+    /// Order of two values; `None` if they are not comparable.
     pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Number(left), Self::Number(right)) => Some(left.cmp(right)),
@@ -204,8 +204,7 @@ fn divided(left: i64, right: i64) -> Option<i64> {
     Some(if inexact && (left < 0) != (right < 0) { quotient - 1 } else { quotient })
 }
 
-/// A text with its places (`%d`, `%s`, ...) filled in one after the other; how wide or exact they
-/// are does not matter for a message.
+/// Fills the placeholders of a text (`%d`, `%s`, ...) in order; width and precision are ignored.
 fn formatted(format: &str, values: &Value) -> String {
     let mut values = match values {
         Value::Tuple(members) => members.iter(),

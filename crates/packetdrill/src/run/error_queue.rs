@@ -54,22 +54,22 @@ header_constants![
     SO_EE_ORIGIN_ZEROCOPY,
 ];
 
-/// `SOF_TIMESTAMPING_TX_RECORD_MASK`, without what hardware does.
+/// `SOF_TIMESTAMPING_TX_RECORD_MASK`, without hardware timestamps.
 const TX_FLAGS: i64 =
     SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_ACK;
 
-/// Messages of a socket besides its bytes, and the byte ranges that cause them.
+/// Pending messages of a socket's error queue, and the byte ranges that trigger them.
 #[derive(Debug, Default)]
 pub(crate) struct Errors {
     queue: VecDeque<ExtendedError>,
-    /// Sends without a copy: their number, and how many bytes are acknowledged when they are done.
-    uncopied: VecDeque<(u32, u64)>,
+    /// Zero-copy sends: their number, and the acknowledged bytes that complete them.
+    zero_copy_sends: VecDeque<(u32, u64)>,
     next: u32,
     reported: u64,
-    /// Whether times of arrival are asked for.
-    pub(crate) stamps_receipts: bool,
+    /// Receive timestamps are on.
+    pub(crate) timestamps_receive: bool,
     stamped: VecDeque<TimestampedRange>,
-    /// When bytes arrived: how many there were, and when.
+    /// Bytes received so far, and the time of their arrival.
     arrivals: VecDeque<(u64, Instant)>,
 }
 
@@ -87,20 +87,21 @@ impl Errors {
         self.queue.pop_front()
     }
 
-    /// How often something was put into the queue.
+    /// Number of messages put into the queue.
     pub(crate) fn reported(&self) -> u64 {
         self.reported
     }
 
     /// Requests a completion of the last write.
-    pub(crate) fn note_uncopied(&mut self, connection: &Connection) {
+    pub(crate) fn note_zero_copy(&mut self, connection: &Connection) {
         let end = connection.acknowledged_bytes() + connection.unacked_bytes();
-        self.uncopied.push_back((self.next, end));
+        self.zero_copy_sends.push_back((self.next, end));
         self.next = self.next.wrapping_add(1);
     }
 
-    /// What was written last ends with a timestamped byte; reports transmissions within the call.
-    pub(crate) fn note_stamped(
+    /// Requests a timestamp for the last byte of the last write; reports transmissions within the
+    /// call.
+    pub(crate) fn note_timestamped(
         &mut self,
         stamping: TimestampingOptions,
         connection: &Connection,
@@ -155,12 +156,12 @@ impl Errors {
         self.queue.extend(reports);
     }
 
-    /// There are so many bytes received by now.
-    pub(crate) fn note_received(&mut self, bytes: u64, now: Instant) {
+    /// Records that `bytes` bytes have been received.
+    pub(crate) fn on_received(&mut self, bytes: u64, now: Instant) {
         self.arrivals.push_back((bytes, now));
     }
 
-    /// When the last of so many bytes arrived; what was read before is forgotten.
+    /// Time of arrival of byte `read`; forgets earlier ones.
     pub(crate) fn arrival(&mut self, read: u64) -> Option<Instant> {
         while self.arrivals.len() > 1 && self.arrivals[0].0 < read {
             self.arrivals.pop_front();
@@ -168,14 +169,14 @@ impl Errors {
         self.arrivals.front().map(|(_, at)| *at)
     }
 
-    /// Reports completed writes; those that follow the last report are reported together
-    /// with it (Linux `skb_zerocopy_notify_extend`).
-    pub(crate) fn notice_acknowledged(&mut self, connection: &Connection) {
+    /// Reports completed writes; consecutive ones are merged into the last report (Linux
+    /// `skb_zerocopy_notify_extend`).
+    pub(crate) fn on_acknowledged(&mut self, connection: &Connection) {
         let acknowledged = connection.acknowledged_bytes();
-        while let Some(&(number, end)) = self.uncopied.front()
+        while let Some(&(number, end)) = self.zero_copy_sends.front()
             && end <= acknowledged
         {
-            self.uncopied.pop_front();
+            self.zero_copy_sends.pop_front();
             self.reported += 1;
             let number = i64::from(number);
             match self.queue.back_mut() {
@@ -194,7 +195,7 @@ impl Errors {
     }
 }
 
-/// Bytes of the headers returned with a packet: those of IPv4 and TCP, and its timestamps.
+/// Header bytes of a returned packet: IPv4, TCP and timestamps.
 const HEADER_BYTES: u32 = 40;
 
 /// Timestamping options of a socket.
@@ -204,7 +205,7 @@ pub(crate) struct TimestampingOptions {
     flags: i64,
     /// Every receipt is stamped in this form (`SO_TIMESTAMP`, `SO_TIMESTAMPNS`).
     pub(crate) receipt: Option<Form>,
-    /// The number of the first byte, less one, so that it is one more than nothing.
+    /// Number of the first byte, less one.
     first: u32,
 }
 
@@ -216,7 +217,7 @@ pub(crate) enum Form {
 }
 
 impl TimestampingOptions {
-    /// Other flags for a socket whose connection, if there is one, is in this state.
+    /// Sets other flags for a socket whose connection, if any, is in this state.
     pub(crate) fn set(&mut self, flags: i64, connection: Option<&Connection>) -> Result<(), ()> {
         let begins =
             flags & SOF_TIMESTAMPING_OPT_ID != 0 && self.flags & SOF_TIMESTAMPING_OPT_ID == 0;
@@ -243,14 +244,14 @@ impl TimestampingOptions {
         self.flags
     }
 
-    /// The same for one call alone, which asks for these kinds of stamps of sending.
+    /// Adds the transmit timestamps that one call requests.
     pub(crate) fn for_call(self, flags: Option<i64>) -> Self {
         let kept = self.flags & !TX_FLAGS;
         Self { flags: flags.map_or(self.flags, |flags| kept | flags & TX_FLAGS), ..self }
     }
 
-    /// Whether anything of what is written is stamped.
-    pub(crate) fn stamps_sending(self) -> bool {
+    /// Whether any byte of a write is timestamped.
+    pub(crate) fn timestamps_sending(self) -> bool {
         self.flags & TX_FLAGS != 0
     }
 
@@ -265,10 +266,10 @@ impl TimestampingOptions {
     }
 }
 
-/// A stamped byte on its way.
+/// A timestamped byte in transit.
 #[derive(Debug, Clone, Copy)]
 struct TimestampedRange {
-    /// How many bytes there are up to it, with it.
+    /// Number of bytes up to and including it.
     end: u64,
     stamping: TimestampingOptions,
     is_sent: bool,

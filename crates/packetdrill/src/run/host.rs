@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The ports of every connection: scripts do not write any.
 pub(super) const PORTS: Ports = Ports { local: 8080, remote: 40_000 };
 
-/// A connection and what its application has yet to hear of it.
+/// A connection and its pending notifications to the application.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
@@ -26,34 +26,33 @@ pub(crate) struct Endpoint {
     pub(crate) peer_finished: bool,
     /// An error that the next call reports (`SO_ERROR`).
     pub(crate) error: Option<&'static str>,
-    /// What stands in the error queue.
+    /// The error queue.
     pub(crate) errors: Errors,
-    /// How often something has happened that wakes who waits for it.
-    pub(crate) happened: u64,
+    /// Number of events that wake waiting calls.
+    pub(crate) wakeups: u64,
     /// Bytes received, and whether more can be written, as of then.
     noticed: (u64, bool),
-    /// Nobody knows of it any more: it was to be accepted, and nobody listens.
-    forgotten: bool,
+    /// The connection was never accepted, and its listening socket is closed.
+    is_dropped: bool,
     /// The peer reset the connection before its handshake was over.
     early_reset_at: Option<Instant>,
 }
 
-/// How long an early connection that the peer has reset counts among those that wait (Linux
-/// `reqsk_fastopen_remove`).
+/// How long a reset Fast Open connection counts as pending (Linux `reqsk_fastopen_remove`).
 const RESET_COUNTS: Span = Span::from_secs(60);
 
 impl Endpoint {
     fn take_events(&mut self, now: Instant) {
         let noticed = (self.connection.received_bytes(), self.is_writable());
         let is_news = noticed.0 > self.noticed.0 || noticed.1 && !self.noticed.1;
-        self.happened += u64::from(is_news);
-        if noticed.0 > self.noticed.0 && self.errors.stamps_receipts {
-            self.errors.note_received(noticed.0, now);
+        self.wakeups += u64::from(is_news);
+        if noticed.0 > self.noticed.0 && self.errors.timestamps_receive {
+            self.errors.on_received(noticed.0, now);
         }
         self.noticed = noticed;
-        self.errors.notice_acknowledged(&self.connection);
+        self.errors.on_acknowledged(&self.connection);
         while let Some(event) = self.connection.poll_event() {
-            self.happened += 1;
+            self.wakeups += 1;
             match event {
                 Event::Established | Event::OpenedEarly => self.established = true,
                 Event::PeerFinished => self.peer_finished = true,
@@ -68,13 +67,13 @@ impl Endpoint {
         }
     }
 
-    /// The error that the application asks for, also one that does not end the connection (`sock_getsockopt`).
+    /// Takes the pending error, even one that does not end the connection (`sock_getsockopt`).
     pub(crate) fn take_error(&mut self) -> Option<&'static str> {
         let error = self.error.take();
         error.or_else(|| self.connection.take_soft_error().map(errno_of))
     }
 
-    /// What a reset means depends on how far the connection had come (Linux `tcp_reset`).
+    /// The error of a reset depends on the state of the connection (Linux `tcp_reset`).
     fn errno_of_reset(&self) -> &'static str {
         match (self.established, self.peer_finished) {
             (false, _) => "ECONNREFUSED",
@@ -94,7 +93,7 @@ impl Endpoint {
         self.connection.readable_bytes() + u32::from(self.peer_finished)
     }
 
-    /// Whether nothing is left of the connection.
+    /// Whether the connection is completely closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.connection.state() == State::Closed
     }
@@ -115,33 +114,33 @@ pub(crate) struct Sent {
     pub(crate) segment: Segment,
 }
 
-/// What a listening socket has for a connection to come.
+/// Settings of a listening socket for its connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listener<'a> {
     pub(crate) descriptor: i64,
     /// The connection's behaviour.
     pub(crate) config: &'a Config,
-    /// The same for Fast Open.
+    /// Fast Open settings.
     pub(crate) fast_open: FastOpenConfig,
-    /// Connections that may be in use before their handshake is over.
+    /// Maximum number of Fast Open connections with a pending handshake.
     pub(crate) max_early: usize,
 }
 
-/// All connections of a script, the clock, and what was sent and not yet looked at.
+/// All connections of a script, the clock, and sent packets that are not yet verified.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) now: Instant,
     pub(crate) endpoints: Vec<Endpoint>,
     /// In the order of sending.
     pub(crate) sent: VecDeque<Sent>,
-    /// The connection that injected packets go to: the one that was begun last.
+    /// The connection opened last, which receives injected packets.
     pub(crate) current: Option<usize>,
     initial: SequenceNumber,
     /// The peer's address, and this host's.
     addresses: (IpAddr, IpAddr),
-    /// What is known of the peer for Fast Open.
+    /// Fast Open cache of the peer.
     pub(crate) remembered: FastOpenCache,
-    /// Largest packet that the path to the peer takes, once it has complained.
+    /// Path MTU, once the path has reported one.
     path_mtu: Option<u32>,
 }
 
@@ -160,7 +159,7 @@ impl Host {
         }
     }
 
-    /// The behaviour of a new connection over the path as it is known.
+    /// Settings of a new connection, with the known path MTU.
     fn with_known_path(&self, config: &Config) -> Arc<Config> {
         let mut config = config.clone();
         if let Some(known) = self.path_mtu {
@@ -196,7 +195,7 @@ impl Host {
         self.begin(connection, Some(listener.descriptor))
     }
 
-    /// Connections in use before their handshake is over, with those that were reset so a while ago.
+    /// Fast Open connections with a pending handshake, plus recently reset ones.
     fn early_connections(&self) -> usize {
         let counts = |endpoint: &&Endpoint| {
             let reset = endpoint.early_reset_at;
@@ -215,9 +214,9 @@ impl Host {
             peer_finished: false,
             error: None,
             errors: Errors::default(),
-            happened: 0,
+            wakeups: 0,
             noticed: (0, false),
-            forgotten: false,
+            is_dropped: false,
             early_reset_at: None,
         });
         self.current = Some(index);
@@ -227,7 +226,7 @@ impl Host {
 
     /// Hands a segment to a connection.
     pub(crate) fn inject(&mut self, index: usize, segment: &Segment) {
-        if self.endpoints[index].forgotten {
+        if self.endpoints[index].is_dropped {
             self.refuse(index, segment);
             return;
         }
@@ -235,8 +234,8 @@ impl Host {
         self.drain(index);
     }
 
-    /// Answers a segment that there is neither a connection nor a listening socket for (RFC 9293
-    /// §3.10.7.1); `index` is its number for the script.
+    /// Answers a segment without a connection or listening socket (RFC 9293 §3.10.7.1); `index` is
+    /// its number for the script.
     pub(crate) fn refuse(&mut self, index: usize, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -256,9 +255,9 @@ impl Host {
         self.sent.push_back(Sent { endpoint: index, at: self.now, segment: reset });
     }
 
-    /// Ends a connection that is not open yet without a word (Linux `inet_csk_listen_stop`).
+    /// Drops a connection that is not open yet, silently (Linux `inet_csk_listen_stop`).
     pub(crate) fn forget(&mut self, index: usize) {
-        self.endpoints[index].forgotten = true;
+        self.endpoints[index].is_dropped = true;
         self.endpoints[index].connection.abort();
         while self.endpoints[index].connection.poll_segment(self.now).is_some() {}
     }
@@ -280,7 +279,7 @@ impl Host {
         }
     }
 
-    /// Lets an application act on its connection, and collects segments and events.
+    /// Runs an action on a connection, and collects its segments and events.
     pub(crate) fn act<T>(&mut self, index: usize, action: impl FnOnce(&mut Connection) -> T) -> T {
         let outcome = action(&mut self.endpoints[index].connection);
         self.drain(index);
@@ -311,7 +310,7 @@ impl Host {
         }
     }
 
-    /// When something happens next by itself.
+    /// Earliest deadline of any connection.
     pub(crate) fn next_deadline(&self) -> Instant {
         let deadlines = self.endpoints.iter().map(|endpoint| endpoint.connection.next_deadline());
         deadlines.min().unwrap_or(Instant::MAX)
@@ -333,7 +332,7 @@ impl Host {
     }
 }
 
-/// Of the one peer that there is: its cookie, its MSS, and how to ask it.
+/// Fast Open cache of the only peer: cookie, MSS, and option kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FastOpenCache {
     cookie: Option<FastOpen>,
@@ -368,7 +367,7 @@ impl FastOpenCache {
     }
 }
 
-/// What a message complains of, if of anything.
+/// The error that an ICMP message reports, if any.
 pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<IcmpError>> {
     let reason = match message.kind.as_str() {
         "unreachable frag_needed" | "packet_too_big" => {

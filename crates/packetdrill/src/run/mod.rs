@@ -3,7 +3,6 @@
 mod commands;
 mod error_queue;
 mod host;
-mod judge;
 mod record;
 mod runner;
 mod settings;
@@ -12,20 +11,23 @@ mod sockets;
 mod system;
 mod tcp_info;
 mod translation;
+mod verify;
 
-pub use judge::{judge_control_messages, judge_epoll_events, judge_error_fields, judge_timestamp};
 pub use record::{RecordedTimes, Recording, Windows, record, record_on};
-pub use settings::{EchoRule, Files, Judging, RunOptions, TrailingPackets};
+pub use settings::{EchoRule, Files, RunOptions, Strictness, TrailingPackets};
 pub use system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 pub use translation::{options_from_bytes, options_to_bytes};
+pub use verify::{
+    verify_control_messages, verify_epoll_events, verify_error_fields, verify_timestamp,
+};
 
 use crate::outcome::{Failure, Outcome};
 use crate::script::{ParseError, Script};
 use settings::Settings;
 
-/// Reads a script and runs it. `name` is for messages.
+/// Parses and runs a script. `name` is for messages.
 ///
-/// A script that cannot be read has failed.
+/// A script that cannot be parsed fails.
 pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
     match Script::parse(name, text, &options.meanings()) {
         Ok(script) => run(&script, options),
@@ -33,7 +35,7 @@ pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
     }
 }
 
-/// What became of a script that cannot be read: it has failed.
+/// Outcome of a script that cannot be parsed: it fails.
 pub fn unreadable(name: &str, error: &ParseError) -> Outcome {
     Outcome::Failed(Failure {
         script: name.to_owned(),
@@ -57,7 +59,7 @@ pub fn run(script: &Script, options: &RunOptions) -> Outcome {
     }
 }
 
-/// Runs a script against any system; of the options those count that are about judging.
+/// Runs a script against any system; only the comparison settings of `options` apply.
 pub fn run_on(script: &Script, options: &RunOptions, system: &mut dyn System) -> Outcome {
     match Settings::new(script, options) {
         Ok(settings) => runner::Runner::run(script, options, settings, system),

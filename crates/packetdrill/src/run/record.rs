@@ -1,16 +1,16 @@
 //! Recordings: a script of stimuli becomes one with the system's responses.
 //!
-//! A stimulus is a call, an injected packet, a message of the path, a command or code. A recording
-//! lets them happen at their times and writes down, in the language, every packet that the system
-//! sends, what calls return where the script leaves that open (`= ...`), and on demand what
-//! `TCP_INFO` reports after each injection. The recording of one system can be run against another.
+//! A stimulus is a system call, an injected packet, an ICMP message, a command or code. A recording
+//! runs the stimuli at their times. It writes every packet that the system sends, the results of
+//! calls that the script leaves open (`= ...`), and on request `TCP_INFO` after each injection. The
+//! recording of one system can be run against another.
 
-use super::judge::{Kind, without_defaults};
-use super::runner::judge_return;
+use super::runner::verify_return;
 use super::settings::{RunOptions, Settings};
 use super::simulated::Simulated;
 use super::system::{Advance, ConnectionIndex, Progress, Returned, System};
 use super::translation::Translation;
+use super::verify::{Kind, without_defaults};
 use crate::outcome::{Outcome, Step, Stop};
 use crate::script::{
     Action, Call, Direction, Event, EventTime, Expression, Packet, Script, decimal,
@@ -18,28 +18,27 @@ use crate::script::{
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
-/// How a recording writes times down.
+/// Format of recorded times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecordedTimes {
     /// From the event before, as scripts are usually written.
     #[default]
     Relative,
-    /// From the beginning, so that stimuli come at the same instants whatever happened before.
+    /// From the start of the script, so that stimuli keep their times regardless of earlier events.
     Absolute,
 }
 
-/// What a recording writes down.
+/// Contents of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recording {
-    /// How times are written.
+    /// Format of times.
     pub times: RecordedTimes,
     /// Whether the window of packets is written (`win`).
     pub windows: Windows,
-    /// Fields of `TCP_INFO` that are asserted after each injected packet, as far as the system tells
-    /// them.
+    /// Fields of `TCP_INFO` that are asserted after each injected packet, if the system has them.
     pub fields: Vec<String>,
-    /// How long the system is watched after the last stimulus. Where this is not zero, an event
-    /// without effect stands at the end, so that whoever follows the script watches as long.
+    /// How long the recording continues after the last stimulus. If it is not zero, a final event
+    /// without effect makes a replay last as long.
     pub watch: Span,
 }
 
@@ -53,13 +52,13 @@ pub enum Windows {
     Written,
 }
 
-/// Records what our endpoint does about the stimuli of a script, in virtual time.
+/// Records the responses of our endpoint to the stimuli of a script, in virtual time.
 ///
-/// Packets that the script expects are left out; the time that they take counts. Comments of `text`,
-/// which is the script's text, stay before the events that they stand before.
+/// Packets that the script expects are dropped, but their times count. Comments of `text`, the text
+/// of the script, stay before their events.
 ///
 /// # Errors
-/// As a run ends: where a stimulus is not possible, or a result that the script does tell is another.
+/// As for a run: if a stimulus is not possible, or a result differs from the script.
 pub fn record(
     script: &Script,
     text: &str,
@@ -70,7 +69,7 @@ pub fn record(
     record_on(script, text, recording, &mut system)
 }
 
-/// Records what any system does about the stimuli of a script; see [`record`].
+/// Records the responses of any system to the stimuli of a script; see [`record`].
 ///
 /// # Errors
 /// As [`record`].
@@ -104,7 +103,7 @@ struct Line {
 struct Recorded {
     origin: Instant,
     lines: Vec<Line>,
-    /// The last instant that was watched.
+    /// End of the recording.
     end: Instant,
 }
 
@@ -160,18 +159,18 @@ impl<'a> Recorder<'a> {
             {
                 continue;
             }
-            self.pass_until(due)?;
+            self.advance_until(due)?;
             last = self.stimulate(event, due)?.max(due);
         }
         let end = last + self.recording.watch;
-        self.pass_until(end)?;
+        self.advance_until(end)?;
         match self.waiting {
             Some(_) => Err(Stop::failed("a call has not returned until the end")),
             None => Ok((origin, end)),
         }
     }
 
-    fn pass_until(&mut self, limit: Instant) -> Step<()> {
+    fn advance_until(&mut self, limit: Instant) -> Step<()> {
         loop {
             let passed = self.system.pass(limit)?;
             self.ask_waiting()?;
@@ -182,7 +181,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Lets a stimulus happen, and returns when the next one may at the earliest.
+    /// Runs a stimulus; returns the earliest time of the next one.
     fn stimulate(&mut self, event: &Event, due: Instant) -> Step<Instant> {
         let kind = match &event.action {
             Action::Packet(_) | Action::Icmp(_) => Kind::Injection,
@@ -198,7 +197,7 @@ impl<'a> Recorder<'a> {
                 let connection = self.system.connection_for(packet)?;
                 self.take_sent();
                 let translation = self.translations.entry(connection).or_default();
-                translation.notice_injected(packet);
+                translation.on_injected(packet);
                 let live = translation.to_live(packet);
                 self.system.inject(connection, &live)?;
                 self.after_injection()?;
@@ -256,10 +255,10 @@ impl<'a> Recorder<'a> {
             call.error = returned.error.map(std::borrow::Cow::into_owned);
             return Ok(());
         }
-        judge_return(call, &returned)
+        verify_return(call, &returned)
     }
 
-    /// Notes what the system has sent.
+    /// Records the packets that the system has sent.
     fn take_sent(&mut self) {
         while let Some(sent) = self.system.take_sent() {
             let translation = self.translations.entry(sent.connection).or_default();
@@ -326,7 +325,7 @@ fn write(script: &Script, text: &str, recording: &Recording, recorded: &Recorded
         before = Some(line);
     }
     if !recording.watch.is_zero() {
-        // Code that does nothing ends the watch.
+        // Code without effect marks the end of the recording.
         let time = match (recording.times, before) {
             (RecordedTimes::Relative, Some(before)) => {
                 format!("+{}", decimal(rounded(recorded.end.saturating_since(before.at))))
@@ -352,7 +351,7 @@ fn one(line: &Line, before: Option<&Line>, origin: Instant, times: RecordedTimes
     let from_base = |at: Instant| decimal(rounded(at.saturating_since(base)));
     let end = line.returned.map_or_else(String::new, |end| format!("...{}", from_base(end)));
     let time = from_base(line.due);
-    // The end stands in the time, where an event writes it.
+    // The end time is part of the time for events that write it.
     let action = match &line.action {
         Action::Call(call) => Action::Call(Call { end: None, ..call.clone() }),
         other => other.clone(),
@@ -360,13 +359,13 @@ fn one(line: &Line, before: Option<&Line>, origin: Instant, times: RecordedTimes
     format!("{prefix}{time}{end} {action}")
 }
 
-/// To the millisecond: finer than any tolerance, coarser than what two runs differ by.
+/// Rounds to the millisecond: finer than any tolerance, coarser than the difference of two runs.
 fn rounded(span: Span) -> Span {
     let millis = (span.as_micros() + 500) / 1000;
     Span::from_millis(millis)
 }
 
-/// The comments of the stimuli, which are copied as they stand.
+/// Comments of the stimuli, which are copied unchanged.
 struct Comments<'a> {
     source: Vec<&'a str>,
     next: usize,

@@ -1,10 +1,10 @@
-//! Event loop of a script: waits, injects packets and judges what the system sends.
+//! Event loop of a script: waits, injects packets and verifies sent packets.
 
-use super::judge::{self, Due, Kind, Timeline, without_defaults};
-use super::settings::{Judging, RunOptions, Settings, TrailingPackets};
+use super::settings::{RunOptions, Settings, Strictness, TrailingPackets};
 use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 use super::tcp_info;
 use super::translation::Translation;
+use super::verify::{self, Due, Kind, Timeline, without_defaults};
 use crate::code::{self, Environment};
 use crate::outcome::{Exchange, Outcome, Step, Stop};
 use crate::script::{
@@ -13,8 +13,8 @@ use crate::script::{
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How long a packet of any time (`*`) is waited for.
-const PATIENCE: Span = Span::from_secs(3600);
+/// How long to wait for a packet with any time (`*`).
+const MAX_WAIT: Span = Span::from_secs(3600);
 
 /// A call that waits.
 struct Waiting<'a> {
@@ -25,14 +25,14 @@ struct Waiting<'a> {
     broken: bool,
 }
 
-/// What went wrong, and in which line.
+/// A failure and its line.
 struct LineFailure {
     line: Option<u32>,
     stop: Stop,
 }
 
 /// An expected packet that came.
-struct MetPacket {
+struct MatchedPacket {
     due: Option<Due>,
     /// When its first segment was sent.
     at: Instant,
@@ -46,7 +46,7 @@ pub(super) struct Runner<'a> {
     settings: Settings,
     system: &'a mut dyn System,
     translations: BTreeMap<ConnectionIndex, Translation>,
-    /// What the system has sent and nobody has judged yet, in the order of sending.
+    /// Sent packets that are not verified yet, in order.
     sent: VecDeque<Sent>,
     timeline: Timeline,
     environment: Environment,
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
             dialogue: Vec::new(),
         };
         let followed = runner.follow(script);
-        // However it ended, what was begun is cleaned up; the first thing that went wrong counts.
+        // Cleanup always runs; the first failure counts.
         let cleaned = runner.clean_up(script);
         match followed.and(cleaned) {
             Ok(()) => Outcome::Passed,
@@ -109,8 +109,8 @@ impl<'a> Runner<'a> {
         self.finish()
     }
 
-    /// The line that is to blame while `event` is followed: that of the waiting call, if it has just
-    /// returned, or the event's own.
+    /// Line to blame while `event` runs: that of the waiting call, if it has just returned, else
+    /// that of the event.
     fn line_of_failure(&self, event: &Event) -> u32 {
         match &self.waiting {
             Some(waiting) if waiting.broken => waiting.event.line,
@@ -123,7 +123,7 @@ impl<'a> Runner<'a> {
             Action::Packet(packet) if packet.direction == Direction::Out => {
                 let met = self.expect(packet, event.time)?;
                 self.note(event, met.due, met.at, Kind::Other, met.seen);
-                if self.settings.judging == Judging::Tool {
+                if self.settings.strictness == Strictness::Tool {
                     self.timeline.note(met.due, self.system.now(), Kind::Other);
                 }
                 return Ok(());
@@ -140,7 +140,7 @@ impl<'a> Runner<'a> {
             Action::Packet(_) | Action::Icmp(_) => Kind::Injection,
             Action::Command(_) | Action::Code(_) => Kind::Other,
         };
-        let due = self.wait_for(event, kind)?;
+        let due = self.advance_to_event(event, kind)?;
         match &event.action {
             Action::Packet(packet) => self.inject(packet)?,
             Action::Icmp(message) => self.inject_message(message)?,
@@ -149,43 +149,43 @@ impl<'a> Runner<'a> {
             Action::Call(_) | Action::Foreign(_) => {}
         }
         self.note(event, due, self.system.now(), kind, Vec::new());
-        if kind == Kind::Injection { self.try_waiting() } else { Ok(()) }
+        if kind == Kind::Injection { self.retry_blocking_call() } else { Ok(()) }
     }
 
-    /// Lets time pass until an event is due.
-    fn wait_for(&mut self, event: &Event, kind: Kind) -> Step<Option<Due>> {
+    /// Advances time until an event is due.
+    fn advance_to_event(&mut self, event: &Event, kind: Kind) -> Step<Option<Due>> {
         let due = self.timeline.due(event.time, kind, &self.settings);
         if let Some(due) = due {
-            self.pass_until(due.earliest)?;
+            self.advance_until(due.earliest)?;
         }
         Ok(due)
     }
 
-    /// Lets time pass to `limit`, and what is due at that very instant happen.
-    fn pass_until(&mut self, limit: Instant) -> Step<()> {
-        while self.pass_some(limit)? == Advance::Happened {}
+    /// Advances time to `limit`, including events at that instant.
+    fn advance_until(&mut self, limit: Instant) -> Step<()> {
+        while self.advance(limit)? == Advance::Happened {}
         Ok(())
     }
 
-    /// Lets time pass until something happens, or to `limit`.
-    fn pass_some(&mut self, limit: Instant) -> Step<Advance> {
+    /// Advances time to the next event, or to `limit`.
+    fn advance(&mut self, limit: Instant) -> Step<Advance> {
         let passed = self.system.pass(limit)?;
-        self.try_waiting()?;
+        self.retry_blocking_call()?;
         Ok(passed)
     }
 
     fn call(&mut self, event: &'a Event, call: &'a Call) -> Step<()> {
-        let due = self.wait_for(event, Kind::Other)?;
-        self.await_return()?;
+        let due = self.advance_to_event(event, Kind::Other)?;
+        self.finish_blocking_call()?;
         let end = call.end.map(|end| self.timeline.due_end(event.time, end, &self.settings));
         let end = end.map(|end| end.with_lag(self.system.lag()));
         match (self.system.call(call)?, end) {
             (Progress::Returned(returned), end) => {
                 self.note(event, due, self.system.now(), Kind::Other, Vec::new());
                 if let Some(end) = end {
-                    self.timeline.judge(end, returned.at)?;
+                    self.timeline.verify(end, returned.at)?;
                 }
-                judge_return(call, &returned)
+                verify_return(call, &returned)
             }
             (Progress::Waits, Some(due_end)) => {
                 self.note(event, due, self.system.now(), Kind::Other, Vec::new());
@@ -198,23 +198,23 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Lets the waiting call return before the next one: there is one application.
-    fn await_return(&mut self) -> Step<()> {
+    /// Waits for the blocking call to return before the next one, because there is one application.
+    fn finish_blocking_call(&mut self) -> Step<()> {
         while let Some(waiting) = &self.waiting {
             let message = format!(
                 "the call of line {} has not returned yet: {}",
                 waiting.event.line, waiting.call
             );
             let limit = waiting.due.limit();
-            if self.pass_some(limit)? == Advance::Settled && self.waiting.is_some() {
+            if self.advance(limit)? == Advance::Settled && self.waiting.is_some() {
                 return Err(Stop::failed(message));
             }
         }
         Ok(())
     }
 
-    /// Asks for the waiting call again, and judges it where it returns.
-    fn try_waiting(&mut self) -> Step<()> {
+    /// Retries the blocking call, and verifies its result once it returns.
+    fn retry_blocking_call(&mut self) -> Step<()> {
         let Some(waiting) = self.waiting.take() else { return Ok(()) };
         let judged = match self.system.waiting_call() {
             Ok(Progress::Waits) => {
@@ -223,8 +223,8 @@ impl<'a> Runner<'a> {
             }
             Ok(Progress::Returned(returned)) => self
                 .timeline
-                .judge(waiting.due, returned.at)
-                .and_then(|()| judge_return(waiting.call, &returned)),
+                .verify(waiting.due, returned.at)
+                .and_then(|()| verify_return(waiting.call, &returned)),
             Err(stop) => Err(stop),
         };
         if judged.is_err() {
@@ -234,9 +234,9 @@ impl<'a> Runner<'a> {
     }
 
     fn code(&mut self, text: &str) -> Step<()> {
-        tcp_info::tell(&self.system.information()?, &mut self.environment);
+        tcp_info::define_variables(&self.system.information()?, &mut self.environment);
         match code::run(text, &mut self.environment) {
-            // What is more than a small part of Python needs Python.
+            // Code beyond the supported subset needs Python.
             Err(Stop::Unsupported(reason)) => self
                 .system
                 .code(&self.environment.python(), text)
@@ -245,11 +245,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// After the last event: the waiting call must return, and nothing be left over.
+    /// After the last event: the blocking call must return, and no packet may be left.
     fn finish(&mut self) -> Result<(), LineFailure> {
         while let Some(waiting) = &self.waiting {
             let (event, limit) = (waiting.event, waiting.due.limit());
-            let passed = self.pass_some(limit);
+            let passed = self.advance(limit);
             let stop = match passed {
                 Err(stop) => stop,
                 Ok(Advance::Settled) if self.waiting.is_some() => {
@@ -278,7 +278,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes when an event happened, and what was seen besides.
+    /// Records an event and its details.
     fn note(
         &mut self,
         event: &Event,
@@ -323,7 +323,7 @@ impl Runner<'_> {
         let connection = self.system.connection_for(packet)?;
         self.collect_sent();
         let translation = self.translations.entry(connection).or_default();
-        translation.notice_injected(packet);
+        translation.on_injected(packet);
         let live = translation.to_live(packet);
         self.system.inject(connection, &live)
     }
@@ -336,36 +336,38 @@ impl Runner<'_> {
         self.system.inject_message(connection, &live)
     }
 
-    /// Takes what was sent up to now, so that numbers are known also where no packet is expected
+    /// Collects sent packets, so that initial numbers are known even if no packet is expected
     /// first.
     fn collect_sent(&mut self) {
         while let Some(sent) = self.system.take_sent() {
-            self.translations.entry(sent.connection).or_default().notice(&sent.packet);
+            self.translations.entry(sent.connection).or_default().on_sent(&sent.packet);
             self.sent.push_back(sent);
         }
     }
 
-    /// Waits for an expected packet and judges it.
-    fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<MetPacket> {
+    /// Waits for an expected packet and verifies it.
+    fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<MatchedPacket> {
         let due = self.timeline.due(time, Kind::Other, &self.settings);
         let due = due.map(|due| due.with_lag(self.system.lag()));
-        let limit = due.map_or(self.system.now() + PATIENCE, |due| due.limit());
-        let mut met: Option<MetPacket> = None;
+        let limit = due.map_or(self.system.now() + MAX_WAIT, |due| due.limit());
+        let mut met: Option<MatchedPacket> = None;
         let mut payloads: Vec<u32> = Vec::new();
         loop {
-            let met_bytes = payloads.iter().sum();
+            let matched_bytes = payloads.iter().sum();
             let Some(sent) = self.next_sent(limit)? else {
                 return Err(self.missing(met.as_ref(), due));
             };
-            let seen = self.meet(expected, met_bytes, &sent, due)?;
+            let seen = self.verify_segment(expected, matched_bytes, &sent, due)?;
             payloads.push(sent.packet.payload_bytes);
-            let met = met.get_or_insert_with(|| MetPacket { due, at: sent.at, seen: Vec::new() });
+            let met =
+                met.get_or_insert_with(|| MatchedPacket { due, at: sent.at, seen: Vec::new() });
             met.seen.push(seen);
-            if met_bytes + sent.packet.payload_bytes >= expected.payload_bytes {
+            if matched_bytes + sent.packet.payload_bytes >= expected.payload_bytes {
                 break;
             }
         }
-        if self.settings.judging == Judging::Strict && !judge::is_segmented_evenly(&payloads) {
+        if self.settings.strictness == Strictness::Strict && !verify::is_segmented_evenly(&payloads)
+        {
             return Err(Stop::failed(format!(
                 "the payload is not divided as segmentation divides it: {payloads:?} bytes"
             )));
@@ -373,33 +375,33 @@ impl Runner<'_> {
         met.ok_or_else(|| Stop::failed("no packet came"))
     }
 
-    /// Judges one segment, of which `met_bytes` bytes of the expected packet lie before.
-    fn meet(
+    /// Verifies one segment of the expected packet, at offset `met_bytes`.
+    fn verify_segment(
         &mut self,
         expected: &Packet,
-        met_bytes: u32,
+        matched_bytes: u32,
         sent: &Sent,
         due: Option<Due>,
     ) -> Step<String> {
         let translation = self.translations.entry(sent.connection).or_default();
         translation.learn(expected, &sent.packet);
         let seen = translation.to_script(&sent.packet);
-        let left = expected.payload_bytes - met_bytes;
+        let left = expected.payload_bytes - matched_bytes;
         let divides = self.may_be_divided(sent.packet.payload_bytes, left);
         let payload = if divides { sent.packet.payload_bytes } else { left };
-        let rule = self.settings.judging;
-        let wanted = judge::piece(expected, met_bytes, payload, &seen, rule);
-        if let Some(difference) = judge::difference(&wanted, &seen, &self.settings) {
+        let rule = self.settings.strictness;
+        let wanted = verify::piece(expected, matched_bytes, payload, &seen, rule);
+        if let Some(difference) = verify::difference(&wanted, &seen, &self.settings) {
             return Err(with_packet(Stop::failed(difference), seen));
         }
-        match due.map(|due| self.timeline.judge(due, sent.at)) {
+        match due.map(|due| self.timeline.verify(due, sent.at)) {
             Some(Err(stop)) => Err(with_packet(stop, seen)),
             _ => Ok(without_defaults(seen).to_string()),
         }
     }
 
-    /// Whether an expected packet, of which `left` bytes are still to come, may begin with a segment
-    /// of `payload` bytes.
+    /// Whether an expected packet with `left` remaining bytes may continue with a segment of
+    /// `payload` bytes.
     fn may_be_divided(&self, payload: u32, left: u32) -> bool {
         !self.settings.strict_segments && (1..left).contains(&payload)
     }
@@ -411,23 +413,24 @@ impl Runner<'_> {
             if let Some(sent) = self.pop_sent() {
                 return Ok(Some(sent));
             }
-            if self.pass_some(limit)? == Advance::Settled {
+            if self.advance(limit)? == Advance::Settled {
                 self.collect_sent();
                 return Ok(self.pop_sent());
             }
         }
     }
 
-    /// The first packet sent that is judged: one of the connection under test, where there is one.
+    /// The next sent packet to verify: one of the connection under test, if there is one.
     fn pop_sent(&mut self) -> Option<Sent> {
-        if let (Judging::Tool, Some(under_test)) = (self.settings.judging, self.system.under_test())
+        if let (Strictness::Tool, Some(under_test)) =
+            (self.settings.strictness, self.system.under_test())
         {
             self.sent.retain(|sent| sent.connection == under_test);
         }
         self.sent.pop_front()
     }
 
-    fn missing(&self, met: Option<&MetPacket>, due: Option<Due>) -> Stop {
+    fn missing(&self, met: Option<&MatchedPacket>, due: Option<Due>) -> Stop {
         let until = due.map_or(self.system.now(), |due| due.limit());
         let until = decimal(self.timeline.elapsed(until));
         Stop::failed(match met {
@@ -445,7 +448,7 @@ fn with_packet(stop: Stop, seen: Packet) -> Stop {
     }
 }
 
-pub(super) fn judge_return(call: &Call, returned: &Returned) -> Step<()> {
+pub(super) fn verify_return(call: &Call, returned: &Returned) -> Step<()> {
     let value_met = match &call.result {
         Expression::Any => true,
         expression => expression.number()? == returned.value,

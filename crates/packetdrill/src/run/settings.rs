@@ -1,4 +1,4 @@
-//! How scripts are run: options of the caller, option lines (`--name=value`) of the script, and files.
+//! Settings of a run: options of the caller, option lines (`--name=value`) of the script, and files.
 
 use crate::outcome::{Outcome, Step, Stop};
 use crate::script::{OptionLine, Script, define_usual};
@@ -13,66 +13,66 @@ use std::sync::Arc;
 /// Whether echoed timestamps (`TSecr`) of the endpoint are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EchoRule {
-    /// They must be what is written.
+    /// Timestamp echoes must match.
     Compared,
-    /// Any will do, as with the tool that the language comes from.
+    /// Any echo is accepted, as in the original packetdrill.
     #[default]
     Ignored,
 }
 
-/// How an expected packet is compared with what the system sends.
+/// How expected packets are compared with sent ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Judging {
-    /// As the tool does that the language comes from. A larger payload is met by several segments
-    /// that follow one another: PSH and FIN are the last one's, CWR is the first one's. Packets of
-    /// connections other than the one that the script has come to pass by.
+pub enum Strictness {
+    /// As in the original packetdrill. Several consecutive segments may make up a larger payload:
+    /// PSH and FIN belong to the last one, CWR to the first one. Packets of other connections than
+    /// the current one are ignored.
     #[default]
     Tool,
-    /// Stricter. Several segments are those that segmentation makes of one packet: all of one size
-    /// but the last, PSH and FIN on the last alone, CWR on the first alone. Packets of all
-    /// connections have to be expected.
+    /// Stricter. Several segments must be those that segmentation makes of one packet: all of one
+    /// size but the last, PSH and FIN only on the last, CWR only on the first. Packets of all
+    /// connections must be expected.
     Strict,
 }
 
-/// What becomes of packets that the endpoint sends and the script does not speak of, after its last
-/// event (before, they are always errors).
+/// Treatment of unexpected packets after the last event of the script (before it, they are always
+/// errors).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TrailingPackets {
-    /// They are errors, if they were sent up to the last event.
+    /// They are errors if they were sent up to the last event.
     Refused,
-    /// Nobody looks any more, as in the tool that the language comes from.
+    /// They are ignored, as in the original packetdrill.
     #[default]
     Ignored,
 }
 
-/// How scripts are run.
+/// Settings of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOptions {
     /// Behaviour of the endpoint.
     pub profile: Profile,
     /// Whether `TSecr` is compared.
     pub echo: EchoRule,
-    /// How packets are compared.
-    pub judging: Judging,
-    /// What becomes of packets after the last event.
+    /// Comparison of packets.
+    pub strictness: Strictness,
+    /// Treatment of packets after the last event.
     pub trailing: TrailingPackets,
     /// The endpoint's initial sequence number; scripts do not notice.
     pub initial_sequence: SequenceNumber,
-    /// Names that stand for something else, as `-D NAME=VALUE` in a script.
+    /// Definitions, like `-D NAME=VALUE` in a script.
     pub definitions: BTreeMap<String, String>,
-    /// Lines `--name=value` that count as if they stood behind the script's own.
+    /// Option lines `--name=value`, which follow those of the script.
     pub option_lines: Vec<OptionLine>,
-    /// Where the text of a script's commands is found that are files.
+    /// Files for commands of the script.
     pub files: Files,
 }
 
 impl RunOptions {
-    /// Judging of this profile as the tool judges that the language comes from.
+    /// Comparison as in the original packetdrill.
     pub fn new(profile: Profile) -> Self {
         Self {
             profile,
             echo: EchoRule::default(),
-            judging: Judging::default(),
+            strictness: Strictness::default(),
             trailing: TrailingPackets::default(),
             initial_sequence: SequenceNumber::new(2_271_560_481),
             definitions: BTreeMap::new(),
@@ -81,8 +81,8 @@ impl RunOptions {
         }
     }
 
-    /// What names in a script mean, as its caller defines them: by `definitions`, or by the IP version
-    /// of `option_lines`.
+    /// Definitions of the caller: `definitions`, and the defaults for the IP version of
+    /// `option_lines`.
     pub fn meanings(&self) -> BTreeMap<String, String> {
         let mut meanings = self.definitions.clone();
         let version = self.option_lines.iter().rev().find(|option| option.name == "ip_version");
@@ -92,9 +92,9 @@ impl RunOptions {
         meanings
     }
 
-    /// Judging of this profile beyond what the tool compares (`--strict`).
+    /// Stricter comparison than the original packetdrill (`--strict`).
     pub fn strict(profile: Profile) -> Self {
-        Self { echo: EchoRule::Compared, judging: Judging::Strict, ..Self::new(profile) }
+        Self { echo: EchoRule::Compared, strictness: Strictness::Strict, ..Self::new(profile) }
     }
 }
 
@@ -104,26 +104,26 @@ const INITIAL_SEND_BUFFER: u32 = 16_384;
 /// Option lines in effect.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Least tolerance of times (`--tolerance_usecs`).
+    /// Minimum tolerance of times (`--tolerance_usecs`).
     pub(crate) tolerance: Span,
     /// Tolerance in thousandths of the time since the event before (`--tolerance_percent`).
     pub(crate) tolerance_permille: u64,
-    /// Time between two values of the timestamp clock; values are compared only where it is known
+    /// Tick of the timestamp clock; values are compared only if it is known
     /// (`--tcp_ts_tick_usecs`).
     pub(crate) timestamp_tick: Option<Span>,
     /// Expected packets may not be met by several segments (`--strict_segments`).
     pub(crate) strict_segments: bool,
     /// Whether `TSecr` is compared (`--strict_echo`, `--strict`).
     pub(crate) echo: EchoRule,
-    /// How packets are compared (`--strict`).
-    pub(crate) judging: Judging,
+    /// Comparison of packets (`--strict`).
+    pub(crate) strictness: Strictness,
     /// Files of commands that run before the script (`--init_scripts`).
     pub(crate) first_commands: Vec<String>,
     /// Whether sockets are of IPv6, also where their packets are not.
     pub(crate) sockets_of_v6: bool,
     ip_header_bytes: u16,
     mtu: u16,
-    /// Larger injected packets arrive as merged from ones of so many bytes (`--mss`).
+    /// Segment size from which larger injected packets are merged (`--mss`).
     merged_from: Option<u32>,
     local: Option<IpAddr>,
     remote: Option<IpAddr>,
@@ -138,7 +138,7 @@ impl Settings {
             timestamp_tick: None,
             strict_segments: false,
             echo: run.echo,
-            judging: run.judging,
+            strictness: run.strictness,
             first_commands: Vec::new(),
             sockets_of_v6: false,
             ip_header_bytes: 20,
@@ -157,7 +157,7 @@ impl Settings {
 
     fn take(&mut self, option: &OptionLine) -> Step<()> {
         let value = option.value.as_deref();
-        // Names may be written with hyphens, as on a command line.
+        // Option names may contain hyphens, as on a command line.
         match option.name.replace('-', "_").as_str() {
             "tolerance_usecs" => self.tolerance = Span::from_micros(number(option)?),
             "tolerance_percent" => self.tolerance_permille = permille(option)?,
@@ -169,11 +169,11 @@ impl Settings {
             "strict_echo" if is_on(value) => self.echo = EchoRule::Compared,
             "strict" if is_on(value) => {
                 self.echo = EchoRule::Compared;
-                self.judging = Judging::Strict;
+                self.strictness = Strictness::Strict;
             }
             "init_scripts" => {
                 let files = value.unwrap_or_default().split(',').filter(|file| !file.is_empty());
-                // A bare name is a file beside the script, too.
+                // A bare name is also a file beside the script.
                 let named =
                     |file: &str| if file.contains('/') { String::new() } else { "./".into() };
                 self.first_commands = files.map(|file| named(file) + file).collect();
@@ -183,7 +183,7 @@ impl Settings {
             "ip_version" => self.take_ip_version(option)?,
             "local_ip" => self.local = address(option)?,
             "remote_ip" => self.remote = address(option)?,
-            // There is one path, and nobody looks at ports.
+            // Ignored: there is one path, and ports do not matter.
             "strict_echo" | "strict" | "gateway_ip" | "netmask_ip" | "bind_port"
             | "connect_port" | "speed" | "verbose" | "code_command" | "code_format"
             | "code_sockopt" | "send_omit_free" | "so_filename" => {}
@@ -231,7 +231,7 @@ impl Settings {
         mtu.saturating_sub(self.ip_header_bytes + 20).max(1)
     }
 
-    /// How far a time may be off that lies `gap` behind the event before.
+    /// Tolerance of a time `gap` after the event before.
     pub(crate) fn tolerance_after(&self, gap: Span) -> Span {
         let share = gap.as_nanos() / 1000 * self.tolerance_permille;
         self.tolerance.max(Span::from_nanos(share))
@@ -245,7 +245,7 @@ const USUAL_V6: (Ipv6Addr, Ipv6Addr) = (
     Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1),
 );
 
-/// An address; one with a prefix length stands for a network, of which nobody asks.
+/// An address; one with a prefix length is a network and is ignored.
 fn address(option: &OptionLine) -> Step<Option<IpAddr>> {
     let text = option.value.as_deref().unwrap_or_default();
     if text.contains('/') {
@@ -266,7 +266,7 @@ fn number<N: std::str::FromStr>(option: &OptionLine) -> Step<N> {
         .ok_or_else(|| invalid(option, "a whole number"))
 }
 
-/// A percentage with at most one decimal, as thousandths.
+/// A percentage with at most one decimal, in thousandths.
 fn permille(option: &OptionLine) -> Step<u64> {
     let text = option.value.as_deref().unwrap_or_default();
     let (whole, tenth) = text.split_once('.').unwrap_or((text, "0"));
@@ -283,8 +283,8 @@ fn invalid(option: &OptionLine, expected: &str) -> Stop {
 
 type Read = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// Finds the text of a file by its path, as a script names it: relative to the script's folder, or
-/// absolute. This room touches no files itself.
+/// Finds the text of a file by its path in a script, relative to the script's folder or absolute.
+/// This crate reads no files.
 #[derive(Clone)]
 pub struct Files(Arc<Read>);
 
@@ -310,7 +310,7 @@ impl Debug for Files {
     }
 }
 
-/// Two are equal if they read by the same function.
+/// Two are equal if they share the same function.
 impl PartialEq for Files {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

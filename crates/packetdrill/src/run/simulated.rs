@@ -12,10 +12,10 @@ use fairwind_tcp::Profile;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 
-/// When scripts begin: late enough that nothing in an endpoint is at its own beginning of time.
-const BEGINNING: Instant = Instant::from_secs(100);
+/// Start time of scripts, late enough that no time in an endpoint is zero.
+const SCRIPT_START: Instant = Instant::from_secs(100);
 
-/// Packets that nobody is there for belong to no connection.
+/// Index of packets that belong to no connection.
 const NO_CONNECTION: ConnectionIndex = ConnectionIndex::MAX;
 
 /// A host with our endpoint and its sockets.
@@ -28,11 +28,11 @@ pub(super) struct Simulated {
     files: Files,
     /// Our initial sequence number.
     initial: u32,
-    /// Messages of the path about nothing that is on its way.
+    /// ICMP messages about data that is not outstanding.
     missed_messages: u64,
-    /// Counters as they were when they were last shown.
+    /// Counters at the last output.
     shown: [u64; commands::COUNTERS.len()],
-    /// The call that waits, and until when at most.
+    /// The blocking call, and its timeout.
     waiting: Option<(Request, Instant)>,
 }
 
@@ -40,7 +40,7 @@ impl Simulated {
     pub(super) fn new(settings: &Settings, options: &RunOptions) -> Self {
         let config = settings.adapt(options.profile.system_config());
         Self {
-            host: Host::new(BEGINNING, options.initial_sequence, settings.addresses()),
+            host: Host::new(SCRIPT_START, options.initial_sequence, settings.addresses()),
             sockets: Sockets::new(config, options.profile, settings.sockets_of_v6),
             profile: options.profile,
             settings: settings.clone(),
@@ -73,8 +73,8 @@ impl Simulated {
             while self.pass(until)? == Advance::Happened {}
             return Ok(());
         }
-        if let Change::Look(pipeline) = change {
-            return commands::look(pipeline, &self.view(), &mut self.shown);
+        if let Change::Inspect(pipeline) = change {
+            return commands::inspect(pipeline, &self.view(), &mut self.shown);
         }
         if *change == Change::ForgetPeers {
             self.host.remembered = FastOpenCache::default();
@@ -86,7 +86,7 @@ impl Simulated {
         if scope == Scope::Everything { self.host.reconfigure(apply) } else { Ok(()) }
     }
 
-    /// What commands can look at.
+    /// The counters and sockets for inspection commands.
     fn view(&self) -> commands::View {
         let connections = self.host.endpoints.iter().filter(|endpoint| !endpoint.is_closed());
         let open = connections.map(|endpoint| {
@@ -105,12 +105,12 @@ impl Simulated {
         commands::View { counters, sockets: open.chain(listener).collect() }
     }
 
-    /// Whether a message is about something that the connection has sent and that is not acknowledged.
+    /// Whether a message is about data that the connection has sent and that is not acknowledged.
     fn is_in_window(&self, connection: ConnectionIndex, quoted: u32) -> bool {
         let connection = &self.host.endpoints[connection].connection;
         let acknowledged = connection.acknowledged_bytes();
         let first = if acknowledged == 0 { 0 } else { acknowledged + 1 };
-        // The SYN before the bytes, and a FIN behind them.
+        // Includes the SYN before the bytes and a FIN after them.
         let end = acknowledged + connection.unacked_bytes() + 2;
         (first..=end).contains(&u64::from(quoted.wrapping_sub(self.initial)))
     }
@@ -161,7 +161,7 @@ impl System for Simulated {
     }
 
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
-        // What is signed with an unknown key is dropped (Linux `tcp_inbound_md5_hash`).
+        // A segment signed with an unknown key is dropped (Linux `tcp_inbound_md5_hash`).
         if packet.options.iter().flatten().any(translation::is_signature) {
             return Ok(());
         }
@@ -208,7 +208,7 @@ impl System for Simulated {
         Ok(())
     }
 
-    /// Nothing is left of a simulated host that would have to be put right.
+    /// A simulated host needs no cleanup.
     fn clean_up(&mut self, _: &str) -> Step<()> {
         Ok(())
     }

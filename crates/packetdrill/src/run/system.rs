@@ -1,16 +1,15 @@
 //! The system under test: system calls, packets and time.
 //!
-//! Following and judging a script is the same whoever is under test; what differs is behind
-//! [`System`]: our endpoint in virtual time, or something real with a clock of its own. Numbers here
-//! are *live*, as they are on the wire; [`Translation`](super::translation) brings them to the
-//! script's.
+//! Running and verifying a script is the same for every system. [`System`] abstracts the difference:
+//! our endpoint in virtual time, or a real one with a real clock. Numbers here are *live*, as on the
+//! wire; [`Translation`](super::translation) maps them to those of the script.
 
 use crate::outcome::Step;
 use crate::script::{Call, Icmp, Packet};
 use fairwind_units::{Instant, Span};
 use std::borrow::Cow;
 
-/// Which connection a packet belongs to: systems number them as they meet them.
+/// Index of a connection; systems number connections in the order of appearance.
 pub type ConnectionIndex = usize;
 
 /// A packet that the system has sent.
@@ -20,22 +19,21 @@ pub struct Sent {
     pub connection: ConnectionIndex,
     /// When it was sent.
     pub at: Instant,
-    /// The packet in live numbers, with every field written and its options as they stand in the
-    /// header.
+    /// The packet in live numbers, with all fields and with the options in header order.
     pub packet: Packet,
 }
 
-/// Whether anything happened while time passed.
+/// Whether an event occurred while time passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advance {
-    /// Perhaps: there may be packets, or a waiting call may have returned, and it may not be the
-    /// instant yet that was waited for.
+    /// Possibly: there may be packets, a blocking call may have returned, and the instant may not
+    /// be reached.
     Happened,
-    /// That instant is there, and nothing more happens at it.
+    /// The instant is reached, and no further event occurs at it.
     Settled,
 }
 
-/// What a call returned.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Returned {
     /// The value, −1 where it failed.
@@ -46,7 +44,7 @@ pub struct Returned {
     pub at: Instant,
 }
 
-/// How far a call has come.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// It has returned.
@@ -55,43 +53,43 @@ pub enum Progress {
     Waits,
 }
 
-/// Something that speaks TCP and can be called.
+/// A TCP implementation under test.
 pub trait System {
     /// The present instant, on the system's own clock.
     fn now(&self) -> Instant;
 
-    /// How much later than they are due its timers may run out.
+    /// How late its timers may run out.
     fn lag(&self) -> Span {
         Span::ZERO
     }
 
-    /// Times that calls hand back count from `origin`, when the script begins, and may be off by
+    /// Starts the script: times that calls return count from `origin` and may be off by
     /// `tolerance`.
     fn begin(&mut self, origin: Instant, tolerance: Span);
 
-    /// Lets time pass until something happens, or to `limit`.
+    /// Advances time to the next event, or to `limit`.
     ///
     /// # Errors
-    /// Where the system itself fails.
+    /// If the system itself fails.
     fn pass(&mut self, limit: Instant) -> Step<Advance>;
 
-    /// The packet sent first of those that nobody has looked at.
+    /// The first sent packet that is not taken yet.
     fn take_sent(&mut self) -> Option<Sent>;
 
-    /// The connection that an injected packet, still in the script's numbers, goes to. A SYN for a
-    /// listening socket may begin one.
+    /// The connection that receives an injected packet, which is in the script's numbers. A SYN for
+    /// a listening socket may begin one.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     fn connection_for(&mut self, packet: &Packet) -> Step<ConnectionIndex>;
 
     /// The connection that the script has come to; `None` while the next one is waited for.
     fn under_test(&self) -> Option<ConnectionIndex>;
 
-    /// Hands over a packet in live numbers.
+    /// Injects a packet in live numbers.
     ///
     /// # Errors
-    /// Where the system cannot take such a packet.
+    /// If the system does not support such a packet.
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()>;
 
     /// The connection that a message of the path is about.
@@ -100,20 +98,20 @@ pub trait System {
     /// Where there is none.
     fn connection_for_message(&mut self) -> Step<ConnectionIndex>;
 
-    /// Hands over a message of the path, its quoted range in live numbers.
+    /// Injects an ICMP message, with its quoted range in live numbers.
     ///
     /// # Errors
-    /// Where the system cannot take such a message.
+    /// If the system does not support such a message.
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()>;
 
-    /// Begins a call. At most one waits at a time; after [`Progress::Waits`] it is to be asked for
-    /// with [`waiting_call`](Self::waiting_call) whenever something has happened.
+    /// Begins a call. At most one call waits at a time; after [`Progress::Waits`], retry it with
+    /// [`waiting_call`](Self::waiting_call) after every event.
     ///
     /// # Errors
-    /// Where the call cannot be made, or what it hands back besides its value is not as expected.
+    /// If the call is not supported, or its output differs from the script.
     fn call(&mut self, call: &Call) -> Step<Progress>;
 
-    /// How far the waiting call has come.
+    /// Progress of the waiting call.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -125,20 +123,20 @@ pub trait System {
     /// Where it fails or has no meaning for the system.
     fn command(&mut self, text: &str) -> Step<()>;
 
-    /// Runs code in Python behind `definitions` of what it can ask for; `None` where there is no Python.
+    /// Runs Python code after `definitions` of the variables; `None` without Python.
     fn code(&mut self, _definitions: &str, _text: &str) -> Option<Step<()>> {
         None
     }
 
-    /// Runs the command behind the last event, however the script ended.
+    /// Runs the cleanup command, whatever the outcome of the script.
     ///
     /// # Errors
-    /// Where it fails.
+    /// If it fails.
     fn clean_up(&mut self, text: &str) -> Step<()>;
 
-    /// What the connection begun last tells of itself: fields of `TCP_INFO`, whole names.
+    /// `TCP_INFO` of the connection opened last: full field names and values.
     ///
     /// # Errors
-    /// Where it cannot be asked.
+    /// If it is not available.
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>>;
 }

@@ -1,12 +1,12 @@
 //! `TCP_INFO` and socket state as variables of embedded code.
 //!
-//! Every field `tcpi_...` of the kernel's structure has its name here. Those of which the endpoint
-//! keeps nothing (`None` in [`TcpInfo`]) are not defined, so that code which asks for them makes
-//! a script unsupported. Times are in microseconds where the kernel's are, in milliseconds for
-//! `tcpi_last_...` and `tcpi_total_rto_time`. `tcpi_snd_ssthresh` is 2147483647 before the first
+//! Every field `tcpi_...` of the kernel's structure has its name here. Fields that the endpoint
+//! does not keep (`None` in [`TcpInfo`]) are not defined, so code that uses them makes a script
+//! unsupported. Times are in the units of the kernel: milliseconds for `tcpi_last_...` and
+//! `tcpi_total_rto_time`, else microseconds. `tcpi_snd_ssthresh` is 2147483647 before the first
 //! loss, `tcpi_min_rtt` 4294967295 and `tcpi_rtt` 0 before the first sample.
 //!
-//! Constants: states (`TCP_ESTABLISHED`, ...), states of recovery (`TCP_CA_Open`, ...), bits of
+//! Constants: states (`TCP_ESTABLISHED`, ...), recovery states (`TCP_CA_Open`, ...), bits of
 //! `tcpi_options` (`TCPI_OPT_TIMESTAMPS`, ...), `TCP_INFINITE_SSTHRESH`.
 
 use crate::code::{Environment, Value};
@@ -43,11 +43,11 @@ const OPTION_BITS: &[(&str, u32)] = &[
     ("TCPI_OPT_SYN_DATA", option_bits::SYN_DATA),
 ];
 const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
-/// Least round-trip time of Linux before there was a sample.
+/// Minimum round-trip time in Linux before the first sample.
 const NO_SAMPLE: i64 = 0xffff_ffff;
 
-/// Defines the variables of embedded code anew from the present state.
-pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Environment) {
+/// Redefines the variables of embedded code from the present state.
+pub(crate) fn define_variables(information: &[(&'static str, i64)], environment: &mut Environment) {
     environment.forget("tcpi_");
     environment.forget("SK_MEMINFO_");
     for (name, number) in CONSTANTS.iter().chain(information) {
@@ -58,7 +58,7 @@ pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Enviro
     }
 }
 
-/// What a connection of ours knows at present.
+/// `TCP_INFO` of a connection of our endpoint.
 pub(crate) fn information(info: &TcpInfo) -> Vec<(&'static str, i64)> {
     let entries = state(info).into_iter().chain(path(info)).chain(counts(info));
     entries.filter_map(|(name, number)| Some((name, number?))).collect()
@@ -66,7 +66,7 @@ pub(crate) fn information(info: &TcpInfo) -> Vec<(&'static str, i64)> {
 
 type Entry = (&'static str, Option<i64>);
 
-/// States, timers and what was agreed on.
+/// States, timers and negotiated options.
 fn state(info: &TcpInfo) -> [Entry; 15] {
     [
         ("tcpi_state", Some(state_number(info.state))),
@@ -90,7 +90,7 @@ fn state(info: &TcpInfo) -> [Entry; 15] {
     ]
 }
 
-/// What is known of the path and the peer, and the windows.
+/// Path, peer and windows.
 fn path(info: &TcpInfo) -> [Entry; 23] {
     [
         ("tcpi_snd_mss", Some(i64::from(info.send_mss_bytes))),
@@ -119,7 +119,7 @@ fn path(info: &TcpInfo) -> [Entry; 23] {
     ]
 }
 
-/// What was counted.
+/// Counters.
 fn counts(info: &TcpInfo) -> [Entry; 32] {
     let delivered = |place: usize| info.delivered_bytes_by_mark.map(|by| i64::from(by[place]));
     let received = |place: usize| info.received_bytes_by_mark.map(|by| i64::from(by[place]));
@@ -144,7 +144,7 @@ fn counts(info: &TcpInfo) -> [Entry; 32] {
         ("tcpi_dsack_dups", small(info.duplicate_reports)),
         ("tcpi_reord_seen", small(info.reordering_events)),
         ("tcpi_rcv_ooopack", small(info.out_of_order_segments)),
-        // The kernel does not remember it either.
+        // The kernel does not set it either.
         ("tcpi_last_ack_sent", Some(0)),
         ("tcpi_total_rto", small(info.total_timeouts)),
         ("tcpi_total_rto_recoveries", small(info.total_timeout_recoveries)),
@@ -156,7 +156,7 @@ fn counts(info: &TcpInfo) -> [Entry; 32] {
         ("tcpi_received_e1_bytes", received(0)),
         ("tcpi_received_e0_bytes", received(1)),
         ("tcpi_received_ce_bytes", received(2)),
-        // Flow labels, which a rehash changes, are not looked at.
+        // There are no flow labels to rehash.
         ("tcpi_rehash", None),
     ]
 }

@@ -1,8 +1,8 @@
 //! Translation between a script's sequence numbers, options and timestamps and those on the wire.
 //!
-//! A packet with SYN has the sequence numbers with which a script lets either side begin, whatever
-//! the system began with. All others count from those, so they begin with 1 behind a SYN. It names our timestamps from the
-//! first one that it expects; the peer's are its own again.
+//! A packet with SYN has the scripted initial sequence numbers, whatever those of the system are. All other
+//! numbers are relative to them, so they begin with 1 after a SYN. Our timestamps are relative to the first one
+//! that the script expects; the peer's are unchanged.
 
 use crate::outcome::{Step, Stop};
 use crate::script::{Direction, Icmp, Mark, Packet, TcpOption};
@@ -17,11 +17,11 @@ const FIRST_TIMESTAMP: u32 = 100;
 /// The two number spaces of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Translation {
-    /// The system's initial sequence number, once its SYN was seen.
+    /// The system's initial sequence number, once its SYN is seen.
     initial: Option<u32>,
-    /// The same in the script, once its SYN was expected.
+    /// The scripted initial sequence number, once the SYN is expected.
     scripted_initial: Option<u32>,
-    /// The peer's initial sequence number, which is the script's own, once its SYN was injected.
+    /// The peer's initial sequence number, which is that of the script, once its SYN is injected.
     peer_initial: Option<u32>,
     /// The first timestamp that was expected: in the script, and as it was.
     first_timestamp: Option<(u32, u32)>,
@@ -30,15 +30,15 @@ pub(crate) struct Translation {
 }
 
 impl Translation {
-    /// Learns from a packet of the system, expected or not, where its numbers begin.
-    pub(crate) fn notice(&mut self, live: &Packet) {
+    /// Learns the system's initial sequence number from one of its packets.
+    pub(crate) fn on_sent(&mut self, live: &Packet) {
         if live.flags.contains(Flags::SYN) && self.initial.is_none() {
             self.initial = Some(live.sequence);
         }
     }
 
-    /// Learns from an expected packet and the one that came for it where the script counts from. To
-    /// be called before [`to_script`](Self::to_script).
+    /// Learns the script's initial numbers from an expected packet and the matching live one. Call
+    /// it before [`to_script`](Self::to_script).
     pub(crate) fn learn(&mut self, expected: &Packet, live: &Packet) {
         let opens = live.flags.contains(Flags::SYN) && expected.flags.contains(Flags::SYN);
         if opens && self.scripted_initial.is_none() {
@@ -53,7 +53,7 @@ impl Translation {
     /// A packet of the system as a script that expects it may write it, which then counts from it:
     /// our numbers from 0, our timestamps from 100.
     pub(crate) fn adopt(&mut self, live: &Packet) -> Packet {
-        self.notice(live);
+        self.on_sent(live);
         let begins = live.flags.contains(Flags::SYN) && self.scripted_initial.is_none();
         let stamps = self.first_timestamp.is_none();
         let mut expected = self.to_script(live);
@@ -71,13 +71,13 @@ impl Translation {
         expected
     }
 
-    /// What a script counts our numbers from, less what the system counts them from.
+    /// Scripted base of our numbers, less the live one.
     fn own_offset(&self, flags: Flags) -> u32 {
         let scripted = if flags.contains(Flags::SYN) { self.scripted_initial } else { None };
         scripted.unwrap_or(0).wrapping_sub(self.initial.unwrap_or(0))
     }
 
-    /// The same for the peer's numbers.
+    /// Scripted base of the peer's numbers, less the live one.
     fn peer_offset(&self, flags: Flags) -> u32 {
         let initial = if flags.contains(Flags::SYN) { None } else { self.peer_initial };
         initial.unwrap_or(0).wrapping_neg()
@@ -105,8 +105,8 @@ impl Translation {
         }
     }
 
-    /// A timestamp of ours that the peer echoes: as it was when the script expected it, else as far
-    /// from the first one as the script says.
+    /// Translates an echoed timestamp of ours: the live value that the script expected with this
+    /// number, else relative to the first one.
     fn echo_to_live(&self, scripted: u32) -> u32 {
         match (self.timestamps.get(&scripted), self.first_timestamp) {
             (Some(&live), _) => live,
@@ -117,9 +117,9 @@ impl Translation {
         }
     }
 
-    /// Learns from a packet that is injected where the peer's numbers begin. To be called before
+    /// Learns the peer's initial sequence number from an injected packet. Call it before
     /// [`to_live`](Self::to_live).
-    pub(crate) fn notice_injected(&mut self, packet: &Packet) {
+    pub(crate) fn on_injected(&mut self, packet: &Packet) {
         if packet.flags.contains(Flags::SYN) {
             self.peer_initial.get_or_insert(packet.sequence);
         }
@@ -147,7 +147,7 @@ impl Translation {
         }
     }
 
-    /// A message of the path with what it quotes of ours in live numbers.
+    /// Translates the quoted range of an ICMP message to live numbers.
     pub(crate) fn message_to_live(&self, message: &Icmp) -> Icmp {
         let own = self.own_offset(Flags::NONE).wrapping_neg();
         let quoted = message.quoted.map(|(first, bytes)| (first.wrapping_add(own), bytes));
@@ -155,7 +155,7 @@ impl Translation {
     }
 }
 
-/// Blocks whose edges are moved by `offset`.
+/// SACK blocks with edges moved by `offset`.
 fn shifted(edges: &[(u32, u32)], offset: u32) -> TcpOption {
     let moved =
         edges.iter().map(|(left, right)| (left.wrapping_add(offset), right.wrapping_add(offset)));
@@ -242,7 +242,7 @@ pub(super) fn to_segment(packet: &Packet, ports: Ports) -> Step<Segment> {
 /// The number of the experiment that Fast Open was (RFC 7413 appendix A).
 const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
 
-/// How a script begins a signature (RFC 2385).
+/// Prefix of a signature option (RFC 2385).
 const SIGNATURE: &str = "md5";
 
 /// Whether an option is a signature by a key that no socket here has.
@@ -250,10 +250,10 @@ pub(super) fn is_signature(option: &TcpOption) -> bool {
     matches!(option, TcpOption::Other(text) if text.split(' ').next() == Some(SIGNATURE))
 }
 
-/// Options as they stand in a header, without padding behind them.
+/// Options as header bytes, without padding at the end.
 ///
 /// # Errors
-/// Where an option is not known, or cannot be written.
+/// If an option is unknown, or cannot be written.
 pub fn options_to_bytes(options: &[TcpOption]) -> Step<Vec<u8>> {
     let mut bytes = Vec::new();
     for option in options {
@@ -271,7 +271,7 @@ pub fn options_to_bytes(options: &[TcpOption]) -> Step<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The kind of an option that has a length, and what follows that.
+/// Kind and content of an option with a length.
 fn content_of(option: &TcpOption) -> Step<(u8, Vec<u8>)> {
     let cookie = |text: &str| {
         from_digits(text)
@@ -294,8 +294,8 @@ fn content_of(option: &TcpOption) -> Step<(u8, Vec<u8>)> {
         }
         TcpOption::AccurateEcn { order, counters } => {
             let kind = match order {
-                CounterOrder::Zero => 172,
-                CounterOrder::One => 174,
+                CounterOrder::Ect0First => 172,
+                CounterOrder::Ect1First => 174,
             };
             (kind, counters.iter().flat_map(|counter| low_three(*counter)).collect())
         }
@@ -312,7 +312,7 @@ fn low_three(counter: u32) -> [u8; 3] {
     [high, middle, low]
 }
 
-/// The 16 bytes of a signature; missing ones are zero, and stand in front.
+/// The 16 bytes of a signature; missing leading bytes are zero.
 fn digest_of(text: &str) -> Step<Vec<u8>> {
     let digest = from_digits(text.trim_start_matches(SIGNATURE).trim());
     let digest = digest
@@ -332,8 +332,7 @@ fn from_digits(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
-/// Options in the order in which they stand in the header. Behind the end of the list only padding
-/// stands, which is not listed.
+/// Options in header order; padding after the end of the list is left out.
 pub fn options_from_bytes(header: &[u8]) -> Vec<TcpOption> {
     let mut listed = Vec::new();
     let mut rest = header;
@@ -370,10 +369,10 @@ fn option_from_bytes(kind: u8, content: &[u8]) -> TcpOption {
         }
         (8, _) if content.len() == 8 => TcpOption::Timestamps { value: words[0], echo: words[1] },
         (172, _) if content.len().is_multiple_of(3) => {
-            TcpOption::AccurateEcn { order: CounterOrder::Zero, counters: counters(content) }
+            TcpOption::AccurateEcn { order: CounterOrder::Ect0First, counters: counters(content) }
         }
         (174, _) if content.len().is_multiple_of(3) => {
-            TcpOption::AccurateEcn { order: CounterOrder::One, counters: counters(content) }
+            TcpOption::AccurateEcn { order: CounterOrder::Ect1First, counters: counters(content) }
         }
         (34, _) => TcpOption::FastOpen(digits(content)),
         (254, [0xf9, 0x89, cookie @ ..]) => TcpOption::FastOpenExperimental(digits(cookie)),

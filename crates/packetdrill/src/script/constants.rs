@@ -1,5 +1,5 @@
-//! Constants of the Linux headers that calls name, with their values on Linux (`x86_64` and all that are
-//! numbered alike).
+//! Constants of the Linux headers for system calls, with their values on `x86_64` (and architectures
+//! with the same numbers).
 
 /// Errors of calls.
 pub(super) const ERRNOS: &[(&str, i64)] = &[
@@ -90,7 +90,7 @@ pub(super) const ERRNOS: &[(&str, i64)] = &[
     ("EKEYREJECTED", 129),
 ];
 
-/// Socket options, flags, and what else calls name.
+/// Socket options, flags and other constants.
 pub(super) const CONSTANTS: &[(&str, i64)] = &[
     ("AF_INET", 2),
     ("AF_INET6", 10),

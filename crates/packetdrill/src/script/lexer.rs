@@ -3,8 +3,8 @@
 use fairwind_units::Span;
 use std::collections::BTreeMap;
 
-/// Divides a whole script; the last token is [`Token::End`].
-pub(crate) fn tokens(text: &str) -> Result<Vec<Placed>, Unexpected> {
+/// Splits a script into tokens; the last one is [`Token::End`].
+pub(crate) fn tokens(text: &str) -> Result<Vec<SpannedToken>, Unexpected> {
     let mut lexer = Lexer::new(text);
     let mut tokens = Vec::new();
     loop {
@@ -12,7 +12,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Placed>, Unexpected> {
         let at = lexer.at();
         let token = lexer.next_token(at)?;
         let last = token == Token::End;
-        tokens.push(Placed { token, at });
+        tokens.push(SpannedToken { token, at });
         if last {
             return Ok(tokens);
         }
@@ -23,7 +23,7 @@ struct Lexer<'a> {
     rest: &'a str,
     line: u32,
     column: u32,
-    /// Nothing but white space stands before this place in its line.
+    /// Only white space precedes this position in its line.
     begins_line: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Lexer<'a> {
         Position { line: self.line, column: self.column }
     }
 
-    /// Moves over the first `bytes` bytes and returns them.
+    /// Consumes `bytes` bytes and returns them.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         for character in taken.chars() {
@@ -64,15 +64,15 @@ impl<'a> Lexer<'a> {
             if self.rest.starts_with("//") || self.rest.starts_with('#') {
                 self.take_while(|character| character != '\n');
             } else if self.rest.starts_with("/*") {
-                self.take_quoted("/*", "*/", self.at())?;
+                self.take_delimited("/*", "*/", self.at())?;
             } else {
                 return Ok(());
             }
         }
     }
 
-    /// Takes `open ... close` and returns what stands between.
-    fn take_quoted(
+    /// Takes `open ... close` and returns the text between.
+    fn take_delimited(
         &mut self,
         open: &str,
         close: &str,
@@ -94,10 +94,10 @@ impl<'a> Lexer<'a> {
     fn next_token(&mut self, at: Position) -> Result<Token, Unexpected> {
         let Some(first) = self.rest.chars().next() else { return Ok(Token::End) };
         let token = match first {
-            '`' => Token::Command(self.take_quoted("`", "`", at)?.trim().to_owned()),
-            '"' => Token::Text(self.take_quoted("\"", "\"", at)?.to_owned()),
+            '`' => Token::Command(self.take_delimited("`", "`", at)?.trim().to_owned()),
+            '"' => Token::Text(self.take_delimited("\"", "\"", at)?.to_owned()),
             '%' if self.rest.starts_with("%{") => {
-                Token::Code(self.take_quoted("%{", "}%", at)?.to_owned())
+                Token::Code(self.take_delimited("%{", "}%", at)?.to_owned())
             }
             '.' if self.rest.starts_with("...") => {
                 self.take(3);
@@ -107,14 +107,14 @@ impl<'a> Lexer<'a> {
             '-' if self.begins_line && self.rest.starts_with("--") => self.option(),
             '0'..='9' | '.' => self.number(at)?,
             _ if is_word(first) => Token::Word(self.take_while(is_word).to_owned()),
-            _ => self.sign(first),
+            _ => self.punct(first),
         };
         Ok(token)
     }
 
-    fn sign(&mut self, sign: char) -> Token {
+    fn punct(&mut self, sign: char) -> Token {
         self.take(sign.len_utf8());
-        Token::Sign(sign)
+        Token::Punct(sign)
     }
 
     fn definition(&mut self) -> Token {
@@ -140,7 +140,7 @@ impl<'a> Lexer<'a> {
             return Ok(Token::Decimal(self.take(whole + 1 + fraction).to_owned()));
         }
         if whole == 0 {
-            return Ok(self.sign('.'));
+            return Ok(self.punct('.'));
         }
         self.take(whole);
         integer(digits, at)
@@ -152,7 +152,7 @@ fn is_word(character: char) -> bool {
 }
 
 fn integer(digits: &str, at: Position) -> Result<Token, Unexpected> {
-    // A number does not begin so, but the digits of a cookie may.
+    // A leading zero begins the digits of a cookie, not a number.
     if digits.strip_prefix('0').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
         return Ok(Token::Word(digits.to_owned()));
     }
@@ -182,15 +182,15 @@ pub struct Position {
 pub(crate) enum Token {
     /// `--name` or `--name=value`, as far as the next white space, without the hyphens.
     Option(String),
-    /// `-D NAME=value` at the beginning of a line: what stands behind `-D`.
+    /// `-D NAME=value` at the beginning of a line: the text after `-D`.
     Definition(String),
     /// A name, or hexadecimal digits that are no number (`01ab`).
     Word(String),
     /// A whole number, decimal or hexadecimal (`0x1f`).
     Integer(u64),
-    /// A decimal number, as it is written.
+    /// A decimal number, as written.
     Decimal(String),
-    /// Text in double quotes, as it is written between them.
+    /// Text in double quotes, without them.
     Text(String),
     /// A command in back quotes.
     Command(String),
@@ -198,9 +198,9 @@ pub(crate) enum Token {
     Code(String),
     /// `...`
     Ellipsis,
-    /// Any other character.
-    Sign(char),
-    /// After the last one.
+    /// Punctuation: any other character.
+    Punct(char),
+    /// The end of the script.
     End,
 }
 
@@ -215,7 +215,7 @@ impl std::fmt::Display for Token {
             Self::Command(_) => f.write_str("a command in back quotes"),
             Self::Code(_) => f.write_str("code in %{ }%"),
             Self::Ellipsis => f.write_str("`...`"),
-            Self::Sign(sign) => write!(f, "`{sign}`"),
+            Self::Punct(sign) => write!(f, "`{sign}`"),
             Self::End => f.write_str("the end of the script"),
         }
     }
@@ -223,27 +223,27 @@ impl std::fmt::Display for Token {
 
 /// A token and where it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct SpannedToken {
     pub(crate) token: Token,
     pub(crate) at: Position,
 }
 
 /// Seconds, to the nanosecond.
-pub(super) fn seconds(cursor: &mut Cursor) -> Parsed<Span> {
+pub(super) fn seconds(cursor: &mut Cursor) -> ParseResult<Span> {
     let nanos = match cursor.peek() {
         Token::Integer(whole) => whole.checked_mul(1_000_000_000),
         Token::Decimal(text) => decimal_nanos(text),
         _ => return Err(cursor.unexpected("a time in seconds")),
     };
-    let Some(nanos) = nanos.filter(|nanos| *nanos <= LONGEST.as_nanos()) else {
+    let Some(nanos) = nanos.filter(|nanos| *nanos <= MAX_TIME.as_nanos()) else {
         return Err(cursor.unexpected("a time below 30 days with at most nine decimals"));
     };
     cursor.take();
     Ok(Span::from_nanos(nanos))
 }
 
-/// Longer than any script, and short enough to be added up without a thought of overflow.
-const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
+/// Maximum time in a script; sums of such times cannot overflow.
+const MAX_TIME: Span = Span::from_secs(30 * 24 * 3600);
 
 fn decimal_nanos(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.')?;
@@ -257,17 +257,17 @@ fn decimal_nanos(text: &str) -> Option<u64> {
 
 /// A place among the tokens of a script.
 pub(super) struct Cursor {
-    tokens: Vec<Placed>,
+    tokens: Vec<SpannedToken>,
     next: usize,
-    /// What `-D` and the caller have defined.
+    /// Definitions by `-D` and by the caller.
     pub(super) definitions: BTreeMap<String, String>,
 }
 
-pub(super) type Parsed<T> = Result<T, Unexpected>;
+pub(super) type ParseResult<T> = Result<T, Unexpected>;
 
 impl Cursor {
     /// `tokens` must end with [`Token::End`].
-    pub(super) fn new(tokens: Vec<Placed>, definitions: BTreeMap<String, String>) -> Self {
+    pub(super) fn new(tokens: Vec<SpannedToken>, definitions: BTreeMap<String, String>) -> Self {
         Self { tokens, next: 0, definitions }
     }
 
@@ -275,7 +275,7 @@ impl Cursor {
         self.peek_nth(0)
     }
 
-    /// The token `distance` tokens behind the next one.
+    /// The token `distance` tokens after the next one.
     pub(super) fn peek_nth(&self, distance: usize) -> &Token {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.next + distance).min(last)].token
@@ -298,7 +298,7 @@ impl Cursor {
         token
     }
 
-    /// Takes what is left of the line, and writes it down.
+    /// Takes the rest of the line as text.
     pub(super) fn rest_of_line(&mut self) -> String {
         let line = self.line();
         let mut words = Vec::new();
@@ -312,16 +312,16 @@ impl Cursor {
         Unexpected { at: self.at(), expected: expected.into(), found: self.peek().to_string() }
     }
 
-    pub(super) fn is_sign(&self, sign: char) -> bool {
-        *self.peek() == Token::Sign(sign)
+    pub(super) fn is_punct(&self, sign: char) -> bool {
+        *self.peek() == Token::Punct(sign)
     }
 
     pub(super) fn is_word(&self, word: &str) -> bool {
         matches!(self.peek(), Token::Word(found) if found == word)
     }
 
-    pub(super) fn take_if_sign(&mut self, sign: char) -> bool {
-        let found = self.is_sign(sign);
+    pub(super) fn take_if_punct(&mut self, sign: char) -> bool {
+        let found = self.is_punct(sign);
         if found {
             self.take();
         }
@@ -336,19 +336,19 @@ impl Cursor {
         found
     }
 
-    pub(super) fn sign(&mut self, sign: char) -> Parsed<()> {
-        if self.take_if_sign(sign) { Ok(()) } else { Err(self.unexpected(format!("`{sign}`"))) }
+    pub(super) fn punct(&mut self, sign: char) -> ParseResult<()> {
+        if self.take_if_punct(sign) { Ok(()) } else { Err(self.unexpected(format!("`{sign}`"))) }
     }
 
-    pub(super) fn word(&mut self, expected: &str) -> Parsed<String> {
+    pub(super) fn word(&mut self, expected: &str) -> ParseResult<String> {
         let Token::Word(word) = self.peek() else { return Err(self.unexpected(expected)) };
         let word = word.clone();
         self.take();
         Ok(word)
     }
 
-    /// A whole number, or a defined name that stands for one, that fits its field.
-    pub(super) fn number<N: TryFrom<u64>>(&mut self, expected: &str) -> Parsed<N> {
+    /// A whole number, or a defined name for one, that fits its field.
+    pub(super) fn number<N: TryFrom<u64>>(&mut self, expected: &str) -> ParseResult<N> {
         let number = match self.peek() {
             Token::Integer(number) => Some(*number),
             Token::Word(name) => self.definitions.get(name).and_then(|value| value.parse().ok()),
@@ -361,7 +361,7 @@ impl Cursor {
     }
 }
 
-/// A script cannot be read: where, what was expected there, and what stands there.
+/// A parse error: position, expected and found token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{}:{}: expected {expected}, found {found}", at.line, at.column)]
 pub struct ParseError {
@@ -369,13 +369,13 @@ pub struct ParseError {
     pub name: String,
     /// Where.
     pub at: Position,
-    /// What could have stood there.
+    /// Expected token.
     pub expected: String,
-    /// What stands there.
+    /// Found token.
     pub found: String,
 }
 
-/// The same before the script's name is known.
+/// A parse error before the script's name is added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unexpected {
     pub(crate) at: Position,
@@ -411,7 +411,7 @@ mod tests {
                 Token::Ellipsis,
                 Token::Integer(2),
                 decimal(".5"),
-                Token::Sign('.'),
+                Token::Punct('.'),
                 Token::End,
             ]
         );
@@ -432,8 +432,8 @@ mod tests {
                 Token::Option("mss=1000".to_owned()),
                 Token::Definition("SIZE=5".to_owned()),
                 Token::Integer(1),
-                Token::Sign('-'),
-                Token::Sign('-'),
+                Token::Punct('-'),
+                Token::Punct('-'),
                 Token::Integer(2),
                 Token::End,
             ]

@@ -1,41 +1,41 @@
 //! Parser of packets.
 
-use super::lexer::{Cursor, Parsed, Token};
-use super::syntax::{Action, Direction, Icmp, MARKS, Mark, Packet, TcpOption, counter_names};
+use super::ast::{Action, Direction, Icmp, MARKS, Mark, Packet, TcpOption, counter_names};
+use super::lexer::{Cursor, ParseResult, Token};
 use fairwind_wire::{CounterOrder, Flags};
 
-/// Words that begin packets of other protocols, and encapsulations.
+/// Keywords of other protocols and encapsulations.
 const FOREIGN: [&str; 8] = ["udp", "udplite", "ipv4", "ipv6", "gre", "mpls", "vlan", "sctp"];
 
 /// `sock(3)` names the socket that a packet is for; the connection follows from the packets.
-fn skip_socket(cursor: &mut Cursor) -> Parsed<()> {
+fn skip_socket(cursor: &mut Cursor) -> ParseResult<()> {
     if cursor.take_if_word("sock") {
-        cursor.sign('(')?;
+        cursor.punct('(')?;
         cursor.number::<u32>("a descriptor")?;
-        cursor.sign(')')?;
+        cursor.punct(')')?;
     }
     Ok(())
 }
 
 /// `< ...` or `> ...`
-pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
-    let direction = if cursor.take_if_sign('<') {
+pub(super) fn packet(cursor: &mut Cursor) -> ParseResult<Action> {
+    let direction = if cursor.take_if_punct('<') {
         Direction::In
     } else {
-        cursor.sign('>')?;
+        cursor.punct('>')?;
         Direction::Out
     };
     skip_socket(cursor)?;
     if FOREIGN.iter().any(|word| cursor.is_word(word)) {
         return Ok(Action::Foreign(cursor.rest_of_line()));
     }
-    let mut marks = Marks::default();
+    let mut ip = IpFields::default();
     let mut quoted = None;
-    if cursor.is_sign('[') {
+    if cursor.is_punct('[') {
         if matches!(cursor.peek_nth(1), Token::Integer(_)) {
             quoted = Some(quotation(cursor)?);
         } else {
-            marks = self::marks(cursor)?;
+            ip = ip_fields(cursor)?;
         }
     }
     if quoted.is_some() || cursor.is_word("icmp") {
@@ -45,8 +45,8 @@ pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
     let (sequence, payload_bytes) = range(cursor)?;
     Ok(Action::Packet(Packet {
         direction,
-        mark: marks.mark,
-        traffic_class: marks.traffic_class,
+        mark: ip.mark,
+        traffic_class: ip.traffic_class,
         flags,
         sequence,
         payload_bytes,
@@ -57,44 +57,48 @@ pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
     }))
 }
 
-fn optional<N: TryFrom<u64>>(cursor: &mut Cursor, word: &str, expected: &str) -> Parsed<Option<N>> {
+fn optional<N: TryFrom<u64>>(
+    cursor: &mut Cursor,
+    word: &str,
+    expected: &str,
+) -> ParseResult<Option<N>> {
     if cursor.take_if_word(word) { cursor.number(expected).map(Some) } else { Ok(None) }
 }
 
-/// What is written of the IP header.
+/// Properties of the IP header.
 #[derive(Default)]
-struct Marks {
+struct IpFields {
     mark: Option<Mark>,
     traffic_class: Option<u8>,
 }
 
-/// `[ect0]`, `[tos 0x20]`, also beside other properties of the IP header, which are not looked at.
-fn marks(cursor: &mut Cursor) -> Parsed<Marks> {
-    cursor.sign('[')?;
-    let mut marks = Marks::default();
+/// `[ect0]`, `[tos 0x20]`; other properties of the IP header are ignored.
+fn ip_fields(cursor: &mut Cursor) -> ParseResult<IpFields> {
+    cursor.punct('[')?;
+    let mut ip = IpFields::default();
     loop {
         let place = cursor.unexpected("noecn, ect0, ect1, ect01, ce, tos, flowlabel or ttl");
         match cursor.word("a mark")?.as_str() {
-            "tos" => marks.traffic_class = Some(cursor.number("an octet, at most 255")?),
+            "tos" => ip.traffic_class = Some(cursor.number("an octet, at most 255")?),
             "flowlabel" | "ttl" => {
                 cursor.number::<u32>("a number of at most 32 bits")?;
             }
             word => match MARKS.iter().find(|(name, _)| *name == word) {
-                Some((_, mark)) => marks.mark = Some(*mark),
+                Some((_, mark)) => ip.mark = Some(*mark),
                 None => return Err(place),
             },
         }
-        if cursor.take_if_sign(']') {
-            return Ok(marks);
+        if cursor.take_if_punct(']') {
+            return Ok(ip);
         }
-        cursor.sign(',')?;
+        cursor.punct(',')?;
     }
 }
 
 /// Letters of the control bits; `.` is ACK, `-` is none. A digit from 0 to 7 is the counter of
 /// accurate ECN that AE, CWR and ECE make up (RFC 9768 §3.2.2).
-fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
-    if cursor.take_if_sign('-') {
+fn flags(cursor: &mut Cursor) -> ParseResult<Flags> {
+    if cursor.take_if_punct('-') {
         return Ok(Flags::NONE);
     }
     let place = cursor.unexpected("flags (letters of SFRPUEWA, `.`, or `-` for none)");
@@ -102,7 +106,7 @@ fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
     let mut any = false;
     loop {
         let more = match cursor.peek() {
-            Token::Sign('.') => Some(Flags::ACK),
+            Token::Punct('.') => Some(Flags::ACK),
             Token::Word(letters) => letters_of(letters),
             // `.5`, which reads as a number elsewhere.
             Token::Decimal(text) => letters_of(text),
@@ -123,7 +127,7 @@ fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
     }
 }
 
-/// The flags of these letters; `None` where there are others.
+/// The flags of these letters; `None` if one is unknown.
 fn letters_of(letters: &str) -> Option<Flags> {
     letters.chars().try_fold(Flags::NONE, |flags, letter| Some(flags | flag(letter)?))
 }
@@ -148,40 +152,40 @@ fn flag(letter: char) -> Option<Flags> {
 }
 
 /// `first:end(payload)`: the first number and the payload bytes.
-fn range(cursor: &mut Cursor) -> Parsed<(u32, u32)> {
+fn range(cursor: &mut Cursor) -> ParseResult<(u32, u32)> {
     let first: u32 = cursor.number("a sequence number")?;
-    cursor.sign(':')?;
+    cursor.punct(':')?;
     let place = cursor.unexpected("an end that is the beginning plus the payload");
     let end: u32 = cursor.number("the sequence number behind the payload")?;
-    cursor.sign('(')?;
+    cursor.punct('(')?;
     let payload: u32 = cursor.number("the payload's bytes")?;
-    cursor.sign(')')?;
+    cursor.punct(')')?;
     if first.wrapping_add(payload) == end { Ok((first, payload)) } else { Err(place) }
 }
 
-fn options(cursor: &mut Cursor) -> Parsed<Option<Vec<TcpOption>>> {
+fn options(cursor: &mut Cursor) -> ParseResult<Option<Vec<TcpOption>>> {
     let mut options = Vec::new();
     // A new event begins with a time, so `<` can only open options here.
-    if !cursor.take_if_sign('<') {
+    if !cursor.take_if_punct('<') {
         return Ok(Some(options));
     }
     if *cursor.peek() == Token::Ellipsis {
         cursor.take();
-        cursor.sign('>')?;
+        cursor.punct('>')?;
         return Ok(None);
     }
     loop {
         options.push(option(cursor)?);
-        if cursor.take_if_sign('>') {
+        if cursor.take_if_punct('>') {
             return Ok(Some(options));
         }
-        if !cursor.take_if_sign(',') {
+        if !cursor.take_if_punct(',') {
             return Err(cursor.unexpected("`,` or `>`"));
         }
     }
 }
 
-fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
+fn option(cursor: &mut Cursor) -> ParseResult<TcpOption> {
     let kind = cursor.word("a TCP option")?;
     Ok(match kind.as_str() {
         "nop" => TcpOption::NoOperation,
@@ -198,11 +202,11 @@ fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
     })
 }
 
-fn sack_blocks(cursor: &mut Cursor) -> Parsed<Vec<(u32, u32)>> {
+fn sack_blocks(cursor: &mut Cursor) -> ParseResult<Vec<(u32, u32)>> {
     let mut blocks = Vec::new();
-    while !matches!(cursor.peek(), Token::Sign(',' | '>')) {
+    while !matches!(cursor.peek(), Token::Punct(',' | '>')) {
         let left = cursor.number("the left edge of a block")?;
-        cursor.sign(':')?;
+        cursor.punct(':')?;
         blocks.push((left, cursor.number("the right edge of a block")?));
     }
     if (1..=4).contains(&blocks.len()) {
@@ -212,15 +216,16 @@ fn sack_blocks(cursor: &mut Cursor) -> Parsed<Vec<(u32, u32)>> {
     }
 }
 
-fn timestamps(cursor: &mut Cursor) -> Parsed<TcpOption> {
+fn timestamps(cursor: &mut Cursor) -> ParseResult<TcpOption> {
     let value = labelled(cursor, "val")?;
     let echo = labelled(cursor, "ecr")?;
     Ok(TcpOption::Timestamps { value, echo })
 }
 
-/// `e1b 1 ceb 2 e0b 3` or the other way round, as many of them as are sent; none is order 1.
-fn accurate_ecn(cursor: &mut Cursor) -> Parsed<TcpOption> {
-    let order = if cursor.is_word("e0b") { CounterOrder::Zero } else { CounterOrder::One };
+/// `e1b 1 ceb 2 e0b 3` or the reverse order, with up to three counters; no counter means order 1.
+fn accurate_ecn(cursor: &mut Cursor) -> ParseResult<TcpOption> {
+    let order =
+        if cursor.is_word("e0b") { CounterOrder::Ect0First } else { CounterOrder::Ect1First };
     let mut counters = Vec::new();
     for name in counter_names(order) {
         if !cursor.take_if_word(name) {
@@ -236,24 +241,24 @@ fn accurate_ecn(cursor: &mut Cursor) -> Parsed<TcpOption> {
     Ok(TcpOption::AccurateEcn { order, counters })
 }
 
-fn labelled(cursor: &mut Cursor, word: &str) -> Parsed<u32> {
+fn labelled(cursor: &mut Cursor, word: &str) -> ParseResult<u32> {
     if !cursor.take_if_word(word) {
         return Err(cursor.unexpected(format!("`{word}`")));
     }
     cursor.number("a timestamp of at most 32 bits")
 }
 
-/// What stands up to the next option, written out.
-fn rest_of_option(cursor: &mut Cursor) -> Parsed<String> {
+/// The text up to the next option.
+fn rest_of_option(cursor: &mut Cursor) -> ParseResult<String> {
     let mut words = Vec::new();
     loop {
         match cursor.peek() {
-            Token::Sign(',' | '>') => return Ok(words.join(" ")),
+            Token::Punct(',' | '>') => return Ok(words.join(" ")),
             Token::Word(word) => {
                 words.push(cursor.definitions.get(word).unwrap_or(word).clone());
             }
             Token::Integer(number) => words.push(number.to_string()),
-            Token::Sign(sign @ (':' | '.' | '-')) => words.push(sign.to_string()),
+            Token::Punct(sign @ (':' | '.' | '-')) => words.push(sign.to_string()),
             _ => return Err(cursor.unexpected("`,` or `>`")),
         }
         cursor.take();
@@ -261,15 +266,19 @@ fn rest_of_option(cursor: &mut Cursor) -> Parsed<String> {
 }
 
 /// `[1:1461(1460)]`: the quoted part of a packet.
-fn quotation(cursor: &mut Cursor) -> Parsed<(u32, u32)> {
-    cursor.sign('[')?;
+fn quotation(cursor: &mut Cursor) -> ParseResult<(u32, u32)> {
+    cursor.punct('[')?;
     let quoted = range(cursor)?;
-    cursor.sign(']')?;
+    cursor.punct(']')?;
     Ok(quoted)
 }
 
-/// `icmp type [code] [mtu N]`, the quotation before or behind it.
-fn icmp(cursor: &mut Cursor, direction: Direction, before: Option<(u32, u32)>) -> Parsed<Action> {
+/// `icmp type [code] [mtu N]`, with the quotation before or after it.
+fn icmp(
+    cursor: &mut Cursor,
+    direction: Direction,
+    before: Option<(u32, u32)>,
+) -> ParseResult<Action> {
     if !cursor.take_if_word("icmp") {
         return Err(cursor.unexpected("`icmp`"));
     }
@@ -283,6 +292,6 @@ fn icmp(cursor: &mut Cursor, direction: Direction, before: Option<(u32, u32)>) -
         }
         kind = format!("{kind} {word}");
     }
-    let quoted = if cursor.is_sign('[') { Some(quotation(cursor)?) } else { before };
+    let quoted = if cursor.is_punct('[') { Some(quotation(cursor)?) } else { before };
     Ok(Action::Icmp(Icmp { direction, kind, mtu, quoted }))
 }

@@ -1,8 +1,8 @@
 //! Values in calls: constants of the Linux headers, numbers, records and arguments.
 #![expect(clippy::missing_errors_doc, reason = "an error says what the script should have there")]
 
+use super::ast::{Call, Expression};
 use super::constants::{CONSTANTS, ERRNOS};
-use super::syntax::{Call, Expression};
 use crate::outcome::{Step, Stop};
 
 /// Defines constants of the headers by their names.
@@ -13,7 +13,7 @@ macro_rules! header_constants {
 }
 pub(crate) use header_constants;
 
-/// The number of a name that is known at compile time.
+/// Number of a name that is known at compile time.
 pub(crate) const fn header_constant(name: &str) -> i64 {
     constant(name).expect("the headers have this constant")
 }
@@ -60,7 +60,7 @@ pub(crate) fn option_name(level: i64, number: i64) -> Option<&'static str> {
         41 => "IPV6_",
         _ => return None,
     };
-    // Values of options, which have names that begin alike.
+    // Values of options share the prefixes of their names.
     let is_option = |name: &str| !name.contains("PMTUDISC") && !name.contains("_EE_");
     let known = CONSTANTS
         .iter()
@@ -68,7 +68,7 @@ pub(crate) fn option_name(level: i64, number: i64) -> Option<&'static str> {
     known.map(|(name, _)| *name)
 }
 
-/// The bytes of a text in which `\\xHH` stands for one byte.
+/// Bytes of a text with `\\xHH` escapes.
 pub fn text_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -90,7 +90,7 @@ pub fn text_bytes(text: &str) -> Vec<u8> {
 const MAX_BYTES: u32 = 1 << 30;
 
 impl Expression {
-    /// The number that this stands for.
+    /// The number that this denotes.
     pub fn number(&self) -> Step<i64> {
         match self {
             Self::Integer(number) => Ok(*number),
@@ -133,12 +133,12 @@ impl Expression {
         fields.iter().find(|field| field.name.as_deref() == Some(name)).map(|field| &field.value)
     }
 
-    /// The field of this name, which has to be there.
+    /// A required field.
     pub fn required_field(&self, name: &str) -> Step<&Self> {
         self.field(name).ok_or_else(|| Stop::failed(format!("`{self}` has no field {name}")))
     }
 
-    /// The members of a list; a single record stands for a list of one.
+    /// Members of a list; a single record counts as a list of one.
     pub fn members(&self) -> Step<&[Self]> {
         match self {
             Self::List(members) => Ok(members),
@@ -155,7 +155,7 @@ impl Expression {
         }
     }
 
-    /// An error where what was handed back is not what is written; `...` is anything.
+    /// An error if the returned number differs from the script; `...` matches any.
     pub fn expect_number(&self, what: &str, seen: i64) -> Step<()> {
         if *self == Self::Any || self.number()? == seen {
             return Ok(());
@@ -193,7 +193,7 @@ impl Call {
         self.argument(place)?.int()
     }
 
-    /// A C `int` where there is one that means something.
+    /// A C `int`, or the default if the argument is not a number.
     pub fn int_or(&self, place: usize, otherwise: i32) -> Step<i32> {
         match self.arguments.get(place) {
             None | Some(Expression::Any) => Ok(otherwise),

@@ -150,9 +150,9 @@ fn packets_of_other_protocols_are_read_and_left_alone() {
 #[test]
 fn the_counters_of_accurate_ecn_are_read_in_both_orders() {
     for (text, order, counters) in [
-        ("ECN e1b 1 ceb 2 e0b 3", CounterOrder::One, vec![1, 2, 3]),
-        ("ECN e0b 7 ceb 8", CounterOrder::Zero, vec![7, 8]),
-        ("ECN", CounterOrder::One, vec![]),
+        ("ECN e1b 1 ceb 2 e0b 3", CounterOrder::Ect1First, vec![1, 2, 3]),
+        ("ECN e0b 7 ceb 8", CounterOrder::Ect0First, vec![7, 8]),
+        ("ECN", CounterOrder::Ect1First, vec![]),
     ] {
         let packet = only_packet(&format!("0 > . 1:1(0) ack 1 <nop,{text}>"));
         let option = TcpOption::AccurateEcn { order, counters };

@@ -4,10 +4,10 @@ mod any_script;
 mod calls;
 mod commands;
 mod early;
-mod judging;
 mod mutations;
 mod recording;
 mod repository;
+mod strictness;
 mod unsupported;
 
 use fairwind_packetdrill::{Outcome, RunOptions, TrailingPackets, run_script};

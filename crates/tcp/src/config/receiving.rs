@@ -177,7 +177,7 @@ pub struct Receiving {
     pub takes_ever_offered: bool,
     /// A packet is taken while the buffer is not overfull, not only where the buffer has room for its payload
     /// (`tcp_can_ingest` since Linux 7).
-    pub takes_beyond_buffer: bool,
+    pub allows_overcommit: bool,
     /// A listening end keeps nothing of a SYN but what its SYN-ACK's numbers and timestamps have room for
     /// (`tcp_syncookies` = 2).
     pub syn_cookies: bool,
@@ -232,7 +232,7 @@ impl Receiving {
             merged_from: None,
             challenges_half_open: false,
             takes_ever_offered: false,
-            takes_beyond_buffer: false,
+            allows_overcommit: false,
             syn_cookies: false,
         }
     }
@@ -283,7 +283,7 @@ impl Receiving {
         Self {
             challenges_half_open: true,
             takes_ever_offered: true,
-            takes_beyond_buffer: true,
+            allows_overcommit: true,
             ..Self::linux_6_18()
         }
     }

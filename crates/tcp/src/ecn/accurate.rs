@@ -500,8 +500,8 @@ fn counters_in_order(option: &AccurateEcn) -> impl Iterator<Item = (usize, u32)>
     let (ect0, ect1) = ((1, option.ect0(), 1), (0, option.ect1(), 1));
     let ce = (CE_PLACE, option.ce(), 0);
     let listed = match option.order() {
-        CounterOrder::Zero => [ect0, ce, ect1],
-        CounterOrder::One => [ect1, ce, ect0],
+        CounterOrder::Ect0First => [ect0, ce, ect1],
+        CounterOrder::Ect1First => [ect1, ce, ect0],
     };
     listed
         .into_iter()
@@ -542,7 +542,7 @@ fn marks_by_bytes(delta: u32, safe: u32, marked: u32, bytes: u64, acked: &AckedD
 fn option_with(fields: u8, bytes: BytesByMark) -> AccurateEcn {
     let [ect1, ect0, ce] = bytes;
     let counters = Counters { ect0: ect0.wrapping_add(1), ce, ect1: ect1.wrapping_add(1) };
-    AccurateEcn::new(CounterOrder::One, fields, counters)
+    AccurateEcn::new(CounterOrder::Ect1First, fields, counters)
 }
 
 /// The option of a SYN-ACK with these other options, before anything was received.

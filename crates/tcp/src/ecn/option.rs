@@ -27,8 +27,8 @@ impl OptionSeen {
     /// What the first option tells: counters of ECT packets begin with 1, so that zeroing shows.
     pub(super) fn first(option: &AccurateEcn) -> Self {
         let (first, last) = match option.order() {
-            CounterOrder::Zero => (option.ect0(), option.ect1()),
-            CounterOrder::One => (option.ect1(), option.ect0()),
+            CounterOrder::Ect0First => (option.ect0(), option.ect1()),
+            CounterOrder::Ect1First => (option.ect1(), option.ect0()),
         };
         match (first, last) {
             (None, _) => Self::Empty,

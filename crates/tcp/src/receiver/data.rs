@@ -12,7 +12,7 @@
 //! apart. Reading stops in front of it once.
 
 use crate::receiver::Receiver;
-use crate::receiver::buffer::Packet;
+use crate::receiver::buffer::Skb;
 use crate::receiver::tuning::SizeClass;
 use crate::state::State;
 use fairwind_units::{Instant, Span};
@@ -47,7 +47,7 @@ pub(crate) enum FinArrival {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutOfOrder {
     block: SackBlock,
-    packet: Packet,
+    packet: Skb,
 }
 
 impl Receiver {
@@ -128,7 +128,7 @@ impl Receiver {
         segment: &Segment,
         rto: Span,
         now: Instant,
-    ) -> Option<Packet> {
+    ) -> Option<Skb> {
         let next = self.space.next;
         let end = self.payload_end(segment).later(next);
         let packet = self.packet_of(segment);
@@ -155,7 +155,7 @@ impl Receiver {
     pub(crate) fn finish_in_order(
         &mut self,
         segment: &Segment,
-        packet: Packet,
+        packet: Skb,
         before: SequenceNumber,
     ) -> FinArrival {
         if segment.payload_bytes >= MIN_GROWING_BYTES {
@@ -173,12 +173,12 @@ impl Receiver {
 
     /// The packet of a segment; its memory matters only where memory is counted.
     #[inline]
-    fn packet_of(&self, segment: &Segment) -> Packet {
+    fn packet_of(&self, segment: &Segment) -> Skb {
         if self.counts_memory() {
             let headers = self.config.path.ip_header_bytes + segment.header_bytes();
-            Packet::received(headers, segment.payload_bytes)
+            Skb::received(headers, segment.payload_bytes)
         } else {
-            Packet::packed(segment.payload_bytes, 0)
+            Skb::collapsed(segment.payload_bytes, 0)
         }
     }
 
@@ -190,12 +190,12 @@ impl Receiver {
         if let Some(duplicate) = advance.duplicate() {
             self.note_duplicate(duplicate.left, duplicate.right);
         }
-        self.buffer.release_ahead(advance.memory());
+        self.buffer.release_out_of_order(advance.memory());
         let fin = self.space.fin.filter(|fin| fin.is_before(advance.reach()));
         let reach = fin.unwrap_or(advance.reach()).later(next);
         let bytes = reach.distance_from(next);
         if bytes > 0 && self.counts_memory() {
-            self.buffer.queue(Packet::packed(bytes, advance.memory()));
+            self.buffer.queue(Skb::collapsed(bytes, advance.memory()));
         }
         self.space.unread += bytes;
         self.space.next = reach;
@@ -211,7 +211,7 @@ impl Receiver {
 
     /// In-order data: measures the segment, and schedules its acknowledgment.
     #[inline]
-    fn on_data_received(&mut self, segment: &Segment, packet: Packet, rto: Span, now: Instant) {
+    fn on_data_received(&mut self, segment: &Segment, packet: Skb, rto: Span, now: Instant) {
         self.measure_segment(segment, packet);
         self.measure_by_window(now);
         if self.ack_policy.on_data(rto, now) {
@@ -221,7 +221,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn measure_segment(&mut self, segment: &Segment, packet: Packet) {
+    fn measure_segment(&mut self, segment: &Segment, packet: Skb) {
         let steady_header = fairwind_wire::TCP_HEADER_BYTES + self.negotiated.option_bytes();
         let mss = self.announced_mss();
         let class = self.segment_size.on_segment(
@@ -233,14 +233,14 @@ impl Receiver {
         self.ack_policy.note_size(class, segment.flags.contains(Flags::PSH));
         if class == SizeClass::NewFull && self.counts_memory() {
             let window = self.last_announced_window();
-            if self.buffer.measure_ratio(packet, window) {
+            if self.buffer.update_scaling_ratio(packet, window) {
                 self.tuning.bound_space(self.buffer.clamp());
             }
         }
     }
 
     #[inline]
-    fn grow_window(&mut self, packet: Packet) {
+    fn grow_window(&mut self, packet: Skb) {
         if !self.counts_memory() {
             return;
         }
@@ -281,7 +281,7 @@ impl Receiver {
         let OutOfOrder { block, packet } = arrival;
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion =
-            self.reassembly.insert(block.left, block.right, packet.memory(), whole_blocks);
+            self.reassembly.insert(block.left, block.right, packet.truesize(), whole_blocks);
         if let Some(duplicate) = insertion.duplicate() {
             self.note_duplicate(duplicate.left, duplicate.right);
         }
@@ -290,7 +290,7 @@ impl Receiver {
             self.grow_window(packet);
         }
         if self.counts_memory() && !insertion.is_covered() {
-            self.buffer.queue_ahead(packet);
+            self.buffer.queue_out_of_order(packet);
         }
         if !is_unowned {
             self.grow_buffer(self.tuning.space());
@@ -308,25 +308,25 @@ impl Receiver {
     }
 
     /// Whether the buffer has room for a packet, if need be after packing and pruning.
-    fn has_room_for(&mut self, packet: Packet, sequence: SequenceNumber) -> bool {
+    fn has_room_for(&mut self, packet: Skb, sequence: SequenceNumber) -> bool {
         self.buffer.has_room(packet) || self.make_room(packet, sequence)
     }
 
     #[cold]
-    fn make_room(&mut self, packet: Packet, sequence: SequenceNumber) -> bool {
+    fn make_room(&mut self, packet: Skb, sequence: SequenceNumber) -> bool {
         if self.buffer.is_unused() {
             return false;
         }
         self.ack_policy.leave_quick_mode();
         let announced_mss = self.announced_mss();
-        self.buffer.clamp_to_use(&self.config.receiving, announced_mss);
+        self.buffer.clamp_window(&self.config.receiving, announced_mss);
         if self.buffer.has_room(packet) {
             return true;
         }
-        self.buffer.pack();
+        self.buffer.collapse();
         while !self.buffer.has_room(packet) {
             let Some(memory) = self.reassembly.prune(sequence) else { return false };
-            self.buffer.release_ahead(memory);
+            self.buffer.release_out_of_order(memory);
         }
         true
     }

@@ -114,7 +114,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let memory = config.receive_buffer.saturating_mul(2).max(MIN_BUFFER);
-        let takes_beyond = config.receiving.takes_beyond_buffer;
+        let allows_overcommit = config.receiving.allows_overcommit;
         Self {
             config,
             space: ReceiveSpace::default(),
@@ -122,7 +122,7 @@ impl Receiver {
             ack_policy: AckPolicy::default(),
             delayed_ack: Timer::OFF,
             reassembly: Reassembly::default(),
-            buffer: ReceiveBuffer::new(memory, takes_beyond),
+            buffer: ReceiveBuffer::new(memory, allows_overcommit),
             segment_size: SegmentSize::new(),
             tuning: Tuning::default(),
             counters: Counters::default(),
@@ -183,7 +183,7 @@ impl Receiver {
         self.ack_policy.schedule();
         self.reassembly.forget_duplicate();
         let memory = self.reassembly.clear();
-        self.buffer.release_ahead(memory);
+        self.buffer.release_out_of_order(memory);
     }
 
     /// Whether everything up to the peer's FIN was received.
@@ -362,7 +362,7 @@ impl Receiver {
         info.acknowledgment_timeout = Some(self.ack_policy.delay());
         info.receive_mss_bytes = Some(self.segment_size.estimate());
         info.since_data_received = Some(now.saturating_since(self.ack_policy.last_received()));
-        info.receive_window_threshold_bytes = Some(self.buffer.threshold());
+        info.receive_window_threshold_bytes = Some(self.buffer.window_threshold());
         info.announced_mss_bytes = Some(self.announced_mss());
         info.receiver_rtt = Some(self.tuning.rtt());
         info.receive_space_bytes = Some(self.tuning.space());

@@ -134,7 +134,7 @@ impl Receiver {
         let grown = twice * u64::from(space.saturating_sub(before)) / u64::from(before);
         let ahead =
             self.reassembly.end().map_or(0, |end| u64::from(end.distance_from(self.space.next)));
-        let memory = self.buffer.memory_for(twice + 2 * grown + ahead);
+        let memory = self.buffer.space_from_window(twice + 2 * grown + ahead);
         self.buffer.raise_limit(memory.min(receiving.max_buffer));
     }
 }

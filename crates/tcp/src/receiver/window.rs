@@ -4,7 +4,7 @@
 //! `tcp_select_initial_window`, `__tcp_select_window`, `tcp_select_window`.
 
 use super::Receiver;
-use super::buffer::Packet;
+use super::buffer::Skb;
 use crate::config::{BufferAccounting, Config};
 use crate::handshake::{MAX_SHIFT, Negotiated};
 use fairwind_units::Instant;
@@ -64,8 +64,8 @@ impl Config {
             return;
         }
         let headers = self.path.ip_header_bytes + fairwind_wire::TCP_HEADER_BYTES;
-        let packet = Packet::received(headers, u32::from(self.mss));
-        let half = packet.memory_for(bytes).saturating_add(packet.memory()).div_ceil(2);
+        let packet = Skb::received(headers, u32::from(self.mss));
+        let half = packet.space_for(bytes).saturating_add(packet.truesize()).div_ceil(2);
         self.receive_buffer = half;
         self.receiving.max_buffer = half.saturating_mul(2);
     }
@@ -153,7 +153,7 @@ impl Receiver {
         self.ack_policy.begin(now);
         self.buffer.open(self.first_window.bytes, self.first_window.clamp, announced_mss);
         self.segment_size.begin(announced_mss.min(segment_bytes), self.first_window.bytes);
-        let threshold = self.buffer.threshold();
+        let threshold = self.buffer.window_threshold();
         let window = threshold.min(self.last_announced_window());
         self.tuning.begin(window, announced_mss, self.space.next, now);
     }
@@ -270,7 +270,7 @@ impl Receiver {
                 return 0;
             }
         }
-        let free = free.min(self.buffer.threshold());
+        let free = free.min(self.buffer.window_threshold());
         if self.negotiated.receive_shift() > 0 {
             let shift = self.negotiated.receive_shift();
             return units_of(free, shift) << shift;

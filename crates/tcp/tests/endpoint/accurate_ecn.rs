@@ -24,7 +24,7 @@ fn ace(segment: &Segment) -> u16 {
 
 fn option(ect0: u32, ce: u32, ect1: u32) -> Options {
     let counters = Counters { ect0: ect0 + 1, ce, ect1: ect1 + 1 };
-    let option = AccurateEcn::new(CounterOrder::Zero, 3, counters);
+    let option = AccurateEcn::new(CounterOrder::Ect0First, 3, counters);
     Options { accurate_ecn: Some(option), ..Options::NONE }
 }
 

@@ -1,19 +1,19 @@
 //! The Internet checksum (RFC 1071): the complement of the ones' complement sum of 16-bit words.
 
-/// A ones' complement sum under way, over big-endian words.
+/// A running ones' complement sum of big-endian words.
 ///
-/// It holds a number that is congruent to the sum modulo 65535 and is zero only where every word
-/// was zero, so that the order and the width of what is added do not matter.
+/// The number is congruent to the sum modulo 65535, and zero only if every word was zero, so the
+/// order and width of additions do not matter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes; where their number is odd, a zero byte stands behind them, so only the last
-    /// piece of a packet may be odd.
+    /// Adds bytes; an odd number is padded with a zero byte, so only the last piece of a packet may
+    /// be odd.
     ///
-    /// It adds little-endian words of four bytes, a loop that compilers turn into vector
-    /// instructions, and swaps the bytes of the folded sum once (RFC 1071 §2 (B)). The sum of a
-    /// packet, at most 2^14 words of 32 bits, is far from overflowing.
+    /// It adds little-endian words of four bytes, a loop that compilers vectorise, and swaps the
+    /// bytes of the folded sum once (RFC 1071 §2 (B)). The sum of a packet, at most 2^14 words of
+    /// 32 bits, cannot overflow.
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<4>();
         let sum: u64 = words.iter().map(|word| u64::from(u32::from_le_bytes(*word))).sum();

@@ -1,11 +1,9 @@
-//! Segments and ICMP messages as the bytes of one IP packet, and what they carry: given bytes, or a pattern that every
-//! reader can verify.
+//! Segments and ICMP messages as the bytes of one IP packet; payload as given bytes or a verifiable pattern.
 //!
-//! The pattern divides the stream into words of eight bytes, and each word is its own stream
-//! offset, big-endian: the byte at any offset is known, a displaced or stale copy shows, and so
-//! does the offset to whoever reads a hexadecimal listing. Because 2^16 is 1 modulo 65535, a word
-//! counts in the Internet checksum as the number that it is, so the sum of a stretch is an
-//! arithmetic series.
+//! The pattern divides the stream into words of eight bytes, and each word is its stream offset, big-endian. So
+//! the byte at any offset is known, a displaced or stale copy shows, and a hexadecimal dump shows the offset.
+//! Because 2^16 is 1 modulo 65535, a word counts in the Internet checksum as the number that it is, so the sum
+//! of a range is an arithmetic series.
 
 use super::checksum::Sum;
 use super::ip::{Addresses, IpHeader, TCP};
@@ -13,21 +11,21 @@ use super::options::append_options;
 use crate::{Segment, TCP_HEADER_BYTES, TrafficClass};
 use thiserror::Error;
 
-/// Where the checksum stands in a TCP header.
+/// Offset of the checksum in a TCP header.
 const TCP_CHECKSUM: usize = 16;
-/// The largest data offset of a TCP header, 15 words, less the header itself.
+/// The maximum data offset of a TCP header, 15 words, less the fixed header.
 const LARGEST_OPTIONS_BYTES: u32 = 40;
 
-/// Why a segment cannot be one packet.
+/// Why a segment cannot be written as one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// The bytes handed in are not as many as the segment says.
+    /// The given payload has another length than the segment.
     #[error("the segment says {segment_bytes} bytes of payload, but {given_bytes} were given")]
     PayloadLength {
-        /// What the segment says.
+        /// Payload length of the segment.
         segment_bytes: u32,
-        /// What was handed in.
+        /// Length of the given payload.
         given_bytes: usize,
     },
     /// The options do not fit into a TCP header.
@@ -36,10 +34,10 @@ pub enum EmitError {
          send fewer SACK blocks beside the others"
     )]
     OptionsLength {
-        /// What the options take.
+        /// Length of the options.
         options_bytes: u32,
     },
-    /// The packet is longer than an IP header can say.
+    /// The packet exceeds the length field of the IP header.
     #[error(
         "a segment of {tcp_bytes} bytes is longer than one IP packet can be; \
          lower the segment size"
@@ -53,8 +51,8 @@ pub enum EmitError {
 /// Appends to `out` the packet that carries `segment`, and returns its length in bytes.
 ///
 /// # Errors
-/// Where the payload is not as long as the segment says, or the lengths do not fit their fields;
-/// nothing is appended then.
+/// If the payload length differs from that of the segment, or a length does not fit its field;
+/// `out` is unchanged then.
 pub fn emit(
     ip: &IpHeader,
     segment: &Segment,
@@ -64,9 +62,9 @@ pub fn emit(
     emit_prefix(ip, segment, payload, u32::MAX, out)
 }
 
-/// Like [`emit`], but appends at most the first `limit` bytes of the packet, as a capture with a
-/// snap length does; length fields and checksums are those of the whole packet, and the returned
-/// length is the whole packet's. No payload beyond the limit is generated or copied.
+/// Like [`emit`], but appends at most the first `limit` bytes of the packet, like a capture with a
+/// snap length. Length fields, checksums and the returned length are those of the whole packet. No
+/// payload beyond the limit is generated or copied.
 ///
 /// # Errors
 /// As [`emit`].
@@ -185,7 +183,7 @@ const SUM_MODULUS: u128 = 0xffff;
 /// The payload of a segment; its length is the segment's `payload_bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// These bytes, as many as the segment says.
+    /// These bytes.
     Bytes(&'a [u8]),
     /// Bytes that follow from their place in the stream; [`pattern_mismatch`] verifies them.
     Pattern {
@@ -212,8 +210,8 @@ impl Payload<'_> {
     }
 }
 
-/// Where `bytes`, the first of which is at `stream_offset`, first differ from the pattern of
-/// [`Payload::Pattern`]: an index in `bytes`, or `None` where all are as they should be.
+/// Index of the first byte that differs from the pattern of [`Payload::Pattern`], or `None`;
+/// `bytes` begin at `stream_offset`.
 pub fn pattern_mismatch(stream_offset: u64, bytes: &[u8]) -> Option<usize> {
     (stream_offset..)
         .zip(bytes)
@@ -250,12 +248,13 @@ fn pattern_sum(stream_offset: u64, length: u32) -> u64 {
     let first = u128::from(stream_offset / WORD_BYTES * WORD_BYTES);
     let last = (end - 1) / 8 * 8;
     let words = (last - first) / 8 + 1;
-    // Even, because either the number of words is, or the first and last differ by 16 times it.
+    // Even, because either the number of words is even, or the first and last differ by a multiple
+    // of 16.
     let whole = (first + last) * words / 2;
     let before = kept_bits(first, u128::from(stream_offset) - first);
     let behind = last & (u128::from(u64::MAX) >> (8 * (end - last)));
     let sum = (whole - before - behind) % SUM_MODULUS;
-    // From an odd offset the pairs of the packet are those of the stream, shifted by a byte.
+    // At an odd offset the pairs of the packet are those of the stream, shifted by a byte.
     let aligned = if stream_offset.is_multiple_of(2) { sum } else { sum * 0x100 % SUM_MODULUS };
     u64::try_from(aligned).expect("below 65535")
 }
@@ -277,8 +276,8 @@ pub struct IcmpMessage<'a> {
     pub kind: u8,
     /// Code.
     pub code: u8,
-    /// The four bytes behind the checksum: an MTU in the lower half (`fragmentation needed`) or all
-    /// of it (`packet too big`).
+    /// The four bytes after the checksum: an MTU in the lower half (`fragmentation needed`) or in
+    /// all of it (`packet too big`).
     pub rest: u32,
     /// The beginning of the packet that the message is about, IP header first.
     pub quoted: &'a [u8],
@@ -287,7 +286,7 @@ pub struct IcmpMessage<'a> {
 /// Appends to `out` the packet that carries `message`.
 ///
 /// # Errors
-/// Where it is longer than an IP packet can be; nothing is appended then.
+/// If it is longer than an IP packet can be; `out` is unchanged then.
 pub fn emit_icmp(
     ip: &IpHeader,
     message: &IcmpMessage<'_>,

@@ -1,8 +1,9 @@
-//! IP headers: what an experiment cares about of IPv4 (RFC 791 §3.1) and IPv6 (RFC 8200 §3), and the congestion mark of a
-//! packet in memory.
+//! IP headers: the used fields of IPv4 (RFC 791 §3.1) and IPv6 (RFC 8200 §3), and CE marking of a packet in
+//! memory.
 
 use super::checksum::Sum;
-use super::reader::{ParseError, Reader};
+use super::error::ParseError;
+use super::reader::Reader;
 use crate::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TrafficClass};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -17,22 +18,22 @@ const FRAGMENT_OFFSET: u16 = 0x1fff;
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// Who sent the packet.
+        /// Sender.
         source: Ipv4Addr,
-        /// Who is to receive it.
+        /// Receiver.
         destination: Ipv4Addr,
     },
     /// IPv6.
     V6 {
-        /// Who sent the packet.
+        /// Sender.
         source: Ipv6Addr,
-        /// Who is to receive it.
+        /// Receiver.
         destination: Ipv6Addr,
     },
 }
 
 impl Addresses {
-    /// The same ends for a packet that goes the other way.
+    /// The addresses of the reverse direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -77,8 +78,8 @@ pub struct IpHeader {
     pub addresses: Addresses,
     /// Identification of the datagram. IPv6 has no such field: not written, and read as 0.
     pub identification: u16,
-    /// Whether routers may not fragment the packet. IPv6 never lets them: not written, and read
-    /// as `true`.
+    /// Whether routers may not fragment the packet. Always `true` for IPv6, which does not carry
+    /// the bit.
     pub dont_fragment: bool,
     /// Routers that the packet may still pass: time to live (IPv4), hop limit (IPv6).
     pub hop_limit: u8,
@@ -98,8 +99,8 @@ impl IpHeader {
         }
     }
 
-    /// What the header's length field says for a packet with `tcp_bytes` of TCP: the whole packet
-    /// (IPv4) or what follows the header (IPv6). `None` where 16 bits cannot say it.
+    /// Value of the length field for a packet with `tcp_bytes` of TCP: the whole packet (IPv4) or
+    /// the part after the header (IPv6). `None` if it exceeds 16 bits.
     pub(super) fn length_field(&self, tcp_bytes: u32) -> Option<u16> {
         let counted = match self.addresses {
             Addresses::V4 { .. } => tcp_bytes.checked_add(IPV4_HEADER_BYTES)?,
@@ -157,11 +158,11 @@ impl IpHeader {
 pub(super) struct ReadIp {
     /// The header.
     pub(super) header: IpHeader,
-    /// The octet that goes to the segment.
+    /// The traffic class of the segment.
     pub(super) class: TrafficClass,
     /// Bytes before the TCP header, options and extension headers included.
     pub(super) header_bytes: usize,
-    /// Bytes of the whole packet, as the header says.
+    /// Length of the packet in bytes, from the header.
     pub(super) packet_bytes: u32,
 }
 
@@ -246,7 +247,7 @@ fn skip_extension_headers(reader: &mut Reader<'_>, next_header: u8) -> Result<()
         match this {
             FRAGMENT => {
                 let place = reader.take_u16()?;
-                // The lowest bit says that more follow; two above it are reserved.
+                // The lowest bit means more fragments; two bits above it are reserved.
                 if place & !0b110 != 0 {
                     return Err(ParseError::Fragment);
                 }
@@ -259,8 +260,8 @@ fn skip_extension_headers(reader: &mut Reader<'_>, next_header: u8) -> Result<()
     Ok(())
 }
 
-/// The length that the header says. Zero stands in captures of packets that the sender left to a
-/// network card to cut (segmentation offload): then all that is there is the packet.
+/// The length in the header. Zero means all present bytes: captures have it for packets with
+/// segmentation offload.
 fn said_or_present(said: u32, bytes: &[u8]) -> u32 {
     if said == 0 { u32::try_from(bytes.len()).unwrap_or(u32::MAX) } else { said }
 }
@@ -272,13 +273,13 @@ fn reader_bytes(bytes: u32) -> usize {
 /// Both bits of the ECN field (RFC 3168 section 5): congestion experienced.
 const CE: u8 = 0b11;
 
-/// Writes "congestion experienced" into the IP header at the beginning of `packet`, and mends the checksum of an IPv4
-/// header by the difference (RFC 1624 section 3). Whether the packet can be marked is the caller's to know; what is no IP
-/// packet stays as it is.
+/// Writes "congestion experienced" into the IP header at the start of `packet`, and updates the checksum of an
+/// IPv4 header incrementally (RFC 1624 section 3). The caller must know that the packet may be marked. Bytes
+/// that are not an IP packet stay unchanged.
 ///
 /// ```
 /// use fairwind_wire::bytes::mark_congestion;
-/// // Version 4, ECT(0), and only so much of the rest as matters: the checksum is behind ten bytes.
+/// // Version 4, ECT(0); the checksum follows after ten bytes.
 /// let mut packet = [0x45, 0x02, 0, 20, 0, 0, 0, 0, 64, 6, 0xf9, 0xe3, 0, 0, 0, 0, 0, 0, 0, 0];
 /// mark_congestion(&mut packet);
 /// assert_eq!((packet[1], &packet[10..12]), (0x03, &[0xf9, 0xe2][..]));

@@ -1,12 +1,12 @@
 //! Segments as bytes: IPv4 or IPv6 header, TCP header, options, payload, checksums.
 //!
-//! Source: RFC 791 §3.1, RFC 8200 §3, RFC 9293 §3.1, RFC 1071. [`emit`] writes one whole packet
-//! as it would leave a host without offloading; [`parse`] reads one packet as it was found in a
-//! capture or came from a device. Fragments are refused, not put together; nothing but TCP is
-//! read. Extension headers of IPv6 and options of IPv4 are skipped when read and never written.
+//! Source: RFC 791 §3.1, RFC 8200 §3, RFC 9293 §3.1, RFC 1071. [`emit`] writes one packet
+//! as a host without offloading sends it; [`parse`] reads one packet of a capture or a device. Fragments and protocols
+//! other than TCP are refused. Extension headers of IPv6 and options of IPv4 are skipped when read and
+//! never written.
 //!
-//! Cost per packet: one pass over the payload where it is given as bytes; where it is the
-//! [`Payload::Pattern`], its checksum is known without generating it.
+//! Cost per packet: one pass over a payload of bytes. The checksum of [`Payload::Pattern`] is computed
+//! without generating it.
 //!
 //! ```
 //! use fairwind_wire::bytes::{Addresses, Checksum, IpHeader, Payload, emit, parse};
@@ -26,6 +26,7 @@
 
 mod checksum;
 mod emit;
+mod error;
 mod ip;
 mod options;
 mod parse;
@@ -35,7 +36,7 @@ pub use emit::{
     EmitError, IcmpMessage, Payload, emit, emit_icmp, emit_prefix, emit_with_options,
     pattern_mismatch,
 };
+pub use error::ParseError;
 pub use ip::{Addresses, IpHeader, mark_congestion};
 pub use options::{append_options, read_options, read_options_into};
 pub use parse::{Checksum, Parsed, parse};
-pub use reader::ParseError;

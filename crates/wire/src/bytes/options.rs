@@ -1,6 +1,6 @@
 //! TCP options (RFC 9293 §3.1) as bytes, in the layout of `Options::wire_bytes`.
 
-use super::reader::ParseError;
+use super::error::ParseError;
 use crate::{
     AccurateEcn, Cookie, CounterOrder, FastOpen, FastOpenKind, Options, SackBlock, SequenceNumber,
     Timestamps,
@@ -17,7 +17,7 @@ const FAST_OPEN: u8 = 34;
 const ACCURATE_ECN_0: u8 = 172;
 const ACCURATE_ECN_1: u8 = 174;
 const EXPERIMENT: u8 = 254;
-/// The experiment that Fast Open once was (RFC 6994).
+/// Magic number of experimental Fast Open (RFC 6994).
 const FAST_OPEN_MAGIC: [u8; 2] = [0xf9, 0x89];
 
 /// Appends the options to `out`; `options.wire_bytes()` bytes.
@@ -34,20 +34,20 @@ pub fn append_options(options: &Options, out: &mut Vec<u8>) {
         out.extend_from_slice(&timestamps.value.to_be_bytes());
         out.extend_from_slice(&timestamps.echo.to_be_bytes());
     }
-    let mut rest = Rest::None;
+    let mut leftover = Leftover::None;
     if let Some(counters) = &options.accurate_ecn {
-        rest = append_accurate_ecn(counters, out);
+        leftover = append_accurate_ecn(counters, out);
     }
     if options.sack_permitted && options.timestamps.is_none() {
-        out.extend_from_slice(&rest.take());
+        out.extend_from_slice(&leftover.take());
         out.extend_from_slice(&[SACK_PERMITTED, 2]);
     }
     if let Some(shift) = options.window_scale {
-        out.extend_from_slice(&[rest.take_single(), WINDOW_SCALE, 3, shift]);
+        out.extend_from_slice(&[leftover.take_single(), WINDOW_SCALE, 3, shift]);
     }
-    append_sack(options.sack.as_slice(), &mut rest, out);
-    if rest != Rest::None {
-        out.extend_from_slice(&rest.take());
+    append_sack(options.sack.as_slice(), &mut leftover, out);
+    if leftover != Leftover::None {
+        out.extend_from_slice(&leftover.take());
         out.extend_from_slice(&[NOP, NOP]);
     }
     if let Some(fast_open) = options.fast_open() {
@@ -55,17 +55,17 @@ pub fn append_options(options: &Options, out: &mut Vec<u8>) {
     }
 }
 
-/// What is left of Accurate ECN behind its whole words, and waits for one with room for it; others
-/// have NOPs there.
+/// Trailing bytes of Accurate ECN after its whole words; they replace the NOPs of a later option (Linux
+/// `tcp_options_write`, `leftover_bytes`).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum Leftover {
     None,
     One(u8),
     Two([u8; 2]),
 }
 
-impl Rest {
-    /// For a place of two bytes.
+impl Leftover {
+    /// The bytes for a gap of two bytes.
     fn take(&mut self) -> [u8; 2] {
         match std::mem::replace(self, Self::None) {
             Self::None => [NOP, NOP],
@@ -74,7 +74,7 @@ impl Rest {
         }
     }
 
-    /// For a place of one byte, where two have no room.
+    /// The byte for a gap of one byte; two stay.
     fn take_single(&mut self) -> u8 {
         let Self::One(byte) = *self else { return NOP };
         *self = Self::None;
@@ -82,25 +82,25 @@ impl Rest {
     }
 }
 
-/// Appends whole words of the option, and returns what is left of it.
-fn append_accurate_ecn(option: &AccurateEcn, out: &mut Vec<u8>) -> Rest {
+/// Appends whole words of the option, and returns the trailing bytes.
+fn append_accurate_ecn(option: &AccurateEcn, out: &mut Vec<u8>) -> Leftover {
     let kind = match option.order() {
-        CounterOrder::Zero => ACCURATE_ECN_0,
-        CounterOrder::One => ACCURATE_ECN_1,
+        CounterOrder::Ect0First => ACCURATE_ECN_0,
+        CounterOrder::Ect1First => ACCURATE_ECN_1,
     };
     let length = u8::try_from(option.option_bytes()).expect("at most 11 bytes");
     let value = option.value();
     match *value {
-        [] => Rest::Two([kind, length]),
+        [] => Leftover::Two([kind, length]),
         [high, middle, low] => {
             out.extend_from_slice(&[kind, length, high, middle]);
-            Rest::One(low)
+            Leftover::One(low)
         }
         _ => {
             out.extend_from_slice(&[kind, length]);
             out.extend_from_slice(value);
             out.resize(out.len() + value.len() % 2, NOP);
-            Rest::None
+            Leftover::None
         }
     }
 }
@@ -119,12 +119,12 @@ fn append_fast_open(option: &FastOpen, out: &mut Vec<u8>) {
     out.resize(out.len() + usize::from(padding), NOP);
 }
 
-fn append_sack(blocks: &[SackBlock], rest: &mut Rest, out: &mut Vec<u8>) {
+fn append_sack(blocks: &[SackBlock], leftover: &mut Leftover, out: &mut Vec<u8>) {
     if blocks.is_empty() {
         return;
     }
     let length = u8::try_from(2 + 8 * blocks.len()).expect("at most four blocks");
-    out.extend_from_slice(&rest.take());
+    out.extend_from_slice(&leftover.take());
     out.extend_from_slice(&[SACK, length]);
     for block in blocks {
         out.extend_from_slice(&block.left.get().to_be_bytes());
@@ -132,34 +132,34 @@ fn append_sack(blocks: &[SackBlock], rest: &mut Rest, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the options area of a header, in any order; unknown kinds are skipped, and of a kind that
-/// stands there twice the last counts (SACK blocks add up).
+/// Reads the options of a header, in any order. Unknown kinds are skipped; of a repeated kind the last
+/// one counts (SACK blocks add up).
 ///
 /// # Errors
-/// Where an option does not have the length of its kind.
+/// If an option has a wrong length for its kind.
 pub fn read_options(area: &[u8]) -> Result<Options, ParseError> {
     let mut options = Options::NONE;
     read_options_into(area, &mut options)?;
     Ok(options)
 }
 
-/// As [`read_options`], to a place that stays; what stands there after an error means nothing.
+/// As [`read_options`], into an existing value, which is undefined after an error.
 ///
 /// # Errors
-/// Where an option does not have the length of its kind.
+/// If an option has a wrong length for its kind.
 #[inline]
 pub fn read_options_into(area: &[u8], options: &mut Options) -> Result<(), ParseError> {
     *options = Options::NONE;
-    if area.is_empty() || read_usual(area, options) {
+    if area.is_empty() || read_aligned_timestamps(area, options) {
         return Ok(());
     }
-    walk(area, options)
+    read_each(area, options)
 }
 
-/// The layout of nearly every segment that is no SYN: two NOPs and timestamps, then nothing, or two NOPs and
-/// SACK blocks (RFC 7323, appendix A). It needs no walk. `false`, changing nothing, where it is another.
+/// Fast path for the layout of nearly every segment without SYN: two NOPs and timestamps, optionally two
+/// NOPs and SACK blocks (RFC 7323, appendix A). Returns `false` for other layouts.
 #[inline]
-fn read_usual(area: &[u8], options: &mut Options) -> bool {
+fn read_aligned_timestamps(area: &[u8], options: &mut Options) -> bool {
     let Some((&[NOP, NOP, TIMESTAMPS, 10, ref numbers @ ..], rest)) =
         area.split_first_chunk::<12>()
     else {
@@ -178,15 +178,15 @@ fn read_usual(area: &[u8], options: &mut Options) -> bool {
     true
 }
 
-/// Any options in any order.
-fn walk(area: &[u8], options: &mut Options) -> Result<(), ParseError> {
+/// Reads any options in any order.
+fn read_each(area: &[u8], options: &mut Options) -> Result<(), ParseError> {
     let mut rest = area;
-    while let Some((&kind, behind_kind)) = rest.split_first() {
+    while let Some((&kind, after_kind)) = rest.split_first() {
         match kind {
             END => break,
-            NOP => rest = behind_kind,
+            NOP => rest = after_kind,
             _ => {
-                let length = behind_kind.first().copied().unwrap_or(0);
+                let length = after_kind.first().copied().unwrap_or(0);
                 let malformed = || ParseError::OptionLength { kind, length };
                 let option = rest.get(..usize::from(length)).ok_or_else(malformed)?;
                 let value = option.get(2..).ok_or_else(malformed)?;
@@ -198,7 +198,7 @@ fn walk(area: &[u8], options: &mut Options) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// Reads one option's value; `None` where its length is not that of its kind.
+/// Reads one option's value; `None` if its length is wrong for its kind.
 fn read_option(kind: u8, value: &[u8], options: &mut Options) -> Option<()> {
     match kind {
         MSS => options.mss = Some(u16::from_be_bytes(value.try_into().ok()?)),
@@ -222,18 +222,18 @@ fn read_option(kind: u8, value: &[u8], options: &mut Options) -> Option<()> {
             }
         }
         ACCURATE_ECN_0 => {
-            options.accurate_ecn = Some(AccurateEcn::from_value(CounterOrder::Zero, value));
+            options.accurate_ecn = Some(AccurateEcn::from_value(CounterOrder::Ect0First, value));
         }
         ACCURATE_ECN_1 => {
-            options.accurate_ecn = Some(AccurateEcn::from_value(CounterOrder::One, value));
+            options.accurate_ecn = Some(AccurateEcn::from_value(CounterOrder::Ect1First, value));
         }
         _ => {}
     }
     Some(())
 }
 
-/// Takes a cookie, or the request for one; anything else is as if it were not there (Linux
-/// `tcp_parse_fastopen_option`). SACK blocks leave no place for it, nor are they where it belongs.
+/// Reads a cookie or a cookie request; ignores anything else, and any beside SACK blocks (Linux
+/// `tcp_parse_fastopen_option`).
 fn read_fast_open(kind: FastOpenKind, value: &[u8], options: &mut Options) {
     let Some(cookie) = Cookie::new(value) else { return };
     if (cookie.is_empty() || cookie.is_well_formed()) && options.sack.is_empty() {
@@ -250,7 +250,7 @@ fn read_sack(value: &[u8], options: &mut Options) -> Option<()> {
         let (left, right) = two_numbers(*block);
         let block =
             SackBlock { left: SequenceNumber::new(left), right: SequenceNumber::new(right) };
-        // Forty bytes of options have no room for a fifth block.
+        // Forty bytes of options cannot hold a fifth block.
         options.sack.push(block);
     }
     Some(())
@@ -264,10 +264,10 @@ fn two_numbers(bytes: [u8; 8]) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, read_usual, walk};
+    use super::{Options, read_aligned_timestamps, read_each};
     use proptest::prelude::*;
 
-    /// Areas that are the usual ones, nearly so, or arbitrary.
+    /// Option areas: aligned, nearly aligned, or arbitrary.
     fn areas() -> impl Strategy<Value = Vec<u8>> {
         let blocks = (0_usize..4, any::<[u8; 32]>()).prop_map(|(blocks, bytes)| {
             let length = u8::try_from(2 + 8 * blocks).unwrap();
@@ -289,13 +289,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_usual_layout_is_read_as_the_walk_reads_it(area in areas()) {
-            let (mut usual, mut walked) = (Options::NONE, Options::NONE);
-            if read_usual(&area, &mut usual) {
-                walk(&area, &mut walked).unwrap();
-                prop_assert_eq!(usual, walked);
+        fn fast_path_reads_aligned_options_alike(area in areas()) {
+            let (mut aligned, mut general) = (Options::NONE, Options::NONE);
+            if read_aligned_timestamps(&area, &mut aligned) {
+                read_each(&area, &mut general).unwrap();
+                prop_assert_eq!(aligned, general);
             } else {
-                prop_assert_eq!(usual.timestamps, None);
+                prop_assert_eq!(aligned.timestamps, None);
             }
         }
     }

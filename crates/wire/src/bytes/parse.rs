@@ -1,57 +1,58 @@
-//! One IP packet read as a segment.
+//! Parser of one IP packet with a TCP segment.
 
 use super::checksum::Sum;
+use super::error::ParseError;
 use super::ip::{Addresses, IpHeader, ReadIp, read_ip};
 use super::options::read_options;
-use super::reader::{ParseError, Reader};
+use super::reader::Reader;
 use crate::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES, TrafficClass};
 
 /// Where the options begin.
 const TCP_FIXED: usize = 20;
 
-/// What a checksum says about the bytes that it covers.
+/// Result of a checksum verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Checksum {
-    /// It fits them.
+    /// It matches the bytes.
     Correct,
-    /// It does not: they were changed, or the sender left the sum to a network card.
+    /// It does not match: the bytes were changed, or the sender offloaded the checksum.
     Wrong,
-    /// Some of them are not there, so nobody can tell.
+    /// Some of the bytes are missing.
     Unverifiable,
     /// The header has no checksum (IPv6).
     Absent,
 }
 
-/// A packet that was read, over the bytes that it was read from.
+/// A parsed packet, which borrows its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Parsed<'a> {
     /// The IP header.
     pub ip: IpHeader,
-    /// The TCP header; its `payload_bytes` are those of the packet, whether they are there or not.
+    /// The TCP header; its `payload_bytes` count those of the packet, even if they are missing.
     pub segment: Segment,
-    /// The payload as far as it is there: all of it, unless a snap length cut it.
+    /// The payload bytes that are present: all, unless a snap length cut them.
     pub payload: &'a [u8],
-    /// Length of the whole packet in bytes, as the IP header says.
+    /// Length of the packet in bytes, from the IP header.
     pub packet_bytes: u32,
     /// IP header, with options or extension headers.
     ip_header: &'a [u8],
-    /// The TCP segment as far as it is there.
+    /// The bytes of the TCP segment that are present.
     tcp: &'a [u8],
 }
 
 impl Parsed<'_> {
-    /// Bytes of the IP header as it was found, with options or extension headers.
+    /// Length of the IP header in the packet, with options or extension headers.
     pub const fn ip_header_bytes(&self) -> usize {
         self.ip_header.len()
     }
 
-    /// Bytes of the TCP header as it was found. Stacks pad differently, so this can differ from
+    /// Length of the TCP header in the packet. Stacks pad differently, so it can differ from
     /// `segment.header_bytes()`.
     pub const fn tcp_header_bytes(&self) -> usize {
         self.tcp.len() - self.payload.len()
     }
 
-    /// The options of the TCP header as they stand there, padding included.
+    /// The option bytes of the TCP header, padding included.
     pub fn tcp_options(&self) -> &[u8] {
         self.tcp.get(TCP_FIXED..self.tcp_header_bytes()).unwrap_or_default()
     }
@@ -82,14 +83,13 @@ impl Parsed<'_> {
 
 /// Reads the IP packet at the start of `bytes`.
 ///
-/// Bytes behind the packet (padding of a link) are left alone, and a payload that is cut short is
-/// taken as far as it goes. Checksums are verified only where asked for, with the methods of
-/// [`Parsed`]. Option kinds that [`crate::Options`] does not know are skipped. A length field of
-/// zero, as captures of segmentation offload have it, means all of `bytes`.
+/// Bytes after the packet (link padding) are ignored, and the payload may be cut short. The methods of
+/// [`Parsed`] verify checksums on request. Option kinds that [`crate::Options`] does not have are skipped.
+/// A length field of zero, as in captures with segmentation offload, means all of `bytes`.
 ///
 /// # Errors
-/// Where the bytes are not a whole TCP segment, its headers are not all there, or lengths
-/// contradict each other. No bytes make it panic.
+/// If the bytes are not a TCP segment with complete headers and consistent lengths. No input makes it
+/// panic.
 pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, ParseError> {
     let ReadIp { header: ip, class, header_bytes: tcp_start, packet_bytes } = read_ip(bytes)?;
     let present = usize::try_from(packet_bytes).unwrap_or(usize::MAX).min(bytes.len());
@@ -97,11 +97,11 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, ParseError> {
     let (mut segment, tcp_header_bytes) = read_tcp(&bytes[tcp_start..])?;
 
     let headers_bytes = tcp_start + tcp_header_bytes;
-    let headers_bytes_said = u32::try_from(headers_bytes).unwrap_or(u32::MAX);
+    let headers_bytes_u32 = u32::try_from(headers_bytes).unwrap_or(u32::MAX);
     segment.traffic_class = class;
     segment.payload_bytes = packet_bytes
-        .checked_sub(headers_bytes_said)
-        .ok_or(ParseError::PacketLength { packet_bytes, headers_bytes: headers_bytes_said })?;
+        .checked_sub(headers_bytes_u32)
+        .ok_or(ParseError::PacketLength { packet_bytes, headers_bytes: headers_bytes_u32 })?;
     Ok(Parsed {
         ip,
         segment,
@@ -112,7 +112,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, ParseError> {
     })
 }
 
-/// Reads a TCP header (RFC 9293 §3.1), and says how many bytes it takes.
+/// Reads a TCP header (RFC 9293 §3.1); returns its length too.
 fn read_tcp(bytes: &[u8]) -> Result<(Segment, usize), ParseError> {
     let mut reader = Reader::new(bytes, "TCP header");
     let source_port = reader.take_u16()?;

@@ -1,65 +1,8 @@
-//! A cursor over bytes that may end too soon, and the errors of reading.
+//! Bounds-checked byte reader.
 
-use thiserror::Error;
+use super::error::ParseError;
 
-/// Why bytes are not a TCP segment that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ParseError {
-    /// The bytes end within a header.
-    #[error("{header} needs {needed_bytes} bytes, but {present_bytes} are there")]
-    Truncated {
-        /// What was being read.
-        header: &'static str,
-        /// Bytes that it needs, as far as is known.
-        needed_bytes: usize,
-        /// Bytes that there are.
-        present_bytes: usize,
-    },
-    /// Neither IPv4 nor IPv6.
-    #[error("IP version {version} is neither 4 nor 6")]
-    Version {
-        /// The version field.
-        version: u8,
-    },
-    /// The length that a header gives itself is less than that of its fixed part.
-    #[error("a {header} header of {header_bytes} bytes is shorter than its fixed fields")]
-    HeaderLength {
-        /// Whose header.
-        header: &'static str,
-        /// What it says.
-        header_bytes: u32,
-    },
-    /// The length of the packet, as the IP header says, ends within the headers.
-    #[error(
-        "the IP header says a packet of {packet_bytes} bytes, but headers take {headers_bytes}"
-    )]
-    PacketLength {
-        /// What the IP header says.
-        packet_bytes: u32,
-        /// What the IP and TCP headers take.
-        headers_bytes: u32,
-    },
-    /// A part of a datagram; they are not put together here.
-    #[error("the packet is a fragment")]
-    Fragment,
-    /// Another protocol.
-    #[error("IP protocol {protocol} is not TCP")]
-    NotTcp {
-        /// The protocol or next-header field.
-        protocol: u8,
-    },
-    /// An option's length leaves the header, or is not that of its kind.
-    #[error("TCP option of kind {kind} cannot be {length} bytes long here")]
-    OptionLength {
-        /// Kind of the option.
-        kind: u8,
-        /// What it says.
-        length: u8,
-    },
-}
-
-/// Takes fields from the front of a slice.
+/// Reads fields from the front of a slice.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -67,7 +10,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A cursor at the start of `bytes`; errors say that they happened in `header`.
+    /// A reader at the start of `bytes`; `header` is for error messages.
     pub(super) const fn new(bytes: &'a [u8], header: &'static str) -> Self {
         Self { bytes, position: 0, header }
     }
@@ -77,7 +20,7 @@ impl<'a> Reader<'a> {
         self.position
     }
 
-    /// The next byte, which stays.
+    /// The next byte, without consuming it.
     pub(super) fn peek(&self) -> Result<u8, ParseError> {
         self.bytes.get(self.position).copied().ok_or_else(|| self.truncated(1))
     }
@@ -108,7 +51,7 @@ impl<'a> Reader<'a> {
         Ok(slice)
     }
 
-    /// Leaves out the next `count` bytes.
+    /// Skips the next `count` bytes.
     pub(super) fn skip(&mut self, count: usize) -> Result<(), ParseError> {
         self.take_slice(count).map(|_| ())
     }

@@ -65,7 +65,7 @@ fn any_fast_open() -> impl Strategy<Value = Option<FastOpen>> {
 }
 
 fn any_accurate_ecn() -> impl Strategy<Value = Option<AccurateEcn>> {
-    let order = prop_oneof![Just(CounterOrder::Zero), Just(CounterOrder::One)];
+    let order = prop_oneof![Just(CounterOrder::Ect0First), Just(CounterOrder::Ect1First)];
     let counters = any::<(u32, u32, u32)>();
     proptest::option::of((order, 0..=3_u8, counters).prop_map(|(order, fields, counters)| {
         let (ect0, ce, ect1) = counters;

@@ -7,44 +7,43 @@
 //! | `ip route add`, `change`, `replace`, `append` | metrics of the route, see below |
 //! | `ip link set ... mtu N`, `ifconfig DEVICE mtu N` | packet size |
 //! | `sleep N` | time passes |
-//! | a script of the shell: `./defaults.sh`, `source FILE`, `sh FILE` | its commands, read through [`Files`](super::Files) |
+//! | a script of the shell: `./defaults.sh`, `source FILE`, `sh FILE` | its commands, read with [`Files`](super::Files) |
 //! | `true`, `false`, `:`, `exit N` | success and failure |
-//! | `ip tcp_metrics flush` | the peer's Fast Open cookie is forgotten; nothing else is remembered between connections |
-//! | `ethtool ...` | nothing: Linux bundles TCP's segments whatever `ethtool` switches off (since 4.17), and the judge takes them one by one |
+//! | `ip tcp_metrics flush` | deletes the peer's Fast Open cookie; nothing else is cached between connections |
+//! | `ethtool ...` | nothing: since 4.17 Linux bundles segments whatever `ethtool` switches off, and segments are verified one by one |
 //! | `ip link set ... gso_max_segs 1` | segments are not bundled |
 //! | `tc qdisc ... fq` | connections are paced |
 //! | `tc qdisc ... pfifo limit 0` | the device takes no new data |
 //! | `tc qdisc ... pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
 //! | `ip link set ... up`, `gso_max_size`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
 //! | `iptables -F`, `-X`, `-Z`, `-L`, the same of `ip6tables` | nothing: nothing is filtered |
-//! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only look |
-//! | `nstat`, `grep`, and pipes behind them | nothing, but they fail where they find nothing: see `looking` |
+//! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only print |
+//! | `nstat`, `grep`, and pipes behind them | nothing, but they fail if they find nothing: see `inspect` |
 //! | `modprobe`, `tcpdump` | nothing |
-//! | `chmod`, `dd`, `mkdir`, `rm`, `rmdir`, `touch`, `truncate` | nothing: what is sent from a file is any bytes |
+//! | `chmod`, `dd`, `mkdir`, `rm`, `rmdir`, `touch`, `truncate` | nothing: file contents do not matter |
 //! | `/tmp/sysctl_restore_...sh`, a `defaults.sh` that cannot be read | nothing: nothing needs restoring, and the profile is the default |
 //!
-//! `shell` describes how commands are joined, and what else of the shell is understood. Any other
-//! command makes the script unsupported.
+//! `shell` describes the supported shell syntax. Any other command makes the script unsupported.
 //!
 //! | metric | meaning |
 //! |---|---|
 //! | `initcwnd N` | initial congestion window |
-//! | `advmss N` | segment size announced, at most |
-//! | `mtu [lock] N` | packet size; locked, no complaint changes it |
-//! | `rto_min N[ms]` | least time-out |
+//! | `advmss N` | maximum announced segment size |
+//! | `mtu [lock] N` | packet size; if locked, ICMP errors do not change it |
+//! | `rto_min N[ms]` | minimum time-out |
 //! | `reordering N` | duplicate ACKs that prove a loss |
 //! | `congctl NAME` | congestion control |
 //! | `initrwnd N` | initial receive window in segments |
-//! | `window N` | greatest receive window |
+//! | `window N` | maximum receive window |
 //! | `quickack 1` | no acknowledgment waits |
-//! | `features ecn` | congestion notification is asked for and agreed to |
+//! | `features ecn` | ECN is requested and accepted |
 //! | `fastopen_no_cookie 1` | data goes with the SYN without a cookie |
 //! | `hoplimit`, `quickack 0`, `fastopen_no_cookie 0`, other `features` | nothing |
 //!
 //! A route is written as a whole: metrics that are not named have their defaults again. Addresses,
 //! devices, and how the route is found do not matter; deleting and flushing changes nothing.
 
-mod looking;
+mod inspect;
 mod shell;
 mod sysctl;
 
@@ -54,11 +53,11 @@ use fairwind_tcp::{
     AckDelay, Bundling, Config, CongestionAlgorithm, EcnFeedback, PluggedAlgorithm, Profile,
 };
 use fairwind_units::Span;
-pub(crate) use looking::{COUNTERS, Pipeline, View, look};
-use shell::{Joint, Reader, Simple};
+pub(crate) use inspect::{COUNTERS, Pipeline, View, inspect};
+use shell::{Reader, Separator, SimpleCommand};
 use std::collections::BTreeMap;
 
-/// What a command changes.
+/// Change of settings by a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     /// A kernel parameter, named with dots.
@@ -69,31 +68,31 @@ pub(crate) enum Change {
     LinkMtu(u16),
     /// Whether the host bundles segments.
     Segmentation(bool),
-    /// The device's queue lets packets go at the pace of their connections (`fq`).
+    /// Packets are paced by the queueing discipline (`fq`).
     PacingDevice,
     /// The device's queue has no room (`limit 0`).
     FullDevice,
     /// Time passes.
     Sleep(Span),
-    /// What is remembered of peers is forgotten.
+    /// Cached data about peers is deleted.
     ForgetPeers,
-    /// Nothing changes, but something has to be found.
-    Look(Pipeline),
+    /// An inspection, which fails if it finds nothing.
+    Inspect(Pipeline),
 }
 
-/// Whose behaviour a change is about.
+/// Scope of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Sockets made from now on: they take the parameter when they are made.
     NewSockets,
     /// Connections that begin from now on.
     NewConnections,
-    /// Open connections as well: the parameter is looked at when it is needed.
+    /// Open connections as well.
     Everything,
 }
 
 impl Change {
-    /// Whose behaviour changes.
+    /// Scope of the change.
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Parameter { name, .. } => sysctl::scope(name),
@@ -104,15 +103,15 @@ impl Change {
             | Self::PacingDevice
             | Self::Sleep(_)
             | Self::ForgetPeers
-            | Self::Look(_) => Scope::NewConnections,
+            | Self::Inspect(_) => Scope::NewConnections,
         }
     }
 }
 
-/// What a text of commands changes, in order.
+/// Parses commands into changes, in order.
 ///
 /// # Errors
-/// Where a command is not known, or the last one fails.
+/// If a command is not supported, or the last one fails.
 pub(crate) fn parse_command(text: &str, files: &Files) -> Step<Vec<Change>> {
     let mut interpreter = Interpreter { files, changes: Vec::new(), depth: 0 };
     if interpreter.run(text, &BTreeMap::new())? {
@@ -149,12 +148,12 @@ pub(crate) fn apply(
             config.path.is_device_full = true;
             Ok(())
         }
-        Change::Sleep(_) | Change::ForgetPeers | Change::Look(_) => Ok(()),
+        Change::Sleep(_) | Change::ForgetPeers | Change::Inspect(_) => Ok(()),
     }
 }
 
-/// Scripts that run scripts that run scripts go no deeper than this.
-const DEEPEST: u32 = 4;
+/// Maximum depth of scripts that run scripts.
+const MAX_DEPTH: u32 = 4;
 
 struct Interpreter<'a> {
     files: &'a Files,
@@ -163,18 +162,18 @@ struct Interpreter<'a> {
 }
 
 impl Interpreter<'_> {
-    /// Runs a text of commands; returns whether the last one succeeded.
+    /// Runs commands; returns whether the last one succeeded.
     fn run(&mut self, text: &str, variables: &BTreeMap<String, String>) -> Step<bool> {
         let mut reader = Reader::new(text, variables.clone());
-        let mut joint = Joint::Always;
+        let mut separator = Separator::Always;
         let mut succeeded = true;
         while let Some((command, next)) = reader.next_command()? {
-            let runs = match joint {
-                Joint::Always => true,
-                Joint::OnSuccess => succeeded,
-                Joint::OnFailure => !succeeded,
+            let runs = match separator {
+                Separator::Always => true,
+                Separator::OnSuccess => succeeded,
+                Separator::OnFailure => !succeeded,
             };
-            joint = next;
+            separator = next;
             if !runs {
                 continue;
             }
@@ -186,12 +185,16 @@ impl Interpreter<'_> {
         Ok(succeeded)
     }
 
-    fn run_one(&mut self, command: &Simple, variables: &BTreeMap<String, String>) -> Step<bool> {
+    fn run_one(
+        &mut self,
+        command: &SimpleCommand,
+        variables: &BTreeMap<String, String>,
+    ) -> Step<bool> {
         let words = slices(&command.words);
         let Some((program, arguments)) = words.split_first() else { return Ok(true) };
         if !command.feeding.is_empty() || matches!(*program, "nstat" | "grep") {
             let pipeline = [&command.feeding[..], std::slice::from_ref(&command.words)].concat();
-            self.changes.push(Change::Look(pipeline));
+            self.changes.push(Change::Inspect(pipeline));
             return Ok(true);
         }
         let is_parameter = |word: &&str| word.starts_with("/proc/sys/") && word.contains('=');
@@ -220,7 +223,7 @@ impl Interpreter<'_> {
             ("tc", ["qdisc", "replace" | "add" | "change", .., "pfifo", "limit", "0"]) => {
                 self.changes.push(Change::FullDevice);
             }
-            _ if is_harmless(name, arguments) => {}
+            _ if has_no_effect(name, arguments) => {}
             _ if program.contains('/') => return self.file(program, variables),
             _ => return Err(named(unknown(), &words)),
         }
@@ -234,7 +237,7 @@ impl Interpreter<'_> {
         self.changes.push(Change::Parameter { name, value: value.trim().to_owned() });
     }
 
-    /// What `echo` writes to a file of the kernel is a parameter.
+    /// `echo VALUE > FILE` sets a kernel parameter.
     fn echo(&mut self, arguments: &[&str], output: Option<&str>) -> Step<()> {
         let text: Vec<&str> =
             arguments.iter().copied().filter(|word| !matches!(*word, "-n" | "-e")).collect();
@@ -307,7 +310,7 @@ impl Interpreter<'_> {
         if !is_shell {
             return Err(Stop::unsupported(format!("the command `{path}` is no script of a shell")));
         }
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return Err(Stop::unsupported(format!("the command `{path}` runs itself")));
         }
         self.depth += 1;
@@ -321,12 +324,12 @@ fn slices(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()
 }
 
-/// Commands that change nothing that would matter here.
-fn is_harmless(name: &str, arguments: &[&str]) -> bool {
+/// Whether a command has no effect here.
+fn has_no_effect(name: &str, arguments: &[&str]) -> bool {
     match name {
         "cat" | "date" | "dmesg" | "ethtool" | "hostname" | "modprobe" | "set" | "ss"
         | "sync" | "tcpdump" | "uname" | "wait"
-        // Files are of no concern: what is sent from one is any bytes.
+        // File contents do not matter, because sent files are any bytes.
         | "chmod" | "dd" | "mkdir" | "rm" | "rmdir" | "touch" | "truncate" => true,
         "iptables" | "ip6tables" => {
             let only_looks = |word: &&str| matches!(*word, "-F" | "-X" | "-Z" | "-L" | "-S" | "-w");
@@ -341,7 +344,7 @@ fn queue_is_harmless(arguments: &[&str]) -> bool {
     match arguments {
         [first, ..] if first.starts_with('-') => true,
         ["qdisc", "del" | "delete" | "show" | "list" | "ls", ..] => true,
-        // A queue that holds nothing drops all.
+        // A queue with limit 0 drops everything.
         ["qdisc", .., "limit", "0"] => false,
         ["qdisc", "replace" | "add" | "change", rest @ ..] => {
             let place = rest.iter().position(|word| *word == "root");
@@ -352,7 +355,7 @@ fn queue_is_harmless(arguments: &[&str]) -> bool {
     }
 }
 
-/// The reason is filled in by [`named`], which knows the whole command.
+/// An error without a reason; [`named`] adds the command.
 fn unknown() -> Stop {
     Stop::unsupported("")
 }
@@ -380,7 +383,7 @@ fn seconds(text: &str) -> Step<Span> {
     Ok(Span::from_secs(u64::from(whole)) + Span::from_nanos(fraction))
 }
 
-/// The algorithm in C that has this name in scenarios or, once it is loaded, in a kernel.
+/// The C algorithm with this name in scenarios or in a kernel.
 fn plugged(name: &str) -> Option<PluggedAlgorithm> {
     let is_meant = |one: &String| {
         one == name || fairwind_congestion::kernel_name_of(one).is_some_and(|kernel| kernel == name)
@@ -426,7 +429,7 @@ pub(crate) struct Route {
     switches: Vec<Switch>,
 }
 
-/// What a route switches on.
+/// Settings of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Switch {
     QuickAcknowledgments,
@@ -435,7 +438,7 @@ enum Switch {
 }
 
 impl Route {
-    /// What stands behind `ip route`; `None` where it changes no metrics.
+    /// Parses the arguments of `ip route`; `None` if they set no metrics.
     fn parse_command(words: &[&str]) -> Step<Option<Self>> {
         let (verb, rest) = words.split_first().ok_or_else(unknown)?;
         match *verb {

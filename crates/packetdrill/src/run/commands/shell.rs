@@ -1,19 +1,18 @@
 //! Parser of simple shell commands.
 //!
-//! Understood are lines parted by ends of lines, `;`, `&&`, `||` and `&`; comments; a backslash
-//! that joins lines or takes a character as it is; single and double quotes; `NAME=VALUE`, `$NAME`,
-//! `${NAME}`, `${NAME:-otherwise}`; `$((...))` over whole numbers; redirections. A name that was
-//! never set is empty, as in a shell; the numbers of processes (`$$`, `$PPID`) are 1. Everything
-//! else of the language (other pipes, `if`, loops, functions, `$(...)`) makes a script unsupported.
+//! Supported: commands separated by newlines, `;`, `&&`, `||` and `&`; comments; backslashes;
+//! single and double quotes; `NAME=VALUE`, `$NAME`, `${NAME}`, `${NAME:-default}`; `$((...))` over
+//! integers; redirections. Unset names are empty, as in a shell; process ids (`$$`, `$PPID`) are 1.
+//! Everything else (other pipes, `if`, loops, functions, `$(...)`) makes a script unsupported.
 
-use super::looking::begins_pipeline;
+use super::inspect::begins_pipeline;
 use crate::code::{self, Environment, Value};
 use crate::outcome::{Step, Stop};
 use std::collections::BTreeMap;
 
 /// One command with its words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
     /// The commands before it in a pipe, with their words.
     pub(super) feeding: Vec<Vec<String>>,
@@ -21,9 +20,9 @@ pub(super) struct Simple {
     pub(super) output: Option<String>,
 }
 
-/// What joins a command to the next one.
+/// Separator between a command and the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joint {
+pub(super) enum Separator {
     /// The next one runs in any case.
     Always,
     /// The next one runs if this one succeeds.
@@ -32,13 +31,13 @@ pub(super) enum Joint {
     OnFailure,
 }
 
-/// Words that begin what is not understood.
+/// Reserved words, which are not supported.
 const RESERVED: [&str; 14] = [
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "function", "{",
 ];
 
-/// Reads commands one by one: an assignment counts for what stands behind it.
+/// Iterator over commands; an assignment affects later commands.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a str,
@@ -54,9 +53,9 @@ impl<'a> Reader<'a> {
         &self.variables
     }
 
-    /// The next command and what joins it to the one behind; `None` at the end.
-    pub(super) fn next_command(&mut self) -> Step<Option<(Simple, Joint)>> {
-        let mut command = Simple::default();
+    /// The next command and its separator; `None` at the end.
+    pub(super) fn next_command(&mut self) -> Step<Option<(SimpleCommand, Separator)>> {
+        let mut command = SimpleCommand::default();
         loop {
             self.skip_blanks();
             if self.rest.starts_with('|') && !self.rest.starts_with("||") {
@@ -68,17 +67,17 @@ impl<'a> Reader<'a> {
                 command.feeding.push(std::mem::take(&mut command.words));
                 continue;
             }
-            if let Some(joint) = self.joint()? {
+            if let Some(separator) = self.separator()? {
                 let assigned = self.take_assignments(&mut command);
-                if command.words.is_empty() && !assigned && joint == Joint::Always {
+                if command.words.is_empty() && !assigned && separator == Separator::Always {
                     continue;
                 }
-                return Ok(Some((command, joint)));
+                return Ok(Some((command, separator)));
             }
             if self.rest.is_empty() {
                 let assigned = self.take_assignments(&mut command);
                 let is_something = assigned || !command.words.is_empty();
-                return Ok(is_something.then_some((command, Joint::Always)));
+                return Ok(is_something.then_some((command, Separator::Always)));
             }
             if self.rest.starts_with('#') {
                 self.skip_to_line_end();
@@ -92,8 +91,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leading words `NAME=VALUE` set variables; `export` is no more than that here.
-    fn take_assignments(&mut self, command: &mut Simple) -> bool {
+    /// Leading words `NAME=VALUE` set variables; `export` does the same.
+    fn take_assignments(&mut self, command: &mut SimpleCommand) -> bool {
         if command.words.first().is_some_and(|word| word == "export") {
             command.words.remove(0);
         }
@@ -124,7 +123,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Blanks within a line, and line ends behind a backslash.
+    /// Skips blanks and escaped newlines within a line.
     fn skip_blanks(&mut self) {
         while self.take_if(" ") || self.take_if("\t") || self.take_if("\r") || self.take_if("\\\n")
         {
@@ -136,20 +135,20 @@ impl<'a> Reader<'a> {
         self.take(length);
     }
 
-    fn joint(&mut self) -> Step<Option<Joint>> {
+    fn separator(&mut self) -> Step<Option<Separator>> {
         if self.rest.starts_with("&>") {
             return Ok(None);
         }
         if self.take_if("&&") {
             self.skip_lines();
-            return Ok(Some(Joint::OnSuccess));
+            return Ok(Some(Separator::OnSuccess));
         }
         if self.take_if("||") {
             self.skip_lines();
-            return Ok(Some(Joint::OnFailure));
+            return Ok(Some(Separator::OnFailure));
         }
         if self.take_if("\n") || self.take_if(";") || self.take_if("&") {
-            return Ok(Some(Joint::Always));
+            return Ok(Some(Separator::Always));
         }
         if self.rest.starts_with(['|', '(', ')']) {
             return Err(unreadable(&self.rest[..1]));
@@ -157,7 +156,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// Behind `&&` the next command may stand in the next line.
+    /// Skips newlines after `&&` and similar.
     fn skip_lines(&mut self) {
         loop {
             self.skip_blanks();
@@ -168,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `[n]>[>] file`, `n>&m`, `&> file`, `< file`
-    fn redirection(&mut self, command: &mut Simple) -> Step<bool> {
+    fn redirection(&mut self, command: &mut SimpleCommand) -> Step<bool> {
         let digits = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let behind = &self.rest[digits..];
         let both = self.rest.starts_with("&>");
@@ -230,7 +229,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A backslash, and the character that it takes as it is; before a line end, nothing.
+    /// Takes a backslash and the escaped character; an escaped newline adds nothing.
     fn escaped(&mut self, word: &mut String) {
         self.take(1);
         if let Some(next) = self.rest.chars().next() {
@@ -239,7 +238,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands behind `$`.
+    /// Expands the parameter after `$`.
     fn replaced(&mut self) -> Step<String> {
         self.take(1);
         if self.take_if("((") {
@@ -269,7 +268,7 @@ impl<'a> Reader<'a> {
         known.unwrap_or_else(|| if name == "PPID" { "1".to_owned() } else { String::new() })
     }
 
-    /// `expression))`, behind `$((`: as code reckons, but that `/` rounds.
+    /// Evaluates `expression))` after `$((`, like embedded code, but `/` truncates.
     fn arithmetic(&mut self) -> Step<String> {
         let Some(length) = self.rest.find("))") else { return Err(unreadable("$((")) };
         let formula = self.take(length).replace('$', "").replace('/', "//");
@@ -306,11 +305,11 @@ fn unreadable(what: &str) -> Stop {
 mod tests {
     use super::*;
 
-    fn commands(text: &str) -> Step<Vec<(Vec<String>, Joint)>> {
+    fn commands(text: &str) -> Step<Vec<(Vec<String>, Separator)>> {
         let mut reader = Reader::new(text, BTreeMap::new());
         let mut commands = Vec::new();
-        while let Some((command, joint)) = reader.next_command()? {
-            commands.push((command.words, joint));
+        while let Some((command, separator)) = reader.next_command()? {
+            commands.push((command.words, separator));
         }
         Ok(commands)
     }
@@ -322,8 +321,10 @@ mod tests {
     #[test]
     fn commands_are_parted_and_joined() {
         let found = commands("one # two\n\n three; four && \n five || six\\\n 7 &").unwrap();
-        let text: Vec<String> =
-            found.iter().map(|(words, joint)| format!("{} {joint:?}", words.join(" "))).collect();
+        let text: Vec<String> = found
+            .iter()
+            .map(|(words, separator)| format!("{} {separator:?}", words.join(" ")))
+            .collect();
         assert_eq!(
             text,
             ["one Always", "three Always", "four OnSuccess", "five OnFailure", "six 7 Always"]
@@ -350,10 +351,10 @@ mod tests {
         let (command, _) = reader.next_command().unwrap().unwrap();
         assert_eq!(
             command,
-            Simple {
+            SimpleCommand {
                 words: vec!["echo".to_owned(), "0".to_owned()],
                 output: Some("/proc/x".to_owned()),
-                ..Simple::default()
+                ..SimpleCommand::default()
             }
         );
         assert_eq!(words("run &> /dev/null 2>/dev/null"), ["run"]);

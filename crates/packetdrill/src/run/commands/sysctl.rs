@@ -1,12 +1,12 @@
 //! Kernel parameters (`sysctl`) of our endpoint.
 //!
-//! Those of [`set`] change a switch or constant of the endpoint. Those of [`SETTLED`] are accepted
-//! with the values that are listed: either the kernel's default, with which the profile does what
-//! it does anyway, or the value that switches off what the endpoint does not have. Any other value,
-//! and any other parameter, makes a script unsupported.
+//! The parameters of [`set`] change a switch or constant of the endpoint. Those of [`FIXED_PARAMETERS`] are
+//! accepted only with the listed values: the kernel's default, which the profile implements anyway,
+//! or the value that switches off a missing feature. Any other value or parameter makes a script
+//! unsupported.
 //!
-//! Most parameters count at once for open connections too, as far as these still look at them; a few
-//! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
+//! Most parameters affect open connections too; those of [`NEW_SOCKETS_ONLY`] affect only later
+//! sockets.
 
 use super::{Scope, congestion_named, number, unknown};
 use crate::outcome::{Step, Stop};
@@ -18,11 +18,11 @@ use fairwind_tcp::{
 use fairwind_units::Span;
 
 /// Parameters below `net.ipv4` that are accepted with these values; `*` is any. A name that ends
-/// with a dot stands for all that begin so.
-const SETTLED: &[(&str, &[&str])] = &[
+/// with a dot is a prefix.
+const FIXED_PARAMETERS: &[(&str, &[&str])] = &[
     ("tcp_adv_win_scale", &["1"]),
     ("tcp_app_win", &["31"]),
-    // Corking by the device's queue, which is always empty.
+    // Autocorking depends on the device queue, which is always empty.
     ("tcp_autocorking", &["*"]),
     ("tcp_fack", &["0"]),
     // Fast Open never pauses of itself by default.
@@ -30,10 +30,10 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_fastopen_key", &["*"]),
     ("tcp_fastopen_blackhole_timeout_sec", &["*"]),
     ("tcp_fwmark_accept", &["0"]),
-    // Limits of the device's queue, which is always empty.
+    // Limits of the device queue, which is always empty.
     ("tcp_limit_output_bytes", &["*"]),
     ("tcp_max_syn_backlog", &["*"]),
-    // Nothing is remembered between connections.
+    // There is no metrics cache.
     ("tcp_no_metrics_save", &["*"]),
     ("tcp_no_ssthresh_metrics_save", &["*"]),
     ("tcp_reflect_tos", &["*"]),
@@ -54,7 +54,7 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("ip_local_port_range", &["*"]),
     ("ip_nonlocal_bind", &["*"]),
     ("route.", &["*"]),
-    // As many connections wait as there are.
+    // The accept queue is unlimited.
     ("tcp_abort_on_overflow", &["*"]),
     ("tcp_available_congestion_control", &["*"]),
     ("tcp_available_ulp", &["*"]),
@@ -71,9 +71,8 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_tw_reuse_delay", &["*"]),
 ];
 
-/// Beginnings of parameters elsewhere that are accepted with any value: nothing that this room has
-/// depends on them.
-const INDIFFERENT: &[&str] = &[
+/// Prefixes of other parameters, which are accepted with any value and ignored.
+const IGNORED_PREFIXES: &[&str] = &[
     "net.core.default_qdisc",
     "net.core.netdev_",
     "net.core.optmem_max",
@@ -103,7 +102,7 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         return set_cubic(parameter, value, config);
     }
     let Some(short) = name.strip_prefix("net.ipv4.") else {
-        return if INDIFFERENT.iter().any(|known| name.starts_with(known)) {
+        return if IGNORED_PREFIXES.iter().any(|known| name.starts_with(known)) {
             Ok(())
         } else {
             Err(unknown_parameter(name, value))
@@ -177,7 +176,7 @@ fn congestion_option(value: &str) -> Step<AccurateEcnOption> {
     })
 }
 
-/// What is agreed to, and what is asked for (`tcp_ecn_mode`).
+/// Accepted and requested ECN feedback (`tcp_ecn_mode`).
 fn congestion_notification(value: &str) -> Step<(EcnFeedback, EcnFeedback)> {
     use EcnFeedback::{Accurate, Classic, None};
     Ok(match value {
@@ -213,7 +212,7 @@ fn cookie_keys(value: &str) -> Step<(CookieKey, Option<CookieKey>)> {
 }
 
 /// Parameters that a socket takes when it is made (`tcp_init_sock`).
-const TAKEN_BY_NEW_SOCKETS: [&str; 6] = [
+const NEW_SOCKETS_ONLY: [&str; 6] = [
     "tcp_congestion_control",
     "tcp_reordering",
     "tcp_rmem",
@@ -222,15 +221,15 @@ const TAKEN_BY_NEW_SOCKETS: [&str; 6] = [
     "tcp_wmem",
 ];
 
-/// Whose behaviour a parameter changes.
+/// Scope of a parameter.
 pub(super) fn scope(name: &str) -> Scope {
     let short = name.strip_prefix("net.ipv4.").unwrap_or(name);
-    if TAKEN_BY_NEW_SOCKETS.contains(&short) { Scope::NewSockets } else { Scope::Everything }
+    if NEW_SOCKETS_ONLY.contains(&short) { Scope::NewSockets } else { Scope::Everything }
 }
 
 fn settled(short: &str, value: &str) -> Step<()> {
     let is_named = |name: &str| name == short || name.ends_with('.') && short.starts_with(name);
-    let known = SETTLED.iter().find(|(name, _)| is_named(name));
+    let known = FIXED_PARAMETERS.iter().find(|(name, _)| is_named(name));
     let accepted =
         known.is_some_and(|(_, values)| values.contains(&"*") || values.contains(&value));
     if accepted { Ok(()) } else { Err(unknown_parameter(&format!("net.ipv4.{short}"), value)) }
@@ -248,12 +247,13 @@ fn switch(value: &str) -> Step<bool> {
     }
 }
 
-/// 2 means timestamps without the random offset that 1 adds; the offset is translated away.
+/// 2 means timestamps without the random offset of 1; the offset is translated away.
 fn timestamps(value: &str) -> Step<bool> {
     if value == "2" { Ok(true) } else { switch(value) }
 }
 
-/// Of least, initial and greatest size, the second; the third is how far the buffer grows by itself.
+/// Sets the send buffer from the second of three sizes (minimum, initial, maximum); the third limits
+/// autotuning.
 fn set_send_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
     let [_, initial, most] = sizes.as_slice() else { return Err(unknown()) };
@@ -300,8 +300,8 @@ fn set_receiving(name: &str, value: &str, config: &mut Config) -> Step<bool> {
     Ok(true)
 }
 
-/// Least, initial and greatest size in bytes of memory. The buffer is configured by what of it is
-/// window at first, half.
+/// Sets the receive buffer from three sizes in bytes of memory (minimum, initial, maximum). The
+/// buffer is configured by its initial window, half of the memory.
 fn set_receive_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
     let [_, initial, greatest] = sizes.as_slice() else { return Err(unknown()) };
@@ -338,7 +338,7 @@ fn rule<'c>(short: &str, config: &'c mut Config) -> Step<&'c mut RedundantBundli
     config.sending.redundancy.as_mut().ok_or_else(missing)
 }
 
-/// A number, where 0 bounds nothing.
+/// A number; 0 means no limit.
 fn bound(value: &str) -> Step<Option<u32>> {
     let number: u32 = number(value)?;
     Ok((number > 0).then_some(number))
@@ -364,7 +364,7 @@ fn set_loss_recovery(
                 3 | 4 => usual,
                 _ => return Err(unknown()),
             };
-            // Whoever has no early retransmit any more has forgotten what the numbers meant.
+            // Profiles without early retransmit have lost the meaning of these numbers.
             if profile.config().loss.early_retransmit != EarlyRetransmit::Off {
                 loss.early_retransmit = match mode {
                     1 => EarlyRetransmit::Immediate,

@@ -15,7 +15,7 @@ use super::{
 use crate::outcome::{Step, Stop};
 use crate::run::error_queue::{ExtendedError, Form};
 use crate::run::host::{self, Host};
-use crate::run::judge::{judge_control_messages, judge_error_fields, judge_timestamp};
+use crate::run::verify::{verify_control_messages, verify_error_fields, verify_timestamp};
 use crate::script::{Expression, header_constants};
 use fairwind_tcp::IcmpError;
 use fairwind_units::{Instant, Span};
@@ -59,14 +59,15 @@ impl Sockets {
             && returned.value > 0
         {
             let endpoint = &mut host.endpoints[endpoint];
-            endpoint.errors.note_uncopied(&endpoint.connection);
+            endpoint.errors.note_zero_copy(&endpoint.connection);
         }
         let stamping = socket.stamping.for_call(write.stamping);
-        if let (true, Role::Connected { endpoint, .. }) = (stamping.stamps_sending(), socket.role)
+        if let (true, Role::Connected { endpoint, .. }) =
+            (stamping.timestamps_sending(), socket.role)
             && returned.value > 0
         {
             let (now, endpoint) = (host.now, &mut host.endpoints[endpoint]);
-            endpoint.errors.note_stamped(stamping, &endpoint.connection, now);
+            endpoint.errors.note_timestamped(stamping, &endpoint.connection, now);
         }
         Ok(attempt)
     }
@@ -90,11 +91,11 @@ impl Sockets {
         controls.push((level, kind, content));
         let copied = error.packet_bytes.min(read.bytes);
         let cut = if copied < error.packet_bytes { MSG_TRUNC } else { 0 };
-        judge_message(read.message.as_ref(), MSG_ERRQUEUE | cut, &controls, self.clock)?;
+        verify_message(read.message.as_ref(), MSG_ERRQUEUE | cut, &controls, self.clock)?;
         Ok(returns(copied))
     }
 
-    /// Returns what was read, and judges what `recvmsg` hands back besides.
+    /// Returns the bytes read, and verifies the control messages of `recvmsg`.
     pub(super) fn has_read(
         &mut self,
         read: &Read,
@@ -108,7 +109,7 @@ impl Sockets {
             let content = Content::Number(i64::from(host.endpoints[index].inquired()));
             controls.push((SOL_TCP, TCP_CM_INQ, content));
         }
-        judge_message(read.message.as_ref(), 0, &controls, self.clock)?;
+        verify_message(read.message.as_ref(), 0, &controls, self.clock)?;
         Ok(returns(bytes))
     }
 }
@@ -128,11 +129,12 @@ impl Sockets {
             && !endpoint.is_over()
         {
             endpoint.error = Some(host::errno_of(reason));
-            endpoint.happened += 1;
+            endpoint.wakeups += 1;
         }
     }
 
-    /// When the last byte read arrived, as often as it is asked for (Linux `tcp_recv_timestamp`).
+    /// Arrival timestamps of the last byte read, one per requested kind (Linux
+    /// `tcp_recv_timestamp`).
     fn receipts(&mut self, read: &Read, host: &mut Host) -> Step<Vec<ControlMessage>> {
         let stamping = self.get(read.descriptor)?.stamping;
         let Some(index) = self.endpoint(read.descriptor)? else { return Ok(Vec::new()) };
@@ -155,7 +157,7 @@ impl Sockets {
 }
 
 /// Flags and control messages are compared where they are written.
-fn judge_message(
+fn verify_message(
     expected: Option<&Expression>,
     flags: i64,
     seen: &[ControlMessage],
@@ -166,22 +168,22 @@ fn judge_message(
         expected.expect_number("msg_flags", flags)?;
     }
     let Some(Expression::List(parts)) = expected.field("msg_control") else { return Ok(()) };
-    judge_control_messages(parts, seen, |expected, seen| match (expected, seen) {
+    verify_control_messages(parts, seen, |expected, seen| match (expected, seen) {
         (Expression::Any, _) => Ok(()),
         (_, Content::Time(seen)) => {
             let (origin, tolerance) = clock;
-            judge_timestamp(expected, seen.saturating_since(origin).as_nanos(), tolerance)
+            verify_timestamp(expected, seen.saturating_since(origin).as_nanos(), tolerance)
         }
         (_, Content::Number(seen)) => expected.expect_number("cmsg_data", *seen),
         (Expression::Record(fields), Content::Error(seen)) => {
-            judge_error_fields(fields, |name| seen.field(name))
+            verify_error_fields(fields, |name| seen.field(name))
         }
         (_, Content::Error(_)) => Err(Stop::failed("cmsg_data is a record, `{ee_errno=...}`")),
     })
 }
 
 impl Socket {
-    /// Whether times of arrival are asked for.
+    /// Whether receive timestamps are on.
     pub(super) fn reports_timestamps(&self) -> bool {
         self.stamping.receipt.is_some() || self.stamping.reports_timestamps()
     }
@@ -213,7 +215,7 @@ impl Sockets {
             }
         }
         if let Some(index) = index {
-            host.endpoints[index].errors.stamps_receipts = socket.reports_timestamps();
+            host.endpoints[index].errors.timestamps_receive = socket.reports_timestamps();
         }
         Ok(Some(SUCCESS))
     }

@@ -12,10 +12,10 @@
 //! | `TCP_SYNCNT` | 1 to 127 | how often a SYN is sent again |
 //! | `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | 0, 1 | a switch of the endpoint |
 //! | `TCP_RTO_MIN_US`, `TCP_RTO_MAX_MS` | 1 to 200000, 1000 to 120000 | bounds of the time-out |
-//! | `IP_RECVERR`, `IPV6_RECVERR` | any | complaints of the path are errors at once |
-//! | `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER` | 0 to 5 | whether complaints of the path count |
+//! | `IP_RECVERR`, `IPV6_RECVERR` | any | ICMP errors are reported immediately |
+//! | `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER` | 0 to 5 | whether ICMP errors change the packet size |
 //! | `IP_TOS`, `IPV6_TCLASS` | any | the octet of the IP header, without its ECN bits |
-//! | `SO_RCVBUF`, `SO_RCVLOWAT`, `TCP_WINDOW_CLAMP` | any | the receive buffer, its least fill and its window |
+//! | `SO_RCVBUF`, `SO_RCVLOWAT`, `TCP_WINDOW_CLAMP` | any | the receive buffer, its low-water mark and its window |
 //! | `TCP_LINGER2`, `TCP_DEFER_ACCEPT` | any | how long a connection waits for the FIN, or for data |
 
 use super::request::SocketOption;
@@ -68,7 +68,7 @@ fn set_congestion(
     Ok(None)
 }
 
-/// Half of the least memory of a receive buffer (`SOCK_MIN_RCVBUF`).
+/// Half of the minimum memory of a receive buffer (`SOCK_MIN_RCVBUF`).
 const MIN_BUFFER: u32 = 1152;
 /// Longest time of `TCP_LINGER2` (`TCP_FIN_TIMEOUT_MAX`).
 const LONGEST_LINGER_SECONDS: u64 = 120;
@@ -118,8 +118,8 @@ fn set_unbounded(name: &str, number: i64, config: &mut Config, profile: Profile)
     true
 }
 
-/// Sets an option that takes numbers within bounds, and says whether this one is; `None` where it
-/// is another option.
+/// Sets an option with a bounded number; returns whether the value is within bounds, or `None` for
+/// another option.
 fn set_bounded(name: &str, number: i64, config: &mut Config) -> Option<bool> {
     let within = |least: i64, most: i64| {
         u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
@@ -153,7 +153,7 @@ fn set_bounded(name: &str, number: i64, config: &mut Config) -> Option<bool> {
         "TCP_THIN_DUPACK" => within(0, 1).map(|on| {
             config.modified_fast_retransmit = on != 0;
             if on != 0 {
-                // As Linux did: a socket that asks for the one does without the other.
+                // As in Linux, a socket that switches one on does without the other.
                 config.loss.early_retransmit = EarlyRetransmit::Off;
             }
         }),
@@ -170,7 +170,7 @@ fn set_max_pacing_rate(config: &mut Config, bytes_per_second: i64) {
     pacing.enabled |= rate != u32::MAX;
 }
 
-/// Linux doubles what is asked for, within bounds, and does not let the buffer grow any more.
+/// Sets the send buffer to twice the value, within bounds, and stops autotuning.
 fn set_send_buffer(config: &mut Config, bytes: i64) {
     /// `net.core.wmem_max`
     const MAX: i64 = 4_194_304;
@@ -195,7 +195,7 @@ fn discovery(mode: u32) -> MtuDiscovery {
     }
 }
 
-/// How many time-outs of 1, 2, 4... seconds fill so many seconds (`secs_to_retrans`).
+/// How many time-outs of 1, 2, 4... seconds fit in `seconds` (`secs_to_retrans`).
 fn timeouts_within(seconds: i64) -> u32 {
     let (mut timeouts, mut filled, mut next) = (0, 0, 1);
     while filled < seconds {
@@ -206,7 +206,7 @@ fn timeouts_within(seconds: i64) -> u32 {
     timeouts
 }
 
-/// How many seconds so many time-outs fill (`retrans_to_secs`).
+/// Duration of `timeouts` time-outs in seconds (`retrans_to_secs`).
 fn seconds_of(timeouts: u32) -> i64 {
     (0..timeouts).scan(1, |next, _| Some(std::mem::replace(next, (*next * 2).min(120)))).sum()
 }
@@ -286,7 +286,7 @@ fn receiving_value(name: &str, config: &Config, connection: Option<&Connection>)
     })
 }
 
-/// Congestion controls that a kernel may have; others do not exist there either.
+/// Congestion controls that a kernel may have; other names do not exist there either.
 const KNOWN_CONGESTION_CONTROLS: [&str; 16] = [
     "bbr",
     "bic",

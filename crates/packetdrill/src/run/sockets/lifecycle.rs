@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 header_constants![SHUT_RD, SHUT_RDWR, SHUT_WR];
 
 impl Sockets {
-    /// The descriptor that a call returns, which has to be written. One that a script has open still
-    /// is hidden behind the new one until that is closed.
+    /// Allocates the scripted descriptor. If the script still has it open, the new one hides the old
+    /// one until it is closed.
     fn claim(&mut self, descriptor: Option<i64>) -> Step<i64> {
         let Some(descriptor) = descriptor else {
             return Err(Stop::failed("the call returned a descriptor; write which one"));
@@ -46,7 +46,7 @@ impl Sockets {
         Ok(returns(descriptor))
     }
 
-    /// Something that is no socket.
+    /// Creates a descriptor that is not a socket.
     pub(super) fn make(&mut self, descriptor: Option<i64>, what: &Other) -> Step<CallProgress> {
         let descriptor = self.claim(descriptor)?;
         self.others.insert(descriptor, what.clone());
@@ -98,7 +98,7 @@ impl Sockets {
         let made = self.claim(made)?;
         host.endpoints[index].awaits_acceptance_of = None;
         host.endpoints[index].connection.note_accepted();
-        host.endpoints[index].errors.stamps_receipts = listener.reports_timestamps();
+        host.endpoints[index].errors.timestamps_receive = listener.reports_timestamps();
         let role = Role::Connected { endpoint: index, reported: true };
         self.open.insert(made, Socket { role, nonblocking, ..listener });
         Ok(returns(made))
@@ -155,7 +155,7 @@ impl Sockets {
             Role::Connected { endpoint, .. } => endpoint,
             Role::Fresh => return Ok(fails("ENOTCONN")),
             Role::Listening => {
-                // Nothing arrives any more: it listens no longer (`inet_shutdown`).
+                // Reading ends, so a listening socket no longer listens (`inet_shutdown`).
                 if how != SHUT_WR {
                     self.get(descriptor)?.role = Role::Fresh;
                     abort_unaccepted(descriptor, host);
@@ -182,7 +182,7 @@ impl Sockets {
         Ok(SUCCESS)
     }
 
-    /// Gives a connection up; the socket is as new.
+    /// Disconnects; the socket is like a new one.
     pub(super) fn disconnect(&mut self, descriptor: i64, host: &mut Host) -> Step<CallProgress> {
         if let Some(index) = self.endpoint(descriptor)? {
             host.act(index, fairwind_tcp::Connection::abort);
@@ -224,7 +224,7 @@ impl Sockets {
         Ok(CallProgress::Waits { until: waits_until })
     }
 
-    /// Ends a descriptor; the one that it hid, if there is one, is there again.
+    /// Closes a descriptor; a hidden one with the same number is visible again.
     fn remove(&mut self, descriptor: i64) {
         self.open.remove(&descriptor);
         if let Some(place) = self.hidden.iter().rposition(|(number, _)| *number == descriptor) {
@@ -234,7 +234,7 @@ impl Sockets {
     }
 }
 
-/// Connections that nobody has accepted end with their listening socket.
+/// Connections that are not accepted end with their listening socket.
 fn abort_unaccepted(listener: i64, host: &mut Host) {
     for index in 0..host.endpoints.len() {
         if host.endpoints[index].awaits_acceptance_of == Some(listener) {
@@ -268,7 +268,7 @@ fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
 /// Fast Open options of a socket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SocketFastOpen {
-    /// Connections that may be in use before their handshake is over (`TCP_FASTOPEN`).
+    /// Maximum number of Fast Open connections with a pending handshake (`TCP_FASTOPEN`).
     pub(super) max_early: usize,
     /// `TCP_FASTOPEN_CONNECT`
     connects_late: bool,
@@ -329,7 +329,7 @@ impl Sockets {
         }))
     }
 
-    /// What one of the options is; `None` where it is another one.
+    /// Value of a Fast Open option; `None` for another option.
     pub(super) fn fast_open_value(&mut self, option: &SocketOption) -> Step<Option<i64>> {
         let fast_open = self.get(option.descriptor)?.fast_open;
         Ok(match option.name.as_str() {
@@ -372,7 +372,7 @@ impl Sockets {
         socket.fast_open.deferred = false;
         write.begun = true;
         write.taken = host.endpoints[index].connection.syn_data_bytes();
-        let nonblocking = socket.nonblocking || write.is_impatient();
+        let nonblocking = socket.nonblocking || write.is_nonblocking();
         if !nonblocking && write.taken < write.bytes {
             host.act(index, fairwind_tcp::Connection::expect_data);
         }

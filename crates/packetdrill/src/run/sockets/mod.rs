@@ -1,7 +1,7 @@
 //! System calls of a script on our endpoint, by file descriptor.
 //!
-//! A call is tried; where it has to wait ([`CallProgress::Waits`]) it is tried again whenever something
-//! has happened, as a blocking call does.
+//! A call that has to wait ([`CallProgress::Waits`]) is retried after every event, like a blocking
+//! call.
 
 mod cmsg;
 mod config;
@@ -38,33 +38,33 @@ header_constants![
     O_NONBLOCK,
 ];
 
-/// What a socket is for.
+/// Role of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Nothing yet.
+    /// Unused.
     Fresh,
     Listening,
-    /// The connection with this index; `reported` once a call has returned that it is open.
+    /// The connection with this index; `reported` once a call has reported that it is open.
     Connected {
         endpoint: usize,
         reported: bool,
     },
 }
 
-/// What one descriptor stands for.
+/// State of a socket descriptor.
 #[derive(Debug, Clone)]
 struct Socket {
     role: Role,
     nonblocking: bool,
-    /// `SO_LINGER`: how long `close` waits; `None` where it does not.
+    /// `SO_LINGER`: how long `close` waits; `None` if it does not wait.
     linger: Option<Span>,
     /// The application has shut down reading.
     deaf: bool,
     /// Bytes that a read or a poll waits for (`SO_RCVLOWAT`).
     low_water: u32,
-    /// How long a read waits at most (`SO_RCVTIMEO`).
+    /// Timeout of reads (`SO_RCVTIMEO`).
     read_timeout: Option<Span>,
-    /// How long a write or a connecting waits at most (`SO_SNDTIMEO`).
+    /// Timeout of writes and `connect` (`SO_SNDTIMEO`).
     write_timeout: Option<Span>,
     /// Requested timestamps.
     stamping: TimestampingOptions,
@@ -76,18 +76,18 @@ struct Socket {
     config: Config,
 }
 
-/// What a descriptor stands for that is no socket.
+/// A descriptor that is not a socket.
 #[derive(Debug, Clone)]
 pub(crate) enum Other {
     /// It watches sockets (`epoll`).
     Epoll(Epoll),
-    /// A file whose bytes are sent.
+    /// A file to send.
     File,
     /// One end of the pipe with this index.
     Pipe(usize),
 }
 
-/// What a call returned.
+/// Result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Returned {
     pub(crate) value: i64,
@@ -108,7 +108,7 @@ impl Returned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallProgress {
     Returns(Returned),
-    /// It waits: for the peer, or at most until this instant.
+    /// The call waits for the peer, or until this instant.
     Waits {
         until: Instant,
     },
@@ -129,19 +129,19 @@ fn fails(name: &'static str) -> CallProgress {
 #[derive(Debug)]
 pub(crate) struct Sockets {
     open: BTreeMap<i64, Socket>,
-    /// Sockets whose descriptors stand for later ones now.
+    /// Sockets that are hidden by later ones with the same descriptor.
     hidden: Vec<(i64, Socket)>,
     others: BTreeMap<i64, Other>,
-    /// How many bytes each pipe holds.
+    /// Bytes in each pipe.
     pipes: Vec<u32>,
-    /// The socket that listens since last.
+    /// The latest listening socket.
     listener: Option<i64>,
     /// Behaviour of sockets made from now on.
     config: Config,
     profile: Profile,
     /// Whether sockets are of IPv6.
     of_v6: bool,
-    /// When the script began, and how far times of stamps may be off.
+    /// Start of the script, and tolerance of timestamps.
     clock: (Instant, Span),
 }
 
@@ -160,12 +160,12 @@ impl Sockets {
         }
     }
 
-    /// Timestamps count from `origin`, and may be off by `tolerance`.
+    /// Starts the script at `origin`; timestamps may be off by `tolerance`.
     pub(crate) fn begin(&mut self, origin: Instant, tolerance: Span) {
         self.clock = (origin, tolerance);
     }
 
-    /// Changes the behaviour of sockets: of all of them, or of those that are made from now on.
+    /// Changes the settings of all sockets, or of later ones.
     pub(crate) fn reconfigure(
         &mut self,
         scope: Scope,
@@ -181,7 +181,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// The listening socket that a SYN goes to, and the behaviour of the connection to come.
+    /// The listening socket that receives a SYN, and the settings of its connections.
     pub(crate) fn listener(&self) -> Option<Listener<'_>> {
         let descriptor = self.listener?;
         let socket = self.open.get(&descriptor)?;
@@ -199,7 +199,7 @@ impl Sockets {
         })
     }
 
-    /// Why a call on this descriptor fails whatever it asks for.
+    /// Error of any call on this descriptor.
     fn refusal(&self, descriptor: i64, request: &Request) -> Option<&'static str> {
         let moves_bytes =
             matches!(request, Request::Read(_) | Request::Write(_) | Request::Close { .. });

@@ -8,8 +8,8 @@
 //! | `SO_TIMESTAMPING`, `SO_TIMESTAMPNS`, `SO_TIMESTAMP`, `TCP_INQ`, `SO_ZEROCOPY` | see `cmsg` |
 //! | `TCP_QUICKACK` | whether acknowledgments wait |
 //! | `TCP_FASTOPEN`, `TCP_FASTOPEN_CONNECT`, `TCP_FASTOPEN_NO_COOKIE`, `TCP_FASTOPEN_KEY` | see `lifecycle` |
-//! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be asked for |
-//! | those of [`HELD`] | none: they are kept and returned, and there is one path, without routing and queues |
+//! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be read |
+//! | those of [`STORED_OPTIONS`] | none: they are stored and returned; there is one path without routing and queues |
 //!
 //! A value that Linux refuses is refused with its error. Everything else makes a script unsupported.
 
@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 header_constants![O_RDWR];
 
-/// Options that are kept and returned, with what they are before they are set.
-const HELD: &[(&str, i64)] = &[
+/// Options that are stored and returned without effect, with their defaults.
+const STORED_OPTIONS: &[(&str, i64)] = &[
     ("IPV6_FREEBIND", 0),
     ("IPV6_RECVTCLASS", 0),
     ("IPV6_TRANSPARENT", 0),
@@ -69,8 +69,8 @@ impl Sockets {
             "SO_RCVTIMEO" => socket.read_timeout = timeout(&option.value)?,
             "SO_RCVLOWAT" => {
                 let bytes = option.value.number()?;
-                // Less than nothing is everything (`sock_setsockopt`), which is half of what the
-                // buffer can be (`tcp_set_rcvlowat`).
+                // A negative number means everything (`sock_setsockopt`), which is half of the
+                // maximum buffer (`tcp_set_rcvlowat`).
                 let receiving = &socket.config.receiving;
                 let most = if receiving.buffer_is_set {
                     socket.config.receive_buffer
@@ -81,7 +81,7 @@ impl Sockets {
                 return self.change(option, host);
             }
             "SO_SNDTIMEO" => socket.write_timeout = timeout(&option.value)?,
-            name if HELD.iter().any(|(held, _)| *held == name) => {
+            name if STORED_OPTIONS.iter().any(|(held, _)| *held == name) => {
                 socket.held.insert(name.to_owned(), option.value.number()?);
             }
             "TCP_QUICKACK" => return self.set_quick_acknowledgments(option, host),
@@ -133,7 +133,7 @@ impl Sockets {
     ) -> Step<CallProgress> {
         let seen = match option.name.as_str() {
             "TCP_INFO" => {
-                self.judge_information(option, host)?;
+                self.verify_information(option, host)?;
                 return Ok(SUCCESS);
             }
             "SO_ERROR" => {
@@ -141,7 +141,7 @@ impl Sockets {
                 let error = index.and_then(|index| host.endpoints[index].take_error());
                 Expression::Integer(error.and_then(constant).unwrap_or(0))
             }
-            "SO_LINGER" => return self.judge_linger(option),
+            "SO_LINGER" => return self.verify_linger(option),
             name => {
                 if let Some(number) = self.socket_value(option)? {
                     Expression::Integer(number)
@@ -170,7 +170,7 @@ impl Sockets {
             return Ok(Some(value));
         }
         let socket = self.get(option.descriptor)?;
-        let held = HELD.iter().find(|(name, _)| *name == option.name);
+        let held = STORED_OPTIONS.iter().find(|(name, _)| *name == option.name);
         Ok(match (option.name.as_str(), held) {
             ("SO_RCVLOWAT", _) => Some(i64::from(socket.low_water)),
             ("SO_TIMESTAMPING", _) => Some(socket.stamping.flags()),
@@ -182,14 +182,14 @@ impl Sockets {
         })
     }
 
-    fn judge_linger(&mut self, option: &SocketOption) -> Step<CallProgress> {
+    fn verify_linger(&mut self, option: &SocketOption) -> Step<CallProgress> {
         let seen = self.get(option.descriptor)?.linger;
         let met = option.value == Expression::Any || linger(&option.value)? == seen;
         if met { Ok(SUCCESS) } else { Err(Stop::failed("SO_LINGER is otherwise")) }
     }
 
     /// `TCP_INFO` as a record of the fields that matter.
-    fn judge_information(&mut self, option: &SocketOption, host: &Host) -> Step<()> {
+    fn verify_information(&mut self, option: &SocketOption, host: &Host) -> Step<()> {
         let Expression::Record(fields) = &option.value else { return Ok(()) };
         let Some(index) = self.endpoint(option.descriptor)? else {
             return Err(Stop::unsupported("TCP_INFO of a socket without a connection"));
@@ -206,8 +206,8 @@ impl Sockets {
     }
 }
 
-/// What Linux refuses whatever the socket is: numbers of less than four bytes, and options that
-/// there are none of or that cannot be set.
+/// Errors that do not depend on the socket: numbers of less than four bytes, and options that do
+/// not exist or cannot be set.
 fn refused_at_once(option: &SocketOption) -> Step<Option<&'static str>> {
     const SHORTEST: i64 = 4;
     if option.name.parse::<i64>().is_ok() {
@@ -218,7 +218,7 @@ fn refused_at_once(option: &SocketOption) -> Step<Option<&'static str>> {
     {
         return Ok(Some("ENOPROTOOPT"));
     }
-    // No protocol lies above TCP here.
+    // There is no upper-layer protocol.
     if option.name == "TCP_ULP" {
         return Ok(Some("ENOENT"));
     }
@@ -242,7 +242,7 @@ fn linger(record: &Expression) -> Step<Option<Span>> {
     Ok((on != 0).then(|| Span::from_secs(seconds)))
 }
 
-/// `{tv_sec=1, tv_usec=0}`; nothing at all is for ever.
+/// `{tv_sec=1, tv_usec=0}`; zero means no timeout.
 fn timeout(record: &Expression) -> Step<Option<Span>> {
     let part = |name| Ok(u64::try_from(record.required_field(name)?.number()?).unwrap_or(0));
     let time = Span::from_secs(part("tv_sec")?) + Span::from_micros(part("tv_usec")?);
@@ -343,7 +343,7 @@ impl Sockets {
     }
 }
 
-/// How many bytes wait in a connection, of the kind that is asked for.
+/// Bytes waiting in a connection, of the requested kind.
 fn waiting(what: &str, connection: &Connection) -> Step<u64> {
     Ok(match what {
         "SIOCINQ" | "FIONREAD" => u64::from(connection.inquired_bytes()),

@@ -3,7 +3,7 @@
 use super::{CallProgress, Other, Role, SUCCESS, Sockets, fails, returns};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
-use crate::run::judge::judge_epoll_events;
+use crate::run::verify::verify_epoll_events;
 use crate::script::{Call, Expression, header_constants};
 use fairwind_tcp::State;
 use fairwind_units::{Instant, Span};
@@ -27,7 +27,7 @@ const POLL_WRITE: i64 = POLLOUT | POLLWRNORM;
 /// Reported even if not requested.
 const ALWAYS: i64 = POLLERR | POLLHUP;
 
-/// `poll`: what is watched, and how long.
+/// `poll`: watched descriptors and timeout.
 #[derive(Debug, Clone)]
 pub(crate) struct Poll {
     watched: Vec<PollEntry>,
@@ -39,21 +39,21 @@ pub(crate) struct Poll {
 struct PollEntry {
     descriptor: i64,
     events: i64,
-    /// What the script expects to be returned, where it says so.
+    /// The scripted result, if any.
     expected: Option<i64>,
 }
 
-/// How long a call waits at most.
+/// Timeout of a call.
 #[derive(Debug, Clone, Copy)]
 struct PollTimeout {
     /// `None` is for ever.
     limit: Option<Span>,
-    /// When it runs out, once the call has begun.
+    /// Deadline, once the call has begun.
     until: Option<Instant>,
 }
 
 impl PollTimeout {
-    /// Milliseconds; less than none is for ever.
+    /// Milliseconds; a negative number means no timeout.
     fn of(expression: &Expression) -> Step<Self> {
         let limit = u64::try_from(expression.number()?).ok().map(Span::from_millis);
         Ok(Self { limit, until: None })
@@ -83,7 +83,7 @@ impl Poll {
     }
 }
 
-/// An `epoll` descriptor: what it watches, in the order of descriptors.
+/// An `epoll` descriptor: its watched descriptors, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Epoll {
     interests: BTreeMap<i64, Interest>,
@@ -94,7 +94,7 @@ struct Interest {
     events: i64,
     /// `epoll_data` of the application.
     content: i64,
-    /// Count of events at the last report.
+    /// Event count at the last report.
     reported: Option<u64>,
 }
 
@@ -128,7 +128,7 @@ impl EpollCtl {
 #[derive(Debug, Clone)]
 pub(crate) struct EpollWait {
     watcher: i64,
-    /// What the script expects, where it says so.
+    /// The scripted events, if any.
     expected: Option<Vec<(i64, i64)>>,
     most: usize,
     patience: PollTimeout,
@@ -207,18 +207,18 @@ impl Sockets {
         let interests = watcher.interests.clone();
         let mut seen = Vec::new();
         for (descriptor, mut interest) in interests {
-            // Told once and not armed anew, it is silent altogether.
+            // A reported one-shot descriptor is silent until it is armed again.
             if interest.events == EPOLLONESHOT {
                 continue;
             }
             let ready = self.readiness(descriptor, host)? & (interest.events | ALWAYS);
-            let happened = self.happened(descriptor, host)?;
-            let is_news = interest.events & EPOLLET == 0 || interest.reported != Some(happened);
+            let wakeups = self.wakeups(descriptor, host)?;
+            let is_news = interest.events & EPOLLET == 0 || interest.reported != Some(wakeups);
             if ready == 0 || !is_news || seen.len() == wait.most {
                 continue;
             }
             seen.push((ready, interest.content));
-            interest.reported = Some(happened);
+            interest.reported = Some(wakeups);
             if interest.events & EPOLLONESHOT != 0 {
                 interest.events = EPOLLONESHOT;
             }
@@ -230,24 +230,24 @@ impl Sockets {
         if seen.is_empty() && host.now < until {
             return Ok(CallProgress::Waits { until });
         }
-        judge_epoll_events(wait.expected.as_deref(), &seen)?;
+        verify_epoll_events(wait.expected.as_deref(), &seen)?;
         let count = i64::try_from(seen.len()).unwrap_or(i64::MAX);
         Ok(returns(count))
     }
 
-    /// How often anything has happened that wakes who waits.
-    fn happened(&mut self, descriptor: i64, host: &Host) -> Step<u64> {
+    /// Number of wake-ups of a descriptor.
+    fn wakeups(&mut self, descriptor: i64, host: &Host) -> Step<u64> {
         Ok(match self.get(descriptor)?.role {
             Role::Fresh => 0,
-            Role::Listening => host.endpoints.iter().map(|endpoint| endpoint.happened).sum(),
+            Role::Listening => host.endpoints.iter().map(|endpoint| endpoint.wakeups).sum(),
             Role::Connected { endpoint, .. } => {
                 let endpoint = &host.endpoints[endpoint];
-                endpoint.happened + endpoint.errors.reported()
+                endpoint.wakeups + endpoint.errors.reported()
             }
         })
     }
 
-    /// What `poll` may report of a descriptor at present.
+    /// Events that `poll` may report for a descriptor now.
     fn readiness(&mut self, descriptor: i64, host: &Host) -> Step<i64> {
         let socket = self.get(descriptor)?;
         Ok(match socket.role {

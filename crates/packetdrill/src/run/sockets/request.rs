@@ -61,7 +61,7 @@ pub(crate) enum Request {
         command: String,
         argument: i64,
     },
-    /// `ioctl` that asks for a number.
+    /// `ioctl` that returns a number.
     Query {
         descriptor: i64,
         what: String,
@@ -98,11 +98,11 @@ pub(crate) struct Read {
     pub(super) descriptor: i64,
     pub(super) bytes: u32,
     pub(super) flags: i64,
-    /// What `recvmsg` is expected to hand back besides.
+    /// The scripted message of `recvmsg`.
     pub(super) message: Option<Expression>,
     /// Bytes that were read so far.
     pub(super) taken: u32,
-    /// When the socket's time runs out, once the call has begun.
+    /// Deadline by the socket's timeout, once the call has begun.
     pub(super) until: Option<Instant>,
 }
 
@@ -116,11 +116,11 @@ pub(crate) struct Write {
     pub(super) taken: u32,
     /// The call has begun the connection itself.
     pub(super) begun: bool,
-    /// It has found the send buffer full.
+    /// The send buffer was full.
     pub(super) wants_room: bool,
-    /// Which times of sending this call alone asks for.
+    /// Transmit timestamps that this call requests.
     pub(super) stamping: Option<i64>,
-    /// When the socket's time runs out, once the call has begun.
+    /// Deadline by the socket's timeout, once the call has begun.
     pub(super) until: Option<Instant>,
     /// Bytes of a packet that holds no more pages of the application's (`MSG_ZEROCOPY`).
     pub(super) packet_bytes: Option<u32>,
@@ -149,13 +149,13 @@ impl Write {
         }
     }
 
-    /// Whether the call asks for data with the SYN.
+    /// Whether the call sends data with the SYN.
     pub(super) fn is_fast(&self) -> bool {
         self.flags & MSG_FASTOPEN != 0
     }
 
-    /// Whether the call asks not to wait.
-    pub(super) fn is_impatient(&self) -> bool {
+    /// Whether the call must not block.
+    pub(super) fn is_nonblocking(&self) -> bool {
         self.flags & MSG_DONTWAIT != 0
     }
 }
@@ -164,10 +164,10 @@ impl Write {
 #[derive(Debug, Clone)]
 pub(crate) struct SocketOption {
     pub(super) descriptor: i64,
-    /// As it is written: a number or a name.
+    /// Name of the option as written: a number or a name.
     pub(super) name: String,
     pub(super) value: Expression,
-    /// How long the value is said to be.
+    /// Scripted length of the value.
     pub(super) length: Option<i64>,
 }
 
@@ -393,8 +393,8 @@ pub(super) fn pipe_ends(call: &Call) -> Step<[i64; 2]> {
     }
 }
 
-/// What is copied at a time (Linux `skb_page_frag_refill`: fragments of 32 KiB).
-const PORTION: u32 = 1 << 15;
+/// Unit of copying (Linux `skb_page_frag_refill`: fragments of 32 KiB).
+const COPY_UNIT: u32 = 1 << 15;
 
 /// Whether a buffer has an address that is no buffer's.
 fn is_null(buffer: &Expression) -> bool {
@@ -405,8 +405,8 @@ fn is_null(buffer: &Expression) -> bool {
     }
 }
 
-/// Whether a buffer of a vector, or of a message, is `NULL`, and so early that nothing is
-/// transferred: the kernel copies by [`PORTION`], each as a whole or not at all.
+/// Whether a buffer is `NULL` early enough that nothing is transferred: the kernel copies units of
+/// [`COPY_UNIT`], each completely or not at all.
 fn faults_at_once(call: &Call) -> Step<bool> {
     let Some(argument) = call.arguments.get(1) else { return Ok(false) };
     let vector = argument.field("msg_iov").unwrap_or(argument);
@@ -421,8 +421,8 @@ fn faults_at_once(call: &Call) -> Step<bool> {
 /// Pages that one packet holds of an application's memory (`MAX_SKB_FRAGS`); each buffer takes one.
 const MAX_PAGES: usize = 17;
 
-/// Bytes of a packet of as many buffers of a message as it can hold, where there are more; all are taken to
-/// be of one size.
+/// Bytes in a packet that holds as many buffers of a message as possible, if there are more; assumes
+/// buffers of one size.
 fn packet_bytes(message: &Expression) -> Step<Option<u32>> {
     match message.field("msg_iov") {
         Some(Expression::List(buffers)) if buffers.len() > MAX_PAGES => {
@@ -455,9 +455,9 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
     for buffer in buffers {
         match buffer {
             Expression::Any => {}
-            // What stands behind is not reached, nor what would be copied with it.
+            // Buffers after a `NULL` are not reached.
             Expression::Record(fields) if fields.len() == 2 && is_null(&fields[0].value) => {
-                return Ok(sum - sum % PORTION);
+                return Ok(sum - sum % COPY_UNIT);
             }
             Expression::Record(fields) if fields.len() == 2 => {
                 sum = sum.saturating_add(fields[1].value.bytes()?);

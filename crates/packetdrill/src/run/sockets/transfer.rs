@@ -44,7 +44,7 @@ impl Sockets {
                 self.has_read(read, available, host)
             };
         }
-        // The end that the peer has announced comes before any error (Linux `SOCK_DONE`).
+        // The end of the stream comes before any error (Linux `SOCK_DONE`).
         if !endpoint.peer_finished
             && let Some(error) = endpoint.error.take()
         {
@@ -77,7 +77,8 @@ impl Sockets {
                 return Ok(fails("EPIPE"));
             }
         }
-        // Who waits for room is woken when a third of the buffer is free (`sk_stream_write_space`).
+        // A writer waiting for room wakes when a third of the buffer is free
+        // (`sk_stream_write_space`).
         if endpoint.established && (!write.wants_room || endpoint.is_writable()) {
             take(write, index, host);
             write.wants_room = true;
@@ -102,8 +103,8 @@ pub(super) fn limit(now: Instant, timeout: Option<Span>) -> Instant {
     timeout.map_or(Instant::MAX, |timeout| now + timeout)
 }
 
-/// Takes what there is to be read, up to what is still wanted; returns all that the call has so far.
-/// What is only looked at stays.
+/// Takes readable bytes, up to the requested number; returns the total of the call. Peeked bytes
+/// stay.
 fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
     let left = read.bytes - read.taken;
     let bytes = host.endpoints[index].connection.readable_bytes().min(left);
@@ -130,7 +131,7 @@ fn read_urgent(read: &Read, index: usize, host: &mut Host) -> CallProgress {
     }
 }
 
-/// Hands over as much as the connection takes, which sends meanwhile.
+/// Writes as much as the connection accepts, which sends meanwhile.
 fn take(write: &mut Write, index: usize, host: &mut Host) {
     let whole = Writing {
         more: write.flags & MSG_MORE != 0,
@@ -191,8 +192,8 @@ impl Sockets {
         Some(if taken == 0 { fails("EAGAIN") } else { returns(taken) })
     }
 
-    /// Whether nothing but the urgent byte is there to be read, which a pipe does not get and `splice` does
-    /// not wait behind (`tcp_splice_read`).
+    /// Whether only the urgent byte is readable, which `splice` neither moves nor waits for
+    /// (`tcp_splice_read`).
     fn is_at_urgent_byte(&self, descriptor: i64, host: &Host) -> bool {
         let Some(Role::Connected { endpoint, .. }) = self.open.get(&descriptor).map(|it| &it.role)
         else {
@@ -211,7 +212,7 @@ impl Sockets {
             }
             let mut write = Write::plain(splice.to, bytes, flags);
             let attempt = self.write(&mut write, host)?;
-            // What was taken is gone; the call does not wait for the rest.
+            // Moved bytes are consumed; the call does not wait for the rest.
             let taken = write.taken;
             if let (Some(held), true) = (self.pipe(splice.from), taken > 0) {
                 *held -= taken;

@@ -1,19 +1,19 @@
 //! Comparison of sent packets, times and returned structures with the expected ones.
 //!
-//! Compared are all control bits, sequence and acknowledgment numbers, the payload's length, the
-//! urgent pointer, and the options: kinds, order and values. The window is compared where the
-//! script writes it, so is the mark. Since header lengths follow from the options, equal options
-//! and payload make equal IP lengths.
+//! Compared are all control bits, sequence and acknowledgment numbers, payload length, urgent
+//! pointer, and the options: kinds, order and values. The window and the ECN codepoint are compared
+//! if the script gives them. Header lengths follow from the options, so equal options and payload
+//! make equal IP lengths.
 
-use super::settings::{EchoRule, Judging, Settings};
+use super::settings::{EchoRule, Settings, Strictness};
 use crate::outcome::{Step, Stop};
 use crate::script::{EventTime, Expression, Field, Mark, Packet, TcpOption, decimal};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 
-/// The first difference between an expected packet and the one seen, if there is any.
+/// The first difference between an expected packet and the one seen, if any.
 ///
-/// `seen` has every field written, in the script's numbers.
+/// `seen` has all fields, in the script's numbers.
 pub(crate) fn difference(expected: &Packet, seen: &Packet, settings: &Settings) -> Option<String> {
     let end = |packet: &Packet| packet.sequence.wrapping_add(packet.payload_bytes);
     (expected.flags != seen.flags)
@@ -89,7 +89,7 @@ fn is_met(expected: &TcpOption, seen: &TcpOption, settings: &Settings) -> bool {
     }
 }
 
-/// The timestamp clock may be as far off as times may; without a known tick nothing can be said.
+/// Timestamps may differ by the tolerance of times; without a known tick they are not compared.
 fn is_near_enough(expected: u32, seen: u32, settings: &Settings) -> bool {
     let Some(tick) = settings.timestamp_tick else { return true };
     let ahead = expected.wrapping_sub(seen);
@@ -97,19 +97,20 @@ fn is_near_enough(expected: u32, seen: u32, settings: &Settings) -> bool {
     tick * u64::from(ticks) <= settings.tolerance
 }
 
-/// What the segment `seen` at `offset` of an expected packet should be, where it is met by several:
-/// PSH and FIN are the last one's, CWR is the first one's. On the others these are unset where
-/// segmentation cuts one packet; where segments are joined, PSH and CWR may be there or not.
+/// The expected fields of the segment `seen` at `offset` of an expected packet that several
+/// segments make up: PSH and FIN belong to the last one, CWR to the first one. On the others these
+/// are unset if segmentation divides one packet; where segments are merged, PSH and CWR are
+/// optional.
 pub(crate) fn piece(
     expected: &Packet,
     offset: u32,
     payload_bytes: u32,
     seen: &Packet,
-    rule: Judging,
+    rule: Strictness,
 ) -> Packet {
     let free = match rule {
-        Judging::Tool => seen.flags.bits(),
-        Judging::Strict => 0,
+        Strictness::Tool => seen.flags.bits(),
+        Strictness::Strict => 0,
     };
     let mut flags = expected.flags.bits();
     if offset > 0 {
@@ -126,8 +127,8 @@ pub(crate) fn piece(
     }
 }
 
-/// Whether segments of these payloads are what segmentation makes: all of one size but the last,
-/// which is not greater.
+/// Whether segmentation produces these payloads: all of one size, and a last one that is not
+/// larger.
 pub(crate) fn is_segmented_evenly(payloads: &[u32]) -> bool {
     let full = payloads.first().copied().unwrap_or(0);
     let Some((last, others)) = payloads.split_last() else { return true };
@@ -156,9 +157,9 @@ pub(crate) enum Kind {
 pub(crate) struct Timeline {
     /// When the script began.
     origin: Instant,
-    /// When the last event should have happened, and when it did.
+    /// Scripted and actual time of the last event.
     scripted: Instant,
-    happened: Instant,
+    actual: Instant,
     kind: Kind,
 }
 
@@ -168,7 +169,7 @@ pub(crate) struct Due {
     pub(crate) earliest: Instant,
     pub(crate) latest: Instant,
     tolerance: Span,
-    /// How much later still the system's own timers may make it.
+    /// Extra tolerance for the system's timers.
     lag: Span,
 }
 
@@ -178,7 +179,7 @@ impl Due {
         self.latest + self.tolerance + self.lag
     }
 
-    /// The same for what a system does by itself, whose timers may run out later by `lag`.
+    /// The same for an event that a timer of the system triggers, with the extra tolerance `lag`.
     pub(crate) fn with_lag(self, lag: Span) -> Self {
         Self { lag, ..self }
     }
@@ -186,7 +187,7 @@ impl Due {
 
 impl Timeline {
     pub(crate) fn new(origin: Instant) -> Self {
-        Self { origin, scripted: origin, happened: origin, kind: Kind::Other }
+        Self { origin, scripted: origin, actual: origin, kind: Kind::Other }
     }
 
     /// Time since the script began.
@@ -194,13 +195,13 @@ impl Timeline {
         at.saturating_since(self.origin)
     }
 
-    /// What a relative time counts from: when the event before really happened, but when it should
-    /// have happened between two injections.
+    /// Base of a relative time: the actual time of the event before, but the scripted time between
+    /// two injections.
     fn base(&self, kind: Kind) -> Instant {
         if kind == Kind::Injection && self.kind == Kind::Injection {
             self.scripted
         } else {
-            self.happened
+            self.actual
         }
     }
 
@@ -214,7 +215,7 @@ impl Timeline {
             EventTime::AbsoluteRange(from, to) => (self.origin + from, self.origin + to),
             EventTime::RelativeRange(from, to) => (base + from, base + to),
         };
-        let tolerance = settings.tolerance_after(earliest.saturating_since(self.happened));
+        let tolerance = settings.tolerance_after(earliest.saturating_since(self.actual));
         Some(Due { earliest, latest, tolerance, lag: Span::ZERO })
     }
 
@@ -225,23 +226,23 @@ impl Timeline {
             EventTime::Relative(after) | EventTime::RelativeRange(after, _) => {
                 (self.base(Kind::Other), after)
             }
-            EventTime::Any => (self.happened, Span::ZERO),
+            EventTime::Any => (self.actual, Span::ZERO),
         };
         let tolerance = settings.tolerance_after(end.saturating_sub(begin));
         Due { earliest: base + end, latest: base + end, tolerance, lag: Span::ZERO }
     }
 
-    /// Notes that an event has happened.
-    pub(crate) fn note(&mut self, due: Option<Due>, happened: Instant, kind: Kind) {
-        self.scripted = due.map_or(happened, |due| due.earliest);
-        self.happened = happened;
+    /// Notes that an event occurred.
+    pub(crate) fn note(&mut self, due: Option<Due>, actual: Instant, kind: Kind) {
+        self.scripted = due.map_or(actual, |due| due.earliest);
+        self.actual = actual;
         self.kind = kind;
     }
 
-    /// Judges when something happened.
-    pub(crate) fn judge(&self, due: Due, happened: Instant) -> Step<()> {
-        let early = happened + due.tolerance < due.earliest;
-        if !early && happened <= due.limit() {
+    /// Verifies the time of an event.
+    pub(crate) fn verify(&self, due: Due, actual: Instant) -> Step<()> {
+        let early = actual + due.tolerance < due.earliest;
+        if !early && actual <= due.limit() {
             return Ok(());
         }
         let at = |instant| decimal(self.elapsed(instant));
@@ -252,17 +253,17 @@ impl Timeline {
         };
         Err(Stop::failed(format!(
             "the time: expected {expected} s, seen {} s (tolerance {} s)",
-            at(happened),
+            at(actual),
             decimal(if early { due.tolerance } else { due.tolerance + due.lag })
         )))
     }
 }
 
-/// Judges the events that `epoll_wait` returns: events and data of each.
+/// Verifies the events that `epoll_wait` returns: events and data of each.
 ///
 /// # Errors
-/// The first event that is another one.
-pub fn judge_epoll_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) -> Step<()> {
+/// The first event that differs.
+pub fn verify_epoll_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) -> Step<()> {
     for (one, (events, data)) in expected.unwrap_or_default().iter().zip(seen) {
         if *one != (*events, *data) {
             return Err(Stop::failed(format!(
@@ -274,14 +275,14 @@ pub fn judge_epoll_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) 
     Ok(())
 }
 
-/// Judges control messages of `recvmsg` by level, type and content.
+/// Verifies control messages of `recvmsg` by level, type and content.
 ///
 /// # Errors
-/// The first difference where the script writes something.
-pub fn judge_control_messages<C>(
+/// The first difference from the script.
+pub fn verify_control_messages<C>(
     expected: &[Expression],
     seen: &[(i64, i64, C)],
-    judge_content: impl Fn(&Expression, &C) -> Step<()>,
+    verify_content: impl Fn(&Expression, &C) -> Step<()>,
 ) -> Step<()> {
     if expected.len() != seen.len() {
         return Err(Stop::failed(format!(
@@ -294,15 +295,15 @@ pub fn judge_control_messages<C>(
         let written = |name| part.field(name).unwrap_or(&Expression::Any);
         written("cmsg_level").expect_number("cmsg_level", *level)?;
         written("cmsg_type").expect_number("cmsg_type", *kind)?;
-        judge_content(written("cmsg_data"), content)
+        verify_content(written("cmsg_data"), content)
     })
 }
 
-/// Judges the fields of a `struct sock_extended_err`.
+/// Verifies the fields of a `struct sock_extended_err`.
 ///
 /// # Errors
-/// The first field that has another value, or that the structure lacks.
-pub fn judge_error_fields(fields: &[Field], seen: impl Fn(&str) -> Option<i64>) -> Step<()> {
+/// The first field that has another value or is missing.
+pub fn verify_error_fields(fields: &[Field], seen: impl Fn(&str) -> Option<i64>) -> Step<()> {
     fields.iter().try_for_each(|field| {
         let name = field.name.as_deref().unwrap_or_default();
         match seen(name) {
@@ -312,11 +313,11 @@ pub fn judge_error_fields(fields: &[Field], seen: impl Fn(&str) -> Option<i64>) 
     })
 }
 
-/// Judges a timestamp `{scm_sec=..., scm_nsec=...}`, which counts from when the script began.
+/// Verifies a timestamp `{scm_sec=..., scm_nsec=...}`, which counts from the start of the script.
 ///
 /// # Errors
-/// Where the two are further apart than `tolerance`.
-pub fn judge_timestamp(expected: &Expression, seen_nanos: u64, tolerance: Span) -> Step<()> {
+/// If the two differ by more than `tolerance`.
+pub fn verify_timestamp(expected: &Expression, seen_nanos: u64, tolerance: Span) -> Step<()> {
     let part = |name| Ok(u64::try_from(expected.required_field(name)?.number()?).unwrap_or(0));
     let wanted = Span::from_secs(part("scm_sec")?) + Span::from_nanos(part("scm_nsec")?);
     if wanted.as_nanos().abs_diff(seen_nanos) <= tolerance.as_nanos() {

@@ -13,9 +13,9 @@ pub struct Script {
     pub options: Vec<OptionLine>,
     /// The command in back quotes before the first event.
     pub preparation: Option<Command>,
-    /// What happens, in order.
+    /// Events in order.
     pub events: Vec<Event>,
-    /// The command in back quotes behind the last event.
+    /// The command in back quotes after the last event.
     pub cleanup: Option<Command>,
 }
 
@@ -26,7 +26,7 @@ pub struct OptionLine {
     pub line: u32,
     /// Name without hyphens.
     pub name: String,
-    /// What stands behind `=`, if anything does.
+    /// The text after `=`, if any.
     pub value: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Event {
     pub line: u32,
     /// When.
     pub time: EventTime,
-    /// What.
+    /// Action of the event.
     pub action: Action,
 }
 
@@ -66,7 +66,7 @@ pub enum EventTime {
     Any,
 }
 
-/// What happens in an event.
+/// Action of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// A TCP packet is injected, or expected.
@@ -77,13 +77,13 @@ pub enum Action {
     Call(Call),
     /// The shell runs a command.
     Command(String),
-    /// Code looks at the endpoint.
+    /// Code that inspects the endpoint.
     Code(String),
-    /// A packet of another protocol, or in another one, as it is written.
+    /// A packet of another protocol, or an encapsulated one, as written.
     Foreign(String),
 }
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// `<`: to the endpoint; the script injects it.
@@ -95,11 +95,11 @@ pub enum Direction {
 /// A TCP packet as a script writes it, in the script's own sequence numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
     /// The mark in the IP header, where one is written.
     pub mark: Option<Mark>,
-    /// The whole octet of the IP header in which the mark stands (`tos`), where it is written.
+    /// The whole `tos` octet of the IP header, if written.
     pub traffic_class: Option<u8>,
     /// Control bits.
     pub flags: Flags,
@@ -113,7 +113,7 @@ pub struct Packet {
     pub window: Option<u16>,
     /// Urgent pointer, where one is written.
     pub urgent: Option<u16>,
-    /// Options; `None` for `<...>`, which stands for any.
+    /// Options; `None` for `<...>`, which matches any.
     pub options: Option<Vec<TcpOption>>,
 }
 
@@ -132,7 +132,7 @@ pub enum Mark {
     CongestionExperienced,
 }
 
-/// One TCP option, in the place where it stands in the header.
+/// One TCP option, at its position in the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TcpOption {
     /// `nop`
@@ -154,26 +154,25 @@ pub enum TcpOption {
         /// The receiver's clock, echoed.
         echo: u32,
     },
-    /// `FO` and the hexadecimal digits of the cookie, which may be none (RFC 7413).
+    /// `FO` and the hexadecimal digits of the cookie, possibly none (RFC 7413).
     FastOpen(String),
-    /// `FOEXP` and the digits: the same as an experimental option, as it was before it got a kind of
-    /// its own.
+    /// `FOEXP` and the digits: the experimental form of Fast Open.
     FastOpenExperimental(String),
     /// `ECN e1b 1 ceb 2 e0b 3`: the counters of accurate ECN (RFC 9768 §3.2.3) in their order.
     AccurateEcn {
-        /// Which of them comes first.
+        /// Order of the counters.
         order: CounterOrder,
         /// None to three counters of 24 bits.
         counters: Vec<u32>,
     },
-    /// An option that the language has and that no endpoint of ours knows, as it is written.
+    /// An option of the language that our endpoint does not have, as written.
     Other(String),
 }
 
 /// An ICMP message to the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Icmp {
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
     /// Type and code, as they are written (`unreachable frag_needed`).
     pub kind: String,
@@ -183,16 +182,16 @@ pub struct Icmp {
     pub quoted: Option<(u32, u32)>,
 }
 
-/// A call of the system with what it is expected to return.
+/// A system call with its expected result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// When a blocking call returns: on the same scale as the time of its event.
+    /// When a blocking call returns, on the same scale as the time of its event.
     pub end: Option<Span>,
     /// The function.
     pub function: String,
     /// Its arguments.
     pub arguments: Vec<Expression>,
-    /// What it returns; `...` for anything.
+    /// Expected result; `...` for any.
     pub result: Expression,
     /// The name of the error, where it fails.
     pub error: Option<String>,
@@ -201,7 +200,7 @@ pub struct Call {
 /// A value in a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expression {
-    /// `...`: anything, or nothing worth naming.
+    /// `...`: any value.
     Any,
     /// A number.
     Integer(i64),
@@ -291,8 +290,8 @@ pub(super) const MARKS: [(&str, Mark); 5] = [
 /// The counters of accurate ECN in their order.
 pub(super) fn counter_names(order: CounterOrder) -> [&'static str; 3] {
     match order {
-        CounterOrder::Zero => ["e0b", "ceb", "e1b"],
-        CounterOrder::One => ["e1b", "ceb", "e0b"],
+        CounterOrder::Ect0First => ["e0b", "ceb", "e1b"],
+        CounterOrder::Ect1First => ["e1b", "ceb", "e0b"],
     }
 }
 
@@ -392,7 +391,7 @@ impl Display for EventTime {
     }
 }
 
-/// Seconds with as many decimals as they need.
+/// Seconds with the required number of decimals.
 pub(crate) fn decimal(span: Span) -> String {
     let (whole, fraction) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
     if fraction == 0 {

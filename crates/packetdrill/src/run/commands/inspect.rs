@@ -1,6 +1,6 @@
-//! Commands that look at the host and fail where they do not find what they look for.
+//! Inspection commands: `nstat`, `cat`, `grep`; they fail if they find nothing.
 //!
-//! | command | what it looks at |
+//! | command | inspects |
 //! |---|---|
 //! | `nstat`, `nstat -n`, `nstat -s` | counters since the last `nstat` without `-s`; see [`COUNTERS`] |
 //! | `cat`, `grep PATTERN` of `/proc/net/tcp`, `/proc/net/tcp6` | sockets with their ports and states |
@@ -9,7 +9,7 @@
 use super::slices;
 use crate::outcome::{Step, Stop};
 
-/// The counters that are known.
+/// Supported counters.
 pub(crate) const COUNTERS: [&str; 4] = [
     "TcpExtOutOfWindowIcmps",
     "TcpExtBeyondWindow",
@@ -17,12 +17,12 @@ pub(crate) const COUNTERS: [&str; 4] = [
     "TcpExtTCPRcvQDrop",
 ];
 
-/// What a host shows.
+/// Counters and sockets of a host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     /// The counters in the order of [`COUNTERS`].
     pub(crate) counters: [u64; COUNTERS.len()],
-    /// The state of each socket, as the kernel numbers it, with its ports.
+    /// State number of each socket in the kernel, with its ports.
     pub(crate) sockets: Vec<(i64, u16, u16)>,
 }
 
@@ -34,11 +34,11 @@ pub(super) fn begins_pipeline(program: &str) -> bool {
     matches!(program, "nstat" | "cat" | "grep")
 }
 
-/// Runs a pipeline. `shown` are the counters as they were when they were last shown.
+/// Runs a pipeline. `shown` holds the counters at the last output.
 ///
 /// # Errors
-/// Where it finds nothing, or asks for what is not known here.
-pub(crate) fn look(
+/// If it finds nothing, or an argument is not supported.
+pub(crate) fn inspect(
     pipeline: &Pipeline,
     view: &View,
     shown: &mut [u64; COUNTERS.len()],
@@ -85,7 +85,7 @@ fn not_known(pipeline: &Pipeline) -> Stop {
     ))
 }
 
-/// A counter that is asked for and not kept.
+/// The first counter that is not supported.
 fn unknown_counter<'a>(words: &[&'a str]) -> Option<&'a str> {
     let is_counter = |word: &&str| ["Tcp", "Ip", "Icmp"].iter().any(|name| word.starts_with(name));
     words.iter().copied().find(|word| is_counter(word) && !COUNTERS.contains(word))
@@ -104,7 +104,7 @@ fn counted(arguments: &[&str], view: &View, shown: &mut [u64; COUNTERS.len()]) -
     if arguments.contains(&"-n") { Vec::new() } else { lines }
 }
 
-/// The sockets as `/proc/net/tcp` lists them, as far as anyone asks.
+/// Lines of `/proc/net/tcp`, with the used columns.
 fn sockets(files: &[&str], view: &View) -> Step<Vec<String>> {
     if let Some(other) = files.iter().find(|file| !file.starts_with("/proc/net/tcp")) {
         return Err(Stop::unsupported(format!("the file {other} is not known here")));
@@ -117,7 +117,7 @@ fn sockets(files: &[&str], view: &View) -> Step<Vec<String>> {
     Ok(listed.collect())
 }
 
-/// The lines that a `grep` lets through, and whether there are any; `None` where it is not a plain one.
+/// The lines that match, and whether there are any; `None` if the options are not supported.
 fn filtered(lines: Vec<String>, options: &[&str], pattern: &str) -> Option<(Vec<String>, bool)> {
     let plain = !pattern.contains(['*', '[', ']', '^', '$', '\\']);
     if !plain || !options.iter().all(|option| matches!(*option, "-q" | "-v")) {
