@@ -1,7 +1,7 @@
-//! Read access to private state.
+//! Getters for private state.
 
-/// Defines one method per named field that returns a copy of it, so that other modules read a part's state and
-/// only its own module changes it.
+/// Defines one method per named field that returns a copy. So other modules read the state of a part, and only
+/// its own module changes it.
 macro_rules! getters {
     ($($(#[$doc:meta])* $field:ident: $kind:ty,)+) => {
         $(

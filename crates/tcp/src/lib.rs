@@ -1,8 +1,8 @@
 //! One TCP endpoint as a pure state machine: segments, timers and application calls in; segments,
 //! a deadline and events out.
 //!
-//! A [`Connection`] owns no clock, socket, thread or random source. Its driver tells it the time
-//! with every call, carries its segments, and keeps the stream's bytes; the endpoint counts them.
+//! A [`Connection`] owns no clock, socket, thread or random source. Its driver passes the time
+//! with every call, carries its segments, and keeps the bytes of the stream; the endpoint counts them.
 //! The simulator drives it in virtual time, and a device driver may do so in real time.
 //!
 //! ```
@@ -27,13 +27,15 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `connection` | the parts of one end, its life cycle, the calls of a driver |
+//! | `connection` | one end: input, output, life cycle, the driver's interface |
 //! | `handshake` | SYN, option negotiation, Fast Open |
 //! | `sender` | send queue, scoreboard, loss recovery, congestion window, pacing, probes |
 //! | `receiver` | sequence checks, reassembly, acknowledgments, the offered window |
-//! | `ecn`, `icmp`, `timers`, `timestamp` | ECN; ICMP errors; timers; the timestamp clock |
+//! | `ecn` | ECN and Accurate ECN |
+//! | `timers` | timers; the timestamp clock |
+//! | `state` | states, events, ICMP errors |
 //! | `config`, `profile` | settings, and named sets of them |
-//! | `window_cache` | what a host remembers of its connections for the next ones |
+//! | `window_cache` | caches of congestion state for later connections |
 //! | `tcp_info` | `TCP_INFO` |
 
 #[macro_use]

@@ -1,68 +1,68 @@
-//! Named behaviours: stacks of an era, and the standards alone.
+//! Profiles: configurations of TCP stacks, and of the RFCs alone.
 //!
 //! | constant or mechanism | `rfc` | `linux-2.6` | `linux-3.16` | `linux-6.18` | `freebsd-5.4` | `freebsd-14` | source |
 //! |---|---|---|---|---|---|---|---|
 //! | initial window | 3 (at MSS 1460) | 3 | 10 | 10 | 1 | 10 | RFC 5681 §3.1; Linux 2.6.39 (RFC 6928); `slowstart_flightsize`; FreeBSD 10 |
-//! | the same in bytes | 4380 | no limit | no limit | no limit | 1460 | 14600 | RFC 5681 §3.1, RFC 6928 §2; two segments at least |
+//! | the same in bytes | 4380 | no limit | no limit | no limit | 1460 | 14600 | RFC 5681 §3.1, RFC 6928 §2; at least two segments |
 //! | time-out before a sample | 1 s | 3 s | 1 s | 1 s | 3 s | 1 s | RFC 6298 §2.1; Linux 3.1; `TCPTV_RTOBASE` |
-//! | least / greatest time-out | 1 s / 120 s | 200 ms / 120 s | 200 ms / 120 s | 200 ms / 120 s | 30 ms / 64 s | 30 ms / 64 s | RFC 6298 §2; `tcp.h`; `tcp_timer.h` |
-//! | timers of hosts ([`Profile::timers`]) run out | exactly | exactly | exactly | with ticks of 4 ms, waits from 252 ms on in buckets | exactly | exactly | `calc_wheel_index`; Linux 4.8 |
+//! | minimum / maximum time-out | 1 s / 120 s | 200 ms / 120 s | 200 ms / 120 s | 200 ms / 120 s | 30 ms / 64 s | 30 ms / 64 s | RFC 6298 §2; `tcp.h`; `tcp_timer.h` |
+//! | timers of hosts ([`Profile::timers`]) expire | exactly | exactly | exactly | with ticks of 4 ms, waits from 252 ms on in buckets | exactly | exactly | `calc_wheel_index`; Linux 4.8 |
 //! | time-out rule | RFC 6298 | Linux | Linux | Linux | and 200 ms slop | and 200 ms slop | `tcp_rtt_estimator`; `tcp_rexmit_slop` |
 //! | SYN retries, linear first | 7, 0 | 5, 0 | 6, 0 | 6, 4 | 4, 4 | 6, 4 | RFC 9293 §3.8.3 (3 minutes); `tcp_syn_linear_timeouts` since 6.5; `tcp_syn_backoff` within 75 s |
 //! | ACK below the largest window | challenged | taken | challenged | challenged | taken | taken | RFC 5961 §5.2; `tcp_ack` since Linux 3.8 |
 //! | reset or SYN elsewhere in the window | challenged | ends it | challenged | challenged | dropped; ends it | challenged | RFC 793 §3.9; RFC 5961 §3, §4, Linux 3.8, FreeBSD 5.3 and 11 |
-//! | reset behind what was reported, or behind FIN | no | no | no | ends it | no | no | `tcp_reset_check`, Linux 4.7, 4.10 |
+//! | reset at the edge of out-of-order data, or after FIN | no | no | no | ends it | no | no | `tcp_reset_check`, Linux 4.7, 4.10 |
 //! | challenge ACKs per second | 10 | none | 100 | no limit | none | no limit | RFC 5961 §7; `tcp_challenge_ack_limit` |
-//! | timestamps are believed for | 24 days | 24 days | 24 days | 36 minutes | 24 days | 24 days | RFC 7323 §5.5; `TCP_PAWS_WRAP` |
-//! | timestamps may be old by | 0 | 1 tick | 1 tick | 1 tick | 0 | 0 | `TCP_PAWS_WINDOW` |
-//! | ACK with an old timestamp | answered | taken if no news | taken if no news | taken if no news, dropped if older | answered | answered | RFC 7323 §5.3; `tcp_disordered_ack_check` |
-//! | lost SYNs that make the window start at 1 | 1 | 1 | 2 | 2 | 1 | 1 | RFC 5681 §3.1; `tcp_init_metrics` |
-//! | delayed ACK | every second, 200 ms | adaptive, 16 quick, none when read | as 2.6 | as 2.6 | every second, 100 ms | every second, 40 ms | RFC 5681 §4.2; `tcp_input.c`, `tcp_cleanup_rbuf`; `tcp_delacktime` |
+//! | lifetime of timestamps | 24 days | 24 days | 24 days | 36 minutes | 24 days | 24 days | RFC 7323 §5.5; `TCP_PAWS_WRAP` |
+//! | tolerated age of timestamps | 0 | 1 tick | 1 tick | 1 tick | 0 | 0 | `TCP_PAWS_WINDOW` |
+//! | ACK with an old timestamp | answered | accepted without new information | accepted without new information | accepted without new information, dropped if older | answered | answered | RFC 7323 §5.3; `tcp_disordered_ack_check` |
+//! | lost SYNs that reduce the initial window to 1 | 1 | 1 | 2 | 2 | 1 | 1 | RFC 5681 §3.1; `tcp_init_metrics` |
+//! | delayed ACK | every second, 200 ms | adaptive, 16 quick ACKs, immediate after reads | as 2.6 | as 2.6 | every second, 100 ms | every second, 40 ms | RFC 5681 §4.2; `tcp_input.c`, `tcp_cleanup_rbuf`; `tcp_delacktime` |
 //! | window growth counts | ACKs | ACKs | segments in slow start | segments | ACKs | segments | Linux 3.13, 4.0; RFC 3465 |
-//! | a loss reduces | the flight | the window | the window | the window | the window | the window | RFC 5681 equation 4; `tcp_reno_ssthresh` |
+//! | base of the decrease | the flight | the window | the window | the window | the window | the window | RFC 5681 equation 4; `tcp_reno_ssthresh` |
 //! | Nagle | classic | Minshall | Minshall | Minshall | classic | classic | RFC 9293 §3.7.4; `tcp_output.c` |
 //! | PSH | at the end of a write | and every half window | as 2.6 | as 2.6 | at the end of a write | as 5.4 | RFC 9293 §3.9.1.2; `forced_push` |
-//! | small next to the peer's window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
-//! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
-//! | pacing: windows per round trip in slow start, afterwards | when asked: 2, 1.2 | as `rfc` | as `rfc` | with `SO_MAX_PACING_RATE`: 2, 1.2 | as `rfc` | as `rfc` | `tcp_update_pacing_rate`; Linux 4.13 |
-//! | repetitions without an application | no limit of their own | 8 | 8 | 8 | no limit of their own | as 5.4 | `tcp_orphan_retries` |
+//! | segments too small for the window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
+//! | TSO bundles | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
+//! | pacing: windows per round trip in slow start, afterwards | on request: 2, 1.2 | as `rfc` | as `rfc` | with `SO_MAX_PACING_RATE`: 2, 1.2 | as `rfc` | as `rfc` | `tcp_update_pacing_rate`; Linux 4.13 |
+//! | retransmissions of an orphan | no separate limit | 8 | 8 | 8 | no separate limit | as 5.4 | `tcp_orphan_retries` |
 //! | receive buffer counts | payload | memory | memory | memory | payload | payload | `sk_rmem_alloc` |
-//! | it begins with, and grows to | 64 MiB | 85 KiB, 128 MiB | 85 KiB, 128 MiB | 128 KiB, 128 MiB | 64 MiB | 64 MiB | `tcp_rmem` (greatest ample, but in [`Profile::system_config`]), `tcp_moderate_rcvbuf` since Linux 2.6.7 |
-//! | first window offered, in segments | no limit | 4 | 20 | no limit | no limit | no limit | `tcp_select_initial_window`, `tcp_default_init_rwnd` |
-//! | every segment is acknowledged while the window grows | no | yes | yes | yes | no | no | `tcp_grow_window` |
-//! | merged ACKs of disorder | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
-//! | duplicates reported (RFC 2883) | yes | yes | yes | yes | no | yes | `tcp_dsack`; FreeBSD 13 |
+//! | initial and maximum receive buffer | 64 MiB | 85 KiB, 128 MiB | 85 KiB, 128 MiB | 128 KiB, 128 MiB | 64 MiB | 64 MiB | `tcp_rmem` (ample maximum, except in [`Profile::system_config`]), `tcp_moderate_rcvbuf` since Linux 2.6.7 |
+//! | initial receive window, in segments | no limit | 4 | 20 | no limit | no limit | no limit | `tcp_select_initial_window`, `tcp_default_init_rwnd` |
+//! | immediate ACKs while the window grows | no | yes | yes | yes | no | no | `tcp_grow_window` |
+//! | ACK compression | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
+//! | D-SACK (RFC 2883) | yes | yes | yes | yes | no | yes | `tcp_dsack`; FreeBSD 13 |
 //! | answers to unacceptable segments | all | all | all | twice a second without data | all | all | `tcp_invalid_ratelimit`; Linux 4.0 |
-//! | SYN-ACK repetitions | 7 | 5 | 5 | 5 | 3 | 3 | RFC 9293 §3.8.3; `tcp_synack_retries`; `net.inet.tcp.syncache.rexmtlimit` |
+//! | SYN-ACK retries | 7 | 5 | 5 | 5 | 3 | 3 | RFC 9293 §3.8.3; `tcp_synack_retries`; `net.inet.tcp.syncache.rexmtlimit` |
 //! | TIME-WAIT | 240 s | 60 s | 60 s | 60 s | 60 s | 60 s | RFC 9293 §3.4.2; `TCP_TIMEWAIT_LEN`; two `net.inet.tcp.msl` |
 //! | attempts before giving up | 15 | 15 | 15 | 15 | 12 | 12 | RFC 9293 §3.8.3; `tcp_retries2`; `TCP_MAXRXTSHIFT` |
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | flight limited by estimated bandwidth | no | no | no | no | yes | no | `tcp_xmit_bandwidth_limit` |
-//! | losses are found | by count | by reach (FACK) | by reach (FACK) | by time (RACK) | by count | by count | RFC 6675 §4; `tcp_fack` up to 4.14; RFC 8985 §6 |
-//! | lost retransmissions are found | by time-out | by reach | by time-out | by time (RACK) | by time-out | by time-out | RFC 6675 §5; `tcp_sacktag_write_queue`; RFC 8985 §6 |
+//! | loss detection | SACK count | FACK | FACK | RACK | SACK count | SACK count | RFC 6675 §4; `tcp_fack` up to 4.14; RFC 8985 §6 |
+//! | detection of lost retransmissions | time-out | overtaken by new data | time-out | RACK | time-out | time-out | RFC 6675 §5; `tcp_sacktag_write_queue`; RFC 8985 §6 |
 //! | tail loss probe | no | no | as of 3.10 | RFC 8985 §7 | no | no | `tcp_schedule_loss_probe` |
 //! | early retransmit | no | no | delayed | no | no | no | RFC 5827; Linux 3.5 to 4.11 |
-//! | window comes down | at once | by rate halving | in proportion (RFC 6937) | in proportion (RFC 9937) | at once | in proportion | `tcp_cwnd_down`, `tcp_cwnd_reduction` |
-//! | forward RTO recovery | no | no | yes | yes | no | no | RFC 5682; `tcp_frto` |
-//! | needless reductions taken back | no | yes | yes | yes | no | no | RFC 3522, RFC 3708; `tcp_try_undo_recovery` |
-//! | reordering measured, up to | no | 127 | 127 | 300 | no | no | `tcp_check_sack_reordering` |
-//! | after a time-out is lost | all | all | all | all but the last round trip | all | all | RFC 6675 §5.1; RFC 8985 §6.3 |
-//! | repair without proof of loss | yes, and rescue | no | no | no | as `rfc` | as `rfc` | RFC 6675 §4, `NextSeg` rules 3 and 4 |
+//! | window reduction | immediate | rate halving | PRR (RFC 6937) | PRR (RFC 9937) | immediate | PRR | `tcp_cwnd_down`, `tcp_cwnd_reduction` |
+//! | F-RTO | no | no | yes | yes | no | no | RFC 5682; `tcp_frto` |
+//! | undo of spurious reductions | no | yes | yes | yes | no | no | RFC 3522, RFC 3708; `tcp_try_undo_recovery` |
+//! | adaptation to reordering, up to | no | 127 | 127 | 300 | no | no | `tcp_check_sack_reordering` |
+//! | marked lost by a time-out | all | all | all | all but the last round trip | all | all | RFC 6675 §5.1; RFC 8985 §6.3 |
+//! | speculative retransmission | yes, and rescue | no | no | no | as `rfc` | as `rfc` | RFC 6675 §4, `NextSeg` rules 3 and 4 |
 //! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
-//! | ECN (RFC 3168) | when asked | no | when asked | when asked | no | when asked | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
+//! | ECN (RFC 3168) | on request | no | on request | on request | no | on request | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
 //! | Fast Open (RFC 7413) | no | no | client | client | no | no | `tcp_fastopen` = 1 since Linux 3.13 |
-//! | slow start ends early (`HyStart`) | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
+//! | `HyStart` | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
-//! **`linux-7.3`** is `linux-6.18`, but
+//! **`linux-7.3`** is `linux-6.18` except:
 //!
 //! | mechanism | `linux-7.3` | source |
 //! |---|---|---|
 //! | reset within the window of SYN-RECEIVED, but not at its beginning | challenged | RFC 9293 §3.10.7.4; `tcp_check_req` |
-//! | packets are taken | while the receive buffer is not overfull | `tcp_can_ingest` |
-//! | segments are taken | up to the furthest number that was ever offered | RFC 7323 §2.4; `tcp_max_receive_window` |
+//! | packets are accepted | while the receive buffer is not overfull | `tcp_can_ingest` |
+//! | segments are accepted | up to the furthest window edge ever offered | RFC 7323 §2.4; `tcp_max_receive_window` |
 //!
-//! **In no profile, but a switch in each**
+//! **Switches that are off in every profile**
 //!
 //! | mechanism | switch | source |
 //! |---|---|---|
@@ -78,7 +78,7 @@
 //! In `linux-3.16`, the socket option `TCP_THIN_DUPACK` takes early retransmit away where it switches modified fast
 //! retransmit on; the parameter `tcp_thin_dupack` leaves it.
 //!
-//! **What is missing so far**
+//! **Missing**
 //!
 //! - `linux-6.18`: scripts and conversations with the kernel have exact timers; segments that have arrived are joined to
 //!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
@@ -96,7 +96,7 @@
 //!   acknowledgments. Assumed is the initial window of one segment, which the satellite study reports of it (Gotta, Potorti,
 //!   Secchi 2006): with `tcp_do_rfc3390` on it would be three. Buffers are ample; the system's own, 32 KiB to send
 //!   (`tcp.sendspace`) and 64 KiB to receive, carry 0.31 Mbit/s over 840 ms, so whoever measured more had raised them.
-//! - `freebsd-14`: `HyStart++`, and the two segments that an ACK may count at most in slow start (RFC 3465).
+//! - `freebsd-14`: `HyStart++`, and the limit of two segments per ACK in slow start (RFC 3465).
 //! - All: the pause of Fast Open after black holes, a return to LISTEN from SYN-RECEIVED, windows that shrink
 //!   for want of memory of the whole host, and receive buffers of FreeBSD, which are ample. All
 //!   profiles count the congestion window in segments, where the RFCs count bytes; for full-sized segments that
@@ -113,7 +113,7 @@ use fairwind_units::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// Nothing that is not in a standards-track RFC.
+    /// Only mechanisms of standards-track RFCs.
     Rfc,
     /// Linux 2.6.6 to 2.6.20 (2004 to 2007), the stacks of the congestion control and satellite
     /// studies of those years.
@@ -165,7 +165,7 @@ impl Profile {
         Self::FreeBsd14,
     ];
 
-    /// The name by which scenarios and commands know it.
+    /// Name in scenarios and commands.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rfc => "rfc",
@@ -191,9 +191,8 @@ impl Profile {
         }
     }
 
-    /// The profile with the buffers of a system as it comes, where those of [`config`](Self::config) are or
-    /// grow ample: Linux 6.18 and later let them grow to 32 MiB (`tcp_rmem`). The other profiles have no limits of
-    /// their own yet.
+    /// The profile with the default buffers of a system, where those of [`config`](Self::config) are larger:
+    /// Linux 6.18 and later let them grow to 32 MiB (`tcp_rmem`). The other profiles have no such limits yet.
     pub fn system_config(self) -> Config {
         match self {
             Self::Linux6_18 | Self::Linux7_3 => with_system_buffers(self.config()),
@@ -201,8 +200,8 @@ impl Profile {
         }
     }
 
-    /// When timers run out on a host of this profile. The [`config`](Self::config) has exact ones, for
-    /// conversations whose ticks stand somewhere else.
+    /// Timer rule of a host with this profile. The [`config`](Self::config) has exact timers, for
+    /// conversations with other ticks.
     pub fn timers(self) -> TimerRule {
         match self {
             Self::Linux6_18 | Self::Linux7_3 => WHEEL,
@@ -220,7 +219,7 @@ impl Profile {
         }
     }
 
-    /// Small segments that wait in this profile unless an application asks for no delay.
+    /// Default rule of this profile for small segments.
     pub fn nagle(self) -> Nagle {
         self.config().nagle
     }
@@ -292,20 +291,20 @@ fn linux_6_18() -> Config {
     }
 }
 
-/// What the receive buffer of a socket begins with (second number of `tcp_rmem`), in bytes of memory.
+/// Initial receive buffer of a socket (second number of `tcp_rmem`), in bytes of memory.
 const RECEIVE_MEMORY_BYTES: u32 = 131_072;
 /// The same before Linux 4.20.
 const OLD_RECEIVE_MEMORY_BYTES: u32 = 87_380;
-/// What it grows to in a system as it comes (third number of `tcp_rmem`), in bytes of memory.
+/// Maximum receive buffer of a default system (third number of `tcp_rmem`), in bytes of memory.
 const MAX_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
 
-/// Time between ticks of the clock of timers (`CONFIG_HZ` = 250, which most distributions choose).
+/// Tick of timers (`CONFIG_HZ` = 250, the choice of most distributions).
 const TICK: Span = Span::from_millis(4);
 
 /// Timers since Linux 4.8.
 pub(super) const WHEEL: TimerRule = TimerRule::Wheel { tick: TICK };
 
-/// A Linux since 6.18 with the limits of a system as it comes.
+/// Linux since 6.18 with the buffer limits of a default system.
 fn with_system_buffers(mut config: Config) -> Config {
     config.receiving.max_buffer = MAX_RECEIVE_MEMORY_BYTES;
     config
@@ -326,7 +325,7 @@ fn freebsd_5_4() -> Config {
         initial_rto: Span::from_secs(3),
         minimum_rto: Span::from_millis(30),
         maximum_rto: Span::from_secs(64),
-        // As many as are sent before an attempt is given up after 75 s.
+        // Number of SYNs before an attempt is given up after 75 s.
         syn_retries: 4,
         syn_linear_retries: 4,
         retransmission_limit: 12,
@@ -355,10 +354,10 @@ fn freebsd_14() -> Config {
     }
 }
 
-/// Buffers that never limit a path of 250 Mbit/s and 324 ms: they are not what is studied by default.
+/// Buffers that never limit a path of 250 Mbit/s and 324 ms, because they are not studied by default.
 pub(super) const AMPLE_BUFFER_BYTES: u32 = 64 << 20;
 
-/// Nothing that is not in a standards-track RFC.
+/// Only mechanisms of standards-track RFCs.
 fn rfc() -> Config {
     Config {
         mss: 1460,

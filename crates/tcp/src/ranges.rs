@@ -10,12 +10,12 @@ pub(crate) struct Ranges {
     ranges: VecDeque<SackBlock>,
 }
 
-/// The ranges that a new block overlaps or touches, and what becomes of them with it.
+/// The ranges that a new block overlaps or touches, and their union with it.
 #[derive(Debug)]
 pub(crate) struct Union {
     /// Places of the ranges that become one.
     places: Range<usize>,
-    /// What they become.
+    /// The union.
     merged: SackBlock,
 }
 
@@ -70,7 +70,7 @@ impl Ranges {
         self.ranges.get(place).filter(|range| range.left.is_at_or_before(sequence))
     }
 
-    /// What adding `block` would join.
+    /// The union of `block` with the ranges that it touches.
     pub(crate) fn union_with(&self, block: SackBlock) -> Union {
         let start = self.ranges.partition_point(|range| range.right.is_before(block.left));
         let end = self.ranges.partition_point(|range| range.left.is_at_or_before(block.right));
@@ -82,7 +82,7 @@ impl Ranges {
         Union { places: start..end.max(start), merged }
     }
 
-    /// Puts a union in the place of what it joins.
+    /// Replaces the touched ranges by their union.
     pub(crate) fn join(&mut self, union: &Union) {
         let Range { start, end } = union.places.clone();
         if start == end {

@@ -1,10 +1,10 @@
-//! States of a connection (RFC 9293 §3.3.2), of its loss recovery and of a careful resumption; the events
-//! that a connection reports, and the ICMP errors that its driver hands in.
+//! States of a connection (RFC 9293 §3.3.2), of loss recovery and of Careful Resume; events of a
+//! connection; ICMP errors.
 
 /// Where in its life a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
-    /// No connection any more, or not yet.
+    /// No connection.
     #[default]
     Closed,
     /// Waiting for a SYN.
@@ -21,7 +21,7 @@ pub enum State {
     FinWait2,
     /// Closed by the peer, not here.
     CloseWait,
-    /// Both closed at once; our FIN is not acknowledged.
+    /// Simultaneous close; our FIN is not acknowledged.
     Closing,
     /// Closed by the peer, then here; our FIN is not acknowledged.
     LastAck,
@@ -30,12 +30,12 @@ pub enum State {
 }
 
 impl State {
-    /// Whether the handshake is over and the connection not yet gone.
+    /// Whether the handshake is over and the connection is not closed.
     pub fn is_synchronised(self) -> bool {
         !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
     }
 
-    /// Whether data may be sent for the first time.
+    /// Whether new data may be sent.
     pub fn may_send(self) -> bool {
         matches!(
             self,
@@ -49,17 +49,17 @@ impl State {
     }
 }
 
-/// What the sender knows of losses (the names are Linux').
+/// State of loss recovery (`enum tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecoveryState {
-    /// Nothing is amiss.
+    /// No sign of congestion.
     #[default]
     Open,
     /// Duplicate or selective acknowledgments, not enough to prove a loss.
     Disorder,
     /// The window is coming down without a loss: congestion was echoed.
     Cwr,
-    /// Repairing losses found by acknowledgments.
+    /// Fast recovery: loss was detected by acknowledgments.
     Recovery,
     /// Repairing after a time-out.
     Loss,
@@ -78,15 +78,15 @@ impl RecoveryState {
     }
 }
 
-/// Where a careful resumption stands.
+/// Phase of Careful Resume (RFC 9959 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResumptionPhase {
-    /// The path is looked at.
+    /// The path is checked.
     Reconnaissance,
     /// The window has jumped.
     Unvalidated,
-    /// What the jump has sent is waited for.
+    /// The data of the jump is not acknowledged yet.
     Validating,
     /// The jump was too far.
     SafeRetreat,
@@ -104,15 +104,15 @@ pub enum ResumptionEnd {
     PathChanged,
     /// The window has grown as far by itself.
     NothingToGain,
-    /// There was too little to send: the window is what was carried.
+    /// There was too little data: the window is the pipe size.
     RateLimited,
     /// All that the jump has sent is acknowledged.
     Validated,
-    /// The way back is over.
+    /// Safe retreat is over.
     Retreated,
     /// A time-out ended it.
     TimedOut,
-    /// The connection was over before; its host says so.
+    /// The connection has ended before.
     Closed,
 }
 
@@ -153,7 +153,7 @@ impl ResumptionPhase {
     }
 }
 
-/// Something rare that happened; the ordinary course of data has none.
+/// An event of a connection; ordinary data has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -162,26 +162,27 @@ pub enum Event {
     OpenedEarly,
     /// The three-way handshake is complete.
     Established,
-    /// The peer's SYN has arrived: what is remembered of it may be told by now
-    /// ([`Connection::advise`](crate::Connection::advise)). Only where the host remembers
+    /// The peer's SYN has arrived: the driver may call
+    /// [`Connection::advise`](crate::Connection::advise). Only with a window cache
     /// ([`Growth::shares`](crate::Growth::shares)).
     PeerAsks,
-    /// The application has closed the connection. Only where the host remembers.
+    /// The application has closed the connection. Only with a window cache.
     Closing,
-    /// All that was sent is acknowledged, FIN included. Only where the host remembers.
+    /// All data is acknowledged, FIN included. Only with a window cache.
     AllAcknowledged,
     /// A careful resumption has come to another phase (RFC 9959).
     Resumption(ResumptionPhase),
     /// A retransmission timer ran out with data outstanding (RFC 6298 §5.4).
     RetransmissionTimeout,
-    /// Loss was found by duplicate or selective acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
+    /// Fast retransmit: loss was detected by duplicate or selective acknowledgments (RFC 5681 §3.2,
+    /// RFC 6675 §5).
     FastRetransmit,
     /// An acknowledgment shows that only a bundle of old and new data arrived, so that the older segment
     /// was probably lost (redundant data bundling).
     HiddenLoss,
-    /// The last segment of a flight was sent again, or new data, to find out about losses (RFC 8985 §7).
+    /// A tail loss probe was sent: the last segment of a flight, or new data (RFC 8985 §7).
     TailLossProbe,
-    /// SYN, or SYN with ACK, was sent again.
+    /// SYN or SYN-ACK was retransmitted.
     SynRetransmitted,
     /// A closed window was probed (RFC 9293 §3.8.6.1).
     ZeroWindowProbe,
@@ -191,8 +192,8 @@ pub enum Event {
     Closed,
     /// The peer reset the connection.
     Reset,
-    /// The path says that the peer cannot be reached; the connection is over, unless it was open and
-    /// such complaints are told at once ([`PathConfig::reports_icmp_errors`](crate::PathConfig)).
+    /// An ICMP error reports the peer as unreachable; the connection is over, unless it was open and
+    /// errors are reported immediately ([`PathConfig::reports_icmp_errors`](crate::PathConfig)).
     Unreachable(Unreachable),
     /// The connection was given up: nothing was acknowledged for too long.
     TimedOut,
@@ -208,7 +209,7 @@ pub enum Unreachable {
     Host,
     /// The host does not know the protocol.
     Protocol,
-    /// Nobody listens at the port.
+    /// No listening socket at the port.
     Port,
     /// The route is forbidden, or the packet exceeded its hop limit.
     Refused,

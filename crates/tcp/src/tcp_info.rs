@@ -1,28 +1,28 @@
-//! `TCP_INFO`: the quantities of Linux' `struct tcp_info`.
+//! `TCP_INFO`: the fields of Linux' `struct tcp_info`.
 //!
 //! Source: `include/uapi/linux/tcp.h` and `tcp_get_info` of Linux 6.18. Differs: times are spans of
-//! nanoseconds, and what this endpoint does not keep is `None`.
-//! Cost: nothing until somebody asks.
+//! nanoseconds, and fields without a value in this endpoint are `None`. Cost: only on request.
 
 use crate::state::{RecoveryState, State};
 use fairwind_units::Span;
 
-/// A look at a connection at one instant.
+/// State of a connection at one instant.
 ///
-/// `None` says that the quantity is not kept, except where its meaning says otherwise.
+/// `None` means that the field has no value in this endpoint, unless its description says
+/// otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpInfo {
     /// Where in its life the connection is (`tcpi_state`).
     pub state: State,
-    /// What the sender knows of losses (`tcpi_ca_state`).
+    /// State of loss recovery (`tcpi_ca_state`).
     pub recovery: RecoveryState,
     /// Consecutive time-outs without progress (`tcpi_retransmits`).
     pub consecutive_timeouts: Option<u32>,
     /// Unanswered probes of a closed window or an idle connection (`tcpi_probes`).
     pub unanswered_probes: Option<u32>,
-    /// How often the time-out is doubled at present (`tcpi_backoff`).
+    /// Present doublings of the time-out (`tcpi_backoff`).
     pub backoff: Option<u32>,
-    /// What both ends agreed on, by Linux' bits (`tcpi_options`).
+    /// Negotiated options, by the bits of Linux (`tcpi_options`).
     pub options: Option<u32>,
     /// Shift of the windows that the peer offers (`tcpi_snd_wscale`).
     pub send_window_shift: Option<u8>,
@@ -44,7 +44,7 @@ pub struct TcpInfo {
     pub unacked_segments: Option<u32>,
     /// Segments selectively acknowledged (`tcpi_sacked`).
     pub sacked_segments: Option<u32>,
-    /// Segments taken for lost (`tcpi_lost`).
+    /// Segments marked lost (`tcpi_lost`).
     pub lost_segments: Option<u32>,
     /// Retransmitted segments in the network (`tcpi_retrans`).
     pub retransmitted_segments: Option<u32>,
@@ -58,11 +58,11 @@ pub struct TcpInfo {
     pub path_mtu_bytes: Option<u32>,
     /// Limit of the window offered, in bytes (`tcpi_rcv_ssthresh`).
     pub receive_window_threshold_bytes: Option<u32>,
-    /// Smoothed round-trip time, once there was a sample (`tcpi_rtt`).
+    /// Smoothed round-trip time, after the first sample (`tcpi_rtt`).
     pub smoothed_rtt: Option<Span>,
     /// Variation of the round-trip time (`tcpi_rttvar`).
     pub rtt_variation: Option<Span>,
-    /// Slow-start threshold in segments, once one was set (`tcpi_snd_ssthresh`).
+    /// Slow-start threshold in segments, if it was set (`tcpi_snd_ssthresh`).
     pub slow_start_threshold: Option<u32>,
     /// Congestion window in segments (`tcpi_snd_cwnd`).
     pub congestion_window: u32,
@@ -78,7 +78,7 @@ pub struct TcpInfo {
     pub total_retransmissions: Option<u32>,
     /// Pacing rate in bytes per second (`tcpi_pacing_rate`).
     pub pacing_rate_bytes_per_second: Option<u64>,
-    /// Greatest pacing rate in bytes per second (`tcpi_max_pacing_rate`).
+    /// Maximum pacing rate in bytes per second (`tcpi_max_pacing_rate`).
     pub max_pacing_rate_bytes_per_second: Option<u64>,
     /// Bytes acknowledged by the peer, control bits included (`tcpi_bytes_acked`).
     pub acknowledged_bytes: Option<u64>,
@@ -90,7 +90,7 @@ pub struct TcpInfo {
     pub segments_received: Option<u32>,
     /// Payload bytes written and not sent (`tcpi_notsent_bytes`).
     pub unsent_bytes: u64,
-    /// Least round-trip time in the window of its filter, once there was a sample (`tcpi_min_rtt`).
+    /// Minimum round-trip time of the filter, after the first sample (`tcpi_min_rtt`).
     pub min_rtt: Option<Span>,
     /// Segments received with payload (`tcpi_data_segs_in`).
     pub data_segments_received: Option<u32>,
@@ -104,9 +104,9 @@ pub struct TcpInfo {
     pub window_limited: Option<Span>,
     /// Time limited by the send buffer (`tcpi_sndbuf_limited`).
     pub buffer_limited: Option<Span>,
-    /// Segments known to have arrived (`tcpi_delivered`).
+    /// Delivered segments (`tcpi_delivered`).
     pub delivered_segments: Option<u32>,
-    /// Of these, those known to have been marked (`tcpi_delivered_ce`).
+    /// Delivered segments with a CE mark (`tcpi_delivered_ce`).
     pub delivered_marked_segments: Option<u32>,
     /// Payload bytes sent, repetitions included (`tcpi_bytes_sent`).
     pub sent_bytes: Option<u64>,
@@ -114,7 +114,7 @@ pub struct TcpInfo {
     pub retransmitted_bytes: Option<u64>,
     /// Duplicate SACK reports received (`tcpi_dsack_dups`).
     pub duplicate_reports: Option<u32>,
-    /// Times that reordering was seen (`tcpi_reord_seen`).
+    /// Number of reordering events (`tcpi_reord_seen`).
     pub reordering_events: Option<u32>,
     /// Segments received out of order (`tcpi_rcv_ooopack`).
     pub out_of_order_segments: Option<u32>,
@@ -137,7 +137,7 @@ pub struct TcpInfo {
     pub received_bytes_by_mark: Option<[u32; 3]>,
     /// Why accurate ECN failed, by Linux' bits (`tcpi_accecn_fail_mode`).
     pub accurate_ecn_failure: Option<u32>,
-    /// What was seen of the accurate ECN option, by Linux' number (`tcpi_accecn_opt_seen`).
+    /// State of the peer's Accurate ECN option, by the number of Linux (`tcpi_accecn_opt_seen`).
     pub accurate_ecn_option_seen: Option<u32>,
 }
 

@@ -1,8 +1,6 @@
-//! Timers: deadlines that run out exactly or with the ticks of the timer wheel.
+//! Timers, exact or with the ticks of a timer wheel; the timestamp clock (RFC 7323 §5.4).
 //!
 //! Source: Linux 6.18 `calc_wheel_index`, `calc_index` and `__mod_timer` (`kernel/time/timer.c`).
-//!
-//! The clock of the timestamps option (RFC 7323 §5.4).
 
 use crate::config::TimerRule;
 use fairwind_units::{Instant, Span};
@@ -12,7 +10,7 @@ use fairwind_units::{Instant, Span};
 pub(crate) struct Timer {
     /// [`Instant::MAX`] while it is not set.
     due: Instant,
-    /// When it was set; `due` where it means the very instant.
+    /// When it was set; equal to `due` for an exact timer.
     set_at: Instant,
 }
 
@@ -34,7 +32,7 @@ impl Timer {
         self.due != Instant::MAX
     }
 
-    /// Sets it anew, `wait` from `now`.
+    /// Sets it to `wait` from `now`.
     pub(crate) fn set(&mut self, now: Instant, wait: Span) {
         *self = Self { due: now + wait, set_at: now };
     }
@@ -52,7 +50,7 @@ impl Timer {
         }
     }
 
-    /// The same for the very instant.
+    /// The same for an exact timer.
     #[inline]
     pub(crate) fn hasten_exactly(&mut self, due: Instant) {
         if due < self.due {
@@ -64,8 +62,8 @@ impl Timer {
         *self = Self::OFF;
     }
 
-    /// Unsets it if it runs out, and says whether it does. One that is due may still have to wait for
-    /// its turn.
+    /// Stops it if it has expired; returns whether it has. A due timer may still have to wait for its
+    /// turn.
     pub(crate) fn expire(&mut self, clock: Clock, now: Instant) -> bool {
         self.due <= now && self.run_out(clock, now)
     }
@@ -85,15 +83,15 @@ impl Timer {
     }
 }
 
-/// What runs a connection's timers out.
+/// Timer rule of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     rule: TimerRule,
-    /// What tells the connection from others of its host.
+    /// Identifies the connection among those of its host.
     connection: u32,
 }
 
-/// Timers of one bucket run out one after the other, within this.
+/// Time in which the timers of one bucket expire one after the other.
 const TURNS: Span = Span::from_micros(1);
 
 impl Clock {
@@ -101,9 +99,9 @@ impl Clock {
         Self { rule, connection }
     }
 
-    /// When the connection has its turn among those whose timers run out at `tick`: at random, as the
-    /// order in which a kernel with several processors comes to them is. A fixed order would let the same
-    /// ones find the last room of a queue each time.
+    /// Pseudo-random turn of the connection among those with timers at `tick`, because several processors
+    /// process them in varying order. With a fixed order the same connections would always find the last
+    /// room of a queue.
     fn turn_after(self, tick: Instant) -> Instant {
         let mixed = (u64::from(self.connection) ^ tick.as_nanos()).wrapping_mul(MIXER);
         tick + Span::from_nanos((mixed >> 32) % TURNS.as_nanos())
@@ -113,15 +111,15 @@ impl Clock {
 /// An odd number without a pattern: the fraction of the golden ratio in 64 bits.
 const MIXER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Buckets of one level of the wheel, less the one at hand (`LVL_SIZE - 1`).
+/// Buckets of one level of the wheel, less the present one (`LVL_SIZE - 1`).
 const LEVEL_REACH: u64 = 63;
-/// Each level's buckets are eight times as wide as the one's before (`LVL_CLK_SHIFT`).
+/// Each level's buckets are eight times as wide as those of the level before (`LVL_CLK_SHIFT`).
 const LEVEL_SHIFT: u32 = 3;
 /// Levels of a wheel (`LVL_DEPTH` for clocks of more than 100 Hz).
 const LEVELS: u32 = 9;
 
-/// The tick at which a timer runs out that was set at `set_at` and is due at `due`: the end of its
-/// bucket, which is the wider the longer the wait.
+/// Tick at which a timer expires that was set at `set_at` and is due at `due`: the end of its
+/// bucket, which is wider for longer waits.
 fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
     let tick = tick.as_nanos().max(1);
     let ticks = (due.saturating_since(set_at)).as_nanos().div_ceil(tick);
@@ -134,7 +132,7 @@ fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
     Instant::from_nanos(bucket_end.saturating_mul(tick))
 }
 
-/// Milliseconds, beginning at 1 because an echo of 0 means that there is none.
+/// Milliseconds, from 1 because an echo of 0 means no timestamp.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the timestamp clock wraps")]
 pub(crate) fn timestamp_at(now: Instant) -> u32 {
@@ -175,7 +173,7 @@ mod tests {
         assert_eq!(runs_out_at(EXACT, 1_000, 3_000), 3_001);
     }
 
-    /// 200 ms are 50 ticks, of the first level: the next tick after them, counted from the last one.
+    /// 200 ms are 50 ticks on the first level: the timer expires at the next tick after them.
     #[test]
     fn a_short_wait_ends_with_the_next_tick() {
         assert_eq!(runs_out_at(WHEEL, 1_000, 200), 204);

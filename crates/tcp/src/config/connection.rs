@@ -1,21 +1,15 @@
-//! The path: what fits into one of its packets, and how that is found out.
-//!
-//! Explicit congestion notification: who asks for it, and what is accepted.
-//!
-//! Data with the SYN: who may send it, and who takes it.
-//!
-//! How long an endpoint bears with a peer that does not answer, or answers with a closed window.
+//! Settings of a connection: path MTU, ECN, Fast Open, liveness.
 
 use crate::handshake::{CookieKey, FastOpenPermit};
 use fairwind_units::Span;
 use fairwind_wire::TrafficClass;
 use std::net::IpAddr;
 
-/// Whether the path's packet size is looked for (`IP_MTU_DISCOVER`).
+/// Path MTU discovery by ICMP errors (`IP_MTU_DISCOVER`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MtuDiscovery {
-    /// Not at all: packets may be fragmented on their way (`IP_PMTUDISC_DONT`, or a locked MTU).
+    /// Off: packets may be fragmented on the path (`IP_PMTUDISC_DONT`, or a locked MTU).
     Off,
     /// By the path's complaints (RFC 1191, RFC 8201; `IP_PMTUDISC_WANT` and `_DO`).
     On,
@@ -23,52 +17,53 @@ pub enum MtuDiscovery {
     Ignored,
 }
 
-/// Looking for the packet size without complaints (RFC 4821; Linux `tcp_mtu_probing`).
+/// Packetization-layer path MTU discovery (RFC 4821; Linux `tcp_mtu_probing`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MtuProbing {
     /// Never.
     Off,
-    /// Once time-outs hint at a path that drops large packets silently.
+    /// After time-outs that suggest a black hole for large packets.
     AfterBlackHole,
     /// Always, from a small size upwards.
     Always,
 }
 
-/// What an endpoint takes for granted of its path.
+/// Properties of the path, and path MTU discovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathConfig {
     /// Bytes of the IP header: 20 or 40.
     pub ip_header_bytes: u32,
-    /// Largest packet of the first link in bytes; `None`: what the announced segment size fills.
+    /// MTU of the first link in bytes; `None`: derived from the announced segment size.
     pub mtu: Option<u32>,
     /// The application's bound on segments in bytes, both ways (`TCP_MAXSEG`).
     pub max_segment: Option<u16>,
-    /// Least segment size that is believed in bytes, options included (Linux `tcp_min_snd_mss`).
+    /// Minimum segment size in bytes, options included (Linux `tcp_min_snd_mss`).
     pub min_segment: u16,
-    /// Least packet that a complaint is believed to demand in bytes (`min_pmtu`: 552; 1280 for IPv6).
+    /// Minimum path MTU that an ICMP error can set in bytes (`min_pmtu`: 552; 1280 for IPv6).
     pub min_mtu: u32,
     /// Whether complaints change the packet size.
     pub discovery: MtuDiscovery,
-    /// The route's packet size is the last word: complaints do not change it (`mtu lock`).
+    /// The MTU of the route is locked: ICMP errors do not change it (`mtu lock`).
     pub is_mtu_locked: bool,
-    /// How long a complaint is believed (Linux `mtu_expires`; RFC 1191 §6.3).
+    /// How long the MTU of an ICMP error is used (Linux `mtu_expires`; RFC 1191 §6.3).
     pub path_mtu_lifetime: Span,
-    /// Complaints are passed on to the application of an open connection at once, as errors that end
-    /// nothing (`IP_RECVERR`); otherwise they are remembered for when it is given up.
+    /// ICMP errors of an open connection are reported to the application immediately, without ending
+    /// the connection (`IP_RECVERR`). Otherwise they are kept until the connection is given up.
     pub reports_icmp_errors: bool,
-    /// The queue of the first link takes no new data, which is tried again every 500 ms (Linux
+    /// The queue of the first link drops new data, which is retried every 500 ms (Linux
     /// `tcp_send_probe0` after `NET_XMIT_DROP`).
     pub is_device_full: bool,
     /// Whether larger packets are tried.
     pub probing: MtuProbing,
     /// Segment size that probing begins with in bytes (Linux `tcp_base_mss`).
     pub probing_base: u16,
-    /// Size to which a black hole makes probing fall at least in bytes (Linux `tcp_mtu_probe_floor`).
+    /// Minimum probing size after a black hole in bytes (Linux `tcp_mtu_probe_floor`).
     pub probing_floor: u16,
-    /// Probing stops once the range is narrower than this in bytes (Linux `tcp_probe_threshold`).
+    /// Probing stops when the search range is narrower than this in bytes (Linux
+    /// `tcp_probe_threshold`).
     pub probing_threshold: u16,
-    /// After so long probing begins anew between the present size and the greatest (Linux
+    /// Interval after which probing restarts between the present and the maximum size (Linux
     /// `tcp_probe_interval`; RFC 4821 §7.7).
     pub probing_interval: Span,
 }
@@ -98,7 +93,7 @@ impl PathConfig {
     }
 }
 
-/// How marks are fed back to the sender.
+/// ECN feedback to the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnFeedback {
     /// Not at all: marks are not understood.
@@ -114,9 +109,9 @@ pub enum EcnFeedback {
 pub enum AccurateEcnOption {
     /// None.
     Never,
-    /// Those for which the draft demands it, with as few counters as it allows.
+    /// Those for which RFC 9768 requires it, with the minimum of counters.
     Required,
-    /// Those for which the draft demands it, with all counters.
+    /// Those for which RFC 9768 requires it, with all counters.
     Complete,
     /// Every one that has room.
     Always,
@@ -125,24 +120,23 @@ pub enum AccurateEcnOption {
 /// Switches of ECN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EcnConfig {
-    /// The most that our own SYN asks for (Linux `tcp_ecn`).
+    /// Best feedback that our SYN requests (Linux `tcp_ecn`).
     pub outgoing: EcnFeedback,
-    /// The most that is agreed to when the peer asks (Linux `tcp_ecn`).
+    /// Best feedback that we accept from a peer's SYN (Linux `tcp_ecn`).
     pub incoming: EcnFeedback,
-    /// A repeated SYN asks no more, because the first one may have been lost for asking (RFC 3168
-    /// §6.1.1.1; Linux `tcp_ecn_fallback`).
+    /// A retransmitted SYN does not request ECN, because the request may have caused the loss (RFC
+    /// 3168 §6.1.1.1; Linux `tcp_ecn_fallback`).
     pub fallback: bool,
     /// Which segments carry the option of Accurate ECN.
     pub option: AccurateEcnOption,
-    /// Options of Accurate ECN per round trip where nothing demands one (Linux
-    /// `tcp_ecn_option_beacon`).
+    /// Minimum number of Accurate ECN options per round trip (Linux `tcp_ecn_option_beacon`).
     pub option_beacon: u32,
-    /// The service that packets ask for; its two lowest bits are ECN's and not looked at (`IP_TOS`).
+    /// Traffic class of packets; its two ECN bits are ignored (`IP_TOS`).
     pub service: TrafficClass,
 }
 
 impl EcnConfig {
-    /// Nothing: before RFC 3168 came into use.
+    /// No ECN, as before RFC 3168.
     pub const fn off() -> Self {
         Self {
             outgoing: EcnFeedback::None,
@@ -154,14 +148,13 @@ impl EcnConfig {
         }
     }
 
-    /// RFC 3168 where the peer asks for it, as Linux does since 2.6.31 and FreeBSD since 11.
+    /// RFC 3168 if the peer requests it, as Linux since 2.6.31 and FreeBSD since 11.
     pub const fn when_asked() -> Self {
         Self { incoming: EcnFeedback::Classic, ..Self::off() }
     }
 }
 
-/// Switches of Fast Open (RFC 7413; Linux `tcp_fastopen`, the bits of which they are), and the secret
-/// of a server.
+/// Switches of Fast Open (RFC 7413; bits of Linux `tcp_fastopen`), and the secret of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a bit of its own in Linux, too")]
 pub struct FastOpenConfig {
@@ -169,15 +162,15 @@ pub struct FastOpenConfig {
     pub client: bool,
     /// Listening sockets may take it (0x2).
     pub server: bool,
-    /// Data goes out whether or not there is a cookie (0x4; `TCP_FASTOPEN_NO_COOKIE`).
+    /// Data is sent even without a cookie (0x4; `TCP_FASTOPEN_NO_COOKIE`).
     pub client_without_cookie: bool,
     /// Data is taken without a cookie (0x200; `TCP_FASTOPEN_NO_COOKIE`).
     pub server_without_cookie: bool,
-    /// Every listening socket takes it, whether or not it asked for it (0x400).
+    /// Every listening socket accepts it, even without the socket option (0x400).
     pub every_listener: bool,
     /// The secret that cookies are made with (Linux `tcp_fastopen_key`).
     pub key: CookieKey,
-    /// The secret before that, the cookies of which are still accepted.
+    /// The previous secret, whose cookies are still accepted.
     pub former_key: Option<CookieKey>,
 }
 
@@ -207,8 +200,8 @@ impl FastOpenConfig {
         Self { key, former_key, ..Self::from_bits(bits) }
     }
 
-    /// What a listening end at `server` may do about a SYN of `client`; `None` where it has nothing to
-    /// do with Fast Open.
+    /// What a listening end at `server` may do with the option of a SYN from `client`; `None` without
+    /// Fast Open.
     pub fn permit(&self, client: IpAddr, server: IpAddr) -> Option<FastOpenPermit> {
         self.server.then(|| FastOpenPermit {
             cookie: self.key.cookie(client, server),
@@ -227,7 +220,7 @@ pub struct KeepAlive {
     pub idle: Span,
     /// Time between probes (`TCP_KEEPINTVL`).
     pub interval: Span,
-    /// Probes without an answer before the connection is given up (`TCP_KEEPCNT`).
+    /// Unanswered probes before the connection is given up (`TCP_KEEPCNT`).
     pub probes: u32,
 }
 
@@ -237,15 +230,15 @@ pub struct KeepAlive {
 pub enum ProbeRule {
     /// A time-out after the window closed, then at doubling intervals (RFC 9293 §3.8.6.1).
     Rfc,
-    /// The same; every answer that leaves the window closed begins the interval anew, which is at
+    /// The same; every answer that leaves the window closed restarts the interval, which is at
     /// least 200 ms (Linux `tcp_ack_probe`, `tcp_probe0_when`).
     Linux,
 }
 
-/// Limits of patience.
+/// Liveness: keep-alive, window probes, and limits before giving up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Liveness {
-    /// Whether and when a silent peer is asked.
+    /// Keep-alive probes.
     pub keep_alive: KeepAlive,
     /// Longest time that data may stay unacknowledged, or a window closed, in place of the count of
     /// attempts (`TCP_USER_TIMEOUT`, RFC 5482).
@@ -255,14 +248,15 @@ pub struct Liveness {
     /// Time-outs, counted in time as [`Config::retransmission_limit`](crate::Config), after which
     /// the path is suspected (Linux `tcp_retries1`, RFC 1122 §4.2.3.5 R1).
     pub suspicion_limit: u32,
-    /// Attempts for a connection whose application has gone, in place of
-    /// [`Config::retransmission_limit`](crate::Config); 0 for eight as long as time-outs are below the
-    /// greatest, then none (Linux `tcp_orphan_retries`). `None`: no difference.
+    /// Attempts for an orphaned connection, in place of
+    /// [`Config::retransmission_limit`](crate::Config). 0 means eight while time-outs are below the
+    /// maximum, then none (Linux `tcp_orphan_retries`). `None`: no difference.
     pub orphan_limit: Option<u32>,
 }
 
 impl KeepAlive {
-    /// Not at all, else two hours, 75 s, nine probes (RFC 1122 §4.2.3.6; Linux `tcp_keepalive_time` and others).
+    /// Off; if switched on: two hours, 75 s, nine probes (RFC 1122 §4.2.3.6; Linux `tcp_keepalive_time` and
+    /// others).
     pub const DEFAULT: Self = Self {
         enabled: false,
         idle: Span::from_secs(7200),
@@ -272,7 +266,7 @@ impl KeepAlive {
 }
 
 impl Liveness {
-    /// Nothing but what RFC 9293 demands.
+    /// Only the requirements of RFC 9293.
     pub const fn rfc() -> Self {
         Self {
             keep_alive: KeepAlive::DEFAULT,

@@ -1,7 +1,7 @@
-//! What an endpoint does and does not do: one switch or constant per mechanism.
+//! Configuration of an endpoint: one switch or constant per mechanism.
 //!
-//! A [`Config`] is the whole of an endpoint's behaviour; a *profile* (see [`crate::Profile`]) is a
-//! named one. Mechanisms are separate switches because comparing them is what they are for.
+//! A [`Config`] is the complete behaviour of an endpoint; a *profile* (see [`crate::Profile`]) is a
+//! named one. Mechanisms are separate switches so that they can be compared.
 
 mod connection;
 mod receiving;
@@ -25,7 +25,7 @@ pub use sending::{
 use crate::sender::congestion::plugged::PluggedAlgorithm;
 use fairwind_units::Span;
 
-/// How a congestion window grows on an acknowledgment that covers several segments.
+/// Growth of the congestion window on an acknowledgment of several segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AckCounting {
@@ -49,47 +49,47 @@ pub enum Nagle {
     Minshall,
 }
 
-/// What happens to the congestion window after an idle time of a retransmission time-out.
+/// Congestion window after an idle time of one time-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IdleRestart {
-    /// Nothing.
+    /// Unchanged.
     Off,
     /// It falls to the initial window (RFC 5681 §4.1).
     InitialWindow,
-    /// It halves per time-out spent idle, down to the initial window, and an application-limited
-    /// window is pulled towards what was used (RFC 2861; Linux `tcp_slow_start_after_idle`).
+    /// Halved per idle time-out, down to the initial window; an application-limited window decays
+    /// towards the used part (RFC 2861; Linux `tcp_slow_start_after_idle`).
     Halving,
 }
 
-/// How the receiver delays acknowledgments.
+/// Delayed acknowledgments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AckDelay {
-    /// It does not: every data segment is acknowledged at once.
+    /// Off: every data segment is acknowledged immediately.
     None,
     /// Every second full-sized segment, or after `limit` (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
     EverySecond {
-        /// Longest delay; RFC 1122 demands less than 0.5 s.
+        /// Maximum delay; RFC 1122 demands less than 0.5 s.
         limit: Span,
     },
-    /// As Linux: the first segments at once (quick ACK), then a delay between 40 and 200 ms that
-    /// follows the arrivals. A small segment is acknowledged as soon as all is read, unless the
-    /// application is one that answers.
+    /// As Linux: quick ACKs for the first segments, then a delay between 40 and 200 ms that follows
+    /// the arrivals. A small segment is acknowledged as soon as all data is read, unless the
+    /// connection is interactive.
     Adaptive {
-        /// Segments acknowledged at once at the start of a connection, at most.
+        /// Maximum number of quick ACKs at the start of a connection.
         quick_segments: u32,
     },
 }
 
-/// How the smoothed round-trip time and its variation become a time-out.
+/// Computation of the time-out from the smoothed round-trip time and its variation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RttRule {
     /// RFC 6298 §2: `SRTT + max(G, 4 RTTVAR)`, at least the minimum.
     Rfc6298,
-    /// Linux: the *variation term* is at least the minimum, so the time-out of a quiet path is the
-    /// round-trip time plus the minimum; the variation falls at most once per round trip.
+    /// Linux: the *variation term* is at least the minimum, so the time-out of a stable path is the
+    /// round-trip time plus the minimum. The variation falls at most once per round trip.
     Linux,
     /// FreeBSD: `SRTT + 4 RTTVAR` and a fixed allowance for delayed acknowledgments
     /// (`tcp_rexmit_slop`), at least the minimum.
@@ -102,23 +102,23 @@ pub enum RttRule {
 pub enum TimerRule {
     /// At the instant for which it was set.
     Exact,
-    /// With the ticks of a clock, gathered in buckets (Linux 4.8, the wheel of `kernel/time/timer.c`):
-    /// waits of less than 63 ticks end with the next tick, longer ones with the next whole eight ticks,
-    /// those from 504 ticks on with the next whole 64, and so on. What many connections wait for so
-    /// happens at the same instant. Pacing and merged acknowledgments have timers of their own, which are exact.
+    /// With the ticks of a timer wheel (Linux 4.8, `kernel/time/timer.c`). Waits of less than 63 ticks end with
+    /// the next tick, longer ones with the next multiple of 8 ticks, those from 504 ticks on with the next
+    /// multiple of 64, and so on. So timers of many connections expire at the same instant. Pacing and merged
+    /// acknowledgments have exact timers.
     ///
-    /// Ticks are counted from [`Instant::ZERO`](fairwind_units::Instant::ZERO) on, on every host.
+    /// Ticks count from [`Instant::ZERO`](fairwind_units::Instant::ZERO) on every host.
     Wheel {
         /// Time between ticks (`1 / CONFIG_HZ`).
         tick: Span,
     },
 }
 
-/// What a loss reduces.
+/// Base of the multiplicative decrease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReductionBase {
-    /// What was outstanding (RFC 5681 equation 4, RFC 9438 §4.6).
+    /// The outstanding data (RFC 5681 equation 4, RFC 9438 §4.6).
     Flight,
     /// The congestion window (Linux).
     Window,
@@ -141,7 +141,7 @@ pub enum CongestionAlgorithm {
 }
 
 impl Config {
-    /// Whether each segment and acknowledgment is followed by something that few connections have.
+    /// Whether segments and acknowledgments need processing beyond the fast path.
     pub(crate) const fn has_extras(&self) -> bool {
         let Sending { delivery_rate, pacing, redundancy, framing, .. } = &self.sending;
         *delivery_rate
@@ -153,7 +153,7 @@ impl Config {
     }
 }
 
-/// The whole behaviour of an endpoint.
+/// The complete behaviour of an endpoint.
 ///
 /// Units are in the types; windows are in segments of at most the maximum segment size.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,46 +173,46 @@ pub struct Config {
     pub modified_fast_retransmit: bool,
     /// Up to six time-outs without back-off while the stream is thin (Linux `tcp_thin_linear_timeouts`).
     pub linear_timeouts: bool,
-    /// How losses are found and repaired.
+    /// Loss detection and recovery.
     pub loss: LossRecovery,
     /// Merge small neighbours into a retransmission (Linux `tcp_retrans_collapse`).
     pub collapse_retransmissions: bool,
-    /// How the congestion window grows.
+    /// Growth of the congestion window.
     pub growth: Growth,
-    /// How long a silent peer is borne with.
+    /// Keep-alive, window probes, and limits before giving up.
     pub liveness: Liveness,
-    /// What goes out when.
+    /// Segmentation, pacing and send buffer.
     pub sending: Sending,
-    /// The path, and what fits into its packets.
+    /// Path and path MTU discovery.
     pub path: PathConfig,
     /// Small segments that wait.
     pub nagle: Nagle,
     /// Acknowledgments that wait.
     pub ack_delay: AckDelay,
-    /// How the window counts acknowledged segments.
+    /// Growth of the window per acknowledged segment.
     pub ack_counting: AckCounting,
-    /// What a loss reduces.
+    /// Base of the multiplicative decrease.
     pub reduction_base: ReductionBase,
-    /// What idleness does to the window.
+    /// Congestion window after idle time.
     pub idle_restart: IdleRestart,
     /// Window growth and reduction.
     pub congestion: CongestionAlgorithm,
     /// Initial congestion window in segments, for a full-sized MSS.
     pub initial_window: u32,
-    /// The initial window is also bounded in bytes: by what so many segments of 1460 bytes hold, but
-    /// two segments at least (RFC 5681 §3.1, RFC 6928 §2).
+    /// The initial window is also limited in bytes: to `initial_window` segments of 1460 bytes, but
+    /// at least two segments (RFC 5681 §3.1, RFC 6928 §2).
     pub initial_window_in_bytes: bool,
     /// Initial slow-start threshold in segments; `None` is "arbitrarily high" (RFC 5681 §3.1).
     pub initial_ssthresh: Option<u32>,
-    /// How the retransmission time-out is computed.
+    /// Computation of the retransmission time-out.
     pub rtt_rule: RttRule,
     /// When timers run out.
     pub timers: TimerRule,
     /// Time-out before the first round-trip sample (RFC 6298 §2.1).
     pub initial_rto: Span,
-    /// Least time-out.
+    /// Minimum time-out.
     pub minimum_rto: Span,
-    /// Greatest time-out after back-off.
+    /// Maximum time-out after back-off.
     pub maximum_rto: Span,
     /// Duplicate ACKs, or segments selectively acknowledged above a hole, that prove a loss.
     pub duplicate_threshold: u32,
@@ -220,15 +220,15 @@ pub struct Config {
     pub syn_retries: u32,
     /// SYN retransmissions at the initial interval before it doubles (Linux `tcp_syn_linear_timeouts`).
     pub syn_linear_retries: u32,
-    /// Repetitions of SYN that do not yet shrink the initial window to one segment (RFC 5681 §3.1: 0).
+    /// Lost SYNs that do not reduce the initial window to one segment (RFC 5681 §3.1: 0).
     pub lost_syns_forgiven: u32,
-    /// Consecutive time-outs, counted as if exponential from the minimum, before a connection is
-    /// given up; also, probes of a closed window that nobody answers (Linux `tcp_retries2`).
+    /// Consecutive time-outs before a connection is given up, counted as if exponential from the
+    /// minimum; also the limit of unanswered window probes (Linux `tcp_retries2`).
     pub retransmission_limit: u32,
-    /// How long TIME-WAIT lasts.
+    /// Duration of TIME-WAIT.
     pub time_wait: Span,
-    /// Receive buffer in bytes: the largest window offered. Of a buffer that counts memory it is the half
-    /// of what it begins with; [`Config::set_receive_window`] reckons for either.
+    /// Receive buffer in bytes: the maximum window. For a buffer that counts memory it is half of the
+    /// initial size; [`Config::set_receive_window`] converts for either.
     pub receive_buffer: u32,
     /// The receiving half.
     pub receiving: Receiving,

@@ -1,17 +1,17 @@
-//! Switches and constants of the receiving half.
+//! Settings of the receiving half.
 
 use fairwind_units::Span;
 
-/// What a receive buffer counts.
+/// Unit of the receive buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BufferAccounting {
-    /// Payload bytes: the window is what is free of them, moved on in worthwhile steps
-    /// (RFC 9293 §3.8.6.2.2).
+    /// Payload bytes: the window is the free part, advanced in useful steps (RFC 9293 §3.8.6.2.2).
     Payload,
-    /// The memory that packets take, overhead included, as Linux 6.18 counts it: the buffer is twice
-    /// [`Config::receive_buffer`](crate::Config::receive_buffer) bytes of memory, of which the window is a share that follows from how
-    /// well packets use theirs (`tcp_win_from_space`, `tcp_grow_window`, `__tcp_select_window`).
+    /// Memory of packets, overhead included, as in Linux 6.18. The buffer is twice
+    /// [`Config::receive_buffer`](crate::Config::receive_buffer) bytes of memory. The window is a share of it
+    /// that depends on the overhead of packets (`tcp_win_from_space`, `tcp_grow_window`,
+    /// `__tcp_select_window`).
     Memory,
 }
 
@@ -19,62 +19,62 @@ pub enum BufferAccounting {
 /// `__tcp_ack_snd_check`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckCompression {
-    /// Longest time that one waits; a twentieth of the round trip where that is less
+    /// Maximum delay of an acknowledgment; a twentieth of the round trip if that is less
     /// (`tcp_comp_sack_delay_ns`).
     pub delay: Span,
-    /// What timers may add to it (`tcp_comp_sack_slack_ns`).
+    /// Slack of the timer (`tcp_comp_sack_slack_ns`).
     pub slack: Span,
     /// Most acknowledgments that are merged into one (`tcp_comp_sack_nr`); none for 0.
     pub most: u32,
 }
 
-/// What an acknowledgment number does that is below the oldest unacknowledged one, or above all that
-/// was sent.
+/// Treatment of an acknowledgment number below the oldest unacknowledged one, or above all sent
+/// data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AckAcceptance {
-    /// What is below is a duplicate whose text counts, and what is above is answered by an ACK (RFC
-    /// 9293 §3.10.7.4).
+    /// A lower one is a duplicate, whose text is accepted; a higher one is answered with an ACK
+    /// (RFC 9293 §3.10.7.4).
     Range,
-    /// Besides, one that is further below than the largest window is forged: it is answered by a
-    /// challenge ACK, and its text dropped (RFC 5961 §5.2). What is above is answered likewise
+    /// Also, one that is lower by more than the largest window is forged: it is answered with a
+    /// challenge ACK, and its text is dropped (RFC 5961 §5.2). The same holds for a higher one
     /// (Linux 6.18 `tcp_ack`).
     Recent,
 }
 
-/// What a reset or a SYN does that lies in the window of an open connection.
+/// Treatment of a reset or a SYN within the window of an open connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ControlAcceptance {
-    /// Either ends it; a SYN is answered by a reset (RFC 793 §3.9).
+    /// Either ends it; a SYN is answered with a reset (RFC 793 §3.9).
     Window,
-    /// A reset must stand at exactly the next number and is dropped elsewhere; a SYN ends the
-    /// connection (FreeBSD 5.3).
+    /// A reset must have exactly the next number, others are dropped; a SYN ends the connection
+    /// (FreeBSD 5.3).
     ExactReset,
-    /// A reset elsewhere than at the next number, and any SYN, is answered by a challenge ACK
+    /// A reset with another than the next number, and any SYN, is answered with a challenge ACK
     /// (RFC 5961 §3, §4).
     Challenged,
 }
 
-/// What becomes of a bare ACK with an old timestamp.
+/// Treatment of a bare ACK with an old timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DisorderedAcks {
-    /// What becomes of every old segment: it is answered and dropped (RFC 7323 §5.3).
+    /// Like every old segment, it is answered and dropped (RFC 7323 §5.3).
     Refused,
-    /// One that tells nothing new is taken, since ACKs overtake each other where paths are not equally
-    /// long (Linux `tcp_disordered_ack`).
+    /// One without new information is accepted, because ACKs may be reordered (Linux
+    /// `tcp_disordered_ack`).
     Taken,
-    /// Besides, one from before the next number is dropped without an answer (Linux 6.14).
+    /// Also, one from before the next number is dropped without an answer (Linux 6.14).
     TakenOrDropped,
 }
 
 /// Protection against wrapped sequence numbers by timestamps (RFC 7323 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimestampRule {
-    /// After so long without news a timestamp says nothing any more (RFC 7323 §5.5).
+    /// Age at which a timestamp is no longer compared (RFC 7323 §5.5).
     pub life: Span,
-    /// Ticks by which a timestamp may be older (Linux `TCP_PAWS_WINDOW`).
+    /// Tolerated age of a timestamp in ticks (Linux `TCP_PAWS_WINDOW`).
     pub tolerated_ticks: i32,
     /// Old bare ACKs.
     pub disordered_acks: DisorderedAcks,
@@ -90,7 +90,7 @@ impl TimestampRule {
     /// Linux of old.
     pub const LINUX_3_16: Self =
         Self { tolerated_ticks: 1, disordered_acks: DisorderedAcks::Taken, ..Self::RFC };
-    /// Linux 6.18, in whose time a clock of microseconds may wrap (`TCP_PAWS_WRAP`).
+    /// Linux 6.18, whose microsecond clock wraps earlier (`TCP_PAWS_WRAP`).
     pub const LINUX_6_18: Self = Self {
         life: Span::from_secs(2147),
         disordered_acks: DisorderedAcks::TakenOrDropped,
@@ -98,19 +98,19 @@ impl TimestampRule {
     };
 }
 
-/// The receiving half of an endpoint: which segments it accepts, what it holds and offers.
+/// Settings of the receiving half: acceptance, buffer, window, acknowledgments.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate mechanism, switched by name")]
 pub struct Receiving {
-    /// What the receive buffer counts.
+    /// Unit of the receive buffer.
     pub accounting: BufferAccounting,
-    /// Whether the buffer grows with what the application reads per round trip
-    /// (`tcp_moderate_rcvbuf`, `tcp_rcv_space_adjust`); only where it counts memory.
+    /// Receive-buffer autotuning (`tcp_moderate_rcvbuf`, `tcp_rcv_space_adjust`); only for a buffer
+    /// that counts memory.
     pub tuning: bool,
-    /// Greatest size that tuning gives the buffer, in bytes of memory (third number of `tcp_rmem`);
-    /// the window shift on a SYN covers it.
+    /// Maximum buffer of autotuning in bytes of memory (third number of `tcp_rmem`); the window
+    /// shift of a SYN covers it.
     pub max_buffer: u32,
-    /// Greatest size that an application may ask for, in bytes (`net.core.rmem_max`); the window
+    /// Maximum buffer that an application may request in bytes (`net.core.rmem_max`); the window
     /// shift covers it too.
     pub max_request: u32,
     /// The application has set the size (`SO_RCVBUF`): it does not change by itself.
@@ -127,38 +127,38 @@ pub struct Receiving {
     pub low_water: u32,
     /// Report duplicate segments in SACK options (RFC 2883; `tcp_dsack`).
     pub duplicate_sack: bool,
-    /// A SACK block tells of a whole contiguous range even if the block that it belonged to was
-    /// pushed out by four newer ones (RFC 2018 §4); Linux forgets such a block and begins anew.
+    /// A SACK block reports a whole contiguous range even if four newer blocks have displaced its
+    /// block (RFC 2018 §4); Linux forgets such a block.
     pub whole_blocks: bool,
     /// Acknowledgments of disorder that are merged.
     pub compression: Option<AckCompression>,
-    /// Data sent that soon after data received makes a connection interactive only after so many
-    /// times (`tcp_pingpong_thresh`).
+    /// Number of replies soon after received data that make a connection interactive
+    /// (`tcp_pingpong_thresh`).
     pub interactive_threshold: u32,
-    /// A connection is taken for interactive from the beginning (`TCP_QUICKACK` off before it began):
-    /// the last ACK of the handshake waits for data to carry it.
+    /// A connection starts as interactive (`TCP_QUICKACK` off before it): the last ACK of the
+    /// handshake waits for data.
     pub starts_interactive: bool,
-    /// Least time between two ACKs that answer unacceptable segments without data
-    /// (`tcp_invalid_ratelimit`); none for zero.
+    /// Minimum interval between ACKs that answer unacceptable segments without data
+    /// (`tcp_invalid_ratelimit`); zero for no limit.
     pub rejection_interval: Span,
-    /// Challenge ACKs per second at most (`tcp_challenge_ack_limit`, RFC 5961 §7).
+    /// Maximum number of challenge ACKs per second (`tcp_challenge_ack_limit`, RFC 5961 §7).
     pub challenge_limit: Option<u32>,
     /// Which acknowledgment numbers are acceptable.
     pub acknowledgments: AckAcceptance,
-    /// What a reset or a SYN within the window does.
+    /// Treatment of a reset or a SYN within the window.
     pub control: ControlAcceptance,
-    /// What old timestamps do.
+    /// Treatment of old timestamps.
     pub stamps: TimestampRule,
-    /// A reset ends the connection at the right edge of what was received out of order, too, and one
-    /// before the next number after the peer's FIN (`tcp_validate_incoming` since Linux 4.7 and 4.10).
+    /// A reset at the right edge of out-of-order data also ends the connection, and so does one before
+    /// the next number after the peer's FIN (`tcp_validate_incoming` since Linux 4.7 and 4.10).
     pub reset_at_edges: bool,
-    /// How long an orphan waits for the peer's FIN (`tcp_fin_timeout`, `TCP_LINGER2`); `None` not at
-    /// all: it is reset instead.
+    /// How long an orphan waits for the peer's FIN (`tcp_fin_timeout`, `TCP_LINGER2`); `None`: it is
+    /// reset immediately.
     pub finish_timeout: Option<Span>,
     /// Repetitions of a SYN-ACK before giving up (`tcp_synack_retries`).
     pub syn_ack_retries: u32,
-    /// An answer to our first SYN that acknowledges something else is the sign of an old connection
-    /// that our reset ends: the SYN is repeated at once (`tcp_rcv_synsent_state_process`).
+    /// A wrong acknowledgment of our first SYN comes from an old connection, which our reset ends:
+    /// the SYN is retransmitted immediately (`tcp_rcv_synsent_state_process`).
     pub repeats_syn_after_reset: bool,
     /// Time-outs of SYN-ACK during which a bare ACK does not end the handshake (`TCP_DEFER_ACCEPT`).
     pub deferred_timeouts: u32,
@@ -166,8 +166,8 @@ pub struct Receiving {
     pub waits_through_resets: bool,
     /// Urgent data stays in line (`SO_OOBINLINE`).
     pub urgent_in_line: bool,
-    /// Larger segments were merged on their way up the host from ones of so many bytes of payload
-    /// (`gso_size`), which is what the peer's segment size is estimated from; `None`: none is merged.
+    /// Payload size of the segments from which the host merged larger ones (`gso_size`); the estimate
+    /// of the peer's segment size uses it. `None`: segments are not merged.
     pub merged_from: Option<u32>,
     /// A reset within the window of SYN-RECEIVED, but not at its beginning, is challenged (RFC 9293
     /// §3.10.7.4; `tcp_check_req` since Linux 7).
@@ -178,7 +178,7 @@ pub struct Receiving {
     /// A packet is taken while the buffer is not overfull, not only where the buffer has room for its payload
     /// (`tcp_can_ingest` since Linux 7).
     pub allows_overcommit: bool,
-    /// A listening end keeps nothing of a SYN but what its SYN-ACK's numbers and timestamps have room for
+    /// A listening end keeps no state of a SYN beyond the numbers and timestamps of its SYN-ACK
     /// (`tcp_syncookies` = 2).
     pub syn_cookies: bool,
 }
@@ -186,11 +186,11 @@ pub struct Receiving {
 /// Memory of a receive buffer that never limits a path of 250 Mbit/s and 324 ms.
 const AMPLE_MEMORY_BYTES: u32 = 128 << 20;
 
-/// Least memory of a receive buffer (`SOCK_MIN_RCVBUF`).
+/// Minimum memory of a receive buffer (`SOCK_MIN_RCVBUF`).
 pub(crate) const MIN_BUFFER: u32 = 2304;
 
 impl Receiving {
-    /// What RFC 9293 and its companions ask for, and nothing else.
+    /// Only the requirements of RFC 9293 and related RFCs.
     pub fn rfc() -> Self {
         Self {
             acknowledgments: AckAcceptance::Recent,

@@ -1,27 +1,18 @@
-//! Sending: how written data is cut, pushed and bundled; how losses are found and repaired.
-//!
-//! How evenly data leaves.
-//!
-//! How small windows are cut.
-//!
-//! Old data that travels along with new data.
-//!
-//! How the congestion window grows, beyond the choice of an algorithm.
+//! Settings of the sending half: segmentation, send buffer, pacing, window growth, loss recovery.
 
 use fairwind_units::Span;
 
-/// How what the application writes is gathered before it is sent.
+/// Buffering of written data before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Gathering {
     /// As one stream: PSH marks the end of each write that was sent to its end (RFC 9293 §3.9.1.2).
     Stream,
-    /// In buffers as Linux does (`tcp_sendmsg_locked`): of whole segments, at most half the largest
-    /// window of the peer, each filled before the next begins. PSH stands at the end of a buffer:
-    /// where a write ended, and wherever half the largest window was written since the last PSH
-    /// (`forced_push`).
+    /// In buffers, as in Linux (`tcp_sendmsg_locked`): of whole segments, at most half the largest
+    /// window of the peer, each filled before the next begins. A buffer ends with PSH at the end of
+    /// a write, and after half the largest window since the last PSH (`forced_push`).
     Buffers {
-        /// Most bytes of one buffer (`sk_gso_max_size`).
+        /// Maximum bytes of one buffer (`sk_gso_max_size`).
         largest_bytes: u32,
     },
 }
@@ -40,36 +31,36 @@ pub enum SillyWindow {
 /// Bundles of segments that are sent as one (TSO), and waiting for a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bundling {
-    /// A bundle carries what the pacing rate sends in `1 / 2^shift` s (Linux `sk_pacing_shift`: 10,
-    /// about a millisecond).
+    /// A bundle carries the data that the pacing rate sends in `1 / 2^shift` s (Linux
+    /// `sk_pacing_shift`: 10, about a millisecond).
     pub pacing_shift: u32,
-    /// Where the least round trip is short, the bundle is larger: by the largest size, halved for
-    /// every `2^log` µs of it (Linux `tcp_tso_rtt_log`); `None` for no such bonus.
+    /// For a short minimum round trip the bundle is larger: by the maximum size, halved for every
+    /// `2^log` µs (Linux `tcp_tso_rtt_log`); `None` for no such bonus.
     pub rtt_log: Option<u32>,
-    /// Least segments of a bundle (Linux `tcp_min_tso_segs`).
+    /// Minimum segments of a bundle (Linux `tcp_min_tso_segs`).
     pub min_segments: u32,
     /// A bundle of this fraction of the window does not wait for more (Linux
-    /// `tcp_tso_win_divisor`); `None`: one of more than three segments does not.
+    /// `tcp_tso_win_divisor`); `None`: a bundle of more than three segments does not wait.
     pub window_divisor: Option<u32>,
     /// A bundle of more than one segment ends with PSH (Linux 4.20, for the receiver's offload).
     pub pushed: bool,
-    /// One bundle takes half the congestion window at most, so that two are under way (Linux 4.0).
+    /// One bundle takes at most half the congestion window, so that two are in flight (Linux 4.0).
     pub half_window: bool,
-    /// A bundle waits only where the last one was sent less than a millisecond ago, and the next
+    /// A bundle waits only if the last one was sent less than a millisecond ago and the next
     /// acknowledgment is due within half a round trip or a millisecond (Linux 4.20).
     pub by_time: bool,
 }
 
-/// What room the send buffer has.
+/// Unit of the send buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendBufferRule {
     /// Payload bytes count; a write is taken in part where it does not fit.
     Payload,
-    /// Memory counts, as in Linux: payload, and so many bytes for every buffer, written or sent. A
-    /// buffer is begun while less than the limit is in use, and then filled.
+    /// Memory counts, as in Linux: payload plus an overhead for every buffer, written or sent. A
+    /// new buffer may begin while less than the limit is in use.
     Memory {
-        /// Bytes that a buffer takes besides its payload (`truesize` of an empty one).
+        /// Overhead of a buffer in bytes (`truesize` of an empty one).
         overhead_bytes: u32,
         /// The buffer grows with the congestion window up to this (the third of `tcp_wmem`);
         /// `None` where the application has set a size (`SO_SNDBUF`).
@@ -80,30 +71,30 @@ pub enum SendBufferRule {
 /// The sending half's switches and constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// How what is written is gathered.
+    /// Buffering of written data.
     pub gathering: Gathering,
-    /// What is too small for the peer's window.
+    /// Avoidance of small segments for a small window.
     pub silly_window: SillyWindow,
     /// Bundles of segments; `None` sends segment by segment.
     pub bundling: Option<Bundling>,
-    /// Nothing less than full-sized goes (`TCP_CORK`), until a probe's time is over.
+    /// Only full-sized segments are sent (`TCP_CORK`), until the probe timer expires.
     pub cork: bool,
-    /// What room the send buffer has.
+    /// Unit of the send buffer.
     pub buffer_rule: SendBufferRule,
-    /// The application is let write while fewer bytes than this are not sent yet
-    /// (`TCP_NOTSENT_LOWAT`); `None` for no limit.
+    /// The application may write while fewer bytes than this are unsent (`TCP_NOTSENT_LOWAT`);
+    /// `None` for no limit.
     pub unsent_low_water: Option<u32>,
-    /// The rate of delivery is sampled, for those who ask (`tcpi_delivery_rate`).
+    /// The delivery rate is sampled (`tcpi_delivery_rate`).
     pub delivery_rate: bool,
-    /// How evenly bundles leave.
+    /// Pacing of bundles.
     pub pacing: Pacing,
     /// Old data that travels along with new data; `None` for none.
     pub redundancy: Option<RedundantBundling>,
-    /// How small windows are cut; `None` for full segments always.
+    /// Smart framing; `None` for full segments only.
     pub framing: Option<SmartFraming>,
 }
 
-/// Linux' bound on one bundle: 64 KiB less the headers' room, less one.
+/// Maximum size of a bundle in Linux: 64 KiB less the headers, less one.
 const LARGEST_BUNDLE_BYTES: u32 = 65_279;
 
 /// Memory of a buffer without payload (`truesize` on 64-bit machines).
@@ -120,7 +111,7 @@ impl SendBufferRule {
 }
 
 impl Sending {
-    /// Segment by segment, as the standards tell.
+    /// Segment by segment, as in the RFCs.
     pub const fn rfc() -> Self {
         Self {
             gathering: Gathering::Stream,
@@ -188,8 +179,8 @@ impl Bundling {
 /// Data leaves at a rate, not in bursts (Linux `sk_pacing_status`, `tcp_update_pacing_rate`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pacing {
-    /// Bundles wait until the one before would be through at the rate. In Linux: once the
-    /// application has set a greatest rate, or where the congestion control asks for it.
+    /// Bundles wait for the pacing rate. In Linux: once the application has set a maximum rate, or
+    /// if the congestion control requests it.
     pub enabled: bool,
     /// The application's bound on the rate in bytes per second (`SO_MAX_PACING_RATE`); `None` for no
     /// bound. The size of bundles follows it too.
@@ -199,13 +190,12 @@ pub struct Pacing {
     pub slow_start_percent: u16,
     /// The rate from half the slow-start threshold on (Linux `tcp_pacing_ca_ratio`).
     pub avoidance_percent: u16,
-    /// The bundle with which so many segments of data were sent is the first that the next one waits
-    /// for.
+    /// Pacing begins after the bundle that contains this number of sent data segments.
     pub unpaced_segments: u32,
 }
 
 impl Pacing {
-    /// As Linux since 4.13; off until it is asked for.
+    /// As Linux since 4.13; off by default.
     pub const LINUX: Self = Self {
         enabled: false,
         max_bytes_per_second: None,
@@ -215,8 +205,8 @@ impl Pacing {
     };
 }
 
-/// Smart framing: a window of fewer full segments is cut into so many smaller ones, that a loss among
-/// them be found by duplicate acknowledgments.
+/// Smart framing: a window of fewer full segments is cut into this number of smaller ones, so that
+/// duplicate ACKs can detect a loss.
 ///
 /// Source: M. Mellia, M. Meo, C. Casetti, "TCP Smart Framing: A Segmentation Algorithm to Reduce TCP
 /// Latency", IEEE/ACM Transactions on Networking 13(2), 2005.
@@ -227,36 +217,37 @@ pub struct SmartFraming {
 }
 
 impl SmartFraming {
-    /// Four segments: one that is lost, and three behind it.
+    /// Four segments: one lost segment, and three after it.
     pub const USUAL: Self = Self { segments: 4 };
 }
 
-/// Redundant data bundling (RDB): a segment of new data carries, before it, what was sent shortly before
-/// and is not acknowledged yet, as far as that fits; only while few segments are in flight.
+/// Redundant data bundling (RDB): a segment of new data also carries recently sent, unacknowledged data
+/// before it, as far as that fits; only while few segments are in flight.
 ///
 /// Source: B. R. Opstad et al., "Latency and Fairness Trade-Off for Thin Streams using Redundant Data
-/// Bundling in TCP", LCN 2015; the authors' changes to Linux, whose parameters these are. No kernel
-/// that was released has it.
+/// Bundling in TCP", LCN 2015. The parameters are those of the authors' Linux patches, which no released
+/// kernel has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RedundantBundling {
-    /// Most payload of a segment with old data in bytes (`tcp_rdb_max_bytes`); `None` for a full
+    /// Maximum payload of a segment with old data in bytes (`tcp_rdb_max_bytes`); `None` for a full
     /// segment.
     pub max_bytes: Option<u32>,
-    /// Most older segments that one carries (`tcp_rdb_max_packets`); `None` for as many as fit.
+    /// Maximum number of older segments in one segment (`tcp_rdb_max_packets`); `None` for no
+    /// limit.
     pub max_segments: Option<u32>,
-    /// A stream is thin while fewer segments are in flight than a sender has that writes so often within
-    /// the least round trip (`tcp_thin_dpifl_itt_lower_bound`). More than zero.
+    /// A stream is thin while fewer segments are in flight than a sender with this write interval has
+    /// within the minimum round trip (`tcp_thin_dpifl_itt_lower_bound`). More than zero.
     pub min_interval: Span,
 }
 
 impl RedundantBundling {
-    /// The authors' defaults: one older segment, up to a full segment, streams that write every 10 ms
-    /// or less often.
+    /// The authors' defaults: one older segment, up to a full segment, write intervals of at least 10
+    /// ms.
     pub const USUAL: Self =
         Self { max_bytes: None, max_segments: Some(1), min_interval: Span::from_millis(10) };
 }
 
-/// What `HyStart` looks at.
+/// Signals of `HyStart`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HyStartSigns {
     /// Neither.
@@ -275,13 +266,12 @@ pub struct Growth {
     /// CUBIC leaves slow start before a loss, when acknowledgments come in long trains or later than
     /// they did (`HyStart` of Linux since 2.6.29, `hystart_update`; cf. RFC 9406).
     pub hystart: bool,
-    /// What of that ends slow start (`hystart_detect`).
+    /// Signals that end slow start (`hystart_detect`).
     pub hystart_signs: HyStartSigns,
     /// New data waits while more is in flight than the estimated bandwidth-delay product and two
     /// segments (FreeBSD 4.7 to 6, `tcp_xmit_bandwidth_limit`).
     pub inflight_limit: bool,
-    /// The host remembers what its connections find out: they tell of what matters to that
-    /// ([`WindowCache`](crate::WindowCache)).
+    /// Connections report to the window cache of the host ([`WindowCache`](crate::WindowCache)).
     pub shares: bool,
 }
 
@@ -296,7 +286,7 @@ impl Growth {
         }
     }
 
-    /// What `HyStart` looks at, where it is in use.
+    /// Signals of `HyStart`, if it is on.
     pub(crate) fn hystart_in_use(self) -> Option<HyStartSigns> {
         self.hystart.then_some(self.hystart_signs)
     }
@@ -307,60 +297,61 @@ impl Growth {
     }
 }
 
-/// How a loss is found while selective acknowledgments come in.
+/// Loss detection with SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LossDetection {
-    /// By time: a segment is lost once one sent sufficiently later has arrived (RFC 8985 §6).
+    /// RACK, by time: a segment is lost if one sent sufficiently later has been delivered (RFC 8985
+    /// §6).
     Rack,
     /// By count: [`duplicate_threshold`](crate::Config::duplicate_threshold) segments selectively
     /// acknowledged above it (RFC 6675 §4, `IsLost`).
     Rfc6675,
-    /// By reach: all but the last [`duplicate_threshold`](crate::Config::duplicate_threshold)
-    /// segments below the highest one selectively acknowledged, as long as no reordering was seen;
-    /// by count afterwards (forward acknowledgment; Linux up to 4.14, `tcp_fack`).
+    /// FACK: all but the last [`duplicate_threshold`](crate::Config::duplicate_threshold) segments
+    /// below the highest selectively acknowledged one are lost. After reordering, the SACK count
+    /// applies (Linux up to 4.14, `tcp_fack`).
     Fack,
 }
 
-/// When a segment that was sent again is found to be lost once more, unless by time (RACK).
+/// Detection of lost retransmissions, without RACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LostRetransmissions {
     /// When its time-out runs out (RFC 6675 §5).
     TimedOut,
-    /// By reach: once something has arrived that was sent for the first time after it, or as many segments further as
-    /// prove a loss where reordering was seen, or losses are not found by reach themselves
-    /// ([`LossDetection::Fack`]; Linux 2.6, `LostRetransmit`).
+    /// When data first sent after the retransmission is selectively acknowledged. After reordering, or without
+    /// FACK ([`LossDetection::Fack`]), that data must lie a reordering threshold further (Linux 2.6,
+    /// `LostRetransmit`).
     ByReach,
 }
 
-/// When the last segment of a flight is sent again without waiting for the time-out.
+/// Tail loss probe: retransmission of the last segment before the time-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TailLossProbe {
     /// Never.
     Off,
-    /// After two round trips, at least 10 ms; with one segment outstanding one and a half and 200 ms.
-    /// Not while the window and the application would let new data go (Linux 3.10).
+    /// After two round trips, at least 10 ms; with one segment outstanding after one and a half and
+    /// 200 ms. Not while new data may be sent (Linux 3.10).
     Linux3_10,
-    /// After two round trips and 2 ms; with one segment outstanding two and the least time-out
-    /// (RFC 8985 §7, Linux `tcp_schedule_loss_probe`).
+    /// After two round trips and 2 ms; with one segment outstanding after two and the minimum
+    /// time-out (RFC 8985 §7, Linux `tcp_schedule_loss_probe`).
     Rfc8985,
 }
 
-/// How the window comes down to the new slow-start threshold.
+/// Reduction of the window to the new slow-start threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WindowReduction {
-    /// At once (RFC 6675 §5 step 4.2).
+    /// Immediately (RFC 6675 §5 step 4.2).
     AtOnce,
-    /// One segment less for every second ACK (Linux up to 3.1).
+    /// Rate halving: one segment less for every second ACK (Linux up to 3.1).
     RateHalving,
-    /// In proportion to what is delivered, slow start below the threshold (RFC 6937, PRR-SSRB;
+    /// PRR: in proportion to delivered data, slow start below the threshold (RFC 6937, PRR-SSRB;
     /// Linux 3.2 to 4.2).
     Proportional,
-    /// In proportion to what is delivered; below the threshold slow start only while the repair goes
-    /// well (RFC 9937; Linux `tcp_cwnd_reduction`).
+    /// PRR: in proportion to delivered data; below the threshold slow start only while recovery
+    /// makes good progress (RFC 9937; Linux `tcp_cwnd_reduction`).
     ProportionalSafe,
 }
 
@@ -371,36 +362,36 @@ pub enum WindowReduction {
 pub enum EarlyRetransmit {
     /// Never.
     Off,
-    /// At once.
+    /// Immediately.
     Immediate,
-    /// After a quarter of the round trip, at least 2 ms, once reordering was seen (Linux 3.5 to 4.11).
+    /// After a quarter of the round trip, at least 2 ms, after reordering (Linux 3.5 to 4.11).
     Delayed,
 }
 
-/// What is told from segments that arrive in another order than they were sent in.
+/// Adaptation to reordering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReorderingDetection {
-    /// Nothing.
+    /// None.
     Off,
-    /// The threshold of duplicates follows the greatest distance seen, up to `greatest` (Linux
+    /// The duplicate threshold follows the largest reordering distance, up to a maximum (Linux
     /// `tcp_check_sack_reordering`).
     Measured {
-        /// Greatest threshold in segments (Linux `tcp_max_reordering`).
+        /// Maximum threshold in segments (Linux `tcp_max_reordering`).
         greatest: u32,
     },
 }
 
-/// Mechanisms that find and repair losses.
+/// Mechanisms of loss detection and recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate mechanism, switched by name")]
 pub struct LossRecovery {
-    /// How a loss is found with SACK.
+    /// Loss detection with SACK.
     pub detection: LossDetection,
-    /// How the loss of a retransmission is found with SACK, where `detection` does not tell.
+    /// Detection of lost retransmissions with SACK, without RACK.
     pub lost_retransmissions: LostRetransmissions,
-    /// RACK waits for late segments no longer than until the threshold of duplicates is reached
-    /// (RFC 8985 §6.2 step 4; off: Linux `tcp_recovery` bit 2).
+    /// RACK stops waiting for reordered segments at the duplicate threshold (RFC 8985 §6.2 step 4;
+    /// off: Linux `tcp_recovery` bit 2).
     pub rack_duplicate_threshold: bool,
     /// RACK waits longer after D-SACKs (RFC 8985 §6.2 step 4; off: Linux `tcp_recovery` bit 1).
     pub rack_adapts: bool,
@@ -408,20 +399,20 @@ pub struct LossRecovery {
     pub tail_loss_probe: TailLossProbe,
     /// Early retransmit.
     pub early_retransmit: EarlyRetransmit,
-    /// How the window falls.
+    /// Window reduction.
     pub reduction: WindowReduction,
-    /// After a time-out new data is tried first, to find out whether it was spurious (RFC 5682).
+    /// F-RTO: new data first after a time-out, to detect a spurious one (RFC 5682).
     pub forward_rto: bool,
     /// A reduction proven unnecessary by timestamps (RFC 3522) or D-SACK (RFC 3708) is taken back.
     pub undo: bool,
-    /// What reordering teaches.
+    /// Adaptation to reordering.
     pub reordering: ReorderingDetection,
-    /// After a time-out only segments older than a round trip are taken for lost (RFC 8985 §6.3).
+    /// A time-out marks only segments older than a round trip lost (RFC 8985 §6.3).
     pub timeout_spares_recent: bool,
-    /// Where nothing else may go in recovery, segments whose loss is not proven, and the last one
-    /// once (RFC 6675 §4, `NextSeg` rules 3 and 4).
+    /// When nothing else may be sent in recovery, segments without proof of loss are retransmitted,
+    /// and once the last one (RFC 6675 §4, `NextSeg` rules 3 and 4).
     pub speculative_retransmission: bool,
-    /// How long a least round-trip time is believed (Linux `tcp_min_rtt_wlen`).
+    /// Window of the minimum round-trip filter (Linux `tcp_min_rtt_wlen`).
     pub min_rtt_window: Span,
 }
 

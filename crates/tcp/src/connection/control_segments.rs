@@ -1,6 +1,5 @@
-//! Control segments that go out ahead of data: resets, early acknowledgments, SYN.
-//!
-//! Rate limits of responses to unacceptable segments (RFC 5961 §7).
+//! Control segments, which precede data: resets, early acknowledgments, SYN; rate limits of responses (RFC
+//! 5961 §7).
 //!
 //! Source: Linux 6.18 `tcp_oow_rate_limited`, `tcp_send_challenge_ack`, which counts the challenge ACKs of all
 //! connections and varies their limit at random.
@@ -13,13 +12,13 @@ use std::collections::VecDeque;
 /// Control segments that wait. They are rare, so one flag shows that there is none.
 #[derive(Debug, Default)]
 pub(super) struct ControlSegments {
-    /// There may be one.
+    /// A control segment may be due.
     is_any: bool,
-    /// SYN, or SYN-ACK, is to be sent.
+    /// A SYN or SYN-ACK is due.
     syn: bool,
-    /// An answer to a segment that belongs to no connection, or cannot be right.
+    /// A response to a segment without a connection or with an invalid acknowledgment.
     reset: Option<Box<Segment>>,
-    /// Acknowledgments from before the last segment was processed.
+    /// Acknowledgments composed before the last segment was processed.
     acknowledgments: VecDeque<Segment>,
     /// A reset of this connection, at this number.
     own_reset: Option<SequenceNumber>,
@@ -28,7 +27,7 @@ pub(super) struct ControlSegments {
 /// The next control segment.
 #[derive(Debug)]
 pub(super) enum ControlSegment {
-    /// A reset that answers a segment.
+    /// A reset in response to a segment.
     Reset(Box<Segment>),
     /// A complete acknowledgment.
     Acknowledgment(Segment),
@@ -39,13 +38,13 @@ pub(super) enum ControlSegment {
 }
 
 impl ControlSegments {
-    /// A SYN, or SYN-ACK, is due, or no longer.
+    /// Sets whether a SYN or SYN-ACK is due.
     pub(super) fn set_syn(&mut self, due: bool) {
         self.is_any |= due;
         self.syn = due;
     }
 
-    /// A reset answers a segment that belongs to no connection (RFC 9293 §3.10.7.1).
+    /// Queues a reset in response to a segment without a connection (RFC 9293 §3.10.7.1).
     pub(super) fn reset(&mut self, segment: &Segment) {
         self.is_any = true;
         let reply = Segment {
@@ -61,7 +60,7 @@ impl ControlSegments {
         self.reset = Some(Box::new(reset));
     }
 
-    /// An acknowledgment goes out as it was before the last segment was processed.
+    /// Queues an acknowledgment composed before the last segment was processed.
     pub(super) fn acknowledge(&mut self, acknowledgment: Segment) {
         self.is_any = true;
         self.acknowledgments.push_back(acknowledgment);
@@ -96,18 +95,18 @@ impl ControlSegments {
     }
 }
 
-/// When an unacceptable segment was answered last, and how many challenge ACKs went out.
+/// Time of the last response to an unacceptable segment, and number of challenge ACKs.
 #[derive(Debug, Default)]
 pub(super) struct ResponseLimit {
     last: Option<Instant>,
-    /// The second in which a challenge ACK was sent last.
+    /// Second of the last challenge ACK.
     second: u64,
     /// Challenge ACKs that were due in it.
     challenges: u32,
 }
 
 impl ResponseLimit {
-    /// Whether an unacceptable segment is answered; if so, this counts as an answer.
+    /// Whether an unacceptable segment may be answered; counts the answer.
     pub(super) fn allows_response(&mut self, config: &Config, now: Instant) -> bool {
         let interval = config.receiving.rejection_interval;
         if self.last.is_some_and(|last| now.saturating_since(last) < interval) {
@@ -117,7 +116,7 @@ impl ResponseLimit {
         true
     }
 
-    /// Whether a challenge ACK goes out; if so, it is counted.
+    /// Whether a challenge ACK may be sent; counts it.
     pub(super) fn allows_challenge(&mut self, config: &Config, now: Instant) -> bool {
         if !self.allows_response(config, now) {
             return false;

@@ -1,4 +1,4 @@
-//! Congestion marks of arriving segments, and those of segments that go out.
+//! ECN codepoints of arriving and outgoing segments.
 //!
 //! Source: RFC 3168, RFC 9768; Linux `tcp_data_ecn_check`, `tcp_ecn_received_counters`, `tcp_ecn_send`.
 
@@ -22,7 +22,7 @@ impl Connection {
         }
     }
 
-    /// Data that has arrived before is sent again: Accurate ECN looks for the reason.
+    /// Passes received duplicate data to Accurate ECN (Linux `tcp_rcv_spurious_retrans`).
     pub(super) fn note_old_data(&mut self, segment: &Segment) {
         let is_old = segment.sequence_length() > 0 && !segment.end().is_after(self.receiver.next());
         if is_old && let Some(feedback) = self.sender.ecn_mut().accurate_mut() {
@@ -30,8 +30,7 @@ impl Connection {
         }
     }
 
-    /// Sets the marks of a segment that goes out, of either kind of ECN; `duplicate` is what it reports as
-    /// received twice.
+    /// Sets the ECN bits of an outgoing segment; `duplicate` is the start of its D-SACK.
     pub(super) fn set_ecn_bits(
         &mut self,
         segment: &mut Segment,
@@ -53,8 +52,8 @@ impl Connection {
         }
     }
 
-    /// The code point of data that has arrived (Linux `tcp_data_ecn_check`). An acknowledgment that the
-    /// congestion control requests goes out ahead of everything else (RFC 8257 §3.2).
+    /// Handles the codepoint of arrived data (Linux `tcp_data_ecn_check`). An acknowledgment that the
+    /// congestion control requests is sent before everything else (RFC 8257 §3.2).
     #[cold]
     pub(super) fn check_ce_mark(&mut self, segment: &Segment, now: Instant) {
         let mark = segment.traffic_class.ecn();

@@ -11,22 +11,22 @@ use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
 
-/// What a segment causes.
+/// Response to a segment in an idle state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeWaitAction {
-    /// Nothing.
+    /// None.
     Ignore,
     /// Its timestamp is echoed from now on.
     NoteTimestamp,
-    /// The wait begins anew, and the timestamp is echoed from now on.
+    /// The wait restarts, and the timestamp will be echoed.
     RestartAndNoteTimestamp,
-    /// An acknowledgment answers it.
+    /// An acknowledgment.
     Answer,
-    /// The wait begins anew, and an acknowledgment answers it.
+    /// The wait restarts, and an acknowledgment is sent.
     RestartAndAnswer,
     /// The connection is over.
     End,
-    /// A reset answers it, and the connection is over.
+    /// A reset, which ends the connection.
     Reset,
     /// It is the peer's FIN.
     TakeFin,
@@ -70,7 +70,7 @@ impl TimeWaitAction {
         }
     }
 
-    /// Whether the wait begins anew.
+    /// Whether the wait restarts.
     pub(super) fn restarts_timer(self) -> bool {
         matches!(self, Self::RestartAndNoteTimestamp | Self::RestartAndAnswer)
     }
@@ -82,12 +82,12 @@ pub(super) struct KeepAliveTimer {
     timer: Timer,
 }
 
-/// What the timer causes.
+/// Result of the keep-alive timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeepAliveAction {
-    /// Nothing yet.
+    /// None yet.
     Wait,
-    /// A probe goes out.
+    /// A probe is due.
     Probe,
     /// The peer does not answer: a reset ends the connection.
     GiveUp,

@@ -60,7 +60,8 @@ impl Connection {
         self.receiver.check_ack(self.sender.rtt().smoothed(), now);
     }
 
-    /// Steps 1, 2 and 4: whether the segment is processed further; it is answered here if not.
+    /// Steps 1, 2 and 4. Returns whether the segment is processed further; if not, it has been
+    /// answered.
     #[inline]
     fn is_acceptable(&mut self, segment: &Segment, now: Instant) -> bool {
         if self.state == State::SynReceived && self.handshake.is_passive() {
@@ -89,8 +90,8 @@ impl Connection {
         self.receiver.is_too_old(segment, age, rto, oldest, now)
     }
 
-    /// The peer's SYN-ACK after both ends sent SYN at once repeats its SYN, which has been accepted
-    /// (RFC 9293 §3.5, figure 7).
+    /// Whether the segment is the SYN-ACK of a simultaneous open, which repeats a SYN that has been
+    /// accepted (RFC 9293 §3.5, figure 7).
     fn is_simultaneous_open(&self, segment: &Segment) -> bool {
         self.state == State::SynReceived
             && segment.flags.contains(Flags::SYN | Flags::ACK)
@@ -98,7 +99,7 @@ impl Connection {
             && segment.acknowledgment == self.sender.send_space().next()
     }
 
-    /// Answers an old duplicate; an old ACK may be dropped.
+    /// Answers an old duplicate; may drop an old ACK.
     #[cold]
     fn on_old_duplicate(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::SYN) {
@@ -108,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment answers it, unless it is a reset.
+    /// Answers with an acknowledgment, unless the segment is a reset.
     #[cold]
     fn on_out_of_window(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::RST) {
@@ -116,7 +117,7 @@ impl Connection {
                 self.be_reset();
             }
         } else if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            // Both opened at once, and our SYN-ACK was lost.
+            // Simultaneous open, and our SYN-ACK was lost.
             self.control_segments.set_syn(true);
         } else if segment.flags.contains(Flags::SYN) {
             self.challenge(now);
@@ -126,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Answers an unacceptable segment: not too often if it carries no data.
+    /// Answers an unacceptable segment, with a rate limit if it carries no data.
     #[cold]
     fn answer_unacceptable(&mut self, segment: &Segment, now: Instant) {
         let has_data = segment.sequence_length() > 0 && !segment.flags.contains(Flags::SYN);
@@ -136,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// A challenge ACK: a peer that has lost track answers with a reset (RFC 5961 §3, §7).
+    /// Sends a challenge ACK; a peer out of sync answers with a reset (RFC 5961 §3, §7).
     #[cold]
     pub(super) fn challenge(&mut self, now: Instant) {
         if self.response_limit.allows_challenge(&self.config, now) {
@@ -208,8 +209,8 @@ impl Connection {
         true
     }
 
-    /// Something not sent yet is acknowledged (RFC 9293 §3.10.7.4): answered like other attempts to
-    /// guess (Linux `tcp_ack`).
+    /// Answers an acknowledgment of unsent data (RFC 9293 §3.10.7.4) like other blind attacks
+    /// (Linux `tcp_ack`).
     #[cold]
     fn on_unsent_acknowledged(&mut self, now: Instant) {
         match self.config.receiving.acknowledgments {
@@ -218,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// An ACK older than anything that could be in flight is forged (RFC 5961 §5.2).
+    /// Answers an ACK older than the largest window, which is forged (RFC 5961 §5.2).
     #[cold]
     fn is_old_ack_credible(&mut self, segment: &Segment, now: Instant) -> bool {
         let guarded = self.config.receiving.acknowledgments != AckAcceptance::Range;
@@ -242,7 +243,7 @@ impl Connection {
         }
     }
 
-    /// After the peer's FIN only duplicates come; new data that nobody reads ends the connection.
+    /// Handles data after the peer's FIN: duplicates only; new unread data ends the connection.
     #[cold]
     fn accepts_data(&mut self, segment: &Segment) -> bool {
         let next = self.receiver.next();

@@ -36,20 +36,20 @@ pub struct Ports {
 
 /// One end of a TCP connection as a pure state machine.
 ///
-/// Inputs: [`on_segment`](Self::on_segment), [`on_deadline`](Self::on_deadline),
-/// [`write`](Self::write), [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort).
-/// After any of them, drain [`poll_segment`](Self::poll_segment) until it gives `None` (or
-/// [`poll_segment_into`](Self::poll_segment_into)), and [`poll_event`](Self::poll_event); then [`next_deadline`](Self::next_deadline) holds until the
-/// next input.
+/// Inputs: [`on_segment`](Self::on_segment), [`on_deadline`](Self::on_deadline), [`write`](Self::write),
+/// [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort). After any of them, drain
+/// [`poll_segment`](Self::poll_segment) until it returns `None` (or
+/// [`poll_segment_into`](Self::poll_segment_into)), and [`poll_event`](Self::poll_event). Then
+/// [`next_deadline`](Self::next_deadline) is valid until the next input.
 ///
-/// Payload is counted, not carried: the stream's bytes stay with the driver, and
-/// [`stream_offset`](Self::stream_offset) says which of them a segment carries.
+/// Payload is counted, not carried: the driver keeps the bytes of the stream, and
+/// [`stream_offset`](Self::stream_offset) maps a segment to them.
 #[derive(Debug)]
 pub struct Connection {
     state: State,
-    /// The application has let go of the connection.
+    /// The application has closed the socket.
     is_orphan: bool,
-    /// No application has accepted it yet.
+    /// The application has not accepted the connection yet.
     awaits_acceptance: bool,
     ports: Ports,
     config: Arc<Config>,
@@ -83,15 +83,16 @@ impl Connection {
         }
     }
 
-    /// Opens actively: the next [`poll_segment`](Self::poll_segment) gives the SYN.
+    /// Opens actively: the next [`poll_segment`](Self::poll_segment) returns the SYN.
     pub fn connect(config: Arc<Config>, ports: Ports, initial: SequenceNumber) -> Self {
         let mut connection = Self::new(config, ports, initial, State::SynSent);
         connection.control_segments.set_syn(true);
         connection
     }
 
-    /// Opens actively with Fast Open: the next [`poll_segment`](Self::poll_segment) gives the SYN
-    /// with its option and data. [`syn_data_bytes`](Self::syn_data_bytes) says how much was taken.
+    /// Opens actively with Fast Open: the next [`poll_segment`](Self::poll_segment) returns the SYN
+    /// with its option and data. [`syn_data_bytes`](Self::syn_data_bytes) returns the length of
+    /// that data.
     pub fn connect_with_fast_open(
         config: Arc<Config>,
         ports: Ports,
@@ -126,7 +127,7 @@ impl Connection {
         self.sender.set_connection_state(state);
     }
 
-    /// Appends an event, behind those of the sender.
+    /// Appends an event, after those of the sender.
     fn push_event(&mut self, event: Event) {
         self.sender.move_events(&mut self.events);
         self.events.push_back(event);
@@ -138,7 +139,7 @@ impl Connection {
         if self.events.is_empty() { self.sender.poll_event() } else { self.events.pop_front() }
     }
 
-    /// An external congestion control sees what has been received.
+    /// Shares the receiver's state with an external congestion control.
     #[inline]
     fn share_receiver_view(&mut self) {
         if self.sender.is_plugged() {
@@ -146,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// The receiver adopts what an external congestion control has changed.
+    /// Lets the receiver adopt changes by an external congestion control.
     #[inline]
     fn adopt_control_requests(&mut self) {
         if self.sender.is_plugged() {
@@ -155,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// The sender learns what its segments carry for the receiver.
+    /// Passes the receiver's state to the sender, which its segments carry.
     #[inline]
     fn note_receiver(&mut self) {
         let blocks = self.receiver.reassembly().block_count();
@@ -164,8 +165,8 @@ impl Connection {
         self.sender.note_receiver(blocks, in_order, ack_due);
     }
 
-    /// Takes up to `bytes` bytes from the application and returns how many were taken: as many as
-    /// the send buffer has room for, none once closed.
+    /// Takes up to `bytes` bytes from the application and returns the number taken: limited by the
+    /// send buffer, none once closed.
     #[inline]
     pub fn write(&mut self, bytes: u64) -> u64 {
         self.write_as(bytes, Writing::default())
@@ -180,9 +181,9 @@ impl Connection {
         self.sender.write(bytes, writing)
     }
 
-    /// Takes as much of a write as fills one buffer, and releases what may be sent then. Repeated until
-    /// all or nothing is taken, with [`poll_segment`](Self::poll_segment) drained in between,
-    /// this is a write as in Linux, which sends while it copies.
+    /// Takes the part of a write that fills one buffer, and releases data that may be sent then.
+    /// Repeated until all or nothing is taken, with [`poll_segment`](Self::poll_segment) drained in
+    /// between, this is a write as in Linux, which sends while it copies.
     pub fn write_part(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
         let may_write = self.may_write();
         self.note_receiver();
@@ -202,26 +203,26 @@ impl Connection {
         open && !self.sender.written().is_fin_waiting() && !self.handshake.fast_open().is_shut()
     }
 
-    /// `TCP_NODELAY` is set, perhaps not for the first time: what waits for want of size goes. Drain
+    /// Sets `TCP_NODELAY`, possibly again: sends small segments that wait. Drain
     /// [`poll_segment`](Self::poll_segment) afterwards.
     pub fn push_held(&mut self) {
         self.sender.push_held();
     }
 
-    /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
+    /// Readable bytes: all unread bytes in order, or up to an urgent byte.
     #[inline]
     pub fn readable_bytes(&self) -> u32 {
         self.receiver.readable_bytes()
     }
 
-    /// At `now`, hands up to `bytes` received bytes to the application and returns how many. Drain
+    /// Moves up to `bytes` received bytes to the application and returns their number. Drain
     /// [`poll_segment`](Self::poll_segment) afterwards: a window update or an acknowledgment may be due.
     #[inline]
     pub fn read(&mut self, now: Instant, bytes: u32) -> u32 {
         self.receiver.read(now, bytes, self.state)
     }
 
-    /// Bytes that the application learns of when it asks (`SIOCINQ`): up to an urgent byte.
+    /// Readable bytes as reported by `SIOCINQ`: up to an urgent byte.
     pub fn inquired_bytes(&self) -> u32 {
         self.receiver.inquired_bytes()
     }
@@ -231,12 +232,12 @@ impl Connection {
         self.receiver.refused()
     }
 
-    /// Whether the urgent byte comes next (`SIOCATMARK`).
+    /// Whether the urgent byte is next (`SIOCATMARK`).
     pub fn is_at_mark(&self) -> bool {
         self.receiver.is_at_mark()
     }
 
-    /// Asks for the urgent byte apart from the stream (`MSG_OOB`), `peek`ing or for good.
+    /// Reads the urgent byte out of band (`MSG_OOB`); `peek` leaves it.
     pub fn read_urgent(&mut self, peek: bool) -> UrgentRead {
         self.receiver.read_urgent(peek)
     }
@@ -256,8 +257,8 @@ impl Connection {
             && self.receiver.is_later_syn(segment)
     }
 
-    /// Changes the settings of an open connection (socket options, host parameters). What was negotiated in
-    /// the handshake stays; what no longer has to wait goes out. Drain [`poll_segment`](Self::poll_segment)
+    /// Changes the settings of an open connection (socket options, host parameters). Negotiated options
+    /// stay; data that no longer has to wait is released. Drain [`poll_segment`](Self::poll_segment)
     /// afterwards.
     pub fn reconfigure(&mut self, now: Instant, config: Arc<Config>) {
         let before = std::mem::replace(&mut self.config, config.clone());
@@ -278,7 +279,7 @@ impl Connection {
         &self.config
     }
 
-    /// Bytes written and not sent for the first time yet.
+    /// Bytes written and not sent yet.
     #[inline]
     pub fn unsent_bytes(&self) -> u64 {
         self.sender.written().unsent()
@@ -307,18 +308,18 @@ impl Connection {
         self.sender.window().segments()
     }
 
-    /// Slow-start threshold in segments (ssthresh), once one was set.
+    /// Slow-start threshold in segments (ssthresh), if it was set.
     pub fn slow_start_threshold(&self) -> Option<u32> {
         self.sender.window().known_threshold()
     }
 
-    /// Smoothed round-trip time (SRTT), once there was a sample.
+    /// Smoothed round-trip time (SRTT), after the first sample.
     #[inline]
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.sender.rtt().smoothed()
     }
 
-    /// Least round-trip sample.
+    /// Minimum round-trip sample.
     pub fn min_rtt(&self) -> Option<Span> {
         self.sender.rtt().minimum()
     }
@@ -329,7 +330,7 @@ impl Connection {
         if self.is_early() { RTO_AFTER_LOST_SYN } else { self.sender.rto().timeout() }
     }
 
-    /// Segments believed to be in the network (RFC 6675 §2, pipe).
+    /// Segments believed to be in flight (RFC 6675 §2, pipe).
     #[inline]
     pub fn flight(&self) -> u32 {
         self.sender.in_flight()
@@ -385,23 +386,24 @@ impl Connection {
         self.receiver.buffer().clamp()
     }
 
-    /// `TCP_QUICKACK`: 0 delays acknowledgments for answers to carry them; an odd value sends them, an
+    /// `TCP_QUICKACK`: 0 delays acknowledgments for replies to carry them; an odd value sends them, an
     /// even one sends only one (`__tcp_sock_set_quickack`).
     pub fn set_quick_acknowledgments(&mut self, value: u32) {
         self.receiver.set_quick_acks(value, self.state);
     }
 
-    /// Whether acknowledgments wait for answers to carry them (the contrary of `TCP_QUICKACK`).
+    /// Whether acknowledgments wait for replies to carry them (the opposite of `TCP_QUICKACK`).
     pub fn is_interactive(&self) -> bool {
         self.receiver.ack_policy().is_interactive(&self.config)
     }
 
-    /// The service that packets ask for, with the code point of the last one (Linux keeps both in `IP_TOS`).
+    /// Traffic class of packets, with the codepoint of the last one (Linux keeps both in `IP_TOS`).
     pub fn traffic_class(&self) -> TrafficClass {
         self.config.ecn.service.with_ecn(self.sender.ecn().last_code_point())
     }
 
-    /// Takes the last ICMP error since data was acknowledged, if it was not reported as an event (`SO_ERROR`).
+    /// Takes the last ICMP error since the last acknowledged data, unless it was reported as an event
+    /// (`SO_ERROR`).
     pub fn take_soft_error(&mut self) -> Option<Unreachable> {
         self.sender.soft_error_mut().take()
     }
@@ -422,7 +424,7 @@ impl Connection {
         self.handshake.fast_open_mut().expect_data();
     }
 
-    /// What the answer to our SYN changes in the driver's Fast Open cache, once.
+    /// Change of the driver's Fast Open cache by the answer to our SYN, once.
     pub fn take_fast_open_update(&mut self) -> Option<FastOpenUpdate> {
         self.handshake.fast_open_mut().take_update()
     }
@@ -448,8 +450,8 @@ impl Connection {
         self.state == State::Closed && self.handshake.fast_open().is_early()
     }
 
-    /// The connection belongs to nobody before [`note_accepted`](Self::note_accepted): its receive buffer does
-    /// not grow for data out of order (Linux `tcp_data_queue_ofo`).
+    /// Marks the connection as not accepted until [`note_accepted`](Self::note_accepted): its receive buffer
+    /// does not grow for out-of-order data (Linux `tcp_data_queue_ofo`).
     pub fn await_acceptance(&mut self) {
         self.awaits_acceptance = true;
     }
@@ -461,20 +463,21 @@ impl Connection {
         self.handshake.fast_open_mut().note_accepted();
     }
 
-    /// Takes advice of the window cache, before the handshake is over or at its end. Advice on
-    /// sending takes effect then. A connection whose SYN was lost keeps its window (RFC 5681 §3.1).
+    /// Adopts advice of the window cache, before the handshake is over or at its end. Advice for
+    /// the sender takes effect at the end. A connection with a lost SYN keeps its window (RFC 5681
+    /// §3.1).
     pub fn advise(&mut self, advice: Advice) {
         self.sender.advise(advice, self.has_opened());
     }
 
-    /// The window changes, because connections to the same peer share it; while a loss is
-    /// repaired it stays. Before the handshake is over it is what the connection will begin with.
+    /// Adopts a share of the window of connections to the same peer, except during loss recovery.
+    /// Before the handshake is over it becomes the initial window.
     pub fn take_share(&mut self, share: &Share) {
         self.sender.take_share(share, self.has_opened());
     }
 
-    /// Whether advice takes effect at once: the connection is open, or its peer's SYN brought data with a cookie
-    /// that opened it (RFC 7413 §4.2.2).
+    /// Whether advice takes effect immediately: the connection is open, or the peer's SYN carried data with a
+    /// valid cookie (RFC 7413 §4.2.2).
     fn has_opened(&self) -> bool {
         self.state.is_synchronised() || self.handshake.fast_open().opened_early()
     }
@@ -491,8 +494,7 @@ impl Connection {
         self.has_opened() || self.sender.has_advised_window()
     }
 
-    /// What the connection has found out. Before its handshake is over its window and its threshold are those that
-    /// it will begin with.
+    /// Report for the window cache. Before the handshake is over, window and threshold are the initial ones.
     pub fn window_report(&self, connection: ConnectionId) -> WindowReport {
         self.sender.window_report(connection, self.has_opened())
     }
@@ -520,18 +522,18 @@ impl Connection {
         self.sender.unacked_bytes()
     }
 
-    /// Bytes written and not sent that lie in the buffer begun last.
+    /// Unsent bytes in the buffer begun last.
     pub fn last_buffer_bytes(&self) -> u32 {
         self.sender.written().last_bytes()
     }
 
-    /// Checks what must hold after every input: counters agree with what they count, and a timer runs while
-    /// anything is outstanding.
+    /// Checks the invariants after every input: counters match the queue, and a timer runs while data is
+    /// outstanding.
     fn check_invariants(&self) {
         debug_assert!(self.sender.is_consistent(), "sender: {self:?}");
     }
 
-    /// Checks what must hold once there is nothing more to send for now.
+    /// Checks the invariants when there is nothing more to send.
     fn check_liveness(&self) {
         debug_assert!(
             !self.sender.written().has_any()

@@ -8,7 +8,8 @@ use crate::state::{Event, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
 
-/// Between a reset for a wrong answer and the next SYN (`TCP_TIMEOUT_MIN`, two ticks of 1 ms).
+/// Delay between a reset for a wrong answer and the next SYN (`TCP_TIMEOUT_MIN`, two ticks of 1
+/// ms).
 const AFTER_RESET: Span = Span::from_millis(2);
 
 impl Connection {
@@ -79,7 +80,7 @@ impl Connection {
                 self.on_fast_open_answer(segment, now);
             }
         } else {
-            // Both ends opened at once: answer with SYN-ACK.
+            // Simultaneous open: answer with SYN-ACK.
             if self.handshake.on_crossing_syn() {
                 self.sender.stats_mut().forget_retransmission();
             }
@@ -90,8 +91,7 @@ impl Connection {
         }
     }
 
-    /// The acknowledgment of a SYN-ACK, which tells how that arrived where Accurate ECN was agreed on, unless
-    /// it waits for data.
+    /// Acknowledges a SYN-ACK, with Accurate ECN feedback about its codepoint, unless the ACK waits for data.
     fn acknowledge_syn_ack(&mut self, now: Instant) {
         self.receiver.ack_handshake(self.handshake.fast_open().has_data_waiting(), now);
         if self.receiver.ack_policy().is_due()
@@ -101,8 +101,8 @@ impl Connection {
         }
     }
 
-    /// Something else answers: an old connection of the peer's, which our reset ends. The SYN is
-    /// repeated as soon as that has arrived, once (Linux `tcp_rcv_synsent_state_process`).
+    /// Handles a wrong answer to our SYN: our reset ends an old connection of the peer, and the SYN
+    /// is retransmitted once after it (Linux `tcp_rcv_synsent_state_process`).
     #[cold]
     fn repeat_syn_soon(&mut self, now: Instant) {
         if self.config.receiving.repeats_syn_after_reset
@@ -112,9 +112,9 @@ impl Connection {
         }
     }
 
-    /// What the answer to a SYN with Fast Open says of the cookie and the data (Linux
-    /// `tcp_rcv_fastopen_synack`). Data that it does not acknowledge is sent again; that is no sign of
-    /// congestion (`tcp_non_congestion_loss_retransmit`).
+    /// Handles cookie and data acknowledgment of the answer to a SYN with Fast Open (Linux
+    /// `tcp_rcv_fastopen_synack`). Unacknowledged data is retransmitted without a sign of congestion
+    /// (`tcp_non_congestion_loss_retransmit`).
     #[cold]
     fn on_fast_open_answer(&mut self, answer: &Segment, now: Instant) {
         let outstanding = !self.sender.queue().is_empty();
@@ -171,8 +171,8 @@ impl Connection {
         }
     }
 
-    /// SYN-RECEIVED after the peer's SYN (Linux `tcp_check_req`): whether the segment may end the
-    /// handshake; it is answered here if not.
+    /// Handles a segment in SYN-RECEIVED (Linux `tcp_check_req`). Returns whether it may complete
+    /// the handshake; if not, it has been answered.
     #[cold]
     pub(super) fn is_acceptable_when_half_open(&mut self, segment: &Segment, now: Instant) -> bool {
         let old = self
@@ -180,7 +180,7 @@ impl Connection {
             .timestamp_age(segment)
             .is_some_and(|age| self.is_too_old(segment, age, now));
         if segment.sequence == self.receiver.initial() && is_pure_syn(segment) && !old {
-            // Our SYN-ACK was lost, it seems: again, and the timer starts anew.
+            // Our SYN-ACK was probably lost: send it again, and restart the timer.
             if self.response_limit.allows_response(&self.config, now) {
                 if let Some(feedback) = self.sender.ecn_mut().accurate_mut() {
                     feedback.on_syn(segment);
@@ -241,8 +241,8 @@ impl Connection {
             return false;
         }
         if segment.flags.contains(Flags::SYN) {
-            // Both ends opened at once. The window of a SYN is never scaled (RFC 7323 §2.2), and
-            // there is nothing else in this segment.
+            // Simultaneous open. The window of a SYN is never scaled (RFC 7323 §2.2), and this
+            // segment has no data.
             self.sender.update_send_window(segment, u32::from(segment.window));
             self.establish(segment, now);
             // Its SYN has been accepted before: a duplicate.

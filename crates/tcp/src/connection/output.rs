@@ -1,4 +1,4 @@
-//! The next segment, most urgent first; deadlines (RFC 9293 §3.10.8); ICMP errors; closing.
+//! Output: the next segment by urgency; deadlines (RFC 9293 §3.10.8); ICMP errors; closing.
 
 use super::Connection;
 use super::control_segments::ControlSegment;
@@ -16,7 +16,7 @@ use fairwind_wire::{Ecn, Flags, Options, Segment, SequenceNumber};
 const EARLY_LOSS: u32 = 2;
 
 impl Connection {
-    /// The next segment to go out, if any; to be drained after every input.
+    /// The next segment to send, if any; drain it after every input.
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         let mut segment = Segment::default();
@@ -24,14 +24,14 @@ impl Connection {
     }
 
     /// Writes the next segment to `into`, which saves copies, and returns whether there is one. Without one,
-    /// `into` stays as it is.
+    /// `into` is unchanged.
     #[inline]
     pub fn poll_segment_into(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.sender.has_more_than_new_data_due() || self.control_segments.is_any() {
             return self.next_segment(now, into);
         }
         if !self.sender.has_data_to_transmit() {
-            // A receiver that sends nothing else.
+            // Fast path for a pure receiver.
             if self.receiver.ack_policy().is_due() && self.state != State::Closed {
                 self.write_ack(now, into);
                 return true;
@@ -45,7 +45,7 @@ impl Connection {
         self.next_segment(now, into)
     }
 
-    /// The most urgent segment that is due, if any.
+    /// The most urgent due segment, if any.
     #[inline]
     fn next_segment(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.control_segments.is_any()
@@ -79,7 +79,7 @@ impl Connection {
         false
     }
 
-    /// Whether data may be sent for the first time.
+    /// Whether new data may be sent.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.state.may_send()
@@ -105,7 +105,7 @@ impl Connection {
         })
     }
 
-    /// Writes a segment of an open connection at `sequence` that acknowledges what has arrived.
+    /// Writes a segment of an open connection at `sequence`, with the present acknowledgment.
     #[inline]
     fn write_segment(
         &mut self,
@@ -163,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Writes an acknowledgment of what has arrived.
+    /// Writes a pure acknowledgment.
     fn write_ack(&mut self, now: Instant, into: &mut Segment) {
         let sequence = self.sender.acceptable_sequence();
         self.write_segment(sequence, 0, Flags::NONE, now, into);
@@ -175,8 +175,8 @@ impl Connection {
         segment
     }
 
-    /// An acknowledgment of what had come before the segment at hand; what is owed stays owed (Linux
-    /// `__tcp_send_ack`, `tcp_event_ack_sent`).
+    /// An acknowledgment of the data before the present segment; pending acknowledgments stay
+    /// pending (Linux `__tcp_send_ack`, `tcp_event_ack_sent`).
     pub(super) fn compose_requested_ack(
         &mut self,
         requested: RequestedAck,
@@ -197,7 +197,7 @@ impl Connection {
         segment
     }
 
-    /// SYN, or SYN-ACK once the peer's SYN is known (RFC 9293 §3.5).
+    /// SYN, or SYN-ACK after the peer's SYN (RFC 9293 §3.5).
     fn compose_syn(&mut self, now: Instant) -> Segment {
         let repetitions = self.handshake.on_syn_sent(now);
         let is_passive = self.handshake.is_passive();
@@ -213,7 +213,7 @@ impl Connection {
         let window = self.receiver.announce_first_window();
         let flags = Flags::SYN | self.sender.syn_ecn_flags(answers, repetitions);
         let flags = if answers { flags | Flags::ACK } else { flags };
-        // An end that has sent a SYN answers the crossing one with the same options.
+        // In a simultaneous open the SYN-ACK has the options of our SYN.
         let agreed = (answers && is_passive).then(|| *self.sender.negotiated());
         let shift = self.receiver.window_shift();
         let peer_scales = self.handshake.peer_scales();
@@ -251,7 +251,7 @@ impl Connection {
         }
     }
 
-    /// When [`on_deadline`](Self::on_deadline) is to be called next; [`Instant::MAX`] for never.
+    /// When to call [`on_deadline`](Self::on_deadline) next; [`Instant::MAX`] for never.
     #[inline]
     pub fn next_deadline(&self) -> Instant {
         self.sender
@@ -261,7 +261,7 @@ impl Connection {
             .min(self.keep_alive.due())
     }
 
-    /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
+    /// Handles timers that are due at `now`. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
         let clock = Clock::new(self.config.timers, self.sender.send_space().initial().get());
@@ -295,8 +295,8 @@ impl Connection {
         }
     }
 
-    /// SYN was not answered: again, first at the same interval where the profile says so, then
-    /// doubling (RFC 6298 §5.5).
+    /// Retransmits SYN after a time-out: at the same interval first if the profile has linear
+    /// retries, then with doubling (RFC 6298 §5.5).
     fn on_syn_timeout(&mut self, now: Instant) {
         let timeouts = self.sender.rto_mut().count_timeout(now);
         let is_early = self.is_early();
@@ -306,7 +306,7 @@ impl Connection {
                 let linear = self.config.syn_linear_retries;
                 (linear, self.config.syn_retries + linear)
             }
-            // One more for those that are in use already (Linux `tcp_fastopen_synack_timer`).
+            // One more for Fast Open connections (Linux `tcp_fastopen_synack_timer`).
             _ => (0, self.config.receiving.syn_ack_retries + u32::from(is_early)),
         };
         if timeouts > limit || self.sender.has_user_timeout_expired(now) {
@@ -329,7 +329,7 @@ impl Connection {
         self.push_event(reason);
     }
 
-    /// How long nothing was heard of the peer.
+    /// Time since the last segment of the peer.
     pub(super) fn silence(&self, now: Instant) -> Span {
         now.saturating_since(
             self.sender.send_space().last_heard().max(self.receiver.ack_policy().last_received()),
@@ -378,8 +378,8 @@ impl Connection {
         self.check_invariants();
     }
 
-    /// Before the connection is open an error ends the attempt; afterwards it is noted, and
-    /// transmission goes on (RFC 1122 §4.2.3.9).
+    /// Handles an ICMP error. Before the connection is open it ends the attempt; afterwards it is
+    /// kept, and transmission continues (RFC 1122 §4.2.3.9).
     fn on_unreachable(&mut self, reason: Unreachable, quoted: SequenceNumber, now: Instant) {
         let no_route = matches!(reason, Unreachable::Network | Unreachable::Host);
         let is_early = self.is_early();
@@ -411,7 +411,7 @@ impl Connection {
         }
     }
 
-    /// Closes the sending direction: FIN follows what was written (RFC 9293 §3.10.4).
+    /// Closes the sending direction: FIN follows the written data (RFC 9293 §3.10.4).
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => self.become_closed(),
@@ -426,7 +426,7 @@ impl Connection {
             self.push_event(Event::Closing);
         }
         self.sender.written_mut().queue_fin();
-        // SYN-RECEIVED closes once its handshake is over.
+        // SYN-RECEIVED closes after the handshake.
         let early = self.is_early();
         self.handshake.fast_open_mut().close(early);
         if self.state != State::SynReceived {
@@ -434,8 +434,8 @@ impl Connection {
         }
     }
 
-    /// Closes the sending direction, but keeps the socket (`shutdown`): that of an early connection
-    /// only once its handshake is over (Linux `tcp_shutdown`).
+    /// Closes the sending direction, but keeps the socket (`shutdown`): that of a Fast Open
+    /// connection only after the handshake (Linux `tcp_shutdown`).
     pub fn shut_down(&mut self) {
         if self.is_early() {
             self.handshake.fast_open_mut().shut_down();
@@ -444,8 +444,8 @@ impl Connection {
         }
     }
 
-    /// The application lets go of the connection (`close`, RFC 1122 §4.2.2.13, RFC 2525 §2.17): written data still
-    /// goes out, but a reset answers new data, and ends the connection if received data was not read.
+    /// Closes the socket (`close`, RFC 1122 §4.2.2.13, RFC 2525 §2.17): written data is still sent, but new
+    /// data is answered with a reset, and unread data resets the connection.
     pub fn release(&mut self, now: Instant) {
         if self.receiver.unread() > 0 {
             self.abort_with_reset();
@@ -460,7 +460,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up at once; a reset informs the peer (RFC 9293 §3.10.5).
+    /// Aborts the connection; a reset informs the peer (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         let resets = match self.state {
             State::Closed | State::Listen | State::SynSent | State::TimeWait => false,
@@ -475,7 +475,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up with a reset (`tcp_send_active_reset`).
+    /// Aborts the connection with a reset (`tcp_send_active_reset`).
     fn abort_with_reset(&mut self) {
         if self.state.is_synchronised() || self.state == State::SynReceived {
             self.control_segments.reset_own(self.sender.acceptable_sequence());
@@ -483,7 +483,7 @@ impl Connection {
         self.become_closed();
     }
 
-    /// A segment came that nobody will read: the connection ends (`tcp_reset`).
+    /// Ends the connection because nobody will read an arrived segment (`tcp_reset`).
     #[cold]
     pub(super) fn reset_by(&mut self, segment: &Segment) {
         self.control_segments.reset(segment);

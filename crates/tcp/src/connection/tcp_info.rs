@@ -1,4 +1,4 @@
-//! What a connection reports of itself (`TCP_INFO`).
+//! `TCP_INFO` of a connection.
 //!
 //! Source: Linux 6.18 `tcp_get_info`.
 
@@ -32,7 +32,7 @@ impl Connection {
         info
     }
 
-    /// Adds our outstanding SYN, which is a segment like any other in Linux (`tcp_connect_init`,
+    /// Adds our outstanding SYN, which counts as a segment in Linux (`tcp_connect_init`,
     /// `tcp_connect_queue_skb`, `tcp_initialize_rcv_mss`, `tcp_enter_loss`).
     #[cold]
     fn add_syn_to_tcp_info(&self, info: &mut TcpInfo) {

@@ -2,31 +2,30 @@
 //!
 //! Source: RFC 9768 §3; Linux 7.3 `tcp_ecn.h`, `__tcp_accecn_process`, `tcp_accecn_process_option`,
 //! `tcp_options_fit_accecn`.
-//! Differs: an acknowledgment becomes urgent when the sixth mark waits to be reported, not at the ACK
-//! after it.
-//! Cost: nothing where Accurate ECN was not negotiated; else a few additions per segment.
+//! Differs: an acknowledgment becomes urgent when six marks are unreported, not at the ACK after it.
+//! Cost: nothing without Accurate ECN; else a few additions per segment.
 
 use super::option::{OptionRoom, OptionSeen};
 use crate::config::{AccurateEcnOption, EcnConfig};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{AccurateEcn, CounterOrder, Counters, Ecn, Flags, Segment, SequenceNumber};
 
-/// What the ACE field begins with (RFC 9768 §3.2.1).
+/// Initial value of the ACE field (RFC 9768 §3.2.1).
 const FIRST_ACE: u32 = 5;
 /// The ACE field counts modulo 8.
 const ACE_MASK: u32 = 7;
 /// Marks that wait to be reported until an acknowledgment becomes urgent (RFC 9768 §3.2.2.5.1).
 const URGENT_MARKS: u32 = 6;
-/// Bits of the average of segments per acknowledgment behind the point, and its weight as a shift
+/// Fractional bits of the average of segments per acknowledgment, and its weight as a shift
 /// (`PKTS_ACKED_PREC`, `PKTS_ACKED_WEIGHT`).
 const AVERAGE_BITS: u32 = 6;
-/// More segments per acknowledgment than that are taken for a path that thins acknowledgments
+/// More segments per acknowledgment than this indicate ACK thinning on the path
 /// (`ACK_COMP_THRESH`).
 const THINNED: u32 = 4;
 /// Bytes sent without an option until the peer's counters are ambiguous.
 const LATEST_OPTION: u64 = (1 << 23) - 1;
 
-/// Why feedback is not believed, by Linux' bits (`TCP_ACCECN_*_FAIL_*`).
+/// Failures of Accurate ECN, by the bits of Linux (`TCP_ACCECN_*_FAIL_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Failures(u8);
 
@@ -79,13 +78,13 @@ const fn ace_flags(number: u32) -> Flags {
     Flags::from_bits(ae | cwr | ece)
 }
 
-/// Whether a SYN asks for Accurate ECN: any ACE field but those of no ECN and of RFC 3168
-/// (RFC 9768 §3.1.2).
+/// Whether a SYN requests Accurate ECN: any ACE field except those of no ECN and of RFC 3168 (RFC
+/// 9768 §3.1.2).
 pub(super) const fn is_requested(syn: Flags) -> bool {
     !matches!(ace(syn), 0 | 3)
 }
 
-/// The ACE field that tells a peer how its SYN or SYN-ACK arrived (RFC 9768 §3.1.1, table 2).
+/// ACE field for the codepoint of a received SYN or SYN-ACK (RFC 9768 §3.1.1, table 2).
 const fn reflection(mark: Ecn) -> Flags {
     ace_flags(match mark {
         Ecn::NotEct => 2,
@@ -95,7 +94,8 @@ const fn reflection(mark: Ecn) -> Flags {
     })
 }
 
-/// How our SYN or SYN-ACK arrived, as the peer tells it (RFC 9768 §3.1.1, table 2, and table 4).
+/// Codepoint at which our SYN or SYN-ACK arrived, from the ACE field (RFC 9768 §3.1.1, table 2, and
+/// table 4).
 const fn reflected(ace: u32) -> Ecn {
     match ace {
         2 => Ecn::NotEct,
@@ -105,25 +105,25 @@ const fn reflected(ace: u32) -> Ecn {
     }
 }
 
-/// Whether the path may change one code point to the other: ECT to another ECT or to CE.
+/// Whether the path may change one codepoint to the other: ECT to another ECT or to CE.
 fn is_valid_change(sent: Ecn, arrived: Ecn) -> bool {
     sent == arrived || !matches!(sent, Ecn::NotEct | Ecn::Ce) && arrived != Ecn::NotEct
 }
 
-/// What an acknowledgment says has arrived.
+/// Data that an acknowledgment newly reports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckedData {
     /// Segments.
     pub(crate) segments: u32,
     /// Payload bytes and selectively acknowledged ones, from the beginning.
     pub(crate) bytes_since_start: u64,
-    /// Segments known to have been marked before.
+    /// Segments known as marked before.
     pub(crate) marked_before: u32,
     /// Bytes of a full segment.
     pub(crate) segment_bytes: u32,
     /// Bytes sent since the beginning.
     pub(crate) sent_bytes: u64,
-    /// Segments and bytes that arrive are known exactly: SACK is in use, or nothing is missing.
+    /// Delivered segments and bytes are exact: SACK is in use, or nothing is missing.
     pub(crate) is_exact: bool,
 }
 
@@ -132,10 +132,10 @@ pub(crate) struct AckedData {
 struct ReceivedMarks {
     /// Segments with CE, with payload or without.
     marked: u32,
-    /// Of these, those that no ACE field has reported yet.
+    /// CE marks that no ACE field has reported yet.
     unreported: u32,
     bytes: BytesByMark,
-    /// The code point of the last segment.
+    /// Codepoint of the last segment.
     previous: Ecn,
     /// Fields that the next option needs in order to report all changes.
     min_fields: u8,
@@ -145,11 +145,11 @@ struct ReceivedMarks {
 #[derive(Debug, Default)]
 struct DeliveredMarks {
     bytes: BytesByMark,
-    /// The code point of what arrives at present, by the last option.
+    /// Counter that the delivered bytes belong to, by the last option.
     estimate: Option<usize>,
     /// Segments per acknowledgment on average, shifted.
     segments_per_ack: u32,
-    /// Bytes that had arrived at the last acknowledgment.
+    /// Delivered bytes at the last acknowledgment.
     bytes_before: u64,
 }
 
@@ -162,20 +162,20 @@ pub(crate) struct AccurateFeedback {
     seen: OptionSeen,
     received: ReceivedMarks,
     delivered: DeliveredMarks,
-    /// The next acknowledgment tells how the peer's SYN-ACK arrived.
+    /// The next acknowledgment reports the codepoint of the peer's SYN-ACK.
     reflects: bool,
-    /// Options that are to be sent whatever else holds.
+    /// Number of mandatory options to send.
     demand: u8,
-    /// When an option was sent last.
+    /// Time of the last option.
     option_sent_at: Instant,
-    /// So long has passed since that another one is due (`tcp_accecn_option_beacon_check`).
+    /// The beacon interval since then is over (`tcp_accecn_option_beacon_check`).
     is_beacon_due: bool,
-    /// Where the duplicate began that the last segment reported, if it also had an option.
+    /// Start of the D-SACK in the last segment, if it also had an option.
     reported_duplicate: Option<SequenceNumber>,
 }
 
 impl AccurateFeedback {
-    /// The number that Linux has for what was seen of the option.
+    /// Number in Linux for the state of the peer's option.
     pub(crate) fn option_seen_number(&self) -> u32 {
         self.seen.number()
     }
@@ -231,7 +231,7 @@ impl AccurateFeedback {
         }
     }
 
-    /// A SYN or SYN-ACK arrives in an open connection: the acknowledgment tells how.
+    /// Handles a SYN or SYN-ACK in an open connection: the acknowledgment reports its codepoint.
     pub(crate) fn on_repeated_syn(&mut self, syn: &Segment) {
         self.syn_received = syn.traffic_class.ecn();
         if self.note_option(syn) {
@@ -240,12 +240,12 @@ impl AccurateFeedback {
         self.reflects = true;
     }
 
-    /// The next acknowledgment tells how the peer's SYN-ACK arrived.
+    /// Makes the next acknowledgment report the codepoint of the peer's SYN-ACK.
     pub(crate) fn reflect(&mut self) {
         self.reflects = true;
     }
 
-    /// Looks at an option as long as none with counters has come. Returns whether it did.
+    /// Checks an option until one with counters arrives. Returns whether it did.
     fn note_option(&mut self, segment: &Segment) -> bool {
         let Some(option) = &segment.options.accurate_ecn else { return false };
         if self.seen >= OptionSeen::Counters {
@@ -258,7 +258,7 @@ impl AccurateFeedback {
         true
     }
 
-    /// Whether what the peer tells of our SYN or SYN-ACK can have happened to it.
+    /// Whether the reported codepoint of our SYN or SYN-ACK is possible.
     fn believes_reflection(&mut self, config: &EcnConfig, number: u32, sent: Ecn) -> bool {
         if config.fallback && !is_valid_change(sent, reflected(number)) {
             self.fail(Failures::ACE_RECEIVED);
@@ -303,7 +303,8 @@ impl AccurateFeedback {
                 let before = received.bytes[place];
                 received.bytes[place] = before.wrapping_add(segment.payload_bytes);
                 received.min_fields = received.min_fields.max(OptionRoom::fields_for(mark));
-                // Once per 2^22 bytes at least, or else the 24 bits of the option were ambiguous.
+                // At least once per 2^22 bytes, because the 24 bits of the option would be
+                // ambiguous otherwise.
                 if (received.bytes[place] ^ before) >> 22 != 0 {
                     self.demand = self.demand.max(1);
                 }
@@ -312,14 +313,14 @@ impl AccurateFeedback {
         let has_changed = received.previous != mark;
         if has_changed || is_marked {
             received.previous = mark;
-            // Two, so that the second says without ambiguity which code point it is.
+            // Two, so that the second identifies the codepoint without ambiguity.
             self.demand = 2;
         }
         has_changed || received.unreported >= URGENT_MARKS
     }
 
-    /// A duplicate has arrived (`tcp_rcv_spurious_retrans`): one that was reported together with an
-    /// option was sent again because that acknowledgment did not arrive.
+    /// Handles a duplicate (`tcp_rcv_spurious_retrans`): one that was reported together with an
+    /// option shows that the acknowledgment with the option was lost.
     pub(crate) fn on_duplicate(&mut self, segment: &Segment) {
         if self.reported_duplicate == Some(segment.sequence) {
             self.fail(Failures::OPTION_SENT);
@@ -331,7 +332,7 @@ impl AccurateFeedback {
         !self.failures.has(Failures(Failures::ACE_SENT.0 | Failures::ACE_RECEIVED.0))
     }
 
-    /// The ACE field of a segment that goes out: how the SYN-ACK arrived, or the count of marks.
+    /// ACE field of an outgoing segment: the codepoint of the SYN-ACK, or the count of marks.
     pub(super) fn take_ace_flags(&mut self) -> Flags {
         if std::mem::take(&mut self.reflects) {
             return reflection(self.syn_received);
@@ -340,7 +341,7 @@ impl AccurateFeedback {
         ace_flags(self.received.marked.wrapping_add(FIRST_ACE))
     }
 
-    /// Follows the time since the last option: some are sent per round trip (`tcp_ecn_option_beacon`).
+    /// Updates the beacon: a number of options per round trip (`tcp_ecn_option_beacon`).
     pub(crate) fn note_time(&mut self, config: &EcnConfig, rtt: Option<Span>, now: Instant) {
         let elapsed = now.saturating_since(self.option_sent_at);
         let due = elapsed * u64::from(config.option_beacon) >= rtt.unwrap_or(Span::ZERO);
@@ -359,8 +360,8 @@ impl AccurateFeedback {
         wanted && passes && self.seen != OptionSeen::NotSeen
     }
 
-    /// Bytes that the option adds to a segment with so many bytes of other options, `blocks` SACK
-    /// blocks among them.
+    /// Bytes that the option adds to a segment with `others` bytes of other options, including
+    /// `blocks` SACK blocks.
     pub(crate) fn option_bytes(&self, config: &EcnConfig, others: u32, blocks: usize) -> u32 {
         let least = self.received.min_fields;
         let room = OptionRoom::beside_blocks(others, blocks);
@@ -368,8 +369,8 @@ impl AccurateFeedback {
         fitting.map_or(0, |fit| fit.bytes())
     }
 
-    /// Adds the option to a segment, which may cost it a SACK block; `duplicate` is what the segment
-    /// reports as a duplicate.
+    /// Adds the option to a segment, possibly in place of a SACK block; `duplicate` is the start of
+    /// its D-SACK.
     pub(crate) fn add_option(
         &mut self,
         config: &EcnConfig,
@@ -395,8 +396,8 @@ impl AccurateFeedback {
         self.reported_duplicate = duplicate;
     }
 
-    /// Takes in what an acknowledgment reports that is new (`__tcp_accecn_process`). Returns how many
-    /// segments are newly known to have been marked.
+    /// Processes the feedback of an acknowledgment (`__tcp_accecn_process`). Returns the number of
+    /// newly marked segments.
     pub(crate) fn on_ack(&mut self, ack: &Segment, acked: &AckedData) -> u32 {
         let new_bytes = acked.bytes_since_start.saturating_sub(self.delivered.bytes_before);
         self.delivered.bytes_before = acked.bytes_since_start;
@@ -419,13 +420,13 @@ impl AccurateFeedback {
         }
     }
 
-    /// Notes data that arrived without an acknowledgment that is looked at.
+    /// Records data of an acknowledgment without processing its feedback.
     pub(crate) fn skip_ack(&mut self, acked: &AckedData) {
         self.delivered.bytes_before = acked.bytes_since_start;
     }
 
-    /// Takes in an option, or goes on with the estimate of the last one. Returns whether the byte
-    /// counters can be relied on.
+    /// Processes an option, or extends the last estimate. Returns whether the byte counters are
+    /// reliable.
     fn take_option(&mut self, ack: &Segment, new_bytes: u64, sent_bytes: u64) -> bool {
         if self.failures.has(Failures::OPTION_RECEIVED) {
             return false;
@@ -446,7 +447,7 @@ impl AccurateFeedback {
 }
 
 impl DeliveredMarks {
-    /// Follows how many segments an acknowledgment stands for.
+    /// Updates the average of segments per acknowledgment.
     fn average(&mut self, segments: u32) {
         if segments == 0 {
             return;
@@ -459,7 +460,7 @@ impl DeliveredMarks {
         self.segments_per_ack = average.min(0xffff);
     }
 
-    /// Without an option, bytes count as those before.
+    /// Without an option, new bytes count for the last estimate.
     fn extend_estimate(&mut self, new_bytes: u64) -> bool {
         let Some(place) = self.estimate else { return false };
         let bytes = u32::try_from(new_bytes & u64::from(u32::MAX)).unwrap_or(0);
@@ -495,7 +496,7 @@ impl DeliveredMarks {
     }
 }
 
-/// The counters of an option with their places, less what they begin with (RFC 9768 §3.2.1).
+/// The counters of an option with their positions, less their initial values (RFC 9768 §3.2.1).
 fn counters_in_order(option: &AccurateEcn) -> impl Iterator<Item = (usize, u32)> {
     let (ect0, ect1) = ((1, option.ect0(), 1), (0, option.ect1(), 1));
     let ce = (CE_PLACE, option.ce(), 0);
@@ -508,14 +509,14 @@ fn counters_in_order(option: &AccurateEcn) -> impl Iterator<Item = (usize, u32)>
         .filter_map(|(place, counter, first)| Some((place, counter?.wrapping_sub(first))))
 }
 
-/// How much a counter of 24 bits has grown beyond a known number; less than zero if it is older.
+/// Growth of a 24-bit counter beyond a known value; negative if it is older.
 fn growth(counter: u32, known: u32) -> i32 {
     let low = (counter & 0xff_ffff).wrapping_sub(known) & 0xff_ffff;
     (low << 8).cast_signed() >> 8
 }
 
-/// How many of many segments were marked, from the bytes that were: between the least number that the ACE field allows
-/// (`delta`) and the greatest (`safe`).
+/// Marked segments computed from marked bytes, between the minimum (`delta`) and the maximum (`safe`) that the
+/// ACE field allows.
 fn marks_by_bytes(delta: u32, safe: u32, marked: u32, bytes: u64, acked: &AckedData) -> u32 {
     if marked == 0 {
         return delta;
@@ -545,7 +546,7 @@ fn option_with(fields: u8, bytes: BytesByMark) -> AccurateEcn {
     AccurateEcn::new(CounterOrder::Ect1First, fields, counters)
 }
 
-/// The option of a SYN-ACK with these other options, before anything was received.
+/// The option of a SYN-ACK with these other options, before any data.
 pub(super) fn syn_ack_option(others: &fairwind_wire::Options) -> Option<AccurateEcn> {
     let fit = OptionRoom::of_syn_ack(others).fit(0)?;
     Some(option_with(fit.fields(), BytesByMark::default()))

@@ -1,15 +1,15 @@
-//! Explicit congestion notification: negotiation, and the signals of RFC 3168 of either half.
+//! Explicit congestion notification: negotiation, and the signals of RFC 3168.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `accurate` | the feedback of Accurate ECN (RFC 9768) |
-//! | `option` | its option: room, and what was seen of the peer's |
+//! | `option` | its option: room, and state of the peer's |
 //!
-//! Source: RFC 3168 as Linux 6.18 has it (`tcp_ecn.h`, `tcp_input.c`, `tcp_output.c`); RFC 9768 §3.1 as
-//! Linux 7.3 negotiates it.
-//! Differs from RFC 3168: CWR is accepted on pure ACKs too. A receiver that has seen ECT packets takes
-//! a Not-ECT packet for a retransmission and acknowledges quickly.
-//! Cost: one branch per segment where ECN was not negotiated.
+//! Source: RFC 3168 as in Linux 6.18 (`tcp_ecn.h`, `tcp_input.c`, `tcp_output.c`); RFC 9768 §3.1 as in
+//! Linux 7.3.
+//! Differs from RFC 3168: CWR is accepted on pure ACKs too. A receiver that has seen ECT packets treats
+//! a Not-ECT packet as a retransmission and acknowledges quickly.
+//! Cost: one branch per segment without ECN.
 
 mod accurate;
 mod option;
@@ -19,22 +19,23 @@ pub(crate) use accurate::{AccurateFeedback, AckedData, Failures};
 use crate::config::{AccurateEcnOption, EcnConfig, EcnFeedback};
 use fairwind_wire::{AccurateEcn, Ecn, Flags, Options, Segment, SequenceNumber};
 
-/// A SYN that asks for ECN.
+/// Flags of a SYN that requests ECN.
 const ECN_SETUP: u16 = Flags::ECE.bits() | Flags::CWR.bits();
-/// A SYN that asks for Accurate ECN (RFC 9768 §3.1.1).
+/// Flags of a SYN that requests Accurate ECN (RFC 9768 §3.1.1).
 const ACCURATE_SETUP: u16 = ECN_SETUP | Flags::AE.bits();
-/// Earlier SYNs after which one asks no longer: for RFC 3168, and for Accurate ECN (RFC 9768 §3.1.4.1).
+/// Number of SYNs that request ECN before the fallback: for RFC 3168, and for Accurate ECN (RFC 9768
+/// §3.1.4.1).
 const ATTEMPTS: u32 = 1;
 const ACCURATE_ATTEMPTS: u32 = 2;
 
-/// What both ends agreed on (Linux `TCP_ECN_MODE_*`).
+/// Negotiated mode (Linux `TCP_ECN_MODE_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// No ECN.
     Off,
-    /// Our SYN asks for Accurate ECN.
+    /// Our SYN requests Accurate ECN.
     Pending,
-    /// RFC 3168; also while our SYN asks for it.
+    /// RFC 3168; also while our SYN requests it.
     Classic,
     /// RFC 9768.
     Accurate,
@@ -45,7 +46,7 @@ enum Mode {
 #[expect(clippy::struct_excessive_bools, reason = "flags that Linux keeps as bits")]
 pub(crate) struct EcnSender {
     mode: Mode,
-    /// The congestion control needs ECN: it is asked for, and all packets are ECT (Linux
+    /// The congestion control needs ECN: it is requested, and all packets are ECT (Linux
     /// `tcp_ca_needs_ecn`).
     is_needed: bool,
     /// The next new data carries CWR (`TCP_ECN_QUEUE_CWR`).
@@ -54,7 +55,7 @@ pub(crate) struct EcnSender {
     was_capable: bool,
     /// Number after the last new data; data from here on is new.
     sent_up_to: SequenceNumber,
-    /// The state of Accurate ECN, where our SYN or the peer's asked for it.
+    /// State of Accurate ECN, if either SYN requested it.
     feedback: Option<Box<AccurateFeedback>>,
     /// The code point of our SYN or SYN-ACK.
     syn_sent: Ecn,
@@ -128,8 +129,7 @@ impl EcnSender {
         }
     }
 
-    /// The option of our SYN-ACK with these others after `repetitions` earlier ones: the first one alone
-    /// has it.
+    /// The option of our SYN-ACK with these others; only the first transmission has it.
     pub(crate) fn syn_ack_option(
         &self,
         config: &EcnConfig,
@@ -142,8 +142,7 @@ impl EcnSender {
         wanted.then(|| accurate::syn_ack_option(others)).flatten()
     }
 
-    /// SYN-ACK was sent after `repetitions` earlier ones: after two, something on the path may mind its
-    /// ACE field.
+    /// Counts a SYN-ACK: after two, something on the path may drop its ACE field.
     pub(crate) fn on_syn_ack_sent(&mut self, repetitions: u32) {
         if repetitions > 1
             && let Some(feedback) = self.accurate_mut()
@@ -152,16 +151,16 @@ impl EcnSender {
         }
     }
 
-    /// The code point of a SYN or SYN-ACK with these control bits: ECT if the congestion control needs
-    /// ECN and the segment asks for it or agrees.
+    /// Codepoint of a SYN or SYN-ACK with these control bits: ECT if the congestion control needs ECN
+    /// and the segment negotiates it.
     pub(crate) fn syn_code_point(&mut self, flags: Flags) -> Ecn {
         let capable = self.is_needed && flags.contains(Flags::ECE);
         self.syn_sent = if capable { Ecn::Ect0 } else { Ecn::NotEct };
         self.syn_sent
     }
 
-    /// The SYN of a peer that opens (Linux `tcp_ecn_create_request`). RFC 3168 forbids ECT on a SYN, so
-    /// such a SYN does not negotiate ECN, unless its sender knows Accurate ECN.
+    /// Handles the SYN of an active peer (Linux `tcp_ecn_create_request`). RFC 3168 forbids ECT on a
+    /// SYN, so such a SYN does not negotiate ECN, unless it requests Accurate ECN.
     pub(crate) fn on_syn(&mut self, config: &EcnConfig, syn: &Segment) {
         if accurate::is_requested(syn.flags) && config.incoming == EcnFeedback::Accurate {
             self.mode = Mode::Accurate;
@@ -174,7 +173,7 @@ impl EcnSender {
         self.mode = if asks && (wanted || self.is_needed) { Mode::Classic } else { Mode::Off };
     }
 
-    /// The SYN of a peer that opens at the same time (Linux `tcp_ecn_rcv_syn`).
+    /// Handles the SYN of a simultaneous open (Linux `tcp_ecn_rcv_syn`).
     pub(crate) fn on_crossing_syn(&mut self, syn: &Segment) {
         if self.mode == Mode::Pending {
             self.mode = Mode::Classic;
@@ -188,8 +187,8 @@ impl EcnSender {
         }
     }
 
-    /// The answer to our SYN: ECE without CWR agrees to RFC 3168; who asked for Accurate ECN is told by
-    /// the ACE field how its SYN arrived (RFC 9768 §3.1.1, table 2; Linux `tcp_ecn_rcv_synack`).
+    /// Handles the answer to our SYN: ECE without CWR accepts RFC 3168; with Accurate ECN the ACE field
+    /// reports the codepoint of our SYN (RFC 9768 §3.1.1, table 2; Linux `tcp_ecn_rcv_synack`).
     pub(crate) fn on_syn_ack(&mut self, config: &EcnConfig, answer: &Segment) {
         let of_classic = answer.flags.contains(Flags::ECE) && !answer.flags.contains(Flags::CWR);
         let has_accurate = answer.flags.contains(Flags::AE);
@@ -273,8 +272,8 @@ impl EcnSender {
         segment.flags |= feedback.take_ace_flags();
     }
 
-    /// Sets the code point of an acknowledgment after the connection, which counts no marks any more: that
-    /// of the last segment (Linux `tcp_v4_timewait_ack`).
+    /// Sets the codepoint of an acknowledgment in TIME-WAIT, which counts no marks: that of the last
+    /// segment (Linux `tcp_v4_timewait_ack`).
     pub(crate) fn mark_as_before(&self, segment: &mut Segment) {
         segment.traffic_class = segment.traffic_class.with_ecn(self.last_code_point());
     }
@@ -287,18 +286,18 @@ impl EcnSender {
         }
     }
 
-    /// The code point of the last segment.
+    /// Codepoint of the last segment.
     pub(crate) fn last_code_point(&self) -> Ecn {
         if self.was_capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }
 
-/// The receiving half of ECN: CE marks seen and the echo that is owed.
+/// The receiving half of ECN: CE marks, and the pending echo.
 #[derive(Debug, Default)]
 pub(crate) struct EcnReceiver {
     /// An ECT packet with data has arrived (Linux `TCP_ECN_SEEN`).
     has_seen_capable: bool,
-    /// A CE mark has arrived, and the peer has not answered with CWR (`TCP_ECN_DEMAND_CWR`).
+    /// A CE mark has arrived, and the peer has not sent CWR yet (`TCP_ECN_DEMAND_CWR`).
     is_echo_due: bool,
 }
 
@@ -318,15 +317,15 @@ impl EcnReceiver {
         self.is_echo_due = due;
     }
 
-    /// The peer has reduced its window (CWR). Returns whether an acknowledgment goes out at once, because
-    /// that window may be very small (Linux `tcp_ecn_accept_cwr`).
+    /// Handles CWR. Returns whether to acknowledge immediately, because the peer's window may be very
+    /// small (Linux `tcp_ecn_accept_cwr`).
     pub(crate) fn accept_cwr(&mut self, segment: &Segment) -> bool {
         self.is_echo_due = false;
         segment.sequence_length() > 0
     }
 
-    /// The code point of data that has arrived (Linux `tcp_data_ecn_check`). Returns whether the next
-    /// acknowledgments go out at once. The congestion control is notified before.
+    /// Handles the codepoint of arrived data (Linux `tcp_data_ecn_check`). Returns whether the next
+    /// acknowledgments are immediate. The congestion control is notified before.
     pub(crate) fn on_data(&mut self, mark: Ecn) -> bool {
         if mark == Ecn::NotEct {
             return self.has_seen_capable;

@@ -1,4 +1,4 @@
-//! Room for the `AccECN` option beside other options, and what was seen of the peer's.
+//! Room for the `AccECN` option beside other options, and state of the peer's option.
 //!
 //! Source: RFC 9768 §3.2.3; Linux 7.3 `tcp_options_fit_accecn`, `tcp_accecn_option_init`.
 
@@ -9,7 +9,7 @@ const OPTION_SPACE: u32 = 40;
 /// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
 
-/// What was seen of the peer's option, by Linux' numbers (`TCP_ACCECN_OPT_*_SEEN`).
+/// State of the peer's option, by the numbers of Linux (`TCP_ACCECN_OPT_*_SEEN`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum OptionSeen {
     /// None.
@@ -19,12 +19,12 @@ pub(super) enum OptionSeen {
     Empty,
     /// One with counters.
     Counters,
-    /// One that something on the path has zeroed.
+    /// An option that the path has zeroed.
     Zeroed,
 }
 
 impl OptionSeen {
-    /// What the first option tells: counters of ECT packets begin with 1, so that zeroing shows.
+    /// State after the first option: counters of ECT packets begin with 1, so zeroing is visible.
     pub(super) fn first(option: &AccurateEcn) -> Self {
         let (first, last) = match option.order() {
             CounterOrder::Ect0First => (option.ect0(), option.ect1()),
@@ -47,11 +47,11 @@ impl OptionSeen {
     }
 }
 
-/// The room that other options leave.
+/// Room beside other options.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OptionRoom {
     bytes: u32,
-    /// Bytes of padding of other options that the end of this one can take.
+    /// Padding bytes of other options that this option can use.
     padding: u32,
     /// SACK blocks among the other options.
     blocks: usize,
@@ -69,7 +69,7 @@ impl Fit {
     getters! {
         /// Counters.
         fields: u8,
-        /// Bytes that the option adds, less those of SACK blocks that give way.
+        /// Bytes that the option adds, less those of removed SACK blocks.
         bytes: u32,
         /// SACK blocks that stay.
         blocks: usize,
@@ -77,13 +77,13 @@ impl Fit {
 }
 
 impl OptionRoom {
-    /// Beside so many bytes of options, with `blocks` SACK blocks.
+    /// Room beside `others` bytes of options, with `blocks` SACK blocks.
     pub(super) fn beside_blocks(others: u32, blocks: usize) -> Self {
         let padding = if blocks > 0 { 2 } else { 0 };
         Self { bytes: OPTION_SPACE.saturating_sub(others), padding, blocks }
     }
 
-    /// Beside the options of a SYN-ACK.
+    /// Room beside the options of a SYN-ACK.
     pub(super) fn of_syn_ack(others: &Options) -> Self {
         let padding = if others.sack_permitted && others.timestamps.is_none() {
             2
@@ -103,8 +103,8 @@ impl OptionRoom {
         }
     }
 
-    /// As many counters as fit, `least` or more; one of more than two SACK blocks after the other gives
-    /// way if need be.
+    /// As many counters as fit, at least `least`; removes one of more than two SACK blocks if
+    /// necessary.
     pub(super) fn fit(self, least: u8) -> Option<Fit> {
         let mut room = self;
         loop {
@@ -126,7 +126,7 @@ impl OptionRoom {
         }
     }
 
-    /// Bytes of an option with so many counters, whole words but for what fits in others' padding.
+    /// Bytes of an option with `fields` counters, in whole words except for the padding of others.
     fn padded_bytes(self, fields: u8) -> u32 {
         let bytes = 2 + 3 * u32::from(fields);
         if bytes % 4 > self.padding { bytes.next_multiple_of(4) } else { bytes & !3 }

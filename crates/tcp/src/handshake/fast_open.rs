@@ -1,22 +1,19 @@
-//! TCP Fast Open (RFC 7413): data travels with the SYN, to a server that knows the client.
+//! TCP Fast Open (RFC 7413): data with the SYN; cookies of a server.
 //!
-//! Source: RFC 7413 as Linux 6.18 has it (`tcp_fastopen.c`, `tcp_send_syn_data`,
-//! `tcp_rcv_fastopen_synack`). The cookie proves that the client's address is its own; a client gets
-//! it with an earlier connection. Endpoints know no addresses: the driver keeps the client's cookies,
-//! and gives a listening end the cookies it accepts (see [`CookieKey`](super::CookieKey)).
-//! Differs from RFC 7413: the SYN's data leaves 40 bytes for options that others may add, and a SYN is
-//! repeated without data and option.
+//! Source: RFC 7413 as in Linux 6.18 (`tcp_fastopen.c`, `tcp_send_syn_data`,
+//! `tcp_rcv_fastopen_synack`). The cookie proves the client's address; the client gets it with an
+//! earlier connection. Endpoints have no addresses: the driver keeps the client's cookies, and gives a
+//! listening end the valid ones (see [`CookieKey`](super::CookieKey)).
+//! Differs from RFC 7413: the SYN's data leaves 40 bytes for options of middleboxes, and a SYN is
+//! retransmitted without data and option.
 //! Cost: nothing for connections without it.
-//!
-//! How a server makes the cookie of a client.
 
 use fairwind_wire::{Cookie, FastOpen, FastOpenKind, Options, Segment};
 use siphasher::sip::SipHasher24;
 use std::hash::Hasher;
 use std::net::IpAddr;
 
-/// Room left for options, also for those that boxes on the path may add (Linux
-/// `MAX_TCP_OPTION_SPACE`).
+/// Room left for options, including those of middleboxes (Linux `MAX_TCP_OPTION_SPACE`).
 const OPTION_BYTES: u16 = 40;
 
 /// MSS assumed where the peer names none (RFC 9293 §3.7.1).
@@ -25,9 +22,9 @@ pub(crate) const DEFAULT_MSS: u16 = 536;
 /// Why data with the SYN did not save a round trip (Linux `tcpi_fastopen_client_fail`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FastOpenFailure {
-    /// There was no cookie yet.
+    /// There was no cookie.
     CookieUnavailable,
-    /// The answer acknowledged less than the data.
+    /// The answer acknowledged only a part of the data.
     DataNotAcknowledged,
     /// The SYN had to be repeated.
     SynRetransmitted,
@@ -44,7 +41,7 @@ impl FastOpenFailure {
     }
 }
 
-/// What a SYN is to carry.
+/// Fast Open contents of a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FastOpenSyn {
     /// The request for a cookie.
@@ -53,38 +50,38 @@ pub enum FastOpenSyn {
     Data {
         /// The cookie; `None` where the server takes data without.
         option: Option<FastOpen>,
-        /// Bytes that the application has; as many as fit are sent.
+        /// Bytes available from the application; as many as fit are sent.
         bytes: u32,
-        /// The peer's MSS, where it is remembered, in bytes.
+        /// Cached MSS of the peer, if known, in bytes.
         peer_mss: Option<u16>,
     },
 }
 
-/// What an answer to our SYN changes in the driver's cache of the peer.
+/// Change of the driver's cache by the answer to our SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FastOpenUpdate {
     /// A cookie for connections to come.
     pub cookie: Option<FastOpen>,
     /// The peer's MSS, which bounds the data of a SYN to come, in bytes.
     pub peer_mss: u16,
-    /// We asked for a cookie and got none: how to ask next time.
+    /// A cookie request failed: option kind of the next request.
     pub ask_next: Option<FastOpenKind>,
     /// Only a SYN without data got through.
     pub data_was_dropped: bool,
 }
 
-/// What a listening end may do with the option of one client, as its driver says.
+/// What a listening end may do with the option of one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FastOpenPermit {
     /// The client's cookie by the server's key.
     pub cookie: Cookie,
-    /// The same by the key before that, which is still accepted.
+    /// Cookie by the previous key, which is still valid.
     pub former: Option<Cookie>,
     /// Data is taken without a cookie.
     pub without_cookie: bool,
 }
 
-/// How a SYN is answered.
+/// Response to a SYN with Fast Open.
 pub(crate) enum Verdict {
     /// As without Fast Open, perhaps with a cookie for next time.
     Ordinary(Option<FastOpen>),
@@ -93,7 +90,7 @@ pub(crate) enum Verdict {
 }
 
 impl FastOpenPermit {
-    /// Judges a SYN (Linux `tcp_try_fastopen`).
+    /// Selects the response to a SYN (Linux `tcp_try_fastopen`).
     fn judge(&self, syn: &Segment) -> Verdict {
         let option = syn
             .options
@@ -121,19 +118,19 @@ impl FastOpenPermit {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub(crate) struct FastOpenState {
-    /// What our SYN is to carry; taken when it goes out.
+    /// Contents of our SYN; taken when it is sent.
     syn: Option<FastOpenSyn>,
     /// Our SYN carried the option.
     asked: Option<FastOpenKind>,
-    /// Our SYN carried so many bytes of data.
+    /// Data bytes of our SYN.
     syn_bytes: u32,
     /// The SYN's data was acknowledged (client) or taken (server): `tcpi_options`.
     is_syn_data_acknowledged: bool,
     failure: Option<FastOpenFailure>,
     update: Option<FastOpenUpdate>,
-    /// What a listening end may do.
+    /// Permission of a listening end.
     permit: Option<FastOpenPermit>,
-    /// The option of our SYN-ACK; taken when it goes out.
+    /// The option of our SYN-ACK; taken when it is sent.
     reply: Option<FastOpen>,
     /// The connection is in use though its handshake is not over.
     is_early: bool,
@@ -143,7 +140,7 @@ pub(crate) struct FastOpenState {
     has_data_waiting: bool,
     /// The application has accepted it.
     is_accepted: bool,
-    /// `shutdown` was called, to take effect once the handshake is over.
+    /// `shutdown` was called and takes effect after the handshake.
     shut_down: bool,
     /// The application has closed an early connection.
     finished: bool,
@@ -162,7 +159,7 @@ impl FastOpenState {
         is_accepted: bool,
     }
 
-    /// Sets what our SYN is to carry; `own_mss` bounds its data.
+    /// Sets the contents of our SYN; `own_mss` limits its data.
     pub(crate) fn set_syn(&mut self, syn: FastOpenSyn, own_mss: u16) {
         if let FastOpenSyn::Data { bytes, peer_mss, .. } = syn {
             let room =
@@ -178,7 +175,7 @@ impl FastOpenState {
         self.has_data_waiting = true;
     }
 
-    /// What the answer to our SYN changes in the driver's cache, once.
+    /// Change of the driver's cache by the answer to our SYN, once.
     pub(crate) fn take_update(&mut self) -> Option<FastOpenUpdate> {
         self.update.take()
     }
@@ -201,7 +198,7 @@ impl FastOpenState {
         self.asked.is_some() || self.syn_bytes > 0
     }
 
-    /// The answer to our SYN has been processed (Linux `tcp_rcv_fastopen_synack`): `outstanding` if it
+    /// Processes the answer to our SYN (Linux `tcp_rcv_fastopen_synack`): `outstanding` if it
     /// acknowledges less than the data, `repeated` if the SYN was sent more than once.
     #[cold]
     pub(crate) fn on_answer(&mut self, answer: &Segment, outstanding: bool, repeated: bool) {
@@ -254,7 +251,7 @@ impl FastOpenState {
         }
     }
 
-    /// The options of our SYN-ACK with Fast Open's: a cookie stands in the first one only.
+    /// Adds Fast Open to the options of our SYN-ACK: only the first one has a cookie.
     pub(crate) fn take_reply(&mut self, options: Options) -> Options {
         self.reply.take().map_or(options, |reply| options.with_fast_open(&reply))
     }
@@ -271,13 +268,13 @@ impl FastOpenState {
         self.finished = early;
     }
 
-    /// Whether the application has said that it writes no more.
+    /// Whether the application has called `shutdown`.
     pub(crate) fn is_shut(&self) -> bool {
         self.finished || self.shut_down
     }
 
-    /// The handshake is over. Returns whether the application has closed the connection before, and
-    /// whether `shutdown` is to take effect.
+    /// Ends the handshake. Returns whether the application has closed the connection before, and
+    /// whether `shutdown` takes effect.
     pub(crate) fn establish(&mut self) -> (bool, bool) {
         self.is_early = false;
         (self.finished, std::mem::take(&mut self.shut_down))
@@ -294,7 +291,7 @@ impl CookieKey {
         Self(bytes)
     }
 
-    /// The secret as Linux writes it: four numbers in hexadecimal, least significant byte first
+    /// The secret in the notation of Linux: four hexadecimal numbers, least significant byte first
     /// (`tcp_fastopen_key`).
     pub fn from_words(words: [u32; 4]) -> Self {
         let mut bytes = [0; 16];
@@ -322,7 +319,7 @@ impl CookieKey {
 mod cookie_tests {
     use super::*;
 
-    /// Seen on Linux 6.18.
+    /// Measured on Linux 6.18.
     #[test]
     fn linux_makes_the_same_cookie_of_the_same_key() {
         let key = CookieKey::from_words([0xa1a1_a1a1, 0xb2b2_b2b2, 0xc3c3_c3c3, 0xd4d4_d4d4]);

@@ -23,13 +23,14 @@ pub(crate) struct Handshake {
     fast_open: FastOpenState,
     /// The peer has begun the handshake.
     is_passive: bool,
-    /// The last ACK has come without the data that the application waits for (`TCP_DEFER_ACCEPT`).
+    /// The last ACK has arrived without the data that the application waits for
+    /// (`TCP_DEFER_ACCEPT`).
     is_deferred: bool,
     /// The peer's SYN has the window-scale option.
     peer_scales: bool,
     /// When SYN was sent first.
     syn_sent_at: Instant,
-    /// How often SYN was sent.
+    /// Transmissions of SYN.
     transmissions: u32,
 }
 
@@ -65,7 +66,7 @@ impl Handshake {
         self.peer_scales = syn.options.window_scale.is_some();
     }
 
-    /// SYN goes out. Returns how often it did before.
+    /// Counts a SYN. Returns the number of earlier ones.
     pub(crate) fn on_syn_sent(&mut self, now: Instant) -> u32 {
         if self.transmissions == 0 {
             self.syn_sent_at = now;
@@ -74,8 +75,8 @@ impl Handshake {
         self.transmissions - 1
     }
 
-    /// Both ends open at once: the SYN-ACK that answers the crossing SYN is no repetition of our SYN.
-    /// Returns whether SYN was sent more than once.
+    /// Handles the SYN of a simultaneous open: our SYN-ACK is no retransmission of our SYN. Returns
+    /// whether SYN was sent more than once.
     pub(crate) fn on_crossing_syn(&mut self) -> bool {
         let repeated = self.transmissions != 1;
         if !repeated {
@@ -84,7 +85,7 @@ impl Handshake {
         repeated
     }
 
-    /// Whether the timestamp that an answer echoes, if it does, is one of our SYNs' (RFC 7323 §3.2).
+    /// Whether the timestamp echo of an answer, if any, is that of one of our SYNs (RFC 7323 §3.2).
     pub(crate) fn is_echo_of_syn(&self, answer: &Segment, config: &Config, now: Instant) -> bool {
         match answer.options.timestamps {
             Some(Timestamps { echo, .. }) if echo != 0 && config.timestamps => {
@@ -95,13 +96,13 @@ impl Handshake {
         }
     }
 
-    /// Whether an answer echoes the first SYN, so that its repetition was spurious (Linux
+    /// Whether an answer echoes the first SYN, so that the retransmission was spurious (Linux
     /// `tcp_try_undo_spurious_syn`).
     pub(crate) fn is_echo_of_first_syn(&self, answer: &Segment) -> bool {
         Self::echo(answer) == Some(timestamp_at(self.syn_sent_at))
     }
 
-    /// The timestamp that an answer echoes.
+    /// The timestamp echo of an answer.
     pub(crate) fn echo(answer: &Segment) -> Option<u32> {
         answer.options.timestamps.map(|stamps| stamps.echo).filter(|&echo| echo != 0)
     }
@@ -114,8 +115,8 @@ impl Handshake {
         deferred
     }
 
-    /// Whether a time-out repeats SYN: while data is awaited that comes with the last ACK, SYN-ACK is
-    /// repeated only at the end of that time.
+    /// Whether a time-out retransmits SYN. While the last ACK waits for data, SYN-ACK is
+    /// retransmitted only at the end of that time.
     pub(crate) fn repeats_syn(&self, timeouts: u32, config: &Config) -> bool {
         !self.is_deferred || timeouts >= config.receiving.deferred_timeouts
     }
@@ -124,14 +125,14 @@ impl Handshake {
 /// The bits that distinguish a SYN from everything else.
 const SYN_KIND: u16 = Flags::SYN.bits() | Flags::ACK.bits() | Flags::RST.bits() | Flags::FIN.bits();
 
-/// Whether a segment is a SYN and nothing else.
+/// Whether a segment is a SYN without other control bits.
 pub(crate) fn is_pure_syn(segment: &Segment) -> bool {
     segment.flags.bits() & SYN_KIND == Flags::SYN.bits()
 }
 
 /// Bytes that timestamps take in every header, padded.
 pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
-/// Greatest window shift (RFC 7323 §2.3).
+/// Maximum window shift (RFC 7323 §2.3).
 pub(crate) const MAX_SHIFT: u8 = 14;
 
 /// The negotiated options.
@@ -154,7 +155,7 @@ impl Negotiated {
         segment_bytes: u32,
     }
 
-    /// Before the peer's SYN is known.
+    /// State before the peer's SYN.
     pub(crate) fn nothing() -> Self {
         Self {
             sack: false,
@@ -165,9 +166,9 @@ impl Negotiated {
         }
     }
 
-    /// What the numbers and the timestamp of a SYN-ACK can tell of a SYN when the last ACK comes: with
-    /// timestamps all but the exact segment size, of which there are four; without them that size alone
-    /// (Linux `__cookie_v4_init_sequence`, `cookie_init_timestamp`, `tcp_v4_parse_mss_option`).
+    /// The part of a SYN that a SYN cookie restores. With timestamps that is all but the exact segment
+    /// size, of which there are four; without them only that size (Linux `__cookie_v4_init_sequence`,
+    /// `cookie_init_timestamp`, `tcp_v4_parse_mss_option`).
     pub(crate) fn cookie_syn(config: &Config, syn: &Segment) -> Segment {
         let known = syn.options;
         let sizes = if config.path.ip_header_bytes > 20 { SIZES_V6 } else { SIZES_V4 };
@@ -181,7 +182,7 @@ impl Negotiated {
         Segment { options, ..*syn }
     }
 
-    /// What follows from our wishes and the peer's SYN (RFC 7323 §1.3, RFC 2018 §2, RFC 6691).
+    /// Result of our settings and the peer's SYN (RFC 7323 §1.3, RFC 2018 §2, RFC 6691).
     pub(crate) fn from_peer(config: &Config, syn: &Segment) -> Self {
         let offered = &syn.options;
         let timestamps = config.timestamps && offered.timestamps.is_some();
@@ -247,7 +248,7 @@ const SACK_OPTION_BYTES: u32 = 4;
 /// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
 
-/// Options of our own SYN: everything wished for; on a SYN-ACK only what the peer offered too.
+/// Options of our SYN: all that are configured; on a SYN-ACK only those that the peer offered too.
 pub(crate) fn syn_options(
     config: &Config,
     peer: Option<&Negotiated>,

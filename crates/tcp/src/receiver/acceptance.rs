@@ -32,8 +32,8 @@ impl Receiver {
                 || segment.end().is_after(next) && segment.sequence.is_before(offered))
     }
 
-    /// Linux accepts what lies behind the last ACK, and ignores what reaches beyond the window while
-    /// nothing waits to be read. A FIN may stand beyond it.
+    /// Linux accepts data after the last ACK, and ignores the part beyond the window while nothing
+    /// is unread. A FIN may lie beyond the window.
     fn is_in_announced_window(&self, segment: &Segment) -> bool {
         if segment.end().is_before(self.space.last_acknowledged) {
             return false;
@@ -48,7 +48,7 @@ impl Receiver {
             || segment.sequence.is_at_or_before(edge) && self.buffer.is_empty()
     }
 
-    /// Whether a segment lies in the window of a handshake that is not over.
+    /// Whether a segment lies in the window of an unfinished handshake.
     pub(crate) fn is_in_first_window(&self, segment: &Segment) -> bool {
         let next = self.space.next;
         let edge = next + self.acceptance_window();
@@ -64,7 +64,7 @@ impl Receiver {
         segment.sequence == next || segment.end().is_after(next) && segment.sequence.is_before(edge)
     }
 
-    /// Whether a reset stands at exactly the next number. Linux also accepts one at the right edge of
+    /// Whether a reset has exactly the next number. Linux also accepts one at the right edge of
     /// out-of-order data (the peer may have sent that much), and one before the FIN that it has received.
     pub(crate) fn is_reset_exact(&self, segment: &Segment, state: State) -> bool {
         let at = segment.sequence;
@@ -74,14 +74,14 @@ impl Receiver {
                 && self.reassembly.furthest_reported() == Some(at)
     }
 
-    /// Whether a reset stands before the FIN that was received.
+    /// Whether a reset lies before the received FIN.
     pub(crate) fn is_reset_behind_fin(&self, segment: &Segment, state: State) -> bool {
         self.config.receiving.reset_at_edges
             && segment.sequence + 1 == self.space.next
             && matches!(state, State::CloseWait | State::LastAck | State::Closing)
     }
 
-    /// By how many ticks the segment's timestamp is older than the latest one, if it is.
+    /// Age of the segment's timestamp in ticks, if it is older than the latest one.
     #[inline]
     pub(crate) fn timestamp_age(&self, segment: &Segment) -> Option<i32> {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.has_timestamps())?;
@@ -105,7 +105,7 @@ impl Receiver {
             && !self.is_disordered_ack(segment, age, rto, oldest_unacked)
     }
 
-    /// Nothing was heard for so long that the peer's clock may have wrapped.
+    /// Whether the peer was silent so long that its clock may have wrapped.
     fn is_timestamp_expired(&self, now: Instant) -> bool {
         now.saturating_since(self.space.stamped_at) >= self.config.receiving.stamps.life
     }
@@ -159,8 +159,8 @@ impl Receiver {
         self.timestamp_age(segment).is_some()
     }
 
-    /// Whether a SYN comes after everything that was received: a later number, or a later timestamp
-    /// (RFC 6191).
+    /// Whether a SYN is later than everything received: a later number, or a later timestamp (RFC
+    /// 6191).
     pub(crate) fn is_later_syn(&self, segment: &Segment) -> bool {
         let later = segment.options.timestamps.is_some_and(|stamps| {
             self.negotiated.has_timestamps() && age(self.space.recent_timestamp, stamps.value) < 0
@@ -169,7 +169,7 @@ impl Receiver {
     }
 }
 
-/// How much older `value` is than `recent`, modulo 2^32.
+/// Age of `value` relative to `recent`, modulo 2^32.
 #[inline]
 fn age(recent: u32, value: u32) -> i32 {
     recent.wrapping_sub(value).cast_signed()

@@ -1,17 +1,15 @@
-//! Acknowledgment policy: at once, with the second segment, delayed, or compressed.
+//! Acknowledgment policy: immediate, every second segment, delayed, or compressed.
 //!
 //! Source: RFC 1122 §4.2.3.2, RFC 5681 §4.2; Linux 6.18 `__tcp_ack_snd_check`,
-//! `tcp_event_data_recv`, `tcp_send_delayed_ack`, `tcp_delack_timer_handler`,
-//! `tcp_event_ack_sent`, `tcp_enter_quickack_mode`.
+//! `tcp_event_data_recv`, `tcp_send_delayed_ack`, `tcp_delack_timer_handler`, `tcp_event_ack_sent`,
+//! `tcp_enter_quickack_mode`.
 //!
-//! In Linux a delay is for those who answer: an application that has read everything, a small
-//! segment among it, is taken for one that only listens, and its ACK goes out at once. Only where
-//! data was sent shortly after data was received (an *interactive* connection; `pingpong` in the
-//! kernel) does the ACK wait for the next answer to carry it. Seen on Linux 6.18: 120 B every
-//! 50 ms to a reader are acknowledged within 0.1 ms, to one that does not read after 40 ms.
-//! Parameters: Linux delays between 40 ms and 200 ms, following the time between arrivals, after
-//! up to 16 quick ACKs; a delay is at most the smoothed round-trip time where that is longer than
-//! 40 ms.
+//! Linux delays ACKs for *interactive* connections (`pingpong`), which sent data shortly after they
+//! received data: the ACK waits for a reply that carries it. On other connections the ACK of a
+//! small segment is sent as soon as the application has read everything. Measured on Linux 6.18:
+//! 120 B every 50 ms to a reader are acknowledged within 0.1 ms, without a reader after 40 ms.
+//! Parameters: Linux delays between 40 ms and 200 ms, following the time between arrivals, after up
+//! to 16 quick ACKs; a delay is at most the smoothed round-trip time if that is longer than 40 ms.
 
 use super::Receiver;
 use super::tuning::SizeClass;
@@ -20,44 +18,43 @@ use crate::state::State;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// Least delay of Linux (`TCP_DELACK_MIN`, `TCP_ATO_MIN`).
+/// Minimum delay of Linux (`TCP_DELACK_MIN`, `TCP_ATO_MIN`).
 const MIN_DELAY: Span = Span::from_millis(40);
-/// Greatest delay of Linux (`TCP_DELACK_MAX`).
+/// Maximum delay of Linux (`TCP_DELACK_MAX`).
 const MAX_DELAY: Span = Span::from_millis(200);
-/// Greatest delay where no small segment has come (half a second in `tcp_send_delayed_ack`), before
-/// the one above applies to all.
+/// Maximum delay without small segments (half a second in `tcp_send_delayed_ack`), before the limit
+/// above.
 const UNHURRIED_DELAY: Span = Span::from_millis(500);
-/// A delay stays so much below the least retransmission time-out (`tcp_delack_max`).
+/// A delay stays below the minimum retransmission time-out by this margin (`tcp_delack_max`).
 const BELOW_LEAST_TIMEOUT: Span = Span::from_millis(1);
-/// How long the last ACK of the handshake waits for data to carry it, where it waits
-/// (`TCP_DELACK_MAX`).
+/// How long the last ACK of the handshake waits for data, if it waits (`TCP_DELACK_MAX`).
 const HANDSHAKE_DELAY: Span = Span::from_millis(200);
 /// Acknowledgments of disorder that are not merged, so that the peer retransmits
 /// (`TCP_FASTRETRANS_THRESH`).
 const UNMERGED: u32 = 3;
 
-/// What was received and not acknowledged, and how eager to be about it.
+/// State of pending acknowledgments (`icsk_ack`).
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "as many marks as the kernel has")]
 pub(crate) struct AckPolicy {
-    /// An acknowledgment goes out at the next opportunity.
+    /// An acknowledgment is due at the next opportunity.
     now: bool,
-    /// Something is to be acknowledged, now or later (`ICSK_ACK_SCHED`).
+    /// An acknowledgment is pending, now or later (`ICSK_ACK_SCHED`).
     scheduled: bool,
-    /// What is to be acknowledged does not wait (`ICSK_ACK_NOW`).
+    /// The pending acknowledgment does not wait (`ICSK_ACK_NOW`).
     at_once: bool,
-    /// Data had to be dropped for want of memory (`ICSK_ACK_NOMEM`).
+    /// Data was dropped for lack of memory (`ICSK_ACK_NOMEM`).
     no_memory: bool,
-    /// Segments since the last ACK that end what the peer wrote: none, one, or more
+    /// Segments since the last ACK that end a write of the peer: none, one, or more
     /// (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
     small: u8,
-    /// Segments still to be acknowledged at once (`quick`).
+    /// Remaining quick ACKs (`quick`).
     quick: u32,
-    /// How often data was sent shortly after data was received (`pingpong`).
+    /// Replies sent shortly after received data (`pingpong`).
     answers: u32,
     /// Current estimate of a good delay (`ato`); zero before the first data.
     delay: Span,
-    /// When data was received last (`lrcvtime`).
+    /// Time of the last received data (`lrcvtime`).
     last_received: Instant,
     /// ACKs of disorder since the next number moved (`dup_ack_counter`).
     repeated: u32,
@@ -67,11 +64,11 @@ pub(crate) struct AckPolicy {
     merged: u32,
 }
 
-/// What an acknowledgment decision looks at.
+/// Inputs of an acknowledgment decision.
 #[derive(Debug, Clone, Copy)]
 struct AckContext {
     next: SequenceNumber,
-    /// Something waits ahead of its turn.
+    /// Data is out of order.
     disorder: bool,
     /// Selective acknowledgments are agreed on.
     sack: bool,
@@ -80,7 +77,7 @@ struct AckContext {
     receiver_rtt: Span,
 }
 
-/// What is to become of an acknowledgment.
+/// Acknowledgment decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Now,
@@ -94,12 +91,12 @@ impl AckPolicy {
         delay: Span,
     }
 
-    /// The connection is taken for one that answers, not one that listens.
+    /// Whether the connection is interactive (`tcp_in_pingpong_mode`).
     pub(crate) fn is_interactive(&self, config: &Config) -> bool {
         self.answers >= config.receiving.interactive_threshold
     }
 
-    /// Notes what the size of a segment says about the end of a write.
+    /// Notes whether the size of a segment indicates the end of a write.
     #[inline]
     pub(crate) fn note_size(&mut self, size_class: SizeClass, pushed: bool) {
         match size_class {
@@ -114,13 +111,13 @@ impl AckPolicy {
         self.last_received = now;
     }
 
-    /// Notes the end of a write, as one that asks for quick acknowledgments does.
+    /// Notes the end of a write, as a request for quick ACKs does.
     pub(crate) fn note_end_of_write(&mut self) {
         self.small = self.small.max(1);
     }
 
-    /// Follows the time between arrivals of data in order; the first one, and a pause longer than the
-    /// time-out, shall bring quick ACKs, which it says.
+    /// Updates the estimate of the time between arrivals. Returns whether to begin quick ACKs: for
+    /// the first data, and after a pause longer than the time-out.
     #[inline]
     pub(crate) fn on_data(&mut self, timeout: Span, now: Instant) -> bool {
         let mut wants_quick = false;
@@ -150,8 +147,8 @@ impl AckPolicy {
         }
     }
 
-    /// Something out of the ordinary arrived: acknowledge at once (RFC 5681 §4.2), and in Linux be
-    /// quick for up to `most` segments (`tcp_enter_quickack_mode`).
+    /// Acknowledges immediately after disorder (RFC 5681 §4.2); Linux adds up to `most` quick ACKs
+    /// (`tcp_enter_quickack_mode`).
     pub(crate) fn on_disorder(&mut self, config: &Config, quick_by_window: u32, most: u32) {
         self.scheduled = true;
         if let AckDelay::Adaptive { .. } = config.ack_delay {
@@ -163,12 +160,12 @@ impl AckPolicy {
         }
     }
 
-    /// Whether each segment is acknowledged as it comes (`tcp_in_quickack_mode`).
+    /// Whether quick ACKs are on (`tcp_in_quickack_mode`).
     pub(crate) fn is_quick(&self, config: &Config) -> bool {
         self.quick > 0 && !self.is_interactive(config)
     }
 
-    /// What becomes of an acknowledgment that need not go out now for the amount that arrived.
+    /// Decision for an acknowledgment that the amount of data does not force.
     fn defer(&mut self, config: &Config, context: AckContext) -> Decision {
         if context.disorder { self.merge(config, context) } else { self.delay_for(config, context) }
     }
@@ -185,8 +182,8 @@ impl AckPolicy {
         Decision::After(delay.min(MAX_DELAY).min(below))
     }
 
-    /// Reports of disorder: the first three go out, for the peer's fast retransmission, others are
-    /// merged for a moment.
+    /// Decision for disorder: the first three ACKs are immediate, for the peer's fast retransmit;
+    /// others are compressed.
     fn merge(&mut self, config: &Config, context: AckContext) -> Decision {
         let Some(compression) = config.receiving.compression.filter(|_| context.sack) else {
             return Decision::Now;
@@ -215,7 +212,7 @@ impl AckPolicy {
         self.small > 1 || self.small > 0 && !self.is_interactive(config)
     }
 
-    /// Data goes out: soon after data came in, it is an answer.
+    /// Records sent data; shortly after received data it is a reply.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         if now.saturating_since(self.last_received) < self.delay {
@@ -223,8 +220,8 @@ impl AckPolicy {
         }
     }
 
-    /// The delay ran out: acknowledge, and be less hasty (Linux doubles the estimate), unless it was
-    /// an answer that was waited for in vain.
+    /// Handles the delayed-ACK timer: acknowledges, and doubles the delay in Linux, unless the ACK
+    /// waited for a reply.
     pub(crate) fn on_deadline(&mut self, config: &Config, timeout: Span) {
         if self.merged > 0 {
             self.now = true;
@@ -267,7 +264,7 @@ impl AckPolicy {
         self.now = true;
     }
 
-    /// No acknowledgment goes out.
+    /// Cancels the pending acknowledgment.
     pub(crate) fn clear_due(&mut self) {
         self.now = false;
     }
@@ -294,14 +291,15 @@ impl AckPolicy {
         self.merged > 0
     }
 
-    /// Data was dropped for want of memory: the window closes, and the peer is told at once.
+    /// Records that data was dropped for lack of memory: the window closes, and the acknowledgment
+    /// is immediate.
     pub(crate) fn on_no_memory(&mut self) {
         self.no_memory = true;
         self.at_once = true;
         self.scheduled = true;
     }
 
-    /// Whether data was dropped for want of memory since the last acknowledgment.
+    /// Whether data was dropped for lack of memory since the last acknowledgment.
     pub(crate) fn has_no_memory(&self) -> bool {
         self.no_memory
     }
@@ -311,18 +309,18 @@ impl AckPolicy {
         self.quick = 0;
     }
 
-    /// The window has grown: at least the next segment is acknowledged quickly.
+    /// Records that the window has grown: at least the next ACK is quick.
     pub(crate) fn on_window_growth(&mut self) {
         self.quick |= 1;
     }
 
-    /// Takes the connection for one that answers, or for one that listens.
+    /// Sets whether the connection is interactive.
     pub(crate) fn set_interactive(&mut self, interactive: bool, config: &Config) {
         self.answers = if interactive { config.receiving.interactive_threshold } else { 0 };
     }
 
-    /// The acknowledgment of FIN waits for the application's own FIN, which is likely to follow, where
-    /// the policy is Linux'.
+    /// Delays the acknowledgment of FIN in Linux, because the application's own FIN is likely to
+    /// follow.
     pub(crate) fn delay_ack_of_fin(&mut self, config: &Config) {
         if let AckDelay::Adaptive { .. } = config.ack_delay {
             self.set_interactive(true, config);
@@ -380,7 +378,7 @@ impl Receiver {
         self.space.next.distance_from(self.space.last_acknowledged)
     }
 
-    /// An acknowledgment that waits already and would go out soon goes out now.
+    /// Sends a delayed acknowledgment immediately if its timer is due soon.
     fn delay_ack(&mut self, delay: Span, now: Instant) {
         let due = self.delayed_ack.due();
         let adaptive = matches!(self.config.ack_delay, AckDelay::Adaptive { .. });
@@ -394,20 +392,19 @@ impl Receiver {
         }
     }
 
-    /// Segments of half the window that Linux acknowledges at once after disorder.
+    /// Number of quick ACKs after disorder in Linux: half the window in segments.
     pub(super) fn quick_ack_budget(&self) -> u32 {
         self.last_announced_window() / (2 * self.segment_size.estimate())
     }
 
-    /// Acknowledges at most so many segments quickly, after a duplicate or an unacceptable segment.
+    /// Enables at most this number of quick ACKs, after a duplicate or an unacceptable segment.
     #[cold]
     pub(crate) fn enter_quick_ack_mode(&mut self, most: u32) {
         let budget = self.quick_ack_budget();
         self.ack_policy.on_disorder(&self.config, budget, most);
     }
 
-    /// The handshake is over: the acknowledgment of the peer's SYN-ACK goes out at once, unless data
-    /// is expected that can carry it.
+    /// Acknowledges the peer's SYN-ACK immediately, unless data is expected that can carry it.
     pub(crate) fn ack_handshake(&mut self, data_waits: bool, now: Instant) {
         if !(self.config.receiving.starts_interactive || data_waits) {
             self.ack_policy.now = true;
@@ -417,8 +414,7 @@ impl Receiver {
         self.delayed_ack.set(now, HANDSHAKE_DELAY);
     }
 
-    /// The application has read `bytes`: a delayed acknowledgment may go out now, or a window that has
-    /// opened is announced.
+    /// After a read of `bytes`: sends a delayed acknowledgment, or announces a window that has opened.
     pub(crate) fn acknowledge_read_data(&mut self, bytes: u32, state: State) {
         if self.ack_policy.now {
             return;

@@ -1,15 +1,12 @@
-//! Arriving data, in order or out of order (RFC 9293 §3.10.7.4, steps 7 and 8), and reads.
+//! Arriving data, in order or out of order (RFC 9293 §3.10.7.4, steps 7 and 8); reads; urgent data.
 //!
 //! Source: Linux 6.18 `tcp_data_queue`, `tcp_data_queue_ofo`, `tcp_event_data_recv`,
 //! `tcp_try_rmem_schedule`, `tcp_prune_queue`, `tcp_recvmsg_locked`, `__tcp_cleanup_rbuf`.
 //!
-//! Urgent data on the receiving side: one byte of the stream is marked (RFC 9293 §3.8.5, RFC 6093).
-//!
-//! Source: Linux 6.18 `tcp_check_urg`, `tcp_recv_urg`, `tcp_recvmsg_locked`, `tcp_inq`.
-//!
-//! As all well-known stacks do, the byte before the one that the pointer points to is the urgent one.
-//! Unless it is to stay in line (`SO_OOBINLINE`), it is no part of what is read, and can be asked for
-//! apart. Reading stops in front of it once.
+//! **Urgent data** is one byte of the stream (RFC 9293 §3.8.5, RFC 6093). Source: Linux 6.18
+//! `tcp_check_urg`, `tcp_recv_urg`, `tcp_recvmsg_locked`, `tcp_inq`. As in all well-known stacks, it
+//! is the byte before the urgent pointer. Unless it is in line (`SO_OOBINLINE`), reads skip it, and
+//! it is read separately. A read stops before it once.
 
 use crate::receiver::Receiver;
 use crate::receiver::buffer::Skb;
@@ -21,14 +18,14 @@ use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};
 /// Segments with less payload do not let the window grow (`tcp_event_data_recv`).
 const MIN_GROWING_BYTES: u32 = 128;
 
-/// Where a segment's data belongs.
+/// Position of a segment's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// Its first new byte is the next one expected.
     InOrder,
     /// There is a hole before it.
     OutOfOrder,
-    /// It brings nothing new, or has no room: it is acknowledged quickly.
+    /// It has no new data, or there is no room: it is acknowledged quickly.
     Refused,
 }
 
@@ -43,7 +40,7 @@ pub(crate) enum FinArrival {
     AfterHole,
 }
 
-/// An out-of-order segment that is to be inserted.
+/// An out-of-order segment before its insertion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutOfOrder {
     block: SackBlock,
@@ -51,7 +48,7 @@ pub(crate) struct OutOfOrder {
 }
 
 impl Receiver {
-    /// Finds the place of a segment's data; a duplicate is noted for D-SACK.
+    /// Classifies a segment's data; notes a duplicate for D-SACK.
     #[inline]
     pub(crate) fn place(&mut self, segment: &Segment) -> Placement {
         self.reassembly.forget_duplicate();
@@ -102,7 +99,7 @@ impl Receiver {
         }
     }
 
-    /// An unacceptable segment is answered; data in it that was received before is reported.
+    /// Prepares the answer to an unacceptable segment; reports duplicate data in it.
     #[cold]
     pub(crate) fn answer_unacceptable(&mut self, segment: &Segment) {
         let next = self.space.next;
@@ -150,7 +147,7 @@ impl Receiver {
         Some(packet)
     }
 
-    /// In-order data has been taken, from `before` on: the window may grow, a hole may be filled.
+    /// Finishes in-order data from `before` on: the window may grow, and a hole may be filled.
     #[inline]
     pub(crate) fn finish_in_order(
         &mut self,
@@ -182,7 +179,7 @@ impl Receiver {
         }
     }
 
-    /// Takes data that is no longer out of order.
+    /// Moves data that is now in order.
     #[cold]
     fn fill_hole(&mut self, before: SequenceNumber) -> FinArrival {
         let next = self.space.next;
@@ -270,8 +267,8 @@ impl Receiver {
         Some(OutOfOrder { block: SackBlock { left, right }, packet })
     }
 
-    /// Whether compressed acknowledgments must go out before the segment is inserted, because they
-    /// report other data.
+    /// Whether a compressed acknowledgment must be sent before the segment is inserted, because it
+    /// reports other data.
     pub(crate) fn must_ack_before(&mut self, arrival: &OutOfOrder) -> bool {
         self.ack_policy.has_merged() && self.reassembly.is_unexpected(arrival.block)
     }
@@ -303,7 +300,7 @@ impl Receiver {
         space.next += syn.payload_bytes;
         space.offered = space.offered.later(space.next);
         space.unread += syn.payload_bytes;
-        // The answer to SYN acknowledges it.
+        // The SYN-ACK acknowledges it.
         space.last_acknowledged = space.next;
     }
 
@@ -331,15 +328,15 @@ impl Receiver {
         true
     }
 
-    /// Without room the window closes at once and the segment is dropped, unless nothing waits to be
-    /// read: then it is accepted, so that the connection goes on.
+    /// Handles a full buffer: drops the segment and closes the window, unless nothing is unread;
+    /// then it accepts the segment, so that the connection makes progress.
     #[cold]
     fn is_forced(&mut self, segment: &Segment) -> bool {
         self.ack_policy.on_no_memory();
         self.buffer.is_empty() || segment.payload_bytes == 0
     }
 
-    /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
+    /// Readable bytes: all unread bytes in order, or up to an urgent byte.
     #[inline]
     pub(crate) fn readable_bytes(&self) -> u32 {
         if self.space.urgent.is_some() {
@@ -348,7 +345,7 @@ impl Receiver {
         self.space.unread
     }
 
-    /// Hands up to `bytes` received bytes to the application and returns how many.
+    /// Moves up to `bytes` received bytes to the application and returns their number.
     #[expect(clippy::inline_always, reason = "with one caller it was, and one more cost a percent")]
     #[inline(always)]
     pub(crate) fn read(&mut self, now: Instant, bytes: u32, state: State) -> u32 {
@@ -379,11 +376,11 @@ impl Receiver {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UrgentByte {
     at: SequenceNumber,
-    /// The application has taken it apart from the stream.
+    /// The application has read it separately.
     taken: bool,
 }
 
-/// What asking for the urgent byte gives.
+/// Result of reading the urgent byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrgentRead {
     /// The byte.
@@ -395,7 +392,7 @@ pub enum UrgentRead {
 }
 
 impl Receiver {
-    /// Notes where urgent data ends, if that is news.
+    /// Notes the end of urgent data, if it is new.
     #[cold]
     pub(crate) fn note_urgent(&mut self, segment: &Segment) {
         let offset = u32::from(segment.urgent.saturating_sub(1));
@@ -429,7 +426,7 @@ impl Receiver {
         self.config.receiving.urgent_in_line
     }
 
-    /// What can be read around an urgent byte.
+    /// Readable bytes in the presence of an urgent byte.
     #[cold]
     pub(super) fn readable_around_urgent(&self) -> u32 {
         match self.to_urgent() {
@@ -440,18 +437,18 @@ impl Receiver {
         }
     }
 
-    /// Bytes that the application is told of when it asks (`SIOCINQ`): up to an urgent byte.
+    /// Readable bytes as reported by `SIOCINQ`: up to an urgent byte.
     pub(crate) fn inquired_bytes(&self) -> u32 {
         let all = self.space.unread;
         if self.is_urgent_in_line() { all } else { self.to_urgent().unwrap_or(all) }
     }
 
-    /// Whether the urgent byte is what comes next (`SIOCATMARK`).
+    /// Whether the urgent byte is next (`SIOCATMARK`).
     pub(crate) fn is_at_mark(&self) -> bool {
         self.space.urgent.is_some_and(|urgent| urgent.at == self.next_read())
     }
 
-    /// Asks for the urgent byte apart from the stream (`MSG_OOB`), `peek`ing or for good.
+    /// Reads the urgent byte out of band (`MSG_OOB`); `peek` leaves it.
     pub(crate) fn read_urgent(&mut self, peek: bool) -> UrgentRead {
         let arrived = self.to_urgent().is_some();
         let in_line = self.is_urgent_in_line();
@@ -467,7 +464,7 @@ impl Receiver {
         }
     }
 
-    /// Before a read: an urgent byte that comes next is left out.
+    /// Before a read: skips an urgent byte that is next.
     #[cold]
     pub(super) fn skip_urgent(&mut self) {
         if self.to_urgent() == Some(0) && !self.is_urgent_in_line() {
@@ -482,7 +479,7 @@ impl Receiver {
         self.buffer.release(1);
     }
 
-    /// After a read: what was read past is urgent no more.
+    /// After a read: forgets an urgent byte that was read past.
     #[cold]
     pub(super) fn forget_passed_urgent(&mut self) {
         let next = self.next_read();

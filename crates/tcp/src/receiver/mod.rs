@@ -39,7 +39,7 @@ use std::sync::Arc;
 use tuning::{SegmentSize, Tuning};
 use window::FirstWindow;
 
-/// Acknowledgments that go out at once after a CE mark (Linux `tcp_data_ecn_check`).
+/// Immediate acknowledgments after a CE mark (Linux `tcp_data_ecn_check`).
 const QUICK_ACKS_AFTER_MARK: u32 = 2;
 
 /// Receive sequence space (RFC 9293 §3.3.1).
@@ -47,7 +47,7 @@ const QUICK_ACKS_AFTER_MARK: u32 = 2;
 struct ReceiveSpace {
     /// Next number expected (RCV.NXT).
     next: SequenceNumber,
-    /// Number after the last one that was ever offered to the peer; what lies below is accepted.
+    /// Furthest right edge of the window that was ever offered; data below it is accepted.
     offered: SequenceNumber,
     /// Number after the window announced last (RCV.NXT + RCV.WND).
     announced: SequenceNumber,
@@ -65,7 +65,7 @@ struct ReceiveSpace {
     read_bytes: u64,
     /// The peer's initial sequence number (IRS).
     initial: SequenceNumber,
-    /// Sequence number of the peer's FIN, once it was seen.
+    /// Sequence number of the peer's FIN, if it was received.
     fin: Option<SequenceNumber>,
     /// The urgent byte that is not read past.
     urgent: Option<UrgentByte>,
@@ -191,7 +191,7 @@ impl Receiver {
         self.space.fin.is_some_and(|fin| fin.is_before(self.space.next))
     }
 
-    /// When acknowledgments go out.
+    /// Acknowledgment policy.
     pub(crate) fn ack_policy(&self) -> &AckPolicy {
         &self.ack_policy
     }
@@ -214,12 +214,12 @@ impl Receiver {
         &self.ecn
     }
 
-    /// An acknowledgment goes out at the next opportunity.
+    /// Makes an acknowledgment due at the next opportunity.
     pub(crate) fn send_ack_now(&mut self) {
         self.ack_policy.set_due();
     }
 
-    /// A segment with an acknowledgment goes out.
+    /// Records an outgoing segment with an acknowledgment.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         self.space.last_acknowledged = self.space.next;
@@ -227,7 +227,7 @@ impl Receiver {
         self.delayed_ack.stop();
     }
 
-    /// The timestamp option of a segment that goes out with this value.
+    /// Timestamp option of an outgoing segment with this value.
     pub(crate) fn timestamps(&self, value: u32) -> Option<Timestamps> {
         self.negotiated.has_timestamps().then(|| self.timestamp_echo(value))
     }
@@ -264,8 +264,8 @@ impl Receiver {
         self.ecn.note_capable();
     }
 
-    /// The code point of data that has arrived, with Accurate ECN: one that is not ECT is taken for a
-    /// retransmission (Linux `tcp_data_ecn_check`).
+    /// Handles the codepoint of arrived data with Accurate ECN: Not-ECT indicates a retransmission
+    /// (Linux `tcp_data_ecn_check`).
     pub(crate) fn on_code_point_counted(&mut self, mark: Ecn) {
         if mark == Ecn::NotEct && self.ecn.has_seen_capable() {
             self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
@@ -279,7 +279,7 @@ impl Receiver {
         }
     }
 
-    /// What an external congestion control sees of this half.
+    /// View of this half for an external congestion control.
     pub(crate) fn view(&self) -> ReceiverView {
         let is_delayed = self.delayed_ack.is_set() && !self.ack_policy.has_merged();
         let scheduled = self.ack_policy.is_scheduled();
@@ -290,7 +290,7 @@ impl Receiver {
         )
     }
 
-    /// Adopts what an external congestion control has changed: whether the acknowledgment waits, and
+    /// Adopts changes by an external congestion control: whether the acknowledgment waits, and
     /// whether a mark is echoed.
     pub(crate) fn adopt(&mut self, at_once: Option<bool>, echo_due: Option<bool>) {
         if let Some(at_once) = at_once {
@@ -319,7 +319,7 @@ impl Receiver {
         self.delayed_ack.stop();
     }
 
-    /// The connection is closed: no acknowledgment goes out.
+    /// Closes the receiver: no acknowledgment is sent any more.
     pub(crate) fn close(&mut self) {
         self.stop_timers();
         self.ack_policy.clear_due();
@@ -341,7 +341,7 @@ impl Receiver {
         }
     }
 
-    /// `TCP_QUICKACK`: 0 delays acknowledgments for answers to carry them; an odd value sends them, an
+    /// `TCP_QUICKACK`: 0 delays acknowledgments for replies to carry them; an odd value sends them, an
     /// even one sends only one (`__tcp_sock_set_quickack`).
     pub(crate) fn set_quick_acks(&mut self, value: u32, state: State) {
         self.ack_policy.set_interactive(value == 0, &self.config);
@@ -356,7 +356,7 @@ impl Receiver {
         }
     }
 
-    /// Fills in what `TCP_INFO` reports of the receiving half.
+    /// Fills in the receiving half of `TCP_INFO`.
     pub(crate) fn fill_tcp_info(&self, info: &mut TcpInfo, now: Instant) {
         info.receive_window_shift = Some(self.negotiated.receive_shift());
         info.acknowledgment_timeout = Some(self.ack_policy.delay());

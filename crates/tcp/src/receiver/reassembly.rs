@@ -7,7 +7,7 @@ use crate::ranges::Ranges;
 use fairwind_wire::{SackBlock, SackBlocks, SequenceNumber};
 use std::collections::VecDeque;
 
-/// Blocks that merged acknowledgments may be about.
+/// Number of blocks that compressed acknowledgments may report (Linux `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED_BLOCKS: usize = 2;
 
 /// Received ranges above the next expected sequence number.
@@ -16,29 +16,29 @@ pub(crate) struct Reassembly {
     ranges: Ranges,
     /// Bytes of memory that the packets of each range take.
     memory: VecDeque<u32>,
-    /// The ranges that grew last, the most recent first (RFC 2018 §4).
+    /// Ranges by last growth, the most recent first (RFC 2018 §4).
     recent: Vec<SackBlock>,
-    /// What has arrived twice, to be reported once.
+    /// Duplicate data to report once by D-SACK.
     duplicate: Option<SackBlock>,
 }
 
-/// What became of a segment ahead of its turn.
+/// Result of inserting an out-of-order segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Insertion {
     /// The first part of it that was there already.
     duplicate: Option<SackBlock>,
-    /// All of it was there: nothing is kept.
+    /// All of it was present: it is dropped.
     is_covered: bool,
 }
 
-/// What is no longer ahead of its turn.
+/// Data that is no longer out of order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Advance {
-    /// How far everything has arrived without a hole.
+    /// End of the data without a hole.
     reach: SequenceNumber,
     /// Bytes of memory of the packets in question.
     memory: u32,
-    /// What the segment that filled the hole repeated.
+    /// The part of the segment that was present before.
     duplicate: Option<SackBlock>,
 }
 
@@ -62,12 +62,13 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
-    /// The number after the last one that has arrived.
+    /// End of the out-of-order data.
     pub(crate) fn end(&self) -> Option<SequenceNumber> {
         self.ranges.back().map(|range| range.right)
     }
 
-    /// Adds `left..right`, which lies above the next expected number, in a packet of so much memory.
+    /// Adds `left..right`, which lies above the next expected number, in a packet of `memory` bytes
+    /// of memory.
     pub(crate) fn insert(
         &mut self,
         left: SequenceNumber,
@@ -97,9 +98,9 @@ impl Reassembly {
         insertion
     }
 
-    /// Whether the report about `block` would be news beyond what merged acknowledgments are about: it
-    /// continues none of the two reported first. The reported block that it continues, if any, grows
-    /// already (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+    /// Whether `block` needs an immediate report: it continues none of the two blocks reported first.
+    /// The reported block that it continues, if any, already includes it (Linux
+    /// `TCP_SACK_BLOCKS_EXPECTED`).
     pub(crate) fn is_unexpected(&mut self, block: SackBlock) -> bool {
         match self.recent.iter().position(|known| touches(*known, block)) {
             Some(place) => {
@@ -110,7 +111,8 @@ impl Reassembly {
         }
     }
 
-    /// Lets the reported block that `block` continues grow and come first, or puts `block` there.
+    /// Moves the reported block that `block` continues to the front, extended, or inserts `block`
+    /// there.
     fn report_first(&mut self, block: SackBlock) {
         let mut first = block;
         if let Some(place) = self.recent.iter().position(|known| touches(*known, block)) {
@@ -127,7 +129,7 @@ impl Reassembly {
         self.recent.insert(0, first);
     }
 
-    /// Everything up to `next` has arrived, of which the part from `before` on with this segment.
+    /// Advances to `next`; the present segment begins at `before`.
     pub(crate) fn advance(&mut self, before: SequenceNumber, next: SequenceNumber) -> Advance {
         let mut advance = Advance { reach: next, memory: 0, duplicate: None };
         while let Some(front) = self.ranges.front().copied() {
@@ -152,7 +154,7 @@ impl Reassembly {
         advance
     }
 
-    /// Gives up what lies furthest ahead, above `sequence`; returns its memory. What remains is not
+    /// Drops the furthest range above `sequence`; returns its memory. The dropped data is not
     /// reported any more (Linux `tcp_prune_ofo_queue`).
     #[cold]
     pub(crate) fn prune(&mut self, sequence: SequenceNumber) -> Option<u32> {
@@ -172,7 +174,7 @@ impl Reassembly {
         self.memory.drain(..).sum()
     }
 
-    /// Notes a duplicate to report with the next acknowledgment, or lets the noted one grow.
+    /// Notes a duplicate for the next acknowledgment, or extends the noted one.
     pub(crate) fn note_duplicate(&mut self, block: SackBlock) {
         let noted = self.duplicate.get_or_insert(block);
         if touches(*noted, block) {
@@ -180,13 +182,13 @@ impl Reassembly {
         }
     }
 
-    /// Where the duplicate begins that is to be reported.
+    /// Start of the duplicate to report.
     #[inline]
     pub(crate) fn duplicate(&self) -> Option<SequenceNumber> {
         self.duplicate.map(|block| block.left)
     }
 
-    /// A new segment has come: the duplicate before it is not news any more.
+    /// Forgets the duplicate of the segment before.
     pub(crate) fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
@@ -205,7 +207,7 @@ impl Reassembly {
         self.recent.iter().map(|block| block.right).reduce(SequenceNumber::later)
     }
 
-    /// The blocks to report, at most `room` of them: a duplicate first, if there is one.
+    /// The blocks to report, at most `room`: a duplicate first, if there is one.
     pub(crate) fn sack_blocks(&self, room: usize) -> SackBlocks {
         self.duplicate.iter().chain(&self.recent).take(room).copied().collect()
     }

@@ -1,11 +1,8 @@
-//! Receive-buffer autotuning: the buffer grows with what the application reads in a round trip.
+//! Receive-buffer autotuning (dynamic right-sizing), and the estimate of the peer's segment size
+//! (`rcv_mss`).
 //!
 //! Source: Linux 6.18 `tcp_rcv_rtt_update`, `tcp_rcv_rtt_measure`, `tcp_rcv_rtt_measure_ts`,
-//! `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (dynamic right-sizing).
-//!
-//! Estimate of the peer's segment size (`rcv_mss`).
-//!
-//! Source: Linux 6.18 `tcp_measure_rcv_mss`, `tcp_initialize_rcv_mss`.
+//! `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`; `tcp_measure_rcv_mss`, `tcp_initialize_rcv_mss`.
 
 use crate::receiver::Receiver;
 use fairwind_units::{Instant, Span};
@@ -14,7 +11,7 @@ use fairwind_wire::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES};
 /// Segments of the first window that tuning starts from (`TCP_INIT_CWND`).
 const TUNING_SEGMENTS: u32 = 10;
 
-/// The receiver's own round-trip estimate, and what was read within one.
+/// Receiver-side round-trip estimate, and bytes read per round trip.
 #[derive(Debug, Default)]
 pub(crate) struct Tuning {
     /// Eight times the estimate, in microseconds (`rcv_rtt_est.rtt_us`).
@@ -35,8 +32,8 @@ impl Tuning {
         Span::from_micros(self.eightfold_rtt / 8)
     }
 
-    /// Takes a sample. One by the window is an upper bound, so only a smaller one counts; another is
-    /// good only while nothing waits to be read.
+    /// Takes a sample. A sample by window is an upper bound, so only a smaller one counts; another
+    /// counts only while nothing is unread.
     fn take(&mut self, sample: Span, by_window: bool, drained: bool) {
         let micros = sample.as_micros().max(1);
         if self.eightfold_rtt == 0 || micros * 8 < self.eightfold_rtt {
@@ -46,7 +43,7 @@ impl Tuning {
         }
     }
 
-    /// The connection is open: tuning begins with a window of so many bytes.
+    /// Begins tuning when the connection opens, with a window of this size.
     pub(crate) fn begin(
         &mut self,
         window: u32,
@@ -63,14 +60,14 @@ impl Tuning {
         self.space
     }
 
-    /// The window shrank: no more than it is read in a round trip.
+    /// Limits the bytes read per round trip after the window has shrunk.
     pub(crate) fn bound_space(&mut self, clamp: u32) {
         self.space = self.space.min(clamp);
     }
 }
 
 impl Receiver {
-    /// Measures how long a window's worth of data takes.
+    /// Measures the time of one window of data.
     #[inline]
     pub(crate) fn measure_by_window(&mut self, now: Instant) {
         if let Some(since) = self.tuning.measured_since {
@@ -83,7 +80,7 @@ impl Receiver {
         self.tuning.measured_since = Some(now);
     }
 
-    /// Measures by the timestamp that a full-sized segment echoes, once per echo.
+    /// Measures by the timestamp echo of a full-sized segment, once per echo.
     #[inline]
     pub(crate) fn measure_by_echo(&mut self, segment: &Segment, now: Instant) {
         let Some(stamps) = segment.options.timestamps.filter(|_| self.negotiated.has_timestamps())
@@ -104,8 +101,8 @@ impl Receiver {
         }
     }
 
-    /// The application has read up to `read_to`, the end of the first packet that it took from: once
-    /// per round trip, compares with what it read before.
+    /// After a read up to `read_to`, the end of the first packet read: compares with the bytes read
+    /// before, once per round trip.
     #[inline]
     pub(crate) fn adjust_space(&mut self, read_to: SequenceNumber, now: Instant) {
         let tuning = &mut self.tuning;
@@ -123,7 +120,7 @@ impl Receiver {
         }
     }
 
-    /// Gives the buffer room for what will be read per round trip when the peer doubles its rate.
+    /// Gives the buffer room for the data of the next round trip, if the peer doubles its rate.
     pub(crate) fn grow_buffer(&mut self, space: u32) {
         let before = std::mem::replace(&mut self.tuning.space, space);
         let receiving = &self.config.receiving;
@@ -139,9 +136,9 @@ impl Receiver {
     }
 }
 
-/// Assumed before a segment was seen (`TCP_MSS_DEFAULT`).
+/// Default before the first segment (`TCP_MSS_DEFAULT`).
 const ASSUMED: u32 = 536;
-/// Least size (`TCP_MIN_MSS`).
+/// Minimum (`TCP_MIN_MSS`).
 const MIN: u32 = 88;
 
 /// An estimate of the peer's segment size.
@@ -153,7 +150,7 @@ pub(crate) struct SegmentSize {
     last: u32,
 }
 
-/// How large a segment is, compared to the estimate.
+/// Size of a segment relative to the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeClass {
     /// Another full size than was assumed.
@@ -162,11 +159,11 @@ pub(crate) enum SizeClass {
     Full,
     /// Less than full-sized.
     Small,
-    /// The same smaller size twice in a row: that is the peer's full size now.
+    /// The same smaller size twice in a row: it is the peer's full size now.
     Shrunk,
 }
 
-/// The first estimate for segments of at most `largest` bytes and a window of so many.
+/// First estimate for segments of at most `largest` bytes and a window of `window` bytes.
 pub(crate) fn first_segment_size(largest: u32, window: u32) -> u32 {
     largest.min(window / 2).clamp(MIN, ASSUMED)
 }
@@ -180,13 +177,13 @@ impl SegmentSize {
         self.estimate
     }
 
-    /// Starts anew once the peer's SYN is known.
+    /// Restarts when the peer's SYN is known.
     pub(crate) fn begin(&mut self, largest: u32, window: u32) {
         *self = Self { estimate: first_segment_size(largest, window), last: 0 };
     }
 
-    /// Learns from a segment with payload (or FIN) that was merged from ones of at most `merged_from` bytes;
-    /// `own_mss` bounds the estimate.
+    /// Updates the estimate from a segment with payload (or FIN) that was merged from ones of at most
+    /// `merged_from` bytes; `own_mss` limits the estimate.
     #[inline]
     pub(crate) fn on_segment(
         &mut self,
@@ -206,8 +203,8 @@ impl SegmentSize {
         self.on_small(segment, last, steady)
     }
 
-    /// A smaller one may be full-sized all the same: SACK blocks vary, small links exist. `steady`
-    /// is the header that every segment has.
+    /// A smaller segment may still be full-sized: SACK blocks vary, and small links exist. `steady`
+    /// is the header of every segment.
     #[inline]
     fn on_small(&mut self, segment: &Segment, last: u32, steady: u32) -> SizeClass {
         let with_header = segment.payload_bytes + segment.header_bytes();

@@ -10,7 +10,7 @@ use crate::handshake::{MAX_SHIFT, Negotiated};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 
-/// The window of a SYN and the shift of those to come.
+/// The window of a SYN, and the shift of later windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FirstWindow {
     /// In bytes.
@@ -21,7 +21,7 @@ pub(crate) struct FirstWindow {
 }
 
 /// Chooses the window of a SYN (`tcp_select_initial_window`). `full` is the window of the whole
-/// buffer, `segment` what a segment of the peer can hold.
+/// buffer, `segment` the payload of a full segment.
 fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> FirstWindow {
     let receiving = &config.receiving;
     let mut clamp = receiving.window_clamp.unwrap_or(u32::from(u16::MAX) << MAX_SHIFT);
@@ -43,7 +43,7 @@ fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> First
     FirstWindow { bytes, shift, clamp: clamp.min(u32::from(u16::MAX) << shift) }
 }
 
-/// The least shift that lets the whole receive buffer be offered (RFC 7323 §2).
+/// The minimum shift that can express the whole receive buffer (RFC 7323 §2).
 fn covering_shift(buffer: u32) -> u8 {
     (0..MAX_SHIFT).find(|shift| u16::try_from(buffer >> shift).is_ok()).unwrap_or(MAX_SHIFT)
 }
@@ -56,8 +56,8 @@ const fn units_of(window: u32, shift: u8) -> u32 {
 }
 
 impl Config {
-    /// Gives the receiver a buffer that offers windows of `bytes` at most, to a peer whose segments are
-    /// full-sized, and that does not grow beyond. Set `mss` before.
+    /// Sets a buffer for a maximum window of `bytes` with full-sized segments, without autotuning. Set
+    /// `mss` before.
     pub fn set_receive_window(&mut self, bytes: u32) {
         if self.receiving.accounting != BufferAccounting::Memory {
             self.receive_buffer = bytes;
@@ -93,11 +93,10 @@ impl Receiver {
         };
     }
 
-    /// The peer's SYN is known: adopts what was negotiated, and returns the window shift. `answers` if
-    /// this end was listening.
+    /// Adopts the options of the peer's SYN, and returns the window shift. `answers` if this end was
+    /// listening.
     ///
-    /// Where both ends open at once, Linux keeps the shift of its own SYN
-    /// (`tcp_rcv_synsent_state_process`).
+    /// In a simultaneous open Linux keeps the shift of its own SYN (`tcp_rcv_synsent_state_process`).
     pub(crate) fn learn_peer(
         &mut self,
         syn: &Segment,
@@ -130,7 +129,7 @@ impl Receiver {
         self.first_window.shift
     }
 
-    /// The window field of our SYN, which is not scaled (RFC 7323 §2.2).
+    /// Window field of our SYN, which is not scaled (RFC 7323 §2.2).
     pub(crate) fn announce_first_window(&mut self) -> u16 {
         self.space.announced = self.space.next + self.first_window.bytes;
         self.space.offered = self.space.announced;
@@ -163,8 +162,8 @@ impl Receiver {
         u32::from(self.config.mss).saturating_sub(self.negotiated.option_bytes())
     }
 
-    /// Room within which segments are taken (RCV.WND): up to the furthest number that was ever
-    /// offered, or in Linux up to the one offered last.
+    /// Window within which segments are accepted (RCV.WND): up to the furthest edge ever offered,
+    /// or in Linux up to the last one.
     #[inline]
     pub(crate) fn acceptance_window(&self) -> u32 {
         if self.counts_memory() {
@@ -173,7 +172,7 @@ impl Receiver {
         self.space.offered.distance_from(self.space.next)
     }
 
-    /// What is left of the window announced last (`tcp_receive_window`).
+    /// Rest of the window announced last (`tcp_receive_window`).
     #[inline]
     pub(crate) fn announced_window(&self) -> u32 {
         if self.space.announced.is_after(self.space.next) {
@@ -183,19 +182,19 @@ impl Receiver {
         }
     }
 
-    /// The window as it was announced last, counted from what was acknowledged then (`rcv_wnd`).
+    /// The window announced last, counted from the acknowledgment of that time (`rcv_wnd`).
     pub(crate) fn last_announced_window(&self) -> u32 {
         self.space.announced.distance_from(self.space.last_acknowledged)
     }
 
-    /// Chooses the window field of a segment and remembers the offer.
+    /// Chooses the window field of a segment and records the offer.
     pub(crate) fn choose_window(&mut self) -> u16 {
         if self.counts_memory() { self.window_by_memory() } else { self.window_by_payload() }
     }
 
-    /// The right edge moves forward only by a worthwhile step (RFC 9293 §3.8.6.2.2); it moves back
-    /// by less than a unit of the window field, where rounding up would offer more than is free.
-    /// What was offered before is taken all the same (RFC 7323 §2.4).
+    /// Advances the right edge only by a useful step (RFC 9293 §3.8.6.2.2). It may recede by less
+    /// than one unit of the window field, if rounding up would offer more than is free. Data within
+    /// earlier offers is still accepted (RFC 7323 §2.4).
     #[inline]
     fn window_by_payload(&mut self) -> u16 {
         let shift = self.negotiated.receive_shift();
@@ -218,15 +217,14 @@ impl Receiver {
         free >> self.negotiated.receive_shift()
     }
 
-    /// Whether a window of `bytes` is enough larger than the one announced.
+    /// Whether a window of `bytes` is sufficiently larger than the announced one.
     #[inline]
     fn is_worth_announcing(&self, bytes: u32) -> bool {
         let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss)).max(1);
         bytes >= self.announced_window().saturating_add(step)
     }
 
-    /// Linux: the right edge never moves back, unless that is asked for; without memory the window
-    /// is closed.
+    /// Linux: the right edge never recedes unless configured; without memory the window is closed.
     #[inline]
     fn window_by_memory(&mut self) -> u16 {
         if self.ack_policy.has_no_memory() {
@@ -278,7 +276,7 @@ impl Receiver {
         self.window_in_segments(free, full, segment)
     }
 
-    /// Without scaling, whole segments are offered, and the window stays while it is less than one
+    /// Without scaling, whole segments are offered, and the window stays if it is less than one
     /// segment off.
     fn window_in_segments(&self, free: u32, full: u32, segment: u32) -> u32 {
         let window = self.last_announced_window();
@@ -291,14 +289,13 @@ impl Receiver {
         }
     }
 
-    /// Whether an ACK would not close the window: the right edge moves at least as far as what has
-    /// arrived.
+    /// Whether an ACK would not close the window: the right edge advances at least as far as the
+    /// received data.
     pub(crate) fn window_advances(&mut self) -> bool {
         self.select_window() >= self.last_announced_window()
     }
 
-    /// After the application has read: a window that was all but closed is announced anew
-    /// (RFC 9293 §3.8.6.2.2).
+    /// After a read: announces a window again that was nearly closed (RFC 9293 §3.8.6.2.2).
     #[inline]
     pub(crate) fn announce_window_if_opened(&mut self) {
         if self.announced_window() > u32::from(self.config.mss) * 2 {
@@ -322,7 +319,7 @@ mod tests {
         assert_eq!(covering_shift(65_535), 0);
     }
 
-    /// As Linux 6.18 with `tcp_rmem` as it comes.
+    /// As Linux 6.18 with the default `tcp_rmem`.
     #[test]
     fn the_first_window_is_a_multiple_of_the_segment_size() {
         let config = Profile::Linux6_18.system_config();

@@ -1,5 +1,5 @@
-//! Step 5: the acknowledgment field (RFC 9293 §3.10.7.4), from which everything else follows:
-//! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
+//! Acknowledgment processing (RFC 9293 §3.10.7.4, step 5): round trips, losses, window growth. The
+//! order of steps is that of Linux `tcp_ack`.
 
 use crate::ecn::AckedData;
 use crate::sender::loss::AckDelivery;
@@ -15,9 +15,9 @@ use fairwind_wire::{Segment, SequenceNumber};
 /// The round trip that an acknowledgment shows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RoundTrip {
-    /// Of the oldest segment that it reports: what the time-out is computed from.
+    /// Of the oldest newly reported segment, for the time-out.
     longest: Option<Span>,
-    /// Of the youngest one: what the path takes at present.
+    /// Of the youngest one, for the present delay of the path.
     latest: Option<Span>,
     /// Of the lowest segment selectively acknowledged.
     by_sack: Option<Span>,
@@ -34,8 +34,8 @@ impl RoundTrip {
 }
 
 impl Sender {
-    /// Processes an acknowledgment of what is outstanding, or a repeated one; `has_new_timestamp` if it is
-    /// younger than all before. Returns whether our FIN is acknowledged.
+    /// Processes a new or duplicate acknowledgment; `has_new_timestamp` if its timestamp is the latest.
+    /// Returns whether our FIN is acknowledged.
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
@@ -100,8 +100,7 @@ impl Sender {
         acknowledged.has_fin()
     }
 
-    /// Takes in the feedback of Accurate ECN, where it is in use and the acknowledgment is not older than
-    /// others (Linux `tcp_accecn_process`).
+    /// Processes Accurate ECN feedback, unless the acknowledgment is old (Linux `tcp_accecn_process`).
     #[inline]
     fn count_accurate_marks(
         &mut self,
@@ -140,7 +139,7 @@ impl Sender {
         marks
     }
 
-    /// An acknowledgment while nothing is outstanding: of a duplicate, or of a probe.
+    /// Handles an acknowledgment while nothing is outstanding: of a duplicate, or of a probe.
     fn on_ack_when_idle(&mut self, ack: &mut AckEvent) {
         if ack.has(AckFlags::DSACKED) {
             self.update_recovery_state(ack);
@@ -205,7 +204,7 @@ impl Sender {
         self.deliveries.add(segments, ack.has(AckFlags::CONGESTION_ECHOED));
     }
 
-    /// The answer to our SYN acknowledges data that went with it, or part of it.
+    /// Handles the acknowledgment of data in our SYN, or of a part of it.
     #[cold]
     pub(crate) fn remove_acked_syn_data(&mut self, segment: &Segment, now: Instant) {
         let mut ack = self.start_ack(segment, now);
@@ -214,7 +213,7 @@ impl Sender {
         self.count_delivered(acknowledged.newly_delivered(), &mut ack);
     }
 
-    /// Takes what is acknowledged off the queue.
+    /// Removes acknowledged segments from the queue (Linux `tcp_clean_rtx_queue`).
     #[inline]
     fn remove_acked(&mut self, segment: &Segment, ack: &mut AckEvent) -> Acknowledged {
         if !ack.has(AckFlags::ADVANCED) {
@@ -260,7 +259,7 @@ impl Sender {
         outcome
     }
 
-    /// Counts what was delivered, and sees whether segments have overtaken each other.
+    /// Counts delivered segments, and detects reordering.
     #[inline]
     fn count_delivered_segments(
         &mut self,
@@ -277,7 +276,7 @@ impl Sender {
             if let Some(first) = original
                 && first.sequence().is_before(highest_before)
             {
-                // A hole was filled by a segment that was never sent again.
+                // An original transmission has filled a hole.
                 let highest = self.highest_sacked();
                 self.update_reordering(first.sequence(), highest);
             }
@@ -295,13 +294,14 @@ impl Sender {
             );
             self.count_delivered(arrived, ack);
             if acknowledged.has_retransmitted() {
-                // Without SACK nobody knows which transmission it was.
+                // Without SACK the acknowledged transmission is unknown.
                 ack.remove(AckFlags::ORIGINAL_ACKNOWLEDGED);
             }
         }
     }
 
-    /// A sample from segments that were sent once (Karn), else from the timestamp (RFC 7323 §4).
+    /// Takes a sample from segments that were sent once (Karn), else from the timestamp (RFC 7323
+    /// §4).
     #[inline]
     fn sample_round_trip(
         &mut self,
@@ -339,9 +339,9 @@ impl Sender {
         trip
     }
 
-    /// A small segment that was acknowledged alone, with nothing else on its way, may have been
-    /// acknowledged late. If its round trip is not the least anyway, it shall not be taken for the
-    /// least one once that is forgotten (Linux `FLAG_ACK_MAYBE_DELAYED`).
+    /// Whether the ACK may be delayed: a single small segment was acknowledged, with nothing else
+    /// in flight. Unless its round trip is the minimum anyway, it must not become the minimum when
+    /// that expires (Linux `FLAG_ACK_MAYBE_DELAYED`).
     #[inline]
     fn may_be_delayed(&self, acknowledged: &Acknowledged, latest: Span, ack: &AckEvent) -> bool {
         acknowledged.segments() == 1
@@ -354,8 +354,8 @@ impl Sender {
             && self.rtt.minimum().is_some_and(|least| latest > least)
     }
 
-    /// Selective acknowledgments of segments sent after the oldest one was sent last do not put its
-    /// time-out off, others do.
+    /// Selective acknowledgments restart the timer only if they are for segments sent before the
+    /// last transmission of the oldest one.
     #[inline]
     fn rearm_after_sack_sample(
         &self,
@@ -379,7 +379,7 @@ impl Sender {
         self.rtt.sample(&self.config, rtt, oldest, next);
     }
 
-    /// The round trip by the echoed timestamp, in whole milliseconds, at least one.
+    /// Round trip from the echoed timestamp, in whole milliseconds, at least one.
     pub(super) fn rtt_by_timestamp(echo: Option<u32>, now: Instant) -> Option<Span> {
         let elapsed = timestamp_at(now).wrapping_sub(echo?);
         (elapsed < 1 << 31).then(|| Span::from_millis(u64::from(elapsed.max(1))))

@@ -1,43 +1,33 @@
-//! How new data is cut and bundled: TSO autosizing, smart framing, redundant data bundling.
+//! Segmentation of new data: TSO autosizing, smart framing, redundant data bundling.
 //!
-//! **TSO autosizing**: segments that are sent as one buffer, and when one waits to become larger.
+//! **TSO autosizing** decides how many segments leave as one buffer, and when one waits to become larger.
+//! Source: Linux `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_tso_should_defer`, `tcp_cwnd_test`. Cost per
+//! bundle: one or two divisions.
 //!
-//! Source: Linux `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_tso_should_defer`, `tcp_cwnd_test`.
-//! Cost per bundle: one or two divisions.
+//! **Smart framing** cuts a small window into several segments instead of a few full ones, so that enough
+//! segments follow a lost one to detect the loss before the time-out. Source:
+//! [`SmartFraming`](crate::SmartFraming).
+//! With a window of `w` full segments, `w` less than the `n` of the rule, a segment carries `w / n` of a
+//! full one, and `n` may be in flight; from `w = n` on segments are full. For window growth `n` of these
+//! segments count as `w`, so the window opens as without framing. At most the bytes of the window and at
+//! most `n` segments are in flight. So after the window has opened, a round trip may carry less while small
+//! segments are still in flight.
+//! Differs: it applies to new data; retransmissions keep their size, or are full segments if
+//! retransmissions are merged. During loss recovery the window counts segments normally.
+//! Parameters: segments of a small window, 4 (the duplicate threshold plus one). Cost: nothing while off;
+//! else a few multiplications per acknowledgment.
 //!
-//! **Smart framing**: while the window is small, what it holds leaves as several segments and not as few full
-//! ones, so that a lost segment is followed by as many as it takes to find that out before the time-out.
-//!
-//! Source: [`SmartFraming`](crate::SmartFraming). With a window of `w` full segments, `w` less than the `n` of the rule, a
-//! segment carries `w / n` of a full one, and `n` may be in flight; from `w = n` on segments are full.
-//! The window counts segments, so `n` of these count as the `w` for which they stand when it grows:
-//! it opens as it would without. More bytes than the window has are never in flight, nor more than `n`
-//! segments, so that after it has opened a round trip carries less than it might where segments cut for
-//! the smaller window are still under way.
-//!
-//! Differs: it is for new data; what is sent again goes as it was cut, or as full segments where
-//! retransmissions are merged. While losses are repaired the window counts segments as ever.
-//!
-//! Parameters: segments of a small window, 4 (the duplicate threshold and one).
-//! Cost: without it nothing; with it a few multiplications per acknowledgment.
-//!
-//! **Redundant data bundling**: what was sent shortly before travels again, ahead of new data, so that the
-//! loss of one segment costs a thin stream no more than the time to its next write.
-//!
-//! Source: [`RedundantBundling`](crate::RedundantBundling). The receiver needs nothing: it takes what is new of an overlapping
-//! segment (RFC 9293 §3.10.7.4). What is outstanding is kept as it was written, so retransmissions carry
-//! no more than they would otherwise.
-//!
-//! A lost segment whose data arrives in a bundle leaves no trace in acknowledgments. But where one
-//! acknowledges just what a bundle brought, and older data of it for the first time, the older segment
-//! was probably lost: the window is reduced as for an echo of congestion. An acknowledgment that was
-//! delayed until a bundle came looks the same, and is answered the same, by the authors, too.
-//!
-//! Differs: reports of duplicates (D-SACK) that a bundle explains are not taken for signs of needless
-//! retransmissions.
-//!
-//! Cost: without it, one comparison per segment and acknowledgment; with it, a step per older segment
-//! looked at, and a record per bundle outstanding.
+//! **Redundant data bundling** sends recent data again, before new data, so that a lost segment delays a
+//! thin stream only until its next write. Source: [`RedundantBundling`](crate::RedundantBundling).
+//! The receiver needs no support: it accepts the new part of an overlapping segment (RFC 9293 §3.10.7.4).
+//! The queue keeps the original segments, so retransmissions carry no more data than without bundling.
+//! A lost segment whose data arrives in a bundle leaves no trace in acknowledgments. But if one
+//! acknowledges exactly a bundle, including older data for the first time, the older segment was probably
+//! lost: the window is reduced as for an echo of congestion. An acknowledgment that was delayed until a
+//! bundle arrived looks the same and has the same effect, in the authors' code too.
+//! Differs: a D-SACK for data of a bundle does not indicate a spurious retransmission.
+//! Cost: while off, one comparison per segment and acknowledgment; else a step per older segment, and a
+//! record per outstanding bundle.
 
 use crate::config::{Bundling, Gathering, RedundantBundling};
 use crate::sender::queue::{Sent, SentFlags};
@@ -47,7 +37,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, SequenceNumber};
 use std::collections::VecDeque;
 
-/// After a longer pause nothing waits; an acknowledgment further away is not waited for either.
+/// Maximum time since the last bundle, and until the next acknowledgment, for which a bundle waits.
 const PATIENCE: Span = Span::from_millis(1);
 
 impl Sender {
@@ -70,7 +60,7 @@ impl Sender {
         (bytes / full).max(bundling.min_segments)
     }
 
-    /// Of `room` segments that the window has, those that one bundle may take.
+    /// Segments of one bundle, of `room` segments in the window.
     #[inline]
     pub(super) fn bundle_quota(&self, room: u32) -> u32 {
         match &self.config.sending.bundling {
@@ -80,7 +70,7 @@ impl Sender {
     }
 
     /// Whether the first buffer, of `first` bytes and more than a segment, waits for room for a
-    /// larger bundle: only where an acknowledgment will bring it soon.
+    /// larger bundle: only if an acknowledgment is due soon.
     #[inline]
     pub(super) fn waits_for_larger_bundle(
         &mut self,
@@ -149,13 +139,12 @@ fn is_at_least_part(limit: u32, whole: u32, divisor: u32) -> bool {
     (u64::from(limit) + 1) * u64::from(divisor.max(1)) > u64::from(whole)
 }
 
-/// Framing under way.
+/// State of smart framing.
 #[derive(Debug, Default)]
 pub(crate) struct Framing {
     /// The window for which segments are cut at present; `None` while they are full.
     cut_for: Option<SmallWindow>,
-    /// What was acknowledged and does not make a full segment yet, in parts of one as many as the rule
-    /// has segments.
+    /// Acknowledged small segments that do not make a full one yet, in fractions of `1 / segments`.
     credit: u32,
 }
 
@@ -169,7 +158,7 @@ struct SmallWindow {
 }
 
 impl Sender {
-    /// The window, if it is small and nothing is being repaired.
+    /// The window, if it is small and there is no recovery.
     fn small_window(&self) -> Option<SmallWindow> {
         let segments = self.config.sending.framing?.segments;
         let window = self.window.segments();
@@ -181,7 +170,7 @@ impl Sender {
         holds.then_some(SmallWindow { window, segments })
     }
 
-    /// Sets the size of segments that the window asks for.
+    /// Sets the segment size for the present window.
     #[cold]
     pub(crate) fn update_framing(&mut self) {
         let small = self.small_window();
@@ -197,8 +186,7 @@ impl Sender {
         }
     }
 
-    /// Segments that may be in flight when new data is to be sent: those of a small window, as far as
-    /// it has room in bytes.
+    /// Segments that may be in flight for new data: those of a small window, limited by its bytes.
     pub(crate) fn framed_window(&self) -> u32 {
         let whole = self.window.segments();
         let small = self.small_window().filter(|small| self.framing.cut_for == Some(*small));
@@ -210,7 +198,7 @@ impl Sender {
         (self.in_flight() + room).min(segments).max(whole)
     }
 
-    /// Of `acknowledged` segments, the full ones for which they stand.
+    /// Full segments that `acknowledged` small segments amount to.
     #[cold]
     pub(crate) fn count_full_segments(&mut self, acknowledged: u32) -> u32 {
         let Some(SmallWindow { window, segments }) = self.small_window() else {
@@ -240,8 +228,8 @@ pub(crate) struct Bundles {
 }
 
 impl Bundles {
-    /// Forgets what is acknowledged. Returns whether just what a bundle brought was acknowledged, and
-    /// older data of it was not before, when `oldest_before` was the oldest number outstanding.
+    /// Forgets acknowledged bundles. Returns whether the acknowledgment is exactly for a bundle,
+    /// including older data that was not acknowledged before; `oldest_before` is SND.UNA before it.
     fn acknowledge(&mut self, oldest_before: SequenceNumber, acknowledged: SequenceNumber) -> bool {
         let mut hides_loss = false;
         while let Some(&bundle) = self.outstanding.front()
@@ -263,14 +251,13 @@ impl Bundles {
 }
 
 impl Sender {
-    /// The segment of new data that is the last of the queue, with old data before it where that is
-    /// allowed.
+    /// The new segment at the end of the queue, preceded by old data if allowed.
     #[cold]
     pub(super) fn with_old_data(&mut self) -> Outgoing {
         let last = *self.queue.get(self.queue.end_index() - 1);
         let sent = &last;
         let Some(rule) = self.config.sending.redundancy else { return sent.outgoing() };
-        // Neither FIN nor a probe of a closed window takes anything along.
+        // FIN and window probes carry no old data.
         let alone = sent.has_fin() || self.budget.is_woken() || !self.is_thin_for_bundling(rule);
         let start = if alone { sent.sequence() } else { self.start_of_bundle(sent, rule) };
         if start == sent.sequence() {
@@ -283,8 +270,8 @@ impl Sender {
         Outgoing::new(start, sent.end().distance_from(start), flags)
     }
 
-    /// Whether fewer segments were in flight, before this one, than fit into the least round trip at the
-    /// least interval.
+    /// Whether fewer segments were in flight before this one than fit in the minimum round trip at the
+    /// minimum interval.
     fn is_thin_for_bundling(&self, rule: RedundantBundling) -> bool {
         let Some(least) = self.rtt.minimum() else { return true };
         let interval = rule.min_interval.max(Span::from_micros(1));
@@ -292,8 +279,8 @@ impl Sender {
         u64::from(before) < least.as_micros() / interval.as_micros()
     }
 
-    /// Where a segment begins that carries `sent`, the last of the queue, and as much as is allowed of
-    /// what lies before it.
+    /// Start of the bundle that carries `sent`, the last of the queue, and the allowed old data before
+    /// it.
     fn start_of_bundle(&self, sent: &Sent, rule: RedundantBundling) -> SequenceNumber {
         let full = self.full_payload();
         let max_bytes = rule.max_bytes.map_or(full, |bytes| bytes.min(full));

@@ -1,11 +1,11 @@
-//! How fast data is delivered, by samples of one acknowledgment each.
+//! Delivery rate, sampled once per acknowledgment.
 //!
 //! Source: Linux `tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_rate_skb_delivered`, `tcp_rate_gen`,
 //! `tcp_rate_check_app_limited`); draft-cheng-iccrg-delivery-rate-estimation.
-//! Differs: what a segment would have to remember of the moment it was sent is remembered once for
-//! all that were sent between two acknowledgments, and found by the count of what was delivered then.
+//! Differs: the state at transmission is stored once for all segments sent between two
+//! acknowledgments, and looked up by the delivered count.
 //! Cost: nothing while [`Sending::delivery_rate`](crate::Sending) is off; else a search per
-//! acknowledgment among those of a window.
+//! acknowledgment among the stages of a window.
 
 use crate::sender::congestion::plugged::{RateSample, TcpSock, TransmitSnapshot, WindowEvent};
 use crate::sender::loss::LatestDelivered;
@@ -22,36 +22,35 @@ struct Sample {
     limited: bool,
 }
 
-/// What held for segments sent while the same number had been delivered.
+/// State for segments that were sent at the same delivered count.
 #[derive(Debug, Clone, Copy)]
 struct SendStage {
     delivered: u32,
     /// When the segment was sent from which the sending of this window counts.
     first_sent_at: Instant,
-    /// When something was delivered last.
+    /// Time of the last delivery.
     delivered_at: Instant,
-    /// In flight with the last one of them.
+    /// Flight after the last one of them.
     flight: u32,
     /// Marked lost until then, since the beginning.
     losses: u32,
 }
 
-/// The latest rate, and what the next samples are taken from.
+/// The latest rate, and the state for the next samples.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryRate {
     stages: VecDeque<SendStage>,
     first_sent_at: Instant,
     delivered_at: Instant,
-    /// The application had nothing to send when so much had been sent as will have been delivered
-    /// then (`app_limited`).
+    /// Delivered count at which the application-limited phase ends (`app_limited`).
     limited_until: Option<u32>,
     latest_delivered: Option<LatestDelivered>,
     sample: Option<Sample>,
-    /// What held when the segment of the sample was sent.
+    /// State at the transmission of the sampled segment.
     at_sending: Option<TransmitSnapshot>,
 }
 
-/// Stages beyond those that the segments outstanding can have.
+/// Stages beyond those of the outstanding segments.
 const SPARE_STAGES: usize = 64;
 
 impl DeliveryRate {
@@ -61,7 +60,7 @@ impl DeliveryRate {
         self.sample.is_none_or(|sample| sample.limited)
     }
 
-    /// Bytes per second that segments of so many bytes make; 0 before there is a sample.
+    /// Bytes per second for a segment size; 0 before the first sample.
     pub(crate) fn bytes_per_second(&self, segment_bytes: u32) -> u64 {
         let Some(sample) = self.sample.filter(|sample| sample.interval.as_micros() > 0) else {
             return 0;
@@ -70,14 +69,14 @@ impl DeliveryRate {
         bytes * 1_000_000 / sample.interval.as_micros()
     }
 
-    /// Writes what is known of rates, as the kernel keeps it.
+    /// Writes the rate state of the kernel.
     pub(crate) fn show(&self, sender: &mut TcpSock) {
         sender.delivered_at_micros = self.delivered_at.as_nanos() / 1_000;
         sender.first_sent_at_micros = self.first_sent_at.as_nanos() / 1_000;
         sender.application_limited = self.limited_until.unwrap_or(0);
     }
 
-    /// A congestion control says until what is delivered samples are limited by the application.
+    /// Sets the end of the application-limited phase, for a congestion control.
     pub(crate) fn limit_until(&mut self, delivered: u32) {
         self.limited_until = (delivered != 0).then_some(delivered);
     }
@@ -90,7 +89,7 @@ impl DeliveryRate {
         self.stages.get(place).copied().filter(|stage| stage.delivered == delivered)
     }
 
-    /// What held when a segment was sent.
+    /// State at the transmission of a segment.
     pub(crate) fn at_sending(&self, delivered: u32, flags: SentFlags) -> Option<TransmitSnapshot> {
         self.stage_of(delivered).map(|stage| TransmitSnapshot {
             flight: stage.flight,
@@ -99,12 +98,12 @@ impl DeliveryRate {
         })
     }
 
-    /// The same of the segment of the last sample, once.
+    /// The same for the segment of the last sample, once.
     pub(crate) fn take_at_sending(&mut self) -> Option<TransmitSnapshot> {
         self.at_sending.take()
     }
 
-    /// What was delivered since the segment was sent, and how long that took.
+    /// Delivered segments since the transmission of the segment, and the interval.
     fn measure(
         &self,
         latest_delivered: &LatestDelivered,
@@ -135,7 +134,7 @@ impl DeliveryRate {
         })
     }
 
-    /// What was delivered may be a rate, where it took as long as a round trip at least.
+    /// Keeps a sample as the rate if its interval is at least a round trip.
     fn keep(&mut self, rate: &RateSample) {
         let Ok(micros) = u64::try_from(rate.interval_micros) else { return };
         let segments = rate.delivered.cast_unsigned();
@@ -151,7 +150,7 @@ impl DeliveryRate {
 }
 
 impl Sender {
-    /// Whether anybody asks for the rate.
+    /// Whether the rate is sampled.
     pub(crate) fn samples_delivery_rate(&self) -> bool {
         self.config.sending.delivery_rate || self.congestion.wants_samples()
     }
@@ -168,7 +167,7 @@ impl Sender {
         self.begin_stage(now)
     }
 
-    /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
+    /// Begins transmission with nothing in flight (Linux `CA_EVENT_TX_START`).
     fn begin_sending(&mut self, now: Instant) {
         self.congestion.on_idle_end(self.send.last_sent(), now);
         self.note_instant(now);
@@ -206,7 +205,7 @@ impl Sender {
         if limited { SentFlags::APPLICATION_LIMITED } else { SentFlags::default() }
     }
 
-    /// Forgets stages of which no segment is outstanding, once in a while.
+    /// Removes stages without outstanding segments from time to time.
     fn forget_stages(&mut self) {
         let outstanding = usize::try_from(self.queue.outstanding()).unwrap_or(usize::MAX);
         let stages = &mut self.delivery_rate.stages;
@@ -220,7 +219,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgment reports segments; the one sent last of them counts.
+    /// Records the latest segment of an acknowledgment.
     #[cold]
     pub(crate) fn note_latest_delivered(&mut self, latest_delivered: LatestDelivered) {
         if latest_delivered.delivered_before() == 0 || !self.samples_delivery_rate() {
@@ -239,7 +238,7 @@ impl Sender {
         }
     }
 
-    /// All is known of an acknowledgment, which found `losses` segments lost.
+    /// Finishes the sample of an acknowledgment with `losses` lost segments.
     #[cold]
     pub(crate) fn sample_delivery_rate(&mut self, ack: &AckEvent, losses: u32) -> RateSample {
         let mut told = RateSample {
@@ -276,7 +275,7 @@ impl Sender {
         told
     }
 
-    /// The application writes: if nothing kept what it wrote before from going, it is the limit.
+    /// Handles a write: if nothing else limited earlier data, the application is the limit.
     #[inline]
     pub(crate) fn note_application_limit(&mut self) {
         if !self.fast_path.is_plain()

@@ -23,12 +23,12 @@ impl FastPath {
         }
     }
 
-    /// Whether no optional mechanism takes part.
+    /// Whether no optional mechanism is active.
     pub(super) fn is_plain(&self) -> bool {
         !self.has_optional && self.is_enabled()
     }
 
-    /// An optional mechanism takes part from now on.
+    /// Leaves the plain path, because an optional mechanism is active.
     pub(super) fn leave(&mut self) {
         self.has_optional = true;
     }
@@ -46,7 +46,7 @@ impl FastPath {
 }
 
 impl Sender {
-    /// Determines anew whether an optional mechanism takes part.
+    /// Determines whether an optional mechanism is active.
     pub(super) fn update_fast_path(&mut self) {
         self.fast_path.has_optional = self.config.has_extras()
             || self.congestion.wants_samples()
@@ -55,8 +55,8 @@ impl Sender {
             || self.pacer.is_rate_set();
     }
 
-    /// Whether an acknowledgment can change nothing but the peer's window: nothing is outstanding or waits.
-    /// Such ACKs come with the data of a peer to which nothing is sent.
+    /// Whether an acknowledgment can only change the peer's window, because nothing is outstanding or
+    /// waits. Such ACKs carry the data of a peer to which nothing is sent.
     #[inline]
     pub(super) fn is_window_update_at_most(&self, segment: &Segment) -> bool {
         segment.acknowledgment == self.send.oldest_unacked()
@@ -68,8 +68,8 @@ impl Sender {
             && self.fast_path.is_enabled()
     }
 
-    /// Whether the congestion window would end a transmission of new data before it begins, and nothing
-    /// else would come of it. Drivers ask once too often after every input.
+    /// Whether the congestion window blocks new data and nothing else is due. Drivers poll once too
+    /// often after every input.
     #[inline]
     pub(super) fn is_held_by_full_window(&self) -> bool {
         self.budget.is_yet_to_begin()
@@ -103,7 +103,7 @@ mod tests {
         DISABLED.get()
     }
 
-    /// What an application or the network does.
+    /// An action of the application or the network.
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Write { client: bool, bytes: u32 },

@@ -3,21 +3,21 @@
 //! | module | concern |
 //! |---|---|
 //! | `ack` | processing of an acknowledgment, in the order of Linux `tcp_ack()` |
-//! | `ack_event` | what one acknowledgment reports |
-//! | `queue`, `scoreboard` | outstanding segments; which of them have arrived |
+//! | `ack_event` | one acknowledgment: flags, duplicates, deliveries |
+//! | `queue`, `scoreboard` | retransmission queue; SACK scoreboard |
 //! | `loss` | loss detection and recovery |
 //! | `congestion` | congestion window and its algorithms |
-//! | `opening` | the handshake, as far as it concerns the sender; advice of a window cache |
+//! | `opening` | handshake, initial window, advice of a window cache |
 //! | `fast_path` | fast paths and their conditions |
 //! | `transmit`, `retransmit` | new data; lost segments |
-//! | `write` | data that the application writes; room for it |
+//! | `write` | written data; send buffer |
 //! | `bundling` | TSO autosizing; smart framing; redundant data bundling |
-//! | `pacing`, `delivery_rate` | sending at a rate; the rate of delivery |
+//! | `pacing`, `delivery_rate` | pacing; delivery rate |
 //! | `rtt` | round-trip estimation |
 //! | `mtu` | segment size; path MTU discovery |
 //! | `sequence_space` | the send sequence space; the peer's window; the urgent pointer |
 //! | `persist` | probes while the peer's window is closed |
-//! | `statistics` | counters, and what limits the sender |
+//! | `statistics` | counters; time per limit of the sender |
 
 mod ack;
 mod ack_event;
@@ -71,7 +71,7 @@ use std::sync::Arc;
 use transmit::{NagleState, Piggyback, TransmitBudget};
 use write::{SendBuffer, Written};
 
-/// A segment with data that is to go out, without the fields of the receiving half.
+/// A segment to send with data, without the fields of the receiving half.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing {
     sequence: SequenceNumber,
@@ -95,10 +95,10 @@ impl Outgoing {
     }
 }
 
-/// What a timer that may have run out leaves of the connection.
+/// Result of an expired timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expired {
-    /// It goes on.
+    /// The connection continues.
     GoesOn,
     /// It is given up.
     GaveUp,
@@ -110,7 +110,7 @@ pub(crate) struct Sender {
     config: Arc<Config>,
     /// The state of the connection.
     state: State,
-    /// The application has let go of the connection.
+    /// The application has closed the socket.
     is_orphan: bool,
     fast_path: FastPath,
     send: SendSpace,
@@ -217,7 +217,7 @@ impl Sender {
         self.is_orphan = true;
     }
 
-    /// Moves what has happened to the end of `events`.
+    /// Moves pending events to the end of `events`.
     pub(crate) fn move_events(&mut self, events: &mut VecDeque<Event>) {
         events.append(&mut self.events);
     }
@@ -259,7 +259,7 @@ impl Sender {
         &self.queue
     }
 
-    /// What waits to be sent for the first time.
+    /// Data that waits to be sent.
     pub(crate) fn written(&self) -> &Written {
         &self.written
     }
@@ -289,7 +289,7 @@ impl Sender {
         &mut self.stats
     }
 
-    /// The last ICMP error since data was acknowledged that does not end the connection.
+    /// The last ICMP error since the last acknowledged data that did not end the connection.
     pub(crate) fn soft_error_mut(&mut self) -> &mut Option<Unreachable> {
         &mut self.soft_error
     }
@@ -320,16 +320,16 @@ impl Sender {
         self.queue.is_empty() && !self.written.has_any()
     }
 
-    /// The number of a probe that goes out: one below the window, so that the peer answers with its
-    /// window (as Linux probes; RFC 9293 §3.8.6.1 would send a byte of data).
+    /// Sequence number of a window probe: one below the window, so that the peer answers with its
+    /// window (as in Linux; RFC 9293 §3.8.6.1 would send a byte of data).
     pub(crate) fn take_window_probe(&mut self) -> SequenceNumber {
         self.persist.take_probe();
         self.events.push_back(Event::ZeroWindowProbe);
         self.send.oldest_unacked() - 1
     }
 
-    /// The next number to send, or the edge of a window that was closed over it, so that the peer
-    /// finds the segment acceptable (Linux `tcp_acceptable_seq`).
+    /// The next number to send, or the edge of a window that has shrunk below it, so that the peer
+    /// accepts the segment (Linux `tcp_acceptable_seq`).
     pub(crate) fn acceptable_sequence(&self) -> SequenceNumber {
         let edge = self.send.oldest_unacked() + self.peer_window.bytes();
         let within = edge.is_at_or_after(self.send.next())
@@ -337,15 +337,15 @@ impl Sender {
         if within { self.send.next() } else { edge }
     }
 
-    /// A segment goes out, with data or without.
+    /// Records an outgoing segment, with data or without.
     #[inline]
     pub(crate) fn on_segment_transmitted(&mut self, payload_bytes: u32, now: Instant) {
         self.send.on_transmitted(now);
         self.stats.on_segment(payload_bytes);
     }
 
-    /// Whether something other than new data may be due: a retransmission, a probe. Drivers ask once
-    /// too often after every input, so this is quick.
+    /// Whether a retransmission or a probe may be due. Drivers poll once too often after every
+    /// input, so this is fast.
     #[inline]
     pub(crate) fn has_more_than_new_data_due(&self) -> bool {
         self.is_retransmission_due()
@@ -353,8 +353,8 @@ impl Sender {
             || self.recovery.state() == RecoveryState::Recovery
     }
 
-    /// Notes what segments carry for the receiving half: SACK blocks; whether nothing waits out of
-    /// order there; whether an acknowledgment is due.
+    /// Sets what segments carry for the receiving half: number of SACK blocks, whether all data is
+    /// in order, whether an acknowledgment is due.
     pub(crate) fn note_receiver(&mut self, sack_blocks: usize, in_order: bool, ack_due: bool) {
         self.piggyback = Piggyback::new(sack_blocks, in_order, ack_due);
     }
@@ -380,7 +380,7 @@ impl Sender {
         self.pacer.stop_timer();
     }
 
-    /// The connection is closed: nothing is outstanding or waits.
+    /// Closes the sender: nothing is outstanding or waits.
     pub(crate) fn close(&mut self) {
         self.persist.take_probe();
         self.queue = SendQueue::default();
@@ -418,8 +418,8 @@ impl Sender {
         }
     }
 
-    /// `TCP_NODELAY`: nothing small waits any longer, not even behind a cork; without a cork, what
-    /// it held follows Nagle's rule again.
+    /// Releases small segments for `TCP_NODELAY`, also corked ones; without a cork, held data
+    /// follows Nagle's rule again.
     fn release_held(&mut self, before: &Config, config: &Config) {
         let hurries = before.nagle != Nagle::Off && config.nagle == Nagle::Off;
         let uncorked = before.sending.cork && !config.sending.cork && config.nagle == Nagle::Off;
@@ -428,8 +428,7 @@ impl Sender {
         }
     }
 
-    /// `TCP_NODELAY` is set, perhaps not for the first time: what waits for want of size goes (Linux
-    /// `__tcp_sock_set_nodelay`).
+    /// Sets `TCP_NODELAY`, possibly again: releases small segments (Linux `__tcp_sock_set_nodelay`).
     pub(crate) fn push_held(&mut self) {
         self.nagle.push_once();
     }
@@ -440,8 +439,8 @@ impl Sender {
         self.written.unsent() + u64::from(outstanding) + u64::from(self.written.is_fin_waiting())
     }
 
-    /// Whether counters agree with what they count, and a timer runs while data is outstanding; for
-    /// debug builds.
+    /// Whether counters match the queue, and a timer runs while data is outstanding; for debug
+    /// builds.
     pub(crate) fn is_consistent(&self) -> bool {
         self.queue.is_consistent()
             && self.written.is_consistent()

@@ -1,14 +1,12 @@
-//! Segment size and path MTU discovery: the path, the peer, the application and the peer's window bound it.
+//! Segment size, path MTU discovery, and MTU probing.
 //!
-//! Source: RFC 9293 §3.7.1, RFC 6691; Linux `tcp_mtu_to_mss`, `tcp_sync_mss`,
-//! `tcp_bound_to_half_wnd`.
+//! The path, the peer, the application and the peer's window limit the segment size. Source: RFC 9293
+//! §3.7.1, RFC 6691; Linux `tcp_mtu_to_mss`, `tcp_sync_mss`, `tcp_bound_to_half_wnd`.
 //!
-//! MTU probes look for larger packets that the path carries, without its complaints.
-//!
-//! Source: RFC 4821; Linux `tcp_mtu_probe`, `tcp_mtup_init`, `tcp_mtup_probe_success`,
-//! `tcp_mtup_probe_failed`, `tcp_mtu_check_reprobe`,
+//! **MTU probing** searches for the path MTU without ICMP. Source: RFC 4821; Linux `tcp_mtu_probe`,
+//! `tcp_mtup_init`, `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_mtu_check_reprobe`,
 //! `tcp_mtu_probing` (black holes).
-//! Cost: a comparison per run of sending while switched off.
+//! Cost: a comparison per transmission while switched off.
 
 use crate::config::{Config, MtuDiscovery, MtuProbing, SillyWindow};
 use crate::handshake::DEFAULT_MSS;
@@ -22,13 +20,13 @@ use fairwind_wire::{Segment, SequenceNumber, TCP_HEADER_BYTES};
 const DEFAULT_MSS_V6: u16 = 1220;
 /// Bytes of the header of IPv6.
 const IPV6_HEADER_BYTES: u32 = 40;
-/// Least packet that every link of IPv6 carries, in bytes (RFC 8200 §5).
+/// Minimum MTU of IPv6 links, in bytes (RFC 8200 §5).
 const MIN_IPV6_MTU: u32 = 1280;
 
-/// What bounds the size of segments.
+/// Limits of the segment size.
 #[derive(Debug)]
 pub(crate) struct PathMtu {
-    /// Largest packet that the path is believed to carry in bytes.
+    /// Path MTU in bytes.
     mtu: u32,
     /// When that is forgotten again, after an ICMP error.
     mtu_expires: Instant,
@@ -84,7 +82,7 @@ impl Sender {
         self.config.path.ip_header_bytes + TCP_HEADER_BYTES
     }
 
-    /// Sets the segment size anew (Linux `tcp_sync_mss`).
+    /// Updates the segment size (Linux `tcp_sync_mss`).
     pub(crate) fn sync_segment_size(&mut self) {
         let known = self.mtu_search.map_or(u32::MAX, |search| search.low);
         let fitting = self.payload_for(self.path.mtu.min(known));
@@ -94,7 +92,7 @@ impl Sender {
         };
     }
 
-    /// Data that was written last may go in larger segments, if the ICMP error is old enough.
+    /// Forgets the path MTU of an ICMP error that has expired.
     #[inline]
     pub(crate) fn expire_path_mtu(&mut self, now: Instant) {
         if self.path.mtu_expires <= now {
@@ -118,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// An ICMP error says that the path carries packets of `mtu` bytes at most.
+    /// Handles an ICMP error with the path MTU `mtu`.
     pub(crate) fn on_packet_too_big(&mut self, mtu: u32, now: Instant) {
         if self.config.path.discovery != MtuDiscovery::On
             || self.config.path.is_mtu_locked
@@ -126,7 +124,7 @@ impl Sender {
         {
             return;
         }
-        // No link of IPv6 is smaller: whoever says so has other things in mind (RFC 8201 §4).
+        // No IPv6 link has a smaller MTU (RFC 8201 §4).
         if self.config.path.ip_header_bytes == IPV6_HEADER_BYTES && mtu < MIN_IPV6_MTU {
             return;
         }
@@ -144,8 +142,8 @@ impl Sender {
         }
     }
 
-    /// Segments that are too large now are lost, but not to congestion (Linux
-    /// `tcp_simple_retransmit`): the window stays, and they go again in pieces.
+    /// Retransmits segments that are too large now, in pieces and without reducing the window
+    /// (Linux `tcp_simple_retransmit`).
     pub(crate) fn retransmit_too_large(&mut self, now: Instant) {
         if !self.cut_too_large() {
             return;
@@ -161,8 +159,8 @@ impl Sender {
         self.rto.hasten(now, self.rto.timeout());
     }
 
-    /// Cuts what is outstanding into segments of the present size, and takes what was too large for
-    /// lost. Returns whether there was any.
+    /// Cuts outstanding data into segments of the present size, and marks larger ones lost. Returns
+    /// whether there was any.
     pub(crate) fn cut_too_large(&mut self) -> bool {
         if !self.queue.cut_and_mark_lost(self.segment_bytes) {
             return false;
@@ -177,16 +175,16 @@ impl Sender {
 /// The search for the packet size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MtuSearch {
-    /// Packets of this size are known to arrive, in bytes.
+    /// Size of packets that are known to arrive, in bytes.
     low: u32,
     /// Packets of this size may, in bytes.
     high: u32,
     probe: Option<Probe>,
-    /// When it began, or began anew.
+    /// Start of the search.
     began_at: Instant,
 }
 
-/// A larger segment under way.
+/// An outstanding MTU probe.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     mtu: u32,
@@ -200,10 +198,10 @@ impl MtuSearch {
     }
 }
 
-/// What a run of sending does about probing.
+/// Decision about an MTU probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MtuProbeDecision {
-    /// Nothing.
+    /// No probe.
     None,
     /// It waits until there is room for a probe.
     Waits,
@@ -211,15 +209,15 @@ pub(super) enum MtuProbeDecision {
     Sends(u32),
 }
 
-/// Least window in segments with which a probe is risked.
+/// Minimum window in segments for a probe.
 const MIN_WINDOW: u32 = 11;
 
 impl Sender {
-    /// Begins the search where it is to run from the beginning.
+    /// Begins the search, if probing is always on.
     pub(crate) fn begin_mtu_search(&mut self, now: Instant) {
         if self.config.path.probing == MtuProbing::Always {
             self.mtu_search = Some(self.new_search(now));
-            // The end that was asked begins with the size that it has (Linux `tcp_init_transfer`).
+            // The passive end keeps its segment size (Linux `tcp_init_transfer`).
             if self.state == State::SynSent {
                 self.sync_segment_size();
             }
@@ -282,7 +280,7 @@ impl Sender {
         self.mtu_search = Some(MtuSearch { low, high, probe: None, began_at: now });
     }
 
-    /// A probe of `bytes` bytes goes out: it counts as two segments.
+    /// Records a probe of `bytes` bytes, which counts as two segments.
     pub(super) fn note_mtu_probe(&mut self, bytes: u32) {
         self.window.set_segments(self.window.segments() - 1);
         let mtu = bytes + self.header_bytes() + self.negotiated.option_bytes();
@@ -312,7 +310,7 @@ impl Sender {
         self.sync_segment_size();
     }
 
-    /// Whether what is found lost now is a probe: then the path is narrower, not congested.
+    /// Whether the lost segment is an MTU probe, which shows a narrower path, not congestion.
     #[cold]
     pub(crate) fn is_mtu_probe_lost(&mut self) -> bool {
         let Some(search) = &mut self.mtu_search else { return false };

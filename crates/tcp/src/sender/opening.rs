@@ -1,8 +1,7 @@
-//! What the sending half begins with: SYN, initial window, first round-trip sample, advice of a window cache.
+//! Start of the sender: SYN, initial window, first round-trip sample, advice of a window cache.
 //!
 //! Source: RFC 9293 §3.5, RFC 6298 §2, RFC 5681 §3.1; Linux `tcp_finish_connect`, `tcp_init_transfer`,
-//! `tcp_create_openreq_child`.
-//! Advice: RFC 9040, RFC 9959; Linux `tcp_init_metrics`.
+//! `tcp_create_openreq_child`. Advice: RFC 9040, RFC 9959; Linux `tcp_init_metrics`.
 
 use crate::handshake::{Negotiated, RTO_AFTER_LOST_SYN};
 use crate::sender::Sender;
@@ -21,7 +20,7 @@ impl Sender {
             && acknowledgment.is_at_or_before(self.send.next())
     }
 
-    /// The peer's SYN is known.
+    /// Adopts the options of the peer's SYN.
     pub(crate) fn learn_peer(&mut self, syn: &Segment, negotiated: Negotiated) {
         self.negotiated = negotiated;
         // The window of a SYN is never scaled (RFC 7323 §2.2).
@@ -30,7 +29,7 @@ impl Sender {
         self.sync_segment_size();
     }
 
-    /// SYN, or SYN-ACK, goes out: repeated or not; `counts` if it counts as a segment.
+    /// Counts a SYN or SYN-ACK, `repeated` or not; `counts` if it counts as a segment.
     pub(crate) fn on_syn_transmitted(&mut self, repeated: bool, counts: bool, now: Instant) {
         if repeated {
             self.stats.on_retransmission();
@@ -53,7 +52,8 @@ impl Sender {
         }
     }
 
-    /// The segment that ends a passive handshake tells whether our SYN-ACK was marked (RFC 9768).
+    /// Passes the last ACK of a passive handshake to Accurate ECN, which learns whether our SYN-ACK
+    /// was marked (RFC 9768).
     pub(crate) fn take_third_ack(&mut self, segment: &Segment) {
         if self.ecn.on_third_ack(&self.config.ecn, segment) && self.deliveries.marked() == 0 {
             self.deliveries.add_marked(1);
@@ -62,7 +62,7 @@ impl Sender {
 
     /// The peer's SYN has opened the connection early (RFC 7413).
     pub(crate) fn open_early(&mut self, now: Instant) {
-        // Nothing could be sent before: the window goes stale from now on (Linux `tcp_finish_connect`,
+        // The idle time of the window counts from now (Linux `tcp_finish_connect`,
         // `tcp_create_openreq_child`, `tcp_rcv_state_process`).
         self.send.on_data_sent(now);
         self.take_pending_advice();
@@ -107,7 +107,8 @@ impl Sender {
         self.rto.restart(self.rtt.timeout(&self.config));
     }
 
-    /// The handshake is over: sets the initial window. `spurious` if a repetition of SYN was needless.
+    /// Sets the initial window after the handshake; `spurious` if a retransmission of SYN was
+    /// unnecessary.
     pub(crate) fn set_initial_window(&mut self, spurious: bool) {
         self.window.bound_initial(&self.config, self.segment_bytes);
         self.reset_window_for_lost_syn(spurious);
@@ -124,8 +125,8 @@ impl Sender {
         }
     }
 
-    /// A SYN that was repeated is repaired by now, but without SACK that is not believed before more is
-    /// acknowledged (Linux `tcp_try_undo_recovery`).
+    /// Stays in the loss state after a retransmitted SYN without SACK, until more is acknowledged
+    /// (Linux `tcp_try_undo_recovery`).
     fn hold_loss_of_syn(&mut self) {
         if self.state == State::SynSent
             && self.rto.consecutive_timeouts() > 0
@@ -137,8 +138,8 @@ impl Sender {
         }
     }
 
-    /// The window of an early connection fell with its repeated SYN-ACK: in vain, if the first one is
-    /// acknowledged (Linux `tcp_rcv_synrecv_state_fastopen`).
+    /// Undoes the window reduction of a retransmitted SYN-ACK of a Fast Open connection, if the first
+    /// one is acknowledged (Linux `tcp_rcv_synrecv_state_fastopen`).
     pub(crate) fn undo_early_loss(&mut self, segment: &Segment, now: Instant) {
         if self.recovery.state() == RecoveryState::Loss && self.queue.is_empty() {
             let ack = self.start_ack(segment, now);
@@ -146,12 +147,12 @@ impl Sender {
         }
     }
 
-    /// The connection is open: `crossed` if both ends opened at once.
+    /// Begins the data transfer; `crossed` after a simultaneous open.
     pub(crate) fn begin_transfer(&mut self, is_passive: bool, crossed: bool, now: Instant) {
         // Linux `tcp_init_transfer`: the window counts as unused from now on.
         self.usage.on_progress(now);
         self.send.on_data_sent(now);
-        // Where both ends open at once, Linux counts the SYN and the handshake.
+        // In a simultaneous open Linux counts the SYN and the handshake.
         self.deliveries.begin(1 + u32::from(crossed));
         if is_passive {
             self.update_pacing_rate();
@@ -167,7 +168,7 @@ impl Sender {
         self.deliveries.begin(self.deliveries.segments().min(1));
     }
 
-    /// The data of our SYN is outstanding by itself: if it has to be repeated, that is without SYN.
+    /// Queues the data of our SYN as outstanding; its retransmission has no SYN.
     pub(crate) fn queue_syn_data(&mut self, bytes: u32, now: Instant) {
         let mut sent_flags = SentFlags::default();
         sent_flags.set(SentFlags::PUSH);
@@ -191,10 +192,10 @@ impl Sender {
     }
 }
 
-/// What a connection takes over from others before it.
+/// Advice and state from a window cache.
 #[derive(Debug, Default)]
 pub(super) struct Inherited {
-    /// What the connection begins with once the handshake is over.
+    /// Advice to apply after the handshake.
     advice: Option<Box<Advice>>,
     /// A saved window that is resumed with care (RFC 9959).
     resume: Option<Box<CarefulResumeState>>,
@@ -221,7 +222,7 @@ impl Inherited {
 }
 
 impl Sender {
-    /// Takes advice; `has_opened` if it takes effect at once.
+    /// Adopts advice; `has_opened` if it takes effect immediately.
     pub(crate) fn advise(&mut self, advice: Advice, has_opened: bool) {
         if let Some(TimeoutSeed::Estimator { rtt, variation }) = advice.timeout
             && self.rtt.smoothed().is_none()
@@ -236,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: what was advised takes effect.
+    /// Applies the pending advice after the handshake.
     pub(super) fn take_pending_advice(&mut self) {
         if let Some(advice) = self.inherited.advice.take() {
             self.take_advice(&advice);
@@ -285,9 +286,9 @@ impl Sender {
         Ok(())
     }
 
-    /// Whether the handshake lost nothing and took as long as the path that is remembered: more than half of its
-    /// least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart). A server that was opened
-    /// early (RFC 7413) knows neither yet, and takes the path for the same.
+    /// Whether the handshake lost nothing, and its round trip is that of the cached path: more than half and at
+    /// most ten times its minimum (as in RFC 9959 §4.2.1). For a Fast Open server both are unknown, and the
+    /// answer is yes.
     fn is_on_path(&self, least: Option<Span>) -> bool {
         let is_same = |(least, found): (Span, Span)| found * 2 > least && found <= least * 10;
         self.stats.retransmissions() == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
@@ -299,8 +300,8 @@ impl Sender {
         self.inherited.unused
     }
 
-    /// The window is another one from now on, because connections to the same peer share it; while a loss is
-    /// repaired it is left alone. Before the handshake is over it is what the connection will begin with.
+    /// Adopts a share of the window of connections to the same peer, except during loss recovery. Before the
+    /// handshake is over it becomes the initial window.
     pub(crate) fn take_share(&mut self, share: &Share, has_opened: bool) {
         if !has_opened {
             let advice = self.inherited.advice.get_or_insert_default();
@@ -323,8 +324,7 @@ impl Sender {
         self.inherited.advice.as_deref().is_some_and(|advice| advice.window.is_some())
     }
 
-    /// What the connection has found out. Before its handshake is over its window and its threshold are those that
-    /// it will begin with.
+    /// Report for the window cache. Before the handshake is over, window and threshold are the initial ones.
     pub(crate) fn window_report(&self, connection: ConnectionId, has_opened: bool) -> WindowReport {
         let advice = self.inherited.advice.as_deref().filter(|_| !has_opened);
         WindowReport {
@@ -359,7 +359,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    //! What few connections have is followed as long as one has it, and no longer.
+    //! Optional mechanisms leave the fast path only while they are active.
 
     use super::Advice;
     use crate::config::{AckDelay, Config, CongestionAlgorithm};
@@ -372,7 +372,7 @@ mod tests {
     const SEGMENT: u64 = 1460;
     const FIRST: u32 = 1;
 
-    /// A sender with an initial window of ten segments, whose peer is played by hand.
+    /// A sender with an initial window of ten segments and a scripted peer.
     struct Sender {
         end: Connection,
         now: Instant,
@@ -402,7 +402,7 @@ mod tests {
             Self::advised(Profile::Rfc.config(), advice)
         }
 
-        /// A segment of the peer comes 100 ms later.
+        /// Delivers a segment of the peer 100 ms later.
         fn hears(&mut self, flags: Flags, acknowledged: u32, options: Options) {
             self.now += Span::from_millis(100);
             let sequence = SequenceNumber::new(u32::from(!flags.contains(Flags::SYN)));
@@ -414,7 +414,7 @@ mod tests {
             self.drain();
         }
 
-        /// So many segments are acknowledged.
+        /// Acknowledges this number of segments.
         fn hears_of(&mut self, segments: u32) {
             let acknowledged = FIRST + segments * u32::try_from(SEGMENT).unwrap();
             self.hears(Flags::ACK, acknowledged, Options::NONE);
@@ -479,7 +479,7 @@ mod tests {
         assert!(sender.end.sender().paces() && !sender.end.sender().fast_path.is_plain());
     }
 
-    /// Linux `tcp_cleanup_congestion_control` leaves `sk_pacing_status` as it is.
+    /// Linux `tcp_cleanup_congestion_control` does not reset `sk_pacing_status`.
     #[test]
     fn the_pace_that_a_congestion_control_asked_for_outlasts_it() {
         let config = |congestion| Config { congestion, ..Profile::Rfc.config() };

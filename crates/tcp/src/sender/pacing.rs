@@ -1,10 +1,10 @@
-//! Sending at a rate, and what that rate is.
+//! Pacing, and the pacing rate.
 //!
 //! Source: Linux `tcp_update_pacing_rate`, `tcp_update_skb_after_send`, `tcp_pacing_check`,
 //! `tcp_pacing_delay`, `tcp_tsq_write`.
-//! Differs: the kernel rounds what it adds to other timers down to its clock's ticks.
+//! Differs: the kernel rounds the delay of other timers down to ticks.
 //! Parameters: see [`Pacing`](crate::Pacing).
-//! Cost: a division per acknowledgment; nothing more while pacing is switched off.
+//! Cost: a division per acknowledgment; nothing more while pacing is off.
 
 use crate::config::Pacing;
 use crate::handshake::TIMESTAMPS_BYTES;
@@ -15,26 +15,26 @@ use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// The end that began computes with Linux' initial window when its SYN is answered.
+/// Initial window of Linux, from which an active end computes its rate when its SYN is answered.
 const WINDOW_OF_OPENING: u32 = 10;
 
 /// Eighths of microseconds in a second, over a hundred percent.
 const EIGHTHS: u64 = 8 * 10_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The rate, and when it lets the next bundle go.
+/// The rate, and the departure time of the next bundle.
 #[derive(Debug)]
 pub(crate) struct Pacer {
-    /// Bytes per second; [`u64::MAX`] before it is known (`sk_pacing_rate`).
+    /// Bytes per second; [`u64::MAX`] before the first computation (`sk_pacing_rate`).
     rate: u64,
-    /// When what was sent would be through at the rate (`tcp_wstamp_ns`).
+    /// Time at which sent data has left at the rate (`tcp_wstamp_ns`).
     through_at: Instant,
-    /// A congestion control from outside, or a jump, sends at a rate of its own (`SK_PACING_NEEDED`).
+    /// An external congestion control or a jump has set the rate (`SK_PACING_NEEDED`).
     is_rate_set: bool,
-    /// The first flight is more than a connection begins with by itself, and waits for its turn until something behind
-    /// this number is acknowledged.
+    /// The first flight exceeds the normal initial window, and is paced until something after this number is
+    /// acknowledged.
     first_flight: Option<SequenceNumber>,
-    /// The next bundle may go.
+    /// Departure of the next bundle.
     timer: Timer,
 }
 
@@ -64,12 +64,12 @@ impl Pacer {
         self.timer.stop();
     }
 
-    /// Whether the first flight is under way and waits for its turn.
+    /// Whether the first flight is in flight and paced.
     pub(crate) fn has_first_flight(&self) -> bool {
         self.first_flight.is_some()
     }
 
-    /// Takes the rate that a congestion control has set, and whether it is to be kept to.
+    /// Adopts the rate of a congestion control, and whether to pace.
     pub(crate) fn take_rate(&mut self, set: &SockPacing, config: &Pacing) {
         let most = config.max_bytes_per_second.unwrap_or(u64::MAX);
         self.rate = set.rate.min(most);
@@ -100,8 +100,8 @@ impl Sender {
         self.set_pacing_rate(segments, self.segment_bytes);
     }
 
-    /// The rate of the end that began the connection, until data is acknowledged: the segment size is
-    /// not settled yet, and leaves room for timestamps that were offered.
+    /// Sets the rate of an active end until data is acknowledged: the segment size is not final, and
+    /// leaves room for offered timestamps.
     pub(crate) fn set_opening_rate(&mut self) {
         let offered = self.config.timestamps && !self.negotiated.has_timestamps();
         let room = if offered { TIMESTAMPS_BYTES } else { 0 };
@@ -131,13 +131,13 @@ impl Sender {
         self.pacer.is_rate_set = true;
     }
 
-    /// What is sent now needs no pace of its own.
+    /// Ends the separate pacing of a jump.
     pub(crate) fn end_jump_pace(&mut self) {
         self.pacer.is_rate_set = false;
         self.update_pacing_rate();
     }
 
-    /// The first flight leaves at the rate of slow start, for nothing but a memory vouches for its window.
+    /// Paces the first flight at the rate of slow start, because only a cache justifies its window.
     pub(crate) fn pace_first_flight(&mut self) {
         // A SYN-ACK that is still to be sent is not of the flight.
         self.pacer.first_flight = Some(self.send.next().later(self.send.initial() + 1));
@@ -145,7 +145,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// What was sent first is being acknowledged: acknowledgments set the pace from now on.
+    /// Ends the pacing of the first flight when it is acknowledged.
     #[inline]
     pub(crate) fn on_first_flight_acked(&mut self) {
         let first = self.pacer.first_flight;
@@ -162,7 +162,7 @@ impl Sender {
         self.pacer.rate = self.pacer.rate.min(greatest);
     }
 
-    /// Whether the next bundle has to wait; then a timer is set.
+    /// Whether the next bundle has to wait; then arms the timer.
     pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
         !self.fast_path.is_plain() && self.set_pacing_timer(now)
     }
@@ -176,7 +176,7 @@ impl Sender {
         waits
     }
 
-    /// A bundle of `bytes` in segments of `full` bytes is about to go.
+    /// Charges a bundle of `bytes` in segments of `full` bytes.
     #[inline]
     pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
         if !self.fast_path.is_plain() && self.paces() {
@@ -184,7 +184,7 @@ impl Sender {
         }
     }
 
-    /// Time that was lost since the last segment went counts for up to half of the bundle.
+    /// Idle time since the last segment counts for up to half of the bundle.
     #[cold]
     fn reckon_pace(&mut self, bytes: u32, segments: u32, now: Instant) {
         let before = self.pacer.through_at.max(self.send.last_transmitted());
@@ -201,7 +201,7 @@ impl Sender {
         self.pacer.through_at = begins + takes.saturating_sub(credit);
     }
 
-    /// How much later other timers run out for the sake of pacing.
+    /// Delay of other timers due to pacing.
     pub(crate) fn pacing_delay(&self, now: Instant) -> Span {
         if self.paces() { self.pacer.through_at.saturating_since(now) } else { Span::ZERO }
     }
@@ -214,7 +214,7 @@ impl Sender {
         }
     }
 
-    /// The next bundle may go: lost segments first.
+    /// Handles the pacing timer: the next bundle may leave, lost segments first.
     #[cold]
     fn on_pacing_deadline(&mut self) {
         if self.queue.lost() > self.queue.retransmitted()

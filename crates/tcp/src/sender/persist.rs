@@ -1,19 +1,19 @@
-//! Probing a window that is closed, or too small, while nothing is outstanding.
+//! Persist timer: probes of a closed or small window while nothing is outstanding.
 //!
 //! Source: RFC 9293 §3.8.6.1; Linux `tcp_check_probe_timer`, `tcp_probe_timer`, `tcp_send_probe0`,
-//! `tcp_orphan_retries`, `tcp_ack_probe`, `tcp_clamp_probe0_to_user_timeout`.
-//! What is held back by a cork waits for this timer too, and then goes.
+//! `tcp_orphan_retries`, `tcp_ack_probe`, `tcp_clamp_probe0_to_user_timeout`. Corked data waits for
+//! this timer too, and is sent then.
 
 use crate::config::ProbeRule;
 use crate::sender::{Expired, Sender};
 use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 
-/// Least interval (Linux `tcp_probe0_base`).
+/// Minimum interval (Linux `tcp_probe0_base`).
 const MIN_INTERVAL: Span = Span::from_millis(200);
-/// Doublings at most.
+/// Maximum doublings.
 const MAX_DOUBLINGS: u32 = 10;
-/// Least time left to a user time-out.
+/// Minimum time left to the user timeout.
 const MIN_REMAINING: Span = Span::from_millis(8);
 
 /// Between attempts to send while the device's queue is full (`TCP_RESOURCE_PROBE_INTERVAL`).
@@ -23,11 +23,11 @@ const DEVICE_INTERVAL: Span = Span::from_millis(500);
 #[derive(Debug, Default)]
 pub(crate) struct Persist {
     timer: Timer,
-    /// A probe is to be sent.
+    /// A probe is due.
     probe_due: bool,
     /// Probes of a closed window since it closed.
     probes: u32,
-    /// Probes since the peer was heard of last.
+    /// Probes since the last answer of the peer.
     unanswered: u32,
     /// When probing began to count against the user timeout.
     since: Option<Instant>,
@@ -55,13 +55,13 @@ impl Persist {
         self.probe_due
     }
 
-    /// A probe is to be sent.
+    /// Makes a probe due.
     pub(crate) fn request_probe(&mut self) {
         self.unanswered += 1;
         self.probe_due = true;
     }
 
-    /// The probe goes out, or is not needed.
+    /// Takes the due probe.
     pub(crate) fn take_probe(&mut self) {
         self.probe_due = false;
     }
@@ -77,7 +77,7 @@ impl Persist {
         self.timer.stop();
     }
 
-    /// Nothing is to be probed.
+    /// Resets the timer and the counts.
     fn reset(&mut self) {
         self.probes = 0;
         self.unanswered = 0;
@@ -97,7 +97,7 @@ impl Sender {
         self.persist.timer.set(now, wait + self.pacing_delay(now));
     }
 
-    /// No longer than what is left of the user's patience.
+    /// Limits a wait to the rest of the user timeout.
     fn within_user_timeout(&self, wait: Span, now: Instant) -> Span {
         match (self.config.liveness.user_timeout, self.persist.since) {
             (Some(limit), Some(since)) => {
@@ -108,8 +108,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgment has come while nothing was outstanding, though something waits: the window
-    /// is open, or the peer is alive and the next probe not due yet.
+    /// Handles an acknowledgment while nothing is outstanding but data waits: the window is open,
+    /// or the peer is alive and the next probe is not due.
     #[cold]
     pub(crate) fn on_window_probe_ack(&mut self, now: Instant) {
         if self.fits_first_buffer() {
@@ -124,7 +124,7 @@ impl Sender {
         }
     }
 
-    /// Whether the window has room for all of the first buffer, or for what is worth sending.
+    /// Whether the window has room for the whole first buffer, or for enough to send.
     fn fits_first_buffer(&self) -> bool {
         match self.config.liveness.probe_rule {
             ProbeRule::Rfc => self.usable_window() >= self.worthwhile_bytes(),
@@ -153,7 +153,7 @@ impl Sender {
             return Expired::GoesOn;
         }
         if self.usable_window() > 0 {
-            // Too small to be worthwhile, but open; or a cork held it: take what fits (the sender's
+            // The window is small but open, or a cork held the data: send what fits (the sender's
             // override of RFC 9293 §3.8.6.2.1).
             self.budget.probe_with_data();
             self.persist.reset();
@@ -165,7 +165,8 @@ impl Sender {
         Expired::GoesOn
     }
 
-    /// A peer that answers may keep its window closed for ever, unless the user has set a limit.
+    /// Whether the probe limit is exceeded. A peer that answers may keep its window closed forever,
+    /// unless there is a user timeout.
     fn has_probe_limit_expired(&mut self, now: Instant) -> bool {
         let since = *self.persist.since.get_or_insert(now);
         let limit = self.config.liveness.user_timeout;
@@ -173,8 +174,8 @@ impl Sender {
             || since != now && limit.is_some_and(|limit| now.saturating_since(since) >= limit)
     }
 
-    /// Unanswered probes that are borne; of a connection without an application none, answered or
-    /// not, once the interval has grown to the greatest.
+    /// Maximum number of unanswered probes; for an orphan zero once the interval has reached its
+    /// maximum.
     fn limit_of_probes(&self) -> u32 {
         let interval = self.rto.timeout() * (1 << self.persist.probes.min(MAX_DOUBLINGS));
         let limit = self.retransmission_limit(interval);

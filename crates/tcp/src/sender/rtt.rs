@@ -1,14 +1,12 @@
-//! Round-trip time estimation and the retransmission time-out.
+//! Round-trip time estimation, minimum round-trip filter, and the retransmission time-out.
 //!
 //! Source: RFC 6298; Linux `tcp_rtt_estimator` and `__tcp_set_rto`.
 //! Differs: samples are in nanoseconds, so the clock granularity G is negligible.
 //! Cost per sample: a few additions and shifts.
 //!
-//! The least round-trip time of the recent past.
-//!
-//! Source: Kathleen Nichols' windowed filter, as in Linux `lib/win_minmax.c`: the three best samples
-//! of ever younger parts of the window are kept, so that the next best is at hand when the best
-//! becomes too old. Cost per sample: a few comparisons.
+//! **Minimum filter.** Source: Kathleen Nichols' windowed filter, as in Linux `lib/win_minmax.c`. It
+//! keeps the minimum samples of three successively younger parts of the window, so the next minimum
+//! is available when the first expires. Cost per sample: a few comparisons.
 
 use crate::config::{Config, RttRule};
 use crate::sender::congestion::plugged::TcpSock;
@@ -40,7 +38,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// The smoothed round-trip time (SRTT), once there was a sample.
+    /// The smoothed round-trip time (SRTT), after the first sample.
     pub(crate) fn smoothed(&self) -> Option<Span> {
         (self.smoothed_times_8 != 0).then(|| Span::from_nanos(self.smoothed_times_8 >> 3))
     }
@@ -51,19 +49,19 @@ impl RttEstimator {
         (self.smoothed_times_8 / 1000).max(1)
     }
 
-    /// Writes what is known of the round trip, as the kernel keeps it.
+    /// Writes the round-trip state of the kernel.
     pub(crate) fn show(&self, sender: &mut TcpSock) {
         sender.smoothed_rtt_eighths = micros(self.smoothed_times_8);
         self.least.show(&mut sender.min_rtt_micros);
     }
 
-    /// Tells an algorithm from outside of how the samples vary.
+    /// Writes the deviations for an external congestion control.
     pub(crate) fn show_deviations(&self, sender: &mut TcpSock) {
         sender.deviation_quarters = micros(self.deviation_times_4);
         sender.variation_quarters = micros(self.variation_times_4);
     }
 
-    /// Begins with what another connection has found out (RFC 9040 §6.1).
+    /// Initialises the estimator from another connection (RFC 9040 §6.1).
     pub(crate) fn seed(&mut self, smoothed: Span, variation: Span) {
         self.smoothed_times_8 = smoothed.as_nanos() << 3;
         self.variation_times_4 = variation.as_nanos() << 2;
@@ -71,12 +69,12 @@ impl RttEstimator {
         self.largest_deviation_times_4 = self.variation_times_4;
     }
 
-    /// Least sample of the window of its filter.
+    /// Minimum sample of the filter's window.
     pub(crate) fn minimum(&self) -> Option<Span> {
         self.least.get()
     }
 
-    /// Takes a sample into the filter for the least one.
+    /// Adds a sample to the minimum filter.
     pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
         self.least.note(rtt.max(MIN_SAMPLE), now, config.loss.min_rtt_window);
     }
@@ -90,8 +88,8 @@ impl RttEstimator {
         Span::from_nanos(times_4 / 4)
     }
 
-    /// Takes a sample of data that was sent once (Karn's rule is the caller's), and where the
-    /// sequence space stood: oldest unacknowledged and next to be sent.
+    /// Adds a sample of data that was sent once (the caller applies Karn's rule), with the present
+    /// SND.UNA and SND.NXT.
     pub(crate) fn sample(
         &mut self,
         config: &Config,
@@ -149,8 +147,8 @@ impl RttEstimator {
         }
     }
 
-    /// The mean deviation moves by a quarter of the error, but by 1/32 where the round trip became
-    /// shorter by more than the deviation: a falling RTT shall not raise the time-out.
+    /// The mean deviation moves by a quarter of the error, but by 1/32 if the round trip became
+    /// shorter by more than the deviation: a falling RTT must not raise the time-out.
     fn update_deviation(&mut self, measured: u64) {
         let smoothed = self.smoothed_times_8 >> 3;
         let error = smoothed.abs_diff(measured);
@@ -188,7 +186,7 @@ struct Sample {
 /// The filter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LeastRtt {
-    /// Best, second and third best; the same one thrice where no other is worth keeping.
+    /// The three minimum samples; equal if no other is worth keeping.
     best: Option<[Sample; 3]>,
 }
 
@@ -213,7 +211,7 @@ impl LeastRtt {
         };
     }
 
-    /// Takes a sample; none older than `window` is remembered.
+    /// Adds a sample; forgets samples older than `window`.
     #[inline]
     pub(crate) fn note(&mut self, rtt: Span, at: Instant, window: Span) {
         let sample = Sample { rtt, at };

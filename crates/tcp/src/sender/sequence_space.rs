@@ -1,10 +1,7 @@
-//! Send sequence space (RFC 9293 §3.3.1).
+//! Send sequence space (RFC 9293 §3.3.1), the peer's window, and the urgent pointer.
 //!
-//! The peer's window (SND.WND).
-//!
-//! Source: RFC 9293 §3.8.6, RFC 7323 §2.
-//!
-//! Urgent data on the sending side (RFC 9293 §3.8.5; Linux `tcp_transmit_skb`).
+//! Source: RFC 9293 §3.8.6, RFC 7323 §2 (window); RFC 9293 §3.8.5, Linux `tcp_transmit_skb` (urgent
+//! data).
 
 use crate::config::ProbeRule;
 use crate::sender::Sender;
@@ -20,11 +17,11 @@ pub(crate) struct SendSpace {
     next: SequenceNumber,
     /// Payload bytes acknowledged since the beginning.
     acknowledged_bytes: u64,
-    /// When the peer acknowledged last, new data or not.
+    /// Time of the peer's last acknowledgment, new or not.
     last_heard: Instant,
-    /// When data was sent last, or else could be sent first (Linux `lsndtime`).
+    /// Time of the last data, or of the first opportunity to send data (Linux `lsndtime`).
     last_sent: Instant,
-    /// When anything was sent last.
+    /// Time of the last segment.
     last_transmitted: Instant,
     /// Initial sequence number (ISS).
     initial: SequenceNumber,
@@ -41,7 +38,7 @@ impl SendSpace {
         last_transmitted: Instant,
     }
 
-    /// Nothing sent yet; numbers begin with `initial`.
+    /// Nothing sent; numbers begin with `initial`.
     pub(crate) fn new(initial: SequenceNumber) -> Self {
         Self {
             oldest_unacked: initial,
@@ -58,7 +55,7 @@ impl SendSpace {
         self.next.distance_from(self.oldest_unacked)
     }
 
-    /// SYN goes out.
+    /// Advances over SYN.
     pub(crate) fn on_syn_sent(&mut self) {
         self.next = self.next.later(self.initial + 1);
     }
@@ -68,14 +65,14 @@ impl SendSpace {
         self.oldest_unacked = self.initial + 1;
     }
 
-    /// New data goes out, up to `end`.
+    /// Advances over new data up to `end`.
     #[inline]
     pub(crate) fn on_new_data_sent(&mut self, end: SequenceNumber, now: Instant) {
         self.next = end;
         self.last_sent = now;
     }
 
-    /// Data goes out, or could go out for the first time.
+    /// Records sent data, or the first opportunity to send it.
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         self.last_sent = now;
     }
@@ -96,17 +93,17 @@ impl SendSpace {
         self.oldest_unacked = acknowledgment;
     }
 
-    /// FIN was acknowledged, which is no payload.
+    /// Excludes an acknowledged FIN from the payload count.
     pub(crate) fn discount_fin(&mut self, fin: bool) {
         self.acknowledged_bytes -= u64::from(fin);
     }
 
-    /// The connection is closed: nothing is outstanding.
+    /// Closes the space: nothing is outstanding.
     pub(crate) fn close(&mut self) {
         self.next = self.oldest_unacked;
     }
 
-    /// Stream offset of a number, less than 2^31 from the oldest unacknowledged one.
+    /// Stream offset of a number less than 2^31 from SND.UNA.
     pub(crate) fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
         let oldest = self.oldest_unacked;
         let reference = if oldest == self.initial { oldest + 1 } else { oldest };
@@ -146,8 +143,8 @@ impl PeerWindow {
         self.largest = largest;
     }
 
-    /// Whether the window of a segment, which acknowledges something new if `advances`, is newer than the
-    /// one known (RFC 9293 §3.10.7.4, Linux `tcp_may_update_window`).
+    /// Whether the window of a segment is newer than the known one (RFC 9293 §3.10.7.4, Linux
+    /// `tcp_may_update_window`); `advances` if it acknowledges new data.
     #[inline]
     fn is_newer(&self, sequence: SequenceNumber, window: u32, advances: bool) -> bool {
         advances
@@ -170,9 +167,9 @@ impl Sender {
         self.peer_window.set_by = segment.sequence;
     }
 
-    /// Takes the window of a segment that acknowledges more, was sent later than the one that set the
-    /// window last, or at the same time and offers more or nothing at all (RFC 9293 §3.10.7.4, Linux
-    /// `tcp_may_update_window`). Returns whether it did: then the segment is no duplicate.
+    /// Adopts the window of a segment that acknowledges more, was sent after the segment of the last
+    /// update, or was sent together with it and offers more or nothing (RFC 9293 §3.10.7.4, Linux
+    /// `tcp_may_update_window`). Returns whether it did; then the segment is no duplicate.
     #[inline]
     pub(crate) fn update_window(&mut self, segment: &Segment) -> bool {
         let window = self.scaled_window(segment);
@@ -181,8 +178,8 @@ impl Sender {
         if newer {
             let before = self.peer_window.bytes();
             self.update_send_window(segment, window);
-            // What it held may go after a pause (Linux `tcp_ack_update_window`; others count the pause from what
-            // was received).
+            // Data that the window held may be stale after idle time (Linux `tcp_ack_update_window`; others
+            // count idle time from received data).
             if window != before
                 && self.written.unsent() > 0
                 && self.config.liveness.probe_rule == ProbeRule::Linux
@@ -198,8 +195,8 @@ impl Sender {
         self.peer_window.bytes.saturating_sub(self.send.outstanding())
     }
 
-    /// The least that is worth sending into a small window (RFC 9293 §3.8.6.2.1): a full segment,
-    /// or half of the largest window seen, or all there is.
+    /// Minimum useful amount for a small window (RFC 9293 §3.8.6.2.1): a full segment, half of the
+    /// largest window, or everything.
     #[inline]
     pub(crate) fn worthwhile_bytes(&self) -> u32 {
         let full = self.segment_bytes.min((self.peer_window.largest() / 2).max(1));
@@ -213,7 +210,7 @@ const REACH: u32 = 0xffff;
 /// The urgent pointer (SND.UP).
 #[derive(Debug, Default)]
 pub(crate) struct UrgentPointer {
-    /// Number after the last byte of urgent data, until that is acknowledged.
+    /// End of the urgent data, until it is acknowledged.
     end: Option<SequenceNumber>,
 }
 
@@ -227,7 +224,7 @@ impl UrgentPointer {
         self.end = Some(end);
     }
 
-    /// Urgent data that has been acknowledged is no longer urgent.
+    /// Forgets acknowledged urgent data.
     #[cold]
     pub(crate) fn forget_acked(&mut self, oldest_unacked: SequenceNumber) {
         if self.end.is_some_and(|end| end.is_at_or_before(oldest_unacked)) {
@@ -241,8 +238,8 @@ impl Sender {
         self.urgent.is_set()
     }
 
-    /// Sets the urgent pointer of a segment that lies before the end of the urgent data: to the
-    /// number after its last byte, or as far as it reaches.
+    /// Sets the urgent pointer of a segment before the end of the urgent data: to that end, or as
+    /// far as it reaches.
     #[cold]
     pub(crate) fn mark_urgent(&self, segment: &mut Segment) {
         let Some(end) = self.urgent.end else { return };
@@ -257,7 +254,7 @@ impl Sender {
         segment.flags |= Flags::URG;
     }
 
-    /// Number after the last byte written.
+    /// End of the written data.
     pub(crate) fn end_of_written(&self) -> SequenceNumber {
         let first = if self.send.next() == self.send.initial() {
             self.send.next() + 1

@@ -1,19 +1,19 @@
-//! What was sent, and what kept the sender busy or back.
+//! Counters of the sender, and the time that limits took.
 //!
-//! Source: Linux `tcp_chrono_start`, `tcp_chrono_stop`, `tcp_get_info_chrono_stats`.
-//! Cost: a few additions per segment, a comparison per run of sending.
+//! Source: Linux `tcp_chrono_start`, `tcp_chrono_stop`, `tcp_get_info_chrono_stats`. Cost: a few
+//! additions per segment, a comparison per transmission.
 
 use crate::sender::Sender;
 use crate::tcp_info::TcpInfo;
 use fairwind_units::{Instant, Span};
 
-/// What the time goes into; a later one hides an earlier one.
+/// Limit of the sender (`enum tcp_chrono`); a later one hides an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum SenderLimit {
-    /// Nothing is written that is not acknowledged.
+    /// All written data is acknowledged.
     #[default]
     Idle,
-    /// Something is.
+    /// Data is written and not acknowledged.
     Busy,
     /// The peer's window holds data back.
     PeerLimited,
@@ -21,11 +21,11 @@ pub(crate) enum SenderLimit {
     BufferLimited,
 }
 
-/// Segments known to have arrived since the beginning, modulo 2^32; SYN counts.
+/// Delivered segments since the beginning, modulo 2^32; SYN counts.
 #[derive(Debug, Default)]
 pub(crate) struct Deliveries {
     segments: u32,
-    /// Of these, those acknowledged with an ECN echo.
+    /// Delivered segments with an ECN echo.
     marked: u32,
 }
 
@@ -35,7 +35,7 @@ impl Deliveries {
         marked: u32,
     }
 
-    /// Begins with so many segments.
+    /// Starts with this number of segments.
     pub(crate) fn begin(&mut self, segments: u32) {
         self.segments = segments;
     }
@@ -58,7 +58,7 @@ impl Deliveries {
 /// Counters of the sending half.
 #[derive(Debug, Default)]
 pub(crate) struct SenderStats {
-    /// Segments sent, but for answers to a SYN and resets.
+    /// Segments sent, except answers to a SYN and resets.
     segments: u32,
     /// Segments sent with payload.
     data_segments: u32,
@@ -66,7 +66,7 @@ pub(crate) struct SenderStats {
     bytes: u64,
     /// SYN and FIN that were acknowledged; SYN only of the end that began.
     acknowledged_controls: u32,
-    /// Payload bytes sent again.
+    /// Retransmitted payload bytes.
     repeated_bytes: u64,
     /// Retransmissions since the beginning, SYN included.
     retransmissions: u32,
@@ -97,7 +97,7 @@ impl SenderStats {
         self.retransmissions = self.retransmissions.wrapping_sub(1);
     }
 
-    /// Counts payload bytes that are sent again.
+    /// Counts retransmitted payload bytes.
     pub(crate) fn on_repeated_bytes(&mut self, bytes: u32) {
         self.repeated_bytes += u64::from(bytes);
     }
@@ -107,7 +107,7 @@ impl SenderStats {
         self.dsacks = self.dsacks.wrapping_add(segments);
     }
 
-    /// Whether more segments were reported twice than were sent again: such reports are implausible.
+    /// Whether D-SACKs report more segments than were retransmitted: such reports are implausible.
     pub(crate) fn has_more_dsacks_than_retransmissions(&self) -> bool {
         self.dsacks > self.retransmissions
     }
@@ -127,12 +127,12 @@ impl SenderStats {
         }
     }
 
-    /// Whether nothing weightier takes the time than that something is not acknowledged.
+    /// Whether the sender is busy without a stronger limit.
     pub(crate) fn is_just_busy(&self) -> bool {
         self.limit == SenderLimit::Busy
     }
 
-    /// Something begins to take the time, unless something weightier does.
+    /// Begins a limit, unless a stronger one is active.
     #[inline]
     pub(crate) fn begin(&mut self, limit: SenderLimit, now: Instant) {
         if limit > self.limit {
@@ -171,13 +171,13 @@ impl SenderStats {
         self.total(SenderLimit::BufferLimited, self.buffer_limited, now)
     }
 
-    /// Time with something written and not acknowledged.
+    /// Time with written and unacknowledged data.
     pub(crate) fn busy(&self, now: Instant) -> Span {
         let busy = self.total(SenderLimit::Busy, self.busy, now);
         busy + self.peer_limited(now) + self.buffer_limited(now)
     }
 
-    /// Fills in what `TCP_INFO` reports of these.
+    /// Fills in the counters of `TCP_INFO`.
     pub(crate) fn fill_tcp_info(&self, info: &mut TcpInfo, now: Instant) {
         info.segments_sent = Some(self.segments);
         info.data_segments_sent = Some(self.data_segments);
@@ -192,7 +192,7 @@ impl SenderStats {
 }
 
 impl Sender {
-    /// Something no longer takes the time.
+    /// Ends a limit.
     #[inline]
     pub(crate) fn end_limit(&mut self, limit: SenderLimit, now: Instant) {
         if self.queue.is_empty() && !self.written.has_any() {
@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// Fills in what `TCP_INFO` reports of the sending half.
+    /// Fills in the sending half of `TCP_INFO`.
     pub(crate) fn fill_tcp_info(&self, info: &mut TcpInfo, now: Instant) {
         let pacing = &self.config.sending.pacing;
         info.path_mtu_bytes = Some(self.path.mtu());
@@ -250,7 +250,7 @@ impl Sender {
         self.fill_ecn_info(info);
     }
 
-    /// Fills in what Accurate ECN has counted.
+    /// Fills in the counters of Accurate ECN.
     fn fill_ecn_info(&self, info: &mut TcpInfo) {
         let Some(feedback) = self.ecn.accurate() else {
             return;

@@ -1,11 +1,11 @@
-//! Data for the first time, as far as both windows, Nagle's rule and bundling allow.
+//! Transmission of new data, within both windows, Nagle's rule and bundling.
 //!
 //! Source: Linux `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_snd_wnd_test`, `tcp_nagle_test`,
 //! `tcp_mss_split_point`; RFC 9293 §3.8.6.2.1, RFC 896.
 //!
-//! Sending is a *run* that ends when nothing more may go. A run decides on bundles; the segments
-//! of a bundle then leave one by one.
-//! Cost: one decision per bundle, a few comparisons per segment.
+//! A transmission is a *run* that ends when nothing more may be sent. A run decides on bundles; the
+//! segments of a bundle then leave one by one. Cost: one decision per bundle, a few comparisons per
+//! segment.
 
 use super::mtu::MtuProbeDecision;
 use crate::config::{Gathering, IdleRestart, Nagle, SillyWindow};
@@ -18,47 +18,48 @@ use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
-/// What small segments do in this run.
+/// Treatment of small segments in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum NagleOverride {
     /// Nagle's rule decides, unless it is switched off.
     #[default]
     Usual,
-    /// They go (`TCP_NAGLE_PUSH`).
+    /// They are sent (`TCP_NAGLE_PUSH`).
     Push,
     /// They wait: more will follow (`MSG_MORE`).
     Hold,
-    /// One bundle goes, in the midst of a write (`tcp_push_one`).
+    /// One bundle is sent, in the middle of a write (`tcp_push_one`).
     PushOne,
-    /// One bundle goes, of one segment even if the congestion window has no room: a tail loss probe.
+    /// One bundle is sent, of one segment even if the congestion window has no room: a tail loss
+    /// probe.
     Probe,
-    /// Nothing goes, in the midst of a write.
+    /// Nothing is sent, in the middle of a write.
     Wait,
 }
 
-/// The run of sending under way, and what the next one begins with.
+/// The present run, and the start of the next one.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(crate) struct TransmitBudget {
-    /// Bytes of the bundle decided on that have not left yet.
+    /// Bytes of the present bundle that are not sent yet.
     bundle_left: u32,
     /// The bundle ends with PSH, being one of several segments.
     bundle_pushed: bool,
-    /// The bundle is one segment, larger than others: a probe of the path.
+    /// The bundle is an MTU probe: one larger segment.
     probes_mtu: bool,
-    /// Something has been sent.
+    /// Something was sent.
     sent: bool,
-    /// What was sent was due to a probe's time: no probe of the tail follows (Linux
-    /// `tcp_write_wakeup` sends past `tcp_write_xmit`).
+    /// The persist timer caused the transmission, so no tail loss probe follows (Linux
+    /// `tcp_write_wakeup` bypasses `tcp_write_xmit`).
     woken: bool,
     /// The congestion window made a bundle wait for more.
     window_limited: bool,
-    /// The peer's window stood in the way.
+    /// The peer's window was the limit.
     peer_limited: bool,
     nagle_override: NagleOverride,
-    /// A buffer was begun with nothing outstanding: the window may have gone stale.
+    /// A buffer was begun with nothing outstanding: the window may be stale.
     resumes: bool,
-    /// As much as fits goes, be it silly: a probe's time is over.
+    /// Data that fits is sent, however small, because the persist timer has expired.
     probes_with_data: bool,
 }
 
@@ -72,12 +73,12 @@ impl TransmitBudget {
         self.nagle_override = NagleOverride::Wait;
     }
 
-    /// A probe's time is over: as much as fits goes, however small.
+    /// Sends data that fits, however small, because the persist timer has expired.
     pub(super) fn probe_with_data(&mut self) {
         self.probes_with_data = true;
     }
 
-    /// A buffer was begun, `idle` with nothing outstanding.
+    /// Records a new buffer, `idle` with nothing outstanding.
     pub(super) fn note_resume(&mut self, idle: bool) {
         self.resumes |= idle;
     }
@@ -90,7 +91,7 @@ impl TransmitBudget {
         self.peer_limited = true;
     }
 
-    /// Whether what is sent is due to a window probe's time.
+    /// Whether the persist timer caused the transmission.
     pub(super) fn is_woken(&self) -> bool {
         self.woken
     }
@@ -112,7 +113,7 @@ impl TransmitBudget {
         )
     }
 
-    /// Nothing has been sent or decided on.
+    /// Whether nothing was sent or decided.
     #[inline]
     pub(super) fn is_yet_to_begin(&self) -> bool {
         self.bundle_left == 0
@@ -121,12 +122,12 @@ impl TransmitBudget {
     }
 }
 
-/// Nagle's rule: what it remembers.
+/// State of Nagle's rule.
 #[derive(Debug)]
 pub(super) struct NagleState {
     /// End of the last segment sent that was not full-sized (Minshall's variant).
     small_end: SequenceNumber,
-    /// What waits for want of size may go, until a new buffer is begun (Linux `TCP_NAGLE_PUSH`).
+    /// Small segments may be sent until a new buffer is begun (Linux `TCP_NAGLE_PUSH`).
     pushes_once: bool,
 }
 
@@ -135,7 +136,7 @@ impl NagleState {
         Self { small_end: initial, pushes_once: false }
     }
 
-    /// What waits for want of size may go.
+    /// Releases small segments.
     pub(super) fn push_once(&mut self) {
         self.pushes_once = true;
     }
@@ -146,12 +147,12 @@ impl NagleState {
     }
 }
 
-/// What segments carry for the receiving half.
+/// Contents of segments for the receiving half.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Piggyback {
     /// SACK blocks to report.
     sack_blocks: usize,
-    /// Something waits out of order there.
+    /// Data is out of order there.
     has_hole: bool,
     /// An acknowledgment is due.
     ack_due: bool,
@@ -171,7 +172,7 @@ impl Sender {
     /// The next segment with data: retransmissions first, then new data.
     #[inline]
     pub(crate) fn next_data(&mut self, now: Instant) -> Option<Outgoing> {
-        // What an early connection has sent is repaired once its handshake is over.
+        // Data of a Fast Open connection is retransmitted after the handshake.
         if self.is_retransmission_due()
             && self.state != State::SynReceived
             && let Some(outgoing) = self.send_retransmission(now)
@@ -192,7 +193,7 @@ impl Sender {
         None
     }
 
-    /// The next segment of new data, if one may go.
+    /// The next segment of new data, if allowed.
     #[inline]
     pub(super) fn send_new(&mut self, now: Instant) -> Option<Outgoing> {
         if self.budget.resumes {
@@ -218,8 +219,8 @@ impl Sender {
         Some(self.transmit(bytes, now))
     }
 
-    /// Ends at once a transmission that the full congestion window would end, and nothing else. Returns
-    /// whether it did.
+    /// Ends a transmission immediately if only the full congestion window would end it. Returns whether
+    /// it did.
     #[inline]
     pub(crate) fn skip_if_window_is_full(&mut self, now: Instant) -> bool {
         let is_held = self.is_held_by_full_window();
@@ -240,7 +241,7 @@ impl Sender {
         self.note_pace(bytes, full, now);
     }
 
-    /// Whether there is anything to do for [`send_new`](Self::send_new).
+    /// Whether [`send_new`](Self::send_new) has anything to do.
     pub(crate) fn has_data_to_transmit(&self) -> bool {
         self.written.has_any() || self.budget.sent || self.send_buffer.wants_room()
     }
@@ -260,7 +261,7 @@ impl Sender {
         self.segment_bytes.saturating_sub(sack_option_bytes(blocks)).max(1)
     }
 
-    /// The same beside the option of Accurate ECN.
+    /// The same with the option of Accurate ECN.
     #[cold]
     fn full_payload_with_option(&self) -> u32 {
         let blocks =
@@ -337,7 +338,7 @@ impl Sender {
         Some(self.bundle_bytes(sendable, full, quota, usable).min(sendable))
     }
 
-    /// How much of a buffer goes at once: whole segments where the rest has to wait (Linux
+    /// Bytes of a buffer to send at once: whole segments if the rest has to wait (Linux
     /// `tcp_mss_split_point`).
     #[inline]
     fn bundle_bytes(&self, first: u32, full: u32, quota: u32, usable: u32) -> u32 {
@@ -350,7 +351,7 @@ impl Sender {
             return most;
         }
         let partial = needed % full;
-        // Full segments go before it, so something is outstanding by then.
+        // Full segments precede it, so data is outstanding then.
         if partial > 0 && self.nagle_holds(true) { needed - partial } else { needed }
     }
 
@@ -369,15 +370,15 @@ impl Sender {
         usable >= least
     }
 
-    /// Whether the peer's window has room for what is to be sent next (Linux `tcp_snd_wnd_test`).
+    /// Whether the peer's window has room for the next segment (Linux `tcp_snd_wnd_test`).
     #[cold]
     pub(super) fn has_room_for_next(&self) -> bool {
         let usable = self.usable_window();
         usable > 0 && self.is_worth_sending(self.written.first_bytes(), self.full_payload(), usable)
     }
 
-    /// Whether a segment may go that is not full-sized, if it is `partial` (Linux
-    /// `tcp_nagle_test`). It lies at the end of what is written; others cannot grow any more.
+    /// Whether a segment that is not full-sized may be sent, if it is `partial` (Linux
+    /// `tcp_nagle_test`). It lies at the end of the written data; others cannot grow any more.
     #[inline]
     fn passes_nagle(&self, partial: bool) -> bool {
         !partial
@@ -404,8 +405,8 @@ impl Sender {
         }
     }
 
-    /// Whether the last small segment is not acknowledged. One sent 2^31 bytes ago and more seems to
-    /// lie ahead of all that was sent.
+    /// Whether the last small segment is unacknowledged. One sent 2^31 bytes or more ago seems to be
+    /// in the future.
     #[inline]
     fn is_small_outstanding(&self) -> bool {
         let small_end = self.nagle.small_end;
@@ -413,8 +414,8 @@ impl Sender {
             && small_end.is_at_or_before(self.send.next())
     }
 
-    /// What fits into a window too small to be worthwhile, once a probe's time is over; with PSH
-    /// (Linux `tcp_write_wakeup`).
+    /// Sends what fits in a small window after the persist timer, with PSH (Linux
+    /// `tcp_write_wakeup`).
     #[cold]
     fn probing_bundle(&mut self) -> Option<u32> {
         self.budget.probes_with_data = false;
@@ -467,8 +468,8 @@ impl Sender {
         }
     }
 
-    /// Nothing more may go: was it the window? (Linux `tcp_cwnd_validate`.) What waits with nothing
-    /// outstanding needs a timer (`tcp_check_probe_timer`).
+    /// Ends a run: records whether the window was the limit (Linux `tcp_cwnd_validate`), and arms
+    /// the persist timer if data waits with nothing outstanding (`tcp_check_probe_timer`).
     #[inline]
     fn end_transmission(&mut self, now: Instant) {
         if self.budget.sent
@@ -492,7 +493,7 @@ impl Sender {
         if self.send_buffer.wants_room() {
             self.look_for_room(limited, now);
         }
-        // What was dropped is still to be answered: that is no occasion to send either.
+        // A dropped segment that is not answered yet does not trigger a transmission.
         let nagle_override = match self.budget.nagle_override {
             NagleOverride::Wait if self.piggyback.ack_due => NagleOverride::Wait,
             _ => NagleOverride::Usual,
@@ -500,7 +501,7 @@ impl Sender {
         self.budget = TransmitBudget { nagle_override, ..TransmitBudget::default() };
     }
 
-    /// Writing begins or resumes with nothing in flight: the window may have gone stale (RFC 5681 §4.1;
+    /// Handles the start of a write with nothing in flight: the window may be stale (RFC 5681 §4.1;
     /// Linux `tcp_slow_start_after_idle_check`).
     #[cold]
     fn resume(&mut self, now: Instant) {
@@ -524,7 +525,7 @@ impl Sender {
             return;
         }
         self.usage.note(self.queue.outstanding(), oldest, next);
-        // An algorithm that decides alone on the window has it left as it is (Linux `tcp_cwnd_validate`).
+        // An algorithm with `cong_control` keeps its window (Linux `tcp_cwnd_validate`).
         let open = self.recovery.state() == RecoveryState::Open && !self.has_cong_control();
         let timeout = self.rto.timeout();
         self.usage.validate(&self.config, &mut self.window, &self.queue, open, timeout, now);
@@ -543,8 +544,8 @@ impl Sender {
         }
     }
 
-    /// No more than half the largest window of the peer, that two may be under way; the whole of a
-    /// tiny one (Linux `tcp_bound_to_half_wnd`).
+    /// At most half the largest window of the peer, so that two fit; the whole of a tiny one (Linux
+    /// `tcp_bound_to_half_wnd`).
     #[inline]
     pub(crate) fn bound_to_half_window(&self, bytes: u32) -> u32 {
         const TINY: u32 = 536;

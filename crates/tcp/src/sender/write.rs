@@ -1,19 +1,15 @@
-//! Writing: what the application hands over, and what room there is for it.
+//! Writes of the application: buffers, and room in the send buffer.
 //!
 //! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `sk_stream_memory_free`,
 //! `__sk_stream_is_writeable`, `tcp_mark_urg`.
 //!
-//! Buffers of written data that was not sent yet.
-//!
-//! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `tcp_mark_push`, `forced_push`, `tcp_grow_skb`.
-//! The bytes themselves stay with the driver; a buffer is their number, and what stands at its
-//! end. Sending takes bytes from the first buffer, writing fills the last one.
+//! **Buffers** of unsent data. Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `tcp_mark_push`,
+//! `forced_push`, `tcp_grow_skb`. The driver keeps the bytes; a buffer is their number and the
+//! flags at its end. Transmission takes bytes from the first buffer, a write fills the last one.
 //! Cost: constant per segment; per write, proportional to the buffers that it begins.
 //!
-//! What room there is for what the application writes.
-//!
-//! Source: Linux `sk_stream_memory_free`, `tcp_stream_memory_free`, `__sk_stream_is_writeable`,
-//! `tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`.
+//! **Send buffer size.** Source: Linux `sk_stream_memory_free`, `tcp_stream_memory_free`,
+//! `__sk_stream_is_writeable`, `tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`.
 
 use crate::config::SendBufferRule;
 use crate::sender::Sender;
@@ -22,10 +18,10 @@ use crate::sender::transmit::NagleOverride;
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
-/// How something is written: the flags of `send`.
+/// Flags of a write (`send`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Writing {
-    /// More will follow at once (`MSG_MORE`).
+    /// More data follows immediately (`MSG_MORE`).
     pub more: bool,
     /// A record ends here (`MSG_EOR`).
     pub ends_record: bool,
@@ -43,8 +39,8 @@ pub enum Part {
 }
 
 impl Sender {
-    /// Takes up to `bytes` bytes from the application and returns how many were taken: as many as
-    /// the send buffer has room for.
+    /// Takes up to `bytes` bytes from the application and returns the number taken, limited by the
+    /// send buffer.
     pub(crate) fn write(&mut self, bytes: u64, writing: Writing) -> u64 {
         self.note_application_limit();
         let offered = match self.config.sending.buffer_rule {
@@ -56,7 +52,7 @@ impl Sender {
             && writing == Writing::default()
             && self.written.append_write(bytes, self.buffer_goal())
         {
-            // As most small writes do, while others wait.
+            // Like most small writes, while others wait.
             self.budget.set_override(NagleOverride::Usual);
             return bytes;
         }
@@ -74,7 +70,7 @@ impl Sender {
         taken
     }
 
-    /// Takes as much of a write as fills one buffer; none unless the application `may_write`.
+    /// Takes the part of a write that fills one buffer; nothing unless the application `may_write`.
     pub(crate) fn write_part(
         &mut self,
         bytes: u64,
@@ -109,7 +105,7 @@ impl Sender {
         limit
     }
 
-    /// Bytes of a write that fit into the buffer begun last, or into a new one.
+    /// Bytes of a write that fit in the last buffer, or in a new one.
     fn room_of_part(&mut self, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;
@@ -140,7 +136,7 @@ impl Sender {
         bytes
     }
 
-    /// All of a write is taken: its end is marked, and what waits is looked at (Linux `tcp_push`).
+    /// Ends a write: marks its end, and releases waiting data (Linux `tcp_push`).
     fn end_write(&mut self, writing: Writing) {
         if writing.ends_record {
             self.written.seal();
@@ -158,8 +154,8 @@ impl Sender {
         });
     }
 
-    /// Fills buffers with `bytes` bytes, as long as new ones may be begun; returns how many found
-    /// a place.
+    /// Fills buffers with `bytes` bytes, while new ones are allowed; returns the number of bytes
+    /// that fit.
     fn gather(&mut self, bytes: u64) -> u64 {
         let goal = self.buffer_goal();
         let mut taken: u64 = 0;
@@ -193,13 +189,13 @@ impl Sender {
 #[derive(Debug, Clone, Copy, Default)]
 struct Buffer {
     bytes: u32,
-    /// PSH stands at its end.
+    /// It ends with PSH.
     pushed: bool,
-    /// A record ends here: nothing is appended (`MSG_EOR`).
+    /// It ends with a record: nothing is appended (`MSG_EOR`).
     sealed: bool,
 }
 
-/// What stands at the end of bytes that leave.
+/// Flags at the end of the sent bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Taken {
     pushed: bool,
@@ -215,17 +211,17 @@ impl Taken {
     }
 }
 
-/// Buffers not sent yet, in order.
+/// Unsent buffers in order.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     buffers: VecDeque<Buffer>,
-    /// Bytes not sent yet.
+    /// Unsent bytes.
     unsent: u64,
-    /// FIN is to follow them.
+    /// FIN follows them.
     is_fin_waiting: bool,
     /// Bytes written since the connection began.
     end: u64,
-    /// `end` as it was when PSH was set last.
+    /// `end` at the last PSH.
     pushed_to: u64,
 }
 
@@ -246,7 +242,7 @@ impl Written {
         self.is_fin_waiting = true;
     }
 
-    /// Takes FIN, if it comes next.
+    /// Takes FIN, if it is next.
     #[inline]
     pub(crate) fn take_fin(&mut self) -> bool {
         let taken = self.is_fin_waiting && self.unsent == 0;
@@ -271,7 +267,7 @@ impl Written {
         self.buffers.front().is_some_and(|first| first.sealed)
     }
 
-    /// Room of the last buffer for more bytes, if all hold up to `goal`.
+    /// Room of the last buffer, if buffers hold up to `goal`.
     #[inline]
     pub(crate) fn room(&self, goal: u32) -> u32 {
         match self.buffers.back() {
@@ -284,7 +280,7 @@ impl Written {
         self.buffers.push_back(Buffer::default());
     }
 
-    /// Appends bytes to the last buffer; the first ones of a write take its PSH away.
+    /// Appends bytes to the last buffer; the first bytes of a write clear its PSH.
     #[inline]
     pub(crate) fn append(&mut self, bytes: u32, begins_write: bool) {
         self.end += u64::from(bytes);
@@ -295,8 +291,8 @@ impl Written {
         }
     }
 
-    /// Appends a whole write to the last buffer, with PSH at its end, if all buffers hold up to `goal`
-    /// and it has room: says whether it had.
+    /// Appends a whole write to the last buffer, with PSH at its end, if buffers hold up to `goal` and
+    /// it has room. Returns whether it did.
     #[inline]
     pub(crate) fn append_write(&mut self, bytes: u64, goal: u32) -> bool {
         let Some(last) = self.buffers.back_mut() else { return false };
@@ -317,7 +313,7 @@ impl Written {
         self.end > self.pushed_to + u64::from(largest_window >> 1)
     }
 
-    /// Puts PSH at the end of what is written.
+    /// Sets PSH at the end of the written data.
     #[inline]
     pub(crate) fn push(&mut self) {
         if let Some(last) = self.buffers.back_mut() {
@@ -350,7 +346,7 @@ impl Written {
         }
     }
 
-    /// Joins buffers until the first holds `bytes` bytes; says whether it does.
+    /// Joins buffers until the first holds `bytes` bytes; returns whether it does.
     pub(crate) fn join_first(&mut self, bytes: u32) -> bool {
         while self.first_bytes() < bytes && self.buffers.len() > 1 && !self.is_first_sealed() {
             self.fill_first(bytes);
@@ -358,7 +354,7 @@ impl Written {
         self.first_bytes() >= bytes
     }
 
-    /// Takes bytes of the first buffer to send them; says what stands at their end.
+    /// Takes bytes of the first buffer for transmission; returns the flags at their end.
     #[inline]
     pub(crate) fn take(&mut self, bytes: u32) -> Taken {
         let Some(first) = self.buffers.front_mut() else { return Taken::default() };
@@ -373,7 +369,7 @@ impl Written {
         taken
     }
 
-    /// Puts PSH after the first `bytes` bytes, which leave as a segment of their own.
+    /// Sets PSH after the first `bytes` bytes, which leave as a separate segment.
     pub(crate) fn split_first_pushed(&mut self, bytes: u32) {
         let Some(first) = self.buffers.front_mut() else { return };
         first.pushed = true;
@@ -399,11 +395,10 @@ impl Written {
     }
 }
 
-/// Memory that Linux reckons for a segment beside its payload: headers and the buffer's tail, and
-/// the buffer's description.
+/// Overhead of a segment in Linux: headers, `skb_shared_info` and `sk_buff`.
 const HEADER_BYTES: u32 = 256 + 320;
 const DESCRIPTION_BYTES: u32 = 256;
-/// Segments of the window that the buffer is grown for, at least.
+/// Minimum number of segments for which the buffer grows.
 const MIN_SEGMENTS: u32 = 10;
 /// Windows that the buffer holds.
 const WINDOWS: u32 = 2;
@@ -433,8 +428,8 @@ impl SendBuffer {
 }
 
 impl Sender {
-    /// Whether another buffer may be begun (Linux
-    /// `sk_stream_memory_free`, `tcp_stream_memory_free`).
+    /// Whether another buffer may be begun (Linux `sk_stream_memory_free`,
+    /// `tcp_stream_memory_free`).
     #[inline]
     pub(crate) fn has_memory(&self) -> bool {
         let unsent = self.written.unsent();
@@ -447,7 +442,7 @@ impl Sender {
         below_mark && fits
     }
 
-    /// Memory that what is written and not acknowledged takes, in bytes (Linux `sk_wmem_queued`).
+    /// Memory of written and unacknowledged data in bytes (Linux `sk_wmem_queued`).
     #[inline]
     pub(crate) fn send_memory(&self) -> u64 {
         let outstanding = u64::from(self.send.outstanding());
@@ -461,7 +456,7 @@ impl Sender {
         }
     }
 
-    /// Size of the send buffer in bytes (`SO_SNDBUF` as the system tells it).
+    /// Size of the send buffer in bytes (`SO_SNDBUF`).
     pub(crate) fn send_buffer(&self) -> u32 {
         self.config.send_buffer.max(self.send_buffer.grown)
     }
@@ -470,8 +465,8 @@ impl Sender {
         u64::from(self.send_buffer()).saturating_sub(self.send_memory())
     }
 
-    /// Whether the application is told that it may write: a third of the buffer is free, and less
-    /// than half the low-water mark is not sent (Linux `__sk_stream_is_writeable`).
+    /// Whether the socket is writable: a third of the buffer is free, and less than half the
+    /// low-water mark is unsent (Linux `__sk_stream_is_writeable`).
     pub(crate) fn is_writable(&self) -> bool {
         let used = self.send_memory();
         let roomy = u64::from(self.send_buffer()).saturating_sub(used) >= used / 2;
@@ -496,8 +491,8 @@ impl Sender {
         }
     }
 
-    /// The application waits for room, and something was acknowledged or sent: a buffer that is
-    /// smaller than the window allows grows (Linux `tcp_new_space`).
+    /// Lets a buffer grow that is smaller than the window allows, after data was acknowledged or
+    /// sent while the application waits for room (Linux `tcp_new_space`).
     #[cold]
     pub(crate) fn look_for_room(&mut self, limited: bool, now: Instant) {
         if self.in_flight() < self.window.segments() {

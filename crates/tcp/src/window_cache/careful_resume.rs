@@ -1,11 +1,10 @@
-//! Saved windows that are resumed with care: the host's half.
+//! Careful Resume (RFC 9959): the host's part.
 //!
-//! Source: RFC 9959 §3.1 (observing), §3.2 (who may use what is saved), §3.5 (what a retreat deletes), §4.1.
-//! Saved of a peer: the window in segments and the least round trip. A window of slow start that no loss has
-//! ended is saved by half (§4.1: what it has validated); one below four initial windows is not saved (§3.1).
-//! One connection at a time uses a saved set (§3.2).
-//! Differs: windows are counted in segments, as everywhere in this endpoint, and a set is lent from the moment at
-//! which a connection opens, not from its jump.
+//! Source: RFC 9959 §3.1 (observing), §3.2 (use of saved parameters), §3.5 (deletion after a retreat), §4.1.
+//! Saved per peer: the window in segments and the minimum round trip. A window of slow start without a loss is
+//! saved by half (§4.1: the validated part); one below four initial windows is not saved (§3.1). One connection
+//! at a time uses the saved parameters (§3.2).
+//! Differs: windows are in segments, and a connection uses the parameters from its opening, not from its jump.
 
 use super::policy::{
     Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Opening, Policy, ReportKind, Resumption,
@@ -18,19 +17,19 @@ use std::net::IpAddr;
 /// Parameters of RFC 9959.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarefulResumeConfig {
-    /// Segments that a connection jumps to at most (`max_jump`); `None` for half of what is saved.
+    /// Maximum jump in segments (`max_jump`); `None` for half of the saved window.
     pub largest_jump: Option<u32>,
-    /// Share of what the path was seen to carry that is the threshold after a retreat (Beta).
+    /// Threshold after a retreat as a share of the pipe size (Beta).
     pub retreat: Ratio,
 }
 
 impl CarefulResumeConfig {
-    /// The values of RFC 9959 §2.4: Beta is one half; jumps have no limit of their own.
+    /// The values of RFC 9959 §2.4: Beta is one half; jumps have no separate limit.
     pub const USUAL: Self =
         Self { largest_jump: None, retreat: Ratio::from_parts_per_billion(500_000_000) };
 }
 
-/// Windows below so many initial ones are not worth the effort (RFC 9959 §3.1).
+/// Minimum saved window in initial windows (RFC 9959 §3.1).
 const MIN_INITIAL_WINDOWS: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +42,7 @@ struct Saved {
 #[derive(Debug)]
 pub(super) struct CarefulResume {
     saved: Entries<Saved>,
-    /// Who uses a peer's set.
+    /// The connection that uses the parameters of a peer.
     users: BTreeMap<IpAddr, ConnectionId>,
     config: CarefulResumeConfig,
 }
@@ -74,7 +73,7 @@ impl Policy for CarefulResume {
 
     fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: ReportKind) {
         if report.is_resuming {
-            // What is not validated is not observed (RFC 9959 §4.6).
+            // An unvalidated window is not observed (RFC 9959 §4.6).
             return;
         }
         let in_slow_start = report.slow_start_threshold.is_none();
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!(host.incoming(2, 1).resumption.map(|resumption| resumption.jump), Some(40));
     }
 
-    /// The initial window is 2: 8 is the least that is saved; of slow start that is 16.
+    /// The initial window is 2: the minimum saved window is 8, or 16 in slow start.
     #[test]
     fn windows_below_four_initial_ones_are_not_saved_and_those_of_slow_start_by_half() {
         let slow_start =

@@ -1,13 +1,13 @@
-//! A list of peers with their largest windows.
+//! Classic policy: a list of peers with their largest windows.
 //!
-//! Source: O. Hartmann and A. Bestavros, "Aggregating Congestion TcpInfo Over Sequences of TCP
+//! Source: O. Hartmann and A. Bestavros, "Aggregating Congestion Information Over Sequences of TCP
 //! Connections", Boston University technical report 1998-001.
-//! Differs: the report looks up a peer by walking through a list. Where it is silent, this is assumed: an
-//! entry's age is that of its window, so a smaller one does not make it younger; a list that is full of entries
-//! that are not outdated takes no further peer; an entry is outdated when it is *older* than the lifetime.
-//! The report's authors name two things for later, which are switches here: a forgetfulness factor, by which a
-//! smaller window pulls the remembered one down by that share of the difference (how it is to work they do not
-//! say), and samples in the course of a connection, which are the driver's. A bound on trust is ours.
+//! Differs: the report searches a linear list. Assumptions where it is silent: an entry's age is that of its
+//! window, so a smaller window does not refresh it; a full list without outdated entries accepts no further
+//! peer; an entry is outdated when it is *older* than the lifetime.
+//! Two extensions that the authors mention are switches here: a forgetfulness factor, by which a smaller window
+//! lowers the cached one by that share of the difference (our interpretation), and samples during a connection,
+//! which the driver takes. A limit of trust is our addition.
 //! Parameters: [`ClassicConfig`], [`Sharing::lifetime`](super::Sharing::lifetime),
 //! [`Sharing::entries`](super::Sharing::entries).
 
@@ -17,23 +17,23 @@ use super::policy::{
 use fairwind_units::{Instant, Ratio, Span};
 use std::net::IpAddr;
 
-/// How far a remembered window is trusted.
+/// Use of a cached window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// Connections begin with it.
     Exact,
-    /// Connections begin with half of it, paced, and one that lost packets halves what is remembered.
+    /// Connections begin with half of it, paced; one with losses halves the cached window.
     Safe,
 }
 
-/// Parameters of the report's list, and of what its authors thought of for later.
+/// Parameters of the report's list and its extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassicConfig {
-    /// How far a remembered window is trusted.
+    /// Use of a cached window.
     pub trust: Trust,
-    /// How far a smaller window pulls the remembered one down: nothing is the report's rule.
+    /// Share by which a smaller window lowers the cached one; zero is the report's rule.
     pub forgetfulness: Ratio,
-    /// Segments that a connection begins with at most; `None` for as many as are remembered.
+    /// Maximum initial window in segments; `None` for the cached one.
     pub largest_window: Option<u32>,
 }
 
@@ -42,15 +42,15 @@ impl ClassicConfig {
     pub const REPORT: Self =
         Self { trust: Trust::Exact, forgetfulness: Ratio::ZERO, largest_window: None };
 
-    /// The same with a bound on trust.
+    /// The same with a limit of trust.
     pub const SAFE: Self = Self { trust: Trust::Safe, ..Self::REPORT };
 }
 
-/// What is remembered of a peer.
+/// Cached data of a peer.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     window: u32,
-    /// Least round-trip time of the connection that it is of.
+    /// Minimum round-trip time of the connection with this window.
     min_rtt: Option<Span>,
 }
 
@@ -67,7 +67,7 @@ impl Classic {
         Self { windows, config }
     }
 
-    /// What a window is remembered as, where `before` was; `None` where that stays as it is.
+    /// New value of a cached window `before`; `None` if it stays.
     fn merged(&self, before: Option<u32>, report: &WindowReport) -> Option<u32> {
         if self.config.trust == Trust::Safe && report.has_lost() {
             return Some((before.unwrap_or(0).max(report.window) / 2).max(1));
@@ -97,7 +97,7 @@ impl Policy for Classic {
         let bounded = trusted.min(self.config.largest_window.unwrap_or(u32::MAX));
         Ok(match self.config.trust {
             Trust::Exact => Advice { window: Some(bounded), ..Advice::default() },
-            // A bound on trust is none where connections would begin with less than without a memory.
+            // Safe trust never begins with less than the normal initial window.
             Trust::Safe => {
                 Advice { min_window: Some(bounded), path_rtt: min_rtt, ..Advice::default() }
             }
@@ -105,7 +105,7 @@ impl Policy for Classic {
     }
 
     fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: ReportKind) {
-        // A loss counts once, when the connection tells for the last time.
+        // A loss counts once, in the last report.
         let is_last = moment != ReportKind::Sampled;
         let before = self.windows.look_up(peer, now).ok().map(|known| known.window);
         if !is_last && report.has_lost() && self.config.trust == Trust::Safe {
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(host.incoming(2, 1).window, None);
     }
 
-    /// Half of 32 is 16; after a connection that lost packets 16 is remembered, and 8 begun with.
+    /// Half of 32 is 16; after a connection with losses 16 is cached, and connections begin with 8.
     #[test]
     fn the_safe_form_halves_what_it_trusts_and_what_a_loss_has_shown_to_be_too_much() {
         let mut host = Host::new(&with(ClassicConfig::SAFE));

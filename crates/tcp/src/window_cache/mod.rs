@@ -1,26 +1,26 @@
-//! What a host remembers of its connections, for the next ones to the same peer.
+//! Window caches: congestion state of earlier connections for new ones to the same peer.
 //!
-//! A [`WindowCache`] belongs to a host. Its driver tells it of connections that open, close and end, and
-//! hands on what it advises to them; connections do not know it. How that is decided is a [`Policy`]:
+//! A [`WindowCache`] belongs to a host. Its driver reports connections that open, close and end, and passes
+//! its advice to them; connections do not know it. A [`Policy`] decides:
 //!
 //! | module | policy | source |
 //! |---|---|---|
 //! | `classic` | a list of peers with their largest windows | Hartmann and Bestavros, BU technical report 1998-001 |
-//! | `tcb_sharing` | round trip, threshold and window, over time and among open connections | RFC 9040 |
-//! | `tcp_metrics` | first time-out, reordering, and where asked for the threshold | Linux `tcp_metrics.c` |
-//! | `careful_resume` | half of a saved window, paced and with a way back | RFC 9959 |
+//! | `tcb_sharing` | round trip, threshold and window, temporal and ensemble sharing | RFC 9040 |
+//! | `tcp_metrics` | first time-out, reordering, optionally the threshold | Linux `tcp_metrics.c` |
+//! | `careful_resume` | half of a saved window, with pacing and safe retreat | RFC 9959 |
 //!
-//! `policy` has what connections report, the advice, and the bounded list of peers.
+//! `policy` has reports, advice, and the bounded list of peers.
 //!
-//! **The driver's part.** A connection whose behaviour says [`Growth::shares`](crate::Growth::shares) tells of
-//! the peer's SYN ([`Event::PeerAsks`](crate::Event::PeerAsks)), of being closed
-//! ([`Event::Closing`](crate::Event::Closing)), of the end of all that it sent
-//! ([`Event::AllAcknowledged`](crate::Event::AllAcknowledged)) and of its phase
-//! ([`Event::Resumption`](crate::Event::Resumption)). At the first, or before it sends a SYN of its own, the
-//! driver asks [`WindowCache::on_opening`] and hands the advice, if there is any, to
-//! [`Connection::advise`](crate::Connection::advise); why a connection that is open did not follow it says
-//! [`Connection::cache_miss`](crate::Connection::cache_miss). At the second and third it hands
-//! [`Connection::report`](crate::Connection::report) to [`WindowCache::on_report`].
+//! **The driver's part.** With [`Growth::shares`](crate::Growth::shares) a connection has four more events: the
+//! peer's SYN ([`Event::PeerAsks`](crate::Event::PeerAsks)), the close
+//! ([`Event::Closing`](crate::Event::Closing)), the acknowledgment of all data
+//! ([`Event::AllAcknowledged`](crate::Event::AllAcknowledged)), and a new phase
+//! ([`Event::Resumption`](crate::Event::Resumption)). At the first, or before its own SYN, the driver calls
+//! [`WindowCache::on_opening`] and passes the advice, if any, to
+//! [`Connection::advise`](crate::Connection::advise). [`Connection::cache_miss`](crate::Connection::cache_miss)
+//! gives the reason why an open connection did not follow it. At the second and third it passes
+//! [`Connection::window_report`](crate::Connection::window_report) to [`WindowCache::on_report`].
 //!
 //! Cost: a look-up and an update are logarithmic in the number of peers; memory is bounded by
 //! [`Sharing::entries`].
@@ -50,16 +50,16 @@ use std::net::IpAddr;
 use tcb_sharing::TcbCache;
 use tcp_metrics::Metrics;
 
-/// Which connections take up what is remembered.
+/// Connections that use the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Openings {
-    /// Those that the peer opens.
+    /// Those opened by the peer.
     Incoming,
     /// All.
     All,
 }
 
-/// When a connection tells what it has found out, beside samples.
+/// When a connection reports, besides samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collection {
     /// When the application closes it (`tcp_close` and `tcp_shutdown` of the report's kernel), even if much is still to be sent.
@@ -71,15 +71,15 @@ pub enum Collection {
 /// A host's memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sharing {
-    /// How long something is believed (`LIFETIME_WIND` of the report, which does not say how long).
+    /// Lifetime of an entry (`LIFETIME_WIND` of the report, which gives no value).
     pub lifetime: Span,
-    /// How many peers are remembered (`MAX_WINDLIST` of the report, which does not say how many).
+    /// Maximum number of peers (`MAX_WINDLIST` of the report, which gives no value).
     pub entries: usize,
-    /// Which connections take up what is remembered.
+    /// Connections that use the cache.
     pub openings: Openings,
-    /// When connections tell.
+    /// When connections report.
     pub collection: Collection,
-    /// What is remembered, and what becomes of it.
+    /// Cached data, and its use.
     pub policy: PolicyConfig,
 }
 
@@ -97,17 +97,17 @@ pub enum PolicyConfig {
 }
 
 impl Sharing {
-    /// How long something is believed where nothing else is said: minutes, as RFC 9959 §4.3.1 asks for on paths
-    /// that may change. The report does not give its own.
+    /// Default lifetime: minutes, as RFC 9959 §4.3.1 recommends for paths that may change. The report gives no
+    /// value.
     pub const USUAL_LIFETIME: Span = Span::from_secs(600);
 
-    /// How long Linux believes metrics (`TCP_METRICS_TIMEOUT`).
+    /// Lifetime of metrics in Linux (`TCP_METRICS_TIMEOUT`).
     pub const LIFETIME_OF_METRICS: Span = Span::from_secs(3600);
 
-    /// How many peers are remembered where nothing else is said. The report does not give its own.
+    /// Default number of peers. The report gives no value.
     pub const USUAL_ENTRIES: usize = 1000;
 
-    /// A policy with what is usual for it: the report collects at close and serves incoming connections.
+    /// A policy with its default settings: the report collects at close and serves incoming connections.
     pub fn usual(policy: PolicyConfig) -> Self {
         let is_classic = matches!(policy, PolicyConfig::Classic(_));
         let is_metrics = matches!(policy, PolicyConfig::Metrics(_));
@@ -149,39 +149,39 @@ impl WindowCache {
         Self::with_policy(settings, policy)
     }
 
-    /// The same with a policy of one's own.
+    /// A cache with another policy.
     pub fn with_policy(settings: &Sharing, policy: Box<dyn Policy>) -> Self {
         let Sharing { openings, collection, .. } = *settings;
         Self { policy, openings, collection, is_capturing: true }
     }
 
-    /// Remembers from now on, and uses what is remembered (the report's magic address `cs1`).
+    /// Starts capturing and using windows (the report's magic address `cs1`).
     pub fn start(&mut self) {
         self.is_capturing = true;
     }
 
-    /// Remembers nothing any longer, and forgets all (the report's `cs2`, which frees the list).
+    /// Stops capturing, and clears the cache (the report's `cs2`, which frees the list).
     pub fn stop(&mut self) {
         self.is_capturing = false;
         self.policy.clear();
     }
 
-    /// Whether windows are remembered and used.
+    /// Whether windows are captured and used.
     pub fn is_capturing(&self) -> bool {
         self.is_capturing
     }
 
-    /// Open connections to `peer` whose reports are wanted, as samples, before
+    /// Open connections to `peer` that should report samples before
     /// [`on_opening`](Self::on_opening).
     pub fn companions(&self, peer: IpAddr) -> Vec<ConnectionId> {
         self.policy.companions(peer)
     }
 
-    /// What a connection is to begin with, or why not with what is remembered. Afterwards, drain
+    /// Advice for a new connection, or the reason for none. Afterwards, drain
     /// [`poll_share`](Self::poll_share).
     ///
     /// # Errors
-    /// Nothing that is remembered fits the connection, which is no failure.
+    /// No cached data fits the connection, which is no failure.
     pub fn on_opening(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         if self.serves(opening.opener) {
             self.policy.advise(opening)
@@ -190,17 +190,17 @@ impl WindowCache {
         }
     }
 
-    /// Whether connections that are opened by `opener` are told what is remembered.
+    /// Whether connections that `opener` opens use the cache.
     fn serves(&self, opener: Opener) -> bool {
         self.is_capturing && (self.openings == Openings::All || opener == Opener::Peer)
     }
 
-    /// The next window that another open connection is to have.
+    /// The next new window of another open connection.
     pub fn poll_share(&mut self) -> Option<Share> {
         self.policy.poll_share()
     }
 
-    /// A connection tells what it has found out.
+    /// Takes the report of a connection.
     pub fn on_report(
         &mut self,
         now: Instant,
@@ -218,7 +218,7 @@ impl WindowCache {
         }
     }
 
-    /// A connection does not use what it was advised any longer, because that was wrong where `failed`.
+    /// Ends the use of advice by a connection; `failed` if the advice was wrong.
     pub fn on_release(&mut self, peer: IpAddr, connection: ConnectionId, failed: bool) {
         self.policy.release(peer, connection, failed);
     }
@@ -229,22 +229,22 @@ impl WindowCache {
         self.policy.leave(peer, connection);
     }
 
-    /// What is remembered of one peer, even if it is outdated; this is no look-up, and deletes nothing.
+    /// Cached data of one peer, even if outdated; does not delete it.
     pub fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.policy.known(peer, now)
     }
 
-    /// All that is remembered, by address (the report's `/proc/project`).
+    /// All entries, by address (the report's `/proc/project`).
     pub fn list(&self, now: Instant) -> Vec<CacheEntry> {
         self.policy.list(now)
     }
 
-    /// How many peers are remembered, outdated ones included.
+    /// Number of cached peers, outdated ones included.
     pub fn len(&self) -> usize {
         self.policy.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.policy.is_empty()
     }

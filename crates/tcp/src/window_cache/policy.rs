@@ -1,17 +1,17 @@
-//! What a cache policy decides, and the bounded list of peers that all policies keep.
+//! Policy of a window cache, its reports and advice, and the bounded list of peers.
 //!
-//! The oldest entries of the list are found without looking at the others.
+//! The oldest entries of the list are found without a scan.
 
 use fairwind_units::{Instant, Ratio, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-/// A connection as its host tells it from others.
+/// Identifier of a connection on its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
-/// Who opens a connection.
+/// The end that opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opener {
     /// The peer: the connection is incoming.
@@ -29,11 +29,11 @@ pub struct Opening {
     pub peer: IpAddr,
     /// Which one it is.
     pub connection: ConnectionId,
-    /// Who opens it.
+    /// The end that opens it.
     pub opener: Opener,
 }
 
-/// When a connection tells what it has found out.
+/// Kind of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportKind {
     /// In between.
@@ -44,21 +44,21 @@ pub enum ReportKind {
     Ended,
 }
 
-/// One line of the list of what is remembered.
+/// One entry of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheEntry {
     /// The peer's address.
     pub peer: IpAddr,
     /// The window in segments.
     pub window: u32,
-    /// How old the entry is.
+    /// Age of the entry.
     pub age: Span,
 }
 
-/// A new window for a connection that is open already, because another one to the same peer has joined it.
+/// A new window for an open connection, because another one to the same peer has joined it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Whose window it is.
+    /// The connection.
     pub connection: ConnectionId,
     /// Segments.
     pub window: u32,
@@ -66,46 +66,46 @@ pub struct Share {
     pub slow_start_threshold: Option<u32>,
 }
 
-/// How what connections find out is remembered and used.
+/// A policy of a window cache.
 pub trait Policy: Debug + Send {
-    /// What a connection that opens now begins with, or why not with what is remembered.
+    /// Advice for a new connection, or the reason for none.
     ///
     /// # Errors
-    /// Nothing that is remembered fits the connection, which is no failure.
+    /// No cached data fits the connection, which is no failure.
     fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss>;
 
-    /// A connection tells what it has found out.
+    /// Learns from the report of a connection.
     fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, moment: ReportKind);
 
-    /// The connection does not use what it was advised any longer; where `failed`, that was wrong.
+    /// Ends the use of advice by a connection; `failed` if the advice was wrong.
     fn release(&mut self, _peer: IpAddr, _connection: ConnectionId, _failed: bool) {}
 
     /// The connection is over.
     fn leave(&mut self, _peer: IpAddr, _connection: ConnectionId) {}
 
-    /// Connections to `peer` that share their windows while they are open: the policy wants to learn from
-    /// them before it gives advice.
+    /// Connections to `peer` that share their windows while open: the policy needs their samples before
+    /// it gives advice.
     fn companions(&self, _peer: IpAddr) -> Vec<ConnectionId> {
         Vec::new()
     }
 
-    /// The next window that an open connection is to have, after advice was given.
+    /// The next new window of an open connection, after advice.
     fn poll_share(&mut self) -> Option<Share> {
         None
     }
 
-    /// All that is remembered, by address.
+    /// All entries, by address.
     fn list(&self, now: Instant) -> Vec<CacheEntry>;
 
-    /// What is remembered of one peer, even if it is outdated; nothing is deleted.
+    /// Cached data of one peer, even if outdated; does not delete it.
     fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
         self.list(now).into_iter().find(|remembered| remembered.peer == peer)
     }
 
-    /// How many peers are remembered, outdated ones included.
+    /// Number of cached peers, outdated ones included.
     fn len(&self) -> usize;
 
-    /// Whether no peer is remembered.
+    /// Whether the cache is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -114,10 +114,10 @@ pub trait Policy: Debug + Send {
     fn clear(&mut self);
 }
 
-/// What a connection has found out; windows are in segments.
+/// Report of a connection; windows are in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowReport {
-    /// Which one tells.
+    /// The connection.
     pub connection: ConnectionId,
     /// Congestion window (cwnd).
     pub window: u32,
@@ -125,21 +125,21 @@ pub struct WindowReport {
     pub initial_window: u32,
     /// Slow-start threshold (ssthresh); `None` where none was ever set.
     pub slow_start_threshold: Option<u32>,
-    /// Smoothed round-trip time, once there was a sample.
+    /// Smoothed round-trip time, after the first sample.
     pub smoothed_rtt: Option<Span>,
     /// Variation of the round-trip time (RTTVAR).
     pub rtt_variation: Span,
-    /// Least round-trip time, once there was a sample.
+    /// Minimum round-trip time, after the first sample.
     pub min_rtt: Option<Span>,
-    /// Segments sent again since the beginning.
+    /// Retransmitted segments since the beginning.
     pub retransmissions: u32,
     /// The time-out is doubled at present.
     pub is_backed_off: bool,
-    /// No loss is suspected or repaired at present.
+    /// The recovery state is Open.
     pub is_open: bool,
     /// Segments that may overtake one before it counts as lost.
     pub reordering: u32,
-    /// The same where nothing has been learned.
+    /// The initial value of `reordering`.
     pub usual_reordering: u32,
     /// Payload of a full segment in bytes.
     pub segment_bytes: u32,
@@ -148,13 +148,13 @@ pub struct WindowReport {
 }
 
 impl WindowReport {
-    /// Whether a segment had to be sent again.
+    /// Whether a segment was retransmitted.
     pub fn has_lost(&self) -> bool {
         self.retransmissions > 0
     }
 }
 
-/// What becomes of a remembered round trip.
+/// Use of a cached round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeoutSeed {
     /// The estimator begins with it (RFC 9040 §6.1).
@@ -175,27 +175,27 @@ pub enum TimeoutSeed {
 /// A saved window to be resumed with care (RFC 9959).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resumption {
-    /// Window to jump to, in segments (`jump_cwnd`): half of the saved one at most.
+    /// Window to jump to, in segments (`jump_cwnd`): at most half of the saved one.
     pub jump: u32,
-    /// Least round-trip time of the connection that found it (`saved_rtt`).
+    /// Minimum round-trip time of the connection that saved it (`saved_rtt`).
     pub saved_rtt: Span,
-    /// Share of what was carried that is the threshold after a retreat (Beta).
+    /// Threshold after a retreat as a share of the pipe size (Beta).
     pub retreat: Ratio,
 }
 
-/// What a connection is to begin with; what is `None` stays as it is.
+/// Advice for a new connection; `None` leaves a value unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Advice {
     /// Segments in the place of the initial window.
     pub window: Option<u32>,
-    /// Segments of the initial window at least, where the handshake lost nothing and the path is the same; the flight
-    /// is then paced.
+    /// Minimum initial window in segments, if the handshake lost nothing and the path is the same; the flight
+    /// is paced then.
     pub min_window: Option<u32>,
-    /// Least round-trip time of the path that `min_window` is of; `None` where nobody knows.
+    /// Minimum round-trip time of the path of `min_window`; `None` if unknown.
     pub path_rtt: Option<Span>,
     /// Slow-start threshold in segments.
     pub slow_start_threshold: Option<u32>,
-    /// What is known of the round trip.
+    /// Cached round trip.
     pub timeout: Option<TimeoutSeed>,
     /// Segments that may overtake one before it counts as lost.
     pub reordering: Option<u32>,
@@ -203,21 +203,21 @@ pub struct Advice {
     pub resumption: Option<Resumption>,
 }
 
-/// Why a connection does not begin with what is remembered.
+/// Reason for no use of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CacheMiss {
-    /// Nobody looked it up: nothing is captured, or connections that this end opens are not served.
+    /// There was no look-up: capturing is off, or connections that this end opens are not served.
     NotServed,
-    /// Nothing is remembered of the peer.
+    /// The peer is not in the cache.
     Unknown,
     /// It is older than its lifetime.
     Outdated,
     /// Another connection resumes it (RFC 9959 §3.2).
     InUse,
-    /// It is no more than the window that the connection begins with by itself.
+    /// It is not more than the normal initial window.
     TooSmall,
-    /// The handshake lost something, or went over another path.
+    /// The handshake lost a segment, or had another path.
     Unfit,
 }
 
@@ -235,10 +235,10 @@ impl CacheMiss {
     }
 }
 
-/// What becomes of a new peer when the list is full and nothing in it is outdated.
+/// Treatment of a new peer when the list is full and no entry is outdated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WhenFull {
-    /// It is not remembered: the report only collects what is outdated.
+    /// It is not cached: the report only removes outdated entries.
     Refuse,
     /// It takes the place of the oldest entry.
     Replace,
@@ -251,7 +251,7 @@ struct Stamped<T> {
     peer: IpAddr,
 }
 
-/// An address as a number, the same for an IPv4 address and for it mapped into IPv6.
+/// An address as a number, the same for an IPv4 address and its IPv4-mapped IPv6 address.
 fn key(peer: IpAddr) -> u128 {
     match peer {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -259,7 +259,7 @@ fn key(peer: IpAddr) -> u128 {
     }
 }
 
-/// Peers with something that is believed for a time.
+/// Peers with data that expires.
 #[derive(Debug)]
 pub(super) struct Entries<T> {
     by_peer: BTreeMap<u128, Stamped<T>>,
@@ -280,7 +280,7 @@ impl<T> Entries<T> {
         }
     }
 
-    /// What is remembered of a peer, or why nothing is; an outdated entry is deleted.
+    /// Cached data of a peer, or the reason for none; an outdated entry is deleted.
     pub(super) fn look_up(&mut self, peer: IpAddr, now: Instant) -> Result<&mut T, CacheMiss> {
         let stamp = self.by_peer.get(&key(peer)).ok_or(CacheMiss::Unknown)?.stamp;
         if self.is_outdated(stamp, now) {
@@ -290,8 +290,7 @@ impl<T> Entries<T> {
         self.by_peer.get_mut(&key(peer)).map(|entry| &mut entry.value).ok_or(CacheMiss::Unknown)
     }
 
-    /// Remembers `value` as of `now`, in the place of what was remembered of the peer. Returns whether there
-    /// was room.
+    /// Stores `value` with the time `now`, replacing that of the peer. Returns whether there was room.
     pub(super) fn put(&mut self, peer: IpAddr, value: T, now: Instant) -> bool {
         if let Some(entry) = self.by_peer.get_mut(&key(peer)) {
             self.by_age.remove(&(entry.stamp, key(peer)));
@@ -323,7 +322,7 @@ impl<T> Entries<T> {
         Some(entry.value)
     }
 
-    /// What is remembered of a peer with its age, even if it is outdated.
+    /// Cached data of a peer with its age, even if outdated.
     pub(super) fn known(&self, peer: IpAddr, now: Instant) -> Option<(IpAddr, Span, &T)> {
         let entry = self.by_peer.get(&key(peer))?;
         Some((entry.peer, now.saturating_since(entry.stamp), &entry.value))

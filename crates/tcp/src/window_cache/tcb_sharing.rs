@@ -1,15 +1,13 @@
-//! Control blocks that depend on each other.
+//! TCP control block sharing (RFC 9040).
 //!
-//! Source: RFC 9040 §6 (temporal sharing) and §7 (ensemble sharing).
+//! **Temporal sharing** (§6): a connection begins with round trip, variation, threshold and window of earlier
+//! ones. At its end its values are merged with the cached ones. The RFC leaves the function open (§6.2); here
+//! it is the mean. The cached segment size is not used, because the SYN has it.
 //!
-//! Over time: a connection begins with the round trip, its variation, the threshold and the window that earlier
-//! ones left; at their end what they found is merged with what is known. The RFC leaves the function open
-//! (§6.2); here it is the mean of the two. The segment size is kept with them, and not used: the SYN brings it.
-//!
-//! At the same time: windows and thresholds act as a sum over the connections that are open to one peer (§7.2).
-//! The RFC leaves open how it is divided: here each of `n` connections, the new one among them, gets an `n`th of
-//! what was there, and those that were there one segment more each until nothing is left over, so that the sum stays
-//! as it was; who leaves takes its share along.
+//! **Ensemble sharing** (§7): windows and thresholds are a sum over the open connections to one peer (§7.2).
+//! The RFC leaves the division open. Here each of `n` connections, including the new one, gets an `n`th of the
+//! sum, and the old ones get one segment more each until the rest is used, so the sum stays. A connection that
+//! ends takes its share with it.
 
 use super::policy::{
     Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Opening, Policy, ReportKind, Share,
@@ -22,13 +20,13 @@ use std::net::IpAddr;
 /// Parameters of the sharing of RFC 9040.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcbSharingConfig {
-    /// Connections that are open at the same time share their windows (RFC 9040 §7).
+    /// Open connections to one peer share their windows (RFC 9040 §7).
     pub ensemble: bool,
-    /// Segments that a connection begins with at most; `None` for as many as are remembered.
+    /// Maximum initial window in segments; `None` for the cached one.
     pub largest_window: Option<u32>,
 }
 
-/// What is kept of connections that have ended.
+/// Cached values of ended connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kept {
     rtt: Option<Span>,
@@ -37,7 +35,7 @@ struct Kept {
     window: u32,
 }
 
-/// What an open connection has at present.
+/// Values of an open connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Member {
     window: u32,
@@ -117,7 +115,7 @@ impl TcbCache {
         }
     }
 
-    /// What the newcomer gets of what is open, and what the others are left with; nothing where it is alone.
+    /// Shares of a new connection and of the open ones; `None` if it is alone.
     fn join(&mut self, opening: &Opening) -> Option<Advice> {
         let members = self.open.entry(opening.peer).or_default();
         let told: Vec<(ConnectionId, Member)> =
@@ -235,7 +233,7 @@ mod tests {
         WindowReport { connection, slow_start_threshold: Some(18), ..window_report(window) }
     }
 
-    /// What the driver does before a connection opens: those that are open tell what they have.
+    /// Samples of open connections, which the driver takes before a connection opens.
     fn samples(host: &mut Host, windows: &[(u64, u32)]) {
         let asked = host.cache().companions(peer(1));
         for &(connection, window) in windows {
@@ -256,7 +254,7 @@ mod tests {
         assert_eq!(advice.timeout, Some(TimeoutSeed::Estimator { rtt, variation }));
     }
 
-    /// RFC 9040 §6.2: here the mean of old and new.
+    /// RFC 9040 §6.2: the mean of old and new.
     #[test]
     fn what_is_known_is_merged_with_what_is_found() {
         let mut host = host(false);
@@ -282,7 +280,7 @@ mod tests {
         assert_eq!(host.outgoing(3, 1).slow_start_threshold, Some(24));
     }
 
-    /// 30 and 24 segments make 54, of which three connections have 18 each; two thresholds of 18 make 12 for each.
+    /// 30 and 24 segments are 54, so three connections have 18 each; two thresholds of 18 are 12 each.
     #[test]
     fn a_connection_that_joins_takes_an_equal_share_and_the_sum_stays() {
         let mut host = host(true);
@@ -303,7 +301,8 @@ mod tests {
         assert_eq!(host.cache().poll_share(), None);
     }
 
-    /// Of 10 segments three connections have 4, 3 and 3; of one, where each must have one, nothing is left over.
+    /// Of 10 segments three connections have 4, 3 and 3; of one segment there is no rest, because each must
+    /// have one.
     #[test]
     fn what_cannot_be_divided_stays_with_those_that_were_there() {
         for (sum, shares) in [([6, 4], [4, 3, 3]), ([1, 0], [1, 1, 1])] {

@@ -1,12 +1,12 @@
-//! What Linux remembers of a destination.
+//! Linux `tcp_metrics`: cached metrics of a destination.
 //!
 //! Source: `tcp_update_metrics` and `tcp_init_metrics` (`net/ipv4/tcp_metrics.c`) of Linux 5.6 and later.
 //! Metrics: smoothed round trip and its variation, slow-start threshold, window, reordering. New connections
-//! take the first time-out from the round trip where their own handshake was faster, and the reordering; the
-//! window is kept and never begun with, the threshold only where that is switched on
-//! (`tcp_no_ssthresh_metrics_save`, 1 since Linux 5.6, because an old one holds CUBIC back).
-//! Differs: times are in nanoseconds, not in milliseconds or microseconds; metrics that `ip route` or
-//! `ip tcp_metrics` lock are not to be had, nor what is kept for Fast Open.
+//! take the first time-out from the cached round trip if their own handshake was faster, and the reordering.
+//! The window is cached but not used. The threshold is used only if switched on
+//! (`tcp_no_ssthresh_metrics_save`, 1 since Linux 5.6, because an old one limits CUBIC).
+//! Differs: times are in nanoseconds; there are no locked metrics (`ip route`, `ip tcp_metrics`) and no Fast
+//! Open data.
 
 use super::policy::{
     Advice, CacheEntry, CacheMiss, Entries, Opening, Policy, ReportKind, TimeoutSeed, WhenFull,
@@ -22,7 +22,7 @@ pub struct MetricsConfig {
     pub threshold: bool,
 }
 
-/// Metrics of a destination; 0 for what is not known, as in the kernel.
+/// Metrics of a destination; 0 means unknown, as in the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Metric {
     rtt: Span,
@@ -47,8 +47,8 @@ impl Metrics {
 }
 
 impl Metric {
-    /// A longer round trip counts at once, a shorter one by an eighth of the difference; the variation likewise,
-    /// by a quarter, and it is at least what the round trip has moved.
+    /// A longer round trip replaces the cached one, a shorter one moves it by an eighth of the difference. The
+    /// variation likewise moves by a quarter, and is at least the change of the round trip.
     fn learn_round_trip(&mut self, smoothed: Span, deviation: Span) {
         let known = self.rtt;
         self.rtt =
@@ -76,7 +76,7 @@ impl Metric {
             }
             self.window = u32::midpoint(self.window, report.window);
         } else {
-            // Nothing can be said of the window.
+            // The window is neither application-limited nor in congestion avoidance.
             self.window = u32::midpoint(self.window, threshold);
             if saves_threshold && self.threshold > 0 && threshold > self.threshold {
                 self.threshold = threshold;
@@ -108,7 +108,7 @@ impl Policy for Metrics {
     fn learn(&mut self, now: Instant, peer: IpAddr, report: &WindowReport, _moment: ReportKind) {
         let known = self.entries.look_up(peer, now).ok().copied();
         let (Some(smoothed), false) = (report.smoothed_rtt, report.is_backed_off) else {
-            // Nothing came back in time: what is known of the round trip is not to be believed either.
+            // The time-out is backed off, so the cached round trip is invalid.
             if let Ok(metric) = self.entries.look_up(peer, now) {
                 metric.rtt = Span::ZERO;
             }
@@ -170,7 +170,7 @@ mod tests {
         );
     }
 
-    /// 100 ms; then 200 ms at once; then 200 - (200 - 120) / 8 = 190 ms.
+    /// 100 ms; then 200 ms immediately; then 200 - (200 - 120) / 8 = 190 ms.
     #[test]
     fn a_longer_round_trip_counts_at_once_and_a_shorter_one_by_an_eighth() {
         let mut host = host(false);
@@ -180,8 +180,8 @@ mod tests {
         }
     }
 
-    /// First the deviation is the whole round trip, which has moved from nothing. Then, with 100 ms again and 20 ms
-    /// of deviation, 100 - (100 - 20) / 4 = 80 ms.
+    /// The first deviation is the whole round trip, which has changed from zero. Then, with 100 ms again and 20
+    /// ms of deviation, 100 - (100 - 20) / 4 = 80 ms.
     #[test]
     fn the_variation_falls_by_a_quarter_and_is_at_least_what_the_round_trip_has_moved() {
         let mut metric = Metric::default();
@@ -202,8 +202,8 @@ mod tests {
         assert_eq!(host.cache().len(), 1);
     }
 
-    /// Slow start that did not end raises a known threshold to half of its window; congestion avoidance sets the
-    /// greater of half the window and its own; whatever is neither raises a known one to its own.
+    /// Slow start without an end raises a known threshold to half of its window. Congestion avoidance sets the
+    /// larger of half the window and its threshold. Other states raise a known threshold to their own.
     #[test]
     fn the_threshold_is_saved_only_where_it_is_asked_for() {
         let slow_start =
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(host.incoming(2, 1).slow_start_threshold, None);
     }
 
-    /// Slow start is over once the window is the threshold: half of the window or the threshold, whichever is more. What
-    /// is neither would set none where none is known.
+    /// Slow start is over once the window reaches the threshold: the cached one is the larger of half the
+    /// window and the threshold. Other states set none if none is known.
     #[test]
     fn at_the_threshold_slow_start_is_over() {
         let mut host = host(true);
@@ -237,7 +237,8 @@ mod tests {
         assert_eq!(host.incoming(2, 1).slow_start_threshold, Some(30));
     }
 
-    /// Slow start keeps the larger window, avoidance the mean, anything else the mean with the threshold.
+    /// Slow start keeps the larger window, congestion avoidance the mean, other states the mean with the
+    /// threshold.
     #[test]
     fn the_window_follows_the_phase_in_which_the_connection_ended() {
         let mut metric = Metric { window: 20, ..Metric::default() };

@@ -1,4 +1,4 @@
-//! A host whose memory is looked at by hand.
+//! A host with a window cache, driven by tests.
 
 use super::{
     Advice, CacheEntry, CacheMiss, ConnectionId, Opener, Opening, ReportKind, Sharing, WindowCache,
@@ -15,7 +15,7 @@ pub(super) fn peer(number: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, 0, number).into()
 }
 
-/// What a connection of peer and number 1 has found out that was in congestion avoidance.
+/// Report of a connection in congestion avoidance, with peer and number 1.
 pub(super) fn window_report(window: u32) -> WindowReport {
     WindowReport {
         connection: ConnectionId(1),
@@ -48,7 +48,7 @@ impl Host {
         self.asks(second, number, id, opener).unwrap_or_default()
     }
 
-    /// What is told of the connection `id` that is about to open, or why nothing.
+    /// Advice for the connection `id`, or the reason for none.
     pub(super) fn asks(
         &mut self,
         second: u64,

@@ -1,18 +1,18 @@
-//! BIC: the window searches the point of the last loss by halving the distance to it.
+//! BIC: binary search for the window of the last loss.
 //!
 //! Source: Xu, Harfoush, Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance
-//! Networks", INFOCOM 2004; Linux `tcp_bic.c`, whose constants are used.
+//! Networks", INFOCOM 2004; Linux `tcp_bic.c`, with its constants.
 //!
-//! Differs from the paper: the greatest step is 16 segments per round trip (paper: 32) and a loss
-//! leaves 0.8 of the window (paper: 0.875), as in Linux.
+//! Differs from the paper: the maximum increment is 16 segments per round trip (paper: 32), and
+//! beta is 0.8 (paper: 0.875), as in Linux.
 //!
 //! | parameter | default | paper | unit |
 //! |---|---|---|---|
-//! | greatest step | 16 | 32 | segments / round trip |
+//! | maximum increment (`max_increment`) | 16 | 32 | segments / round trip |
 //! | beta | 819/1024 = 0.8 | 0.875 | window after / window before |
-//! | least window | 14 | 14 | segments; Reno below |
-//! | share of the distance | 1/4 | 1/2 | per round trip |
-//! | smooth part | 20 | | round trips for the last 4 segments |
+//! | low window (`low_window`) | 14 | 14 | segments; Reno below |
+//! | share of the distance (`BICTCP_B`) | 1/4 | 1/2 | per round trip |
+//! | smooth part (`smooth_part`) | 20 | | round trips for the last 4 segments |
 //! | fast convergence | on | on | |
 //!
 //! Cost per ACK: a few integer operations.
@@ -23,15 +23,15 @@ use fairwind_units::Instant;
 const MAX_STEP: u32 = 16;
 const BETA_1024: u64 = 819;
 const MIN_WINDOW: u32 = 14;
-/// A round trip takes this part of the distance to the last maximum.
+/// Divisor of the distance to the last maximum, per round trip (`BICTCP_B`).
 const DISTANCE_PARTS: u32 = 4;
-/// Round trips over which the last `DISTANCE_PARTS` segments are approached.
+/// Round trips for the last `BICTCP_B` segments before the maximum (`smooth_part`).
 const SMOOTH_ROUNDS: u32 = 20;
 /// Without a last maximum the window grows by at least a twentieth per round trip.
 const MAX_WITHOUT_MAXIMUM: u32 = 20;
-/// Updates at an unchanged window are at least this far apart (1/32 s), in microseconds.
+/// Minimum interval of updates at an unchanged window (1/32 s), in microseconds.
 const UPDATE_INTERVAL: u64 = 1_000_000 / 32;
-/// The running mean of segments per ACK keeps this many of its parts.
+/// Weight of the mean of segments per ACK (`ACK_RATIO_SHIFT`).
 const MEAN_PARTS: u32 = 16;
 
 /// BIC's state.
@@ -39,9 +39,9 @@ const MEAN_PARTS: u32 = 16;
 pub(crate) struct Bic {
     /// Window before the last reduction, lowered by fast convergence.
     last_maximum: u32,
-    /// ACKs per segment of growth, as computed last.
+    /// ACKs per segment of growth, from the last update (`cnt`).
     acks_per_segment: u32,
-    /// Segments that an ACK covers in the mean, times [`MEAN_PARTS`].
+    /// Mean of segments per ACK, times [`MEAN_PARTS`] (`delayed_ack`).
     segments_per_ack: u32,
     /// When it was, in microseconds.
     updated: u64,
@@ -59,7 +59,7 @@ impl Bic {
         }
     }
 
-    /// Remembers the window, and gives beta of it (half of a small one), at least two segments.
+    /// Records the window, and returns beta of it (half of a low one), at least two segments.
     pub(crate) fn ssthresh(&mut self, segments: u32) -> u32 {
         self.last_maximum = if segments < self.last_maximum {
             scaled(segments, 1024 + BETA_1024, 2 * 1024)
@@ -71,12 +71,12 @@ impl Bic {
         left.max(2)
     }
 
-    /// A time-out begins anew.
+    /// Resets the state after a time-out.
     pub(crate) fn on_timeout(&mut self) {
         *self = Self::new();
     }
 
-    /// Notes how many segments an ACK covers while nothing is amiss: growth is meant per segment, and
+    /// Updates the mean of segments per ACK in the open state, because growth is per segment but
     /// counted per ACK.
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample) {
@@ -127,7 +127,7 @@ impl Bic {
         }
     }
 
-    /// Beyond the maximum: slowly, then faster, then by the greatest step.
+    /// Above the maximum: slow growth first, then faster, then by the maximum increment.
     fn above_maximum(segments: u32, maximum: u32) -> u32 {
         let beyond = segments - maximum;
         if beyond < DISTANCE_PARTS {
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(bic.ssthresh(3), 2);
     }
 
-    /// At 800 of 1000 the quarter of the distance, 50, is more than the greatest step; at 960 it is
-    /// 10 segments per round trip; the last four segments take 5 round trips each.
+    /// At 800 of 1000 a quarter of the distance, 50, exceeds the maximum increment; at 960 it is 10
+    /// segments per round trip; the last four segments take 5 round trips each.
     #[test]
     fn the_search_slows_down_towards_the_maximum() {
         let bic = after_loss_at(1000);

@@ -1,19 +1,20 @@
-//! Saved windows that are resumed with care: the connection's half.
+//! Careful Resume (RFC 9959): the connection's part.
 //!
 //! Source: RFC 9959 §3 (phases) and §4 (guidelines).
 //!
-//! *Reconnaissance*: slow start as usual, until the first flight is acknowledged without congestion, the least
-//! round trip shows the same path (more than half of the saved one, at most ten times it) and there is more to
-//! send than the window allows. *Unvalidated*: the window jumps to half of the saved one; what goes out is paced
-//! over the round trip, for one round trip at most. *Validating*: the window is what is in flight, and grows as
-//! usual, until all that the jump has sent is acknowledged. *Safe retreat*: congestion was found in between; the
-//! window falls to half of what the path has been seen to carry and stays there until the jump is acknowledged
-//! and repaired, then the threshold is a share of what was carried. *Normal*: the usual control.
+//! *Reconnaissance*: slow start, until the first flight is acknowledged without congestion, the minimum round
+//! trip confirms the path (more than half of the saved one, at most ten times it), and the window limits the
+//! sender. *Unvalidated*: the window jumps to half of the saved one; data is paced over the round trip, for at
+//! most one round trip. *Validating*: the window is the flight size, and grows normally, until all data of the
+//! jump is acknowledged. *Safe retreat*: after congestion the window falls to half of the pipe size and stays
+//! there until the jump is acknowledged and recovered; then the threshold is a share of the pipe size.
+//! *Normal*: congestion control continues normally.
 //!
-//! Differs: windows and what is carried (`PipeSize`) are counted in segments; the way back is left when the
-//! repair is over, too (§3.5 allows for that), so that the repair does not raise the window. A phase changes when
-//! an acknowledgment or a time-out comes.
-//! Parameters: [`Resumption`](crate::Resumption). Cost: nothing for other connections, a few comparisons per ACK while it lasts.
+//! Differs: windows and the pipe size (`PipeSize`) are in segments. Safe retreat also ends with recovery (§3.5
+//! allows that), so that recovery does not raise the window. A phase changes on an acknowledgment or a
+//! time-out.
+//! Parameters: [`Resumption`](crate::Resumption).
+//! Cost: nothing for other connections, a few comparisons per ACK while it lasts.
 
 use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::{Event, RecoveryState, ResumptionEnd, ResumptionPhase};
@@ -21,22 +22,22 @@ use crate::window_cache::Resumption;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// A longer round trip than so many saved ones is another path's (RFC 9959 §4.2.1).
+/// Maximum ratio of the round trip to the saved one on the same path (RFC 9959 §4.2.1).
 const LONGEST_IN_SAVED: u64 = 10;
 
-/// A resumption under way.
+/// State of Careful Resume.
 #[derive(Debug)]
 pub(crate) struct CarefulResumeState {
     plan: Resumption,
     phase: ResumptionPhase,
-    /// Segments that the path was seen to carry (`PipeSize`).
+    /// Pipe size in segments (`PipeSize`).
     carried: u32,
-    /// Of the segments that were in flight when the window jumped, those not delivered yet.
+    /// Segments in flight at the jump that are not delivered yet.
     before: u32,
-    /// End of the first flight, once something of it is acknowledged.
+    /// End of the first flight, after its first acknowledgment.
     first_flight: Option<SequenceNumber>,
     jumped_at: Instant,
-    /// First number that was sent after the jump, and the one after the last.
+    /// First number sent after the jump, and the end of that data.
     unvalidated: (SequenceNumber, SequenceNumber),
 }
 
@@ -45,13 +46,14 @@ impl CarefulResumeState {
         self.phase
     }
 
-    /// Whether the window is more than is known to fit.
+    /// Whether the window exceeds the validated size.
     pub(crate) fn is_unvalidated(&self) -> bool {
         !matches!(self.phase, ResumptionPhase::Reconnaissance | ResumptionPhase::Normal(_))
     }
 
-    /// Counts what was delivered of that which was sent after the jump; what was in flight before is counted
-    /// already (RFC 9959 §3.3, appendix A). Where one of those is lost, the count lags by one until its repair.
+    /// Adds delivered segments that were sent after the jump to the pipe size, which includes those in flight
+    /// before (RFC 9959 §3.3, appendix A). If one of those is lost, the count lags by one until its
+    /// retransmission.
     fn count(&mut self, ack: &AckEvent) {
         if !self.is_unvalidated() {
             return;
@@ -67,13 +69,13 @@ impl CarefulResumeState {
         least * 2 > saved && least <= saved * LONGEST_IN_SAVED
     }
 
-    /// The threshold after what was carried has shown too much.
+    /// Threshold after congestion.
     fn threshold(&self) -> u32 {
         let share = self.plan.retreat.of(u64::from(self.carried));
         u32::try_from(share).unwrap_or(u32::MAX).max(2)
     }
 
-    /// The window of the way back (RFC 9959 §3.5).
+    /// Window of safe retreat (RFC 9959 §3.5).
     fn retreat_window(&self) -> u32 {
         (self.carried / 2).max(1)
     }
@@ -99,7 +101,7 @@ impl Sender {
         self.events.push_back(Event::Resumption(phase));
     }
 
-    /// Whether the window has jumped and what goes out is paced for that reason.
+    /// Whether the window has jumped and data is paced for it.
     pub(crate) fn is_jumping(&self) -> bool {
         self.inherited.resume().is_some_and(|resume| resume.phase == ResumptionPhase::Unvalidated)
     }
@@ -127,7 +129,7 @@ impl Sender {
         }
     }
 
-    /// A time-out has come: the usual control goes on alone (RFC 9959 §3.6).
+    /// Ends Careful Resume at a time-out (RFC 9959 §3.6).
     #[cold]
     pub(crate) fn end_careful_resume_by_timeout(&mut self) {
         let Some(resume) = self.inherited.take_resume() else { return };
@@ -177,7 +179,7 @@ impl Sender {
         Some(ResumptionPhase::Unvalidated)
     }
 
-    /// RFC 9959 §3.3: what the jump begins with.
+    /// RFC 9959 §3.3: begins the jump.
     fn jump(&mut self, resume: &mut CarefulResumeState, now: Instant) {
         resume.carried = self.in_flight();
         resume.before = resume.carried;
@@ -229,8 +231,8 @@ impl Sender {
         is_validated.then_some(ResumptionPhase::Normal(ResumptionEnd::Validated))
     }
 
-    /// RFC 9959 §3.5: what the way back begins with. One lost segment goes out at once; nothing brings the
-    /// window back.
+    /// RFC 9959 §3.5: begins safe retreat. One lost segment is retransmitted immediately, and the
+    /// reduction cannot be undone.
     fn retreat(&mut self, resume: &CarefulResumeState) -> ResumptionPhase {
         self.end_jump_pace();
         self.undo.clear();
@@ -242,7 +244,7 @@ impl Sender {
         ResumptionPhase::SafeRetreat
     }
 
-    /// RFC 9959 §3.5, on the way back. What is carried is counted on; the window follows it no further.
+    /// RFC 9959 §3.5: safe retreat. The pipe size is still counted, but the window does not follow it.
     fn on_ack_in_safe_retreat(&mut self, resume: &CarefulResumeState) -> Option<ResumptionPhase> {
         self.window.segments = self.window.segments.min(self.window.slow_start_threshold);
         let is_over = self.send.oldest_unacked().is_at_or_after(resume.unvalidated.1);

@@ -1,24 +1,22 @@
-//! Congestion control on an acknowledgment (Linux `tcp_cong_control`).
+//! Congestion control on an acknowledgment (Linux `tcp_cong_control`); use of the window; inflight limit.
 //!
 //! Source: RFC 5681 §3.1; Linux `tcp_cong_control`, `tcp_may_raise_cwnd`, `tcp_cong_avoid`.
 //!
-//! Whether the congestion window is what limits the sender, and what happens where it is not.
+//! **Use of the window**: whether it limits the sender, and its decay if not. Source: Linux
+//! `tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_application_limited`, `tcp_cwnd_restart`; RFC 5681
+//! §4.1, RFC 2861.
 //!
-//! Source: Linux `tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_application_limited`,
-//! `tcp_cwnd_restart`; RFC 5681 §4.1, RFC 2861.
-//!
-//! **Inflight limit** by the estimated bandwidth-delay product.
-//!
-//! Source: FreeBSD 4.7 to 6 (`tcp_xmit_bandwidth_limit`, `net.inet.tcp.inflight`), on by default in
-//! 5.x: the rate at which acknowledgments come, times a round-trip time between the smoothed and the
-//! best one, and two segments; so a sender stays near the knee of its path and fills no queue.
-//! Differs: time is exact, where FreeBSD counted in ticks of 10 ms; a rate is taken over at least one.
+//! **Inflight limit** by the estimated bandwidth-delay product. Source: FreeBSD 4.7 to 6
+//! (`tcp_xmit_bandwidth_limit`, `net.inet.tcp.inflight`), on by default in 5.x. The limit is the rate of
+//! acknowledgments times a round-trip time between the smoothed and the minimum one, plus two segments; so
+//! a sender fills no queue.
+//! Differs: time is exact, where FreeBSD counted in ticks of 10 ms; a rate covers at least one tick.
 //!
 //! | parameter | value | FreeBSD | unit |
 //! |---|---|---|---|
 //! | weight of a new rate | 1/16 | the same | |
 //! | allowance | 2 | `inflight.stab` / 10 | segments |
-//! | least limit | 6144, two segments | `inflight.min` | bytes |
+//! | minimum limit | 6144, two segments | `inflight.min` | bytes |
 //!
 //! Cost per ACK: two divisions, at most every 10 ms.
 
@@ -32,7 +30,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 impl Sender {
-    /// Lets the window fall, or grow where it was the limit (RFC 5681 §3.1; Linux
+    /// Reduces the window, or lets it grow if it was the limit (RFC 5681 §3.1; Linux
     /// `tcp_cong_control`).
     #[inline]
     pub(in crate::sender) fn control_congestion(
@@ -53,8 +51,7 @@ impl Sender {
         }
     }
 
-    /// The same with what few connections have: a limit to follow, segments that count as fewer, rates
-    /// that are sampled.
+    /// The same with optional mechanisms: inflight limit, smart framing, delivery rates.
     #[cold]
     #[inline(never)]
     fn control_closely(
@@ -80,7 +77,7 @@ impl Sender {
         self.update_framing();
     }
 
-    /// What was acknowledged is known, and nothing has come of it yet.
+    /// Passes the sample of an acknowledgment to the algorithm, before the window changes.
     #[inline]
     pub(in crate::sender) fn sample_acknowledgment(
         &mut self,
@@ -123,7 +120,7 @@ impl Sender {
         }
     }
 
-    /// Linux looks at its growth anew also where all was known to have arrived.
+    /// Linux also updates its growth if all data was delivered.
     fn counts_at_all(&self, segments: u32) -> bool {
         segments > 0 || self.config.ack_counting == AckCounting::Segments
     }
@@ -139,13 +136,13 @@ impl Sender {
     }
 }
 
-/// How far the window was used in the last round trip.
+/// Use of the window in the last round trip.
 #[derive(Debug)]
 pub(crate) struct Usage {
     limited: bool,
     max_outstanding: u32,
     round_end: SequenceNumber,
-    /// Most segments outstanding since `stamp`, while the window was not the limit.
+    /// Maximum segments outstanding since `stamp`, while the window was not the limit.
     used: u32,
     stamp: Instant,
 }
@@ -155,23 +152,23 @@ impl Usage {
         Self { limited: false, max_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
     }
 
-    /// The window stood in the way when something was to be sent last.
+    /// Whether the window limited the last transmission.
     pub(crate) fn is_held_by_window(&self) -> bool {
         self.limited
     }
 
-    /// Most segments outstanding in the last round trip.
+    /// Maximum segments outstanding in the last round trip.
     pub(crate) fn max_outstanding(&self) -> u32 {
         self.max_outstanding
     }
 
-    /// A loss has reduced the window: what was used before says nothing any more.
+    /// Forgets the use before a reduction.
     pub(crate) fn on_reduction(&mut self, now: Instant) {
         self.used = 0;
         self.stamp = now;
     }
 
-    /// An acknowledgment came that may let the window grow (Linux `tcp_cong_avoid`).
+    /// Records an acknowledgment that may let the window grow (Linux `tcp_cong_avoid`).
     pub(crate) fn on_progress(&mut self, now: Instant) {
         self.stamp = now;
     }
@@ -181,7 +178,7 @@ impl Usage {
         self.limited || (window.is_in_slow_start() && window.segments < 2 * self.max_outstanding)
     }
 
-    /// Notes after sending, or being unable to, that the window stood in the way: so it is in use.
+    /// Records that the window limited a transmission, so it is in use.
     #[inline]
     pub(crate) fn note_limit(&mut self, outstanding: u32, next: SequenceNumber, now: Instant) {
         self.limited = true;
@@ -191,7 +188,7 @@ impl Usage {
         self.stamp = now;
     }
 
-    /// Notes after sending that the window did not stand in the way.
+    /// Records that the window did not limit a transmission.
     #[inline]
     pub(crate) fn note(
         &mut self,
@@ -207,7 +204,7 @@ impl Usage {
         }
     }
 
-    /// Pulls a window that was not used for a whole time-out towards what was used.
+    /// Lets a window decay towards its used part after a time-out without full use.
     #[inline]
     pub(crate) fn validate(
         &mut self,
@@ -239,7 +236,7 @@ impl Usage {
         self.stamp = now;
     }
 
-    /// Restarts the window after `idle` without anything in flight.
+    /// Restarts the window after `idle` time without data in flight.
     pub(crate) fn restart(
         &mut self,
         config: &Config,
@@ -272,7 +269,7 @@ impl Usage {
     }
 }
 
-/// A threshold that remembers most of a window given up for lack of use (RFC 2861 §3).
+/// Threshold of three quarters of the window, before it decays (RFC 2861 §3).
 fn three_quarters(window: &Window) -> u32 {
     window.slow_start_threshold.max((window.segments >> 1) + (window.segments >> 2))
 }
@@ -290,7 +287,7 @@ pub(crate) struct InflightLimit {
     /// Where and when the present sample began.
     sequence: SequenceNumber,
     since: Instant,
-    /// Least sum of smoothed round trip and variation so far.
+    /// Minimum of smoothed round trip plus variation.
     best: Option<Span>,
     /// Segments that may be in flight.
     segments: u32,
@@ -336,7 +333,7 @@ impl InflightLimit {
 }
 
 impl Sender {
-    /// Lets the estimate follow an acknowledgment of new data, where there is a limit.
+    /// Updates the estimate from an acknowledgment of new data, if there is a limit.
     #[cold]
     pub(crate) fn update_inflight_limit(&mut self, now: Instant) {
         let Some(smoothed) = self.rtt.smoothed() else { return };
@@ -347,8 +344,8 @@ impl Sender {
         }
     }
 
-    /// Segments that may be in flight when new data is to be sent, where few connections differ; `None`
-    /// while it has to wait for its pace, or for the device.
+    /// Segments that may be in flight for new data, with optional mechanisms; `None` while pacing or
+    /// the device delays it.
     #[cold]
     #[inline(never)]
     pub(crate) fn unusual_window(&mut self, now: Instant) -> Option<u32> {

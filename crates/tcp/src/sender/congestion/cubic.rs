@@ -6,9 +6,9 @@
 //! time in units of 1/1024 s, C = 410/1024, beta = 717/1024, so that results do not depend on a
 //! machine's floating point; the cube root is exact where the kernel's is a table look-up, and time is
 //! in microseconds where the kernel's is in ticks. `congestion/cubic.c` is the same as [`Rules::Linux`].
-//! [`Rules::Rfc9438`] adds what the kernel leaves out: the Reno-friendly estimate grows with
+//! [`Rules::Rfc9438`] adds two rules that the kernel omits: the Reno-friendly estimate grows with
 //! slope 1 once it has passed the window before the loss (§4.3), and the target is at most 1.5
-//! windows (§4.2). It leaves out that without a plateau the kernel's window grows by at least a
+//! windows (§4.2). It omits the rule that without a plateau the kernel's window grows by at least a
 //! twentieth per round trip.
 //!
 //! | parameter | default | RFC 9438 | unit |
@@ -25,7 +25,7 @@ use crate::config::HyStartSigns;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
-/// Whose statement of CUBIC holds.
+/// Variant of CUBIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rules {
     Linux,
@@ -39,16 +39,16 @@ const C_1024: u64 = 410;
 /// Segments acknowledged per segment of Reno-friendly growth per window, times 8:
 /// `8 / alpha` with `alpha = 3 (1 - beta) / (1 + beta)`.
 const INVERSE_ALPHA_8: u64 = 8 * (1024 + BETA_1024) / 3 / (1024 - BETA_1024);
-/// Updates at an unchanged window are at least this far apart (1/32 s), in microseconds.
+/// Minimum interval of updates at an unchanged window (1/32 s), in microseconds.
 const UPDATE_INTERVAL: u64 = 1_000_000 / 32;
 
-/// Delays so shortly after an epoch began are those of the loss (Linux `cubictcp_acked`), in
-/// microseconds.
+/// Delay samples within this time after an epoch began reflect the loss (Linux `cubictcp_acked`),
+/// in microseconds.
 const SETTLING: u64 = 1_000_000;
 /// A tick of the kernel's clock, at its finest, in microseconds.
 const TICK: u64 = 1_000;
-/// So far from its plateau, in 1/1024 s, the curve is followed: farther it would leave 64 bits, and is
-/// 16 million segments away.
+/// Maximum distance from the plateau, in 1/1024 s: beyond it the curve overflows 64 bits, at 16
+/// million segments.
 const MAX_OFFSET: u64 = 350_000;
 
 /// One growth period: from the first acknowledgment after a loss to the next loss.
@@ -60,9 +60,9 @@ struct Epoch {
     to_plateau: u64,
     /// Window at the plateau in segments.
     plateau: u32,
-    /// What Reno's window would be (`W_est`).
+    /// Window of Reno (`W_est`).
     reno_window: u32,
-    /// Acknowledged segments not yet turned into growth of `reno_window`.
+    /// Acknowledged segments that are not yet growth of `reno_window`.
     reno_credit: u32,
 }
 
@@ -73,11 +73,11 @@ pub(crate) struct Cubic {
     epoch: Option<Epoch>,
     /// Window before the last reduction (`W_max`), lowered by fast convergence.
     last_maximum: u32,
-    /// Window before the last reduction, as it was (`cwnd_prior`).
+    /// Window before the last reduction, without fast convergence (`cwnd_prior`).
     before_reduction: u32,
-    /// Least round trip seen, in microseconds.
+    /// Minimum round trip, in microseconds.
     min_rtt: Option<u64>,
-    /// Acknowledged segments per segment of growth, as computed last.
+    /// Acknowledged segments per segment of growth, from the last update.
     per_segment: u32,
     /// In microseconds.
     last_update: u64,
@@ -100,7 +100,7 @@ impl Cubic {
         }
     }
 
-    /// Ends the epoch, remembers the window, and gives beta of `reduced` (RFC 9438 §4.6, §4.7).
+    /// Ends the epoch, records the window, and returns beta of `reduced` (RFC 9438 §4.6, §4.7).
     pub(crate) fn ssthresh(&mut self, segments: u32, reduced: u32) -> u32 {
         self.epoch = None;
         self.before_reduction = segments;
@@ -119,8 +119,8 @@ impl Cubic {
         }
     }
 
-    /// The kernel begins anew on a time-out, round trip included (`bictcp_reset`). RFC 9438 §4.8
-    /// forgets the plateau too: the next epoch starts at its own window, with K = 0.
+    /// Resets the state on a time-out, in the kernel including the round trip (`bictcp_reset`). RFC
+    /// 9438 §4.8 also forgets the plateau: the next epoch starts at its own window, with K = 0.
     pub(crate) fn on_timeout(&mut self, now: Instant, next: SequenceNumber) {
         let forgotten = Self::new(self.rules, self.hystart.as_ref().map(HyStart::signs));
         *self = match self.rules {
@@ -132,8 +132,8 @@ impl Cubic {
         self.begin(now, next);
     }
 
-    /// Time without anything in flight does not count as growth time (RFC 9438 §4.2, §5.8); the
-    /// kernel knows it in ticks.
+    /// Excludes time without data in flight from growth time (RFC 9438 §4.2, §5.8); the kernel
+    /// measures it in ticks.
     pub(crate) fn on_idle_end(&mut self, idle_since: Instant, now: Instant) {
         let (since, now) = (micros(idle_since), micros(now));
         if let Some(epoch) = &mut self.epoch {
@@ -203,7 +203,7 @@ impl Cubic {
         window.additive_increase(self.per_segment, acknowledged);
     }
 
-    /// Recomputes how many acknowledged segments one segment of growth takes.
+    /// Updates the number of acknowledged segments per segment of growth.
     fn update(&mut self, segments: u32, acknowledged: u32, now: u64) {
         let is_fresh = segments == self.last_window
             && now.saturating_sub(self.last_update) <= UPDATE_INTERVAL
@@ -214,7 +214,7 @@ impl Cubic {
             }
             return;
         }
-        // The kernel looks at the curve once per tick of its clock at most.
+        // The kernel evaluates the curve at most once per tick.
         let again = self.rules == Rules::Linux
             && self.epoch.is_some()
             && now.saturating_sub(self.last_update) < TICK;
@@ -232,7 +232,7 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
-    /// RFC 9438 §4.2: the curve starts at the window as it is and reaches the plateau after K.
+    /// RFC 9438 §4.2: the curve starts at the present window and reaches the plateau after K.
     fn begin_epoch(&self, segments: u32, now: u64) -> Epoch {
         let (to_plateau, plateau) = if self.last_maximum <= segments {
             (0, segments)
@@ -258,7 +258,7 @@ impl Cubic {
         if creeps { per_segment } else { per_segment.min(20) }
     }
 
-    /// RFC 9438 §4.3: never slower than Reno with the same beta would be.
+    /// RFC 9438 §4.3: at least the growth of Reno with the same beta.
     fn per_segment_by_reno(&self, epoch: &mut Epoch, segments: u32) -> u32 {
         loop {
             let slope_1 =
@@ -440,7 +440,7 @@ mod tests {
         assert_eq!(cubic.per_segment_by_curve(&epoch, 100, late), 2, "half a window in a window");
     }
 
-    /// RFC 9438 §4.3: with the factor that makes up for beta below the former window, as Reno above.
+    /// RFC 9438 §4.3: with the factor for beta below the former window, like Reno above it.
     #[test]
     fn the_reno_friendly_window_grows_as_reno_beyond_the_former_window() {
         let grown = |from: u32| {
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(grown(70), 30 + (20_000 - 30 * 200 * 15 / 8) / 200, "8/15 of that below it");
     }
 
-    /// RFC 9438 §5.8: time without anything in flight is taken off the epoch.
+    /// RFC 9438 §5.8: time without data in flight is excluded from the epoch.
     #[test]
     fn idle_time_does_not_count_as_growth() {
         let mut cubic = Cubic::new(Rules::Rfc9438, None);

@@ -1,16 +1,16 @@
-//! `HyStart`: leaving slow start before it overfills the path.
+//! `HyStart`: exit from slow start before it overfills the path.
 //!
 //! Source: Linux `hystart_update`; Ha and Rhee, "Taming the elephants: New TCP slow start" (2011).
-//! Differs: the allowance for what an acknowledgment may wait on its way is always a millisecond,
+//! Differs: the allowance for delayed acknowledgments is always a millisecond,
 //! where Linux takes less above 2 Gbit/s.
 //!
 //! | parameter | value | unit |
 //! |---|---|---|
-//! | least window | 16 | segments |
+//! | minimum window | 16 | segments |
 //! | pause that ends a train of acknowledgments | 2 | ms |
-//! | length of a train that ends slow start | half of the least round trip, all of it where pacing spreads it | |
-//! | samples before the delay is judged | 8 | per round trip |
-//! | rise of the delay that ends slow start | an eighth of the least, 4 to 16 ms | |
+//! | length of a train that ends slow start | half of the minimum round trip; all of it with pacing | |
+//! | delay samples | 8 | per round trip |
+//! | rise of the delay that ends slow start | an eighth of the minimum, 4 to 16 ms | |
 //!
 //! Cost per ACK in slow start: a few comparisons.
 
@@ -30,10 +30,10 @@ const MAX_RISE: u64 = 16_000;
 #[derive(Debug, Clone, Copy)]
 struct Round {
     start: u64,
-    /// The last acknowledgment of the train that began with the round.
+    /// Last acknowledgment of the train that began with the round.
     last: u64,
     end: SequenceNumber,
-    /// Least delay of the first samples.
+    /// Minimum delay of the first samples.
     delay: u64,
     samples: u8,
 }
@@ -59,12 +59,13 @@ impl HyStart {
         self.found
     }
 
-    /// A round trip begins, which ends with what is sent so far (Linux `bictcp_hystart_reset`).
+    /// Begins a round trip, which ends when the data sent so far is acknowledged (Linux
+    /// `bictcp_hystart_reset`).
     pub(super) fn begin_round(&mut self, now: u64, next: SequenceNumber) {
         self.round = Round::beginning(now, next);
     }
 
-    /// Takes an acknowledgment in slow start; says whether it ends here.
+    /// Handles an acknowledgment in slow start; returns whether slow start ends.
     #[inline]
     pub(super) fn observe(&mut self, seen: &Observation) -> bool {
         if seen.oldest_unacked.is_after(self.round.end) {
@@ -90,8 +91,7 @@ impl Round {
         Self { start: now, last: now, end: next, delay: u64::MAX, samples: 0 }
     }
 
-    /// A train that lasts longer than half a round trip fills the path; one that is paced has a whole
-    /// round trip.
+    /// A train longer than half a round trip fills the path; a paced one may take a whole round trip.
     #[inline]
     fn is_train_long(&mut self, seen: &Observation) -> bool {
         if seen.now.saturating_sub(self.last) > PAUSE {

@@ -1,14 +1,12 @@
-//! Congestion control: how the window grows on acknowledgments and falls on losses.
+//! Congestion control: growth of the window on acknowledgments, and its reduction on losses; Reno.
 //!
-//! The interface is shaped like Linux' `tcp_congestion_ops`: an algorithm is asked for a new
-//! slow-start threshold when a loss is found (`ssthresh`), told of every acknowledgment that may
-//! let the window grow (`cong_avoid`), and of a few occasions (`on_idle_end`, `on_timeout`).
-//! *When* that happens is recovery's business, not the algorithm's.
+//! The interface is that of Linux `tcp_congestion_ops`. An algorithm computes a new slow-start threshold at
+//! a loss (`ssthresh`), handles acknowledgments that may let the window grow (`cong_avoid`), and a few
+//! other events (`on_idle_end`, `on_timeout`). Loss recovery decides *when* that happens, not the
+//! algorithm.
 //!
-//! Reno: slow start, additive increase, halving.
-//!
-//! Source: RFC 5681 §3.1, equations 2 to 4. Parameters: none.
-//! Cost per ACK: a few additions.
+//! **Reno**: slow start, additive increase, halving. Source: RFC 5681 §3.1, equations 2 to 4. Parameters:
+//! none. Cost per ACK: a few additions.
 
 pub(crate) mod bbr;
 mod bic;
@@ -45,7 +43,7 @@ pub(crate) struct Window {
     slow_start_threshold: u32,
     /// The window to begin with, and again after idleness.
     initial: u32,
-    /// Acknowledged segments not yet turned into growth.
+    /// Acknowledged segments that are not yet growth (`snd_cwnd_cnt`).
     credit: u32,
     counting: AckCounting,
 }
@@ -79,7 +77,7 @@ impl Window {
         self.slow_start_threshold = threshold;
     }
 
-    /// Bounds the initial window for segments of so many bytes (RFC 5681 §3.1).
+    /// Limits the initial window for a segment size (RFC 5681 §3.1).
     pub(crate) fn bound_initial(&mut self, config: &Config, segment_bytes: u32) {
         if config.initial_window_in_bytes {
             let segments = config.initial_window * ORDINARY_SEGMENT_BYTES / segment_bytes;
@@ -110,7 +108,7 @@ impl Window {
         self.credit = 0;
     }
 
-    /// What an acknowledgment of so many segments counts as, to algorithms that are told.
+    /// Segments that an acknowledgment counts as, for plugged algorithms.
     pub(crate) fn counted(&self, acknowledged: u32) -> u32 {
         match self.counting {
             AckCounting::PerAck => acknowledged.min(1),
@@ -138,7 +136,7 @@ impl Window {
     /// Grows by one segment per `per_segment` acknowledged ones (Linux `tcp_cong_avoid_ai`).
     #[inline]
     fn additive_increase(&mut self, per_segment: u32, acknowledged: u32) {
-        // Credit gathered at a greater divisor is worth one segment at most.
+        // Credit from a larger divisor is worth at most one segment.
         if self.credit >= per_segment {
             self.credit = 0;
             self.segments += 1;
@@ -155,7 +153,7 @@ impl Window {
     }
 }
 
-/// What an acknowledgment has told before anything comes of it (Linux `struct ack_sample`).
+/// Sample of an acknowledgment, before the window changes (Linux `struct ack_sample`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckSample {
     /// Segments that this ACK took off the queue.
@@ -168,7 +166,7 @@ pub(crate) struct AckSample {
     oldest_unacked: SequenceNumber,
     /// Next number to send.
     next: SequenceNumber,
-    /// Nothing is amiss so far.
+    /// The recovery state is Open.
     is_open: bool,
     /// Segments leave at a rate.
     is_paced: bool,
@@ -205,7 +203,7 @@ impl Congestion {
         matches!(self, Self::Plugged(plugged) if plugged.has_hook(Hooks::NEEDS_ECN))
     }
 
-    /// The slow-start threshold after a loss, in segments; `flight` is what was outstanding.
+    /// The slow-start threshold after a loss, in segments; `flight` is the number outstanding.
     pub(crate) fn ssthresh(&mut self, window: &Window, base: ReductionBase, flight: u32) -> u32 {
         let reduced = match base {
             ReductionBase::Flight => flight.min(window.segments),
@@ -215,12 +213,12 @@ impl Congestion {
             Self::Reno(_) => Reno::ssthresh(reduced),
             Self::Bic(bic) => bic.ssthresh(reduced),
             Self::Cubic(cubic) => cubic.ssthresh(window.segments, reduced),
-            // It is asked with all that it may know.
+            // A plugged algorithm gets all fields later.
             Self::Plugged(_) => reduced,
         }
     }
 
-    /// Lets the window grow; called only where the window was the limit and no loss is repaired.
+    /// Lets the window grow, if it was the limit and there is no recovery.
     #[inline]
     pub(crate) fn cong_avoid(&mut self, window: &mut Window, mut acknowledged: u32, now: Instant) {
         if window.is_in_slow_start() {
@@ -249,12 +247,12 @@ impl Congestion {
         matches!(self, Self::Plugged(plugged) if plugged.has_hook(Hooks::CONG_CONTROL.and(Hooks::SEGMENTS)))
     }
 
-    /// Whether the algorithm looks at what acknowledgments tell besides progress.
+    /// Whether the algorithm uses samples besides progress.
     pub(crate) fn takes_samples(&self) -> bool {
         matches!(self, Self::Bic(_) | Self::Cubic(_))
     }
 
-    /// Notes what an ACK has told, whether or not the window may grow on it (Linux `pkts_acked`).
+    /// Handles the sample of an ACK, even if the window may not grow (Linux `pkts_acked`).
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample, window: &mut Window) {
         match self {
@@ -264,7 +262,7 @@ impl Congestion {
         }
     }
 
-    /// All is taken for lost (Linux `set_state` with `TCP_CA_Loss`).
+    /// Handles a time-out (Linux `set_state` with `TCP_CA_Loss`).
     pub(crate) fn on_timeout(&mut self, now: Instant, next: SequenceNumber) {
         match self {
             Self::Reno(_) | Self::Plugged(_) => {}
@@ -273,7 +271,7 @@ impl Congestion {
         }
     }
 
-    /// Sending resumes after nothing was in flight since `idle_since`.
+    /// Handles the end of an idle time since `idle_since`.
     pub(crate) fn on_idle_end(&mut self, idle_since: Instant, now: Instant) {
         if let Self::Cubic(cubic) = self {
             cubic.on_idle_end(idle_since, now);
@@ -301,7 +299,7 @@ impl Reno {
     }
 }
 
-/// What an acknowledgment told.
+/// Sample of an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 struct Observation {
     now: u64,

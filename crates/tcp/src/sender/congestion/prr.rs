@@ -1,7 +1,7 @@
-//! How the window comes down after a loss or an echo of congestion.
+//! Window reduction: PRR (RFC 6937, RFC 9937), rate halving, CWR.
 //!
-//! Source: RFC 6937, RFC 9937 (proportional rate reduction); Linux `tcp_init_cwnd_reduction`,
-//! `tcp_cwnd_reduction`, `tcp_end_cwnd_reduction`, `tcp_enter_cwr`, and `tcp_cwnd_down` of Linux 2.6.
+//! Source: Linux `tcp_init_cwnd_reduction`, `tcp_cwnd_reduction`, `tcp_end_cwnd_reduction`,
+//! `tcp_enter_cwr`, and `tcp_cwnd_down` of Linux 2.6.
 
 use crate::config::WindowReduction;
 use crate::sender::congestion::INFINITE_SSTHRESH;
@@ -10,7 +10,7 @@ use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::RecoveryState;
 use fairwind_units::Instant;
 
-/// A reduction on its way.
+/// State of a reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Reduction {
     /// Window before it (`prior_cwnd`, RFC 6937 `RecoverFS`).
@@ -24,7 +24,7 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// A reduction of a window of so many segments.
+    /// A reduction of this window in segments.
     fn new(window_before: u32) -> Self {
         Self { window_before, ..Self::default() }
     }
@@ -38,7 +38,7 @@ impl Reduction {
         self.window_before
     }
 
-    /// Notes that a segment was sent while the window comes down.
+    /// Counts a segment sent during the reduction.
     pub(crate) fn on_sent(&mut self) {
         self.sent += 1;
     }
@@ -64,8 +64,8 @@ impl Sender {
         self.window.slow_start_threshold = self.plugged_ssthresh().unwrap_or(ours);
     }
 
-    /// Congestion without a loss: the window comes down to the threshold, once per round trip (Linux
-    /// `tcp_enter_cwr`). For an echo of congestion (RFC 3168), or congestion in the host itself.
+    /// Enters CWR: the window falls to the threshold without a loss, once per round trip (Linux
+    /// `tcp_enter_cwr`), after an echo of congestion (RFC 3168) or congestion in the host.
     pub(crate) fn reduce_window(&mut self) {
         self.undo.forbid();
         if matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Disorder) {
@@ -75,7 +75,7 @@ impl Sender {
         }
     }
 
-    /// Follows one acknowledgment while the window comes down.
+    /// Reduces the window on an acknowledgment.
     pub(crate) fn reduce_window_on_ack(&mut self, ack: &AckEvent, newly_lost: u32) {
         match self.config.loss.reduction {
             WindowReduction::AtOnce => {}
@@ -86,9 +86,9 @@ impl Sender {
         }
     }
 
-    /// RFC 9937 §6.2, in segments: above the threshold as many are sent of those delivered as the
-    /// threshold is of the window; below it, as many as are delivered, and one more while every
-    /// acknowledgment advances and no further loss is found.
+    /// PRR (RFC 9937 §6.2), in segments. Above the threshold, sent segments are to delivered ones
+    /// as the threshold to the window. Below it, they equal the delivered ones, plus one while
+    /// every acknowledgment advances and no further loss is found.
     pub(crate) fn proportional_rate_reduction(
         &mut self,
         delivered: u32,
@@ -116,12 +116,12 @@ impl Sender {
             let owed = reduction.delivered.saturating_sub(reduction.sent).max(delivered);
             (owed + u32::from(goes_well)).min(threshold - in_flight)
         };
-        // The first retransmission always goes out.
+        // The first retransmission is always sent.
         let allowed = allowed.max(u32::from(reduction.sent == 0));
         self.window.segments = (in_flight + allowed).max(1);
     }
 
-    /// One segment less for every second acknowledgment that tells something.
+    /// Rate halving: one segment less for every second acknowledgment with new information.
     fn halve_rate(&mut self, ack: &AckEvent) {
         let tells = AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED).and(AckFlags::DSACKED);
         if !ack.has(tells) && (self.negotiated.has_sack() || ack.duplicates() == 0) {
@@ -159,7 +159,7 @@ impl Sender {
         self.usage.on_reduction(now);
     }
 
-    /// The threshold to come back to if a reduction proves needless (Linux `tcp_current_ssthresh`).
+    /// The threshold for an undo (Linux `tcp_current_ssthresh`).
     pub(crate) fn threshold_without_reduction(&self) -> u32 {
         if self.recovery.is_reducing() {
             self.window.slow_start_threshold

@@ -1,8 +1,8 @@
 //! Flags of outstanding segments (SACKED, LOST, RETRANSMITTED), and fragmentation of segments when the
 //! path MTU or the window has shrunk.
 //!
-//! Source: Linux `tcp_simple_retransmit`, `tcp_fragment`. Cost: proportional to what is outstanding;
-//! it happens once per change of the path.
+//! Source: Linux `tcp_simple_retransmit`, `tcp_fragment`. Cost: proportional to the outstanding segments, once per
+//! change of the path.
 
 use crate::sender::queue::{SendQueue, Sent, SentFlags};
 use std::collections::VecDeque;

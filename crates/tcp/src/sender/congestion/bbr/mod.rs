@@ -1,17 +1,19 @@
-//! BBR: the window and the rate follow a model of the path, not losses.
+//! BBR: window and rate follow a model of the path, not losses.
 //!
-//! Each version implements [`CongestionControl`](crate::CongestionControl) as an algorithm from outside would, so
-//! it sees what a kernel's sees and is called when a kernel's is.
+//! Each version implements [`CongestionControl`](crate::CongestionControl) like an external algorithm, so
+//! it has the same view and the same calls as in a kernel.
 //!
 //! | module | concern |
 //! |---|---|
-//! | `v1` | BBR as in Linux: the model of the path, start-up, draining, the cycle of gains |
-//! | `v1::control` | the rate and the window |
-//! | `v3` | BBR as in the working group's draft, which responds to losses |
+//! | `v1` | BBR as in Linux: model of the path, start-up, drain, gain cycle |
+//! | `v1::control` | rate and window |
+//! | `v3` | BBR of the IETF draft, which responds to losses |
 //!
-//! This file has what both share: bandwidths and gains in whole numbers, the windowed maximum, and random waits.
+//! This file has the shared parts: bandwidths and gains as integers, windowed maximum, pseudo-random
+//! numbers.
 //!
-//! Source: Linux 6.18 `tcp_bbr.c` (`bbr_rate_bytes_per_sec`, `bbr_bdp`, `bbr_tso_segs_goal`), `lib/win_minmax.c`.
+//! Source: Linux 6.18 `tcp_bbr.c` (`bbr_rate_bytes_per_sec`, `bbr_bdp`, `bbr_tso_segs_goal`),
+//! `lib/win_minmax.c`.
 
 mod v1;
 mod v3;
@@ -60,19 +62,19 @@ pub(super) const RECOVERY: u8 = 3;
 pub(super) const LOSS: u8 = 4;
 /// Below this many bits per second a bundle is one segment.
 const MIN_BUNDLING_RATE: u64 = 1_200_000;
-/// The largest buffer of the host less the headers in it, in bytes.
+/// Maximum buffer of the host less its headers, in bytes.
 const LARGEST_BUNDLE: u64 = 65_536 - 1 - 320;
 /// Segments of a bundle as far as BBR reckons with them.
 const MAX_BUNDLED: u64 = 0x7f;
 
-/// The bandwidth that a sample tells, where it tells one.
+/// Bandwidth of a sample, if valid.
 pub(super) fn sampled_bandwidth(sample: &RateSample) -> Option<u64> {
     let delivered = u64::try_from(sample.delivered).ok()?;
     let micros = u64::try_from(sample.interval_micros).ok().filter(|&micros| micros > 0)?;
     Some(delivered * BANDWIDTH_UNIT / micros)
 }
 
-/// Bytes per second of so many per cent of a bandwidth, times a gain.
+/// Bytes per second: `percent` of a bandwidth times a gain.
 pub(super) fn bytes_per_second(sender: &TcpSock, bandwidth: u64, gain: u64, percent: u64) -> u64 {
     let rate = bandwidth * u64::from(sender.segment_bytes) * gain / UNIT;
     let rate =
@@ -80,14 +82,14 @@ pub(super) fn bytes_per_second(sender: &TcpSock, bandwidth: u64, gain: u64, perc
     u64::try_from(rate).unwrap_or(u64::MAX).min(sender.control.pacing.max_rate)
 }
 
-/// Segments that a bandwidth, times a gain, has under way in so many microseconds, rounded up.
+/// Segments in flight at a bandwidth times a gain over `micros` microseconds, rounded up.
 pub(super) fn product(bandwidth: u64, micros: u64, gain: u64) -> u32 {
     let product = u128::from(bandwidth) * u128::from(micros) * u128::from(gain);
     let segments = (product >> 8).div_ceil(u128::from(BANDWIDTH_UNIT));
     u32::try_from(segments).unwrap_or(u32::MAX)
 }
 
-/// Whole segments that a bandwidth delivers in so many microseconds.
+/// Whole segments that a bandwidth delivers in `micros` microseconds.
 pub(super) fn delivered_in(bandwidth: u64, micros: u64) -> u32 {
     let segments = bandwidth.saturating_mul(micros) / BANDWIDTH_UNIT;
     u32::try_from(segments).unwrap_or(u32::MAX)
@@ -102,27 +104,27 @@ pub(super) fn bundle_goal(sender: &TcpSock) -> u32 {
     u32::try_from(segments.max(least).min(MAX_BUNDLED)).unwrap_or(u32::MAX)
 }
 
-/// Whether a count that wraps around lies before another.
+/// Whether a wrapping count is before another.
 pub(super) fn is_before(first: u32, second: u32) -> bool {
     first.wrapping_sub(second) > u32::MAX / 2
 }
 
-/// Microseconds from one instant to a later one, at least none.
+/// Microseconds from one instant to a later one, at least zero.
 pub(super) fn elapsed(later: u64, earlier: u64) -> u64 {
     later.saturating_sub(earlier)
 }
 
-/// Numbers that follow from the connection alone, so that equal seeds give equal runs (xorshift).
+/// Pseudo-random numbers seeded by the connection, so that equal seeds give equal runs (xorshift).
 #[derive(Debug)]
 pub(super) struct Chance(u64);
 
 impl Chance {
     pub(super) fn of(sender: &TcpSock) -> Self {
-        // Never 0, of which nothing else would follow.
+        // Never 0, which is a fixed point.
         Self((u64::from(sender.oldest_unacked) << 32 | sender.now_micros & 0xffff_ffff) | 1)
     }
 
-    /// One of the numbers below `bound`, which is not 0.
+    /// A number below `bound`, which is not 0.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         let mut bits = self.0;
         bits ^= bits << 13;
@@ -154,7 +156,7 @@ impl WindowedMax {
         self.0[0].value
     }
 
-    /// Takes the value of round `at`; none that is more than `window` rounds older is remembered.
+    /// Adds the value of round `at`; forgets values more than `window` rounds old.
     pub(super) fn note(&mut self, value: u64, at: u32, window: u32) {
         let new = Value { value, at };
         let best = &mut self.0;

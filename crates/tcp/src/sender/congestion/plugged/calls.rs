@@ -1,4 +1,4 @@
-//! The occasions at which an algorithm is called: fields in, call, fields out.
+//! Calls of a plugged algorithm: copy fields in, call, copy fields out.
 //!
 //! Source: Linux `tcp_init_congestion_control`, `tcp_cong_control`, `tcp_in_ack_event`, `tcp_set_ca_state`,
 //! `tcp_ca_event`, `tcp_undo_cwnd_reduction`.
@@ -16,16 +16,16 @@ use crate::state::RecoveryState;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
 
-/// Linux' bits of `ecn_flags`: agreed on, the reduction is to be told, a mark is to be echoed, marks seen.
+/// Bits of `ecn_flags` in Linux: negotiated, CWR pending, echo pending, marks seen.
 const ECN_AGREED: u8 = 1;
 const ECN_OWES_REDUCED: u8 = 2;
 const ECN_DEMANDS: u8 = 4;
 const ECN_SEEN: u8 = 8;
 
-/// A pace at which a full segment takes longer than this is hardly meant.
+/// A pacing rate below one full segment in this time is a fault.
 const LONGEST_SEGMENT_SECONDS: u64 = 60;
 
-/// Whether a flow all but stands still at a rate in bytes per second; none at all is no pace (Linux
+/// Whether a rate in bytes per second nearly stops a flow; zero means no pacing (Linux
 /// `tcp_update_skb_after_send`).
 fn is_standstill(rate: u64, segment_bytes: u32) -> bool {
     rate != 0 && rate.saturating_mul(LONGEST_SEGMENT_SECONDS) < u64::from(segment_bytes)
@@ -55,7 +55,7 @@ const ACK_SCHEDULED: u8 = 1;
 const ACK_TIMER: u8 = 2;
 const ACK_NOW: u8 = 16;
 
-/// What an external congestion control sees of the receiving half.
+/// View of the receiving half for an external congestion control.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReceiverView {
     next: SequenceNumber,
@@ -87,20 +87,20 @@ pub(crate) struct Plugged {
     control: Box<dyn CongestionControl>,
     hooks: Hooks,
     sender: Box<TcpSock>,
-    /// The connection is open, and the algorithm knows of it.
+    /// The connection is open, and the algorithm is initialised.
     is_begun: bool,
-    /// What the algorithm sees is as it is, and with which flags of marks and of owed acknowledgments.
+    /// The copy of the fields is up to date, and with which ECN flags and pending acknowledgments.
     is_shown: bool,
     shown: (u8, u8),
-    /// What an acknowledgment has told, where it is to be told together with the growth on it.
+    /// Sample of an acknowledgment that is passed together with the growth.
     waiting: Option<AckReport>,
     /// In flight when the acknowledgment that is being processed came.
     flight_before: u32,
-    /// What it sees of the receiving half, and whether it has changed that.
+    /// The receiver's view, and whether the algorithm has changed it.
     receiver: ReceiverView,
     requests_ack_now: bool,
     requests_echo: bool,
-    /// How often a window of nothing was asked for, and a pace at which a flow all but stands still.
+    /// Number of requests for an empty window, and for a pacing rate that nearly stops the flow.
     empty_windows: u32,
     standstills: u32,
 }
@@ -126,7 +126,7 @@ impl Plugged {
         }
     }
 
-    /// Says how the stack counts what is acknowledged.
+    /// Sets how the stack counts acknowledged segments.
     pub(crate) fn count_as(&mut self, counting: AckCounting) {
         self.sender.counting = match counting {
             AckCounting::Segments => 0,
@@ -140,7 +140,7 @@ impl Plugged {
         self.hooks.contains(hooks)
     }
 
-    /// What was amiss; its own complaint is told once.
+    /// Faults of the algorithm; its own message is returned once.
     fn complaints(&mut self) -> ControlFaults {
         ControlFaults {
             empty_windows: self.empty_windows,
@@ -174,7 +174,7 @@ impl Sender {
         }
     }
 
-    /// Shows the sender to the algorithm, and takes over what it has written.
+    /// Copies the sender's fields, calls the algorithm, and adopts its writes.
     fn consult<R>(
         &mut self,
         ask: impl FnOnce(&mut dyn CongestionControl, &mut TcpSock) -> R,
@@ -183,8 +183,8 @@ impl Sender {
         self.ask(ask)
     }
 
-    /// The same where the algorithm may have been asked about this acknowledgment before, and nothing has
-    /// happened since.
+    /// The same if the algorithm may have been called for this acknowledgment, and nothing has changed
+    /// since.
     #[inline]
     fn consult_again<R>(
         &mut self,
@@ -197,7 +197,7 @@ impl Sender {
         self.ask(ask)
     }
 
-    /// What was shown of the sender holds no longer.
+    /// Invalidates the copy of the fields.
     #[inline]
     pub(crate) fn invalidate_view(&mut self) {
         if let Congestion::Plugged(plugged) = &mut self.congestion {
@@ -262,7 +262,7 @@ impl Sender {
         }
     }
 
-    /// Writes the fields at which only few algorithms look.
+    /// Copies the fields that only few algorithms use.
     fn show_more(&mut self) {
         let unsent = u32::try_from(self.written.unsent() & u64::from(u32::MAX)).unwrap_or(0);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
@@ -334,8 +334,8 @@ impl Sender {
         }
     }
 
-    /// What an external congestion control has changed at the receiving half: whether the acknowledgment
-    /// goes out now, and whether a mark is echoed.
+    /// Takes changes of the receiving half: whether the acknowledgment is immediate, and whether a mark
+    /// is echoed.
     pub(crate) fn take_receiver_requests(&mut self) -> (Option<bool>, Option<bool>) {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return (None, None) };
         let view = plugged.receiver;
@@ -384,7 +384,7 @@ impl Sender {
         }
     }
 
-    /// The threshold after a loss, where an algorithm from outside says it.
+    /// Threshold after a loss, from a plugged algorithm.
     #[cold]
     pub(crate) fn plugged_ssthresh(&mut self) -> Option<u32> {
         self.has_hook(Hooks::SSTHRESH).then_some(())?;
@@ -392,7 +392,7 @@ impl Sender {
         Some(self.something_of(answer))
     }
 
-    /// The window before a reduction that was needless, where such an algorithm says it.
+    /// Window before a spurious reduction, from a plugged algorithm.
     #[cold]
     pub(crate) fn plugged_undo(&mut self) -> Option<u32> {
         self.has_hook(Hooks::UNDO_CWND).then_some(())?;
@@ -400,7 +400,7 @@ impl Sender {
         Some(self.something_of(answer))
     }
 
-    /// One segment where an algorithm has answered with none, which is noted.
+    /// At least one segment; records an answer of zero.
     fn something_of(&mut self, answer: u32) -> u32 {
         if let (0, Congestion::Plugged(plugged)) = (answer, &mut self.congestion) {
             plugged.empty_windows += 1;
@@ -417,13 +417,13 @@ impl Sender {
         self.recovery.set_state(state);
     }
 
-    /// All is taken for lost: the algorithm begins anew.
+    /// Notifies the algorithm of a time-out.
     pub(crate) fn enter_loss(&mut self, now: Instant) {
         self.congestion.on_timeout(now, self.send.next());
         self.enter(RecoveryState::Loss);
     }
 
-    /// Something happens to the window.
+    /// Notifies the algorithm of a window event.
     #[inline]
     pub(crate) fn notify_control(&mut self, event: WindowEvent) {
         if self.has_hook(Hooks::CWND_EVENT) {
@@ -443,7 +443,7 @@ impl Sender {
         }
     }
 
-    /// What an acknowledgment has told is known, and nothing has come of it yet.
+    /// Passes the sample of an acknowledgment, before the window changes.
     #[inline(never)]
     pub(crate) fn plugged_pkts_acked(
         &mut self,
@@ -472,8 +472,7 @@ impl Sender {
         }
     }
 
-    /// Whether nothing comes of an acknowledgment but growth, so that an algorithm may be told of both at
-    /// once.
+    /// Whether an acknowledgment only lets the window grow, so that the algorithm gets both in one call.
     fn only_grows(&self, ack: &AckEvent) -> bool {
         self.fast_path.is_plain()
             && !self.tail_probe.is_outstanding()
@@ -521,7 +520,7 @@ impl Sender {
         });
     }
 
-    /// Segments were marked lost since the last time.
+    /// Reports segments marked lost since the last call.
     #[cold]
     pub(crate) fn report_lost(&mut self) {
         if !self.has_hook(Hooks::SEGMENTS) {
@@ -558,7 +557,7 @@ impl Sender {
         });
     }
 
-    /// What was amiss with the algorithm from outside.
+    /// Faults of the plugged algorithm.
     pub(crate) fn control_faults(&mut self) -> ControlFaults {
         match &mut self.congestion {
             Congestion::Plugged(plugged) => plugged.complaints(),

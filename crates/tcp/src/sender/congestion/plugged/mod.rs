@@ -12,7 +12,7 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `tcp_sock` | what an algorithm may know of a sender, as it lies in memory |
+//! | `tcp_sock` | sender state for algorithms, in the layout of C |
 //! | `calls` | each call of a hook: fields in, call, fields out |
 
 mod calls;
@@ -49,32 +49,32 @@ impl Hooks {
     pub const SSTHRESH: Self = Self(64);
     /// [`CongestionControl::cong_avoid`].
     pub const CONG_AVOID: Self = Self(128);
-    /// No occasion, but a demand: the connection asks for marks of congestion, and all its packets can be marked
-    /// (Linux `TCP_CONG_NEEDS_ECN`).
+    /// No hook, but a requirement: the connection negotiates ECN, and all its packets are ECT (Linux
+    /// `TCP_CONG_NEEDS_ECN`).
     pub const NEEDS_ECN: Self = Self(256);
     /// [`CongestionControl::segment_lost`] and [`CongestionControl::segment_sampled`].
     pub const SEGMENTS: Self = Self(512);
-    /// No occasion, but a promise: it never looks at the fields that only few look at, which are not shown then.
+    /// No hook, but a promise: the algorithm never uses the rarely used fields, which are not copied then.
     pub const LOOKS_AT_LITTLE: Self = Self(1024);
 
-    /// Whether any of the others is among these.
+    /// Whether these hooks include any of the others.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// These and the others.
+    /// The union with the others.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// Something that happens to the window besides acknowledgments (Linux `enum tcp_ca_event`).
+/// Window event besides acknowledgments (Linux `enum tcp_ca_event`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WindowEvent {
-    /// Sending begins with nothing in flight (`CA_EVENT_TX_START`).
+    /// Transmission begins with nothing in flight (`CA_EVENT_TX_START`).
     SendingBegins = 0,
     /// The window restarts after idleness (`CA_EVENT_CWND_RESTART`).
     Restarted = 1,
@@ -88,19 +88,19 @@ pub enum WindowEvent {
     MarkedData = 5,
 }
 
-/// The acknowledgment took the long way (Linux `CA_ACK_SLOWPATH`).
+/// The acknowledgment took the slow path (Linux `CA_ACK_SLOWPATH`).
 pub const ACK_SLOW_PATH: u32 = 1;
 /// It opened the peer's window (`CA_ACK_WIN_UPDATE`).
 pub const ACK_WINDOW_UPDATE: u32 = 2;
 /// It echoes a mark (`CA_ACK_ECE`).
 pub const ACK_ECHO: u32 = 4;
-/// The bit of `cong_control`'s flags that says so, too (`FLAG_ECE`).
+/// The bit for it in the flags of `cong_control` (`FLAG_ECE`).
 pub const FLAG_ECHO: i32 = 0x40;
 
-/// An algorithm at work on one connection.
+/// A congestion control algorithm of one connection.
 ///
 /// Every method may write to [`TcpSock::window`], [`TcpSock::threshold`], [`TcpSock::credit`],
-/// [`TcpSock::application_limited`] and [`SockPacing`]; other writes are without effect.
+/// [`TcpSock::application_limited`] and [`SockPacing`]; other writes have no effect.
 #[expect(unused_variables, reason = "an algorithm overrides what it needs")]
 pub trait CongestionControl: Debug + Send {
     /// The hooks that are called.
@@ -118,8 +118,8 @@ pub trait CongestionControl: Debug + Send {
     /// Segments up to `acknowledgment` were acknowledged: the window may grow (`cong_avoid`).
     fn cong_avoid(&mut self, sender: &mut TcpSock, acknowledgment: u32, segments: u32) {}
 
-    /// An acknowledgment was processed; the algorithm alone decides on window and rate
-    /// (`cong_control`). `flags` are Linux' `FLAG_...`, of which [`FLAG_ECHO`] is set here.
+    /// Called for every acknowledgment; the algorithm alone sets window and rate (`cong_control`).
+    /// `flags` are the `FLAG_...` of Linux, of which [`FLAG_ECHO`] is set here.
     fn cong_control(
         &mut self,
         sender: &mut TcpSock,
@@ -132,22 +132,22 @@ pub trait CongestionControl: Debug + Send {
     /// The state of recovery becomes `state`, one of Linux' numbers (`set_state`).
     fn set_state(&mut self, sender: &mut TcpSock, state: u8) {}
 
-    /// Something happens to the window (`cwnd_event`).
+    /// Called for a window event (`cwnd_event`).
     fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {}
 
     /// An acknowledgment came; `flags` are the constants `ACK_...` (`in_ack_event`).
     fn in_ack_event(&mut self, sender: &mut TcpSock, flags: u32) {}
 
-    /// What it told, before the window follows it (`pkts_acked`).
+    /// Called with the sample of an acknowledgment, before the window changes (`pkts_acked`).
     fn pkts_acked(&mut self, sender: &mut TcpSock, report: &AckReport) {}
 
-    /// A segment is taken for lost; the next acknowledgment or time-out follows.
+    /// Called for a segment marked lost, before the next acknowledgment or time-out.
     fn segment_lost(&mut self, sender: &mut TcpSock, lost: &LostSegment) {}
 
-    /// What held when the segment was sent whose sample `cong_control` is told next.
+    /// Called with the transmit snapshot of the segment of the next sample for `cong_control`.
     fn segment_sampled(&mut self, at_sending: &TransmitSnapshot) {}
 
-    /// Both [`pkts_acked`](Self::pkts_acked) and [`cong_avoid`](Self::cong_avoid), where nothing happens in
+    /// Both [`pkts_acked`](Self::pkts_acked) and [`cong_avoid`](Self::cong_avoid), if nothing changes in
     /// between.
     fn acknowledge(
         &mut self,
@@ -160,18 +160,18 @@ pub trait CongestionControl: Debug + Send {
         self.cong_avoid(sender, acknowledgment, segments);
     }
 
-    /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
-    /// present one where it is greater.
+    /// The window after a spurious reduction, in segments (`undo_cwnd`): that before it, or the
+    /// present one if larger.
     fn undo_cwnd(&mut self, sender: &mut TcpSock) -> u32 {
         sender.window.max(sender.window_before)
     }
 
-    /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has asked for, once.
+    /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has requested, once.
     fn take_requested_ack(&mut self) -> Option<RequestedAck> {
         None
     }
 
-    /// What the algorithm has to complain of, once: an exception in its code, say.
+    /// A fault of the algorithm, once; for example an exception in its code.
     fn take_fault(&mut self) -> Option<String> {
         None
     }
@@ -198,13 +198,13 @@ impl PartialEq for PluggedAlgorithm {
 
 impl Eq for PluggedAlgorithm {}
 
-/// What was amiss with an algorithm from outside.
+/// Faults of a plugged algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ControlFaults {
-    /// How often it asked for a window of no segments, which is one segment then.
+    /// Requests for a window of zero segments, which becomes one segment.
     pub empty_windows: u32,
-    /// How often it asked for a pace at which a full segment takes longer than a minute.
+    /// Requests for a pacing rate below one full segment per minute.
     pub standstills: u32,
-    /// What it complained of itself.
+    /// Its own message.
     pub own: Option<String>,
 }

@@ -1,14 +1,14 @@
-//! What an algorithm may know of a sender: a copy of the fields of Linux' `struct tcp_sock` that algorithms use, in
-//! the order in which `congestion/include/fairwind.h` declares them, so that it can be handed to C as it is.
+//! Sender state for algorithms: a copy of the fields of Linux' `struct tcp_sock` that algorithms use, and
+//! samples of acknowledgments.
 //!
-//! What an acknowledgment has told, as algorithms are handed it; laid out in memory as C has it.
+//! The order of fields is that of `congestion/include/fairwind.h`, so that C code can use them in place.
 
 use fairwind_wire::Timestamps;
 
 /// Words of 64 bits that an algorithm has for its own state (`icsk_ca_priv`).
 pub const PRIVATE_WORDS: usize = 13;
 
-/// No sample of the round trip yet.
+/// No round-trip sample yet.
 const NO_LEAST_RTT: u32 = u32::MAX;
 /// Linux' `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
@@ -19,7 +19,7 @@ const INFINITE: u32 = 0x7fff_ffff;
 pub struct Pacing {
     /// Bytes per second (`sk_pacing_rate`).
     pub rate: u64,
-    /// Greatest rate that the application allows, in bytes per second (`sk_max_pacing_rate`).
+    /// Maximum rate of the application, in bytes per second (`sk_max_pacing_rate`).
     pub max_rate: u64,
     /// 0 none, 1 needed, 2 by the queue of the device (`sk_pacing_status`).
     pub status: u32,
@@ -27,11 +27,11 @@ pub struct Pacing {
     pub largest_bundle_bytes: u32,
     /// Largest bundle in segments (`sk_gso_max_segs`).
     pub largest_bundle_segments: u16,
-    /// A bundle takes so many halvings of a second (`sk_pacing_shift`).
+    /// A bundle is the data of `1 / 2^shift` s (`sk_pacing_shift`).
     pub shift: u8,
 }
 
-/// What concerns the algorithm itself (of `struct inet_connection_sock`).
+/// State of the algorithm (of `struct inet_connection_sock`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct InetConnectionSock {
@@ -41,8 +41,7 @@ pub struct InetConnectionSock {
     pub state: u8,
     /// Time-outs in a row (`icsk_retransmits`).
     pub timeouts: u8,
-    /// The acknowledgment that is owed: 1 one is, 2 a timer runs for it, 16 it does not wait, which may be written
-    /// (`icsk_ack.pending`).
+    /// Pending acknowledgment: bit 1 scheduled, 2 timer, 16 immediate (writable; `icsk_ack.pending`).
     pub pending: u8,
     /// The algorithm's own state (`icsk_ca_priv`).
     pub private: [u64; PRIVATE_WORDS],
@@ -54,21 +53,21 @@ pub struct InetConnectionSock {
 pub struct TcpSock {
     /// The algorithm's own, and pacing.
     pub control: InetConnectionSock,
-    /// Congestion window; may be written (`snd_cwnd`).
+    /// Congestion window; writable (`snd_cwnd`).
     pub window: u32,
-    /// Segments that count towards its next growth; may be written (`snd_cwnd_cnt`).
+    /// Segments that count towards its next growth; writable (`snd_cwnd_cnt`).
     pub credit: u32,
-    /// Greatest window (`snd_cwnd_clamp`).
+    /// Maximum window (`snd_cwnd_clamp`).
     pub max_window: u32,
-    /// When the window was used last, in jiffies; may be written (`snd_cwnd_stamp`).
+    /// Time of the last use of the window, in jiffies; writable (`snd_cwnd_stamp`).
     pub window_stamp: u32,
-    /// Slow-start threshold; may be written (`snd_ssthresh`).
+    /// Slow-start threshold; writable (`snd_ssthresh`).
     pub threshold: u32,
     /// Window before the last reduction (`prior_cwnd`).
     pub window_before: u32,
     /// Threshold before it (`prior_ssthresh`).
     pub threshold_before: u32,
-    /// Most segments outstanding in the last round trip (`max_packets_out`).
+    /// Maximum segments outstanding in the last round trip (`max_packets_out`).
     pub max_outstanding: u32,
     /// Bit 0: the window was the limit (`is_cwnd_limited`).
     pub window_limited: u8,
@@ -76,9 +75,9 @@ pub struct TcpSock {
     pub ecn_flags: u8,
     /// Segments outstanding (`packets_out`).
     pub outstanding: u32,
-    /// Of these, sent again and under way (`retrans_out`).
+    /// Retransmissions in flight (`retrans_out`).
     pub retransmitted: u32,
-    /// Of these, taken for lost (`lost_out`).
+    /// Segments marked lost (`lost_out`).
     pub lost: u32,
     /// Of these, reported to have arrived (`sacked_out`).
     pub sacked: u32,
@@ -90,26 +89,27 @@ pub struct TcpSock {
     pub delivered_marked: u32,
     /// Segments lost since the beginning (`lost`).
     pub losses: u32,
-    /// What will have been delivered once the application's pause is through, 0 for none; may be written
+    /// Delivered count at which the application-limited phase ends, 0 for none; writable
     /// (`app_limited`).
     pub application_limited: u32,
-    /// Segments sent again since the beginning (`total_retrans`).
+    /// Retransmissions since the beginning (`total_retrans`).
     pub retransmissions: u32,
     /// Smoothed round trip in eighths of microseconds, 0 before there is one (`srtt_us`).
     pub smoothed_rtt_eighths: u32,
     /// Mean deviation in quarters of microseconds (`mdev_us`).
     pub deviation_quarters: u32,
-    /// Its greatest of late (`rttvar_us`).
+    /// Its recent maximum (`rttvar_us`).
     pub variation_quarters: u32,
-    /// Least round trips: three of instant and microseconds, of which the first is the least (`rtt_min`).
+    /// Minimum round trips: three pairs of instant and microseconds, the first being the minimum
+    /// (`rtt_min`).
     pub min_rtt_micros: [[u32; 2]; 3],
     /// Now, in microseconds (`tcp_mstamp`).
     pub now_micros: u64,
-    /// When something was delivered last (`delivered_mstamp`).
+    /// Time of the last delivery (`delivered_mstamp`).
     pub delivered_at_micros: u64,
     /// When the segment was sent from which sending counts (`first_tx_mstamp`).
     pub first_sent_at_micros: u64,
-    /// When the last bundle leaves by pacing, in nanoseconds (`tcp_wstamp_ns`).
+    /// Departure time of the last bundle by pacing, in nanoseconds (`tcp_wstamp_ns`).
     pub paced_until_nanos: u64,
     /// Now, in nanoseconds (`tcp_clock_cache`).
     pub now_nanos: u64,
@@ -119,15 +119,15 @@ pub struct TcpSock {
     pub next: u32,
     /// Next one expected of the peer (`rcv_nxt`).
     pub expected: u32,
-    /// End of what was written (`write_seq`).
+    /// End of the written data (`write_seq`).
     pub written_end: u32,
-    /// What was sent when recovery began (`high_seq`).
+    /// Recovery point (`high_seq`).
     pub recovery_end: u32,
     /// Bytes of a full segment (`mss_cache`).
     pub segment_bytes: u32,
     /// Window that the peer offers, in bytes (`snd_wnd`).
     pub peer_window: u32,
-    /// When data was sent last, in jiffies of a millisecond (`lsndtime`).
+    /// Time of the last sent data, in jiffies of a millisecond (`lsndtime`).
     pub last_sent_jiffies: u32,
     /// Bytes acknowledged (`bytes_acked`).
     pub acknowledged_bytes: u64,
@@ -135,14 +135,14 @@ pub struct TcpSock {
     pub segments_sent: u32,
     /// Segments sent with payload (`data_segs_out`).
     pub data_segments_sent: u32,
-    /// How the profile's stack counts: 0 segments, 1 segments in slow start only, 2 acknowledgments
-    /// ([`AckCounting`](crate::AckCounting)).
+    /// How the stack counts acknowledgments: 0 segments, 1 segments in slow start only, 2
+    /// acknowledgments ([`AckCounting`](crate::AckCounting)).
     pub counting: u32,
     /// Timestamp of the peer (`rx_opt.rcv_tsval`).
     pub timestamp: u32,
-    /// The one it echoed (`rx_opt.rcv_tsecr`).
+    /// Its timestamp echo (`rx_opt.rcv_tsecr`).
     pub echoed_timestamp: u32,
-    /// Bit 0: the last segment had one; bit 1: both ends use them (`rx_opt`).
+    /// Bit 0: the last segment had timestamps; bit 1: negotiated (`rx_opt`).
     pub timestamp_bits: u16,
 }
 
@@ -228,7 +228,7 @@ impl TcpSock {
         }
     }
 
-    /// Segments believed to be in the network (`tcp_packets_in_flight`).
+    /// Segments believed to be in flight (`tcp_packets_in_flight`).
     pub fn in_flight(&self) -> u32 {
         (self.outstanding + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
@@ -238,13 +238,13 @@ impl TcpSock {
         self.window < self.threshold
     }
 
-    /// Whether the window was what kept the sender from sending (`tcp_is_cwnd_limited`).
+    /// Whether the window limits the sender (`tcp_is_cwnd_limited`).
     pub fn is_window_limited(&self) -> bool {
         self.window_limited & 1 != 0
             || self.is_in_slow_start() && self.window < 2 * self.max_outstanding
     }
 
-    /// Least round trip in microseconds, once there was a sample (`tcp_min_rtt`).
+    /// Minimum round trip in microseconds, after the first sample (`tcp_min_rtt`).
     pub fn min_rtt(&self) -> Option<u32> {
         Some(self.min_rtt_micros[0][1]).filter(|&least| least != NO_LEAST_RTT)
     }
@@ -266,8 +266,8 @@ pub struct AckReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct RateSample {
-    /// When something had been delivered last as the segment was sent, in microseconds; 0 for an invalid
-    /// sample (`prior_mstamp`).
+    /// Time of the last delivery before the segment was sent, in microseconds; 0 for an invalid sample
+    /// (`prior_mstamp`).
     pub delivered_at_before_micros: u64,
     /// Segments delivered then (`prior_delivered`).
     pub delivered_before: u32,
@@ -285,25 +285,25 @@ pub struct RateSample {
     pub acknowledging_micros: u32,
     /// Round trip of the youngest segment in microseconds; -1 if there is none (`rtt_us`).
     pub rtt_micros: i64,
-    /// Segments found lost by this acknowledgment (`losses`).
+    /// Segments marked lost by this acknowledgment (`losses`).
     pub losses: i32,
     /// Segments delivered by it (`acked_sacked`).
     pub newly_delivered: u32,
     /// In flight before it (`prior_in_flight`).
     pub flight_before: u32,
-    /// Sequence number behind the segment of the sample (`last_end_seq`).
+    /// End of the segment of the sample (`last_end_seq`).
     pub end: u32,
     /// The application limited the rate (`is_app_limited`).
     pub is_application_limited: bool,
-    /// The segment of the sample was sent again (`is_retrans`).
+    /// The segment of the sample was retransmitted (`is_retrans`).
     pub is_retransmission: bool,
     /// The acknowledgment may have been delayed (`is_ack_delayed`).
     pub is_delayed: bool,
 }
 
-/// What held when a segment was sent. Linux' mainline has no such thing; it is from BBR version 3 there
-/// (`tx_in_flight` and `lost` of `struct rate_sample`). Segments sent between the same two acknowledgments have
-/// what held of the last of them.
+/// State at the transmission of a segment. Mainline Linux does not have it; BBR version 3 does (`tx_in_flight`
+/// and `lost` of `struct rate_sample`). Segments sent between the same two acknowledgments share the state of
+/// the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransmitSnapshot {
     /// In flight, in segments, itself included.
@@ -314,21 +314,21 @@ pub struct TransmitSnapshot {
     pub is_application_limited: bool,
 }
 
-/// A segment that is taken for lost.
+/// A segment marked lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LostSegment {
     /// Its first sequence number.
     pub begin: u32,
-    /// The one behind it.
+    /// Its end.
     pub end: u32,
     /// Segments marked lost since the beginning, itself included, modulo 2^32.
     pub losses: u32,
-    /// What held when it was sent last.
+    /// State at its last transmission.
     pub at_sending: TransmitSnapshot,
 }
 
 impl RateSample {
-    /// A sample that tells no rate.
+    /// An invalid sample.
     pub const INVALID: Self = Self {
         delivered_at_before_micros: 0,
         delivered_before: 0,
@@ -349,7 +349,7 @@ impl RateSample {
     };
 }
 
-/// An acknowledgment that an algorithm asks for, about what had come before the packet at hand (Linux
+/// An acknowledgment that an algorithm requests, of the data before the present packet (Linux
 /// `bpf_tcp_send_ack`, RFC 8257 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestedAck {

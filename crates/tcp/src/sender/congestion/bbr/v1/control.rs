@@ -1,11 +1,10 @@
-//! What follows from the model: the rate and the window.
+//! Rate and window of BBR version 1; detection of policers.
 //!
-//! Source: Linux 6.18 `bbr_set_pacing_rate`, `bbr_set_cwnd` and what they call.
+//! Source: Linux 6.18 `bbr_set_pacing_rate`, `bbr_set_cwnd` and their callees.
 //!
-//! Noticing that somebody on the path limits the rate in the long run, by dropping what exceeds it.
-//!
-//! Source: Linux `bbr_lt_bw_sampling` and what it calls: two intervals in a row, each of 4 to 16 round trips that begin
-//! and end with losses and lose a fifth, and whose rates are alike.
+//! **Long-term bandwidth**: detects a token-bucket policer. Source: Linux `bbr_lt_bw_sampling` and its callees.
+//! Two consecutive intervals have similar rates; each has 4 to 16 round trips, begins and ends with losses, and
+//! loses a fifth.
 
 use crate::sender::congestion::bbr::v1::{
     Bbr1, HIGH_GAIN, INITIAL_WINDOW, MIN_WINDOW, Mode, RATE_PERCENT,
@@ -100,7 +99,7 @@ impl Bbr1 {
         product(bandwidth, self.min_rtt, gain)
     }
 
-    /// Room for what is joined on the way to the wire and for acknowledgments (`bbr_quantization_budget`).
+    /// Adds room for offload and acknowledgments (`bbr_quantization_budget`).
     pub(super) fn with_budget(&self, sender: &TcpSock, window: u32) -> u32 {
         let window = window.saturating_add(3 * bundle_goal(sender));
         let window = window.saturating_add(1) & !1;
@@ -112,7 +111,7 @@ impl Bbr1 {
         self.with_budget(sender, self.bdp(bandwidth, gain))
     }
 
-    /// What is in the network when the next bundle leaves (`bbr_packets_in_net_at_edt`).
+    /// Segments in the network when the next bundle leaves (`bbr_packets_in_net_at_edt`).
     pub(super) fn flight_when_leaving(&self, sender: &TcpSock, flight: u32) -> u32 {
         let micros = sender.paced_until_nanos.saturating_sub(sender.now_nanos) / 1_000;
         let delivered = delivered_in(self.bandwidth(), micros);
@@ -131,12 +130,12 @@ impl Bbr1 {
 }
 
 const MIN_ROUNDS: u32 = 4;
-/// Lost of those delivered, in 256ths, that make an interval.
+/// Loss ratio of an interval, in 256ths.
 const LOSS_256: u64 = 50;
-/// Rates are alike that differ by no more, in 256ths of themselves or in bytes per second.
+/// Maximum difference of similar rates, in 256ths or in bytes per second.
 const ALIKE_256: u64 = 32;
 const ALIKE_BYTES: u64 = 4_000 / 8;
-/// So many rounds the limit is kept to before it is tried again.
+/// Rounds before a long-term limit is tried again.
 const MAX_ROUNDS: u32 = 48;
 
 /// The rates of intervals, and whether they are a limit.
@@ -157,7 +156,7 @@ impl Policer {
         self.is_limited.then_some(self.bandwidth)
     }
 
-    /// Begins anew (`bbr_reset_lt_bw_sampling`).
+    /// Restarts the sampling (`bbr_reset_lt_bw_sampling`).
     pub(super) fn forget(&mut self, sender: &TcpSock) {
         self.bandwidth = 0;
         self.is_limited = false;
@@ -172,8 +171,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Follows an acknowledgment. Returns whether the limit was kept to for long enough, so that probing is to
-    /// begin anew.
+    /// Handles an acknowledgment. Returns whether the limit has lasted long enough, so that probing restarts.
     pub(super) fn sample(
         &mut self,
         sender: &TcpSock,

@@ -1,36 +1,32 @@
 //! BBR version 1.
 //!
-//! Source: Linux 6.18 `tcp_bbr.c`, with its integer arithmetic; Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR:
-//! Congestion-Based Congestion Control" (2016).
+//! Source: Linux 6.18 `tcp_bbr.c`, with its integer arithmetic; Cardwell, Cheng, Gunn, Yeganeh, Jacobson,
+//! "BBR: Congestion-Based Congestion Control" (2016).
 //!
-//! Differs: where the kernel begins its cycle of gains at random, the choice follows from the connection's first
-//! sequence number and the time, so that equal seeds give equal runs.
+//! Differs: the random start of the gain cycle follows from the connection's first sequence number and the
+//! time, so that equal seeds give equal runs.
 //!
 //! | parameter | value | unit |
 //! |---|---|---|
-//! | gain of start-up, of draining | 739/256 = 2/ln 2, 88/256 | |
-//! | gains of a cycle | 5/4, 3/4, six times 1 | each a least round trip long |
+//! | gain of start-up, of drain | 739/256 = 2/ln 2, 88/256 | |
+//! | gains of a cycle | 5/4, 3/4, six times 1 | each for a minimum round trip |
 //! | window | 2 | bandwidth-delay products |
-//! | bandwidth is the greatest of | 10 | round trips |
-//! | least round trip is that of | 10 | s |
-//! | looking for it | 4 segments for 200 ms | |
-//! | the pipe is full when for 3 rounds the bandwidth grows less than | 25 | % |
-//! | margin of the rate | 1 | % |
+//! | window of the bandwidth filter | 10 | round trips |
+//! | window of the round-trip filter | 10 | s |
+//! | probing for the round trip | 4 segments for 200 ms | |
+//! | full pipe: bandwidth growth in 3 rounds below | 25 | % |
+//! | pacing margin | 1 | % |
 //!
 //! Cost per ACK: some twenty multiplications and five divisions.
 //!
-//! Acknowledgments that come in heaps: room for what a heap holds beyond what the bandwidth explains.
+//! **ACK aggregation**: extra window for bursts of acknowledgments beyond the bandwidth. Source: Linux
+//! `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
 //!
-//! Source: Linux `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
+//! **Gain cycle**, end of start-up, drain. Source: Linux 6.18 `bbr_is_next_cycle_phase`,
+//! `bbr_reset_probe_bw_mode`, `bbr_check_full_bw_reached`, `bbr_check_drain`.
 //!
-//! The cycle of gains, and how it is come to: the end of start-up, and draining.
-//!
-//! Source: Linux 6.18 `bbr_is_next_cycle_phase`, `bbr_reset_probe_bw_mode`, `bbr_check_full_bw_reached`,
-//! `bbr_check_drain`.
-//!
-//! The least round trip, and sending next to nothing for a while to look for it.
-//!
-//! Source: Linux 6.18 `bbr_update_min_rtt`, `bbr_check_probe_rtt_done`.
+//! **Minimum round trip**, and probing for it with a small window. Source: Linux 6.18 `bbr_update_min_rtt`,
+//! `bbr_check_probe_rtt_done`.
 
 mod control;
 
@@ -128,7 +124,7 @@ impl Bbr1 {
         }
     }
 
-    /// The bandwidth that the model believes in.
+    /// Bandwidth of the model.
     fn bandwidth(&self) -> u64 {
         self.policer.limit().unwrap_or_else(|| self.bandwidth.get())
     }
@@ -262,14 +258,15 @@ impl CongestionControl for Bbr1 {
     }
 }
 
-/// The greatest heap of so many rounds counts, twice over.
+/// Length of a window of the aggregation filter in rounds; two windows count.
 const ROUNDS: u8 = 5;
-/// After so many segments counting begins anew.
+/// Segments after which an epoch restarts.
 const MAX_COUNTED: u32 = 1 << 20;
-/// A heap is no larger than what comes in this time.
+/// Maximum aggregation in time, in microseconds.
 const MAX_MICROS: u64 = 100_000;
 
-/// What has come since the heap began, and the greatest heaps of this window of rounds and the one before.
+/// ACK aggregation: segments acknowledged since the epoch began, and the maximum excess of this window of
+/// rounds and the one before.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
     began: u64,

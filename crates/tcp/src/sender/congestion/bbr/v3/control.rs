@@ -1,15 +1,7 @@
-//! Rate and window that follow from the model, within the bounds that losses have shown.
+//! Rate and window of BBR version 3; start-up and drain; bounds from losses.
 //!
-//! Source: draft-ietf-ccwg-bbr-06 §5.6.
-//!
-//! Start-up, how it ends by growth or by losses, and draining what it left.
-//!
-//! Source: draft-ietf-ccwg-bbr-06 §5.3.1, §5.3.2.
-//!
-//! What losses say the path does not take: bounds of the rate and of what is in flight, for the present cycle of
-//! probing and in the long run, and how they are taken back.
-//!
-//! Source: draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11.
+//! Source: draft-ietf-ccwg-bbr-06 §5.6 (rate and window), §5.3.1, §5.3.2 (start-up, drain), §5.5.10, §5.5.11
+//! (short-term and long-term bounds).
 
 use crate::sender::congestion::bbr::v3::{
     Bbr3, Bounds, FullPipe, INITIAL_WINDOW, Latest, MIN_WINDOW, State,
@@ -28,7 +20,7 @@ const WINDOW_GAIN: u64 = 2 * UNIT;
 const UP_WINDOW_GAIN: u64 = UNIT * 9 / 4;
 /// Of the bandwidth, so that queues drain.
 const RATE_PERCENT: u64 = 99;
-/// Bundles that are under way in both hosts.
+/// Bundles in both hosts.
 const BUNDLES: u32 = 3;
 /// Round trip to begin with where there is none, in microseconds.
 const SUPPOSED_RTT_MICROS: u64 = 1_000;
@@ -45,7 +37,7 @@ impl State {
         }
     }
 
-    /// Of the window. That of looking for the least round trip has a bound of its own.
+    /// Window gain. Probing for the round trip has another bound.
     fn window_gain(self) -> u64 {
         match self {
             Self::Up => UP_WINDOW_GAIN,
@@ -94,12 +86,12 @@ impl Bbr3 {
         flight.saturating_add(if self.state == State::Up { 2 } else { 0 })
     }
 
-    /// What is in flight at a gain (`Inflight`).
+    /// Flight at a gain (`Inflight`).
     pub(super) fn flight_for(&self, sender: &TcpSock, gain: u64) -> u32 {
         self.flight_at(sender, self.believed, gain)
     }
 
-    /// The same of another bandwidth.
+    /// The same for another bandwidth.
     pub(super) fn flight_at(&self, sender: &TcpSock, bandwidth: u64, gain: u64) -> u32 {
         self.with_budget(sender, self.product_of(bandwidth, gain))
     }
@@ -134,7 +126,7 @@ impl Bbr3 {
         bounds.into_iter().flatten().fold(window, |window, most| window.min(most.max(MIN_WINDOW)))
     }
 
-    /// What the window was before recovery, it is again afterwards (§5.6.4.4 `RestoreCwnd`).
+    /// Restores the window after recovery (§5.6.4.4 `RestoreCwnd`).
     fn restore_after_recovery(&mut self, sender: &mut TcpSock) {
         let (before, state) = (self.state_before, sender.control.state & 0x1f);
         if before >= RECOVERY && state < RECOVERY {
@@ -153,15 +145,15 @@ impl Bbr3 {
     }
 }
 
-/// The pipe is full when for so many rounds the bandwidth does not grow by a quarter.
+/// The pipe is full if the bandwidth does not grow by a quarter for this number of rounds.
 const FULL_ROUNDS: u8 = 3;
-/// Start-up ends by losses when they make so many gaps in a round.
+/// Loss gaps in a round that end start-up.
 const FULL_GAPS: u32 = 6;
-/// Draining ends after so many rounds anyway.
+/// Maximum rounds of drain.
 const DRAIN_ROUNDS: u32 = 3;
 
 impl FullPipe {
-    /// Looking begins anew, from a bandwidth (`ResetFullBW`).
+    /// Restarts the estimate at a bandwidth (`ResetFullBW`).
     pub(super) fn begin(&mut self, bandwidth: u64) {
         self.bandwidth = bandwidth;
         self.rounds = 0;
@@ -222,10 +214,10 @@ impl Bbr3 {
     }
 }
 
-/// Of a hundred in flight, so many may be lost.
+/// Tolerated loss in percent of the flight.
 const LOSS_PERCENT: u64 = 2;
 
-/// Seven tenths, to which a bound falls at most in a round.
+/// Seven tenths: the maximum reduction of a bound in a round.
 pub(super) fn reduced(value: u64) -> u64 {
     value * 7 / 10
 }
@@ -234,19 +226,19 @@ fn reduced_segments(value: u32) -> u32 {
     u32::try_from(reduced(u64::from(value))).unwrap_or(u32::MAX)
 }
 
-/// Whether more was lost than may be, of so many in flight.
+/// Whether the loss exceeds the tolerated part of the flight.
 pub(super) fn is_too_much(lost: u32, flight: u32) -> bool {
     u64::from(lost) * 100 > u64::from(flight) * LOSS_PERCENT
 }
 
-/// What was in flight when losses became too many: before the segment, and the part of it that was not too much,
-/// of which there is none in whole segments (§5.5.10.2 `InflightAtLoss`).
+/// Flight at which the loss became excessive: that before the segment, plus the tolerated part of it, which is
+/// zero in whole segments (§5.5.10.2 `InflightAtLoss`).
 pub(super) fn flight_before(lost: &LostSegment) -> u32 {
     lost.at_sending.flight.saturating_sub(1)
 }
 
 impl Latest {
-    /// Begins anew (`ResetCongestionSignals`).
+    /// Resets the signals (`ResetCongestionSignals`).
     pub(super) fn forget(&mut self) {
         self.has_loss = false;
         self.bandwidth = 0;
@@ -285,21 +277,21 @@ impl Latest {
         is_first
     }
 
-    /// The greatest that was delivered in a round trip, in segments.
+    /// Maximum segments delivered in a round trip.
     pub(super) fn flight(&self) -> u32 {
         self.flight
     }
 }
 
 impl Bounds {
-    /// Those of the present cycle are forgotten (`ResetShortTermModel`).
+    /// Resets the short-term bounds (`ResetShortTermModel`).
     pub(super) fn forget_cycle(&mut self) {
         self.bandwidth = None;
         self.flight = None;
     }
 
-    /// A round with losses is over: towards what it delivered, but no further than seven tenths
-    /// (`AdaptLowerBoundsFromCongestion`).
+    /// Adapts the short-term bounds after a round with losses: to the delivered amount, but at most
+    /// by three tenths (`AdaptLowerBoundsFromCongestion`).
     pub(super) fn adapt(&mut self, latest: &Latest, greatest: u64, window: u32) {
         let bandwidth = self.bandwidth.unwrap_or(greatest);
         let flight = self.flight.unwrap_or(window);
@@ -307,7 +299,7 @@ impl Bounds {
         self.flight = Some(latest.flight.max(reduced_segments(flight)));
     }
 
-    /// What probing has shown to be too much (`HandleInflightTooHigh`).
+    /// Sets the long-term bound after probing has exceeded it (`HandleInflightTooHigh`).
     pub(super) fn set_long_term(&mut self, flight: u32, target: u32) {
         self.long_term = Some(flight.max(reduced_segments(target)));
     }
@@ -317,7 +309,8 @@ impl Bounds {
         self.bandwidth.map_or(greatest, |bound| bound.min(greatest))
     }
 
-    /// The long-term bound less what is left to others: 15 %, a segment at least (`InflightWithHeadroom`).
+    /// The long-term bound less headroom for other flows: 15 %, at least a segment
+    /// (`InflightWithHeadroom`).
     pub(super) fn with_headroom(&self, least: u32) -> Option<u32> {
         self.long_term.map(|bound| {
             let room = u64::from(bound) * 15 / 100;
@@ -326,7 +319,7 @@ impl Bounds {
         })
     }
 
-    /// Bounds that were needless are wider again (`HandleSpuriousLossDetection`).
+    /// Restores bounds after a spurious loss detection (`HandleSpuriousLossDetection`).
     pub(super) fn widen(&mut self, before: &Self) {
         // None is wider than any.
         fn wider<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -361,7 +354,7 @@ mod tests {
         assert!(!is_too_much(0, 0));
     }
 
-    /// (0.02 x 99 - 2) / 0.98 is less than a segment: what was in flight before it was not too much.
+    /// (0.02 x 99 - 2) / 0.98 is less than a segment, so the flight before it was tolerated.
     #[test]
     fn what_was_in_flight_before_the_segment_that_was_too_much_is_the_bound() {
         assert_eq!(flight_before(&lost(100, 0, 3)), 99);

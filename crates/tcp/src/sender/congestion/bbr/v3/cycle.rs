@@ -1,37 +1,33 @@
-//! The cycle of probing for bandwidth: down, cruising, refilling, up.
+//! Probing of BBR version 3: bandwidth cycle (down, cruise, refill, up), and minimum round trip.
 //!
-//! Source: draft-ietf-ccwg-bbr-06 §5.3.3.
-//!
-//! The least round trip, and sending less for a while to look for it.
-//!
-//! Source: draft-ietf-ccwg-bbr-06 §5.3.4, §5.5.7.
+//! Source: draft-ietf-ccwg-bbr-06 §5.3.3; §5.3.4, §5.5.7.
 
 use crate::sender::congestion::bbr::v3::control::{flight_before, is_too_much};
 use crate::sender::congestion::bbr::v3::{Bbr3, LeastRtt, MIN_WINDOW, Probing, State};
 use crate::sender::congestion::bbr::{UNIT, elapsed};
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
-/// Probing waits so long at least, and up to so much longer, in microseconds.
+/// Minimum wait before probing, and its random addition, in microseconds.
 const WAIT_MICROS: u64 = 2_000_000;
 const WAIT_MORE_MICROS: u64 = 1_000_000;
-/// Nor so many rounds, for the sake of Reno.
+/// Maximum rounds before probing, for coexistence with Reno.
 const RENO_ROUNDS: u32 = 63;
-/// Growth of the long-term bound doubles in each round, so often at most.
+/// Maximum doublings of the growth of the long-term bound.
 const MAX_DOUBLINGS: u32 = 30;
 
-/// What acknowledgments tell of probing (§2.14).
+/// Phase of acknowledgments relative to probing (§2.14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Feedback {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// The pipe is being filled.
     Refilling,
-    /// What is in flight rises.
+    /// The flight is rising.
     Starting,
-    /// What probing does.
+    /// Acknowledgments of the probe arrive.
     Coming,
-    /// What probing did that is over.
+    /// Acknowledgments of a finished probe arrive.
     Stopping,
 }
 
@@ -47,7 +43,7 @@ impl State {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
 
-    /// Whether it looks for more bandwidth (`IsProbingBW`).
+    /// Whether it probes for bandwidth (`IsProbingBW`).
     pub(super) fn is_probing(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }
@@ -145,7 +141,7 @@ impl Bbr3 {
             && flight <= self.flight_at(sender, self.bandwidth.get(), UNIT)
     }
 
-    /// `IsTimeToGoDown`, and what follows.
+    /// `IsTimeToGoDown`, and its consequences.
     fn look_whether_up_is_over(&mut self, sender: &TcpSock, bandwidth: u64) {
         let bound = self.bounds.long_term;
         let is_risky =
@@ -161,7 +157,7 @@ impl Bbr3 {
         }
     }
 
-    /// Whether the window is what keeps the sender, and the long-term bound the window.
+    /// Whether the window limits the sender, and the long-term bound the window.
     fn is_held_by_bound(&self, sender: &TcpSock) -> bool {
         sender.window_limited & 1 != 0
             && self.bounds.long_term.is_some_and(|most| sender.window >= most)
@@ -189,7 +185,7 @@ impl Bbr3 {
         false
     }
 
-    /// All is known of the probe that is over.
+    /// Ends the feedback phase of a probe.
     fn end_feedback(&mut self, sender: &TcpSock, sample: &RateSample) -> bool {
         self.probing.is_sample = false;
         self.probing.feedback = Feedback::None;
@@ -233,7 +229,7 @@ impl Bbr3 {
     }
 }
 
-/// The least round trip is that of so long, and is looked for so often, for so long; in microseconds.
+/// Lifetime of the minimum round trip, interval of probing for it, and duration; in microseconds.
 const REMEMBERED_MICROS: u64 = 10_000_000;
 const LOOKING_EVERY_MICROS: u64 = 5_000_000;
 const LOOKING_MICROS: u64 = 200_000;

@@ -1,33 +1,34 @@
 //! BBR version 3.
 //!
-//! Source: draft-ietf-ccwg-bbr-06. Functions have the draft's names beside them.
+//! Source: draft-ietf-ccwg-bbr-06. Comments give the function names of the draft.
 //!
-//! Differs: volumes are whole segments and gains 256ths. What was in flight when a segment was sent is known of the
-//! last segment between the same two acknowledgments ([`TransmitSnapshot`]). The bundle is Linux' (a 1024th of a second at
-//! the rate). What the draft leaves to chance follows from the connection's first sequence number and the time, so
-//! that equal seeds give equal runs. There is no response to marks of congestion, as the draft has none (§3.7).
+//! Differs: volumes are whole segments and gains 256ths. The flight at the transmission of a segment is
+//! that of the last segment between the same two acknowledgments ([`TransmitSnapshot`]). The bundle is that
+//! of Linux (the data of 1/1024 s at the rate). Random choices of the draft follow from the connection's
+//! first sequence number and the time, so that equal seeds give equal runs. There is no response to ECN, as
+//! in the draft (§3.7).
 //!
 //! | parameter | value | unit |
 //! |---|---|---|
-//! | gain of the rate: start-up, draining | 2.77, 1/2 | |
-//! | down, cruising, refilling, up | 0.9, 1, 1, 5/4 | |
-//! | gain of the window; up | 2; 9/4 | bandwidth-delay products |
-//! | losses that are too many | 2 | % of what was in flight |
-//! | a bound falls by at most | 30 | % per round |
-//! | left to others | 15 | % of the long-term bound |
+//! | pacing gain: start-up, drain | 2.77, 1/2 | |
+//! | down, cruise, refill, up | 0.9, 1, 1, 5/4 | |
+//! | window gain; up | 2; 9/4 | bandwidth-delay products |
+//! | tolerated loss | 2 | % of the flight |
+//! | maximum reduction of a bound | 30 | % per round |
+//! | headroom | 15 | % of the long-term bound |
 //! | wait before probing | 2 to 3 | s |
-//! | or, for the sake of Reno | the bandwidth-delay product in segments, at most 63 | round trips |
-//! | least round trip is that of | 10 | s |
+//! | or, for coexistence with Reno | the bandwidth-delay product in segments, at most 63 | round trips |
+//! | window of the round-trip filter | 10 | s |
 //! | probing for it: every, for, with | 5 s, 200 ms, 1/2 bandwidth-delay product | |
-//! | margin of the rate | 1 | % |
+//! | pacing margin | 1 | % |
 //!
 //! Cost per ACK: about that of version 1.
 //!
 //! | module | concern |
 //! |---|---|
 //! | this file | rounds, bandwidth, ACK aggregation, bounds from losses (§5.5.1 to §5.5.10) |
-//! | `cycle` | start-up, draining, the probing cycle, the least round trip |
-//! | `control` | the rate and the window |
+//! | `cycle` | bandwidth probing, minimum round trip |
+//! | `control` | rate and window, start-up, drain |
 
 mod control;
 mod cycle;
@@ -70,7 +71,7 @@ pub struct Bbr3 {
     drain_began_in: u32,
     latest: Latest,
     bounds: Bounds,
-    /// Of the segment whose sample comes next, or came last.
+    /// Snapshot for the segment of the next or last sample.
     sampled: Option<TransmitSnapshot>,
     probing: Probing,
     rtt: LeastRtt,
@@ -253,11 +254,11 @@ impl CongestionControl for Bbr3 {
     }
 }
 
-/// The greatest heap of so many rounds counts once start-up is over, and before.
+/// Rounds of the aggregation filter after start-up, and before.
 const HEAP_ROUNDS: u32 = 10;
 const HEAP_ROUNDS_AT_FIRST: u32 = 1;
 
-/// Rounds, by data: one ends with the acknowledgment of something sent after it began.
+/// Rounds by data: one ends when data sent after its start is acknowledged.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     count: u32,
@@ -266,7 +267,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// The present round ends with what is sent from now on.
+    /// Ends the present round with the data sent from now on.
     pub(super) fn begin(&mut self, sender: &TcpSock) {
         self.ends_at = sender.delivered;
     }
@@ -282,7 +283,7 @@ impl Rounds {
     }
 }
 
-/// The greatest bandwidth of this cycle of probing and the one before.
+/// Maximum bandwidth of this probing cycle and the one before.
 #[derive(Debug, Default)]
 pub(super) struct GreatestBandwidth {
     before: u64,
@@ -294,7 +295,7 @@ impl GreatestBandwidth {
         self.before.max(self.now)
     }
 
-    /// What the application limited counts only where it is the greatest.
+    /// Adds a sample; application-limited ones count only if they are the maximum.
     pub(super) fn note(&mut self, bandwidth: u64, is_application_limited: bool) {
         if bandwidth >= self.get() || !is_application_limited {
             self.now = self.now.max(bandwidth);
@@ -307,7 +308,7 @@ impl GreatestBandwidth {
     }
 }
 
-/// What has come since a heap of acknowledgments began beyond what the bandwidth explains.
+/// ACK aggregation: acknowledged segments beyond the expectation by bandwidth.
 #[derive(Debug, Default)]
 pub(super) struct Heaps {
     began: u64,
@@ -354,13 +355,13 @@ impl Heaps {
 struct FullPipe {
     bandwidth: u64,
     rounds: u8,
-    /// It does not, since looking began.
+    /// The pipe is full since the last restart.
     is_full: bool,
-    /// It did not once.
+    /// The pipe was full once.
     was_ever_full: bool,
 }
 
-/// Where probing stands.
+/// State of probing.
 #[derive(Debug, Default)]
 struct Probing {
     feedback: Feedback,
@@ -371,19 +372,19 @@ struct Probing {
     up_acknowledged: u32,
     /// Acknowledged segments for one more of the long-term bound; none while it does not grow.
     per_segment: Option<u32>,
-    /// Samples are from probing, and have had no consequence yet.
+    /// Samples are from probing, and have not been used yet.
     is_sample: bool,
     was_too_high: bool,
     was_cautious: bool,
 }
 
-/// Least round trips and when they were seen, in microseconds.
+/// Minimum round trips and their times, in microseconds.
 #[derive(Debug, Default)]
 struct LeastRtt {
-    /// The one that counts; none before there is a sample.
+    /// Minimum of the model; none before the first sample.
     least: Option<u64>,
     seen_at: u64,
-    /// The one by which looking is due.
+    /// Minimum that schedules probing.
     of_late: Option<u64>,
     of_late_at: u64,
     is_due: bool,
@@ -391,7 +392,7 @@ struct LeastRtt {
     has_lasted_a_round: bool,
 }
 
-/// The bounds of the present cycle, and what is in flight at most in the long run.
+/// Short-term bounds, and the long-term bound of the flight.
 #[derive(Debug, Default)]
 struct Bounds {
     bandwidth: Option<u64>,
@@ -399,7 +400,7 @@ struct Bounds {
     long_term: Option<u32>,
 }
 
-/// What was delivered in the last round of data, and whether something was lost in it.
+/// Amount delivered in the last round, and whether it had losses.
 #[derive(Debug, Default)]
 struct Latest {
     bandwidth: u64,
@@ -407,7 +408,7 @@ struct Latest {
     round_ends_at: u32,
     round_began: bool,
     has_loss: bool,
-    /// Runs of segments lost in this round, and where the last one ended.
+    /// Loss gaps in this round, and the end of the last one.
     gaps: u32,
     gap_end: Option<u32>,
 }
