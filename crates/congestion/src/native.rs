@@ -314,7 +314,7 @@ impl CongestionControl for NativeControl {
     fn hooks(&self) -> Hooks {
         let hooks = self.table.hooks();
         // The repository's files are known (a test looks at them), others' are not.
-        if self.library.is_none() { hooks.and(Hooks::LOOKS_AT_LITTLE) } else { hooks }
+        if self.library.is_none() { hooks.and(Hooks::USES_FEW_FIELDS) } else { hooks }
     }
 
     fn init(&mut self, sender: &mut TcpSock) {
@@ -430,7 +430,7 @@ mod tests {
     use super::*;
     use std::mem::{offset_of, size_of};
 
-    /// They are promised not to, by [`Hooks::LOOKS_AT_LITTLE`].
+    /// They are promised not to, by [`Hooks::USES_FEW_FIELDS`].
     #[test]
     fn repository_files_use_only_provided_fields() {
         let hidden = [

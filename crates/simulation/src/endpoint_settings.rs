@@ -161,7 +161,7 @@ fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
         &mut loss.reordering,
         settings.reordering_detection,
         ReorderingDetection::Off,
-        ReorderingDetection::Measured { greatest: 300 },
+        ReorderingDetection::Measured { max: 300 },
     );
 }
 

@@ -72,7 +72,7 @@ pub use sender::congestion::plugged::{
     ControlFaults, FLAG_ECHO, Hooks, InetConnectionSock, LostSegment, PRIVATE_WORDS,
     PluggedAlgorithm, RateSample, RequestedAck, SockPacing, TcpSock, TransmitSnapshot, WindowEvent,
 };
-pub use sender::{Part, Writing};
+pub use sender::{Part, WriteFlags};
 pub use state::{Event, IcmpError, RecoveryState, State, Unreachable};
 pub use tcp_info::{TcpInfo, option_bits};
 pub use window_cache::{

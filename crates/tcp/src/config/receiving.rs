@@ -25,7 +25,7 @@ pub struct AckCompression {
     /// Slack of the timer (`tcp_comp_sack_slack_ns`).
     pub slack: Span,
     /// Most acknowledgments that are merged into one (`tcp_comp_sack_nr`); none for 0.
-    pub most: u32,
+    pub max_acks: u32,
 }
 
 /// Treatment of an acknowledgment number below the oldest unacknowledged one, or above all sent
@@ -299,7 +299,7 @@ impl Receiving {
             compression: Some(AckCompression {
                 delay: Span::from_millis(1),
                 slack: Span::from_micros(100),
-                most: 44,
+                max_acks: 44,
             }),
             rejection_interval: Span::from_millis(500),
             acknowledgments: AckAcceptance::Recent,

@@ -64,7 +64,7 @@ pub enum SendBufferRule {
         overhead_bytes: u32,
         /// The buffer grows with the congestion window up to this (the third of `tcp_wmem`);
         /// `None` where the application has set a size (`SO_SNDBUF`).
-        greatest: Option<u32>,
+        max: Option<u32>,
     },
 }
 
@@ -104,10 +104,8 @@ const MAX_SEND_BUFFER_BYTES: u32 = 4 << 20;
 
 impl SendBufferRule {
     /// As a Linux host begins.
-    pub const LINUX: Self = Self::Memory {
-        overhead_bytes: BUFFER_OVERHEAD_BYTES,
-        greatest: Some(MAX_SEND_BUFFER_BYTES),
-    };
+    pub const LINUX: Self =
+        Self::Memory { overhead_bytes: BUFFER_OVERHEAD_BYTES, max: Some(MAX_SEND_BUFFER_BYTES) };
 }
 
 impl Sending {
@@ -378,7 +376,7 @@ pub enum ReorderingDetection {
     /// `tcp_check_sack_reordering`).
     Measured {
         /// Maximum threshold in segments (Linux `tcp_max_reordering`).
-        greatest: u32,
+        max: u32,
     },
 }
 
@@ -455,7 +453,7 @@ impl LossRecovery {
             tail_loss_probe: TailLossProbe::Linux3_10,
             early_retransmit: EarlyRetransmit::Delayed,
             reduction: WindowReduction::Proportional,
-            reordering: ReorderingDetection::Measured { greatest: 127 },
+            reordering: ReorderingDetection::Measured { max: 127 },
             timeout_spares_recent: false,
             ..Self::linux_6_18()
         }
@@ -470,7 +468,7 @@ impl LossRecovery {
             reduction: WindowReduction::ProportionalSafe,
             forward_rto: true,
             undo: true,
-            reordering: ReorderingDetection::Measured { greatest: 300 },
+            reordering: ReorderingDetection::Measured { max: 300 },
             timeout_spares_recent: true,
             speculative_retransmission: false,
             ..Self::rfc()

@@ -113,7 +113,7 @@ impl Connection {
     #[cold]
     fn on_out_of_window(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::RST) {
-            if self.receiver.is_reset_behind_fin(segment, self.state) {
+            if self.receiver.is_reset_before_fin(segment, self.state) {
                 self.be_reset();
             }
         } else if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {

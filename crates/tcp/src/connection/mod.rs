@@ -14,7 +14,7 @@ use crate::handshake::{
 };
 use crate::receiver::{Receiver, RefusedSegments, UrgentRead};
 use crate::sender::congestion::plugged::ControlFaults;
-use crate::sender::{Part, Sender, Writing};
+use crate::sender::{Part, Sender, WriteFlags};
 use crate::state::{Event, RecoveryState, State, Unreachable};
 use crate::timers::Timer;
 use crate::window_cache::{Advice, CacheMiss, ConnectionId, ResumptionPhase, Share, WindowReport};
@@ -169,11 +169,11 @@ impl Connection {
     /// send buffer, none once closed.
     #[inline]
     pub fn write(&mut self, bytes: u64) -> u64 {
-        self.write_as(bytes, Writing::default())
+        self.write_as(bytes, WriteFlags::default())
     }
 
     /// [`write`](Self::write) with flags.
-    pub fn write_as(&mut self, bytes: u64, writing: Writing) -> u64 {
+    pub fn write_as(&mut self, bytes: u64, writing: WriteFlags) -> u64 {
         if !self.may_write() {
             return 0;
         }
@@ -184,7 +184,7 @@ impl Connection {
     /// Takes the part of a write that fills one buffer, and releases data that may be sent then.
     /// Repeated until all or nothing is taken, with [`poll_segment`](Self::poll_segment) drained in
     /// between, this is a write as in Linux, which sends while it copies.
-    pub fn write_part(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
+    pub fn write_part(&mut self, bytes: u64, writing: WriteFlags, part: Part) -> u64 {
         let may_write = self.may_write();
         self.note_receiver();
         self.sender.write_part(bytes, writing, part, may_write)

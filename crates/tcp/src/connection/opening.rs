@@ -51,7 +51,7 @@ impl Connection {
         let acknowledges = segment.flags.contains(Flags::ACK);
         let acceptable = self.sender.acknowledges_syn(segment.acknowledgment);
         if acknowledges && !acceptable {
-            self.repeat_syn_soon(now);
+            self.retransmit_syn_soon(now);
         }
         let is_ours = acceptable && self.handshake.is_echo_of_syn(segment, &self.config, now);
         if acknowledges && !is_ours {
@@ -104,7 +104,7 @@ impl Connection {
     /// Handles a wrong answer to our SYN: our reset ends an old connection of the peer, and the SYN
     /// is retransmitted once after it (Linux `tcp_rcv_synsent_state_process`).
     #[cold]
-    fn repeat_syn_soon(&mut self, now: Instant) {
+    fn retransmit_syn_soon(&mut self, now: Instant) {
         if self.config.receiving.repeats_syn_after_reset
             && self.sender.rto().consecutive_timeouts() == 0
         {

@@ -4,7 +4,7 @@ use super::Connection;
 use super::control_segments::ControlSegment;
 use super::idle::KeepAliveAction;
 use crate::handshake::{Negotiated, syn_options};
-use crate::sender::Expired;
+use crate::sender::TimerOutcome;
 use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::loss::Pending;
 use crate::state::{Event, IcmpError, State, Unreachable};
@@ -271,7 +271,7 @@ impl Connection {
         if self.sender.rto_mut().expire(clock, now) {
             self.on_retransmission_deadline(now);
         }
-        if self.sender.expire_persist_timer(clock, now) == Expired::GaveUp {
+        if self.sender.expire_persist_timer(clock, now) == TimerOutcome::GiveUp {
             self.give_up();
         }
         if self.keep_alive.expire(clock, now) {
@@ -290,7 +290,7 @@ impl Connection {
         let is_syn = matches!(self.state, State::SynSent | State::SynReceived);
         if is_syn && self.sender.rto().pending() == Pending::Retransmission {
             self.on_syn_timeout(now);
-        } else if self.sender.on_retransmission_deadline(now) == Expired::GaveUp {
+        } else if self.sender.on_retransmission_deadline(now) == TimerOutcome::GiveUp {
             self.give_up();
         }
     }
@@ -319,7 +319,7 @@ impl Connection {
         if is_early {
             self.sender.on_early_timeout(timeouts == EARLY_LOSS, now);
         }
-        self.control_segments.set_syn(self.handshake.repeats_syn(timeouts, &self.config));
+        self.control_segments.set_syn(self.handshake.retransmits_syn(timeouts, &self.config));
         self.sender.arm_backed_off_rto(now);
     }
 

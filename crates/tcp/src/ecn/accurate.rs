@@ -21,7 +21,7 @@ const URGENT_MARKS: u32 = 6;
 const AVERAGE_BITS: u32 = 6;
 /// More segments per acknowledgment than this indicate ACK thinning on the path
 /// (`ACK_COMP_THRESH`).
-const THINNED: u32 = 4;
+const THINNING_THRESHOLD: u32 = 4;
 /// Bytes sent without an option until the peer's counters are ambiguous.
 const LATEST_OPTION: u64 = (1 << 23) - 1;
 
@@ -224,7 +224,7 @@ impl AccurateFeedback {
         }
         let number = ace(answer.flags);
         if self.syn_received == Ecn::Ce
-            && (number == FIRST_ACE || self.believes_reflection(config, number, sent))
+            && (number == FIRST_ACE || self.is_valid_reflection(config, number, sent))
         {
             self.received.marked += 1;
             self.received.unreported += 1;
@@ -259,7 +259,7 @@ impl AccurateFeedback {
     }
 
     /// Whether the reported codepoint of our SYN or SYN-ACK is possible.
-    fn believes_reflection(&mut self, config: &EcnConfig, number: u32, sent: Ecn) -> bool {
+    fn is_valid_reflection(&mut self, config: &EcnConfig, number: u32, sent: Ecn) -> bool {
         if config.fallback && !is_valid_change(sent, reflected(number)) {
             self.fail(Failures::ACE_RECEIVED);
             return false;
@@ -284,7 +284,7 @@ impl AccurateFeedback {
             _ => {
                 ack.sequence_length() == 0
                     && !has_blocks
-                    && self.believes_reflection(config, number, sent)
+                    && self.is_valid_reflection(config, number, sent)
                     && reflected(number) == Ecn::Ce
             }
         }
@@ -363,9 +363,9 @@ impl AccurateFeedback {
     /// Bytes that the option adds to a segment with `others` bytes of other options, including
     /// `blocks` SACK blocks.
     pub(crate) fn option_bytes(&self, config: &EcnConfig, others: u32, blocks: usize) -> u32 {
-        let least = self.received.min_fields;
+        let min = self.received.min_fields;
         let room = OptionRoom::beside_blocks(others, blocks);
-        let fitting = self.sends_option(config).then(|| room.fit(least)).flatten();
+        let fitting = self.sends_option(config).then(|| room.fit(min)).flatten();
         fitting.map_or(0, |fit| fit.bytes())
     }
 
@@ -412,8 +412,8 @@ impl AccurateFeedback {
         let safe = acked.segments - (acked.segments.wrapping_sub(delta) & ACE_MASK);
         if is_reliable {
             let marked = self.delivered.bytes[CE_PLACE].wrapping_sub(marked_bytes);
-            marks_by_bytes(delta, safe, marked, new_bytes, acked)
-        } else if self.delivered.segments_per_ack > THINNED << AVERAGE_BITS {
+            marked_by_bytes(delta, safe, marked, new_bytes, acked)
+        } else if self.delivered.segments_per_ack > THINNING_THRESHOLD << AVERAGE_BITS {
             delta
         } else {
             safe
@@ -517,7 +517,7 @@ fn growth(counter: u32, known: u32) -> i32 {
 
 /// Marked segments computed from marked bytes, between the minimum (`delta`) and the maximum (`safe`) that the
 /// ACE field allows.
-fn marks_by_bytes(delta: u32, safe: u32, marked: u32, bytes: u64, acked: &AckedData) -> u32 {
+fn marked_by_bytes(delta: u32, safe: u32, marked: u32, bytes: u64, acked: &AckedData) -> u32 {
     if marked == 0 {
         return delta;
     }

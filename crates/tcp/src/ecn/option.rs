@@ -105,10 +105,10 @@ impl OptionRoom {
 
     /// As many counters as fit, at least `least`; removes one of more than two SACK blocks if
     /// necessary.
-    pub(super) fn fit(self, least: u8) -> Option<Fit> {
+    pub(super) fn fit(self, min: u8) -> Option<Fit> {
         let mut room = self;
         loop {
-            let fields = (least..=AccurateEcn::MAX_FIELDS).rev();
+            let fields = (min..=AccurateEcn::MAX_FIELDS).rev();
             let mut sizes = fields.map(|fields| (fields, room.padded_bytes(fields)));
             if let Some((fields, bytes)) = sizes.find(|&(_, bytes)| bytes <= room.bytes) {
                 let given = room.bytes - self.bytes;
@@ -118,7 +118,7 @@ impl OptionRoom {
                     blocks: room.blocks,
                 });
             }
-            if least == 0 || room.blocks <= 2 {
+            if min == 0 || room.blocks <= 2 {
                 return None;
             }
             room.blocks -= 1;

@@ -82,7 +82,7 @@ pub struct FastOpenPermit {
 }
 
 /// Response to a SYN with Fast Open.
-pub(crate) enum Verdict {
+pub(crate) enum FastOpenResponse {
     /// As without Fast Open, perhaps with a cookie for next time.
     Ordinary(Option<FastOpen>),
     /// Its data is taken, perhaps with a new cookie for next time.
@@ -91,25 +91,27 @@ pub(crate) enum Verdict {
 
 impl FastOpenPermit {
     /// Selects the response to a SYN (Linux `tcp_try_fastopen`).
-    fn judge(&self, syn: &Segment) -> Verdict {
+    fn respond(&self, syn: &Segment) -> FastOpenResponse {
         let option = syn
             .options
             .fast_open()
             .filter(|option| option.cookie.is_empty() || option.cookie.is_well_formed());
         if option.is_none() && syn.payload_bytes == 0 {
-            return Verdict::Ordinary(None);
+            return FastOpenResponse::Ordinary(None);
         }
         if self.without_cookie {
-            return Verdict::Early(None);
+            return FastOpenResponse::Early(None);
         }
-        let Some(FastOpen { kind, cookie }) = option else { return Verdict::Ordinary(None) };
+        let Some(FastOpen { kind, cookie }) = option else {
+            return FastOpenResponse::Ordinary(None);
+        };
         let fresh = Some(FastOpen { kind, cookie: self.cookie });
         if cookie == self.cookie {
-            Verdict::Early(None)
+            FastOpenResponse::Early(None)
         } else if self.former == Some(cookie) {
-            Verdict::Early(fresh)
+            FastOpenResponse::Early(fresh)
         } else {
-            Verdict::Ordinary(fresh)
+            FastOpenResponse::Ordinary(fresh)
         }
     }
 }
@@ -236,12 +238,12 @@ impl FastOpenState {
     /// A SYN has arrived at a listening end. Returns whether it opens the connection early.
     pub(crate) fn on_syn(&mut self, syn: &Segment) -> bool {
         let Some(permit) = self.permit.take() else { return false };
-        match permit.judge(syn) {
-            Verdict::Ordinary(reply) => {
+        match permit.respond(syn) {
+            FastOpenResponse::Ordinary(reply) => {
                 self.reply = reply;
                 false
             }
-            Verdict::Early(reply) => {
+            FastOpenResponse::Early(reply) => {
                 self.reply = reply;
                 self.is_early = true;
                 self.opened_early = true;

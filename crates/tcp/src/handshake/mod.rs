@@ -117,7 +117,7 @@ impl Handshake {
 
     /// Whether a time-out retransmits SYN. While the last ACK waits for data, SYN-ACK is
     /// retransmitted only at the end of that time.
-    pub(crate) fn repeats_syn(&self, timeouts: u32, config: &Config) -> bool {
+    pub(crate) fn retransmits_syn(&self, timeouts: u32, config: &Config) -> bool {
         !self.is_deferred || timeouts >= config.receiving.deferred_timeouts
     }
 }
@@ -223,10 +223,10 @@ impl Negotiated {
         if !self.sack {
             return 0;
         }
-        let most = if self.timestamps { 3 } else { 4 };
+        let max = if self.timestamps { 3 } else { 4 };
         let left = segment_bytes.saturating_sub(payload_bytes);
         let fitting = left.saturating_sub(SACK_OPTION_BYTES) / SACK_BLOCK_BYTES;
-        usize::try_from(fitting).map_or(most, |fitting| fitting.min(most))
+        usize::try_from(fitting).map_or(max, |fitting| fitting.min(max))
     }
 }
 

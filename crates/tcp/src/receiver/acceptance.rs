@@ -69,13 +69,13 @@ impl Receiver {
     pub(crate) fn is_reset_exact(&self, segment: &Segment, state: State) -> bool {
         let at = segment.sequence;
         at == self.space.next
-            || self.is_reset_behind_fin(segment, state)
+            || self.is_reset_before_fin(segment, state)
             || self.config.receiving.reset_at_edges
                 && self.reassembly.furthest_reported() == Some(at)
     }
 
     /// Whether a reset lies before the received FIN.
-    pub(crate) fn is_reset_behind_fin(&self, segment: &Segment, state: State) -> bool {
+    pub(crate) fn is_reset_before_fin(&self, segment: &Segment, state: State) -> bool {
         self.config.receiving.reset_at_edges
             && segment.sequence + 1 == self.space.next
             && matches!(state, State::CloseWait | State::LastAck | State::Closing)

@@ -24,9 +24,9 @@ const MIN_DELAY: Span = Span::from_millis(40);
 const MAX_DELAY: Span = Span::from_millis(200);
 /// Maximum delay without small segments (half a second in `tcp_send_delayed_ack`), before the limit
 /// above.
-const UNHURRIED_DELAY: Span = Span::from_millis(500);
+const MAX_DELAY_WITHOUT_SMALL: Span = Span::from_millis(500);
 /// A delay stays below the minimum retransmission time-out by this margin (`tcp_delack_max`).
-const BELOW_LEAST_TIMEOUT: Span = Span::from_millis(1);
+const DELAYED_ACK_MARGIN: Span = Span::from_millis(1);
 /// How long the last ACK of the handshake waits for data, if it waits (`TCP_DELACK_MAX`).
 const HANDSHAKE_DELAY: Span = Span::from_millis(200);
 /// Acknowledgments of disorder that are not merged, so that the peer retransmits
@@ -140,19 +140,19 @@ impl AckPolicy {
     }
 
     #[cold]
-    pub(crate) fn enter_quick_mode(&mut self, config: &Config, quick_by_window: u32, most: u32) {
+    pub(crate) fn enter_quick_mode(&mut self, config: &Config, quick_by_window: u32, max: u32) {
         if let AckDelay::Adaptive { quick_segments } = config.ack_delay {
             let by_window = if quick_by_window == 0 { 2 } else { quick_by_window };
-            self.quick = self.quick.max(by_window.min(quick_segments).min(most));
+            self.quick = self.quick.max(by_window.min(quick_segments).min(max));
         }
     }
 
     /// Acknowledges immediately after disorder (RFC 5681 §4.2); Linux adds up to `most` quick ACKs
     /// (`tcp_enter_quickack_mode`).
-    pub(crate) fn on_disorder(&mut self, config: &Config, quick_by_window: u32, most: u32) {
+    pub(crate) fn on_disorder(&mut self, config: &Config, quick_by_window: u32, max: u32) {
         self.scheduled = true;
         if let AckDelay::Adaptive { .. } = config.ack_delay {
-            self.enter_quick_mode(config, quick_by_window, most);
+            self.enter_quick_mode(config, quick_by_window, max);
             self.answers = 0;
             self.delay = MIN_DELAY;
         } else {
@@ -174,11 +174,11 @@ impl AckPolicy {
         let mut delay = self.delay;
         if delay > MIN_DELAY {
             let unhurried = self.small == 0 && !self.is_interactive(config);
-            let greatest = if unhurried { UNHURRIED_DELAY } else { MAX_DELAY };
-            let by_rtt = context.smoothed_rtt.map_or(greatest, |rtt| rtt.max(MIN_DELAY));
-            delay = delay.min(greatest).min(by_rtt);
+            let max = if unhurried { MAX_DELAY_WITHOUT_SMALL } else { MAX_DELAY };
+            let by_rtt = context.smoothed_rtt.map_or(max, |rtt| rtt.max(MIN_DELAY));
+            delay = delay.min(max).min(by_rtt);
         }
-        let below = config.minimum_rto.saturating_sub(BELOW_LEAST_TIMEOUT);
+        let below = config.minimum_rto.saturating_sub(DELAYED_ACK_MARGIN);
         Decision::After(delay.min(MAX_DELAY).min(below))
     }
 
@@ -188,7 +188,7 @@ impl AckPolicy {
         let Some(compression) = config.receiving.compression.filter(|_| context.sack) else {
             return Decision::Now;
         };
-        if self.merged >= compression.most {
+        if self.merged >= compression.max_acks {
             return Decision::Now;
         }
         if self.repeated_at != context.next {
@@ -399,9 +399,9 @@ impl Receiver {
 
     /// Enables at most this number of quick ACKs, after a duplicate or an unacceptable segment.
     #[cold]
-    pub(crate) fn enter_quick_ack_mode(&mut self, most: u32) {
+    pub(crate) fn enter_quick_ack_mode(&mut self, max: u32) {
         let budget = self.quick_ack_budget();
-        self.ack_policy.on_disorder(&self.config, budget, most);
+        self.ack_policy.on_disorder(&self.config, budget, max);
     }
 
     /// Acknowledges the peer's SYN-ACK immediately, unless data is expected that can carry it.

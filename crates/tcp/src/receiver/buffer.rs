@@ -179,8 +179,8 @@ impl ReceiveBuffer {
     /// Growth for a packet with a large overhead: only a small window grows (`__tcp_grow_window`).
     fn growth_step(&self, packet: Skb, segment: u32, receiving: &Receiving) -> u32 {
         let mut memory = self.window_from_space(packet.truesize) >> 1;
-        let greatest = receiving.max_buffer.max(self.limit);
-        let mut window = self.window_from_space(greatest) >> 1;
+        let max = receiving.max_buffer.max(self.limit);
+        let mut window = self.window_from_space(max) >> 1;
         while self.window_threshold <= window {
             if memory <= packet.payload {
                 return 2 * segment;

@@ -36,8 +36,8 @@ fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> First
     let bytes = asked.map_or(space, |asked| space.min(asked));
     let mut shift = 0;
     if scales {
-        let most = space.max(receiving.max_buffer).max(receiving.max_request).min(clamp);
-        let bits = u8::try_from(most.max(1).ilog2()).unwrap_or(MAX_SHIFT);
+        let max = space.max(receiving.max_buffer).max(receiving.max_request).min(clamp);
+        let bits = u8::try_from(max.max(1).ilog2()).unwrap_or(MAX_SHIFT);
         shift = bits.saturating_sub(15).min(MAX_SHIFT);
     }
     FirstWindow { bytes, shift, clamp: clamp.min(u32::from(u16::MAX) << shift) }

@@ -330,7 +330,7 @@ impl Sender {
         if let (Some(longest), Some(latest)) = (trip.longest, trip.latest) {
             trip.is_delayed = self.may_be_delayed(acknowledged, latest, ack);
             if !trip.is_delayed {
-                self.rtt.note_least(&self.config, latest, now);
+                self.rtt.add_minimum_sample(&self.config, latest, now);
             }
             self.sample_rtt(longest);
             self.rto.restart(self.rtt.timeout(&self.config));
@@ -351,7 +351,7 @@ impl Sender {
             && !ack.has(AckFlags::SUSPICIOUS)
             && ack.delivered_at_sending() == self.deliveries.segments()
             && self.send.oldest_unacked().distance_from(ack.oldest_before()) < self.segment_bytes
-            && self.rtt.minimum().is_some_and(|least| latest > least)
+            && self.rtt.minimum().is_some_and(|min| latest > min)
     }
 
     /// Selective acknowledgments restart the timer only if they are for segments sent before the

@@ -38,7 +38,7 @@ use fairwind_wire::{Flags, SackBlock, SequenceNumber};
 use std::collections::VecDeque;
 
 /// Maximum time since the last bundle, and until the next acknowledgment, for which a bundle waits.
-const PATIENCE: Span = Span::from_millis(1);
+const MAX_DEFERRAL: Span = Span::from_millis(1);
 
 impl Sender {
     /// Segments of the largest bundle at the present rate (Linux `tcp_tso_segs`).
@@ -76,12 +76,12 @@ impl Sender {
         &mut self,
         first: u32,
         room: u32,
-        most: u32,
+        max: u32,
         now: Instant,
     ) -> bool {
         let Some(bundling) = self.config.sending.bundling else { return false };
         if matches!(self.recovery.state(), RecoveryState::Recovery | RecoveryState::Loss)
-            || bundling.by_time && self.send.last_transmitted() + PATIENCE < now
+            || bundling.by_time && self.send.last_transmitted() + MAX_DEFERRAL < now
         {
             return false;
         }
@@ -89,7 +89,7 @@ impl Sender {
         let peer_room = self.usable_window();
         let window_room = room.saturating_mul(full);
         let limit = peer_room.min(window_room);
-        if limit >= most.saturating_mul(full)
+        if limit >= max.saturating_mul(full)
             || limit >= first && !self.written.is_first_last()
             || self.is_fair_share(limit, full, &bundling)
             || bundling.by_time && !self.is_acknowledgment_near(now)
@@ -129,7 +129,7 @@ impl Sender {
         let Some(head) = self.queue.front() else { return false };
         let smoothed = self.rtt.smoothed().unwrap_or_default();
         let expected = head.transmitted_at() + smoothed;
-        expected.saturating_since(now) <= (smoothed / 2).min(PATIENCE)
+        expected.saturating_since(now) <= (smoothed / 2).min(MAX_DEFERRAL)
     }
 }
 
@@ -273,10 +273,10 @@ impl Sender {
     /// Whether fewer segments were in flight before this one than fit in the minimum round trip at the
     /// minimum interval.
     fn is_thin_for_bundling(&self, rule: RedundantBundling) -> bool {
-        let Some(least) = self.rtt.minimum() else { return true };
+        let Some(min) = self.rtt.minimum() else { return true };
         let interval = rule.min_interval.max(Span::from_micros(1));
         let before = self.in_flight().saturating_sub(1);
-        u64::from(before) < least.as_micros() / interval.as_micros()
+        u64::from(before) < min.as_micros() / interval.as_micros()
     }
 
     /// Start of the bundle that carries `sent`, the last of the queue, and the allowed old data before

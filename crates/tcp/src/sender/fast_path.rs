@@ -71,7 +71,7 @@ impl Sender {
     /// Whether the congestion window blocks new data and nothing else is due. Drivers poll once too
     /// often after every input.
     #[inline]
-    pub(super) fn is_held_by_full_window(&self) -> bool {
+    pub(super) fn is_limited_by_full_window(&self) -> bool {
         self.budget.is_yet_to_begin()
             && self.fast_path.is_plain()
             && self.in_flight() >= self.window.segments()

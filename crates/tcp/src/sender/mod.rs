@@ -40,7 +40,7 @@ mod transmit;
 mod write;
 
 pub(crate) use ack_event::{AckEvent, AckFlags};
-pub use write::{Part, Writing};
+pub use write::{Part, WriteFlags};
 
 use crate::config::{Config, Nagle};
 use crate::ecn::EcnSender;
@@ -97,11 +97,11 @@ impl Outgoing {
 
 /// Result of an expired timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expired {
+pub(crate) enum TimerOutcome {
     /// The connection continues.
-    GoesOn,
+    Continue,
     /// It is given up.
-    GaveUp,
+    GiveUp,
 }
 
 /// The sending half of a connection.
@@ -407,7 +407,7 @@ impl Sender {
         self.update_framing();
         self.window.recount(&config);
         if let Congestion::Plugged(plugged) = &mut self.congestion {
-            plugged.count_as(config.ack_counting);
+            plugged.set_ack_counting(config.ack_counting);
         }
         self.release_held(&before, &config);
         if before.sending.pacing != config.sending.pacing {

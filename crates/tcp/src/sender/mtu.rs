@@ -250,7 +250,7 @@ impl Sender {
         let range = search.high.saturating_sub(search.low);
         if range < u32::from(self.config.path.probing_threshold) {
             if now.saturating_since(search.began_at) >= self.config.path.probing_interval {
-                self.search_anew(now);
+                self.restart_search(now);
             }
             return MtuProbeDecision::None;
         }
@@ -274,7 +274,7 @@ impl Sender {
     }
 
     /// The path may have changed: everything above the present size is possible again.
-    fn search_anew(&mut self, now: Instant) {
+    fn restart_search(&mut self, now: Instant) {
         let low = self.segment_bytes + self.header_bytes() + self.negotiated.option_bytes();
         let high = self.path.max_segment() + self.header_bytes();
         self.mtu_search = Some(MtuSearch { low, high, probe: None, began_at: now });

@@ -100,7 +100,7 @@ impl Sender {
             return;
         };
         self.sample_rtt(sample);
-        self.rtt.note_least(&self.config, sample, now);
+        self.rtt.add_minimum_sample(&self.config, sample, now);
         if rtt.is_some() && self.state == State::SynSent && self.negotiated.has_sack() {
             self.rack.on_handshake(syn_sent_at, sample);
         }
@@ -112,7 +112,7 @@ impl Sender {
     pub(crate) fn set_initial_window(&mut self, spurious: bool) {
         self.window.bound_initial(&self.config, self.segment_bytes);
         self.reset_window_for_lost_syn(spurious);
-        self.hold_loss_of_syn();
+        self.hold_syn_loss();
         self.take_pending_advice();
     }
 
@@ -127,7 +127,7 @@ impl Sender {
 
     /// Stays in the loss state after a retransmitted SYN without SACK, until more is acknowledged
     /// (Linux `tcp_try_undo_recovery`).
-    fn hold_loss_of_syn(&mut self) {
+    fn hold_syn_loss(&mut self) {
         if self.state == State::SynSent
             && self.rto.consecutive_timeouts() > 0
             && !self.negotiated.has_sack()
@@ -274,14 +274,14 @@ impl Sender {
         }
         let window = advice.window.unwrap_or(self.window.segments()).max(1);
         self.window.set_segments(window);
-        let Some(least) = advice.min_window else { return Ok(()) };
-        if least <= window {
+        let Some(min) = advice.min_window else { return Ok(()) };
+        if min <= window {
             return Err(CacheMiss::TooSmall);
         }
-        if !self.is_on_path(advice.path_rtt) {
+        if !self.is_cached_path(advice.path_rtt) {
             return Err(CacheMiss::Unfit);
         }
-        self.window.set_segments(least);
+        self.window.set_segments(min);
         self.pace_first_flight();
         Ok(())
     }
@@ -289,9 +289,9 @@ impl Sender {
     /// Whether the handshake lost nothing, and its round trip is that of the cached path: more than half and at
     /// most ten times its minimum (as in RFC 9959 §4.2.1). For a Fast Open server both are unknown, and the
     /// answer is yes.
-    fn is_on_path(&self, least: Option<Span>) -> bool {
-        let is_same = |(least, found): (Span, Span)| found * 2 > least && found <= least * 10;
-        self.stats.retransmissions() == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
+    fn is_cached_path(&self, min: Option<Span>) -> bool {
+        let is_same = |(min, found): (Span, Span)| found * 2 > min && found <= min * 10;
+        self.stats.retransmissions() == 0 && min.zip(self.rtt.smoothed()).is_none_or(is_same)
     }
 
     /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and

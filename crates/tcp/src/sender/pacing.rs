@@ -16,7 +16,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 /// Initial window of Linux, from which an active end computes its rate when its SYN is answered.
-const WINDOW_OF_OPENING: u32 = 10;
+const OPENING_WINDOW: u32 = 10;
 
 /// Eighths of microseconds in a second, over a hundred percent.
 const EIGHTHS: u64 = 8 * 10_000;
@@ -71,8 +71,8 @@ impl Pacer {
 
     /// Adopts the rate of a congestion control, and whether to pace.
     pub(crate) fn take_rate(&mut self, set: &SockPacing, config: &Pacing) {
-        let most = config.max_bytes_per_second.unwrap_or(u64::MAX);
-        self.rate = set.rate.min(most);
+        let max = config.max_bytes_per_second.unwrap_or(u64::MAX);
+        self.rate = set.rate.min(max);
         self.is_rate_set = set.status != 0;
     }
 }
@@ -106,7 +106,7 @@ impl Sender {
         let offered = self.config.timestamps && !self.negotiated.has_timestamps();
         let room = if offered { TIMESTAMPS_BYTES } else { 0 };
         let segment_bytes = self.segment_bytes.saturating_sub(room);
-        self.set_pacing_rate(WINDOW_OF_OPENING, segment_bytes);
+        self.set_pacing_rate(OPENING_WINDOW, segment_bytes);
     }
 
     #[inline]
@@ -117,7 +117,7 @@ impl Sender {
             if in_slow_start { pacing.slow_start_percent } else { pacing.avoidance_percent };
         let percent_bytes = u64::from(segment_bytes) * u64::from(segments) * u64::from(percent);
         let rate = percent_bytes.saturating_mul(EIGHTHS) / self.rtt.smoothed_eighths_of_micros();
-        self.pacer.rate = pacing.max_bytes_per_second.map_or(rate, |most| rate.min(most));
+        self.pacer.rate = pacing.max_bytes_per_second.map_or(rate, |max| rate.min(max));
     }
 
     /// A window that has jumped leaves over a round trip (RFC 9959 §4.3.2).
@@ -126,8 +126,8 @@ impl Sender {
         let bytes = u64::from(segments) * u64::from(self.segment_bytes);
         let rate = u128::from(bytes) * u128::from(NANOS_PER_SECOND)
             / u128::from(smoothed.as_nanos().max(1));
-        let most = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
-        self.pacer.rate = u64::try_from(rate).unwrap_or(u64::MAX).min(most);
+        let max = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
+        self.pacer.rate = u64::try_from(rate).unwrap_or(u64::MAX).min(max);
         self.pacer.is_rate_set = true;
     }
 
@@ -158,8 +158,8 @@ impl Sender {
     /// The application bounds the rate.
     #[cold]
     pub(crate) fn bound_pacing_rate(&mut self) {
-        let greatest = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
-        self.pacer.rate = self.pacer.rate.min(greatest);
+        let max = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
+        self.pacer.rate = self.pacer.rate.min(max);
     }
 
     /// Whether the next bundle has to wait; then arms the timer.

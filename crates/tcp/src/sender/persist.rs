@@ -5,7 +5,7 @@
 //! this timer too, and is sent then.
 
 use crate::config::ProbeRule;
-use crate::sender::{Expired, Sender};
+use crate::sender::{Sender, TimerOutcome};
 use crate::timers::{Clock, Timer};
 use fairwind_units::{Instant, Span};
 
@@ -137,32 +137,32 @@ impl Sender {
 
     /// Time to probe (Linux `tcp_probe_timer`).
     #[cold]
-    fn on_persist_deadline(&mut self, now: Instant) -> Expired {
+    fn on_persist_deadline(&mut self, now: Instant) -> TimerOutcome {
         let waits = self.written.has_any();
         if !self.queue.is_empty() || !waits {
             self.persist.reset();
-            return Expired::GoesOn;
+            return TimerOutcome::Continue;
         }
         if self.has_probe_limit_expired(now) {
-            return Expired::GaveUp;
+            return TimerOutcome::GiveUp;
         }
         if self.config.path.is_device_full {
             self.persist.unanswered += 1;
             let wait = self.within_user_timeout(DEVICE_INTERVAL, now);
             self.persist.timer.set(now, wait);
-            return Expired::GoesOn;
+            return TimerOutcome::Continue;
         }
         if self.usable_window() > 0 {
             // The window is small but open, or a cork held the data: send what fits (the sender's
             // override of RFC 9293 §3.8.6.2.1).
             self.budget.probe_with_data();
             self.persist.reset();
-            return Expired::GoesOn;
+            return TimerOutcome::Continue;
         }
         self.persist.probes = (self.persist.probes + 1).min(self.config.retransmission_limit);
         self.persist.request_probe();
         self.arm_persist(now);
-        Expired::GoesOn
+        TimerOutcome::Continue
     }
 
     /// Whether the probe limit is exceeded. A peer that answers may keep its window closed forever,
@@ -170,13 +170,13 @@ impl Sender {
     fn has_probe_limit_expired(&mut self, now: Instant) -> bool {
         let since = *self.persist.since.get_or_insert(now);
         let limit = self.config.liveness.user_timeout;
-        self.persist.unanswered >= self.limit_of_probes()
+        self.persist.unanswered >= self.probe_limit()
             || since != now && limit.is_some_and(|limit| now.saturating_since(since) >= limit)
     }
 
     /// Maximum number of unanswered probes; for an orphan zero once the interval has reached its
     /// maximum.
-    fn limit_of_probes(&self) -> u32 {
+    fn probe_limit(&self) -> u32 {
         let interval = self.rto.timeout() * (1 << self.persist.probes.min(MAX_DOUBLINGS));
         let limit = self.retransmission_limit(interval);
         let is_futile = interval >= self.config.maximum_rto && self.persist.probes >= limit;
@@ -186,11 +186,11 @@ impl Sender {
 
     /// Runs the persist timer.
     #[inline]
-    pub(crate) fn expire_persist_timer(&mut self, clock: Clock, now: Instant) -> Expired {
+    pub(crate) fn expire_persist_timer(&mut self, clock: Clock, now: Instant) -> TimerOutcome {
         if self.persist.timer.expire(clock, now) {
             self.on_persist_deadline(now)
         } else {
-            Expired::GoesOn
+            TimerOutcome::Continue
         }
     }
 }

@@ -211,7 +211,7 @@ impl Sender {
         self.stats.on_retransmission();
         self.send.on_data_sent(now);
         let sent = *self.queue.get(index);
-        self.stats.on_repeated_bytes(sent.payload_bytes());
+        self.stats.on_retransmitted_bytes(sent.payload_bytes());
         if self.uses_rack() {
             self.rack.on_retransmitted(sent.sequence(), now);
         }

@@ -34,7 +34,7 @@ pub(crate) struct RttEstimator {
     variation_times_4: u64,
     /// When this is acknowledged the current round trip of samples is over (Linux only).
     round_end: SequenceNumber,
-    least: LeastRtt,
+    min: MinRttFilter,
 }
 
 impl RttEstimator {
@@ -52,11 +52,11 @@ impl RttEstimator {
     /// Writes the round-trip state of the kernel.
     pub(crate) fn show(&self, sender: &mut TcpSock) {
         sender.smoothed_rtt_eighths = micros(self.smoothed_times_8);
-        self.least.show(&mut sender.min_rtt_micros);
+        self.min.show(&mut sender.min_rtt_micros);
     }
 
     /// Writes the deviations for an external congestion control.
-    pub(crate) fn show_deviations(&self, sender: &mut TcpSock) {
+    pub(crate) fn copy_deviations(&self, sender: &mut TcpSock) {
         sender.deviation_quarters = micros(self.deviation_times_4);
         sender.variation_quarters = micros(self.variation_times_4);
     }
@@ -71,12 +71,12 @@ impl RttEstimator {
 
     /// Minimum sample of the filter's window.
     pub(crate) fn minimum(&self) -> Option<Span> {
-        self.least.get()
+        self.min.get()
     }
 
     /// Adds a sample to the minimum filter.
-    pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
-        self.least.note(rtt.max(MIN_SAMPLE), now, config.loss.min_rtt_window);
+    pub(crate) fn add_minimum_sample(&mut self, config: &Config, rtt: Span, now: Instant) {
+        self.min.note(rtt.max(MIN_SAMPLE), now, config.loss.min_rtt_window);
     }
 
     /// Mean deviation of the samples (RTTVAR; the kernel's `tcpi_rttvar`).
@@ -185,12 +185,12 @@ struct Sample {
 
 /// The filter.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LeastRtt {
+pub(crate) struct MinRttFilter {
     /// The three minimum samples; equal if no other is worth keeping.
     best: Option<[Sample; 3]>,
 }
 
-impl LeastRtt {
+impl MinRttFilter {
     pub(crate) fn get(&self) -> Option<Span> {
         self.best.as_ref().map(|[best, _, _]| best.rtt)
     }
@@ -315,12 +315,12 @@ mod min_rtt_tests {
     #[test]
     fn the_least_is_forgotten_after_the_window_and_the_next_best_is_at_hand() {
         let window = Span::from_secs(100);
-        let mut least = LeastRtt::default();
+        let mut min = MinRttFilter::default();
         for second in 0..300 {
             let rtt = if second == 10 { 20 } else { 50 + (second % 7) };
-            least.note(Span::from_millis(rtt), Instant::from_secs(second), window);
+            min.note(Span::from_millis(rtt), Instant::from_secs(second), window);
             let expected = if (10..=110).contains(&second) { 20 } else { 50 };
-            let got = least.get().unwrap_or_default().as_millis();
+            let got = min.get().unwrap_or_default().as_millis();
             assert!((expected..expected + 3).contains(&got), "{got} ms after {second} s");
         }
     }

@@ -255,7 +255,7 @@ impl Sender {
     }
 
     /// End of the written data.
-    pub(crate) fn end_of_written(&self) -> SequenceNumber {
+    pub(crate) fn written_end(&self) -> SequenceNumber {
         let first = if self.send.next() == self.send.initial() {
             self.send.next() + 1
         } else {

@@ -67,7 +67,7 @@ pub(crate) struct SenderStats {
     /// SYN and FIN that were acknowledged; SYN only of the end that began.
     acknowledged_controls: u32,
     /// Retransmitted payload bytes.
-    repeated_bytes: u64,
+    retransmitted_bytes: u64,
     /// Retransmissions since the beginning, SYN included.
     retransmissions: u32,
     /// Segments reported to have arrived twice since the beginning (D-SACK).
@@ -98,8 +98,8 @@ impl SenderStats {
     }
 
     /// Counts retransmitted payload bytes.
-    pub(crate) fn on_repeated_bytes(&mut self, bytes: u32) {
-        self.repeated_bytes += u64::from(bytes);
+    pub(crate) fn on_retransmitted_bytes(&mut self, bytes: u32) {
+        self.retransmitted_bytes += u64::from(bytes);
     }
 
     /// Counts segments that arrived twice.
@@ -182,7 +182,7 @@ impl SenderStats {
         info.segments_sent = Some(self.segments);
         info.data_segments_sent = Some(self.data_segments);
         info.sent_bytes = Some(self.bytes);
-        info.retransmitted_bytes = Some(self.repeated_bytes);
+        info.retransmitted_bytes = Some(self.retransmitted_bytes);
         info.total_retransmissions = Some(self.retransmissions);
         info.duplicate_reports = Some(self.dsacks);
         info.busy = Some(self.busy(now));

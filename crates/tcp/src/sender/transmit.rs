@@ -223,7 +223,7 @@ impl Sender {
     /// it did.
     #[inline]
     pub(crate) fn skip_if_window_is_full(&mut self, now: Instant) -> bool {
-        let is_held = self.is_held_by_full_window();
+        let is_held = self.is_limited_by_full_window();
         if is_held {
             self.usage.note_limit(self.queue.outstanding(), self.send.next(), now);
             self.budget = TransmitBudget::default();
@@ -306,14 +306,14 @@ impl Sender {
             return None;
         }
         let in_flight = self.in_flight_for_new_data();
-        let least = u32::from(self.budget.nagle_override == NagleOverride::Probe);
-        let room = window.saturating_sub(in_flight).max(least);
+        let min = u32::from(self.budget.nagle_override == NagleOverride::Probe);
+        let room = window.saturating_sub(in_flight).max(min);
         if room == 0 {
             return None;
         }
         let full = self.full_payload();
-        let most = self.max_bundled(full);
-        let quota = self.bundle_quota(room).min(most);
+        let max = self.max_bundled(full);
+        let quota = self.bundle_quota(room).min(max);
         self.written.fill_first(quota.saturating_mul(full));
         let first = self.written.first_bytes();
         let usable = self.usable_window();
@@ -329,7 +329,7 @@ impl Sender {
             let goes = !self.written.is_first_last() || self.passes_nagle(sendable < full);
             return goes.then_some(sendable);
         }
-        if !single && self.waits_for_larger_bundle(first, room, most, now) {
+        if !single && self.waits_for_larger_bundle(first, room, max, now) {
             return None;
         }
         if self.urgent.is_set() {
@@ -342,13 +342,13 @@ impl Sender {
     /// `tcp_mss_split_point`).
     #[inline]
     fn bundle_bytes(&self, first: u32, full: u32, quota: u32, usable: u32) -> u32 {
-        let most = full.saturating_mul(quota);
-        if most <= usable && !self.written.is_first_last() {
-            return most;
+        let max = full.saturating_mul(quota);
+        if max <= usable && !self.written.is_first_last() {
+            return max;
         }
         let needed = first.min(usable);
-        if most <= needed {
-            return most;
+        if max <= needed {
+            return max;
         }
         let partial = needed % full;
         // Full segments precede it, so data is outstanding then.
@@ -362,12 +362,12 @@ impl Sender {
         if first == 0 {
             return usable > 0 || self.config.sending.silly_window == SillyWindow::Rfc;
         }
-        let least = match self.config.sending.silly_window {
+        let min = match self.config.sending.silly_window {
             SillyWindow::WholeBuffer if first > full => full,
             SillyWindow::WholeBuffer => first + u32::from(finishes),
             SillyWindow::Rfc => first.min(full).min((self.peer_window.largest() / 2).max(1)),
         };
-        usable >= least
+        usable >= min
     }
 
     /// Whether the peer's window has room for the next segment (Linux `tcp_snd_wnd_test`).
@@ -538,8 +538,8 @@ impl Sender {
             Gathering::Stream => u32::MAX,
             Gathering::Buffers { largest_bytes } => {
                 let full = self.full_payload();
-                let most = self.bound_to_half_window(largest_bytes);
-                (most / full * full).max(full)
+                let max = self.bound_to_half_window(largest_bytes);
+                (max / full * full).max(full)
             }
         }
     }
@@ -550,9 +550,9 @@ impl Sender {
     pub(crate) fn bound_to_half_window(&self, bytes: u32) -> u32 {
         const TINY: u32 = 536;
         const MIN: u32 = 68 - 20;
-        let least = MIN.saturating_sub(self.negotiated.option_bytes());
+        let min = MIN.saturating_sub(self.negotiated.option_bytes());
         let largest = self.peer_window.largest();
         let bound = if largest > TINY { largest / 2 } else { largest };
-        if bound > 0 && bytes > bound { bound.max(least) } else { bytes }
+        if bound > 0 && bytes > bound { bound.max(min) } else { bytes }
     }
 }

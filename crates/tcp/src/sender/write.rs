@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 /// Flags of a write (`send`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Writing {
+pub struct WriteFlags {
     /// More data follows immediately (`MSG_MORE`).
     pub more: bool,
     /// A record ends here (`MSG_EOR`).
@@ -41,7 +41,7 @@ pub enum Part {
 impl Sender {
     /// Takes up to `bytes` bytes from the application and returns the number taken, limited by the
     /// send buffer.
-    pub(crate) fn write(&mut self, bytes: u64, writing: Writing) -> u64 {
+    pub(crate) fn write(&mut self, bytes: u64, writing: WriteFlags) -> u64 {
         self.note_application_limit();
         let offered = match self.config.sending.buffer_rule {
             SendBufferRule::Payload => bytes.min(self.send_room()),
@@ -49,7 +49,7 @@ impl Sender {
         };
         if offered == bytes
             && bytes > 0
-            && writing == Writing::default()
+            && writing == WriteFlags::default()
             && self.written.append_write(bytes, self.buffer_goal())
         {
             // Like most small writes, while others wait.
@@ -74,14 +74,14 @@ impl Sender {
     pub(crate) fn write_part(
         &mut self,
         bytes: u64,
-        writing: Writing,
+        writing: WriteFlags,
         part: Part,
         may_write: bool,
     ) -> u64 {
         if part == Part::First && may_write {
             self.note_application_limit();
         }
-        let limit = if may_write { self.room_of_part(bytes) } else { 0 };
+        let limit = if may_write { self.part_room(bytes) } else { 0 };
         if limit == 0 {
             if part == Part::Later && may_write {
                 self.written.push();
@@ -106,7 +106,7 @@ impl Sender {
     }
 
     /// Bytes of a write that fit in the last buffer, or in a new one.
-    fn room_of_part(&mut self, bytes: u64) -> u64 {
+    fn part_room(&mut self, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;
         }
@@ -130,14 +130,14 @@ impl Sender {
         self.written.append(u32::try_from(bytes).unwrap_or(u32::MAX), begins_write);
     }
 
-    fn finish_write(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
+    fn finish_write(&mut self, bytes: u64, writing: WriteFlags, part: Part) -> u64 {
         self.extend(bytes, part == Part::First);
         self.end_write(writing);
         bytes
     }
 
     /// Ends a write: marks its end, and releases waiting data (Linux `tcp_push`).
-    fn end_write(&mut self, writing: Writing) {
+    fn end_write(&mut self, writing: WriteFlags) {
         if writing.ends_record {
             self.written.seal();
         }
@@ -145,7 +145,7 @@ impl Sender {
             self.written.push();
         }
         if writing.urgent {
-            self.urgent.set(self.end_of_written());
+            self.urgent.set(self.written_end());
         }
         self.budget.set_override(if writing.more {
             NagleOverride::Hold
@@ -197,12 +197,12 @@ struct Buffer {
 
 /// Flags at the end of the sent bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Taken {
+pub(crate) struct SegmentEnd {
     pushed: bool,
     ends_record: bool,
 }
 
-impl Taken {
+impl SegmentEnd {
     getters! {
         /// PSH.
         pushed: bool,
@@ -356,15 +356,15 @@ impl Written {
 
     /// Takes bytes of the first buffer for transmission; returns the flags at their end.
     #[inline]
-    pub(crate) fn take(&mut self, bytes: u32) -> Taken {
-        let Some(first) = self.buffers.front_mut() else { return Taken::default() };
+    pub(crate) fn take(&mut self, bytes: u32) -> SegmentEnd {
+        let Some(first) = self.buffers.front_mut() else { return SegmentEnd::default() };
         debug_assert!(bytes <= first.bytes, "a segment of one buffer");
         first.bytes -= bytes;
         self.unsent -= u64::from(bytes);
         if first.bytes > 0 {
-            return Taken::default();
+            return SegmentEnd::default();
         }
-        let taken = Taken { pushed: first.pushed, ends_record: first.sealed };
+        let taken = SegmentEnd { pushed: first.pushed, ends_record: first.sealed };
         self.buffers.pop_front();
         taken
     }
@@ -476,9 +476,7 @@ impl Sender {
 
     /// Lets the buffer grow with the congestion window, unless the application has set its size.
     pub(crate) fn grow_send_buffer(&mut self) {
-        let SendBufferRule::Memory { greatest: Some(greatest), .. } =
-            self.config.sending.buffer_rule
-        else {
+        let SendBufferRule::Memory { max: Some(max), .. } = self.config.sending.buffer_rule else {
             return;
         };
         let payload = self.path.max_segment().max(self.segment_bytes);
@@ -487,7 +485,7 @@ impl Sender {
             MIN_SEGMENTS.max(self.window.segments()).max(self.config.duplicate_threshold + 1);
         let wanted = segment.saturating_mul(segments).saturating_mul(WINDOWS);
         if self.send_buffer() < wanted {
-            self.send_buffer.grown = wanted.min(greatest);
+            self.send_buffer.grown = wanted.min(max);
         }
     }
 

@@ -48,7 +48,7 @@ impl ClassicConfig {
 
 /// Cached data of a peer.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct CachedPeer {
     window: u32,
     /// Minimum round-trip time of the connection with this window.
     min_rtt: Option<Span>,
@@ -57,7 +57,7 @@ struct Known {
 /// The list.
 #[derive(Debug)]
 pub(super) struct Classic {
-    windows: Entries<Known>,
+    windows: Entries<CachedPeer>,
     config: ClassicConfig,
 }
 
@@ -83,13 +83,13 @@ impl Classic {
     }
 }
 
-fn line((peer, age, of): (IpAddr, Span, &Known)) -> CacheEntry {
+fn line((peer, age, of): (IpAddr, Span, &CachedPeer)) -> CacheEntry {
     CacheEntry { peer, window: of.window, age }
 }
 
 impl Policy for Classic {
     fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
-        let Known { window, min_rtt } = *self.windows.look_up(opening.peer, opening.now)?;
+        let CachedPeer { window, min_rtt } = *self.windows.look_up(opening.peer, opening.now)?;
         let trusted = match self.config.trust {
             Trust::Exact => window,
             Trust::Safe => (window / 2).max(1),
@@ -112,7 +112,7 @@ impl Policy for Classic {
             return;
         }
         if let Some(window) = self.merged(before, report) {
-            self.windows.put(peer, Known { window, min_rtt: report.min_rtt }, now);
+            self.windows.put(peer, CachedPeer { window, min_rtt: report.min_rtt }, now);
         }
     }
 

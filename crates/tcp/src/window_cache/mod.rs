@@ -102,7 +102,7 @@ impl Sharing {
     pub const USUAL_LIFETIME: Span = Span::from_secs(600);
 
     /// Lifetime of metrics in Linux (`TCP_METRICS_TIMEOUT`).
-    pub const LIFETIME_OF_METRICS: Span = Span::from_secs(3600);
+    pub const METRICS_LIFETIME: Span = Span::from_secs(3600);
 
     /// Default number of peers. The report gives no value.
     pub const USUAL_ENTRIES: usize = 1000;
@@ -112,7 +112,7 @@ impl Sharing {
         let is_classic = matches!(policy, PolicyConfig::Classic(_));
         let is_metrics = matches!(policy, PolicyConfig::Metrics(_));
         Self {
-            lifetime: if is_metrics { Self::LIFETIME_OF_METRICS } else { Self::USUAL_LIFETIME },
+            lifetime: if is_metrics { Self::METRICS_LIFETIME } else { Self::USUAL_LIFETIME },
             entries: Self::USUAL_ENTRIES,
             openings: if is_classic { Openings::Incoming } else { Openings::All },
             collection: if is_classic { Collection::Close } else { Collection::End },

@@ -265,17 +265,17 @@ pub(super) struct Entries<T> {
     by_peer: BTreeMap<u128, Stamped<T>>,
     by_age: BTreeSet<(Instant, u128)>,
     lifetime: Span,
-    most: usize,
+    max: usize,
     when_full: WhenFull,
 }
 
 impl<T> Entries<T> {
-    pub(super) fn new(lifetime: Span, most: usize, when_full: WhenFull) -> Self {
+    pub(super) fn new(lifetime: Span, max: usize, when_full: WhenFull) -> Self {
         Self {
             by_peer: BTreeMap::new(),
             by_age: BTreeSet::new(),
             lifetime,
-            most: most.max(1),
+            max: max.max(1),
             when_full,
         }
     }
@@ -298,10 +298,10 @@ impl<T> Entries<T> {
             self.by_age.insert((now, key(peer)));
             return true;
         }
-        if self.by_peer.len() >= self.most {
+        if self.by_peer.len() >= self.max {
             self.collect_outdated(now);
         }
-        if self.by_peer.len() >= self.most {
+        if self.by_peer.len() >= self.max {
             match (self.when_full, self.by_age.first().copied()) {
                 (WhenFull::Replace, Some((_, oldest))) => drop(self.remove_key(oldest)),
                 _ => return false,

@@ -28,7 +28,7 @@ pub struct TcbSharingConfig {
 
 /// Cached values of ended connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kept {
+struct CachedBlock {
     rtt: Option<Span>,
     rtt_variation: Span,
     threshold: Option<u32>,
@@ -47,7 +47,7 @@ struct Member {
 /// The blocks of a host.
 #[derive(Debug)]
 pub(super) struct TcbCache {
-    kept: Entries<Kept>,
+    kept: Entries<CachedBlock>,
     open: BTreeMap<IpAddr, BTreeMap<ConnectionId, Option<Member>>>,
     shares: VecDeque<Share>,
     config: TcbSharingConfig,
@@ -61,7 +61,7 @@ fn mean_of_spans(left: Span, right: Span) -> Span {
     (left + right) / 2
 }
 
-impl Kept {
+impl CachedBlock {
     fn of(report: &WindowReport) -> Self {
         Self {
             rtt: report.smoothed_rtt,
@@ -144,7 +144,7 @@ impl TcbCache {
     }
 }
 
-fn line((peer, age, kept): (IpAddr, Span, &Kept)) -> CacheEntry {
+fn line((peer, age, kept): (IpAddr, Span, &CachedBlock)) -> CacheEntry {
     CacheEntry { peer, window: kept.window, age }
 }
 
@@ -153,8 +153,8 @@ impl Policy for TcbCache {
         let shared = if self.config.ensemble { self.join(opening) } else { None };
         let kept = || self.kept.look_up(opening.peer, opening.now).map(|kept| kept.advice());
         let mut advice = shared.map_or_else(kept, Ok)?;
-        let most = self.config.largest_window.unwrap_or(u32::MAX);
-        advice.window = advice.window.map(|window| window.min(most));
+        let max = self.config.largest_window.unwrap_or(u32::MAX);
+        advice.window = advice.window.map(|window| window.min(max));
         Ok(advice)
     }
 
@@ -172,7 +172,7 @@ impl Policy for TcbCache {
             return;
         }
         let known = self.kept.look_up(peer, now).ok().copied();
-        let new = Kept::of(report);
+        let new = CachedBlock::of(report);
         self.kept.put(peer, known.map_or(new, |old| new.merged(old)), now);
         self.leave(peer, report.connection);
     }

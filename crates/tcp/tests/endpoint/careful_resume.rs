@@ -237,8 +237,8 @@ fn a_connection_begins_with_the_window_and_threshold_that_it_was_advised() {
 
 #[test]
 fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
-    for (least, expected) in [(4, 10), (16, 16)] {
-        let pair = advised(Advice { min_window: Some(least), ..Advice::default() });
+    for (min, expected) in [(4, 10), (16, 16)] {
+        let pair = advised(Advice { min_window: Some(min), ..Advice::default() });
         assert_eq!(pair.client.congestion_window(), expected);
     }
 }
@@ -306,7 +306,7 @@ fn a_window_that_is_used_late_for_the_first_time_has_gone_stale() {
 
 #[test]
 fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised() {
-    let least = |window, path| Advice {
+    let min = |window, path| Advice {
         min_window: Some(window),
         path_rtt: Some(ms(path)),
         ..Advice::default()
@@ -317,14 +317,14 @@ fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised(
         (resumption(50, ms(100)), None),
         (exactly(10), None),
         (exactly(4), None),
-        (least(16, 100), None),
-        (least(10, 100), Some(CacheMiss::TooSmall)),
-        (least(4, 300), Some(CacheMiss::TooSmall)),
-        (least(16, 300), Some(CacheMiss::Unfit)),
+        (min(16, 100), None),
+        (min(10, 100), Some(CacheMiss::TooSmall)),
+        (min(4, 300), Some(CacheMiss::TooSmall)),
+        (min(16, 300), Some(CacheMiss::Unfit)),
     ] {
         assert_eq!(advised(advice).client.cache_miss(), expected, "{advice:?}");
     }
-    for advice in [exactly(1), exactly(32), least(1, 100), least(32, 100)] {
+    for advice in [exactly(1), exactly(32), min(1, 100), min(32, 100)] {
         let mut pair = Pair::new(config(), config());
         pair.client.advise(advice);
         pair.judged_by(|from, number, _| match (from, number) {
@@ -356,10 +356,10 @@ fn a_bounded_trust_that_gives_no_more_than_the_initial_window_paces_nothing() {
 /// The handshake takes 100 ms: half of 200 ms is as long, which is another path, and ten times 10 ms, too, which is not.
 #[test]
 fn a_bounded_trust_asks_for_the_same_path() {
-    for (least, expected) in [(200, 10), (199, 16), (10, 16), (9, 10)] {
-        let path_rtt = Some(ms(least));
+    for (min, expected) in [(200, 10), (199, 16), (10, 16), (9, 10)] {
+        let path_rtt = Some(ms(min));
         let pair = advised(Advice { min_window: Some(16), path_rtt, ..Advice::default() });
-        assert_eq!(pair.client.congestion_window(), expected, "{least} ms");
+        assert_eq!(pair.client.congestion_window(), expected, "{min} ms");
     }
 }
 

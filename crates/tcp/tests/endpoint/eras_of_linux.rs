@@ -1,7 +1,7 @@
 //! What Linux does that its scripts show, and what only some of its versions do.
 
 use crate::peer::{Endpoint, OFFER, ack, segment};
-use fairwind_tcp::{Event, Profile, RefusedSegments, State, Writing};
+use fairwind_tcp::{Event, Profile, RefusedSegments, State, WriteFlags};
 use fairwind_units::Span;
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 
@@ -58,7 +58,7 @@ fn fin_with_an_old_ack_is_taken_after_ours() {
 fn records_are_not_merged_when_they_are_sent_again() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     for _ in 0..3 {
-        let record = Writing { ends_record: true, ..Writing::default() };
+        let record = WriteFlags { ends_record: true, ..WriteFlags::default() };
         assert_eq!(end.it.write_as(200, record), 200);
         end.sent();
     }
@@ -131,7 +131,7 @@ fn cookies_keep_little_of_a_syn() {
 fn lost_urgent_segments_go_one_by_one() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     end.write(5000);
-    let urgent = Writing { urgent: true, ..Writing::default() };
+    let urgent = WriteFlags { urgent: true, ..WriteFlags::default() };
     end.it.write_as(1, urgent);
     end.sent();
     end.now += Span::from_millis(50);

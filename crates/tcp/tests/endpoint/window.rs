@@ -189,14 +189,14 @@ fn a_reopened_scaled_window_holds_a_full_segment() {
         pair.server.read(now, 1_000);
         pair.flush();
     }
-    let least = pair
+    let min = pair
         .dialogue
         .iter()
         .filter(|line| line.from == End::Server)
         .map(|line| u32::from(line.segment.window) << 5)
         .filter(|window| *window > 0)
         .min();
-    assert!(least >= Some(8_938), "a window of {least:?} bytes was announced");
+    assert!(min >= Some(8_938), "a window of {min:?} bytes was announced");
 }
 
 /// The window is filled to its last byte: FIN, which would stand beyond it, waits.

@@ -273,8 +273,8 @@ impl Interpreter<'_> {
             ("link" | "l", ["set", .., "mtu", mtu]) => {
                 self.changes.push(Change::LinkMtu(number(mtu)?));
             }
-            ("link" | "l", ["set", .., "gso_max_segs", most]) => {
-                self.changes.push(Change::Segmentation(*most != "1"));
+            ("link" | "l", ["set", .., "gso_max_segs", max]) => {
+                self.changes.push(Change::Segmentation(*max != "1"));
             }
             ("link" | "l", ["set", .., "up"] | ["set", .., "gso_max_size" | "txqueuelen", _])
             | ("addr" | "address" | "a" | "neigh" | "neighbour" | "rule", _) => {}

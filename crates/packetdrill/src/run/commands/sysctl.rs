@@ -256,10 +256,10 @@ fn timestamps(value: &str) -> Step<bool> {
 /// autotuning.
 fn set_send_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
-    let [_, initial, most] = sizes.as_slice() else { return Err(unknown()) };
+    let [_, initial, maximum] = sizes.as_slice() else { return Err(unknown()) };
     config.send_buffer = number(initial)?;
-    if let SendBufferRule::Memory { greatest, .. } = &mut config.sending.buffer_rule {
-        *greatest = Some(number(most)?);
+    if let SendBufferRule::Memory { max, .. } = &mut config.sending.buffer_rule {
+        *max = Some(number(maximum)?);
     }
     Ok(())
 }
@@ -280,7 +280,7 @@ fn set_receiving(name: &str, value: &str, config: &mut Config) -> Step<bool> {
         "net.ipv4.tcp_comp_sack_slack_ns" => {
             compression(config).slack = Span::from_nanos(number(value)?);
         }
-        "net.ipv4.tcp_comp_sack_nr" => compression(config).most = number(value)?,
+        "net.ipv4.tcp_comp_sack_nr" => compression(config).max_acks = number(value)?,
         "net.ipv4.tcp_invalid_ratelimit" => {
             receiving.rejection_interval = Span::from_millis(number(value)?);
         }
@@ -304,14 +304,14 @@ fn set_receiving(name: &str, value: &str, config: &mut Config) -> Step<bool> {
 /// buffer is configured by its initial window, half of the memory.
 fn set_receive_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
-    let [_, initial, greatest] = sizes.as_slice() else { return Err(unknown()) };
+    let [_, initial, max] = sizes.as_slice() else { return Err(unknown()) };
     config.receive_buffer = number::<u32>(initial)? / 2;
-    config.receiving.max_buffer = number(greatest)?;
+    config.receiving.max_buffer = number(max)?;
     Ok(())
 }
 
 fn compression(config: &mut Config) -> &mut AckCompression {
-    let none = AckCompression { delay: Span::ZERO, slack: Span::ZERO, most: 0 };
+    let none = AckCompression { delay: Span::ZERO, slack: Span::ZERO, max_acks: 0 };
     config.receiving.compression.get_or_insert(none)
 }
 
@@ -380,7 +380,7 @@ fn set_loss_recovery(
         }
         "tcp_frto" => loss.forward_rto = number::<u32>(value)? != 0,
         "tcp_max_reordering" => {
-            loss.reordering = ReorderingDetection::Measured { greatest: number(value)? };
+            loss.reordering = ReorderingDetection::Measured { max: number(value)? };
         }
         "tcp_min_rtt_wlen" => {
             let seconds: u32 = number(value)?;

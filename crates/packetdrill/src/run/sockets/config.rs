@@ -96,8 +96,8 @@ fn set_unbounded(name: &str, number: i64, config: &mut Config, profile: Profile)
         }
         "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
             let forced = name == "SO_RCVBUFFORCE" || receiving.max_request == 0;
-            let most = if forced { u32::MAX } else { receiving.max_request };
-            config.receive_buffer = bytes.min(most).max(MIN_BUFFER);
+            let max = if forced { u32::MAX } else { receiving.max_request };
+            config.receive_buffer = bytes.min(max).max(MIN_BUFFER);
             receiving.buffer_is_set = true;
         }
         "SO_RCVLOWAT" => receiving.low_water = bytes.max(1),
@@ -121,10 +121,9 @@ fn set_unbounded(name: &str, number: i64, config: &mut Config, profile: Profile)
 /// Sets an option with a bounded number; returns whether the value is within bounds, or `None` for
 /// another option.
 fn set_bounded(name: &str, number: i64, config: &mut Config) -> Option<bool> {
-    let within = |least: i64, most: i64| {
-        u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
-    };
-    let seconds_within = |most| within(1, most).map(|seconds| Span::from_secs(seconds.into()));
+    let within =
+        |min: i64, max: i64| u32::try_from(number).ok().filter(|_| (min..=max).contains(&number));
+    let seconds_within = |max| within(1, max).map(|seconds| Span::from_secs(seconds.into()));
     let set = match name {
         "TCP_MAXSEG" => within(88, 32_767).map(|bytes| {
             let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
@@ -178,8 +177,8 @@ fn set_send_buffer(config: &mut Config, bytes: i64) {
     const MIN: u32 = 4608;
     let bounded = u32::try_from(bytes.clamp(0, MAX)).unwrap_or(0) * 2;
     match &mut config.sending.buffer_rule {
-        SendBufferRule::Memory { greatest, .. } => {
-            *greatest = None;
+        SendBufferRule::Memory { max, .. } => {
+            *max = None;
             config.send_buffer = bounded.max(MIN);
         }
         _ => config.send_buffer = bounded.max(2),
@@ -234,8 +233,8 @@ fn sending_value(name: &str, config: &Config, connection: Option<&Connection>) -
     Some(match name {
         // -1 where there is no bound.
         "SO_MAX_PACING_RATE" => {
-            let greatest = config.sending.pacing.max_bytes_per_second;
-            greatest.and_then(|rate| i64::try_from(rate).ok()).unwrap_or(-1)
+            let max = config.sending.pacing.max_bytes_per_second;
+            max.and_then(|rate| i64::try_from(rate).ok()).unwrap_or(-1)
         }
         "SO_SNDBUF" => connection.map_or(config.send_buffer, Connection::send_buffer).into(),
         "SO_KEEPALIVE" => i64::from(config.liveness.keep_alive.enabled),

@@ -72,12 +72,12 @@ impl Sockets {
                 // A negative number means everything (`sock_setsockopt`), which is half of the
                 // maximum buffer (`tcp_set_rcvlowat`).
                 let receiving = &socket.config.receiving;
-                let most = if receiving.buffer_is_set {
+                let max = if receiving.buffer_is_set {
                     socket.config.receive_buffer
                 } else {
                     receiving.max_buffer / 2
                 };
-                socket.low_water = u32::try_from(bytes).unwrap_or(u32::MAX).min(most).max(1);
+                socket.low_water = u32::try_from(bytes).unwrap_or(u32::MAX).min(max).max(1);
                 return self.change(option, host);
             }
             "SO_SNDTIMEO" => socket.write_timeout = timeout(&option.value)?,

@@ -130,7 +130,7 @@ pub(crate) struct EpollWait {
     watcher: i64,
     /// The scripted events, if any.
     expected: Option<Vec<(i64, i64)>>,
-    most: usize,
+    max: usize,
     patience: PollTimeout,
 }
 
@@ -146,7 +146,7 @@ impl EpollWait {
         Ok(Self {
             watcher: call.number(0)?,
             expected,
-            most: usize::try_from(call.number(2)?).unwrap_or(0),
+            max: usize::try_from(call.number(2)?).unwrap_or(0),
             patience: PollTimeout::of(call.argument(3)?)?,
         })
     }
@@ -200,7 +200,7 @@ impl Sockets {
     }
 
     pub(super) fn await_events(&mut self, wait: &mut EpollWait, host: &Host) -> Step<CallProgress> {
-        if wait.most == 0 {
+        if wait.max == 0 {
             return Ok(fails("EINVAL"));
         }
         let Some(watcher) = self.watcher(wait.watcher) else { return Ok(fails("EINVAL")) };
@@ -214,7 +214,7 @@ impl Sockets {
             let ready = self.readiness(descriptor, host)? & (interest.events | ALWAYS);
             let wakeups = self.wakeups(descriptor, host)?;
             let is_news = interest.events & EPOLLET == 0 || interest.reported != Some(wakeups);
-            if ready == 0 || !is_news || seen.len() == wait.most {
+            if ready == 0 || !is_news || seen.len() == wait.max {
                 continue;
             }
             seen.push((ready, interest.content));

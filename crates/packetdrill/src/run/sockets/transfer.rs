@@ -7,7 +7,7 @@ use super::{
 };
 use crate::outcome::Step;
 use crate::run::host::Host;
-use fairwind_tcp::{Connection, Part, State, UrgentRead, Writing};
+use fairwind_tcp::{Connection, Part, State, UrgentRead, WriteFlags};
 use fairwind_units::{Instant, Span};
 
 impl Sockets {
@@ -27,9 +27,9 @@ impl Sockets {
         }
         let nonblocking = socket.nonblocking || read.flags & MSG_DONTWAIT != 0;
         let (deaf, timeout) = (socket.deaf, socket.read_timeout);
-        let least = if read.flags & MSG_WAITALL != 0 { u32::MAX } else { socket.low_water };
+        let min = if read.flags & MSG_WAITALL != 0 { u32::MAX } else { socket.low_water };
         let available = take_readable(read, index, host);
-        if available >= least.min(read.bytes).max(1) {
+        if available >= min.min(read.bytes).max(1) {
             return self.has_read(read, available, host);
         }
         let now = host.now;
@@ -133,7 +133,7 @@ fn read_urgent(read: &Read, index: usize, host: &mut Host) -> CallProgress {
 
 /// Writes as much as the connection accepts, which sends meanwhile.
 fn take(write: &mut Write, index: usize, host: &mut Host) {
-    let whole = Writing {
+    let whole = WriteFlags {
         more: write.flags & MSG_MORE != 0,
         ends_record: write.flags & MSG_EOR != 0,
         urgent: write.flags & MSG_OOB != 0,
@@ -142,7 +142,7 @@ fn take(write: &mut Write, index: usize, host: &mut Host) {
         let packet = write.packet_bytes.unwrap_or(write.bytes).max(1);
         let end = ((write.taken / packet + 1) * packet).min(write.bytes);
         let writing = if end < write.bytes {
-            Writing { ends_record: true, ..Writing::default() }
+            WriteFlags { ends_record: true, ..WriteFlags::default() }
         } else {
             whole
         };

@@ -20,13 +20,13 @@
 use super::{AckSample, Window, scaled};
 use fairwind_units::Instant;
 
-const MAX_STEP: u32 = 16;
+const MAX_INCREMENT: u32 = 16;
 const BETA_1024: u64 = 819;
-const MIN_WINDOW: u32 = 14;
+const LOW_WINDOW: u32 = 14;
 /// Divisor of the distance to the last maximum, per round trip (`BICTCP_B`).
-const DISTANCE_PARTS: u32 = 4;
+const BICTCP_B: u32 = 4;
 /// Round trips for the last `BICTCP_B` segments before the maximum (`smooth_part`).
-const SMOOTH_ROUNDS: u32 = 20;
+const SMOOTH_PART: u32 = 20;
 /// Without a last maximum the window grows by at least a twentieth per round trip.
 const MAX_WITHOUT_MAXIMUM: u32 = 20;
 /// Minimum interval of updates at an unchanged window (1/32 s), in microseconds.
@@ -67,7 +67,7 @@ impl Bic {
             segments
         };
         let left =
-            if segments <= MIN_WINDOW { segments / 2 } else { scaled(segments, BETA_1024, 1024) };
+            if segments <= LOW_WINDOW { segments / 2 } else { scaled(segments, BETA_1024, 1024) };
         left.max(2)
     }
 
@@ -105,7 +105,7 @@ impl Bic {
     }
 
     fn acks_per_segment(&self, segments: u32) -> u32 {
-        if segments <= MIN_WINDOW {
+        if segments <= LOW_WINDOW {
             return segments;
         }
         let mut acks = if segments < self.last_maximum {
@@ -121,21 +121,21 @@ impl Bic {
 
     /// Binary search: a quarter of the distance per round trip, within limits.
     fn below_maximum(segments: u32, maximum: u32) -> u32 {
-        match (maximum - segments) / DISTANCE_PARTS {
-            0 | 1 => segments.saturating_mul(SMOOTH_ROUNDS) / DISTANCE_PARTS,
-            distance => segments / distance.min(MAX_STEP),
+        match (maximum - segments) / BICTCP_B {
+            0 | 1 => segments.saturating_mul(SMOOTH_PART) / BICTCP_B,
+            distance => segments / distance.min(MAX_INCREMENT),
         }
     }
 
     /// Above the maximum: slow growth first, then faster, then by the maximum increment.
     fn above_maximum(segments: u32, maximum: u32) -> u32 {
         let beyond = segments - maximum;
-        if beyond < DISTANCE_PARTS {
-            segments.saturating_mul(SMOOTH_ROUNDS) / DISTANCE_PARTS
-        } else if beyond < MAX_STEP * (DISTANCE_PARTS - 1) {
-            segments.saturating_mul(DISTANCE_PARTS - 1) / beyond
+        if beyond < BICTCP_B {
+            segments.saturating_mul(SMOOTH_PART) / BICTCP_B
+        } else if beyond < MAX_INCREMENT * (BICTCP_B - 1) {
+            segments.saturating_mul(BICTCP_B - 1) / beyond
         } else {
-            segments / MAX_STEP
+            segments / MAX_INCREMENT
         }
     }
 }

@@ -23,7 +23,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 /// Maximum ratio of the round trip to the saved one on the same path (RFC 9959 §4.2.1).
-const LONGEST_IN_SAVED: u64 = 10;
+const MAX_RTT_RATIO: u64 = 10;
 
 /// State of Careful Resume.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ impl CarefulResumeState {
     }
 
     /// Whether the round trip is one of the saved path.
-    fn is_path_confirmed(&self, least: Span) -> bool {
+    fn is_path_confirmed(&self, min: Span) -> bool {
         let saved = self.plan.saved_rtt;
-        least * 2 > saved && least <= saved * LONGEST_IN_SAVED
+        min * 2 > saved && min <= saved * MAX_RTT_RATIO
     }
 
     /// Threshold after congestion.
@@ -164,8 +164,8 @@ impl Sender {
         if self.send.oldest_unacked().is_before(first_flight) {
             return None;
         }
-        let least = self.rtt.minimum()?;
-        if !resume.is_path_confirmed(least) {
+        let min = self.rtt.minimum()?;
+        if !resume.is_path_confirmed(min) {
             return end(ResumptionEnd::PathChanged);
         }
         if resume.plan.jump <= self.window.segments {
@@ -197,8 +197,7 @@ impl Sender {
         ack: &AckEvent,
     ) -> Option<ResumptionPhase> {
         resume.unvalidated.1 = self.send.next();
-        let is_other_path =
-            self.rtt.minimum().is_some_and(|least| !resume.is_path_confirmed(least));
+        let is_other_path = self.rtt.minimum().is_some_and(|min| !resume.is_path_confirmed(min));
         if self.is_congested() || is_other_path {
             return Some(self.retreat(resume));
         }

@@ -153,7 +153,7 @@ impl Usage {
     }
 
     /// Whether the window limited the last transmission.
-    pub(crate) fn is_held_by_window(&self) -> bool {
+    pub(crate) fn is_limited_by_window(&self) -> bool {
         self.limited
     }
 
@@ -326,8 +326,8 @@ impl InflightLimit {
         let product = u128::from(self.rate) * u128::from(round_trip.as_nanos()) / NANOS_PER_SECOND;
         let allowance = ALLOWANCE_SEGMENTS * u64::from(segment_bytes);
         let bytes = u64::try_from(product).unwrap_or(u64::MAX).saturating_add(allowance);
-        let least = MIN_BYTES.max(allowance);
-        let segments = bytes.max(least) / u64::from(segment_bytes.max(1));
+        let min = MIN_BYTES.max(allowance);
+        let segments = bytes.max(min) / u64::from(segment_bytes.max(1));
         self.segments = u32::try_from(segments).unwrap_or(u32::MAX);
     }
 }

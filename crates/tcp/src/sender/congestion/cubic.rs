@@ -155,10 +155,10 @@ impl Cubic {
             return;
         }
         let delay = rtt.as_micros().max(1);
-        let least = self.min_rtt.map_or(delay, |least| least.min(delay));
-        self.min_rtt = Some(least);
+        let min = self.min_rtt.map_or(delay, |min| min.min(delay));
+        self.min_rtt = Some(min);
         if window.is_in_slow_start() {
-            self.observe_slow_start(sample, delay, least, window);
+            self.observe_slow_start(sample, delay, min, window);
         }
     }
 
@@ -168,7 +168,7 @@ impl Cubic {
         &mut self,
         sample: &AckSample,
         delay: u64,
-        least: u64,
+        min: u64,
         window: &mut Window,
     ) {
         let Some(hystart) = self.hystart.as_mut().filter(|hystart| !hystart.is_over()) else {
@@ -179,7 +179,7 @@ impl Cubic {
             oldest_unacked: sample.oldest_unacked,
             next: sample.next,
             delay,
-            least,
+            min,
             window: window.segments,
             is_paced: sample.is_paced,
         };

@@ -98,8 +98,8 @@ impl Round {
             return false;
         }
         self.last = seen.now;
-        let most = (seen.least + ALLOWANCE) >> u32::from(!seen.is_paced);
-        seen.now.saturating_sub(self.start) > most
+        let max = (seen.min + ALLOWANCE) >> u32::from(!seen.is_paced);
+        seen.now.saturating_sub(self.start) > max
     }
 
     /// A round trip that is longer than it was shows a queue.
@@ -110,8 +110,8 @@ impl Round {
             self.samples += 1;
             return false;
         }
-        let rise = (seen.least / 8).clamp(MIN_RISE, MAX_RISE);
-        self.delay > seen.least + rise
+        let rise = (seen.min / 8).clamp(MIN_RISE, MAX_RISE);
+        self.delay > seen.min + rise
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
             oldest_unacked: SequenceNumber::new(oldest),
             next: SequenceNumber::new(next),
             delay: delay_ms * 1_000,
-            least: 100_000,
+            min: 100_000,
             window: 20,
             is_paced: false,
         }

@@ -306,7 +306,7 @@ struct Observation {
     oldest_unacked: SequenceNumber,
     next: SequenceNumber,
     delay: u64,
-    least: u64,
+    min: u64,
     window: u32,
     /// Segments leave at a rate, so that they arrive over up to a whole round trip.
     is_paced: bool,

@@ -112,8 +112,8 @@ impl Sender {
                 return Span::ZERO;
             }
         }
-        let least = self.rtt.minimum().unwrap_or(Span::MAX);
-        self.rack.reordering_window(least, self.rtt.smoothed().unwrap_or(Span::ZERO))
+        let min = self.rtt.minimum().unwrap_or(Span::MAX);
+        self.rack.reordering_window(min, self.rtt.smoothed().unwrap_or(Span::ZERO))
     }
 
     fn mark_losses_by_count(&mut self, ack: &AckEvent) {
@@ -221,17 +221,17 @@ impl Reordering {
 
     /// Counts reordering: a segment arrived after one that was sent `segments` later.
     pub(crate) fn on_reordering(&mut self, segments: u32) {
-        let ReorderingDetection::Measured { greatest } = self.detection else { return };
+        let ReorderingDetection::Measured { max } = self.detection else { return };
         if segments > self.threshold {
-            self.threshold = segments.min(greatest);
+            self.threshold = segments.min(max);
         }
         self.events += 1;
     }
 
     /// There were more duplicate ACKs than segments that can have arrived.
     fn on_excess_duplicates(&mut self, outstanding: u32) {
-        let ReorderingDetection::Measured { greatest } = self.detection else { return };
-        self.threshold = outstanding.min(greatest);
+        let ReorderingDetection::Measured { max } = self.detection else { return };
+        self.threshold = outstanding.min(max);
         self.events += 1;
     }
 }

@@ -18,7 +18,7 @@
 use crate::sender::congestion::plugged::WindowEvent;
 use crate::sender::loss::Transmission;
 use crate::sender::queue::SentFlags;
-use crate::sender::{AckEvent, AckFlags, Expired, Sender};
+use crate::sender::{AckEvent, AckFlags, Sender, TimerOutcome};
 use crate::state::{Event, RecoveryState, State};
 use crate::timers::{Clock, Timer, timestamp_at};
 use fairwind_units::{Instant, Span};
@@ -146,7 +146,7 @@ impl Rto {
 
 impl Sender {
     /// Handles the retransmission timer, except for time-outs of a handshake.
-    pub(crate) fn on_retransmission_deadline(&mut self, now: Instant) -> Expired {
+    pub(crate) fn on_retransmission_deadline(&mut self, now: Instant) -> TimerOutcome {
         match self.rto.pending() {
             Pending::Retransmission if self.queue.is_empty() => {}
             Pending::Retransmission => return self.on_rto(now),
@@ -154,17 +154,17 @@ impl Sender {
             Pending::Reordering => self.on_reordering_deadline(now),
             Pending::EarlyRetransmit => self.on_early_retransmit_deadline(now),
         }
-        Expired::GoesOn
+        TimerOutcome::Continue
     }
 
     /// Handles a time-out (RFC 6298 §5.4 to §5.6); a thin stream may skip the back-off.
-    fn on_rto(&mut self, now: Instant) -> Expired {
+    fn on_rto(&mut self, now: Instant) -> TimerOutcome {
         let timeouts = self.rto.count_timeout(now);
         if self.is_black_hole_suspected(now) {
             self.suspect_black_hole(now);
         }
         if self.retransmits_timed_out(now) {
-            return Expired::GaveUp;
+            return TimerOutcome::GiveUp;
         }
         self.enter_loss_after_timeout(now);
         if self.has_linear_timeout(timeouts) {
@@ -173,7 +173,7 @@ impl Sender {
             self.rto.back_off(self.config.maximum_rto);
         }
         self.arm_backed_off_rto(now);
-        Expired::GoesOn
+        TimerOutcome::Continue
     }
 
     /// Arms the retransmission timer for a purpose.

@@ -99,9 +99,9 @@ pub(super) fn delivered_in(bandwidth: u64, micros: u64) -> u32 {
 pub(super) fn bundle_goal(sender: &TcpSock) -> u32 {
     let pacing = &sender.control.pacing;
     let bytes = (pacing.rate >> pacing.shift).min(LARGEST_BUNDLE);
-    let least = if pacing.rate < MIN_BUNDLING_RATE >> 3 { 1 } else { 2 };
+    let min = if pacing.rate < MIN_BUNDLING_RATE >> 3 { 1 } else { 2 };
     let segments = bytes / u64::from(sender.segment_bytes.max(1));
-    u32::try_from(segments.max(least).min(MAX_BUNDLED)).unwrap_or(u32::MAX)
+    u32::try_from(segments.max(min).min(MAX_BUNDLED)).unwrap_or(u32::MAX)
 }
 
 /// Whether a wrapping count is before another.
@@ -116,9 +116,9 @@ pub(super) fn elapsed(later: u64, earlier: u64) -> u64 {
 
 /// Pseudo-random numbers seeded by the connection, so that equal seeds give equal runs (xorshift).
 #[derive(Debug)]
-pub(super) struct Chance(u64);
+pub(super) struct PseudoRandom(u64);
 
-impl Chance {
+impl PseudoRandom {
     pub(super) fn of(sender: &TcpSock) -> Self {
         // Never 0, which is a fixed point.
         Self((u64::from(sender.oldest_unacked) << 32 | sender.now_micros & 0xffff_ffff) | 1)
@@ -135,7 +135,7 @@ impl Chance {
     }
 }
 
-impl Default for Chance {
+impl Default for PseudoRandom {
     fn default() -> Self {
         Self(1)
     }

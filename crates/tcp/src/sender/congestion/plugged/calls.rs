@@ -23,12 +23,12 @@ const ECN_DEMANDS: u8 = 4;
 const ECN_SEEN: u8 = 8;
 
 /// A pacing rate below one full segment in this time is a fault.
-const LONGEST_SEGMENT_SECONDS: u64 = 60;
+const MAX_SEGMENT_SECONDS: u64 = 60;
 
 /// Whether a rate in bytes per second nearly stops a flow; zero means no pacing (Linux
 /// `tcp_update_skb_after_send`).
 fn is_standstill(rate: u64, segment_bytes: u32) -> bool {
-    rate != 0 && rate.saturating_mul(LONGEST_SEGMENT_SECONDS) < u64::from(segment_bytes)
+    rate != 0 && rate.saturating_mul(MAX_SEGMENT_SECONDS) < u64::from(segment_bytes)
 }
 
 /// Microseconds, in 32 bits as the kernel keeps spans.
@@ -127,7 +127,7 @@ impl Plugged {
     }
 
     /// Sets how the stack counts acknowledged segments.
-    pub(crate) fn count_as(&mut self, counting: AckCounting) {
+    pub(crate) fn set_ack_counting(&mut self, counting: AckCounting) {
         self.sender.counting = match counting {
             AckCounting::Segments => 0,
             AckCounting::SegmentsInSlowStart => 1,
@@ -179,7 +179,7 @@ impl Sender {
         &mut self,
         ask: impl FnOnce(&mut dyn CongestionControl, &mut TcpSock) -> R,
     ) -> Option<R> {
-        self.show_sender();
+        self.copy_sender_fields();
         self.ask(ask)
     }
 
@@ -192,7 +192,7 @@ impl Sender {
     ) -> Option<R> {
         let is_shown = matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_shown);
         if !is_shown {
-            self.show_sender();
+            self.copy_sender_fields();
         }
         self.ask(ask)
     }
@@ -217,7 +217,7 @@ impl Sender {
     }
 
     /// Writes the fields that the algorithm may read.
-    fn show_sender(&mut self) {
+    fn copy_sender_fields(&mut self) {
         let in_order = self.queue.sacked() + self.duplicate_acks.count();
         let (is_negotiated, is_cwr_due) = (self.ecn.is_classic(), self.ecn.is_cwr_due());
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
@@ -237,7 +237,7 @@ impl Sender {
         sender.threshold = self.window.slow_start_threshold;
         sender.window_before = self.reduction.window_before();
         sender.max_outstanding = self.usage.max_outstanding();
-        sender.window_limited = u8::from(self.usage.is_held_by_window());
+        sender.window_limited = u8::from(self.usage.is_limited_by_window());
         sender.ecn_flags = ecn_flags;
         sender.outstanding = self.queue.outstanding();
         sender.retransmitted = self.queue.retransmitted();
@@ -252,8 +252,8 @@ impl Sender {
         sender.expected = receiver.next.get();
         sender.last_sent_jiffies = jiffies(self.send.last_sent());
         self.rtt.show(sender);
-        if !plugged.hooks.contains(Hooks::LOOKS_AT_LITTLE) {
-            self.show_more();
+        if !plugged.hooks.contains(Hooks::USES_FEW_FIELDS) {
+            self.copy_rare_fields();
         }
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
@@ -263,7 +263,7 @@ impl Sender {
     }
 
     /// Copies the fields that only few algorithms use.
-    fn show_more(&mut self) {
+    fn copy_rare_fields(&mut self) {
         let unsent = u32::try_from(self.written.unsent() & u64::from(u32::MAX)).unwrap_or(0);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
@@ -278,7 +278,7 @@ impl Sender {
         sender.segments_sent = self.stats.segments();
         sender.data_segments_sent = self.stats.data_segments();
         sender.paced_until_nanos = self.pacer.through_at().as_nanos();
-        self.rtt.show_deviations(sender);
+        self.rtt.copy_deviations(sender);
     }
 
     /// Takes over the fields that the algorithm may write.
@@ -297,11 +297,11 @@ impl Sender {
             || sender.control.pacing.rate != self.pacer.rate()
             || sender.control.pacing.status != 0;
         if paces || plugged.shown != (sender.ecn_flags, sender.control.pending) {
-            self.adopt_what_is_rarely_written();
+            self.adopt_rare_fields();
         }
     }
 
-    fn adopt_what_is_rarely_written(&mut self) {
+    fn adopt_rare_fields(&mut self) {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &*plugged.sender;
         if sender.control.pacing.status != 0 {
@@ -365,7 +365,7 @@ impl Sender {
         }
         plugged.is_begun = true;
         plugged.sender.control.pacing.status = u32::from(self.config.sending.pacing.enabled);
-        plugged.count_as(self.config.ack_counting);
+        plugged.set_ack_counting(self.config.ack_counting);
         self.note_instant(now);
         if self.has_hook(Hooks::SEGMENTS) {
             self.queue.track_marked_lost();
@@ -389,7 +389,7 @@ impl Sender {
     pub(crate) fn plugged_ssthresh(&mut self) -> Option<u32> {
         self.has_hook(Hooks::SSTHRESH).then_some(())?;
         let answer = self.consult(|control, sender| control.ssthresh(sender))?;
-        Some(self.something_of(answer))
+        Some(self.at_least_one(answer))
     }
 
     /// Window before a spurious reduction, from a plugged algorithm.
@@ -397,11 +397,11 @@ impl Sender {
     pub(crate) fn plugged_undo(&mut self) -> Option<u32> {
         self.has_hook(Hooks::UNDO_CWND).then_some(())?;
         let answer = self.consult(|control, sender| control.undo_cwnd(sender))?;
-        Some(self.something_of(answer))
+        Some(self.at_least_one(answer))
     }
 
     /// At least one segment; records an answer of zero.
-    fn something_of(&mut self, answer: u32) -> u32 {
+    fn at_least_one(&mut self, answer: u32) -> u32 {
         if let (0, Congestion::Plugged(plugged)) = (answer, &mut self.congestion) {
             plugged.empty_windows += 1;
         }
@@ -462,7 +462,7 @@ impl Sender {
                 flight_bytes: self.segment_bytes.wrapping_mul(since),
             };
             if !hooks.contains(Hooks::IN_ACK_EVENT) && self.only_grows(ack) {
-                self.let_report_wait(report);
+                self.defer_report(report);
                 return;
             }
             self.consult(|control, sender| control.pkts_acked(sender, &report));
@@ -481,7 +481,7 @@ impl Sender {
             && self.may_grow(ack)
     }
 
-    fn let_report_wait(&mut self, report: AckReport) {
+    fn defer_report(&mut self, report: AckReport) {
         if let Congestion::Plugged(plugged) = &mut self.congestion {
             plugged.waiting = Some(report);
         }

@@ -55,7 +55,7 @@ impl Hooks {
     /// [`CongestionControl::segment_lost`] and [`CongestionControl::segment_sampled`].
     pub const SEGMENTS: Self = Self(512);
     /// No hook, but a promise: the algorithm never uses the rarely used fields, which are not copied then.
-    pub const LOOKS_AT_LITTLE: Self = Self(1024);
+    pub const USES_FEW_FIELDS: Self = Self(1024);
 
     /// Whether these hooks include any of the others.
     #[inline]

@@ -9,7 +9,7 @@ use fairwind_wire::Timestamps;
 pub const PRIVATE_WORDS: usize = 13;
 
 /// No round-trip sample yet.
-const NO_LEAST_RTT: u32 = u32::MAX;
+const NO_MIN_RTT: u32 = u32::MAX;
 /// Linux' `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
@@ -192,7 +192,7 @@ impl Default for TcpSock {
             smoothed_rtt_eighths: 0,
             deviation_quarters: 0,
             variation_quarters: 0,
-            min_rtt_micros: [[0, NO_LEAST_RTT]; 3],
+            min_rtt_micros: [[0, NO_MIN_RTT]; 3],
             now_micros: 0,
             delivered_at_micros: 0,
             first_sent_at_micros: 0,
@@ -246,7 +246,7 @@ impl TcpSock {
 
     /// Minimum round trip in microseconds, after the first sample (`tcp_min_rtt`).
     pub fn min_rtt(&self) -> Option<u32> {
-        Some(self.min_rtt_micros[0][1]).filter(|&least| least != NO_LEAST_RTT)
+        Some(self.min_rtt_micros[0][1]).filter(|&min| min != NO_MIN_RTT)
     }
 }
 

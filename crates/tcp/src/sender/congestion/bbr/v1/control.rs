@@ -45,8 +45,8 @@ impl Bbr1 {
         if acknowledged > 0 {
             let (mut window, is_set) = self.recover_or_restore(sender, sample);
             if !is_set {
-                let heap = self.aggregation.room(bandwidth, self.is_full);
-                let target = self.bdp(bandwidth, self.window_gain).saturating_add(heap);
+                let excess = self.aggregation.room(bandwidth, self.is_full);
+                let target = self.bdp(bandwidth, self.window_gain).saturating_add(excess);
                 let target = self.with_budget(sender, target);
                 if self.is_full {
                     window = (window + acknowledged).min(target);

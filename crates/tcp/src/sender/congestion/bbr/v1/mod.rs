@@ -32,7 +32,7 @@ mod control;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{
-    Chance, LOSS, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
+    LOSS, PseudoRandom, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
 };
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, RateSample, TcpSock, WindowEvent,
@@ -44,7 +44,7 @@ const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 const WINDOW_GAIN: u64 = 2 * UNIT;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// Phases at which a cycle may begin: all but that of draining.
-const BEGINNINGS: u64 = 7;
+const INITIAL_COUNTERS: u64 = 7;
 const BANDWIDTH_ROUNDS: u32 = 10;
 const MIN_RTT_MICROS: u64 = 10_000_000;
 const PROBE_RTT_MICROS: u64 = 200_000;
@@ -88,7 +88,7 @@ pub struct Bbr1 {
     state_before: u8,
     conserves: bool,
     window_before: u32,
-    chance: Chance,
+    random: PseudoRandom,
     policer: Policer,
     aggregation: Aggregation,
 }
@@ -118,7 +118,7 @@ impl Bbr1 {
             state_before: 0,
             conserves: false,
             window_before: 0,
-            chance: Chance::default(),
+            random: PseudoRandom::default(),
             policer: Policer::default(),
             aggregation: Aggregation::default(),
         }
@@ -136,9 +136,9 @@ impl Bbr1 {
         if self.mode == Mode::ProbeBandwidth && self.is_phase_over(sender, sample) {
             self.advance_phase(sender);
         }
-        self.look_whether_full(sample);
-        self.look_whether_drained(sender);
-        self.update_least_rtt(sender, sample);
+        self.check_full_bandwidth(sample);
+        self.check_drain_done(sender);
+        self.update_min_rtt(sender, sample);
         self.update_gains();
     }
 
@@ -152,13 +152,13 @@ impl Bbr1 {
             self.round_started = true;
             self.conserves = false;
         }
-        self.look_for_policer(sender, sample);
+        self.detect_policer(sender, sample);
         if !sample.is_application_limited || bandwidth >= self.bandwidth.get() {
             self.bandwidth.note(bandwidth, self.round, BANDWIDTH_ROUNDS);
         }
     }
 
-    fn look_for_policer(&mut self, sender: &TcpSock, sample: &RateSample) {
+    fn detect_policer(&mut self, sender: &TcpSock, sample: &RateSample) {
         let probes = self.mode == Mode::ProbeBandwidth;
         if self.policer.sample(sender, sample, self.round_started, probes) {
             self.begin_cycle(sender);
@@ -200,7 +200,7 @@ impl CongestionControl for Bbr1 {
         self.min_rtt = sender.min_rtt().map_or(u64::from(u32::MAX), u64::from);
         self.min_rtt_at = sender.now_micros;
         self.aggregation.begin(sender.now_micros);
-        self.chance = Chance::of(sender);
+        self.random = PseudoRandom::of(sender);
         self.begin_rate(sender);
         if sender.control.pacing.status == 0 {
             sender.control.pacing.status = 1;
@@ -234,7 +234,7 @@ impl CongestionControl for Bbr1 {
         self.round_started = true;
         let lost =
             RateSample { losses: 1, delivered: 0, interval_micros: 0, ..RateSample::INVALID };
-        self.look_for_policer(sender, &lost);
+        self.detect_policer(sender, &lost);
     }
 
     fn cwnd_event(&mut self, sender: &mut TcpSock, event: WindowEvent) {
@@ -245,7 +245,7 @@ impl CongestionControl for Bbr1 {
         self.aggregation.begin(sender.now_micros);
         match self.mode {
             Mode::ProbeBandwidth => self.set_rate(sender, self.bandwidth(), UNIT),
-            Mode::ProbeRtt => self.look_whether_rtt_probed(sender),
+            Mode::ProbeRtt => self.check_probe_rtt_done(sender),
             _ => {}
         }
     }
@@ -271,7 +271,7 @@ const MAX_MICROS: u64 = 100_000;
 pub(super) struct Aggregation {
     began: u64,
     counted: u32,
-    greatest: [u32; 2],
+    max: [u32; 2],
     place: usize,
     rounds: u8,
 }
@@ -305,9 +305,9 @@ impl Aggregation {
             expected = 0;
         }
         self.counted = (self.counted + newly).min(MAX_COUNTED - 1);
-        let heap = self.counted.saturating_sub(expected).min(sender.window);
-        let greatest = &mut self.greatest[self.place];
-        *greatest = (*greatest).max(heap);
+        let excess = self.counted.saturating_sub(expected).min(sender.window);
+        let max = &mut self.max[self.place];
+        *max = (*max).max(excess);
     }
 
     fn follow_round(&mut self) {
@@ -315,7 +315,7 @@ impl Aggregation {
         if self.rounds >= ROUNDS {
             self.rounds = 0;
             self.place ^= 1;
-            self.greatest[self.place] = 0;
+            self.max[self.place] = 0;
         }
     }
 
@@ -324,8 +324,8 @@ impl Aggregation {
         if !is_full {
             return 0;
         }
-        let most = delivered_in(bandwidth, MAX_MICROS);
-        self.greatest[0].max(self.greatest[1]).min(most)
+        let max = delivered_in(bandwidth, MAX_MICROS);
+        self.max[0].max(self.max[1]).min(max)
     }
 }
 
@@ -355,13 +355,13 @@ impl Bbr1 {
     /// `bbr_reset_probe_bw_mode`.
     pub(super) fn begin_cycle(&mut self, sender: &TcpSock) {
         self.mode = Mode::ProbeBandwidth;
-        let back = usize::try_from(self.chance.below(BEGINNINGS)).unwrap_or(0);
+        let back = usize::try_from(self.random.below(INITIAL_COUNTERS)).unwrap_or(0);
         self.phase = CYCLE.len() - 1 - back;
         self.advance_phase(sender);
     }
 
     /// `bbr_check_full_bw_reached`.
-    pub(super) fn look_whether_full(&mut self, sample: &RateSample) {
+    pub(super) fn check_full_bandwidth(&mut self, sample: &RateSample) {
         if self.is_full || !self.round_started || sample.is_application_limited {
             return;
         }
@@ -376,7 +376,7 @@ impl Bbr1 {
     }
 
     /// `bbr_check_drain`.
-    pub(super) fn look_whether_drained(&mut self, sender: &mut TcpSock) {
+    pub(super) fn check_drain_done(&mut self, sender: &mut TcpSock) {
         let one = self.flight_for(sender, self.bandwidth.get(), UNIT);
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
@@ -390,7 +390,7 @@ impl Bbr1 {
 
 impl Bbr1 {
     /// `bbr_update_min_rtt`.
-    pub(super) fn update_least_rtt(&mut self, sender: &mut TcpSock, sample: &RateSample) {
+    pub(super) fn update_min_rtt(&mut self, sender: &mut TcpSock, sample: &RateSample) {
         let now = sender.now_micros;
         let is_old = now > self.min_rtt_at + MIN_RTT_MICROS;
         if let Ok(rtt) = u64::try_from(sample.rtt_micros)
@@ -418,7 +418,7 @@ impl Bbr1 {
         if self.probe_rtt_done_at.is_some() {
             self.probe_rtt_round_done |= self.round_started;
             if self.probe_rtt_round_done {
-                self.look_whether_rtt_probed(sender);
+                self.check_probe_rtt_done(sender);
             }
         } else if flight <= MIN_WINDOW {
             self.probe_rtt_done_at = Some(sender.now_micros + PROBE_RTT_MICROS);
@@ -428,7 +428,7 @@ impl Bbr1 {
     }
 
     /// `bbr_check_probe_rtt_done`.
-    pub(super) fn look_whether_rtt_probed(&mut self, sender: &mut TcpSock) {
+    pub(super) fn check_probe_rtt_done(&mut self, sender: &mut TcpSock) {
         if self.probe_rtt_done_at.is_none_or(|done| sender.now_micros <= done) {
             return;
         }

@@ -23,7 +23,7 @@ const RATE_PERCENT: u64 = 99;
 /// Bundles in both hosts.
 const BUNDLES: u32 = 3;
 /// Round trip to begin with where there is none, in microseconds.
-const SUPPOSED_RTT_MICROS: u64 = 1_000;
+const ASSUMED_RTT_MICROS: u64 = 1_000;
 
 impl State {
     /// Of the rate, in 256ths (§5.6.1).
@@ -50,7 +50,7 @@ impl Bbr3 {
     /// `InitPacingRate`.
     pub(super) fn begin_rate(&mut self, sender: &mut TcpSock) {
         let rtt = match u64::from(sender.smoothed_rtt_eighths) {
-            0 => SUPPOSED_RTT_MICROS,
+            0 => ASSUMED_RTT_MICROS,
             eighths => {
                 self.has_seen_rtt = true;
                 (eighths >> 3).max(1)
@@ -77,7 +77,7 @@ impl Bbr3 {
     }
 
     fn product_of(&self, bandwidth: u64, gain: u64) -> u32 {
-        self.rtt.least.map_or(INITIAL_WINDOW, |least| product(bandwidth, least, gain))
+        self.rtt.min.map_or(INITIAL_WINDOW, |min| product(bandwidth, min, gain))
     }
 
     /// `QuantizationBudget`.
@@ -99,18 +99,18 @@ impl Bbr3 {
     /// `SetCwnd`.
     pub(super) fn set_window(&mut self, sender: &mut TcpSock, sample: &RateSample) {
         self.restore_after_recovery(sender);
-        let most = self.product(self.state.window_gain()).saturating_add(self.heaps.room());
-        let most = self.with_budget(sender, most);
+        let max = self.product(self.state.window_gain()).saturating_add(self.aggregation.room());
+        let max = self.with_budget(sender, max);
         let grown = sender.window.saturating_add(sample.newly_delivered);
         let mut window = sender.window;
         if self.pipe.was_ever_full {
-            window = grown.min(most);
-        } else if window < most || sender.delivered < INITIAL_WINDOW {
+            window = grown.min(max);
+        } else if window < max || sender.delivered < INITIAL_WINDOW {
             window = grown;
         }
         window = window.max(MIN_WINDOW);
         if self.state == State::ProbeRtt {
-            window = window.min(self.looking_window());
+            window = window.min(self.probe_rtt_window());
         }
         sender.window = self.bounded_window(window).min(sender.max_window);
     }
@@ -123,7 +123,7 @@ impl Bbr3 {
             State::Startup | State::Drain => None,
         };
         let bounds = [long_term, self.bounds.flight];
-        bounds.into_iter().flatten().fold(window, |window, most| window.min(most.max(MIN_WINDOW)))
+        bounds.into_iter().flatten().fold(window, |window, max| window.min(max.max(MIN_WINDOW)))
     }
 
     /// Restores the window after recovery (§5.6.4.4 `RestoreCwnd`).
@@ -177,8 +177,8 @@ impl FullPipe {
 
 impl Bbr3 {
     /// `CheckStartupDone`.
-    pub(super) fn look_whether_started(&mut self, sender: &mut TcpSock, sample: &RateSample) {
-        self.look_for_losses_at_start(sender, sample);
+    pub(super) fn check_startup_done(&mut self, sender: &mut TcpSock, sample: &RateSample) {
+        self.check_startup_losses(sender, sample);
         if self.state == State::Startup && self.pipe.was_ever_full {
             self.state = State::Drain;
             self.drain_began_in = self.rounds.count;
@@ -187,7 +187,7 @@ impl Bbr3 {
     }
 
     /// Whether a whole round of recovery has lost too much, in too many places (`CheckStartupHighLoss`).
-    fn look_for_losses_at_start(&mut self, sender: &TcpSock, sample: &RateSample) {
+    fn check_startup_losses(&mut self, sender: &TcpSock, sample: &RateSample) {
         let Some(at_sending) = self.sampled.filter(|_| sample.delivered > 0) else { return };
         let lost = sender.losses.wrapping_sub(at_sending.losses);
         let is_lossy = self.latest.round_began
@@ -204,7 +204,7 @@ impl Bbr3 {
     }
 
     /// `CheckDrainDone`.
-    pub(super) fn look_whether_drained(&mut self, sender: &TcpSock) {
+    pub(super) fn check_drain_done(&mut self, sender: &TcpSock) {
         let is_late = self.rounds.count > self.drain_began_in.wrapping_add(DRAIN_ROUNDS);
         if self.state == State::Drain
             && (sender.in_flight() <= self.flight_for(sender, UNIT) || is_late)
@@ -292,8 +292,8 @@ impl Bounds {
 
     /// Adapts the short-term bounds after a round with losses: to the delivered amount, but at most
     /// by three tenths (`AdaptLowerBoundsFromCongestion`).
-    pub(super) fn adapt(&mut self, latest: &Latest, greatest: u64, window: u32) {
-        let bandwidth = self.bandwidth.unwrap_or(greatest);
+    pub(super) fn adapt(&mut self, latest: &Latest, max: u64, window: u32) {
+        let bandwidth = self.bandwidth.unwrap_or(max);
         let flight = self.flight.unwrap_or(window);
         self.bandwidth = Some(latest.bandwidth.max(reduced(bandwidth)));
         self.flight = Some(latest.flight.max(reduced_segments(flight)));
@@ -305,17 +305,17 @@ impl Bounds {
     }
 
     /// The bandwidth within its bound (`BoundBWForModel`).
-    pub(super) fn bounded(&self, greatest: u64) -> u64 {
-        self.bandwidth.map_or(greatest, |bound| bound.min(greatest))
+    pub(super) fn bounded(&self, max: u64) -> u64 {
+        self.bandwidth.map_or(max, |bound| bound.min(max))
     }
 
     /// The long-term bound less headroom for other flows: 15 %, at least a segment
     /// (`InflightWithHeadroom`).
-    pub(super) fn with_headroom(&self, least: u32) -> Option<u32> {
+    pub(super) fn with_headroom(&self, min: u32) -> Option<u32> {
         self.long_term.map(|bound| {
             let room = u64::from(bound) * 15 / 100;
             let room = u32::try_from(room).unwrap_or(u32::MAX).max(1);
-            bound.saturating_sub(room).max(least)
+            bound.saturating_sub(room).max(min)
         })
     }
 

@@ -3,7 +3,7 @@
 //! Source: draft-ietf-ccwg-bbr-06 §5.3.3; §5.3.4, §5.5.7.
 
 use crate::sender::congestion::bbr::v3::control::{flight_before, is_too_much};
-use crate::sender::congestion::bbr::v3::{Bbr3, LeastRtt, MIN_WINDOW, Probing, State};
+use crate::sender::congestion::bbr::v3::{Bbr3, MIN_WINDOW, MinRttFilter, Probing, State};
 use crate::sender::congestion::bbr::{UNIT, elapsed};
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
@@ -85,7 +85,7 @@ impl Bbr3 {
                 self.probing.is_sample = true;
                 self.go_up(sender, bandwidth);
             }
-            State::Up => self.look_whether_up_is_over(sender, bandwidth),
+            State::Up => self.check_probe_up_done(sender, bandwidth),
             _ => {}
         }
     }
@@ -94,8 +94,8 @@ impl Bbr3 {
     pub(super) fn go_down(&mut self, sender: &TcpSock) {
         self.latest.forget();
         self.probing.per_segment = None;
-        self.probing.rounds_since_up = u32::try_from(self.chance.below(2)).unwrap_or(0);
-        self.probing.wait = WAIT_MICROS + self.chance.below(WAIT_MORE_MICROS);
+        self.probing.rounds_since_up = u32::try_from(self.random.below(2)).unwrap_or(0);
+        self.probing.wait = WAIT_MICROS + self.random.below(WAIT_MORE_MICROS);
         self.probing.cycle_began = sender.now_micros;
         self.probing.feedback = Feedback::Stopping;
         self.rounds.begin(sender);
@@ -137,18 +137,18 @@ impl Bbr3 {
     /// `IsTimeToCruise`.
     fn is_time_to_cruise(&self, sender: &TcpSock) -> bool {
         let flight = sender.in_flight();
-        self.bounds.with_headroom(MIN_WINDOW).is_none_or(|most| flight <= most)
+        self.bounds.with_headroom(MIN_WINDOW).is_none_or(|max| flight <= max)
             && flight <= self.flight_at(sender, self.bandwidth.get(), UNIT)
     }
 
     /// `IsTimeToGoDown`, and its consequences.
-    fn look_whether_up_is_over(&mut self, sender: &TcpSock, bandwidth: u64) {
+    fn check_probe_up_done(&mut self, sender: &TcpSock, bandwidth: u64) {
         let bound = self.bounds.long_term;
         let is_risky =
-            self.probing.was_too_high && bound.is_some_and(|most| sender.in_flight() >= most);
+            self.probing.was_too_high && bound.is_some_and(|max| sender.in_flight() >= max);
         if is_risky {
             self.probing.was_cautious = true;
-        } else if self.is_held_by_bound(sender) {
+        } else if self.is_limited_by_bound(sender) {
             self.pipe.begin(bandwidth);
         }
         if is_risky || self.pipe.is_full {
@@ -158,9 +158,9 @@ impl Bbr3 {
     }
 
     /// Whether the window limits the sender, and the long-term bound the window.
-    fn is_held_by_bound(&self, sender: &TcpSock) -> bool {
+    fn is_limited_by_bound(&self, sender: &TcpSock) -> bool {
         sender.window_limited & 1 != 0
-            && self.bounds.long_term.is_some_and(|most| sender.window >= most)
+            && self.bounds.long_term.is_some_and(|max| sender.window >= max)
     }
 
     /// `AdaptLongTermModel`; returns whether another state was entered.
@@ -204,7 +204,7 @@ impl Bbr3 {
 
     /// `ProbeInflightLongtermUpward`.
     fn raise_long_term(&mut self, sender: &TcpSock, sample: &RateSample) {
-        if !self.is_held_by_bound(sender) {
+        if !self.is_limited_by_bound(sender) {
             return;
         }
         let probing = &mut self.probing;
@@ -230,31 +230,31 @@ impl Bbr3 {
 }
 
 /// Lifetime of the minimum round trip, interval of probing for it, and duration; in microseconds.
-const REMEMBERED_MICROS: u64 = 10_000_000;
-const LOOKING_EVERY_MICROS: u64 = 5_000_000;
-const LOOKING_MICROS: u64 = 200_000;
+const MIN_RTT_LIFETIME_MICROS: u64 = 10_000_000;
+const PROBE_RTT_INTERVAL_MICROS: u64 = 5_000_000;
+const PROBE_RTT_DURATION_MICROS: u64 = 200_000;
 /// While it is, half a bandwidth-delay product is in flight.
-const LOOKING_GAIN: u64 = UNIT / 2;
+const PROBE_RTT_GAIN: u64 = UNIT / 2;
 
-impl LeastRtt {
-    pub(super) fn begin(&mut self, least: Option<u64>, now: u64) {
-        *self = Self { least, seen_at: now, of_late: least, of_late_at: now, ..Self::default() };
+impl MinRttFilter {
+    pub(super) fn begin(&mut self, min: Option<u64>, now: u64) {
+        *self = Self { min, seen_at: now, probe_min: min, probe_min_at: now, ..Self::default() };
     }
 
     /// `UpdateMinRTT`.
     fn follow(&mut self, now: u64, sample: &RateSample) {
-        self.is_due = now > self.of_late_at + LOOKING_EVERY_MICROS;
+        self.is_due = now > self.probe_min_at + PROBE_RTT_INTERVAL_MICROS;
         if let Ok(rtt) = u64::try_from(sample.rtt_micros)
-            && (self.is_due || self.of_late.is_none_or(|least| rtt < least))
+            && (self.is_due || self.probe_min.is_none_or(|min| rtt < min))
         {
-            self.of_late = Some(rtt);
-            self.of_late_at = now;
+            self.probe_min = Some(rtt);
+            self.probe_min_at = now;
         }
-        let is_old = now > self.seen_at + REMEMBERED_MICROS;
-        let Some(of_late) = self.of_late else { return };
-        if is_old || self.least.is_none_or(|least| of_late < least) {
-            self.least = Some(of_late);
-            self.seen_at = self.of_late_at;
+        let is_old = now > self.seen_at + MIN_RTT_LIFETIME_MICROS;
+        let Some(probe_min) = self.probe_min else { return };
+        if is_old || self.min.is_none_or(|min| probe_min < min) {
+            self.min = Some(probe_min);
+            self.seen_at = self.probe_min_at;
         }
     }
 }
@@ -271,7 +271,7 @@ impl Bbr3 {
             self.rounds.begin(sender);
         }
         if self.state == State::ProbeRtt {
-            self.look_for_rtt(sender);
+            self.handle_probe_rtt(sender);
         }
         if sample.delivered > 0 {
             self.idle_restart = false;
@@ -279,32 +279,32 @@ impl Bbr3 {
     }
 
     /// `HandleProbeRTT`.
-    fn look_for_rtt(&mut self, sender: &mut TcpSock) {
+    fn handle_probe_rtt(&mut self, sender: &mut TcpSock) {
         let flight = sender.in_flight();
         sender.application_limited = sender.delivered.wrapping_add(flight).max(1);
         if self.rtt.done_at.is_some() {
             self.rtt.has_lasted_a_round |= self.rounds.has_begun;
             if self.rtt.has_lasted_a_round {
-                self.look_whether_rtt_known(sender);
+                self.check_probe_rtt_done(sender);
             }
-        } else if flight <= self.looking_window() {
-            self.rtt.done_at = Some(sender.now_micros + LOOKING_MICROS);
+        } else if flight <= self.probe_rtt_window() {
+            self.rtt.done_at = Some(sender.now_micros + PROBE_RTT_DURATION_MICROS);
             self.rtt.has_lasted_a_round = false;
             self.rounds.begin(sender);
         }
     }
 
     /// `ProbeRTTCwnd`.
-    pub(super) fn looking_window(&self) -> u32 {
-        self.product(LOOKING_GAIN).max(MIN_WINDOW)
+    pub(super) fn probe_rtt_window(&self) -> u32 {
+        self.product(PROBE_RTT_GAIN).max(MIN_WINDOW)
     }
 
     /// `CheckProbeRTTDone`, `ExitProbeRTT`: back to cruising, or to start-up where it was interrupted.
-    pub(super) fn look_whether_rtt_known(&mut self, sender: &mut TcpSock) {
+    pub(super) fn check_probe_rtt_done(&mut self, sender: &mut TcpSock) {
         if self.rtt.done_at.is_none_or(|done| sender.now_micros <= done) {
             return;
         }
-        self.rtt.of_late_at = sender.now_micros;
+        self.rtt.probe_min_at = sender.now_micros;
         sender.window = sender.window.max(self.window_before);
         self.bounds.forget_cycle();
         if self.pipe.was_ever_full {

@@ -35,7 +35,7 @@ mod cycle;
 
 use crate::sender::congestion::INFINITE_SSTHRESH;
 use crate::sender::congestion::bbr::{
-    Chance, LOSS, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
+    LOSS, PseudoRandom, UNIT, WindowedMax, delivered_in, elapsed, is_before, sampled_bandwidth,
 };
 use crate::sender::congestion::plugged::{
     CongestionControl, Hooks, LostSegment, RateSample, TcpSock, TransmitSnapshot, WindowEvent,
@@ -63,10 +63,10 @@ enum State {
 pub struct Bbr3 {
     state: State,
     rounds: Rounds,
-    bandwidth: GreatestBandwidth,
+    bandwidth: MaxBandwidthFilter,
     /// The bandwidth within its bound (`BBR.bw`).
     believed: u64,
-    heaps: Heaps,
+    aggregation: AckAggregation,
     pipe: FullPipe,
     drain_began_in: u32,
     latest: Latest,
@@ -74,14 +74,14 @@ pub struct Bbr3 {
     /// Snapshot for the segment of the next or last sample.
     sampled: Option<TransmitSnapshot>,
     probing: Probing,
-    rtt: LeastRtt,
+    rtt: MinRttFilter,
     idle_restart: bool,
     has_seen_rtt: bool,
     state_before: u8,
     window_before: u32,
     bounds_before: Bounds,
     undo_state: Option<State>,
-    chance: Chance,
+    random: PseudoRandom,
 }
 
 impl Bbr3 {
@@ -90,23 +90,23 @@ impl Bbr3 {
         Self {
             state: State::Startup,
             rounds: Rounds::default(),
-            bandwidth: GreatestBandwidth::default(),
+            bandwidth: MaxBandwidthFilter::default(),
             believed: 0,
-            heaps: Heaps::default(),
+            aggregation: AckAggregation::default(),
             pipe: FullPipe::default(),
             drain_began_in: 0,
             latest: Latest::default(),
             bounds: Bounds::default(),
             sampled: None,
             probing: Probing::default(),
-            rtt: LeastRtt::default(),
+            rtt: MinRttFilter::default(),
             idle_restart: false,
             has_seen_rtt: false,
             state_before: 0,
             window_before: 0,
             bounds_before: Bounds::default(),
             undo_state: None,
-            chance: Chance::default(),
+            random: PseudoRandom::default(),
         }
     }
 
@@ -120,13 +120,13 @@ impl Bbr3 {
         }
         let newly = sample.newly_delivered;
         let (round, was_full) = (self.rounds.count, self.pipe.was_ever_full);
-        self.heaps.follow(sender, newly, self.believed, round, was_full);
+        self.aggregation.follow(sender, newly, self.believed, round, was_full);
         let bandwidth = sampled.unwrap_or(0);
         if self.rounds.has_begun && !sample.is_application_limited {
             self.pipe.follow(bandwidth);
         }
-        self.look_whether_started(sender, sample);
-        self.look_whether_drained(sender);
+        self.check_startup_done(sender, sample);
+        self.check_drain_done(sender);
         self.follow_cycle(sender, sample, bandwidth);
         self.follow_rtt(sender, sample);
         self.latest.advance(sample, bandwidth);
@@ -177,8 +177,8 @@ impl CongestionControl for Bbr3 {
         sender.threshold = INFINITE_SSTHRESH;
         self.rounds.begin(sender);
         self.rtt.begin(sender.min_rtt().map(u64::from), sender.now_micros);
-        self.heaps.begin(sender.now_micros);
-        self.chance = Chance::of(sender);
+        self.aggregation.begin(sender.now_micros);
+        self.random = PseudoRandom::of(sender);
         self.begin_rate(sender);
         if sender.control.pacing.status == 0 {
             sender.control.pacing.status = 1;
@@ -225,11 +225,11 @@ impl CongestionControl for Bbr3 {
             return;
         }
         self.idle_restart = true;
-        self.heaps.begin(sender.now_micros);
+        self.aggregation.begin(sender.now_micros);
         if self.state.is_of_cycle() {
             self.set_rate(sender, UNIT);
         } else if self.state == State::ProbeRtt {
-            self.look_whether_rtt_known(sender);
+            self.check_probe_rtt_done(sender);
         }
     }
 
@@ -255,8 +255,8 @@ impl CongestionControl for Bbr3 {
 }
 
 /// Rounds of the aggregation filter after start-up, and before.
-const HEAP_ROUNDS: u32 = 10;
-const HEAP_ROUNDS_AT_FIRST: u32 = 1;
+const AGGREGATION_ROUNDS: u32 = 10;
+const STARTUP_AGGREGATION_ROUNDS: u32 = 1;
 
 /// Rounds by data: one ends when data sent after its start is acknowledged.
 #[derive(Debug, Default)]
@@ -285,12 +285,12 @@ impl Rounds {
 
 /// Maximum bandwidth of this probing cycle and the one before.
 #[derive(Debug, Default)]
-pub(super) struct GreatestBandwidth {
+pub(super) struct MaxBandwidthFilter {
     before: u64,
     now: u64,
 }
 
-impl GreatestBandwidth {
+impl MaxBandwidthFilter {
     pub(super) fn get(&self) -> u64 {
         self.before.max(self.now)
     }
@@ -310,13 +310,13 @@ impl GreatestBandwidth {
 
 /// ACK aggregation: acknowledged segments beyond the expectation by bandwidth.
 #[derive(Debug, Default)]
-pub(super) struct Heaps {
+pub(super) struct AckAggregation {
     began: u64,
     counted: u32,
-    greatest: WindowedMax,
+    max: WindowedMax,
 }
 
-impl Heaps {
+impl AckAggregation {
     /// Counting begins.
     pub(super) fn begin(&mut self, now: u64) {
         self.began = now;
@@ -339,14 +339,14 @@ impl Heaps {
             expected = 0;
         }
         self.counted = self.counted.saturating_add(newly_delivered);
-        let heap = self.counted.saturating_sub(expected).min(sender.window);
-        let rounds = if was_ever_full { HEAP_ROUNDS } else { HEAP_ROUNDS_AT_FIRST };
-        self.greatest.note(u64::from(heap), round, rounds);
+        let excess = self.counted.saturating_sub(expected).min(sender.window);
+        let rounds = if was_ever_full { AGGREGATION_ROUNDS } else { STARTUP_AGGREGATION_ROUNDS };
+        self.max.note(u64::from(excess), round, rounds);
     }
 
     /// Segments that the window has room for because of heaps.
     pub(super) fn room(&self) -> u32 {
-        u32::try_from(self.greatest.get()).unwrap_or(u32::MAX)
+        u32::try_from(self.max.get()).unwrap_or(u32::MAX)
     }
 }
 
@@ -380,13 +380,13 @@ struct Probing {
 
 /// Minimum round trips and their times, in microseconds.
 #[derive(Debug, Default)]
-struct LeastRtt {
+struct MinRttFilter {
     /// Minimum of the model; none before the first sample.
-    least: Option<u64>,
+    min: Option<u64>,
     seen_at: u64,
     /// Minimum that schedules probing.
-    of_late: Option<u64>,
-    of_late_at: u64,
+    probe_min: Option<u64>,
+    probe_min_at: u64,
     is_due: bool,
     done_at: Option<u64>,
     has_lasted_a_round: bool,
