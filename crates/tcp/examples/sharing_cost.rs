@@ -1,8 +1,8 @@
-//! What a host's memory of 100 000 peers costs: instructions of a look-up and of an update, and bytes of a peer. Run
-//! with `--release`; needs `perf`, or else `valgrind`, for the instructions.
+//! Cost of a window cache with 100 000 peers: instructions of a look-up and of an update, and bytes per peer.
+//! Run with `--release`; needs `perf` or `valgrind` for the instructions.
 //!
-//! Peers open and close in an order that jumps about. Each policy runs in processes of its own, one with more
-//! connections than the other; the difference is the cost of one.
+//! Peers open and close in a scattered order. Each policy runs in two processes, one with more connections than
+//! the other; the difference is the cost of one.
 
 #![expect(clippy::print_stdout, reason = "the numbers are what this program is for")]
 
@@ -70,7 +70,7 @@ fn window_report(connection: u64) -> WindowReport {
     }
 }
 
-/// A full memory, and so many look-ups or updates of it.
+/// A full cache, with this number of look-ups or updates.
 fn remember(name: &str, what: &str, connections: u32) {
     let policy = policies().into_iter().find(|(known, _)| *known == name);
     let Some((_, policy)) = policy else { return };
@@ -105,7 +105,7 @@ fn remember(name: &str, what: &str, connections: u32) {
     }
 }
 
-/// Tells at both moments: one of them is the policy's.
+/// Reports both kinds; the policy uses one of them.
 fn tell(cache: &mut WindowCache, now: Instant, peer: IpAddr) {
     let report = window_report(1);
     cache.on_report(now, peer, &report, ReportKind::Closed);

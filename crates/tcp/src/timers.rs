@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_timer_runs_out_when_it_is_due() {
+    fn exact_timer_expires_when_due() {
         assert_eq!(runs_out_at(EXACT, 1_000, 200), 201);
         assert_eq!(runs_out_at(EXACT, 1_000, 3_000), 3_001);
     }
 
     /// 200 ms are 50 ticks on the first level: the timer expires at the next tick after them.
     #[test]
-    fn a_short_wait_ends_with_the_next_tick() {
+    fn short_wait_ends_at_next_tick() {
         assert_eq!(runs_out_at(WHEEL, 1_000, 200), 204);
         assert_eq!(runs_out_at(WHEEL, 5_000, 200), 208);
         assert_eq!(runs_out_at(WHEEL, 7_999, 198), 208);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_take_turns_at_a_tick_in_another_order_each_time() {
+    fn order_of_timers_varies_per_tick() {
         let order = |tick_ms| {
             let mut turns: Vec<_> = (0..20)
                 .map(|connection| {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_for_the_very_instant_knows_no_ticks() {
+    fn exact_timer_ignores_ticks() {
         let mut timer = Timer::OFF;
         timer.set_exactly(Instant::from_nanos(1_234_567));
         assert!(timer.expire(WHEEL, Instant::from_nanos(1_234_567)));

@@ -47,7 +47,7 @@ fn any_ip_header() -> impl Strategy<Value = IpHeader> {
 
 proptest! {
     #[test]
-    fn what_was_emitted_is_parsed_again(
+    fn emitted_packets_parse_back(
         ip in any_ip_header(), segment in any_segment(), stream_offset in 0_u64..1 << 62,
     ) {
         let packet = emitted(&ip, &segment, Payload::Pattern { stream_offset });
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn header_sizes_are_those_that_the_segment_says(
+    fn header_sizes_match_segment(
         ip in any_ip_header(), segment in any_segment(),
     ) {
         let packet = emitted(&ip, &segment, Payload::Pattern { stream_offset: 0 });
@@ -77,12 +77,12 @@ proptest! {
     }
 
     #[test]
-    fn an_independent_reader_sees_the_same_fields_and_checksums(
+    fn independent_parser_agrees(
         ip in any_ip_header(),
         segment in any_segment(),
         bytes in proptest::collection::vec(any::<u8>(), 0..2000),
     ) {
-        // It does not know Fast Open, nor Accurate ECN.
+        // It supports neither Fast Open nor Accurate ECN.
         let options = Options { accurate_ecn: None, ..segment.options };
         let options = match options.fast_open() {
             Some(_) => Options { sack: SackBlocks::EMPTY, ..options },
@@ -187,7 +187,7 @@ proptest! {
     ) {
         let ip = IpHeader::new(addresses);
         let mut packet = emitted(&ip, &segment, Payload::Pattern { stream_offset: 9 });
-        // Ports, numbers and payload: what leaves the packet readable.
+        // Changes ports, numbers and payload, so that the packet stays valid.
         let tcp = usize::try_from(ip.header_bytes()).unwrap();
         let header = usize::try_from(segment.header_bytes()).unwrap();
         let payload = packet.len() - tcp - header;
@@ -198,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn a_prefix_is_the_start_of_the_whole_packet(
+    fn prefix_is_start_of_packet(
         ip in any_ip_header(), segment in any_segment(), limit in 0_u32..200,
     ) {
         let payload = Payload::Pattern { stream_offset: 77 };
@@ -211,7 +211,7 @@ proptest! {
     }
 }
 
-/// Options as the independent reader found them.
+/// Options as the independent parser found them.
 fn foreign_options(elements: etherparse::TcpOptionsIterator<'_>) -> Options {
     let mut options = Options::NONE;
     let block = |(left, right)| SackBlock {
@@ -236,7 +236,7 @@ fn foreign_options(elements: etherparse::TcpOptionsIterator<'_>) -> Options {
     options
 }
 
-/// An IPv4 packet whose TCP header has this options area and no payload.
+/// An IPv4 packet with this options area and no payload.
 fn with_options_area(area: &[u8]) -> Vec<u8> {
     assert!(area.len().is_multiple_of(4));
     let mut packet = emitted(&IpHeader::new(v4()), &Segment::default(), Payload::Bytes(b""));
@@ -247,7 +247,7 @@ fn with_options_area(area: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn options_of_a_syn_lie_as_linux_lays_them() {
+fn syn_options_have_linux_layout() {
     let options = Options {
         mss: Some(1460),
         window_scale: Some(7),
@@ -262,14 +262,14 @@ fn options_of_a_syn_lie_as_linux_lays_them() {
 }
 
 #[test]
-fn options_are_read_in_any_order_and_unknown_ones_are_skipped() {
+fn options_parse_in_any_order() {
     let area = [3, 3, 9, 30, 4, 0, 0, 1, 4, 2, 36, 2, 2, 4, 2, 24, 0, 2, 99, 99];
     let expected =
         Options { mss: Some(536), window_scale: Some(9), sack_permitted: true, ..Options::NONE };
     assert_eq!(parse(&with_options_area(&area)).unwrap().segment.options, expected);
 }
 
-/// The layouts that Linux writes, seen on a SYN and on ACKs of Linux 6.18 and worked out by hand.
+/// The layouts of Linux, seen on a SYN and on ACKs of Linux 6.18 and computed by hand.
 #[test]
 fn accurate_ecn_takes_the_place_of_padding() {
     let counters = Counters { ect0: 1, ce: 2, ect1: 3 };
@@ -293,7 +293,7 @@ fn accurate_ecn_takes_the_place_of_padding() {
 }
 
 #[test]
-fn a_fast_open_cookie_is_padded_behind() {
+fn fast_open_cookie_is_padded() {
     let cookie = Cookie::new(&[1, 2, 3, 4, 5, 6]).unwrap();
     for (kind, area) in [
         (FastOpenKind::Assigned, &[34, 8, 1, 2, 3, 4, 5, 6][..]),
@@ -325,7 +325,7 @@ fn option_lengths_that_cannot_be_are_errors() {
 }
 
 #[test]
-fn a_cut_payload_keeps_the_length_that_the_ip_header_says() {
+fn truncated_payload_keeps_ip_length() {
     for addresses in [v4(), v6()] {
         let ip = IpHeader::new(addresses);
         let segment = Segment { payload_bytes: 1448, ..Segment::default() };
@@ -338,7 +338,7 @@ fn a_cut_payload_keeps_the_length_that_the_ip_header_says() {
 }
 
 #[test]
-fn a_cut_header_is_an_error_that_says_how_much_is_missing() {
+fn truncated_header_reports_missing_bytes() {
     let packet = emitted(&IpHeader::new(v4()), &Segment::default(), Payload::Bytes(b""));
     let error = parse(&packet[..30]).unwrap_err();
     let expected =
@@ -348,7 +348,7 @@ fn a_cut_header_is_an_error_that_says_how_much_is_missing() {
 }
 
 #[test]
-fn padding_behind_the_packet_is_no_payload() {
+fn link_padding_is_no_payload() {
     let segment = Segment { payload_bytes: 3, ..Segment::default() };
     let mut packet = emitted(&IpHeader::new(v4()), &segment, Payload::Bytes(b"abc"));
     packet.extend_from_slice(&[0xff; 20]);
@@ -357,7 +357,7 @@ fn padding_behind_the_packet_is_no_payload() {
 }
 
 #[test]
-fn a_length_of_zero_means_all_that_is_there() {
+fn zero_length_means_all_bytes() {
     let segment = Segment { payload_bytes: 3, ..Segment::default() };
     for (addresses, length_field) in [(v4(), 2), (v6(), 4)] {
         let mut packet = emitted(&IpHeader::new(addresses), &segment, Payload::Bytes(b"abc"));
@@ -379,7 +379,7 @@ fn fragments_and_other_protocols_are_refused() {
 }
 
 #[test]
-fn ipv4_options_and_ipv6_extension_headers_are_skipped() {
+fn ip_options_and_extension_headers_are_skipped() {
     let segment = Segment { payload_bytes: 2, ..Segment::default() };
     let mut four = emitted(&IpHeader::new(v4()), &segment, Payload::Bytes(b"hi"));
     four.splice(20..20, [1, 1, 1, 0]);
@@ -402,7 +402,7 @@ fn ipv4_options_and_ipv6_extension_headers_are_skipped() {
 }
 
 #[test]
-fn what_fits_no_packet_is_refused_and_leaves_no_bytes() {
+fn oversized_packet_is_refused() {
     let mut out = vec![1, 2, 3];
     let ip = IpHeader::new(v4());
     let three = Segment { payload_bytes: 3, ..Segment::default() };
@@ -436,9 +436,9 @@ fn an_answer_goes_the_other_way() {
     assert_eq!(v6().reversed().reversed(), v6());
 }
 
-/// RFC 9293 §3.1: the three control bits that nobody uses yet are sent as zero, and mean nothing.
+/// RFC 9293 §3.1: the three reserved control bits are sent as zero and ignored.
 #[test]
-fn reserved_control_bits_are_sent_as_zero_and_ignored() {
+fn reserved_control_bits_are_ignored() {
     let segment = Segment { flags: Flags::ACK | Flags::PSH, window: 77, ..Segment::default() };
     let mut packet = emitted(&IpHeader::new(v4()), &segment, Payload::Pattern { stream_offset: 0 });
     let place = 20 + 12;

@@ -1,4 +1,4 @@
-//! Sequence numbers compare rightly across the wrap.
+//! Sequence number comparison across the wrap.
 
 use fairwind_wire::SequenceNumber;
 use proptest::prelude::*;

@@ -8,7 +8,7 @@ fn outcome(code: &str) -> Result<(), Stop> {
 }
 
 #[test]
-fn what_holds_passes() {
+fn true_assertion_passes() {
     for code in [
         "assert cwnd == 10, cwnd",
         "assert 5 < cwnd <= 10 != 11",
@@ -35,7 +35,7 @@ fn what_holds_passes() {
 }
 
 #[test]
-fn what_does_not_hold_fails_with_its_message() {
+fn false_assertion_fails_with_its_message() {
     let failed = |text: &str| Err(Stop::failed(text));
     assert_eq!(
         outcome("assert cwnd == 11, cwnd"),
@@ -48,7 +48,7 @@ fn what_does_not_hold_fails_with_its_message() {
 }
 
 #[test]
-fn what_is_not_known_is_unsupported() {
+fn unknown_name_is_unsupported() {
     for code in ["assert rtt == 1", "import os", "assert f(1)", "while 1: pass", "assert x ? 1"] {
         assert!(matches!(outcome(code), Err(Stop::Unsupported(_))), "{code}: {:?}", outcome(code));
     }

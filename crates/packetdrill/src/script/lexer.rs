@@ -418,14 +418,14 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_three_kinds_are_skipped_and_lines_counted() {
+    fn three_kinds_of_comments_are_skipped() {
         let all = tokens("# one\n// two\n/* three\n four */ word").unwrap();
         assert_eq!(all[0].token, Token::Word("word".to_owned()));
         assert_eq!(all[0].at, Position { line: 4, column: 10 });
     }
 
     #[test]
-    fn options_and_definitions_stand_at_the_beginning_of_a_line() {
+    fn options_and_definitions_begin_a_line() {
         assert_eq!(
             kinds("--mss=1000\n  -D SIZE=5\n 1 --2"),
             [
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_is_reported_where_it_opened() {
+    fn unclosed_text_is_reported_at_its_start() {
         let error = tokens("1 `sysctl").unwrap_err();
         assert_eq!(error.at, Position { line: 1, column: 3 });
         assert_eq!(error.expected, "``` after ```");

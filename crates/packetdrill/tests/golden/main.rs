@@ -1,7 +1,7 @@
-//! Packetdrill scripts against the endpoint with every profile: the verdict, and all that the endpoint sent.
+//! Golden test: packetdrill scripts with every profile; the outcome, and everything that the endpoint sent.
 //!
-//! CONTRIBUTING.md says how to run one script alone, how to see old and new values, and when the list of digests may be
-//! written anew.
+//! CONTRIBUTING.md explains how to run one script, how to see old and new values, and when the digests may be
+//! rewritten.
 
 #[path = "../../../../tests/golden/ledger.rs"]
 mod ledger;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 const RERUN: &str = "cargo test -p fairwind-packetdrill --test golden";
 
-/// What `TCP_INFO` is asked for after each injected packet.
+/// Fields of `TCP_INFO` recorded after each injected packet.
 const FIELDS: [&str; 69] = [
     "tcpi_state",
     "tcpi_ca_state",
@@ -125,8 +125,8 @@ fn verdict(outcome: &Outcome) -> String {
     }
 }
 
-/// All that the endpoint did about the stimuli of the script. Where a call has another result than the script says, that
-/// verdict, and all that the endpoint did before.
+/// Everything that the endpoint does for the stimuli of the script. If a call has another result than the
+/// script, that outcome, and everything before it.
 fn trace(case: &Case, part: &str, options: &RunOptions) -> String {
     let whole = recorded(case, &case.text, options);
     let (failed, recorded) = match whole {
@@ -143,7 +143,7 @@ fn trace(case: &Case, part: &str, options: &RunOptions) -> String {
     let Ok(text) = recorded else { return format!("{failed}-") };
     ledger::dump(&case.name, &format!("{part}.pkt"), || text.clone());
     let mut digest = Digest::default();
-    // What the script's own comments say does not count.
+    // Comments of the script are left out.
     for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
         digest.text(line);
     }

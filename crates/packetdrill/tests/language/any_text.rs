@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and what it accepts it can write down.
+//! Robustness: no text makes the parser panic, and accepted texts can be written again.
 
 use fairwind_packetdrill::Script;
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn a_script_with_some_characters_changed_is_read_or_refused(
+    fn mutated_script_is_parsed_or_refused(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<char>()), 1..4),
         cut in any::<prop::sample::Index>(),
     ) {

@@ -1,4 +1,4 @@
-//! A script that cannot be read: where, and what was expected there.
+//! Parse errors: position and expected token.
 
 use fairwind_packetdrill::Script;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ fn complaint(text: &str) -> String {
 }
 
 #[test]
-fn complaints_name_file_line_column_and_what_was_expected() {
+fn errors_name_position_and_expected_token() {
     let cases = [
         (
             "0 > . 1:5(5) ack 1",
@@ -56,7 +56,7 @@ fn nesting_without_end_is_refused() {
     assert!(complaint(&text).contains("nested less deeply"));
 }
 
-/// A long row is no nesting: it must neither be refused nor exhaust the stack.
+/// A long sequence is no nesting: it must neither be refused nor exhaust the stack.
 #[test]
 fn a_long_union_is_read() {
     let text = format!("0 f({}1) = 0", "1|".repeat(100_000));

@@ -1,4 +1,4 @@
-//! The language: what a script may say, and what is wrong with one that cannot be read.
+//! The script language: parser, text form, parse errors.
 
 mod any_text;
 mod errors;

@@ -1,4 +1,4 @@
-//! Scripts become values.
+//! Parser of scripts.
 
 use fairwind_packetdrill::{
     Action, Direction, EventTime, Expression, Mark, Packet, Script, TcpOption,
@@ -52,9 +52,9 @@ fn a_script_with_everything_is_read() {
     assert_eq!(script.events[0].line, 7);
 }
 
-/// Writing an event down and reading it again gives the same event.
+/// The text form of an event parses to the same event.
 #[test]
-fn what_is_written_reads_the_same() {
+fn text_form_parses_to_the_same_tree() {
     let script = read(EVERYTHING);
     for event in &script.events {
         let again = read(&event.to_string()).events.remove(0);
@@ -112,7 +112,7 @@ fn definitions_stand_for_numbers_and_names() {
 }
 
 #[test]
-fn an_error_of_a_call_may_have_any_note() {
+fn error_of_a_call_may_have_a_note() {
     let script = read("0 connect(3, ..., ...) = -1 EADDRNOTAVAIL (Can't assign requested address)");
     let Action::Call(call) = &script.events[0].action else { panic!("a call") };
     assert_eq!(call.result, Expression::Integer(-1));
@@ -120,7 +120,7 @@ fn an_error_of_a_call_may_have_any_note() {
 }
 
 #[test]
-fn a_digit_among_the_flags_is_the_counter_of_accurate_ecn() {
+fn digit_in_flags_is_ace_counter() {
     for (text, flags) in [
         ("P.5", Flags::PSH | Flags::ACK | Flags::AE | Flags::ECE),
         (".2", Flags::ACK | Flags::CWR),
@@ -133,14 +133,14 @@ fn a_digit_among_the_flags_is_the_counter_of_accurate_ecn() {
 }
 
 #[test]
-fn sockets_of_packets_and_definitions_in_options_are_read() {
+fn packet_sockets_and_option_definitions_are_parsed() {
     let packet =
         only_packet("-D COOKIE=01ab\n0 > sock(3) [ect0,ttl 64] S 0:0(0) <FO COOKIE,nop,nop>");
     assert_eq!(packet.options.unwrap()[0], TcpOption::FastOpen("01ab".to_owned()));
 }
 
 #[test]
-fn packets_of_other_protocols_are_read_and_left_alone() {
+fn packets_of_other_protocols_are_kept() {
     let script =
         read("0 > udp (1000)\n+0 < ipv4 1.1.1.1 > 2.2.2.2: . 1:1(0) ack 1\n+0 close(3) = 0");
     assert!(matches!(&script.events[0].action, Action::Foreign(text) if text.starts_with("udp")));
@@ -148,7 +148,7 @@ fn packets_of_other_protocols_are_read_and_left_alone() {
 }
 
 #[test]
-fn the_counters_of_accurate_ecn_are_read_in_both_orders() {
+fn accurate_ecn_counters_have_two_orders() {
     for (text, order, counters) in [
         ("ECN e1b 1 ceb 2 e0b 3", CounterOrder::Ect1First, vec![1, 2, 3]),
         ("ECN e0b 7 ceb 8", CounterOrder::Ect0First, vec![7, 8]),

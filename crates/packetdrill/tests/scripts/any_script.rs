@@ -1,4 +1,4 @@
-//! No script makes the runner or the endpoint panic or go on for ever.
+//! Robustness: no script makes the runner or the endpoint panic or loop forever.
 
 use super::options;
 use super::repository::{parsed, scripts};
@@ -11,7 +11,7 @@ use fairwind_wire::Flags;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Numbers near those that matter, and any.
+/// Numbers near interesting ones, and any.
 fn near(number: u32) -> impl Strategy<Value = u32> {
     prop_oneof![
         (0_u32..5000).prop_map(move |more| number.wrapping_add(more)),
@@ -54,7 +54,7 @@ fn injected() -> impl Strategy<Value = Packet> {
         })
 }
 
-/// A script without its expectations, so that it goes on to the end whatever the endpoint does.
+/// A script without its expectations, so that it runs to the end.
 fn only_actions(mut script: Script) -> Script {
     script.events.retain(|event| match &event.action {
         Action::Packet(packet) => packet.direction == Direction::In,

@@ -1,10 +1,10 @@
-//! Calls of the system: results, errors and waiting.
+//! System calls: results, errors and waiting.
 
 use super::{after_accept, failure, run};
 use fairwind_packetdrill::Outcome;
 
 #[test]
-fn a_wrong_result_or_error_is_told() {
+fn wrong_result_or_error_fails() {
     let message = failure(after_accept("+0 write(4, ..., 100) = 99\n"));
     assert!(message.contains("the result: expected 99, seen 100"), "{message}");
     let message = failure(after_accept("+0 recv(4, ..., 100, MSG_DONTWAIT) = -1 EPIPE (No)\n"));
@@ -19,7 +19,7 @@ fn a_call_that_waits_needs_an_end() {
 }
 
 #[test]
-fn a_waiting_call_is_judged_by_when_it_returns() {
+fn blocking_call_is_verified_when_it_returns() {
     let script = |end: &str| {
         after_accept(&format!(
             "+0...{end} read(4, ..., 9) = 9\n+.5 < P. 1:10(9) ack 1 win 512\n+0 > . 1:1(0) ack 10\n"
@@ -41,7 +41,7 @@ fn only_one_call_waits_at_a_time() {
 }
 
 #[test]
-fn writing_waits_for_room_in_the_send_buffer() {
+fn write_waits_for_send_buffer() {
     let script = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [1000], 4) = 0
@@ -84,7 +84,7 @@ fn messages_and_vectors_count_their_buffers() {
 }
 
 #[test]
-fn a_refused_connect_that_waits_fails_with_its_error() {
+fn blocking_connect_fails_when_refused() {
     let script = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0...0.1 connect(3, ..., ...) = -1 ECONNREFUSED (Connection refused)
@@ -95,7 +95,7 @@ fn a_refused_connect_that_waits_fails_with_its_error() {
 }
 
 #[test]
-fn a_connection_that_is_given_up_fails_with_a_time_out() {
+fn abandoned_connection_fails_with_etimedout() {
     let script = "\
 `sysctl -q net.ipv4.tcp_syn_retries=1 net.ipv4.tcp_syn_linear_timeouts=0`
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

@@ -1,4 +1,4 @@
-//! Commands of the shell.
+//! Shell commands.
 
 use super::{after_accept, failure, options, run};
 use fairwind_packetdrill::{Files, Outcome, RunOptions, run_script};
@@ -11,7 +11,7 @@ fn reason(outcome: Outcome) -> String {
 }
 
 #[test]
-fn kernel_parameters_without_meaning_are_accepted_with_known_values_only() {
+fn ignored_parameters_accept_only_known_values() {
     let script =
         |command: &str| run(&format!("`{command}`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"));
     for command in [
@@ -37,7 +37,7 @@ fn kernel_parameters_without_meaning_are_accepted_with_known_values_only() {
     }
 }
 
-/// Each switch reaches the endpoint: the SYN shows what it offers.
+/// Each setting reaches the endpoint, as the SYN shows.
 #[test]
 fn kernel_parameters_reach_the_endpoint() {
     let script = "\
@@ -72,7 +72,7 @@ fn with_files(text: &str) -> Outcome {
 }
 
 #[test]
-fn scripts_of_the_shell_are_read_and_followed() {
+fn shell_scripts_are_executed() {
     let script = format!(
         "`../common/set-up.sh\n../common/set_sysctls.py /proc/sys/net/ipv4/tcp_window_scaling=0`\n{BARE_SYN}"
     );
@@ -117,7 +117,7 @@ fn a_command_that_sleeps_lets_time_pass() {
 
 /// A route is written as a whole.
 #[test]
-fn a_route_has_its_defaults_again_where_it_is_replaced_without_metrics() {
+fn replaced_route_resets_its_metrics() {
     let script = "\
 `sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0 net.ipv4.tcp_window_scaling=0
 ip route change default via 192.168.0.2 dev tun0 initcwnd 2 advmss 1000
@@ -129,7 +129,7 @@ ip ro replace 192.0.2.0/24 via 192.168.0.2 dev tun0`
 }
 
 #[test]
-fn a_congestion_control_in_c_is_chosen_by_its_name_in_scenarios_or_in_kernels() {
+fn plugged_control_has_scenario_or_kernel_name() {
     for name in ["reno-c", "fw_reno"] {
         let script = format!(
             "`sysctl -q net.ipv4.tcp_congestion_control={name}`\n\
@@ -141,7 +141,7 @@ fn a_congestion_control_in_c_is_chosen_by_its_name_in_scenarios_or_in_kernels() 
 }
 
 #[test]
-fn commands_that_look_fail_where_they_find_nothing() {
+fn inspection_fails_without_a_match() {
     assert_eq!(
         after_accept("+0 `grep \" 0A \" /proc/net/tcp | grep \":1F90\"`\n"),
         Outcome::Passed
@@ -154,7 +154,7 @@ fn commands_that_look_fail_where_they_find_nothing() {
 }
 
 #[test]
-fn messages_about_nothing_on_its_way_are_counted() {
+fn icmp_about_unsent_data_is_counted() {
     let counted = "+0 `nstat | grep TcpExtOutOfWindowIcmps | grep -q \" 1 \"`\n";
     let about = |first: u32| {
         format!(
@@ -165,12 +165,12 @@ fn messages_about_nothing_on_its_way_are_counted() {
     };
     assert_eq!(after_accept(&about(5000)), Outcome::Passed);
     assert!(failure(after_accept(&about(1))).contains("finds nothing"));
-    // What was shown once is not shown again.
+    // `nstat` shows a count only once.
     assert!(failure(after_accept(&format!("{}{counted}", about(5000)))).contains("finds nothing"));
 }
 
 #[test]
-fn commands_run_before_the_script_where_an_option_names_their_files() {
+fn option_names_commands_to_run_first() {
     let files = Files::reading(|path| {
         let known = path.trim_start_matches("./") == "bare.sh";
         known.then(|| {

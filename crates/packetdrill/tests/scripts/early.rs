@@ -3,8 +3,8 @@
 use fairwind_packetdrill::{Outcome, RunOptions, run_script};
 use fairwind_tcp::Profile;
 
-/// Three segments, a round trip of 100 ms, no more data; the second and the third have arrived at 300 ms,
-/// when `repaired` says what must follow.
+/// Three segments, a round trip of 100 ms, no more data. The second and the third have arrived at 300 ms;
+/// `repaired` is the expected retransmission.
 fn holds(parameter: u32, option: &str, repaired: &str) {
     let script = format!(
         "`sysctl -q net.ipv4.tcp_early_retrans={parameter} net.ipv4.tcp_retrans_collapse=0`
@@ -36,11 +36,11 @@ const AT_ONCE: &str = "+0 > . 1:1001(1000) ack 1";
 const SOON: &str = "+.025 > . 1:1001(1000) ack 1";
 /// The time-out is 300 ms after the data: the round trip and 200 ms.
 const BY_TIME_OUT: &str = "+.2 > . 1:1001(1000) ack 1";
-/// Where there are probes, the one that was due two round trips after the data comes first.
+/// The tail loss probe, due two round trips after the data, comes first.
 const BY_PROBE: &str = "+.1 > P. 2001:3001(1000) ack 1";
 
 #[test]
-fn early_retransmit_is_off_immediate_or_delayed_by_the_parameter() {
+fn parameter_selects_early_retransmit() {
     holds(0, "", BY_TIME_OUT);
     holds(1, "", AT_ONCE);
     holds(2, "", SOON);
@@ -48,9 +48,9 @@ fn early_retransmit_is_off_immediate_or_delayed_by_the_parameter() {
     holds(4, "", BY_PROBE);
 }
 
-/// In the initial slow start no stream is thin, so that neither mechanism repairs early.
+/// In the initial slow start no stream is thin, so neither mechanism acts.
 #[test]
-fn a_socket_that_asks_for_modified_fast_retransmit_does_without_early_retransmit() {
+fn modified_fast_retransmit_disables_early_retransmit() {
     let asked = "+0 setsockopt(4, SOL_TCP, TCP_THIN_DUPACK, [1], 4) = 0";
     holds(1, asked, BY_TIME_OUT);
     holds(3, asked, BY_PROBE);

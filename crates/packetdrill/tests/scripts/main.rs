@@ -1,4 +1,4 @@
-//! Scripts against the endpoint: the repository's own, what the judge catches, what is unsupported.
+//! Scripts against the endpoint: those of the repository, strictness, unsupported features.
 
 mod any_script;
 mod calls;
@@ -13,7 +13,7 @@ mod unsupported;
 use fairwind_packetdrill::{Outcome, RunOptions, TrailingPackets, run_script};
 use fairwind_tcp::Profile;
 
-/// A listening socket whose connection is accepted as descriptor 4 at 0.1 s.
+/// A listening socket with a connection accepted as descriptor 4 at 0.1 s.
 const ACCEPTED: &str = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
@@ -24,7 +24,7 @@ const ACCEPTED: &str = "\
 +0 accept(3, ..., ...) = 4
 ";
 
-/// As strict as can be: nothing may be left over.
+/// The strictest comparison; no trailing packets.
 fn options() -> RunOptions {
     RunOptions { trailing: TrailingPackets::Refused, ..RunOptions::strict(Profile::Linux6_18) }
 }
@@ -33,7 +33,7 @@ fn run(text: &str) -> Outcome {
     run_script("test.pkt", text, &options())
 }
 
-/// Runs what follows an accepted connection.
+/// Runs a script after an accepted connection.
 fn after_accept(text: &str) -> Outcome {
     run(&format!("{ACCEPTED}{text}"))
 }

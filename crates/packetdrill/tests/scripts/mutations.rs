@@ -1,4 +1,4 @@
-//! The judge is not lenient: an expected packet that is altered in anything must not be met.
+//! Mutation tests: an expected packet with any alteration must not match.
 
 use super::options;
 use super::repository::parsed;
@@ -10,7 +10,7 @@ use fairwind_tcp::Profile;
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 
-/// What is compared of a timestamp option.
+/// Compared parts of a timestamp option.
 #[derive(Clone, Copy)]
 struct Stamps {
     value: bool,
@@ -42,7 +42,7 @@ fn alterations(packet: &Packet, stamps: Stamps) -> Vec<Packet> {
     if let Some(window) = packet.window {
         altered.push(Packet { window: Some(window ^ 1), ..packet.clone() });
     }
-    // Marks are compared where they are written; either of two stands for both.
+    // Codepoints are compared if written; `ect01` matches both.
     for mark in [Mark::NotCapable, Mark::Capable0, Mark::Capable1, Mark::CongestionExperienced] {
         if packet.mark.is_some_and(|written| written != mark) {
             altered.push(Packet { mark: Some(mark), ..packet.clone() });
@@ -59,7 +59,7 @@ fn alterations(packet: &Packet, stamps: Stamps) -> Vec<Packet> {
     altered
 }
 
-/// Lists of options like this one, but for a value, the order, or one option more or less.
+/// Alterations of a list of options: in a value, in the order, or by one option.
 fn altered_lists(options: &[TcpOption], stamps: Stamps) -> Vec<Vec<TcpOption>> {
     let mut altered = vec![[options, &[TcpOption::NoOperation]].concat()];
     for place in 0..options.len() {
@@ -94,7 +94,7 @@ fn altered_values(option: &TcpOption, stamps: Stamps) -> Vec<TcpOption> {
                 altered.push(TcpOption::Timestamps { value: *value, echo: echo ^ 1 });
             }
             if stamps.value {
-                // Within the tolerance of times the clock may be off.
+                // The clock may be off by the tolerance of times.
                 altered.push(TcpOption::Timestamps { value: value + 50, echo: *echo });
             }
             altered
@@ -161,8 +161,8 @@ fn expected_packets(script: &Script) -> Vec<(usize, Packet)> {
         .collect()
 }
 
-/// Alters every expected packet of the repository's scripts in turn; tells how many alterations there
-/// were and which were not caught.
+/// Alters every expected packet of the repository's scripts in turn. Returns the number of
+/// alterations, and those that were not caught.
 fn missed_alterations(options: &RunOptions) -> (u32, Vec<String>) {
     let echo = options.echo == EchoRule::Compared;
     let mut tried = 0;
@@ -188,7 +188,7 @@ fn missed_alterations(options: &RunOptions) -> (u32, Vec<String>) {
 }
 
 #[test]
-fn every_alteration_of_an_expected_packet_is_caught() {
+fn strict_comparison_catches_every_alteration() {
     let (tried, missed) = missed_alterations(&options());
     assert!(tried > 3000, "{tried} alterations");
     assert!(missed.is_empty(), "{} of {tried} missed:\n{}", missed.len(), missed.join("\n"));
@@ -196,7 +196,7 @@ fn every_alteration_of_an_expected_packet_is_caught() {
 
 /// Without strictness, whatever the tool compares: all but echoed timestamps.
 #[test]
-fn every_alteration_is_caught_without_strictness_that_the_tool_compares() {
+fn default_comparison_catches_compared_alterations() {
     let (tried, missed) = missed_alterations(&RunOptions::new(Profile::Linux6_18));
     assert!(tried > 3000, "{tried} alterations");
     assert!(missed.is_empty(), "{} of {tried} missed:\n{}", missed.len(), missed.join("\n"));
@@ -222,8 +222,8 @@ fn every_alteration_of_a_time_is_caught() {
     assert!(missed.is_empty(), "{} of {tried} missed:\n{}", missed.len(), missed.join("\n"));
 }
 
-/// An expected packet that is left out leaves one that nobody expects. (What a timer sends may be
-/// left out together with the wait for it: then it is never sent.)
+/// An omitted expected packet leaves an unexpected one. (A packet by a timer may be omitted
+/// together with the wait for it: then it is never sent.)
 #[test]
 fn every_immediate_packet_left_out_is_caught() {
     let mut missed = Vec::new();

@@ -1,11 +1,11 @@
-//! Recordings: stimuli in, a script out that holds.
+//! Recordings: stimuli in, a passing script out.
 
 use super::{ACCEPTED, options, run};
 use fairwind_packetdrill::{Outcome, RecordedTimes, Recording, Script, Windows, record};
 use fairwind_units::Span;
 use std::collections::BTreeMap;
 
-/// A loss that SACK tells of, and its repair.
+/// A loss that SACK reports, and its recovery.
 const STIMULI: &str = "\
 // A listening socket.
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -38,7 +38,7 @@ fn everything(times: RecordedTimes) -> Recording {
 }
 
 #[test]
-fn what_was_recorded_holds() {
+fn recording_passes() {
     for times in [RecordedTimes::Relative, RecordedTimes::Absolute] {
         let script = recorded(STIMULI, &everything(times));
         assert_eq!(run(&script), Outcome::Passed, "{script}");
@@ -46,7 +46,7 @@ fn what_was_recorded_holds() {
 }
 
 #[test]
-fn a_recording_of_a_recording_is_the_same() {
+fn recording_a_recording_changes_nothing() {
     let recording = Recording { fields: Vec::new(), ..everything(RecordedTimes::Absolute) };
     let first = recorded(STIMULI, &recording);
     let again = recorded(&first, &Recording { watch: Span::ZERO, ..recording });
@@ -54,7 +54,7 @@ fn a_recording_of_a_recording_is_the_same() {
 }
 
 #[test]
-fn a_recording_tells_packets_results_fields_and_comments() {
+fn recording_has_packets_results_fields_comments() {
     let script = recorded(STIMULI, &everything(RecordedTimes::Relative));
     for line in [
         "// A listening socket.",
@@ -70,7 +70,7 @@ fn a_recording_tells_packets_results_fields_and_comments() {
 }
 
 #[test]
-fn what_is_altered_in_a_recording_is_noticed() {
+fn altered_recording_fails() {
     let script = recorded(STIMULI, &everything(RecordedTimes::Relative));
     let less = script.replacen("tcpi_snd_cwnd == 10", "tcpi_snd_cwnd == 9", 1);
     assert_ne!(run(&less), Outcome::Passed);
@@ -79,7 +79,7 @@ fn what_is_altered_in_a_recording_is_noticed() {
 }
 
 #[test]
-fn a_stimulus_that_is_not_possible_is_told_with_its_line() {
+fn impossible_stimulus_fails_with_its_line() {
     let stimuli = format!("{ACCEPTED}+0 write(4, ..., 100) = 99\n");
     let script = Script::parse("stimuli.pkt", &stimuli, &BTreeMap::new()).expect("a script");
     let outcome = record(&script, &stimuli, &options(), &Recording::default());

@@ -46,7 +46,7 @@ fn every_script_holds() {
     }
 }
 
-/// Scripts count from their own zero, also where the endpoint's numbers wrap on the way.
+/// Scripts use relative numbers, even if those of the endpoint wrap.
 #[test]
 fn every_script_holds_wherever_the_sequence_begins() {
     for initial in [0, 1, 0x7fff_f000, 0x8000_0000, 0xffff_f000, 0xffff_fffe, u32::MAX] {
@@ -58,7 +58,7 @@ fn every_script_holds_wherever_the_sequence_begins() {
 }
 
 #[test]
-fn every_script_tells_a_story_in_at_most_sixty_lines() {
+fn scripts_have_at_most_sixty_lines() {
     for (name, text) in scripts() {
         assert!(text.starts_with("//"), "{name} begins with a comment");
         assert!(text.lines().count() <= 60, "{name} has {} lines", text.lines().count());

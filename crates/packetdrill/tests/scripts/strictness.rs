@@ -1,11 +1,11 @@
-//! What the judge takes and what not, where scripts alone would not show it.
+//! Strictness: accepted and refused packets.
 
 use super::{after_accept, failure, options, run};
 use fairwind_packetdrill::{EchoRule, Outcome, RunOptions, TrailingPackets, run_script};
 use fairwind_tcp::Profile;
 
 #[test]
-fn several_segments_meet_a_larger_expected_packet_unless_that_is_forbidden() {
+fn segments_match_larger_packet_unless_forbidden() {
     let script = "+0 write(4, ..., 1500) = 1500\n+0 > P. 1:1501(1500) ack 1\n";
     assert_eq!(after_accept(script), Outcome::Passed);
     let strict = format!("--strict_segments\n{}{script}", super::ACCEPTED);
@@ -14,7 +14,7 @@ fn several_segments_meet_a_larger_expected_packet_unless_that_is_forbidden() {
 
 /// Segmentation cuts one packet; two packets of the endpoint with a PSH each are not that.
 #[test]
-fn segments_that_push_on_the_way_are_not_one_packet() {
+fn strict_refuses_push_before_last_segment() {
     let script = "\
 +0 write(4, ..., 1000) = 1000
 +0 write(4, ..., 1000) = 1000
@@ -25,20 +25,20 @@ fn segments_that_push_on_the_way_are_not_one_packet() {
     let script = format!("{}{script}", super::ACCEPTED);
     assert_eq!(run_script("test.pkt", &script, &usual), Outcome::Passed);
     assert!(failure(run_script("test.pkt", &format!("--strict\n{script}"), &usual)).contains("P."));
-    // What counts is the PSH of the last one.
+    // Only the PSH of the last segment counts.
     let unpushed = script.replace("P. 1:2001", ". 1:2001");
     assert!(failure(run_script("test.pkt", &unpushed, &usual)).contains("expected ., seen P."));
 }
 
 #[test]
-fn a_part_of_an_expected_packet_is_not_enough() {
+fn partial_packet_fails() {
     let script = "+0 write(4, ..., 1500) = 1500\n+0 > P. 1:2501(2500) ack 1\n";
     let message = failure(after_accept(script));
     assert!(message.contains("flags: expected ., seen P."), "{message}");
 }
 
 #[test]
-fn a_packet_that_comes_too_early_or_too_late_or_never_is_an_error() {
+fn early_late_or_missing_packet_fails() {
     let data = "+0 write(4, ..., 100) = 100\n";
     for (expected, complaint) in [
         ("+.01 > P. 1:101(100) ack 1\n", "the time: expected 0.11 s, seen 0.1 s"),
@@ -58,7 +58,7 @@ fn a_packet_that_comes_too_early_or_too_late_or_never_is_an_error() {
     }
 }
 
-/// The eighth of the gap counts where it is more than 4 ms.
+/// An eighth of the gap is the tolerance if it exceeds 4 ms.
 #[test]
 fn tolerance_grows_with_the_gap() {
     let script = |gap: &str| {
@@ -66,7 +66,7 @@ fn tolerance_grows_with_the_gap() {
             "+0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1\n{gap} > P. 1:101(100) ack 1\n"
         ))
     };
-    // The time-out comes after 0.3 s.
+    // The time-out expires after 0.3 s.
     assert_eq!(script("+.335"), Outcome::Passed);
     assert_eq!(script("+.267"), Outcome::Passed);
     assert!(matches!(script("+.345"), Outcome::Failed(_)));
@@ -74,7 +74,7 @@ fn tolerance_grows_with_the_gap() {
 }
 
 #[test]
-fn surplus_packets_are_errors_at_the_end_unless_nobody_looks() {
+fn trailing_packets_fail_unless_ignored() {
     let script = format!("{}+0 write(4, ..., 100) = 100\n", super::ACCEPTED);
     let message = failure(run(&script));
     assert!(message.contains("a packet that nobody expected: > P. 1:101(100) ack 1"), "{message}");
@@ -83,7 +83,7 @@ fn surplus_packets_are_errors_at_the_end_unless_nobody_looks() {
 }
 
 #[test]
-fn echoed_timestamps_are_compared_unless_told_otherwise() {
+fn echoed_timestamps_are_compared_when_strict() {
     let script = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 listen(3, 1) = 0
@@ -96,7 +96,7 @@ fn echoed_timestamps_are_compared_unless_told_otherwise() {
 }
 
 #[test]
-fn a_failure_shows_the_dialogue_up_to_its_line() {
+fn failure_shows_dialogue_up_to_its_line() {
     let outcome =
         after_accept("+0 write(4, ..., 100) = 100\n+0 > P. 1:91(90) ack 1\n+1 close(4) = 0");
     let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
@@ -116,7 +116,7 @@ fn an_injected_packet_needs_a_window() {
 
 /// A payload larger than a segment arrives as one, as from a device that joins segments.
 #[test]
-fn an_injected_payload_may_be_larger_than_a_segment() {
+fn injected_payload_may_exceed_mss() {
     let script = "\
 +0 < P. 1:5001(5000) ack 1 win 512
 +0 > . 1:1(0) ack 5001
@@ -127,7 +127,7 @@ fn an_injected_payload_may_be_larger_than_a_segment() {
 
 /// Between two injected packets the script's times count, also where the first came late.
 #[test]
-fn an_injection_follows_the_scripted_time_of_another() {
+fn injection_follows_scripted_time_of_another() {
     let script = "\
 .05 < P. 1:101(100) ack 1 win 512
 +.1 < P. 101:201(100) ack 1 win 512
@@ -139,9 +139,9 @@ fn an_injection_follows_the_scripted_time_of_another() {
     assert_eq!(after_accept(script), Outcome::Passed);
 }
 
-/// Behind the SYN of either side a script's numbers count from it.
+/// After the SYN of either side, numbers are relative to it.
 #[test]
-fn numbers_count_from_the_syn_of_either_side() {
+fn numbers_are_relative_to_syn() {
     let script = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
@@ -158,7 +158,7 @@ fn numbers_count_from_the_syn_of_either_side() {
     assert_eq!(run(script), Outcome::Passed);
 }
 
-/// Only strict judging looks at what another connection sends than that the script has come to.
+/// Only strict comparison checks packets of other connections.
 #[test]
 fn packets_of_other_connections_pass_by() {
     let script = format!(
@@ -171,7 +171,7 @@ fn packets_of_other_connections_pass_by() {
     assert_eq!(run_script("test.pkt", &script, &usual), Outcome::Passed);
 }
 
-/// A descriptor that is open may be written again: it is the newer one's until that is closed.
+/// An open descriptor may be allocated again: it belongs to the new socket until that is closed.
 #[test]
 fn a_descriptor_may_hide_another() {
     let script = "\
@@ -184,7 +184,7 @@ fn a_descriptor_may_hide_another() {
     assert_eq!(after_accept(script), Outcome::Passed);
 }
 
-/// Names that the kernel's runner defines mean the same here, by IP version.
+/// The definitions of the kernel's runner exist here, by IP version.
 #[test]
 fn names_of_the_kernels_runner_are_known() {
     let script = "\

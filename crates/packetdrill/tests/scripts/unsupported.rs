@@ -1,4 +1,4 @@
-//! What the endpoint does not have makes a script unsupported, never passed.
+//! Missing features make a script unsupported, never passed.
 
 use super::after_accept;
 use fairwind_packetdrill::Outcome;
@@ -11,7 +11,7 @@ fn reason(outcome: Outcome) -> String {
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_line() {
+fn missing_feature_is_named_with_its_line() {
     for (line, missing) in [
         ("+0 < [1:1001(1000)] icmp unreachable by_nobody\n", "by_nobody"),
         ("+0 setsockopt(4, SOL_TCP, TCP_REPAIR, [1], 4) = 0\n", "TCP_REPAIR"),
@@ -27,7 +27,7 @@ fn what_is_missing_is_named_with_its_line() {
 }
 
 #[test]
-fn messages_of_the_system_are_not_taken_for_injected_ones() {
+fn sent_icmp_is_unsupported() {
     let reason = reason(after_accept("+0 > icmp unreachable port_unreachable [1:1001(1000)]\n"));
     assert!(reason.contains("messages of the system"), "{reason}");
 }

@@ -138,13 +138,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timestamps_leave_room_for_two_counters_beside_two_blocks() {
+    fn two_counters_fit_beside_two_sack_blocks() {
         let fit = OptionRoom::beside_blocks(12 + 4 + 8 * 2, 2).fit(1).unwrap();
         assert_eq!((fit.fields(), fit.bytes(), fit.blocks()), (2, 8, 2));
     }
 
     #[test]
-    fn third_block_gives_way_to_counters_that_have_grown() {
+    fn grown_counters_displace_third_sack_block() {
         let full = OptionRoom::beside_blocks(12 + 4 + 8 * 3, 3);
         let fit = full.fit(2).unwrap();
         assert_eq!((fit.fields(), fit.bytes(), fit.blocks()), (2, 0, 2));

@@ -323,7 +323,7 @@ mod cookie_tests {
 
     /// Measured on Linux 6.18.
     #[test]
-    fn linux_makes_the_same_cookie_of_the_same_key() {
+    fn cookie_equals_linux_cookie() {
         let key = CookieKey::from_words([0xa1a1_a1a1, 0xb2b2_b2b2, 0xc3c3_c3c3, 0xd4d4_d4d4]);
         let cookie = key.cookie([192, 0, 2, 1].into(), [192, 168, 0, 1].into());
         assert_eq!(cookie.as_slice(), [0x30, 0x21, 0xb9, 0xd8, 0x89, 0x01, 0x7e, 0xeb]);

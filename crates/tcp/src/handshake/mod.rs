@@ -270,7 +270,7 @@ mod tests {
     use crate::Profile;
 
     #[test]
-    fn only_what_both_want_is_agreed() {
+    fn only_common_options_are_negotiated() {
         let config = Profile::Linux6_18.config();
         assert_eq!(config.mss, 1500 - 20 - 20, "what fits behind two headers in an Ethernet frame");
         let mut syn =
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_peer_gets_536_bytes_and_no_scaling() {
+    fn peer_without_options_gets_defaults() {
         let agreed = Negotiated::from_peer(&Profile::Rfc.config(), &Segment::default());
         assert_eq!((agreed.segment_bytes, agreed.receive_shift), (536, 0));
     }

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn advancing_stops_at_the_next_hole_and_across_the_wrap() {
+    fn advance_stops_at_next_hole_across_wrap() {
         let mut reassembly = Reassembly::default();
         insert(&mut reassembly, u32::MAX - 9, 10);
         insert(&mut reassembly, 20, 30);

@@ -321,7 +321,7 @@ mod tests {
 
     /// As Linux 6.18 with the default `tcp_rmem`.
     #[test]
-    fn the_first_window_is_a_multiple_of_the_segment_size() {
+    fn first_window_is_multiple_of_segment_size() {
         let config = Profile::Linux6_18.system_config();
         let first = first_window(&config, 65_536, 1460, true);
         assert_eq!((first.bytes, first.shift), (64_240, 10));

@@ -320,7 +320,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_is_what_division_says(
+        fn bundle_part_equals_division(
             (whole, shift) in (any::<u32>(), 0_u32..32), divisor in 0_u32..9, beside in -2_i64..3,
         ) {
             let whole = whole >> shift;

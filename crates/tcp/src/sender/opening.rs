@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_of_a_first_flight_is_over_with_its_first_acknowledgment() {
+    fn first_ack_ends_first_flight_pacing() {
         let mut sender = Sender::usual(Advice { min_window: Some(16), ..Advice::default() });
         sender.writes(30);
         assert!(sender.end.sender().paces() && !sender.end.sender().fast_path.is_plain());
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumption_that_is_over_is_followed_no_more() {
+    fn finished_careful_resume_is_untracked() {
         let mut sender = Sender::usual(careful(5));
         sender.writes(30);
         assert!(!sender.end.sender().fast_path.is_plain());
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumption_that_a_time_out_ends_is_followed_no_more() {
+    fn timeout_ends_careful_resume_tracking() {
         let mut sender = Sender::usual(careful(50));
         sender.writes(1);
         assert!(!sender.end.sender().fast_path.is_plain());
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_a_connection_has_is_followed_beyond_its_first_flight() {
+    fn other_mechanisms_outlast_first_flight() {
         let mut config = Profile::Rfc.config();
         config.sending.pacing.enabled = true;
         let advice = Advice { min_window: Some(16), ..Advice::default() };
@@ -481,7 +481,7 @@ mod tests {
 
     /// Linux `tcp_cleanup_congestion_control` does not reset `sk_pacing_status`.
     #[test]
-    fn the_pace_that_a_congestion_control_asked_for_outlasts_it() {
+    fn requested_pacing_outlasts_congestion_control() {
         let config = |congestion| Config { congestion, ..Profile::Rfc.config() };
         let governed = config(CongestionAlgorithm::Plugged(bbr1()));
         for (first, paces) in [(governed, true), (config(CongestionAlgorithm::Bic), false)] {

@@ -278,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn rfc_6298_is_at_least_a_second() {
+    fn rfc_6298_rto_is_at_least_one_second() {
         let config = Profile::Rfc.config();
         assert_eq!(estimator_after(&config, &[10]).timeout(&config), Span::from_secs(1));
     }
 
     /// On a quiet path the variation term rests at its floor of 200 ms.
     #[test]
-    fn linux_times_out_a_quiet_path_after_rtt_plus_200_ms() {
+    fn linux_rto_is_rtt_plus_200_ms() {
         let config = Profile::Linux6_18.config();
         let quiet = estimator_after(&config, &[100; 50]);
         assert_eq!(quiet.smoothed(), Some(Span::from_millis(100)));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn before_any_sample_the_initial_time_out_holds() {
+    fn initial_rto_holds_before_samples() {
         let config = Profile::Linux6_18.config();
         assert_eq!(RttEstimator::default().timeout(&config), Span::from_secs(1));
     }
@@ -313,7 +313,7 @@ mod min_rtt_tests {
     use super::*;
 
     #[test]
-    fn the_least_is_forgotten_after_the_window_and_the_next_best_is_at_hand() {
+    fn windowed_min_expires_to_next_best() {
         let window = Span::from_secs(100);
         let mut min = MinRttFilter::default();
         for second in 0..300 {

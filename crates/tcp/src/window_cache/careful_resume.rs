@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_saved_window_may_be_jumped_to_and_the_least_round_trip_is_saved() {
+    fn jump_is_half_of_saved_window() {
         let mut host = host();
         host.ends(1, 1, window_report(300));
         let expected = Resumption {
@@ -150,7 +150,7 @@ mod tests {
 
     /// The initial window is 2: the minimum saved window is 8, or 16 in slow start.
     #[test]
-    fn windows_below_four_initial_ones_are_not_saved_and_those_of_slow_start_by_half() {
+    fn small_windows_are_not_saved() {
         let slow_start =
             |window| WindowReport { slow_start_threshold: None, ..window_report(window) };
         for (told, saved) in [
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_connection_at_a_time_uses_a_saved_set() {
+    fn saved_window_has_one_user() {
         let mut host = host();
         host.ends(1, 1, window_report(300));
         assert!(host.opens(2, 1, 1, Opener::Peer).resumption.is_some());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_not_used_past_its_lifetime() {
+    fn saved_window_expires() {
         let mut host = host();
         host.ends(1, 1, window_report(300));
         assert!(host.opens(602, 1, 1, Opener::Peer).resumption.is_none());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_validated_is_not_saved() {
+    fn unvalidated_window_is_not_saved() {
         let mut host = host();
         host.ends(1, 1, WindowReport { is_resuming: true, ..window_report(300) });
         assert!(host.cache().is_empty());

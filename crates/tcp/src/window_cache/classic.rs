@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_incoming_connections_are_served_unless_all_are() {
+    fn default_serves_only_incoming_connections() {
         let mut host = Host::new(&report());
         host.closes(1, 1, window_report(32));
         assert_eq!(host.outgoing(2, 1).window, None);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_tells_why_it_does_not_tell_what_it_remembers() {
+    fn cache_miss_has_a_reason() {
         let mut host = Host::new(&report());
         let why =
             |host: &mut Host, second, number, opener| host.asks(second, number, 1, opener).err();
@@ -189,7 +189,7 @@ mod tests {
 
     /// A smaller window does not make the largest one younger.
     #[test]
-    fn an_entry_is_deleted_when_it_is_looked_up_past_its_lifetime() {
+    fn lookup_deletes_outdated_entry() {
         let mut host = Host::new(&report());
         host.closes(1, 1, window_report(32));
         host.closes(50, 1, window_report(5));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_as_large_makes_the_entry_younger() {
+    fn equal_window_refreshes_entry() {
         let mut host = Host::new(&report());
         host.closes(1, 1, window_report(32));
         host.closes(50, 1, window_report(32));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn outdated_entries_are_collected_when_the_list_is_full() {
+    fn full_list_drops_outdated_entries() {
         let mut host = Host::new(&report());
         for (second, number) in [(1, 1), (2, 2), (50, 3)] {
             host.closes(second, number, window_report(10));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_full_of_what_is_not_outdated_takes_no_further_peer() {
+    fn full_list_refuses_new_peer() {
         let mut host = Host::new(&report());
         for number in 1..=5 {
             host.closes(1, number, window_report(10));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn capture_is_started_and_stopped_and_stopping_frees_the_list() {
+    fn stopping_capture_frees_the_list() {
         let mut host = Host::new(&report());
         host.closes(1, 1, window_report(32));
         host.cache().stop();
@@ -264,7 +264,7 @@ mod tests {
 
     /// A quarter of 32 - 8 is 6.
     #[test]
-    fn forgetfulness_pulls_the_window_down_by_its_share_of_the_difference() {
+    fn forgetfulness_lowers_window_by_its_share() {
         let quarter = Ratio::from_parts_per_billion(250_000_000);
         let mut host =
             Host::new(&with(ClassicConfig { forgetfulness: quarter, ..ClassicConfig::REPORT }));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_begins_with_is_bounded() {
+    fn initial_window_is_bounded() {
         let bounded = ClassicConfig { largest_window: Some(20), ..ClassicConfig::REPORT };
         let mut host = Host::new(&with(bounded));
         host.closes(1, 1, window_report(32));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_does_not_count_where_windows_are_collected_at_close() {
+    fn collection_at_close_ignores_the_end() {
         let mut host = Host::new(&report());
         host.learns(1, 1, window_report(40), ReportKind::Ended);
         assert_eq!(host.incoming(2, 1).window, None);
@@ -303,7 +303,7 @@ mod tests {
 
     /// Half of 32 is 16; after a connection with losses 16 is cached, and connections begin with 8.
     #[test]
-    fn the_safe_form_halves_what_it_trusts_and_what_a_loss_has_shown_to_be_too_much() {
+    fn safe_trust_halves_windows() {
         let mut host = Host::new(&with(ClassicConfig::SAFE));
         host.closes(1, 1, window_report(32));
         assert_eq!((host.incoming(2, 1).window, host.incoming(2, 1).min_window), (None, Some(16)));

@@ -244,7 +244,7 @@ mod tests {
 
     /// RFC 9040 §6.1.
     #[test]
-    fn a_later_connection_begins_with_what_an_earlier_one_left() {
+    fn later_connection_uses_cached_values() {
         let mut host = host(false);
         host.ends(1, 1, WindowReport { slow_start_threshold: Some(24), ..window_report(32) });
         let advice = host.outgoing(2, 1);
@@ -256,7 +256,7 @@ mod tests {
 
     /// RFC 9040 §6.2: the mean of old and new.
     #[test]
-    fn what_is_known_is_merged_with_what_is_found() {
+    fn cached_and_new_values_are_merged() {
         let mut host = host(false);
         host.ends(1, 1, WindowReport { slow_start_threshold: Some(24), ..window_report(32) });
         let second = WindowReport {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_never_set_a_threshold_leaves_the_known_one() {
+    fn unset_threshold_keeps_cached_one() {
         let mut host = host(false);
         host.ends(1, 1, WindowReport { slow_start_threshold: Some(24), ..window_report(32) });
         host.ends(2, 1, WindowReport { slow_start_threshold: None, ..window_report(32) });
@@ -282,7 +282,7 @@ mod tests {
 
     /// 30 and 24 segments are 54, so three connections have 18 each; two thresholds of 18 are 12 each.
     #[test]
-    fn a_connection_that_joins_takes_an_equal_share_and_the_sum_stays() {
+    fn joining_connection_takes_equal_share() {
         let mut host = host(true);
         for id in [1, 2] {
             host.opens(0, 1, id, Opener::Peer);
@@ -304,7 +304,7 @@ mod tests {
     /// Of 10 segments three connections have 4, 3 and 3; of one segment there is no rest, because each must
     /// have one.
     #[test]
-    fn what_cannot_be_divided_stays_with_those_that_were_there() {
+    fn remainder_stays_with_open_connections() {
         for (sum, shares) in [([6, 4], [4, 3, 3]), ([1, 0], [1, 1, 1])] {
             let mut host = host(true);
             for id in [1, 2] {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_left_is_not_shared_with_any_longer() {
+    fn ended_connection_is_not_shared() {
         let mut host = host(true);
         host.opens(0, 1, 1, Opener::Peer);
         host.cache().on_over(peer(1), ConnectionId(1));
@@ -328,14 +328,14 @@ mod tests {
     }
 
     #[test]
-    fn without_ensemble_sharing_open_connections_are_left_alone() {
+    fn temporal_sharing_ignores_open_connections() {
         let mut host = host(false);
         host.opens(0, 1, 1, Opener::Peer);
         assert_eq!(host.cache().companions(peer(1)), []);
     }
 
     #[test]
-    fn what_is_begun_with_is_bounded() {
+    fn shared_initial_window_is_bounded() {
         let shared = TcbSharingConfig { ensemble: true, largest_window: Some(12) };
         let mut host = Host::new(&Sharing::usual(PolicyConfig::TcbSharing(shared)));
         host.ends(1, 1, window_report(32));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_peer_makes_room_for_a_new_one() {
+    fn oldest_peer_is_replaced() {
         let shared = TcbSharingConfig { ensemble: false, largest_window: None };
         let usual = Sharing::usual(PolicyConfig::TcbSharing(shared));
         let mut host = Host::new(&Sharing { entries: 2, ..usual });

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_kept_and_no_connection_begins_with_it() {
+    fn cached_window_is_not_used() {
         let mut host = host(false);
         host.ends(1, 1, window_report(40));
         assert_eq!(host.list(1)[0].window, 20, "the mean with nothing, as the kernel has it");
@@ -172,7 +172,7 @@ mod tests {
 
     /// 100 ms; then 200 ms immediately; then 200 - (200 - 120) / 8 = 190 ms.
     #[test]
-    fn a_longer_round_trip_counts_at_once_and_a_shorter_one_by_an_eighth() {
+    fn shorter_rtt_counts_by_an_eighth() {
         let mut host = host(false);
         for (smoothed, expected) in [(100, 100), (200, 200), (120, 190)] {
             host.ends(1, 1, WindowReport { smoothed_rtt: Some(ms(smoothed)), ..window_report(10) });
@@ -183,7 +183,7 @@ mod tests {
     /// The first deviation is the whole round trip, which has changed from zero. Then, with 100 ms again and 20
     /// ms of deviation, 100 - (100 - 20) / 4 = 80 ms.
     #[test]
-    fn the_variation_falls_by_a_quarter_and_is_at_least_what_the_round_trip_has_moved() {
+    fn variation_falls_by_a_quarter() {
         let mut metric = Metric::default();
         metric.learn_round_trip(ms(100), ms(20));
         assert_eq!(metric.rtt_variation, ms(100));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_backed_off_takes_the_round_trip_away() {
+    fn backed_off_connection_clears_cached_rtt() {
         let mut host = host(false);
         host.ends(1, 1, window_report(10));
         host.ends(2, 1, WindowReport { is_backed_off: true, ..window_report(10) });
@@ -205,7 +205,7 @@ mod tests {
     /// Slow start without an end raises a known threshold to half of its window. Congestion avoidance sets the
     /// larger of half the window and its threshold. Other states raise a known threshold to their own.
     #[test]
-    fn the_threshold_is_saved_only_where_it_is_asked_for() {
+    fn threshold_is_saved_only_on_request() {
         let slow_start =
             |window| WindowReport { slow_start_threshold: None, ..window_report(window) };
         let at = |threshold, window| WindowReport {
@@ -240,7 +240,7 @@ mod tests {
     /// Slow start keeps the larger window, congestion avoidance the mean, other states the mean with the
     /// threshold.
     #[test]
-    fn the_window_follows_the_phase_in_which_the_connection_ended() {
+    fn cached_window_follows_final_phase() {
         let mut metric = Metric { window: 20, ..Metric::default() };
         let in_slow_start =
             |window| WindowReport { slow_start_threshold: None, ..window_report(window) };
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn reordering_is_learned_where_a_connection_ended_in_disorder() {
+    fn disorder_updates_cached_reordering() {
         let mut host = host(false);
         host.ends(1, 1, WindowReport { reordering: 9, ..window_report(30) });
         assert_eq!(host.incoming(2, 1).reordering, None, "congestion avoidance without disorder");

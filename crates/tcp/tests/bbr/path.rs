@@ -1,6 +1,6 @@
 //! Senders and receivers at the two ends of a bottleneck, in virtual time.
 
-use crate::watched::{Decision, Log, Watching};
+use crate::recorder::{Decision, Log, Watching};
 use fairwind_tcp::{CongestionAlgorithm, Connection, PluggedAlgorithm, Ports, Profile, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
@@ -13,37 +13,37 @@ use std::sync::Arc;
 const HEADER_BYTES: u64 = 52;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// A bucket of bytes that fills at a rate; what finds it empty is dropped.
+/// Token bucket policer: drops packets that exceed a rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Policing {
     pub bits_per_second: u64,
     pub bucket_bytes: u64,
 }
 
-/// What the way to the receiver is like; that back is as long and free.
+/// Properties of the forward path; the reverse path has the same delay and no limit.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub struct PathSettings {
     pub bits_per_second: u64,
     pub round_trip: Span,
-    /// Packets that wait at most.
+    /// Queue limit in packets.
     pub room: usize,
-    /// Of a thousand packets, so many are lost by chance.
-    pub lost_of_thousand: u32,
+    /// Random loss per thousand packets.
+    pub loss_per_thousand: u32,
     pub policing: Option<Policing>,
 }
 
-impl Way {
+impl PathSettings {
     /// Without losses.
     pub fn new(bits_per_second: u64, round_trip: Span, room: usize) -> Self {
-        Self { bits_per_second, round_trip, room, lost_of_thousand: 0, policing: None }
+        Self { bits_per_second, round_trip, room, loss_per_thousand: 0, policing: None }
     }
 
-    /// What the way holds, in full segments of 1500 bytes.
+    /// Bandwidth-delay product in full segments of 1500 bytes.
     pub fn product(&self) -> f64 {
         as_f64(self.bits_per_second) * self.round_trip.as_secs_f64() / 8.0 / 1500.0
     }
 
-    /// A number of segments per second as a share of what the bottleneck delivers.
+    /// Segments per second relative to the bottleneck rate.
     pub fn gain(&self, segments_per_second: f64) -> f64 {
         segments_per_second * 8.0 * 1500.0 / as_f64(self.bits_per_second)
     }
@@ -54,7 +54,7 @@ impl Way {
         (decision.rate * 10_000 / 99 + bottleneck / 2) / bottleneck
     }
 
-    /// The rate of a decision as a share of what the bottleneck delivers, without the margin of a per cent.
+    /// Pacing rate of a decision relative to the bottleneck rate, without the margin of one percent.
     pub fn paces(&self, decision: &Decision) -> f64 {
         self.gain(as_f64(decision.rate) / 1448.0) / 0.99
     }
@@ -74,14 +74,14 @@ struct Flow {
     sender: Connection,
     receiver: Connection,
     log: Log,
-    /// Bytes that the application writes per tenth of a second; all that there is room for unless said.
+    /// Bytes that the application writes per tenth of a second; `None` for unlimited.
     trickle: Option<u64>,
     received: Vec<(Span, u64)>,
 }
 
 /// The path and its flows.
 pub struct Path {
-    pub way: Way,
+    pub way: PathSettings,
     flows: Vec<Flow>,
     now: Instant,
     free_at: Instant,
@@ -96,7 +96,7 @@ pub struct Path {
 }
 
 impl Path {
-    pub fn new(way: Way, seed: u64) -> Self {
+    pub fn new(way: PathSettings, seed: u64) -> Self {
         eprintln!("seed {seed}");
         Self {
             way,
@@ -114,8 +114,8 @@ impl Path {
         }
     }
 
-    /// One flow that always has something to send.
-    pub fn greedy(way: Way, seed: u64, algorithm: PluggedAlgorithm) -> Self {
+    /// One flow with unlimited data.
+    pub fn greedy(way: PathSettings, seed: u64, algorithm: PluggedAlgorithm) -> Self {
         let mut path = Self::new(way, seed);
         path.add(CongestionAlgorithm::Plugged(algorithm), None);
         path
@@ -154,7 +154,7 @@ impl Path {
         self.flows[flow].trickle = Some(bytes);
     }
 
-    /// What the congestion control of a flow decided, in the order of time.
+    /// Decisions of a flow's congestion control, in order of time.
     pub fn decisions(&self, flow: usize) -> Vec<Decision> {
         self.flows[flow].log.lock().unwrap().clone()
     }
@@ -258,7 +258,7 @@ impl Path {
         }
     }
 
-    /// A packet comes to the bottleneck.
+    /// A packet enters the bottleneck.
     fn enter(&mut self, flow: usize, segment: Segment) {
         let bytes = u64::from(segment.payload_bytes) + HEADER_BYTES;
         let now = self.now;
@@ -266,7 +266,7 @@ impl Path {
             self.waiting.pop_front();
         }
         let is_data = segment.payload_bytes > 0;
-        let unlucky = is_data && self.random.random_range(0..1_000) < self.way.lost_of_thousand;
+        let unlucky = is_data && self.random.random_range(0..1_000) < self.way.loss_per_thousand;
         if unlucky || self.waiting.len() >= self.way.room || !self.conforms(bytes) {
             self.drops += 1;
             return;

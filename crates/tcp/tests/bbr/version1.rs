@@ -1,8 +1,8 @@
-//! Version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control" (2016), and what
-//! Linux adds.
+//! BBR version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control" (2016),
+//! and the additions of Linux.
 
-use crate::path::{Path, Policing, Way};
-use crate::watched::{Decision, rounds, stretches};
+use crate::path::{Path, PathSettings, Policing};
+use crate::recorder::{Decision, rounds, stretches};
 use fairwind_tcp::{CongestionAlgorithm, bbr1};
 use fairwind_units::Span;
 
@@ -10,29 +10,29 @@ fn seconds(seconds: f64) -> Span {
     Span::from_secs_f64(seconds)
 }
 
-/// 20 Mbit/s and 40 ms, which is 67 segments, and a queue that holds much more.
-fn way() -> Way {
-    Way::new(20_000_000, Span::from_millis(40), 1_000)
+/// 20 Mbit/s and 40 ms, which is 67 segments, and a much longer queue.
+fn way() -> PathSettings {
+    PathSettings::new(20_000_000, Span::from_millis(40), 1_000)
 }
 
-/// The window of looking for the least round trip.
+/// The window of probing for the round trip.
 fn probes_rtt(decision: &Decision) -> bool {
     decision.window <= 4
 }
 
-/// What start-up leaves behind is drained in less than two seconds; the first look for the least round trip is
-/// after ten.
+/// The queue of start-up drains in less than two seconds; the first probe for the round trip is after ten.
 #[test]
-fn alone_it_fills_the_link_and_keeps_the_queue_near_nothing() {
+fn single_flow_fills_link_with_short_queue() {
     let mut path = Path::greedy(way(), 1, bbr1());
     path.run_until(seconds(10.0));
     let share = path.share(0, seconds(2.0), seconds(10.0));
     assert!((0.99..=1.001).contains(&share), "{share}");
     let waits = path.waits(seconds(2.0), seconds(10.0));
-    // Cruising leaves no more than three bundles of two segments and what makes the sum even, 8 x 0.6 ms.
+    // Cruising leaves at most three bundles of two segments, plus rounding to an even number, 8 x 0.6 ms.
     let usual = waits[waits.len() / 2];
     assert!(usual <= seconds(0.005), "{usual}");
-    // A round trip at 5/4 adds a quarter of the 40 ms, and lasts at most until all of it has come back.
+    // A round trip at 5/4 adds a quarter of the 40 ms, and lasts at most until all of it is
+    // acknowledged.
     let longest = *waits.last().unwrap();
     assert!(longest <= seconds(0.016), "{longest}");
     assert_eq!(path.drops, 0);
@@ -40,8 +40,8 @@ fn alone_it_fills_the_link_and_keeps_the_queue_near_nothing() {
 
 /// 200 Mbit/s and 40 ms hold 667 segments: 10, 20, 40, ... 640 are six doublings.
 #[test]
-fn start_up_doubles_the_rate_in_every_round() {
-    let way = Way { bits_per_second: 200_000_000, room: 5_000, ..way() };
+fn startup_doubles_rate_per_round() {
+    let way = PathSettings { bits_per_second: 200_000_000, room: 5_000, ..way() };
     let mut path = Path::greedy(way, 2, bbr1());
     path.run_until(seconds(1.0));
     let decisions = path.decisions(0);
@@ -49,7 +49,7 @@ fn start_up_doubles_the_rate_in_every_round() {
         let before = decisions.iter().take_while(|decision| decision.at < seconds(at));
         f64::from(before.last().map_or(0, |decision| decision.delivered))
     };
-    // The first data comes back after two round trips.
+    // The first data is acknowledged after two round trips.
     let per_round: Vec<f64> = (2..8)
         .map(|round| f64::from(round) * 0.04)
         .map(|begin| delivered(begin + 0.04) - delivered(begin))
@@ -61,7 +61,7 @@ fn start_up_doubles_the_rate_in_every_round() {
 }
 
 #[test]
-fn start_up_ends_after_three_rounds_without_growth_and_drains_what_it_left() {
+fn startup_ends_without_growth_then_drains() {
     let way = way();
     let mut path = Path::greedy(way, 3, bbr1());
     path.run_until(seconds(2.0));
@@ -71,24 +71,24 @@ fn start_up_ends_after_three_rounds_without_growth_and_drains_what_it_left() {
         .iter()
         .position(|decision| way.paces(decision) < 0.5 && decision.at > decisions[full].at);
     let drains = drains.unwrap();
-    // The round at whose beginning the bandwidth was seen to be full, and three more.
+    // The round at whose start the bandwidth was full, and three more.
     let passed = rounds(&decisions[full..=drains]);
     assert!((3..=4).contains(&passed), "{passed} rounds");
     // 1000/2885.
     let gain = way.paces(&decisions[drains]);
     assert!((gain - 0.343).abs() < 0.01, "{gain}");
     let over = decisions[drains..].iter().find(|decision| way.paces(decision) > 0.5).unwrap();
-    // The pipe with 0.4 ms of a bundle's own and three bundles of two, made even, and what comes in until the next
-    // bundle leaves at that gain.
+    // The pipe with 0.4 ms of the present bundle and three bundles of two, rounded to even, and the arrivals
+    // until the next bundle at that gain.
     let left = f64::from(over.flight) - way.product();
     assert!((0.0..=9.3 + 2.0 / 0.343).contains(&left), "{left} segments beyond the pipe");
 }
 
-/// A tenth of the packets is lost, and goes again: 10 % more than the rate, were repairs not to wait for their turn. The margin
-/// is the rate's change from its mean.
+/// A tenth of the packets is lost and retransmitted: 10 % more than the rate without pacing of retransmissions.
+/// The margin is the deviation of the rate from its mean.
 #[test]
-fn what_is_sent_again_keeps_to_the_rate_as_well() {
-    let way = Way { lost_of_thousand: 100, ..way() };
+fn retransmissions_are_paced() {
+    let way = PathSettings { loss_per_thousand: 100, ..way() };
     let mut path = Path::greedy(way, 11, bbr1());
     path.run_until(seconds(4.0));
     let dropped_before = path.drops;
@@ -108,7 +108,7 @@ fn what_is_sent_again_keeps_to_the_rate_as_well() {
 }
 
 #[test]
-fn gains_go_round_by_five_quarters_three_quarters_and_six_times_one() {
+fn gain_cycle_has_eight_phases() {
     let way = way();
     let mut path = Path::greedy(way, 4, bbr1());
     path.run_until(seconds(9.5));
@@ -121,9 +121,9 @@ fn gains_go_round_by_five_quarters_three_quarters_and_six_times_one() {
     for (gain, lasted) in whole {
         let trips = lasted.as_secs_f64() / 0.0412;
         let expected = match *gain {
-            // Until a quarter more is under way.
+            // Until a quarter more is in flight.
             124..=126 => 0.95..=2.0,
-            // At most a round trip, less once the pipe is all that is under way.
+            // At most a round trip, less once the flight equals the pipe.
             74..=76 => 0.1..=1.1,
             99..=101 => 5.9..=6.5,
             other => panic!("a gain of {other} %"),
@@ -135,9 +135,9 @@ fn gains_go_round_by_five_quarters_three_quarters_and_six_times_one() {
     }
 }
 
-/// Ten seconds after the least round trip was seen, which is that of the handshake or of the first data.
+/// Ten seconds after the minimum round trip, which is that of the handshake or of the first data.
 #[test]
-fn every_ten_seconds_four_segments_look_for_the_least_round_trip_for_200_ms() {
+fn probe_rtt_uses_four_segments() {
     let mut path = Path::greedy(way(), 5, bbr1());
     path.run_until(seconds(35.0));
     let decisions = path.decisions(0);
@@ -156,7 +156,7 @@ fn every_ten_seconds_four_segments_look_for_the_least_round_trip_for_200_ms() {
         let after = |decision: &&Decision| decision.at >= begin && !probes_rtt(decision);
         let over = decisions.iter().find(after).unwrap();
         let lasted = (over.at - begin).as_secs_f64();
-        // What was under way has to come in first, and the last acknowledgment may be a round trip late.
+        // The flight must drain first, and the last acknowledgment may be a round trip late.
         assert!((0.24..=0.31).contains(&lasted), "{lasted}");
         let window = decisions.iter().rfind(|decision| decision.at < begin).unwrap().window;
         assert!(over.window >= window, "the window is what it was");
@@ -164,22 +164,22 @@ fn every_ten_seconds_four_segments_look_for_the_least_round_trip_for_200_ms() {
 }
 
 #[test]
-fn one_per_cent_of_random_loss_costs_next_to_nothing() {
+fn one_percent_random_loss_costs_little() {
     let clean = {
         let mut path = Path::greedy(way(), 6, bbr1());
         path.run_until(seconds(60.0));
         path.share(0, seconds(2.0), seconds(60.0))
     };
-    let mut path = Path::greedy(Way { lost_of_thousand: 10, ..way() }, 6, bbr1());
+    let mut path = Path::greedy(PathSettings { loss_per_thousand: 10, ..way() }, 6, bbr1());
     path.run_until(seconds(60.0));
     let share = path.share(0, seconds(2.0), seconds(60.0));
     assert!(path.drops > 500, "{} were lost", path.drops);
     assert!(share > 0.99 * clean, "{share} against {clean}");
 }
 
-/// 100 kbit/s of an application after 20 Mbit/s: fewer rounds than the filter remembers would lower the model.
+/// 100 kbit/s of an application after 20 Mbit/s: with fewer rounds in the filter the model would fall.
 #[test]
-fn an_application_that_pauses_does_not_lower_the_model() {
+fn application_pause_keeps_the_model() {
     let way = way();
     let mut path = Path::greedy(way, 7, bbr1());
     path.run_until(seconds(3.0));
@@ -197,11 +197,12 @@ fn an_application_that_pauses_does_not_lower_the_model() {
     assert!(seen > 100 && limited * 10 > seen * 9, "{limited} of {seen} samples are limited");
 }
 
-/// 5 Mbit/s by dropping, at 20 Mbit/s of the link: once found, the rate is kept for 48 rounds with next to no loss.
+/// A policer of 5 Mbit/s on a link of 20 Mbit/s: once detected, the rate is kept for 48 rounds with little
+/// loss.
 #[test]
-fn somebody_who_drops_what_exceeds_a_rate_is_found() {
+fn policer_is_detected() {
     let policing = Policing { bits_per_second: 5_000_000, bucket_bytes: 100_000 };
-    let way = Way { policing: Some(policing), ..way() };
+    let way = PathSettings { policing: Some(policing), ..way() };
     let mut path = Path::greedy(way, 8, bbr1());
     path.run_until(seconds(30.0));
     let decisions = path.decisions(0);

@@ -1,7 +1,7 @@
-//! Version 3: draft-ietf-ccwg-bbr-06.
+//! BBR version 3: draft-ietf-ccwg-bbr-06.
 
-use crate::path::{Path, Way};
-use crate::watched::{Decision, rounds, stretches};
+use crate::path::{Path, PathSettings};
+use crate::recorder::{Decision, rounds, stretches};
 use fairwind_tcp::{CongestionAlgorithm, bbr1, bbr3};
 use fairwind_units::Span;
 
@@ -9,28 +9,29 @@ fn seconds(seconds: f64) -> Span {
     Span::from_secs_f64(seconds)
 }
 
-/// 20 Mbit/s and 40 ms, which is 67 segments, and a queue that holds much more.
-fn way() -> Way {
-    Way::new(20_000_000, Span::from_millis(40), 1_000)
+/// 20 Mbit/s and 40 ms, which is 67 segments, and a much longer queue.
+fn way() -> PathSettings {
+    PathSettings::new(20_000_000, Span::from_millis(40), 1_000)
 }
 
-/// Half of the product of 67 segments, and what an acknowledgment adds to it at the end.
-fn looks(decision: &Decision) -> bool {
+/// Half of the product of 67 segments, plus the last acknowledgment.
+fn probes_rtt(decision: &Decision) -> bool {
     decision.window <= 40
 }
 
-/// Stretches of one gain each, in hundredths, from two seconds on until `until`; the first and the last may be cut.
-fn gains(way: &Way, decisions: &[Decision], until: f64) -> Vec<(u64, Span)> {
+/// Runs of one gain each, in hundredths, from two seconds to `until`; the first and the last may be cut.
+fn gains(way: &PathSettings, decisions: &[Decision], until: f64) -> Vec<(u64, Span)> {
     let within = |decision: &&Decision| (seconds(2.0)..seconds(until)).contains(&decision.at);
     let late: Vec<Decision> = decisions.iter().filter(within).copied().collect();
-    // What looks for the least round trip has a gain of none.
-    let gain = |decision: &Decision| if looks(decision) { 0 } else { way.hundredths(decision) };
+    // Probing for the round trip counts as gain zero.
+    let gain =
+        |decision: &Decision| if probes_rtt(decision) { 0 } else { way.hundredths(decision) };
     let stretches = stretches(&late, gain);
     stretches[1..stretches.len() - 1].to_vec()
 }
 
 /// Rounds from the first sample of the full bandwidth to the drain, and the gain of that.
-fn rounds_of_full_start_up(way: &Way, path: &Path) -> (u32, u64) {
+fn rounds_of_full_start_up(way: &PathSettings, path: &Path) -> (u32, u64) {
     let decisions = path.decisions(0);
     let full = decisions.iter().position(|decision| way.gain(decision.sampled) > 0.8).unwrap();
     let drains = decisions[full..].iter().position(|decision| way.hundredths(decision) < 60);
@@ -40,7 +41,7 @@ fn rounds_of_full_start_up(way: &Way, path: &Path) -> (u32, u64) {
 
 /// §5.3.1.2, §5.3.2.
 #[test]
-fn start_up_ends_after_three_rounds_without_growth_and_drains_at_half_the_rate() {
+fn startup_drains_at_half_rate() {
     let way = way();
     let mut path = Path::greedy(way, 1, bbr3());
     path.run_until(seconds(2.0));
@@ -51,10 +52,11 @@ fn start_up_ends_after_three_rounds_without_growth_and_drains_at_half_the_rate()
     assert_eq!(gain, 50);
 }
 
-/// §5.3.1.3: a queue of a third of the pipe overflows at once, and the round of recovery that shows it is the last.
+/// §5.3.1.3: a queue of a third of the pipe overflows early, and the round of recovery that shows it is the
+/// last.
 #[test]
-fn start_up_ends_by_losses_before_three_rounds_without_growth() {
-    let way = Way { room: 20, ..way() };
+fn startup_ends_by_losses() {
+    let way = PathSettings { room: 20, ..way() };
     let mut path = Path::greedy(way, 2, bbr3());
     path.run_until(seconds(2.0));
     let (passed, gain) = rounds_of_full_start_up(&way, &path);
@@ -62,10 +64,10 @@ fn start_up_ends_by_losses_before_three_rounds_without_growth() {
     assert_eq!(gain, 50);
 }
 
-/// §5.3.3: 0.9, then 1 while cruising and for the round of refilling, then 5/4. The pipe holds more than the 63
-/// rounds of Reno, which are 2.6 s; by the clock it is two to three seconds from going down to refilling.
+/// §5.3.3: 0.9, then 1 for cruise and refill, then 5/4. The pipe holds more than the 63 rounds of Reno, which
+/// are 2.6 s; by the clock it is two to three seconds from down to refill.
 #[test]
-fn gains_go_round_by_down_cruising_and_up_every_two_to_three_seconds() {
+fn bandwidth_cycle_takes_two_to_three_seconds() {
     let way = way();
     let mut path = Path::greedy(way, 3, bbr3());
     path.run_until(seconds(60.0));
@@ -74,22 +76,23 @@ fn gains_go_round_by_down_cruising_and_up_every_two_to_three_seconds() {
     assert!(ups.len() >= 8, "{gains:?}");
     for up in ups {
         assert_eq!(gains[up - 1].0, 100, "{gains:?}");
-        // Three rounds without growth, each longer than the one before, unless looking interrupts them.
+        // Three rounds without growth, each longer than the one before, unless round-trip probing
+        // interrupts them.
         if gains[up + 1].0 > 0 {
             assert_eq!(gains[up + 1].0, 90, "{gains:?}");
             assert!((seconds(0.12)..seconds(0.24)).contains(&gains[up].1), "{}", gains[up].1);
         }
-        // The wait begins with going down, and anew after looking for the least round trip.
+        // The wait begins with down, and again after probing for the round trip.
         let before = gains[..up].iter().rev().take_while(|(gain, _)| [90, 100].contains(gain));
         let waited: Span = before.map(|(_, lasted)| *lasted).sum();
         assert!((seconds(2.0)..seconds(3.2)).contains(&waited), "{waited}");
     }
 }
 
-/// §5.3.3.8: 8 segments of product are 8 rounds, and the round that begins the count may be given.
+/// §5.3.3.8: a product of 8 segments is 8 rounds; the initial round of the count may be random.
 #[test]
-fn a_small_pipe_is_probed_as_often_as_reno_would_fill_it() {
-    let way = Way::new(5_000_000, Span::from_millis(20), 1_000);
+fn small_pipe_is_probed_like_reno() {
+    let way = PathSettings::new(5_000_000, Span::from_millis(20), 1_000);
     let mut path = Path::greedy(way, 4, bbr3());
     path.run_until(seconds(20.0));
     let stretches = stretches(&path.decisions(0), |decision| way.hundredths(decision));
@@ -114,14 +117,14 @@ fn a_small_pipe_is_probed_as_often_as_reno_would_fill_it() {
 
 /// §5.3.4.
 #[test]
-fn every_five_seconds_half_a_product_looks_for_the_least_round_trip_for_200_ms() {
+fn probe_rtt_halves_the_flight() {
     let mut path = Path::greedy(way(), 5, bbr3());
     path.run_until(seconds(21.0));
     let decisions: Vec<Decision> =
         path.decisions(0).into_iter().filter(|decision| decision.at > seconds(1.0)).collect();
     let mut at = decisions[0].at;
     let mut looked = Vec::new();
-    for (is_looking, lasted) in stretches(&decisions, looks) {
+    for (is_looking, lasted) in stretches(&decisions, probes_rtt) {
         if is_looking {
             looked.push((at, lasted));
         }
@@ -137,7 +140,7 @@ fn every_five_seconds_half_a_product_looks_for_the_least_round_trip_for_200_ms()
 }
 
 #[test]
-fn alone_it_fills_the_link_but_for_its_looks_and_keeps_the_queue_near_nothing() {
+fn single_flow_fills_link_except_probe_rtt() {
     let mut path = Path::greedy(way(), 6, bbr3());
     path.run_until(seconds(30.0));
     let share = path.share(0, seconds(2.0), seconds(30.0));
@@ -148,11 +151,11 @@ fn alone_it_fills_the_link_but_for_its_looks_and_keeps_the_queue_near_nothing() 
     assert_eq!(path.drops, 0);
 }
 
-/// Rate and flight follow what is delivered; 5 % is more than it takes for noise.
+/// Rate and flight follow delivery; 5 % exceeds the tolerated loss.
 #[test]
-fn one_per_cent_of_random_loss_is_borne_and_five_are_not() {
-    let share = |lost_of_thousand| {
-        let mut path = Path::greedy(Way { lost_of_thousand, ..way() }, 7, bbr3());
+fn one_percent_loss_is_tolerated_not_five() {
+    let share = |loss_per_thousand| {
+        let mut path = Path::greedy(PathSettings { loss_per_thousand, ..way() }, 7, bbr3());
         path.run_until(seconds(60.0));
         path.share(0, seconds(2.0), seconds(60.0))
     };
@@ -161,11 +164,10 @@ fn one_per_cent_of_random_loss_is_borne_and_five_are_not() {
     assert!(many < 0.5 * some, "{many}");
 }
 
-/// §5.5.10.2, §5.3.3.1: 67 segments of the pipe and 20 of the queue are what losses leave; 15 % of it is left to
-/// others while cruising.
+/// §5.5.10.2, §5.3.3.1: losses leave 67 segments of the pipe and 20 of the queue; cruise leaves 15 % headroom.
 #[test]
-fn losses_while_probing_bound_what_is_in_flight_and_cruising_leaves_headroom() {
-    let way = Way { room: 20, ..way() };
+fn probing_losses_bound_the_flight() {
+    let way = PathSettings { room: 20, ..way() };
     let mut path = Path::greedy(way, 8, bbr3());
     path.run_until(seconds(30.0));
     let decisions = path.decisions(0);
@@ -173,16 +175,16 @@ fn losses_while_probing_bound_what_is_in_flight_and_cruising_leaves_headroom() {
     let cruising = late.filter(|decision| way.hundredths(decision) == 100);
     let mut windows: Vec<u32> = cruising.map(|decision| decision.window).collect();
     windows.sort_unstable();
-    // What is on the wire counts as one more; refilling takes all that the bound allows.
+    // The segment on the wire counts as one more; refill uses all of the bound.
     let (usual, widest) = (windows[windows.len() / 2], windows[windows.len() - 1]);
     assert!((70..=88 - 88 * 15 / 100).contains(&usual), "{usual}");
     assert!((80..=90).contains(&widest), "{widest}");
 }
 
-/// The queue holds a third of the pipe: version 1 overflows it whenever it probes, which is every eighth round.
+/// The queue holds a third of the pipe: version 1 overflows it in every probe, which is every eighth round.
 #[test]
 fn probing_loses_less_than_version_1_does() {
-    let way = Way { room: 20, ..way() };
+    let way = PathSettings { room: 20, ..way() };
     let [older, newer] = [bbr1(), bbr3()].map(|algorithm| {
         let mut path = Path::greedy(way, 8, algorithm);
         path.run_until(seconds(4.0));
@@ -193,10 +195,10 @@ fn probing_loses_less_than_version_1_does() {
     assert!(newer * 5 < older, "{newer} lost, of version 1 {older}");
 }
 
-/// §5.3.3.8: with a queue of one product, beside version 1 there is next to nothing left for Reno.
+/// §5.3.3.8: with a queue of one product, little is left for Reno beside version 1.
 #[test]
 fn reno_keeps_a_share_beside_it() {
-    let way = Way { room: 67, ..way() };
+    let way = PathSettings { room: 67, ..way() };
     let [older, newer] = [bbr1(), bbr3()].map(|algorithm| {
         let mut path = Path::greedy(way, 9, algorithm);
         path.add(CongestionAlgorithm::Reno, None);

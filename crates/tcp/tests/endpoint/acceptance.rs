@@ -1,4 +1,4 @@
-//! What an arriving segment does in each state (RFC 9293 §3.10.7, RFC 5961).
+//! Segment acceptance in each state (RFC 9293 §3.10.7, RFC 5961).
 
 use crate::peer::{Endpoint, FULL, OFFER, ack, data, segment};
 use fairwind_tcp::{Config, Event, Profile, State};
@@ -13,7 +13,7 @@ fn open() -> Endpoint {
     Endpoint::accepted(rfc())
 }
 
-/// The numbers and flags of an answer.
+/// Numbers and flags of an answer.
 fn numbers(answer: &[Segment]) -> Vec<(Flags, u32, u32)> {
     answer.iter().map(|s| (s.flags, s.sequence.get(), s.acknowledgment.get())).collect()
 }
@@ -25,7 +25,7 @@ fn a_closed_end_resets_everything_but_resets() {
     let mut end = Endpoint::listening(rfc());
     end.it.close();
     assert_eq!(end.it.state(), State::Closed);
-    // Where the segment acknowledges something, the reset stands there.
+    // The reset has the acknowledged number, if there is one.
     assert_eq!(numbers(&end.hear(&segment(Flags::ACK, 7, 300))), [(Flags::RST, 300, 0)]);
     // Else it acknowledges the whole of the segment.
     let syn = Segment { payload_bytes: 10, ..segment(Flags::SYN, 7, 0) };
@@ -34,7 +34,7 @@ fn a_closed_end_resets_everything_but_resets() {
 }
 
 #[test]
-fn a_listening_end_ignores_resets_and_resets_acknowledgments() {
+fn listen_ignores_rst_and_resets_ack() {
     let mut end = Endpoint::listening(rfc());
     assert!(end.hear(&segment(Flags::RST, 7, 0)).is_empty());
     assert!(end.hear(&segment(Flags::RST | Flags::ACK, 7, 1)).is_empty());
@@ -47,9 +47,9 @@ fn a_listening_end_ignores_resets_and_resets_acknowledgments() {
 }
 
 #[test]
-fn an_opening_end_believes_only_what_acknowledges_its_syn() {
+fn syn_sent_ignores_wrong_ack() {
     let (mut end, _) = Endpoint::connecting(rfc());
-    // Something never sent is acknowledged: a reset at that number, and the SYN stands.
+    // An acknowledgment of unsent data: a reset at that number, and the SYN stays.
     assert_eq!(numbers(&end.hear(&segment(Flags::ACK, 7, 300))), [(Flags::RST, 300, 0)]);
     assert!(end.hear(&segment(Flags::RST | Flags::ACK, 7, 300)).is_empty());
     assert!(end.hear(&segment(Flags::RST, 7, 0)).is_empty(), "a reset that acknowledges nothing");
@@ -60,7 +60,7 @@ fn an_opening_end_believes_only_what_acknowledges_its_syn() {
 }
 
 #[test]
-fn an_opening_end_takes_a_syn_with_and_without_acknowledgment() {
+fn syn_sent_accepts_syn_with_or_without_ack() {
     let (mut end, _) = Endpoint::connecting(rfc());
     let answer = end.hear(&segment(Flags::SYN | Flags::ACK, 7, 1));
     assert_eq!((end.it.state(), numbers(&answer)), (State::Established, vec![(Flags::ACK, 1, 8)]));
@@ -71,7 +71,7 @@ fn an_opening_end_takes_a_syn_with_and_without_acknowledgment() {
 }
 
 #[test]
-fn an_answering_end_resets_an_acknowledgment_of_something_else() {
+fn syn_received_resets_wrong_ack() {
     let mut end = Endpoint::answering(rfc(), OFFER);
     assert_eq!(numbers(&end.hear(&ack(300))), [(Flags::RST, 300, 0)]);
     assert_eq!(end.it.state(), State::SynReceived);
@@ -81,14 +81,14 @@ fn an_answering_end_resets_an_acknowledgment_of_something_else() {
 
 /// One listening endpoint is one connection; whoever drives it listens on with another.
 #[test]
-fn a_reset_ends_an_opening_that_was_answered() {
+fn reset_ends_syn_received() {
     let mut end = Endpoint::answering(rfc(), OFFER);
     assert!(end.hear(&segment(Flags::RST, 1, 0)).is_empty());
     assert_eq!(end.it.state(), State::Closed);
 }
 
 #[test]
-fn a_segment_outside_the_window_is_answered_and_dropped() {
+fn segment_outside_window_is_answered() {
     let mut end = open();
     let window = end.it.config().receive_buffer.min(65_535);
     for outside in [data(1 + window + 10, 100), data(u32::MAX - 500, 100)] {
@@ -100,7 +100,7 @@ fn a_segment_outside_the_window_is_answered_and_dropped() {
 }
 
 #[test]
-fn a_reset_counts_at_the_next_number_only() {
+fn reset_counts_only_at_next_number() {
     let mut end = open();
     assert_eq!(numbers(&end.hear(&segment(Flags::RST, 2, 0))), [BARE_ACK]);
     assert_eq!(end.it.state(), State::Established);
@@ -109,7 +109,7 @@ fn a_reset_counts_at_the_next_number_only() {
 }
 
 #[test]
-fn a_syn_on_an_open_connection_is_challenged_wherever_it_stands() {
+fn syn_on_open_connection_is_challenged() {
     let mut end = open();
     for sequence in [0, 1, 500, 90_000_000, u32::MAX - 9] {
         for flags in [Flags::SYN, Flags::SYN | Flags::ACK] {
@@ -120,8 +120,8 @@ fn a_syn_on_an_open_connection_is_challenged_wherever_it_stands() {
     assert_eq!(end.it.state(), State::Established);
 }
 
-/// One end has forgotten the connection and opens a new one with the same ports (RFC 9293 §3.5.1,
-/// figure 9): the challenge is answered by a reset which ends what was half open.
+/// One end has lost the connection and opens a new one with the same ports (RFC 9293 §3.5.1, figure
+/// 9): a reset answers the challenge and ends the half-open connection.
 #[test]
 fn a_half_open_connection_is_discovered() {
     let mut old = open();
@@ -147,7 +147,7 @@ fn a_segment_without_acknowledgment_is_dropped() {
 }
 
 #[test]
-fn an_acknowledgment_of_something_unsent_is_answered_and_its_text_dropped() {
+fn ack_of_unsent_data_is_answered() {
     let mut end = open();
     end.write(500);
     let mut ahead = data(1, 100);
@@ -159,7 +159,7 @@ fn an_acknowledgment_of_something_unsent_is_answered_and_its_text_dropped() {
 
 /// Where a forger would have to guess (RFC 5961 §5.2).
 #[test]
-fn an_acknowledgment_older_than_any_window_is_challenged_and_its_text_dropped() {
+fn very_old_ack_is_challenged() {
     let mut end = open();
     for round in 0..200 {
         end.write(1000);
@@ -175,7 +175,7 @@ fn an_acknowledgment_older_than_any_window_is_challenged_and_its_text_dropped() 
     assert_eq!(end.it.readable_bytes(), 100, "the oldest that may have been delayed");
 }
 
-/// The numbers of the segment that set the window last decide (SND.WL1, SND.WL2).
+/// The numbers of the segment that updated the window last decide (SND.WL1, SND.WL2).
 #[test]
 fn the_send_window_follows_newer_segments_only() {
     let mut end = open();
@@ -196,7 +196,7 @@ fn the_send_window_follows_newer_segments_only() {
 }
 
 #[test]
-fn text_is_trimmed_at_both_ends_of_the_window() {
+fn text_is_trimmed_to_the_window() {
     let mut end = Endpoint::accepted(Config { receive_buffer: 3000, ..rfc() });
     end.hear(&data(1, 1000));
     end.hear(&data(501, 1000));
@@ -216,7 +216,7 @@ fn text_ahead_of_its_turn_is_held() {
 }
 
 #[test]
-fn fin_leads_through_the_states_of_figure_5() {
+fn fin_follows_states_of_figure_5() {
     let fin = |acknowledgment| segment(Flags::FIN | Flags::ACK, 1, acknowledgment);
     // The peer closes first.
     let mut end = open();
@@ -240,7 +240,7 @@ fn fin_leads_through_the_states_of_figure_5() {
     assert_eq!(end.it.state(), State::FinWait2);
     end.hear(&fin(2));
     assert_eq!(end.it.state(), State::TimeWait);
-    // Both at once: CLOSING until FIN is acknowledged.
+    // Simultaneous close: CLOSING until FIN is acknowledged.
     let mut end = closing();
     end.hear(&fin(1));
     assert_eq!(end.it.state(), State::Closing);
@@ -262,7 +262,7 @@ fn waiting() -> Endpoint {
 }
 
 #[test]
-fn time_wait_lasts_four_minutes_and_a_repeated_fin_begins_it_anew() {
+fn repeated_fin_restarts_time_wait() {
     let mut end = waiting();
     end.wait(Span::from_secs(239));
     assert_eq!(end.it.state(), State::TimeWait);
@@ -275,7 +275,7 @@ fn time_wait_lasts_four_minutes_and_a_repeated_fin_begins_it_anew() {
 }
 
 #[test]
-fn a_syn_beyond_the_old_numbers_may_take_the_place_of_time_wait() {
+fn later_syn_reopens_time_wait() {
     let end = waiting();
     assert!(end.it.may_be_reopened_by(&segment(Flags::SYN, 3, 0)));
     assert!(!end.it.may_be_reopened_by(&segment(Flags::SYN, 1, 0)), "an old duplicate");
@@ -283,7 +283,7 @@ fn a_syn_beyond_the_old_numbers_may_take_the_place_of_time_wait() {
 }
 
 #[test]
-fn data_may_be_written_before_the_connection_is_open() {
+fn data_may_be_written_before_establishment() {
     let (mut end, _) = Endpoint::connecting(rfc());
     assert_eq!(end.it.write(1500), 1500);
     assert!(end.sent().is_empty());
@@ -304,7 +304,7 @@ fn fin_follows_everything_that_was_written() {
 }
 
 #[test]
-fn an_aborted_connection_sends_a_reset_and_nothing_more() {
+fn abort_sends_only_a_reset() {
     let mut end = open();
     end.hear(&Segment { window: 500, ..ack(1) });
     end.it.write(2500);
@@ -316,9 +316,9 @@ fn an_aborted_connection_sends_a_reset_and_nothing_more() {
     assert!(end.wait(Span::from_secs(100)).is_empty());
 }
 
-/// SYN is repeated for three minutes at least (RFC 9293 §3.8.3).
+/// SYN is retransmitted for at least three minutes (RFC 9293 §3.8.3).
 #[test]
-fn an_opening_is_not_given_up_within_three_minutes() {
+fn syn_retries_last_three_minutes() {
     for mut end in [Endpoint::connecting(rfc()).0, Endpoint::answering(rfc(), OFFER)] {
         let begun = end.it.state();
         end.wait(Span::from_secs(179));

@@ -53,7 +53,7 @@ fn data(from: u32, bytes: u32, mark: Ecn) -> Segment {
 }
 
 #[test]
-fn both_ends_agree_and_all_segments_are_capable() {
+fn negotiated_ends_send_only_ect() {
     let mut pair = Pair::new(accurate(), accurate());
     pair.run_until(Instant::from_millis(500));
     let flags: Vec<Flags> = pair.dialogue.iter().map(|line| line.segment.flags).collect();
@@ -71,7 +71,7 @@ fn both_ends_agree_and_all_segments_are_capable() {
 }
 
 #[test]
-fn peers_without_accurate_ecn_get_what_they_know() {
+fn classic_peer_gets_classic_ecn() {
     let mut classic = Profile::Linux7_3.config();
     classic.ecn.incoming = EcnFeedback::Classic;
     let mut none = classic.clone();
@@ -155,7 +155,7 @@ fn feedback_that_is_zeroed_ends_marking() {
 }
 
 #[test]
-fn option_that_is_dropped_is_not_sent_again() {
+fn dropped_option_is_not_sent_again() {
     let mut end = server(NOT_CAPABLE_SYN, option(0, 0, 0));
     let has_option =
         |sent: Vec<Segment>| sent.last().is_some_and(|last| last.options.accurate_ecn.is_some());
@@ -178,8 +178,8 @@ fn full_segments_leave_room_for_the_option() {
 
 #[test]
 fn many_segments_per_ack_count_with_care() {
-    // Seven of ten may have been marked while the ACE field shows as much as for none: without counters
-    // of bytes the greatest number is believed, once acknowledgments are not known to be thinned.
+    // Seven of ten segments may be marked while the ACE field looks like none: without byte counters
+    // the maximum counts, once acknowledgments are not known to be thinned.
     let mut config = accurate();
     config.ecn.option = fairwind_tcp::AccurateEcnOption::Never;
     let mut end = Endpoint::listening(config);

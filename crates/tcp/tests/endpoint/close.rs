@@ -11,7 +11,7 @@ fn established() -> Pair {
 }
 
 #[test]
-fn a_half_closed_connection_still_carries_data_the_other_way() {
+fn half_closed_connection_still_receives_data() {
     let mut pair = established();
     pair.write(End::Client, 500);
     pair.close(End::Client);
@@ -33,7 +33,7 @@ fn a_half_closed_connection_still_carries_data_the_other_way() {
 #[test]
 fn fin_travels_with_the_last_data() {
     let mut pair = established();
-    // Nothing is in flight, so the first write leaves at once; FIN joins what waits behind it.
+    // Nothing is in flight, so the first write is sent immediately; FIN joins the waiting data.
     pair.client.write(3000);
     pair.client.close();
     pair.flush();
@@ -53,7 +53,7 @@ fn both_may_close_at_once() {
 }
 
 #[test]
-fn a_lost_fin_is_repeated_and_a_repeated_one_acknowledged_in_time_wait() {
+fn lost_fin_is_retransmitted_and_acknowledged() {
     let mut pair = established();
     pair.judged_by(|from, number, _| match (from, number) {
         // The first FIN, and the ACK of the peer's FIN.
@@ -82,7 +82,7 @@ fn an_abort_resets_the_peer() {
 
 /// A driver that waits for the end hears of it, whatever ends TIME-WAIT.
 #[test]
-fn a_reset_in_time_wait_ends_it_early() {
+fn reset_ends_time_wait() {
     let mut pair = established();
     pair.close(End::Client);
     pair.run_until(Instant::from_secs(2));
@@ -109,7 +109,7 @@ fn a_reset_in_time_wait_ends_it_early() {
 }
 
 #[test]
-fn an_unanswered_connection_is_given_up_after_the_time_of_fifteen_doublings() {
+fn unanswered_connection_is_given_up() {
     let mut pair = established();
     pair.judged_by(|_, _, _| Fate::Drop);
     pair.write(End::Client, 100);

@@ -1,4 +1,4 @@
-//! Whatever the network does, the stream delivered is the stream sent.
+//! Delivery: the received stream equals the sent one, whatever the network does.
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{Config, CongestionAlgorithm, Event, Nagle, Profile, State};
@@ -6,8 +6,8 @@ use fairwind_units::Span;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng as _};
 
-/// From the end of bad weather to the end of a connection, at most.
-const BOUND_OF_COMPLETION: Span = Span::from_secs(45);
+/// Maximum time from the end of bad weather to the end of a connection.
+const MAX_COMPLETION_TIME: Span = Span::from_secs(45);
 
 #[derive(Debug, Clone)]
 pub struct Weather {
@@ -105,8 +105,8 @@ proptest! {
         if pair.client.state() == State::Closed && pair.read_bytes(End::Server) == 0 {
             return Ok(());
         }
-        // With a quarter of all segments lost, nothing gets through for a quarter of an hour of
-        // backed-off time-outs once in some ten thousand times.
+        // With a quarter of all segments lost, backed-off time-outs of a quarter of an hour fail
+        // about once in ten thousand times.
         if pair.count(Event::TimedOut) > 0 && weather.loss > 0.1 {
             return Ok(());
         }
@@ -122,12 +122,11 @@ proptest! {
         prop_assert_eq!(pair.client.state(), State::Closed);
     }
 
-    /// However bad the network was, and whenever the applications read: once it is perfect and they
-    /// read, both streams are through and both ends closed within bounded time. The bad time lasts
-    /// less than 30 s, so a time-out that runs at its end has at most 32 s left. A connection that
-    /// waits for a timer that it need not, or for none at all, takes longer.
+    /// Once the network is perfect and the applications read, both streams complete and both ends
+    /// close within bounded time. The bad weather lasts less than 30 s, so a running time-out has
+    /// at most 32 s left. A connection that waits for a wrong timer or for none takes longer.
     #[test]
-    fn nothing_stalls_once_the_network_is_well_again(
+    fn transfer_completes_after_network_recovers(
         configs in (config(), config()),
         loss in 0.0..0.9,
         weather in weather(),
@@ -150,7 +149,7 @@ proptest! {
         pair.close(End::Client);
         pair.close(End::Server);
         let clear = pair.now;
-        pair.run_until(clear + BOUND_OF_COMPLETION);
+        pair.run_until(clear + MAX_COMPLETION_TIME);
         prop_assert_eq!([pair.read_bytes(End::Server), pair.read_bytes(End::Client)], written);
         for state in [pair.client.state(), pair.server.state()] {
             prop_assert!(matches!(state, State::TimeWait | State::Closed), "{state:?}");
@@ -159,7 +158,7 @@ proptest! {
 
     /// No segment, however strange, makes an endpoint panic or hand out bytes that never came.
     #[test]
-    fn arbitrary_segments_break_nothing(
+    fn arbitrary_segments_keep_invariants(
         config in config(),
         segments in prop::collection::vec(arbitrary_segment(), 1..200),
     ) {

@@ -20,7 +20,7 @@ fn established(client: Config, server: Config) -> Pair {
 }
 
 #[test]
-fn who_asks_is_answered_and_marks_data_only() {
+fn negotiated_ecn_marks_only_data() {
     let mut pair = established(asking(), Profile::Linux6_18.config());
     assert_eq!(pair.dialogue[0].segment.flags, Flags::SYN | ASKS);
     assert_eq!(pair.dialogue[1].segment.flags, Flags::SYN | Flags::ACK | Flags::ECE);
@@ -33,7 +33,7 @@ fn who_asks_is_answered_and_marks_data_only() {
 }
 
 #[test]
-fn nobody_marks_where_one_end_does_not_want_it() {
+fn ecn_needs_both_ends() {
     let mut refusing = Profile::Linux6_18.config();
     refusing.ecn.incoming = EcnFeedback::None;
     for (client, server) in [(asking(), refusing), (Profile::Linux6_18.config(), asking())] {

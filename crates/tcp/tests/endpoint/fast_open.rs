@@ -1,4 +1,4 @@
-//! Data with the SYN (RFC 7413).
+//! TCP Fast Open (RFC 7413).
 
 use fairwind_tcp::{
     Advice, Config, Connection, ConnectionId, Event, FastOpenFailure, FastOpenPermit, FastOpenSyn,
@@ -42,7 +42,7 @@ fn events(connection: &mut Connection) -> Vec<Event> {
 }
 
 #[test]
-fn data_with_a_valid_cookie_is_readable_at_once_and_answered_before_the_handshake_ends() {
+fn valid_cookie_makes_data_readable() {
     let (mut client, mut server) = (client(500, cookie(1)), server());
     let now = Instant::from_secs(1);
     let syn = poll(&mut client, now)[0];
@@ -68,8 +68,8 @@ fn data_with_a_valid_cookie_is_readable_at_once_and_answered_before_the_handshak
     assert_eq!(client.fast_open_failure(), None);
 }
 
-/// A server whose host remembers windows.
-fn remembering() -> Connection {
+/// A server with a window cache.
+fn server_with_cache() -> Connection {
     let mut shares = Profile::Linux6_18.config();
     shares.growth.shares = true;
     let mut server = Connection::listen(Arc::new(shares), SERVER, SequenceNumber::new(5000));
@@ -78,20 +78,21 @@ fn remembering() -> Connection {
     server
 }
 
-/// What is advised before the SYN holds once data has come with it, and is nothing that is still to be taken.
+/// Advice before the SYN applies once data arrives with it, and is no longer pending.
 #[test]
-fn an_early_connection_takes_what_a_listening_one_was_advised() {
-    let (mut server, now) = (remembering(), Instant::from_secs(1));
+fn early_connection_takes_listener_advice() {
+    let (mut server, now) = (server_with_cache(), Instant::from_secs(1));
     server.advise(Advice { window: Some(32), ..Advice::default() });
     server.on_segment(now, &poll(&mut client(500, cookie(1)), now)[0]);
     assert_eq!(server.congestion_window(), 32);
     assert_eq!(server.window_report(ConnectionId(0)).window, 32);
 }
 
-/// Half of a window is paced behind its tenth segment, whatever the handshake's last packet does.
+/// Half of a window is paced after its tenth segment, whatever the last packet of the handshake
+/// does.
 #[test]
-fn the_first_flight_of_an_early_connection_is_paced_until_something_of_it_is_acknowledged() {
-    let (mut server, now) = (remembering(), Instant::from_secs(1));
+fn early_first_flight_is_paced() {
+    let (mut server, now) = (server_with_cache(), Instant::from_secs(1));
     let mut client = client(500, cookie(1));
     server.on_segment(now, &poll(&mut client, now)[0]);
     server.advise(Advice { window: Some(1), min_window: Some(40), ..Advice::default() });
@@ -106,10 +107,11 @@ fn the_first_flight_of_an_early_connection_is_paced_until_something_of_it_is_ack
     assert!(first < 40 && server.next_deadline() < Instant::MAX, "{first}");
 }
 
-/// Linux initialises the metrics of such a connection, and asks programs, when it creates it (`tcp_fastopen_create_child`).
+/// Linux initialises the metrics of such a connection, and calls its programs, at its creation
+/// (`tcp_fastopen_create_child`).
 #[test]
-fn an_early_connection_begins_with_what_is_remembered_of_its_peer() {
-    let (mut server, now) = (remembering(), Instant::from_secs(1));
+fn early_connection_uses_cached_values() {
+    let (mut server, now) = (server_with_cache(), Instant::from_secs(1));
     server.on_segment(now, &poll(&mut client(500, cookie(1)), now)[0]);
     let told = events(&mut server);
     assert_eq!(told, [Event::PeerAsks, Event::OpenedEarly], "advice comes before any answer");
@@ -122,7 +124,7 @@ fn an_early_connection_begins_with_what_is_remembered_of_its_peer() {
 
 /// Linux `tcp_create_openreq_child`.
 #[test]
-fn idle_time_of_an_early_connection_counts_from_the_syn_on() {
+fn early_connection_idles_from_syn() {
     let (mut client, mut server) = (client(500, cookie(1)), server());
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);
@@ -131,7 +133,7 @@ fn idle_time_of_an_early_connection_counts_from_the_syn_on() {
 }
 
 #[test]
-fn an_unknown_cookie_is_answered_by_a_valid_one_and_the_data_is_sent_again() {
+fn unknown_cookie_is_renewed_and_data_resent() {
     let (mut client, mut server) = (client(500, cookie(9)), server());
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);
@@ -151,7 +153,7 @@ fn an_unknown_cookie_is_answered_by_a_valid_one_and_the_data_is_sent_again() {
 }
 
 #[test]
-fn a_cookie_of_the_former_key_is_accepted_and_renewed() {
+fn former_key_cookie_is_accepted_and_renewed() {
     let (mut client, mut server) = (client(500, cookie(2)), server());
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);
@@ -161,7 +163,7 @@ fn a_cookie_of_the_former_key_is_accepted_and_renewed() {
 }
 
 #[test]
-fn a_lost_syn_is_repeated_without_data_and_cookie() {
+fn lost_syn_is_retransmitted_without_data() {
     let mut client = client(500, cookie(1));
     let now = Instant::from_secs(1);
     poll(&mut client, now);
@@ -180,7 +182,7 @@ fn a_lost_syn_is_repeated_without_data_and_cookie() {
 }
 
 #[test]
-fn a_closed_early_connection_sends_its_fin_before_the_handshake_ends() {
+fn early_close_sends_fin_before_establishment() {
     let (mut client, mut server) = (client(500, cookie(1)), server());
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);

@@ -4,8 +4,8 @@ use crate::pair::{End, Fate, Line, Pair};
 use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile, SmartFraming};
 use fairwind_units::Instant;
 
-/// RTT 100 ms, every segment acknowledged, full segments of 1448 bytes; losses are found by three
-/// duplicates or by a time-out of 1 s.
+/// RTT 100 ms, every segment acknowledged, full segments of 1448 bytes; losses are detected by
+/// three duplicates or by a time-out of 1 s.
 fn config(framing: Option<SmartFraming>, initial_window: u32) -> Config {
     let mut config = Config {
         nagle: Nagle::Off,
@@ -35,7 +35,7 @@ fn rounds(pair: &Pair) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn a_window_of_less_than_four_segments_is_cut_into_four() {
+fn small_window_is_cut_into_four() {
     for (window, cut) in [(1, 362), (2, 724), (3, 1086)] {
         let mut pair = pair(FRAMED, window);
         pair.write(End::Client, 20 * 1448);
@@ -72,11 +72,10 @@ fn the_window_opens_as_fast_as_without() {
     assert_eq!(windows(FRAMED), (vec![1, 2, 4, 8, 16], 6));
 }
 
-/// Two segments of data, of which the first is lost. One duplicate at most comes of the second: time-out
-/// of 1 s. Of four pieces the first is lost, the others bring three duplicates: it is sent again after a
-/// round trip.
+/// Two segments of data, the first lost: at most one duplicate, so a time-out of 1 s. Of four pieces the
+/// first is lost, and three duplicates arrive: it is retransmitted after a round trip.
 #[test]
-fn a_loss_in_a_small_window_is_found_by_duplicates_instead_of_a_time_out() {
+fn framed_loss_is_found_by_duplicates() {
     let repair = |framing| {
         let mut pair = pair(framing, 2);
         pair.judged_by(|from, number, _| match (from, number) {
@@ -99,10 +98,10 @@ fn a_loss_in_a_small_window_is_found_by_duplicates_instead_of_a_time_out() {
     assert_eq!(repair(FRAMED), (100, 1, 0));
 }
 
-/// A window that falls to one segment by a time-out is cut, too, once the loss is repaired; and never is
-/// more in flight than the window has bytes.
+/// A window of one segment after a time-out is cut, too, once the loss is recovered; the flight never
+/// exceeds the window in bytes.
 #[test]
-fn no_more_bytes_are_in_flight_than_the_window_has() {
+fn framed_flight_stays_within_window() {
     let mut pair = pair(FRAMED, 2);
     pair.judged_by(|from, number, _| match (from, number) {
         (End::Client, 9 | 11 | 12 | 20 | 33) => Fate::Drop,

@@ -1,4 +1,4 @@
-//! Opening a connection.
+//! Opening of a connection.
 
 use crate::pair::{End, Fate, Pair};
 use crate::peer::Endpoint;
@@ -7,7 +7,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 #[test]
-fn three_segments_open_a_connection_and_agree_on_options() {
+fn three_way_handshake_negotiates_options() {
     let config = Profile::Linux6_18.config();
     let mut pair = Pair::new(config.clone(), config);
     pair.run_until(Instant::from_millis(500));
@@ -44,7 +44,7 @@ fn instants_of_lost_syns(config: Config) -> Vec<u64> {
 }
 
 #[test]
-fn a_lost_syn_is_repeated_after_1_s_and_backs_off() {
+fn lost_syn_is_retransmitted_with_backoff() {
     let mut config = Profile::Linux3_16.config();
     assert_eq!(instants_of_lost_syns(config.clone()), [0, 1, 3, 7, 15, 31, 63]);
     config.syn_retries = 2;
@@ -52,9 +52,9 @@ fn a_lost_syn_is_repeated_after_1_s_and_backs_off() {
 }
 
 #[test]
-fn linux_6_18_repeats_its_first_four_syns_without_back_off() {
+fn linux_6_18_has_four_linear_syns() {
     let instants = instants_of_lost_syns(Profile::Linux6_18.config());
-    // The fifth time-out is the first to double; the last repetition leaves after 67 s.
+    // The fifth time-out doubles first; the last retransmission is sent after 67 s.
     assert_eq!(instants, [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
 }
 
@@ -73,7 +73,7 @@ fn a_lost_syn_ack_is_repeated() {
 
 /// The retries without back-off are SYN's alone: a SYN-ACK has its own number of them and no more.
 #[test]
-fn an_unanswered_syn_ack_is_repeated_with_back_off() {
+fn lost_syn_ack_is_retransmitted_with_backoff() {
     let config = Profile::Linux6_18.config();
     let mut pair = Pair::new(config.clone(), config);
     pair.judged_by(|from, number, _| match (from, number) {
@@ -92,7 +92,7 @@ fn an_unanswered_syn_ack_is_repeated_with_back_off() {
 }
 
 #[test]
-fn two_lost_syns_shrink_the_initial_window_to_one_segment() {
+fn two_lost_syns_reduce_initial_window() {
     let config = Profile::Linux3_16.config();
     for (lost, window) in [(0, 10), (1, 10), (2, 1)] {
         let mut pair = Pair::new(config.clone(), config.clone());
@@ -129,7 +129,7 @@ fn a_simultaneous_opening_gives_one_connection() {
 
 /// The window of the SYN-ACK that crosses ours is 65535 bytes, not 65535 times 2^11.
 #[test]
-fn the_window_of_a_crossing_syn_ack_is_not_scaled() {
+fn crossing_syn_ack_window_is_unscaled() {
     use fairwind_tcp::{Connection, Ports};
     use std::sync::Arc;
     let config = Arc::new(Config { initial_window: 200, ..Profile::Rfc.config() });
@@ -160,7 +160,7 @@ fn a_closed_port_answers_with_a_reset() {
 }
 
 #[test]
-fn a_peer_without_options_is_spoken_to_plainly() {
+fn peer_without_options_gets_none() {
     let plain =
         Config { sack: false, timestamps: false, window_scaling: false, ..Profile::Rfc.config() };
     let mut pair = Pair::established(Profile::Rfc.config(), plain);
@@ -172,7 +172,7 @@ fn a_peer_without_options_is_spoken_to_plainly() {
 }
 
 #[test]
-fn a_blind_reset_in_the_window_is_challenged() {
+fn blind_reset_is_challenged() {
     let config = Profile::Rfc.config();
     let mut pair = Pair::established(config.clone(), config);
     let blind = Segment {
@@ -193,7 +193,7 @@ fn a_blind_reset_in_the_window_is_challenged() {
 
 /// RFC 9293 §3.7.1.
 #[test]
-fn a_peer_that_names_no_size_gets_536_bytes_and_1220_over_ipv6() {
+fn default_mss_is_536_or_1220() {
     for (header, expected) in [(20, 536), (40, 1220)] {
         let mut config = Config { timestamps: false, ..Profile::Rfc.config() };
         config.path.ip_header_bytes = header;

@@ -1,4 +1,4 @@
-//! Losses and their repair.
+//! Losses and recovery.
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
@@ -15,7 +15,7 @@ fn without_probe(mut config: Config) -> Config {
     config
 }
 
-/// Sends `segments` full segments of which those numbered in `lost` are lost once.
+/// Sends `segments` full segments; those numbered in `lost` are lost once.
 fn transfer(config: Config, segments: usize, lost: &'static [usize]) -> Pair {
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(move |from, number, _| match from {
@@ -41,7 +41,7 @@ fn retransmitted_offsets(pair: &Pair) -> Vec<u64> {
 }
 
 #[test]
-fn three_duplicates_repair_one_loss_within_a_round_trip() {
+fn three_duplicates_recover_one_loss() {
     for sack in [true, false] {
         let pair = transfer(reno(sack), 10, &[2]);
         assert_eq!(pair.count(Event::FastRetransmit), 1, "sack {sack}");
@@ -56,7 +56,7 @@ fn three_duplicates_repair_one_loss_within_a_round_trip() {
 }
 
 #[test]
-fn sack_repairs_many_losses_without_a_time_out_and_without_repeating_what_arrived() {
+fn sack_recovers_many_losses_without_timeout() {
     let pair = transfer(reno(true), 60, &[12, 14, 16, 18, 20, 22]);
     assert_eq!(pair.count(Event::FastRetransmit), 1);
     assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
@@ -82,7 +82,7 @@ fn newreno_repairs_one_loss_per_round_trip() {
 }
 
 #[test]
-fn a_lost_tail_is_repaired_by_the_time_out() {
+fn lost_tail_waits_for_rto() {
     let pair = transfer(without_probe(reno(true)), 10, &[8, 9]);
     assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
     assert_eq!(retransmitted_offsets(&pair), [8, 9]);
@@ -90,8 +90,8 @@ fn a_lost_tail_is_repaired_by_the_time_out() {
 }
 
 #[test]
-fn a_lost_retransmission_waits_for_the_time_out() {
-    // The eleventh segment sent is the repair of the third.
+fn lost_retransmission_waits_for_rto() {
+    // The eleventh sent segment is the retransmission of the third.
     let pair = transfer(reno(true), 10, &[2, 10]);
     assert_eq!(pair.count(Event::FastRetransmit), 1);
     assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
@@ -99,7 +99,7 @@ fn a_lost_retransmission_waits_for_the_time_out() {
 }
 
 #[test]
-fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
+fn limited_transmit_sends_on_two_duplicates() {
     for (limited_transmit, expected) in [(true, 2), (false, 0)] {
         let config = Config { limited_transmit, initial_window: 3, ..reno(true) };
         let mut pair = Pair::established(config.clone(), config);
@@ -115,7 +115,7 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
 }
 
 #[test]
-fn a_time_out_begins_anew_with_one_segment() {
+fn timeout_restarts_with_one_segment() {
     let config = without_probe(reno(true));
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match from {
@@ -133,20 +133,20 @@ fn a_time_out_begins_anew_with_one_segment() {
     assert_eq!(pair.read_bytes(End::Server), 10 * 1448);
 }
 
-/// The acknowledgment of the repair covers exactly what was outstanding when the loss was found:
-/// what was sent since then is not lost because of it (RFC 6582 §3.2 step 5, full acknowledgment).
+/// The acknowledgment of the retransmission covers exactly the data outstanding at the detection:
+/// later data is not lost (RFC 6582 §3.2 step 5, full acknowledgment).
 #[test]
-fn newreno_repeats_nothing_that_was_sent_during_recovery() {
+fn newreno_resends_only_the_hole() {
     let pair = transfer(reno(false), 60, &[12]);
     assert_eq!(pair.count(Event::FastRetransmit), 1);
     assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
     assert_eq!(retransmitted_offsets(&pair), [12]);
 }
 
-/// FIN rides on the last of four segments; three selective acknowledgments prove the loss of the
-/// first, the one of FIN among them.
+/// The last of four segments has FIN; three selective acknowledgments, including that of FIN, prove
+/// the loss of the first.
 #[test]
-fn a_segment_with_fin_that_arrives_ahead_of_its_turn_is_evidence_of_a_loss() {
+fn out_of_order_fin_segment_proves_loss() {
     let config = reno(true);
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match (from, number) {
@@ -161,10 +161,9 @@ fn a_segment_with_fin_that_arrives_ahead_of_its_turn_is_evidence_of_a_loss() {
     assert_eq!(pair.server.state(), State::CloseWait);
 }
 
-/// A FIN alone, ahead of its turn, is acknowledged at once like any segment out of order
-/// (RFC 5681 §4.2).
+/// An out-of-order FIN without data is acknowledged immediately (RFC 5681 §4.2).
 #[test]
-fn a_fin_alone_ahead_of_its_turn_is_reported_at_once() {
+fn out_of_order_fin_is_acknowledged_immediately() {
     let config = Config { initial_window: 4, ..reno(true) };
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match (from, number) {
@@ -179,10 +178,10 @@ fn a_fin_alone_ahead_of_its_turn_is_reported_at_once() {
     assert_eq!((block.left.get(), block.right.get()), (1001 + 1448, 1001 + 1449));
 }
 
-/// The peer's window is full, so nothing new can bring more evidence for the second hole: it is
-/// repaired without (RFC 6675 §4 `NextSeg`, rules 2 and 3), in the same round trip.
+/// The peer's window is full, so no new data can bring more evidence for the second hole: it is
+/// retransmitted without evidence (RFC 6675 §4 `NextSeg`, rules 2 and 3), in the same round trip.
 #[test]
-fn a_full_window_does_not_delay_the_repair_of_an_unproven_hole() {
+fn full_window_allows_speculative_retransmission() {
     let client = reno(true);
     let server = Config { receive_buffer: 10 * 1448, ..client.clone() };
     let mut pair = Pair::established(client, server);

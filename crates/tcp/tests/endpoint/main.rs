@@ -1,32 +1,32 @@
-//! The endpoint as its driver sees it: two ends joined by a small virtual network.
+//! The endpoint through its driver's interface: two ends, or one end and a scripted peer.
 
 #![expect(unreachable_pub, reason = "one test program, several modules")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod acceptance;
 mod accurate_ecn;
-mod careful_resume;
+mod acknowledgments;
 mod close;
+mod congestion_window;
 mod delivery;
 mod ecn;
-mod eras;
-mod eras_of_linux;
+mod ecn_signals;
 mod fast_open;
+mod flow_control;
 mod framing;
-mod growing;
-mod growth;
 mod handshake;
-mod lived_by_marks;
+mod linux_profiles;
 mod loss;
-mod marks;
+mod lost_segments;
+mod needs_ecn;
 mod pair;
 mod peer;
-mod redundancy;
-mod repair;
-mod reports;
-mod segments;
-mod sparing;
-mod stamps;
+mod profiles;
+mod receive_window_growth;
+mod redundant_bundling;
+mod retransmission;
+mod rto;
 mod thin;
-mod timing;
+mod timestamps;
 mod window;
+mod window_cache;

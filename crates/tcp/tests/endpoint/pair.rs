@@ -24,7 +24,7 @@ impl End {
     }
 }
 
-/// What the network does to a segment.
+/// Fate of a segment in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Deliver,
@@ -48,7 +48,7 @@ pub struct Line {
 /// Decides on the fate of each segment: its sender, its number among that sender's segments, and it.
 pub type Judge = Box<dyn FnMut(End, usize, &Segment) -> Fate>;
 
-/// One stream: what was written, and what has arrived where.
+/// One stream: written data, and received data by position.
 #[derive(Debug, Default)]
 struct Stream {
     written: Vec<u8>,
@@ -63,7 +63,7 @@ pub struct Pair {
     pub one_way: Span,
     pub dialogue: Vec<Line>,
     pub events: Vec<(Instant, End, Event)>,
-    /// Whether received data is read at once.
+    /// Whether received data is read immediately.
     pub reads: bool,
     in_flight: BTreeMap<(Instant, u64), (End, Segment, u64)>,
     inserted: u64,
@@ -96,7 +96,7 @@ impl Pair {
         }
     }
 
-    /// An established pair; time begins anew at the next whole second.
+    /// An established pair; time starts at the next whole second.
     pub fn established(client: Config, server: Config) -> Self {
         let mut pair = Self::new(client, server);
         pair.run_until(Instant::from_secs(1));
@@ -119,7 +119,7 @@ impl Pair {
         }
     }
 
-    /// Writes `bytes` bytes of a pattern; returns how many were taken.
+    /// Writes `bytes` bytes of a pattern; returns the number taken.
     pub fn write(&mut self, end: End, bytes: usize) -> usize {
         let taken = usize::try_from(self.end(end).write(bytes as u64)).unwrap();
         let stream = &mut self.streams[end as usize];
@@ -134,7 +134,7 @@ impl Pair {
         self.flush();
     }
 
-    /// Bytes read at `end`, checked against what the other end wrote.
+    /// Bytes read at `end`, compared with those that the other end wrote.
     pub fn read_bytes(&self, end: End) -> usize {
         let (read, written) =
             (&self.streams[end.other() as usize].read, &self.streams[end.other() as usize].written);
@@ -181,7 +181,7 @@ impl Pair {
         }
     }
 
-    /// The next segment, written over another one, of which nothing may be left, or which may not be touched.
+    /// The next segment, written over another one, which must be replaced completely or not at all.
     fn poll_over_another(&mut self, end: End) -> Option<Segment> {
         let block = SackBlock { left: SequenceNumber::new(7), right: SequenceNumber::new(9) };
         let another = Segment {
@@ -234,7 +234,7 @@ impl Pair {
         self.now = until;
     }
 
-    /// Runs until nothing is left to happen, at most to `limit`.
+    /// Runs until no event is left, at most to `limit`.
     pub fn run_to_rest(&mut self, limit: Instant) {
         self.flush();
         while let Some(at) = self.next_instant().filter(|at| *at <= limit) {
@@ -276,7 +276,7 @@ impl Pair {
         }
     }
 
-    /// Reads everything readable at `at`, byte by byte from what has arrived.
+    /// Reads everything readable at `at`, byte by byte from the received data.
     pub fn read_all(&mut self, at: End) {
         let readable = self.end(at).readable_bytes();
         let now = self.now;

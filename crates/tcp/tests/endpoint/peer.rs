@@ -1,5 +1,5 @@
-//! One endpoint and a peer made by hand, segment by segment. Sequence numbers begin at 0 on both
-//! sides, so the first byte of data is number 1; the peer's segments hold 1000 bytes at most.
+//! One endpoint and a scripted peer. Sequence numbers begin at 0 on both sides, so the first byte
+//! of data is number 1; the peer's segments hold at most 1000 bytes.
 
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
 use fairwind_units::{Instant, Span};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Bytes of a full segment to the peer.
 pub const FULL: u32 = 1000;
 
-/// What the peer offers in its SYN unless a test says otherwise.
+/// Default options of the peer's SYN.
 pub const OFFER: Options = Options { mss: Some(1000), sack_permitted: true, ..Options::NONE };
 
 pub struct Endpoint {
@@ -55,30 +55,30 @@ impl Endpoint {
         end
     }
 
-    /// The same with the usual offer.
+    /// The same with the default options.
     pub fn accepted(config: Config) -> Self {
         Self::accepted_with(config, OFFER)
     }
 
-    /// What there is to be sent now.
+    /// Segments that are due now.
     pub fn sent(&mut self) -> Vec<Segment> {
         let now = self.now;
         std::iter::from_fn(|| self.it.poll_segment(now)).collect()
     }
 
-    /// What a segment of the peer is answered by at once.
+    /// Immediate answer to a segment of the peer.
     pub fn hear(&mut self, segment: &Segment) -> Vec<Segment> {
         self.it.on_segment(self.now, segment);
         self.sent()
     }
 
-    /// What writing sends at once.
+    /// Immediate transmission of a write.
     pub fn write(&mut self, bytes: u64) -> Vec<Segment> {
         assert_eq!(self.it.write(bytes), bytes);
         self.sent()
     }
 
-    /// What is sent while time passes, each with when.
+    /// Segments sent while time passes, with their times.
     pub fn wait(&mut self, span: Span) -> Vec<(Instant, Segment)> {
         let until = self.now + span;
         let mut all = Vec::new();
@@ -114,7 +114,7 @@ pub fn segment(flags: Flags, sequence: u32, acknowledgment: u32) -> Segment {
     }
 }
 
-/// An acknowledgment by a peer that has sent nothing.
+/// An acknowledgment of a peer that has sent nothing.
 pub fn ack(acknowledgment: u32) -> Segment {
     segment(Flags::ACK, 1, acknowledgment)
 }
@@ -128,7 +128,7 @@ pub fn sack(acknowledgment: u32, blocks: &[(u32, u32)]) -> Segment {
     Segment { options: Options { sack: all, ..Options::NONE }, ..ack(acknowledgment) }
 }
 
-/// Data of the peer that acknowledges nothing of ours.
+/// Data of the peer without an acknowledgment.
 pub fn data(sequence: u32, bytes: u32) -> Segment {
     Segment { payload_bytes: bytes, ..segment(Flags::ACK | Flags::PSH, sequence, 1) }
 }

@@ -6,9 +6,9 @@ use fairwind_tcp::{
 };
 use fairwind_units::{Instant, Span};
 
-/// RTT 100 ms, no delayed ACKs: the round trip is exact, the time-out 300 ms. A small threshold
-/// ends the initial slow start, as a first loss would. Without what else helps a thin stream: probes
-/// and early retransmit.
+/// RTT 100 ms, no delayed ACKs: the round trip is exact, the time-out 300 ms. A small threshold ends
+/// the initial slow start, like a first loss. Other mechanisms for thin streams are off: probes and
+/// early retransmit.
 fn thin_config(modified_fast_retransmit: bool, linear_timeouts: bool) -> Config {
     Config {
         modified_fast_retransmit,
@@ -27,7 +27,7 @@ fn thin_config(modified_fast_retransmit: bool, linear_timeouts: bool) -> Config 
 }
 
 /// Writes 120 B every `interval` milliseconds; the segment written at 10 s is lost `times` times.
-/// Returns how long after that write it was read, in milliseconds.
+/// Returns its delay until the read, in milliseconds.
 fn delivery_of_lost_segment(config: Config, interval: u64, lost_offset: u64, times: usize) -> u64 {
     let mut pair = Pair::established(config.clone(), config);
     let mut left = times;
@@ -65,7 +65,7 @@ fn delivery_of_lost_segment(config: Config, interval: u64, lost_offset: u64, tim
 
 /// facts of a single loss: standard min(3 x 150 + 100, 300) + 50 = 350 ms.
 #[test]
-fn standard_tcp_repairs_a_thin_stream_by_time_out() {
+fn standard_thin_stream_waits_for_rto() {
     assert_eq!(delivery_of_lost_segment(thin_config(false, false), 150, 60 * 120, 1), 350);
 }
 
@@ -84,7 +84,7 @@ fn the_gain_grows_with_the_interval() {
 }
 
 #[test]
-fn modified_fast_retransmit_does_nothing_in_the_initial_slow_start() {
+fn modified_fast_retransmit_excludes_initial_slow_start() {
     let config = Config { initial_ssthresh: None, ..thin_config(true, false) };
     assert_eq!(delivery_of_lost_segment(config, 150, 60 * 120, 1), 350);
 }
@@ -128,7 +128,7 @@ fn linear_time_outs_double_after_the_sixth() {
 }
 
 #[test]
-fn linear_time_outs_are_for_thin_streams_only() {
+fn linear_timeouts_need_thin_streams() {
     let config = thin_config(false, true);
     let mut pair = Pair::established(config.clone(), config);
     pair.write(End::Client, 200_000);
@@ -151,7 +151,7 @@ fn linear_time_outs_are_for_thin_streams_only() {
 
 /// Data that gathers while a time-out runs leaves in larger segments.
 #[test]
-fn data_written_during_a_time_out_is_repacketised() {
+fn data_written_during_rto_is_repacketised() {
     let config = thin_config(false, false);
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match from {

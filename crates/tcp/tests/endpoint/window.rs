@@ -7,13 +7,13 @@ use fairwind_tcp::{
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
-/// A receiver with a buffer of so many bytes of payload.
+/// A receiver with a buffer of `bytes` bytes of payload.
 fn receiver(bytes: u32, like: &Config) -> Config {
     let receiving = Receiving { accounting: BufferAccounting::Payload, ..like.receiving.clone() };
     Config { receive_buffer: bytes, receiving, ..like.clone() }
 }
 
-/// An open connection to a receiver with a buffer of so many bytes.
+/// An open connection to a receiver with a buffer of `bytes` bytes.
 fn with_receive_buffer(bytes: u32) -> Pair {
     let client = Profile::Linux6_18.config();
     let server = receiver(bytes, &client);
@@ -21,7 +21,7 @@ fn with_receive_buffer(bytes: u32) -> Pair {
 }
 
 #[test]
-fn a_closed_window_is_probed_and_the_transfer_resumes() {
+fn probed_window_resumes_transfer() {
     let mut pair = with_receive_buffer(8_000);
     pair.reads = false;
     pair.write(End::Client, 20_000);
@@ -37,7 +37,7 @@ fn a_closed_window_is_probed_and_the_transfer_resumes() {
 
 /// The announcement of the opened window is lost: without probes this would hang for ever.
 #[test]
-fn a_lost_window_update_does_not_hang_the_connection() {
+fn lost_window_update_does_not_stall() {
     let mut pair = with_receive_buffer(4_000);
     pair.reads = false;
     pair.write(End::Client, 10_000);
@@ -53,7 +53,7 @@ fn a_lost_window_update_does_not_hang_the_connection() {
 }
 
 #[test]
-fn a_window_of_less_than_a_segment_is_used_all_the_same() {
+fn window_below_mss_is_used() {
     let mut pair = with_receive_buffer(700);
     pair.write(End::Client, 7_000);
     pair.run_until(Instant::from_secs(60));
@@ -82,7 +82,7 @@ fn nagle_lets_one_small_segment_be_outstanding() {
 
 /// A full segment is outstanding: Classic makes the small tail wait, Minshall does not.
 #[test]
-fn minshall_lets_a_small_tail_follow_full_segments() {
+fn minshall_sends_tail_after_full_segments() {
     for (nagle, expected) in [(Nagle::Classic, 1), (Nagle::Minshall, 2)] {
         let config = Config { nagle, ..Profile::Linux6_18.config() };
         let mut pair = Pair::established(config.clone(), config);
@@ -92,7 +92,7 @@ fn minshall_lets_a_small_tail_follow_full_segments() {
 }
 
 #[test]
-fn a_lone_segment_is_acknowledged_after_the_delay() {
+fn lone_segment_is_acknowledged_after_delay() {
     let server = Config {
         ack_delay: AckDelay::EverySecond { limit: Span::from_millis(200) },
         ..Profile::Rfc.config()
@@ -105,7 +105,7 @@ fn a_lone_segment_is_acknowledged_after_the_delay() {
 }
 
 #[test]
-fn the_send_buffer_bounds_what_is_taken() {
+fn send_buffer_limits_writes() {
     let config = Config { send_buffer: 10_000, ..Profile::Linux6_18.config() };
     let mut pair = Pair::established(config.clone(), config);
     assert_eq!(pair.write(End::Client, 50_000), 10_000);
@@ -114,7 +114,7 @@ fn the_send_buffer_bounds_what_is_taken() {
     assert_eq!(pair.write(End::Client, 50_000), 10_000);
 }
 
-/// Eleven segments per round trip at most while the initial window of ten grows; an application
+/// At most eleven segments per round trip while the initial window of ten grows; an application
 /// that never uses its window does not let it grow.
 #[test]
 fn an_application_limited_window_does_not_grow() {
@@ -128,7 +128,7 @@ fn an_application_limited_window_does_not_grow() {
 }
 
 #[test]
-fn slow_start_doubles_the_window_per_round_trip() {
+fn slow_start_doubles_window_per_rtt() {
     let config = Profile::Linux6_18.config();
     let mut pair = Pair::established(config.clone(), config);
     pair.write(End::Client, 10_000_000);
@@ -141,7 +141,7 @@ fn slow_start_doubles_the_window_per_round_trip() {
 }
 
 #[test]
-fn an_idle_connection_restarts_from_the_initial_window() {
+fn idle_connection_restarts_at_initial_window() {
     for profile in [Profile::Rfc, Profile::Linux6_18] {
         let config = profile.config();
         let mut pair = Pair::established(config.clone(), config.clone());
@@ -154,10 +154,10 @@ fn an_idle_connection_restarts_from_the_initial_window() {
     }
 }
 
-/// The windows of a large buffer are offered in units of 2 KiB; rounding must not give away more
-/// than there is while the application does not read.
+/// Windows of a large buffer are offered in units of 2 KiB; rounding must not offer more than is
+/// free while the application does not read.
 #[test]
-fn a_scaled_window_closes_when_nothing_is_read() {
+fn unread_data_closes_scaled_window() {
     let client = Profile::Linux6_18.config();
     let server = Config { ack_delay: AckDelay::None, ..receiver(1 << 20, &client) };
     let mut pair = Pair::established(client, server);
@@ -173,10 +173,10 @@ fn a_scaled_window_closes_when_nothing_is_read() {
     assert_eq!(pair.read_bytes(End::Server), 3 << 20);
 }
 
-/// A frame of 9000 bytes does not divide evenly into a window's units: the window that is offered
-/// anew must hold a full segment all the same, or the sender waits for a probe.
+/// A frame of 9000 bytes is no multiple of the window unit: a reopened window must still hold a
+/// full segment, or the sender waits for a probe.
 #[test]
-fn a_reopened_scaled_window_holds_a_full_segment() {
+fn reopened_scaled_window_holds_full_segment() {
     let client = Config { mss: 8_950, ..Profile::Linux6_18.config() };
     let server = receiver(1 << 20, &client);
     let mut pair = Pair::established(client, server);
@@ -199,7 +199,7 @@ fn a_reopened_scaled_window_holds_a_full_segment() {
     assert!(min >= Some(8_938), "a window of {min:?} bytes was announced");
 }
 
-/// The window is filled to its last byte: FIN, which would stand beyond it, waits.
+/// The window is filled to its last byte: FIN, which lies beyond it, waits.
 #[test]
 fn fin_does_not_go_beyond_the_window() {
     let client = Config { nagle: Nagle::Classic, ..Profile::Linux6_18.config() };
@@ -215,7 +215,7 @@ fn fin_does_not_go_beyond_the_window() {
     assert!(highest.max() <= Some(beyond));
     assert!(pair.data_from(End::Client).iter().all(|l| !l.segment.flags.contains(Flags::FIN)));
     pair.run_until(Instant::from_secs(30));
-    // The window is closed and FIN asks for it; its acknowledgment must not open it.
+    // The window is closed and FIN probes it; its acknowledgment must not open it.
     assert_eq!(pair.server.state(), State::CloseWait);
     let last = pair.dialogue.iter().rfind(|line| line.from == End::Server).unwrap().segment;
     assert_eq!(last.window, 0, "nothing was read");
@@ -223,10 +223,10 @@ fn fin_does_not_go_beyond_the_window() {
     assert_eq!(pair.read_bytes(End::Server), 4_000);
 }
 
-/// A peer that does not answer probes is gone (RFC 9293 §3.8.6.1 keeps a connection open only as
-/// long as the peer goes on acknowledging).
+/// A peer that does not answer probes is gone (RFC 9293 §3.8.6.1 keeps a connection open only while
+/// the peer acknowledges).
 #[test]
-fn probes_that_nobody_answers_end_the_connection() {
+fn unanswered_probes_end_the_connection() {
     let mut pair = with_receive_buffer(4_000);
     pair.reads = false;
     pair.write(End::Client, 10_000);
@@ -247,10 +247,10 @@ fn answered_probes_go_on_for_ever() {
     assert!(pair.count(Event::ZeroWindowProbe) > 100);
 }
 
-/// While the window is closed nothing is sent, so each look at the queue is not the end of an idle
-/// time: the congestion window falls once, when sending resumes.
+/// While the window is closed nothing is sent, so a look at the queue does not end the idle time:
+/// the congestion window falls once, when transmission resumes.
 #[test]
-fn a_closed_window_does_not_wear_the_congestion_window_away() {
+fn closed_window_keeps_congestion_window() {
     let client = Config { idle_restart: IdleRestart::Halving, ..Profile::Linux6_18.config() };
     let server = Config { receive_buffer: 600_000, ..client.clone() };
     let mut pair = Pair::established(client, server);
@@ -269,7 +269,7 @@ fn a_closed_window_does_not_wear_the_congestion_window_away() {
 /// Data that travels together with SACK blocks leaves room for them (RFC 6691): no segment is
 /// larger than the peer's MSS allows.
 #[test]
-fn data_leaves_room_for_the_blocks_that_travel_with_it() {
+fn data_leaves_room_for_sack_blocks() {
     for timestamps in [true, false] {
         let config = Config { timestamps, ..Profile::Linux6_18.config() };
         let mut pair = Pair::established(config.clone(), config);
@@ -294,10 +294,10 @@ fn data_leaves_room_for_the_blocks_that_travel_with_it() {
     }
 }
 
-/// 2^31 bytes after the last small segment its place in the sequence space seems to lie ahead; a
-/// small tail must not wait for it.
+/// 2^31 bytes after the last small segment its number seems to be in the future; a small tail must
+/// not wait for it.
 #[test]
-fn a_small_segment_of_long_ago_does_not_hold_a_small_tail_back() {
+fn old_small_segment_does_not_hold_tail() {
     let config = Config { nagle: Nagle::Minshall, ..Profile::Linux6_18.config() };
     let mut ends = Pair::established(config.clone(), config);
     let mut now = ends.now;
@@ -336,8 +336,8 @@ fn a_small_segment_of_long_ago_does_not_hold_a_small_tail_back() {
     assert_eq!(tail, [1448, 100]);
 }
 
-/// How long each of `count` small segments, 60 ms apart, waits at the server for its ACK, in
-/// milliseconds; the server answers those that `answers` names.
+/// Delay of the ACKs of `count` small segments, 60 ms apart, in milliseconds; the server replies to
+/// those that `answers` selects.
 fn ack_delays(count: usize, reads: bool, answers: fn(usize) -> bool) -> Vec<u64> {
     let config = Config { nagle: Nagle::Off, ..Profile::Linux6_18.config() };
     let mut pair = Pair::established(config.clone(), config);
@@ -357,9 +357,9 @@ fn ack_delays(count: usize, reads: bool, answers: fn(usize) -> bool) -> Vec<u64>
     delays
 }
 
-/// Linux takes a reader that has drained its buffer for one that will not answer.
+/// Linux assumes that a reader with an empty buffer will not reply.
 #[test]
-fn a_listening_application_acknowledges_small_segments_as_soon_as_it_reads() {
+fn reader_acknowledges_small_segments_immediately() {
     assert_eq!(ack_delays(40, true, |_| false), [0; 40]);
     let unread = ack_delays(40, false, |_| false);
     assert!(unread[..16].iter().all(|delay| *delay == 0), "quick at first: {unread:?}");
@@ -367,7 +367,7 @@ fn a_listening_application_acknowledges_small_segments_as_soon_as_it_reads() {
 }
 
 #[test]
-fn an_answering_application_delays_the_acknowledgment_of_what_it_does_not_answer() {
+fn interactive_connection_delays_acks() {
     let delays = ack_delays(40, true, |number| number < 30 || number % 2 == 0);
     for (number, delay) in delays.iter().enumerate() {
         let expected = if number >= 30 && number % 2 == 1 { 40 } else { 0 };
@@ -375,8 +375,8 @@ fn an_answering_application_delays_the_acknowledgment_of_what_it_does_not_answer
     }
 }
 
-/// A client that faces a window of `window` bytes (shift 0), as told by the peer at `at`.
-fn tell_window(pair: &mut Pair, at: Instant, window: u16) {
+/// A client with a peer's window of `window` bytes (shift 0), announced at `at`.
+fn announce_window(pair: &mut Pair, at: Instant, window: u16) {
     pair.run_until(at);
     let told = Segment {
         sequence: SequenceNumber::new(5001),
@@ -389,36 +389,36 @@ fn tell_window(pair: &mut Pair, at: Instant, window: u16) {
     pair.flush();
 }
 
-/// However long the window was closed: a little room is used after one time-out. (Linux waits for
-/// the next probe, and every answer puts that off.)
+/// However long the window was closed: a small window is used after one time-out. (Linux waits for
+/// the next probe, and every answer delays that.)
 #[test]
-fn a_little_room_is_used_though_probes_are_far_apart() {
+fn probe_uses_small_window() {
     let client = Config { timestamps: false, ..Profile::Rfc.config() };
     let server = receiver(4_000, &client);
     let mut pair = Pair::established(client, server);
     pair.judged_by(|_, _, _| Fate::Drop);
-    tell_window(&mut pair, Instant::from_millis(1_100), 0);
+    announce_window(&mut pair, Instant::from_millis(1_100), 0);
     pair.write(End::Client, 10_000);
     for second in 2..200 {
-        tell_window(&mut pair, Instant::from_secs(second), 0);
+        announce_window(&mut pair, Instant::from_secs(second), 0);
     }
-    tell_window(&mut pair, Instant::from_secs(200), 300);
+    announce_window(&mut pair, Instant::from_secs(200), 300);
     pair.run_until(Instant::from_millis(201_001));
     let sizes: Vec<u32> =
         pair.data_from(End::Client).iter().map(|line| line.segment.payload_bytes).collect();
     assert_eq!(sizes.first(), Some(&300));
 }
 
-/// A peer that takes its window back and answers each repetition is alive (RFC 9293 §3.8.6.1).
+/// A peer that shrinks its window and answers each retransmission is alive (RFC 9293 §3.8.6.1).
 #[test]
-fn a_peer_that_closed_its_window_over_data_in_flight_is_not_given_up() {
+fn shrunken_closed_window_is_not_given_up() {
     let client = Config { timestamps: false, ..Profile::Linux6_18.config() };
     let server = receiver(4_000, &client);
     let mut pair = Pair::established(client, server);
     pair.judged_by(|_, _, _| Fate::Drop);
     pair.write(End::Client, 10_000);
     for second in 2..3_000 {
-        tell_window(&mut pair, Instant::from_secs(second), 0);
+        announce_window(&mut pair, Instant::from_secs(second), 0);
     }
     assert_eq!(pair.client.state(), State::Established);
     pair.run_to_rest(Instant::from_secs(10_000));

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worked_example_of_rfc_1071_comes_out() {
+    fn rfc_1071_example_matches() {
         let mut sum = Sum::default();
         sum.add_bytes(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
         assert_eq!(sum.finish(), !0xddf2);
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wide_sums_equal_the_sum_word_by_word(
+        fn wide_sum_equals_word_sum(
             mut head in proptest::collection::vec(any::<u8>(), 0..60),
             tail in proptest::collection::vec(any::<u8>(), 0..3000),
         ) {

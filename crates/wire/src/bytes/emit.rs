@@ -324,13 +324,13 @@ mod tests {
     }
 
     #[test]
-    fn each_word_of_the_pattern_is_its_own_offset() {
+    fn pattern_word_is_its_offset() {
         assert_eq!(pattern(0x0102_0304_0506_0708, 8), [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(pattern(0x0102_0304_0506_070e, 4), [0x07, 0x08, 0x01, 0x02]);
     }
 
     #[test]
-    fn a_flipped_bit_and_a_displaced_copy_are_found() {
+    fn pattern_reveals_flips_and_displacement() {
         let mut bytes = pattern(1_000_003, 1448);
         assert_eq!(pattern_mismatch(1_000_003, &bytes), None);
         bytes[700] ^= 0x10;
@@ -340,7 +340,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sum_of_the_pattern_is_known_without_its_bytes(
+        fn pattern_sum_needs_no_bytes(
             offset in prop_oneof![0_u64..100, any::<u64>().prop_map(|o| o >> 1)],
             length in prop_oneof![0_u32..40, 0_u32..65_536],
         ) {
@@ -355,7 +355,7 @@ mod tests {
         }
 
         #[test]
-        fn a_stretch_of_the_pattern_is_the_same_wherever_it_begins(
+        fn pattern_depends_only_on_offset(
             offset in 0_u64..1 << 40, cut in 0_usize..100,
         ) {
             let whole = pattern(offset, 200);

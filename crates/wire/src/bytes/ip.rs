@@ -318,7 +318,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_marked_packet_is_the_one_that_would_have_been_sent_with_the_mark(
+        fn marked_packet_equals_emitted_one(
             octet in any::<u8>(),
             source in any::<[u8; 4]>(),
             identification in any::<u16>(),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_stays_as_it_is() {
+    fn marking_ignores_other_bytes() {
         for text in [&b""[..], b"E", b"Exy", b"who knows what this is"] {
             let mut bytes = text.to_vec();
             mark_congestion(&mut bytes);

@@ -1,4 +1,4 @@
-//! Random headers, for whoever writes or reads them.
+//! Random headers for tests.
 
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{
@@ -73,7 +73,7 @@ fn any_accurate_ecn() -> impl Strategy<Value = Option<AccurateEcn>> {
     }))
 }
 
-/// A segment whose fields are anything, with options that fit.
+/// A segment with arbitrary fields and options that fit.
 pub(crate) fn any_segment() -> impl Strategy<Value = Segment> {
     let numbers = any::<(u16, u16, u32, u32, u16, u16, u16, u8)>();
     let length = prop_oneof![Just(0), 0_u32..3000, 0_u32..65_000];

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_keep_words_together_and_names_are_replaced() {
+    fn quotes_join_words_and_variables_expand() {
         assert_eq!(words("a=\"4096 $((256*1024))\" "), Vec::<String>::new());
         assert_eq!(
             words("sysctl -q x=\"4096 $((3*1024/5)) '1'\" 'a $b' c\\ d"),

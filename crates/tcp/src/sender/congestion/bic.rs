@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_four_fifths_and_half_of_a_small_window() {
+    fn loss_leaves_four_fifths_or_half() {
         let mut bic = Bic::new();
         assert_eq!(bic.ssthresh(1000), 799);
         assert_eq!(bic.ssthresh(800), 639);

@@ -364,7 +364,7 @@ mod tests {
     /// 100 segments of 1000 bytes per second for a second and a half, round trips of 400 ms with
     /// 40 ms of variation at best: the limit approaches 100 x 0.42 + 2 segments.
     #[test]
-    fn the_limit_is_the_bandwidth_delay_product_and_two_segments() {
+    fn limit_is_bdp_plus_two_segments() {
         let start = SequenceNumber::new(0);
         let mut limit = InflightLimit::new(start);
         let round_trip = (Span::from_millis(400), Span::from_millis(40));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn two_samples_are_needed_and_the_limit_has_a_floor() {
+    fn limit_needs_two_samples_and_has_floor() {
         let start = SequenceNumber::new(0);
         let mut limit = InflightLimit::new(start);
         let round_trip = (Span::from_millis(10), Span::from_millis(1));

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_seven_tenths_and_converges_fast() {
+    fn loss_leaves_seven_tenths_with_fast_convergence() {
         let mut cubic = Cubic::new(Rules::Linux, None);
         let mut window = Window::new(&Profile::Linux6_18.config());
         window.segments = 1000;
@@ -426,7 +426,7 @@ mod tests {
 
     /// An old plateau far above: growth per round trip stays below half a window (RFC 9438 §4.2).
     #[test]
-    fn the_target_is_at_most_one_and_a_half_windows() {
+    fn target_is_limited_to_1_5_windows() {
         let cubic = Cubic::new(Rules::Rfc9438, None);
         let epoch = Epoch {
             start: 0,
@@ -442,7 +442,7 @@ mod tests {
 
     /// RFC 9438 §4.3: with the factor for beta below the former window, like Reno above it.
     #[test]
-    fn the_reno_friendly_window_grows_as_reno_beyond_the_former_window() {
+    fn reno_window_has_slope_one_above_plateau() {
         let grown = |from: u32| {
             let mut cubic = Cubic::new(Rules::Rfc9438, None);
             cubic.before_reduction = 100;

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_of_more_than_half_a_round_trip_ends_slow_start() {
+    fn long_ack_train_ends_slow_start() {
         let mut hystart = HyStart::new(HyStartSigns::TrainsAndDelay);
         let ends: Vec<u64> =
             (0..60).filter(|&at| hystart.observe(&seen(at, 10, 100, 100))).collect();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_that_are_not_looked_at_end_nothing() {
+    fn disabled_signals_end_nothing() {
         for (signs, trains, delays) in
             [(HyStartSigns::Trains, 1, 0), (HyStartSigns::Delay, 0, 1), (HyStartSigns::None, 0, 0)]
         {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_eighth_more_delay_ends_slow_start_after_eight_samples() {
+    fn delay_rise_ends_slow_start() {
         let mut hystart = HyStart::new(HyStartSigns::TrainsAndDelay);
         let ends: Vec<u64> =
             (0..10).filter(|&number| hystart.observe(&seen(number * 3, 10, 100, 113))).collect();

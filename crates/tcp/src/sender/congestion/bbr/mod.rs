@@ -195,7 +195,7 @@ mod filter_tests {
     use super::*;
 
     #[test]
-    fn the_greatest_is_forgotten_after_the_window_and_the_next_best_steps_in() {
+    fn windowed_max_expires_to_next_best() {
         let mut filter = WindowedMax::default();
         filter.note(100, 0, 10);
         for round in 1..=10 {

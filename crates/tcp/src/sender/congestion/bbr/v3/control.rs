@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_two_of_a_hundred_are_too_many() {
+    fn more_than_two_percent_loss_is_excessive() {
         assert!(!is_too_much(2, 100));
         assert!(is_too_much(3, 100));
         assert!(is_too_much(1, 49));
@@ -356,13 +356,12 @@ mod tests {
 
     /// (0.02 x 99 - 2) / 0.98 is less than a segment, so the flight before it was tolerated.
     #[test]
-    fn what_was_in_flight_before_the_segment_that_was_too_much_is_the_bound() {
+    fn bound_is_flight_before_excessive_loss() {
         assert_eq!(flight_before(&lost(100, 0, 3)), 99);
     }
 
     #[test]
-    fn the_long_term_bound_is_seven_tenths_of_the_target_at_least_and_has_headroom_of_15_per_cent()
-    {
+    fn long_term_bound_has_floor_and_headroom() {
         let mut bounds = Bounds::default();
         assert_eq!(bounds.with_headroom(4), None);
         bounds.set_long_term(99, 100);
@@ -379,7 +378,7 @@ mod tests {
 
     /// 1000 falls to 700, not to 600; then to 650, which is more than 490.
     #[test]
-    fn a_round_with_losses_pulls_bounds_to_what_it_delivered_but_no_further_than_seven_tenths() {
+    fn lossy_round_reduces_bounds_to_seven_tenths() {
         let mut bounds = Bounds::default();
         let mut latest = Latest { bandwidth: 600, flight: 60, ..Latest::default() };
         bounds.adapt(&latest, 1000, 100);
@@ -393,14 +392,14 @@ mod tests {
     }
 
     #[test]
-    fn needless_bounds_are_as_wide_again_as_they_were() {
+    fn spurious_loss_restores_bounds() {
         let mut bounds = Bounds { bandwidth: Some(700), flight: Some(70), long_term: Some(80) };
         bounds.widen(&Bounds { bandwidth: None, flight: Some(90), long_term: Some(60) });
         assert_eq!((bounds.bandwidth, bounds.flight, bounds.long_term), (None, Some(90), Some(80)));
     }
 
     #[test]
-    fn segments_lost_in_a_row_are_one_gap() {
+    fn consecutive_losses_are_one_gap() {
         let sender = TcpSock::default();
         let mut latest = Latest::default();
         for (begin, end) in [(0, 10), (10, 20), (40, 50), (60, 70)] {

@@ -1,4 +1,4 @@
-//! A receive buffer that counts memory begins small and grows as far as it may.
+//! Growth of a receive buffer that counts memory.
 
 use crate::pair::{End, Pair};
 use fairwind_tcp::{Config, Profile};
@@ -18,7 +18,7 @@ fn acknowledgments_per_segment(pair: &mut Pair, span: Span) -> f64 {
 /// Linux `tcp_grow_window`: while the window grows, every segment is acknowledged; afterwards every
 /// second one.
 #[test]
-fn a_growing_receiver_acknowledges_every_segment_and_a_grown_one_every_second() {
+fn growing_receiver_acknowledges_every_segment() {
     let config = || Config { initial_ssthresh: Some(40), ..Profile::Linux6_18.config() };
     let mut pair = Pair::established(config(), config());
     pair.write(End::Client, 200 << 20);
@@ -28,9 +28,9 @@ fn a_growing_receiver_acknowledges_every_segment_and_a_grown_one_every_second() 
     assert!(later < 0.7, "{later} ACKs for each segment");
 }
 
-/// The window that an experiment asks for is what a full-sized segment at a time leaves room for.
+/// A configured window is what full-sized segments leave room for.
 #[test]
-fn a_receive_window_that_is_set_bounds_what_is_in_flight() {
+fn fixed_receive_window_bounds_flight() {
     for profile in Profile::ALL {
         let client = profile.config();
         let mut server = client.clone();

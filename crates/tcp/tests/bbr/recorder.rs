@@ -1,4 +1,4 @@
-//! What a congestion control was told and asked for at every acknowledgment.
+//! Recorder of a congestion control's input and output at every acknowledgment.
 
 use fairwind_tcp::{
     CongestionControl, ControlFactory, Hooks, LostSegment, PluggedAlgorithm, RateSample, TcpSock,
@@ -17,14 +17,14 @@ pub struct Decision {
     pub flight: u32,
     pub delivered: u32,
     pub is_application_limited: bool,
-    /// Segments per second of the sample, 0 where it tells none.
+    /// Segments per second of the sample, 0 for an invalid one.
     pub sampled: f64,
 }
 
 /// Where decisions are written down.
 pub type Log = Arc<Mutex<Vec<Decision>>>;
 
-/// Hands every call on, and writes down what came of acknowledgments.
+/// Forwards every call, and records the result of acknowledgments.
 #[derive(Debug)]
 struct Watched {
     control: Box<dyn CongestionControl>,
@@ -88,7 +88,7 @@ impl CongestionControl for Watched {
     }
 }
 
-/// Makes instances that are watched.
+/// Creates recorded instances.
 #[derive(Debug)]
 pub struct Watching {
     pub algorithm: PluggedAlgorithm,
@@ -105,7 +105,7 @@ impl ControlFactory for Watching {
     }
 }
 
-/// Rounds that pass in a run of decisions: each ends once all is delivered that was under way at its beginning.
+/// Rounds in a run of decisions: each ends when all data in flight at its start is delivered.
 pub fn rounds(decisions: &[Decision]) -> u32 {
     let mut passed = 0;
     let mut end = decisions.first().map_or(0, |first| first.delivered + first.flight);
@@ -118,7 +118,7 @@ pub fn rounds(decisions: &[Decision]) -> u32 {
     passed
 }
 
-/// Runs of decisions of which something is the same: it, and how long it was.
+/// Runs of decisions with a common key: the key, and the length of the run.
 pub fn stretches<K: Copy + PartialEq>(
     decisions: &[Decision],
     of: impl Fn(&Decision) -> K,

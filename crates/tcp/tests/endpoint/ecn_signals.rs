@@ -1,11 +1,11 @@
-//! Marks in place of losses by hand (RFC 3168 §6.1), in the profile of the standards.
+//! ECN signals step by step (RFC 3168 §6.1), in the profile `rfc`.
 
 use crate::peer::{Endpoint, FULL, OFFER, ack, data, segment};
 use fairwind_tcp::{Config, Profile, RecoveryState};
 use fairwind_units::Span;
 use fairwind_wire::{Ecn, Flags, Segment, TrafficClass};
 
-/// Ten segments to begin with, so that there is something to lose.
+/// An initial window of ten segments, so that there is something to lose.
 fn rfc() -> Config {
     Config { timestamps: false, initial_window: 10, ..Profile::Rfc.config() }
 }
@@ -40,7 +40,7 @@ fn echoing(acknowledgment: u32) -> Segment {
 }
 
 #[test]
-fn an_echo_of_congestion_halves_the_window_once_per_window_of_data() {
+fn ece_halves_window_once_per_window() {
     let mut end = with_ecn();
     end.write(60_000);
     let sent = end.hear(&echoing(at(1)));
@@ -62,7 +62,7 @@ fn an_echo_of_congestion_halves_the_window_once_per_window_of_data() {
 }
 
 #[test]
-fn a_mark_is_echoed_until_the_peer_has_reduced() {
+fn ce_is_echoed_until_cwr() {
     let mut end = with_ecn();
     let mut marked = data(1, 1000);
     marked.traffic_class = TrafficClass::default().with_ecn(Ecn::Ce);
@@ -100,7 +100,7 @@ fn only_new_data_is_capable() {
 }
 
 #[test]
-fn probes_of_a_closed_window_are_not_capable() {
+fn window_probes_are_not_ect() {
     let mut end = with_ecn();
     end.hear(&data(1, 100));
     end.hear(&Segment { window: 0, ..segment(Flags::ACK, 101, 1) });

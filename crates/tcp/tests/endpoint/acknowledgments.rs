@@ -1,4 +1,4 @@
-//! What a receiver reports by SACK options (RFC 2018 §3, §4; RFC 2883), and when it acknowledges.
+//! SACK blocks of a receiver (RFC 2018 §3, §4; RFC 2883), and times of acknowledgments.
 
 use crate::pair::{End, Fate, Pair};
 use crate::peer::{Endpoint, OFFER, blocks, data, stamped};
@@ -28,16 +28,16 @@ fn permission_travels_in_syns_only() {
 }
 
 #[test]
-fn nothing_is_reported_to_a_peer_that_did_not_permit_it() {
+fn no_sack_without_permission() {
     let mut end = Endpoint::accepted_with(rfc(), Options { sack_permitted: false, ..OFFER });
     assert_eq!(report(&end.hear(&data(1001, 1000))), (1, vec![]));
     assert_eq!(report(&end.hear(&data(3001, 1000))), (1, vec![]));
 }
 
-/// The example of RFC 2018 §4, case 3, with segments of 500 bytes: the block of the segment that
-/// has just come is first, the others follow as they were reported last.
+/// The example of RFC 2018 §4, case 3, with segments of 500 bytes: the block of the latest segment
+/// is first, the others follow in the order of the last report.
 #[test]
-fn the_latest_block_is_first_and_the_most_recent_ones_follow() {
+fn sack_blocks_are_most_recent_first() {
     let mut end = Endpoint::accepted(rfc());
     assert_eq!(report(&end.hear(&data(501, 500))), (1, vec![(501, 1001)]));
     assert_eq!(report(&end.hear(&data(1501, 500))), (1, vec![(1501, 2001), (501, 1001)]));
@@ -48,7 +48,7 @@ fn the_latest_block_is_first_and_the_most_recent_ones_follow() {
     let (number, grown) = report(&end.hear(&data(2001, 500)));
     assert_eq!(number, 1);
     assert!(grown[0] == (1501, 3001) && grown[1] == (501, 1001), "{grown:?}, not {all:?}");
-    // What advances the number is not reported; the rest is.
+    // Data that advances the number is not reported; the rest is.
     assert_eq!(report(&end.hear(&data(1, 500))), (1001, vec![(1501, 3001)]));
 }
 
@@ -78,7 +78,7 @@ fn four_blocks_fit_and_three_beside_timestamps() {
 
 /// RFC 2883 §4.1, examples 1 and 2: below the acknowledgment number.
 #[test]
-fn a_repetition_of_what_was_acknowledged_is_reported_once() {
+fn acknowledged_duplicate_is_reported_once() {
     let mut end = Endpoint::accepted(rfc());
     end.hear(&data(1, 1000));
     end.hear(&data(1001, 1000));
@@ -90,7 +90,7 @@ fn a_repetition_of_what_was_acknowledged_is_reported_once() {
 
 /// RFC 2883 §4.2: above the acknowledgment number, the block around it follows.
 #[test]
-fn a_repetition_ahead_of_its_turn_is_followed_by_the_block_around_it() {
+fn out_of_order_dsack_precedes_its_block() {
     let mut end = Endpoint::accepted(rfc());
     for sequence in [1001, 2001, 3001] {
         end.hear(&data(sequence, 1000));
@@ -102,7 +102,7 @@ fn a_repetition_ahead_of_its_turn_is_followed_by_the_block_around_it() {
 
 /// RFC 2883 §4.3: only the part that is repeated is reported.
 #[test]
-fn a_part_that_is_repeated_is_reported_alone() {
+fn partial_duplicate_is_reported_by_dsack() {
     let mut end = Endpoint::accepted(rfc());
     end.hear(&data(1, 1000));
     end.hear(&data(501, 1000));
@@ -111,7 +111,7 @@ fn a_part_that_is_repeated_is_reported_alone() {
 }
 
 #[test]
-fn what_comes_out_of_order_and_what_fills_a_hole_is_acknowledged_at_once() {
+fn disorder_is_acknowledged_immediately() {
     let mut end = Endpoint::accepted(rfc());
     assert!(end.hear(&data(1, 1000)).is_empty(), "in order: delayed");
     assert_eq!(end.hear(&data(3001, 1000)).len(), 1);
@@ -123,7 +123,7 @@ fn what_comes_out_of_order_and_what_fills_a_hole_is_acknowledged_at_once() {
 }
 
 #[test]
-fn every_second_full_segment_is_acknowledged_and_one_alone_within_half_a_second() {
+fn every_second_full_segment_is_acknowledged() {
     let mut end = Endpoint::accepted(rfc());
     for pair in 0..5 {
         assert!(end.hear(&data(1 + 2000 * pair, 1000)).is_empty());
@@ -138,10 +138,10 @@ fn every_second_full_segment_is_acknowledged_and_one_alone_within_half_a_second(
     assert_eq!(answers[0].1.acknowledgment.get(), 11_001);
 }
 
-/// The sender keeps all until it is acknowledged in order, and the receiver keeps what it reported:
-/// whatever is lost on the way, what was reported once never has to come again.
+/// The sender keeps all data until it is acknowledged in order, and the receiver keeps reported
+/// data: it never has to arrive again.
 #[test]
-fn what_was_reported_is_kept() {
+fn sacked_data_is_kept() {
     let mut pair = Pair::established(Profile::Rfc.config(), Profile::Rfc.config());
     pair.judged_by(|from, number, segment| {
         let first = from == End::Client && segment.payload_bytes > 0 && number % 4 == 1;

@@ -1,4 +1,4 @@
-//! What Linux does that its scripts show, and what only some of its versions do.
+//! Behaviour of Linux profiles, including differences between versions.
 
 use crate::peer::{Endpoint, OFFER, ack, segment};
 use fairwind_tcp::{Event, Profile, RefusedSegments, State, WriteFlags};
@@ -11,7 +11,7 @@ fn block(left: u32, right: u32) -> Options {
 }
 
 #[test]
-fn reset_elsewhere_in_the_window_is_challenged_since_linux_7() {
+fn linux_7_challenges_reset_in_window() {
     for (profile, survives) in [(Profile::Linux6_18, false), (Profile::Linux7_3, true)] {
         let mut end = Endpoint::answering(profile.config(), OFFER);
         let answer = end.hear(&segment(Flags::RST, 2, 0));
@@ -22,7 +22,7 @@ fn reset_elsewhere_in_the_window_is_challenged_since_linux_7() {
 }
 
 #[test]
-fn fin_behind_a_closed_window_is_taken() {
+fn fin_beyond_closed_window_is_accepted() {
     let mut config = Profile::Linux6_18.config();
     config.receive_buffer = 10_000;
     config.receiving.buffer_is_set = true;
@@ -45,7 +45,7 @@ fn fin_ends_the_report_of_a_duplicate() {
 }
 
 #[test]
-fn fin_with_an_old_ack_is_taken_after_ours() {
+fn fin_with_old_ack_is_accepted() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     end.it.close();
     end.sent();
@@ -55,7 +55,7 @@ fn fin_with_an_old_ack_is_taken_after_ours() {
 }
 
 #[test]
-fn records_are_not_merged_when_they_are_sent_again() {
+fn retransmission_keeps_record_boundaries() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     for _ in 0..3 {
         let record = WriteFlags { ends_record: true, ..WriteFlags::default() };
@@ -68,7 +68,7 @@ fn records_are_not_merged_when_they_are_sent_again() {
 }
 
 #[test]
-fn data_of_a_pause_counts_from_the_handshake() {
+fn idle_time_counts_from_handshake() {
     let mut end = Endpoint::accepted(Profile::Linux6_18.config());
     end.wait_millis(1000);
     let since = end.it.tcp_info(end.now).since_data_received.unwrap();
@@ -76,7 +76,7 @@ fn data_of_a_pause_counts_from_the_handshake() {
 }
 
 #[test]
-fn window_that_opens_after_a_pause_restarts_slow_start() {
+fn window_opening_after_pause_restarts_slow_start() {
     let mut config = Profile::Linux6_18.config();
     config.initial_window = 20;
     let mut end = Endpoint::accepted(config);
@@ -92,7 +92,7 @@ fn window_that_opens_after_a_pause_restarts_slow_start() {
 }
 
 #[test]
-fn merged_segments_tell_the_size_of_what_they_were() {
+fn merged_segments_reveal_original_size() {
     for (merged_from, expected) in [(Some(1000), 1000), (None, 1460)] {
         let mut config = Profile::Linux6_18.config();
         config.receiving.merged_from = merged_from;
@@ -167,7 +167,7 @@ fn segments_beyond_the_window_are_counted() {
 }
 
 #[test]
-fn full_device_is_tried_every_half_second_until_the_user_gives_up() {
+fn full_device_is_retried_until_user_timeout() {
     let mut config = Profile::Linux6_18.config();
     config.liveness.user_timeout = Some(Span::from_millis(3000));
     let mut full = config.clone();
@@ -182,7 +182,7 @@ fn full_device_is_tried_every_half_second_until_the_user_gives_up() {
 }
 
 #[test]
-fn icmp_error_bounds_the_search_for_larger_packets() {
+fn icmp_error_limits_mtu_search() {
     let mut config = Profile::Linux6_18.config();
     config.initial_window = 20;
     config.path.probing = fairwind_tcp::MtuProbing::Always;

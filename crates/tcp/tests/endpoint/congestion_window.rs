@@ -1,12 +1,12 @@
-//! The congestion window by hand: how it begins, grows and falls (RFC 5681 §3.1, §4.1, RFC 6928), in the
-//! profile of the standards.
+//! The congestion window step by step: start, growth and reduction (RFC 5681 §3.1, §4.1, RFC 6928), in
+//! the profile `rfc`.
 
 use crate::peer::{Endpoint, OFFER, ack, at, segment, threshold, window};
 use fairwind_tcp::{Config, Profile};
 use fairwind_units::Span;
 use fairwind_wire::{Flags, Options, Segment};
 
-/// Ten segments to begin with, so that there is something to lose.
+/// An initial window of ten segments, so that there is something to lose.
 fn rfc() -> Config {
     Config { timestamps: false, initial_window: 10, ..Profile::Rfc.config() }
 }
@@ -16,7 +16,7 @@ fn open() -> Endpoint {
 }
 
 #[test]
-fn the_initial_window_depends_on_the_segment_size() {
+fn initial_window_depends_on_mss() {
     // At most 4380 bytes or two segments, and at most three.
     for (mss, segments) in [(500, 3), (1460, 3), (1461, 2), (2190, 2), (8000, 2)] {
         let config = Config { mss: 9000, timestamps: false, ..Profile::Rfc.config() };
@@ -26,7 +26,7 @@ fn the_initial_window_depends_on_the_segment_size() {
 }
 
 #[test]
-fn one_lost_syn_makes_the_initial_window_one_segment() {
+fn lost_syn_reduces_initial_window() {
     let mut end = Endpoint::answering(rfc(), OFFER);
     assert_eq!(end.wait_millis(1500).len(), 1, "the SYN-ACK again");
     end.hear(&ack(1));
@@ -43,7 +43,7 @@ fn the_initial_threshold_is_arbitrarily_high() {
 }
 
 #[test]
-fn slow_start_adds_a_segment_for_each_acknowledgment_of_new_data() {
+fn slow_start_adds_segment_per_ack() {
     let mut end = open();
     end.write(100_000);
     end.hear(&ack(at(1)));
@@ -55,7 +55,7 @@ fn slow_start_adds_a_segment_for_each_acknowledgment_of_new_data() {
 }
 
 #[test]
-fn congestion_avoidance_adds_a_segment_per_round_trip() {
+fn congestion_avoidance_adds_segment_per_rtt() {
     let mut end = Endpoint::accepted(Config { initial_ssthresh: Some(10), ..rfc() });
     end.write(200_000);
     let mut acknowledged = 0;
@@ -71,7 +71,7 @@ fn congestion_avoidance_adds_a_segment_per_round_trip() {
 }
 
 #[test]
-fn a_time_out_leaves_half_the_flight_as_threshold_and_a_window_of_one() {
+fn timeout_halves_threshold_and_resets_window() {
     let mut end = open();
     // Six of the window's ten segments are outstanding: it is their half that counts.
     end.write(6000);
@@ -89,7 +89,7 @@ fn a_time_out_leaves_half_the_flight_as_threshold_and_a_window_of_one() {
 }
 
 #[test]
-fn after_a_time_out_slow_start_leads_up_to_the_threshold() {
+fn slow_start_follows_timeout_to_threshold() {
     let mut end = open();
     end.write(60_000);
     end.wait_millis(1100);
@@ -103,7 +103,7 @@ fn after_a_time_out_slow_start_leads_up_to_the_threshold() {
 }
 
 #[test]
-fn an_idle_time_of_a_time_out_leads_back_to_the_initial_window() {
+fn idle_rto_restores_initial_window() {
     let mut end = open();
     end.write(10_000);
     for next in 1..=10 {
@@ -118,7 +118,7 @@ fn an_idle_time_of_a_time_out_leads_back_to_the_initial_window() {
 
 /// Many acknowledgments of one segment, piece by piece, are worth one (RFC 5681 §3.1, RFC 3465).
 #[test]
-fn acknowledgments_of_parts_of_a_segment_do_not_open_the_window() {
+fn partial_segment_acks_do_not_grow_window() {
     let mut end = open();
     end.write(50_000);
     for part in 1..10 {
@@ -131,7 +131,7 @@ fn acknowledgments_of_parts_of_a_segment_do_not_open_the_window() {
 
 /// The initial window of ten segments (RFC 6928 §2), where FreeBSD counts bytes too.
 #[test]
-fn ten_segments_to_begin_with_are_at_most_14600_bytes() {
+fn initial_ten_segments_are_14600_bytes() {
     for (mss, segments) in [(536, 10), (1460, 10), (2920, 5), (8000, 2)] {
         let config = Config { mss: 9000, timestamps: false, ..Profile::FreeBsd14.config() };
         let mut end = Endpoint::accepted_with(config, Options { mss: Some(mss), ..OFFER });

@@ -1,5 +1,5 @@
-//! Losses and their repair by hand (RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 6298, RFC 5827), in the profile of
-//! the standards.
+//! Losses and recovery step by step (RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 6298, RFC 5827), in the profile
+//! `rfc`.
 
 use crate::peer::{Endpoint, OFFER, ack, at, sack, segment, starts, threshold, window};
 use fairwind_tcp::{
@@ -8,7 +8,7 @@ use fairwind_tcp::{
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment};
 
-/// Ten segments to begin with, so that there is something to lose.
+/// An initial window of ten segments, so that there is something to lose.
 fn rfc() -> Config {
     Config { timestamps: false, initial_window: 10, ..Profile::Rfc.config() }
 }
@@ -22,7 +22,7 @@ fn without_sack() -> Endpoint {
 }
 
 #[test]
-fn the_third_duplicate_starts_fast_retransmit_with_half_the_flight() {
+fn third_duplicate_starts_fast_retransmit() {
     let mut end = without_sack();
     end.write(50_000);
     assert_eq!(starts(&end.hear(&ack(1))), [at(10)], "limited transmit");
@@ -37,7 +37,7 @@ fn the_third_duplicate_starts_fast_retransmit_with_half_the_flight() {
 }
 
 #[test]
-fn further_duplicates_let_new_data_go_once_the_pipe_is_below_the_window() {
+fn duplicates_release_data_below_window() {
     let mut end = without_sack();
     end.write(50_000);
     for _ in 0..3 {
@@ -48,25 +48,26 @@ fn further_duplicates_let_new_data_go_once_the_pipe_is_below_the_window() {
     for _ in 0..8 {
         sent.extend(starts(&end.hear(&ack(1))));
     }
-    // Twelve went out, and one again; eleven duplicates say that eleven have left.
+    // Twelve segments and one retransmission were sent; eleven duplicates show that eleven have
+    // left.
     let out = 12 - 11 + u32::try_from(sent.len()).unwrap();
     assert_eq!(out, half, "{sent:?}");
     assert_eq!(sent.first(), Some(&at(12)));
 }
 
 #[test]
-fn a_partial_acknowledgment_repeats_the_next_hole_and_a_full_one_ends_recovery() {
+fn partial_ack_retransmits_next_hole() {
     let mut end = without_sack();
     end.write(50_000);
     for _ in 0..3 {
         end.hear(&ack(1));
     }
     let half = threshold(&end);
-    // The second loss, found by a partial acknowledgment, not by duplicates.
+    // A partial acknowledgment detects the second loss, not duplicates.
     let sent = end.hear(&ack(at(4)));
     assert_eq!(starts(&sent).first(), Some(&at(4)));
     assert_eq!(end.it.recovery_state(), RecoveryState::Recovery);
-    // Everything that was outstanding when the loss was found.
+    // Everything that was outstanding at the detection.
     end.hear(&ack(at(12)));
     end.hear(&ack(at(13)));
     assert_eq!(end.it.recovery_state(), RecoveryState::Open);
@@ -74,10 +75,10 @@ fn a_partial_acknowledgment_repeats_the_next_hole_and_a_full_one_ends_recovery()
     assert_eq!(threshold(&end), half, "one reduction for all losses of a window");
 }
 
-/// Duplicates after a time-out that do not cover what was outstanding then are echoes of needless
-/// repetitions (RFC 6582 §3.2 step 2, §5).
+/// Duplicates after a time-out that do not cover the data outstanding then come from spurious
+/// retransmissions (RFC 6582 §3.2 step 2, §5).
 #[test]
-fn duplicates_below_what_a_time_out_left_do_not_start_fast_retransmit() {
+fn duplicates_after_timeout_start_no_recovery() {
     let mut end = without_sack();
     end.write(50_000);
     end.wait_millis(1100);
@@ -91,7 +92,7 @@ fn duplicates_below_what_a_time_out_left_do_not_start_fast_retransmit() {
 }
 
 #[test]
-fn three_segments_above_a_hole_prove_it_lost() {
+fn three_sacked_segments_prove_loss() {
     let mut end = open();
     end.write(50_000);
     assert_eq!(starts(&end.hear(&sack(1, &[(at(1), at(2))]))), [at(10)]);
@@ -103,7 +104,7 @@ fn three_segments_above_a_hole_prove_it_lost() {
 
 /// Discontiguous blocks count, too: three of them, however small.
 #[test]
-fn three_discontiguous_ranges_above_a_hole_prove_it_lost() {
+fn three_sacked_ranges_prove_loss() {
     let mut end = open();
     end.write(50_000);
     end.hear(&sack(1, &[(at(2), at(3))]));
@@ -118,10 +119,10 @@ fn three_discontiguous_ranges_above_a_hole_prove_it_lost() {
 }
 
 #[test]
-fn recovery_sends_what_is_lost_then_new_data_while_the_pipe_is_below_the_window() {
+fn recovery_sends_lost_then_new_data() {
     let mut end = open();
     end.write(50_000);
-    // Ten out. Losses: 0 and 2; all others are reported one by one.
+    // Ten segments sent, 0 and 2 lost; all others are reported one by one.
     end.hear(&sack(1, &[(at(1), at(2))]));
     end.hear(&sack(1, &[(at(3), at(4)), (at(1), at(2))]));
     let mut sent = vec![];
@@ -132,12 +133,12 @@ fn recovery_sends_what_is_lost_then_new_data_while_the_pipe_is_below_the_window(
     assert_eq!(half, 5, "of the ten that were out before limited transmit");
     assert_eq!(sent[..2], [at(0), at(2)]);
     assert!(sent[2..].iter().zip(12..).all(|(&start, index)| start == at(index)), "{sent:?}");
-    // Ten of twelve arrived; two repairs and the new segments fill the window.
+    // Ten of twelve arrived; two retransmissions and the new segments fill the window.
     assert_eq!(u32::try_from(sent.len()).unwrap(), half);
     assert_eq!(end.it.congestion_window(), half);
 }
 
-/// `NextSeg` rule 4: the end of the flight may be lost, and nothing above it can tell.
+/// `NextSeg` rule 4: the end of the flight may be lost, and no later segment can show it.
 #[test]
 fn one_rescue_retransmission_is_sent_per_recovery() {
     let mut end = open();
@@ -145,17 +146,18 @@ fn one_rescue_retransmission_is_sent_per_recovery() {
     for arrived in 2..=4 {
         end.hear(&sack(1, &[(at(1), at(arrived))]));
     }
-    // Nothing new to send: unproven segments, of which only those above the highest report remain.
+    // No new data: segments without proof of loss, of which only those above the highest report
+    // remain.
     let sent = starts(&end.hear(&sack(1, &[(at(1), at(7))])));
     assert_eq!(sent, [at(9)]);
-    // Another end of the flight, and room for more: but once is enough.
+    // Another end of the flight and more room, but the rescue retransmission is sent once.
     end.hear(&sack(1, &[(at(1), at(8))]));
     assert_eq!(starts(&end.write(1000)), [at(10)]);
     assert!(end.hear(&sack(1, &[(at(1), at(9))])).is_empty());
 }
 
 #[test]
-fn a_time_out_keeps_what_was_reported_but_repairs_from_the_left() {
+fn timeout_keeps_sacks_and_retransmits_oldest() {
     let mut end = open();
     end.write(10_000);
     end.hear(&sack(1, &[(at(4), at(6))]));
@@ -180,9 +182,9 @@ fn a_time_out_keeps_what_was_reported_but_repairs_from_the_left() {
     assert!(sent.len() >= 5);
 }
 
-/// The receiver has dropped what it reported (RFC 2018 §8): a time-out forgets the reports.
+/// The receiver has reneged (RFC 2018 §8): a time-out forgets the reports.
 #[test]
-fn a_receiver_that_dropped_what_it_reported_gets_it_again() {
+fn reneged_data_is_retransmitted() {
     let mut end = open();
     end.write(4000);
     end.hear(&sack(1, &[(at(1), at(4))]));
@@ -199,7 +201,7 @@ fn a_receiver_that_dropped_what_it_reported_gets_it_again() {
 }
 
 #[test]
-fn a_lost_syn_makes_the_time_out_three_seconds_where_no_sample_was_taken() {
+fn lost_syn_sets_rto_to_three_seconds() {
     let (mut end, _) = Endpoint::connecting(rfc());
     end.wait_millis(1500);
     end.hear(&Segment { options: OFFER, ..segment(Flags::SYN | Flags::ACK, 0, 1) });
@@ -207,7 +209,7 @@ fn a_lost_syn_makes_the_time_out_three_seconds_where_no_sample_was_taken() {
 }
 
 #[test]
-fn the_timer_starts_anew_with_new_acknowledgments_and_stops_with_the_last() {
+fn new_acks_restart_rto_timer() {
     let mut end = open();
     end.write(2000);
     end.wait_millis(600);
@@ -218,7 +220,7 @@ fn the_timer_starts_anew_with_new_acknowledgments_and_stops_with_the_last() {
     assert_eq!(end.it.next_deadline(), Instant::MAX);
 }
 
-/// RFC 6582 §3.2 step 3: the timer starts anew with a partial acknowledgment.
+/// RFC 6582 §3.2 step 3: a partial acknowledgment restarts the timer.
 #[test]
 fn a_partial_acknowledgment_restarts_the_timer() {
     let mut end = without_sack();
@@ -231,9 +233,9 @@ fn a_partial_acknowledgment_restarts_the_timer() {
     assert_eq!(end.it.next_deadline(), end.now + end.it.retransmission_timeout());
 }
 
-/// RFC 6582 §3.2 step 1 and 2: what a recovery left outstanding is not a new loss.
+/// RFC 6582 §3.2 step 1 and 2: data left outstanding by a recovery is not a new loss.
 #[test]
-fn duplicates_within_a_recovery_do_not_reduce_the_window_again() {
+fn duplicates_in_recovery_reduce_nothing() {
     let mut end = without_sack();
     end.write(50_000);
     for _ in 0..6 {
@@ -250,7 +252,7 @@ fn duplicates_within_a_recovery_do_not_reduce_the_window_again() {
 
 /// The `IsLost` of RFC 6675 counts segments: two above a hole, however large, are not enough.
 #[test]
-fn two_segments_above_a_hole_prove_nothing() {
+fn two_sacked_segments_prove_no_loss() {
     let mut end = open();
     end.write(50_000);
     end.hear(&sack(1, &[(at(1), at(3))]));
@@ -258,7 +260,7 @@ fn two_segments_above_a_hole_prove_nothing() {
     assert!(end.wait_millis(500).is_empty());
 }
 
-/// RFC 2018 §5: what was selectively acknowledged is not sent again before a time-out.
+/// RFC 2018 §5: selectively acknowledged data is not retransmitted before a time-out.
 #[test]
 fn only_holes_are_repaired() {
     let mut end = open();
@@ -277,9 +279,9 @@ fn only_holes_are_repaired() {
     assert!(sent.starts_with(&[at(0), at(2), at(4)]), "{sent:?}");
 }
 
-/// RFC 5827 §3: with so few outstanding that three duplicates cannot come.
+/// RFC 5827 §3: too few segments are outstanding for three duplicates.
 #[test]
-fn early_retransmit_needs_one_duplicate_less_than_there_are_segments() {
+fn early_retransmit_needs_fewer_duplicates() {
     for (sacks, expected) in [(false, EarlyRetransmit::Immediate), (true, EarlyRetransmit::Off)] {
         let mut config = rfc();
         config.loss.early_retransmit = expected;
@@ -303,9 +305,9 @@ fn sack_if(sacks: bool, left: u32, right: u32) -> Segment {
     if sacks { sack(1, &[(left, right)]) } else { ack(1) }
 }
 
-/// With SACK a duplicate that reports nothing may be an echo of anything (RFC 3042 §2).
+/// With SACK a duplicate without a block may have any cause (RFC 3042 §2).
 #[test]
-fn with_sack_a_duplicate_without_a_report_sends_nothing() {
+fn duplicate_without_sack_sends_nothing() {
     let mut end = open();
     end.write(50_000);
     for _ in 0..5 {
@@ -315,9 +317,9 @@ fn with_sack_a_duplicate_without_a_report_sends_nothing() {
     assert_eq!(starts(&end.hear(&sack(1, &[(at(1), at(2))]))), [at(10)]);
 }
 
-/// Sends that repeat the first segment, which never arrives though everything else does: how many segments behind it
-/// had been reported at each, and how many had been sent in all.
-fn repairs_of_the_first(
+/// Retransmissions of the first segment, which never arrives while all others do: for each the number of later
+/// segments reported, and the number of segments sent.
+fn retransmissions_of_first(
     lost_retransmissions: LostRetransmissions,
     detection: LossDetection,
     reordered: bool,
@@ -346,38 +348,39 @@ fn repairs_of_the_first(
 }
 
 #[test]
-fn linux_2_6_repeats_a_repair_once_something_sent_after_it_has_arrived() {
-    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Fack, false);
+fn linux_2_6_detects_overtaken_retransmission() {
+    let repairs =
+        retransmissions_of_first(LostRetransmissions::ByReach, LossDetection::Fack, false);
     assert!(repairs.len() > 3, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
         assert_eq!(reported, sent_before, "the first one behind what had been sent: {repairs:?}");
     }
     assert_eq!(
-        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Fack, false).len(),
+        retransmissions_of_first(LostRetransmissions::TimedOut, LossDetection::Fack, false).len(),
         1
     );
 }
 
 #[test]
-fn where_reordering_was_seen_a_repair_is_repeated_only_for_what_lies_as_far_behind_as_proves_a_loss()
- {
-    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Fack, true);
+fn reordering_delays_lost_retransmission_detection() {
+    let repairs = retransmissions_of_first(LostRetransmissions::ByReach, LossDetection::Fack, true);
     assert!(repairs.len() > 2, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
         assert_eq!(reported, sent_before + 2, "three behind it: {repairs:?}");
     }
     assert_eq!(
-        repairs_of_the_first(LostRetransmissions::TimedOut, LossDetection::Fack, true).len(),
+        retransmissions_of_first(LostRetransmissions::TimedOut, LossDetection::Fack, true).len(),
         1
     );
 }
 
-/// Without forward acknowledgment a report has to lie as far behind from the beginning.
+/// Without FACK a report must lie a reordering threshold further from the beginning.
 #[test]
-fn without_forward_acknowledgment_a_repair_is_repeated_as_where_reordering_was_seen() {
-    let repairs = repairs_of_the_first(LostRetransmissions::ByReach, LossDetection::Rfc6675, false);
+fn lost_retransmission_without_fack_needs_threshold() {
+    let repairs =
+        retransmissions_of_first(LostRetransmissions::ByReach, LossDetection::Rfc6675, false);
     assert!(repairs.len() > 2, "{repairs:?}");
     for pair in repairs.windows(2) {
         let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);

@@ -1,5 +1,4 @@
-//! What a connection makes of what others have found out: windows to begin with, and saved ones that are resumed
-//! with care (RFC 9959).
+//! Advice of window caches: initial windows, round trips, and Careful Resume (RFC 9959).
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
@@ -29,7 +28,8 @@ fn config() -> Config {
     }
 }
 
-/// A client that was advised before its SYN was answered, open since 0.1 s; time is one second.
+/// A client that was advised before the answer to its SYN, open since 0.1 s; the time is one
+/// second.
 fn advised(advice: Advice) -> Pair {
     let mut pair = Pair::new(config(), config());
     pair.client.advise(advice);
@@ -43,7 +43,7 @@ fn resumption(jump: u32, saved_rtt: Span) -> Advice {
     Advice { resumption: Some(Resumption { jump, saved_rtt, retreat }), ..Advice::default() }
 }
 
-/// A transfer of so many segments that resumes a jump of 50; every segment whose number is in `lost` is lost once.
+/// A transfer of `segments` segments that resumes a jump of 50; segments with a number in `lost` are lost once.
 fn resumed(segments: usize, jump: u32, saved_rtt: Span, lost: Vec<usize>) -> Pair {
     let mut pair = advised(resumption(jump, saved_rtt));
     pair.judged_by(move |from, number, _| match from {
@@ -73,12 +73,12 @@ fn ended(why: ResumptionEnd) -> ResumptionPhase {
     ResumptionPhase::Normal(why)
 }
 
-/// By hand: ten segments leave at 1.0 s. At 1.1 s they are acknowledged one by one, each lets two leave; with the
-/// tenth acknowledgment 18 are in flight, and the window jumps to 50. The other 32 leave within 64 ms, one every
-/// 2 ms. At 1.2 s the flight is 50: all that the jump allows has left. The last of it is acknowledged 100 ms after
-/// it left, at 1.262 s.
+/// By hand: ten segments leave at 1.0 s. At 1.1 s they are acknowledged one by one, and each releases two. With
+/// the tenth acknowledgment 18 are in flight, and the window jumps to 50. The other 32 leave within 64 ms, one
+/// every 2 ms. At 1.2 s the flight is 50: the jump is complete. Its last segment is acknowledged after 100 ms,
+/// at 1.262 s.
 #[test]
-fn a_saved_window_is_resumed_through_all_phases() {
+fn careful_resume_passes_all_phases() {
     let mut pair = resumed(400, 50, ms(100), Vec::new());
     pair.run_until(at(1_199));
     assert_eq!(pair.client.congestion_window(), 50);
@@ -100,7 +100,7 @@ fn a_saved_window_is_resumed_through_all_phases() {
 }
 
 #[test]
-fn what_the_jump_sends_is_paced_over_a_round_trip() {
+fn jump_is_paced_over_a_round_trip() {
     let mut pair = resumed(400, 50, ms(100), Vec::new());
     pair.run_until(at(1_199));
     let leaves: Vec<_> = pair.data_from(End::Client).iter().map(|line| line.at).collect();
@@ -117,17 +117,17 @@ fn what_the_jump_sends_is_paced_over_a_round_trip() {
 /// At 1.2 s the 18 segments from before the jump are acknowledged, and the first of the jump. The first
 /// acknowledgment leaves 49 in flight, which is the window; the other 18 let it grow by one each.
 #[test]
-fn the_window_grows_as_usual_from_what_was_in_flight() {
+fn validating_window_grows_from_flight() {
     let mut pair = resumed(400, 50, ms(100), Vec::new());
     pair.run_until(at(1_200));
     assert_eq!(pair.client.congestion_window(), 49 + 18);
 }
 
-/// Segment 37 is the tenth of the jump. It leaves at 1.118 s; the three behind it tell of the loss at 1.224 s. By
-/// then 18 segments were in flight before the jump, nine behind were acknowledged and three reported: 30 are known
-/// to fit, and the window is 15.
+/// Segment 37 is the tenth of the jump. It leaves at 1.118 s; the three after it reveal the loss at 1.224 s. By
+/// then 18 segments were in flight before the jump, nine later ones were acknowledged and three reported: the
+/// pipe size is 30, and the window is 15.
 #[test]
-fn a_loss_of_what_the_jump_has_sent_leads_back_to_half_of_what_was_carried() {
+fn loss_after_jump_halves_pipe_size() {
     let mut pair = resumed(400, 50, ms(100), vec![37]);
     pair.run_until(at(1_225));
     assert_eq!(names(&pair)[2..], [ResumptionPhase::Validating, ResumptionPhase::SafeRetreat]);
@@ -135,10 +135,10 @@ fn a_loss_of_what_the_jump_has_sent_leads_back_to_half_of_what_was_carried() {
     assert_eq!(pair.client.congestion_window(), 15);
 }
 
-/// On the way back the window never rises. It ends when the lost segment is repaired, which covers the rest; the
-/// threshold is then half of what was carried since.
+/// In safe retreat the window never rises. It ends when the lost segment is recovered, which covers the rest;
+/// the threshold is then half of the pipe size.
 #[test]
-fn the_way_back_holds_the_window_and_ends_with_the_threshold_at_half_of_what_was_carried() {
+fn safe_retreat_holds_window_then_sets_threshold() {
     let mut pair = resumed(400, 50, ms(100), vec![37]);
     pair.run_until(at(1_224));
     for tick in 1_225..1_324 {
@@ -155,10 +155,11 @@ fn the_way_back_holds_the_window_and_ends_with_the_threshold_at_half_of_what_was
     assert_eq!(pair.read_bytes(End::Server), 400 * SEGMENT);
 }
 
-/// Segment 20 left before the jump and is lost; its repair is acknowledged at 1.3 s, 100 ms after the loss was found.
-/// What was sent after the jump and reported meanwhile counts as carried, though it is behind the hole.
+/// Segment 20 left before the jump and is lost; its retransmission is acknowledged at 1.3 s, 100 ms after the
+/// detection. Data sent after the jump and reported meanwhile counts for the pipe size, though it lies after
+/// the hole.
 #[test]
-fn what_is_delivered_behind_a_hole_from_before_the_jump_counts_as_carried() {
+fn sacked_data_counts_for_pipe_size() {
     let mut pair = resumed(400, 50, ms(100), vec![20]);
     pair.run_until(at(1_299));
     assert_eq!(pair.client.resumption_phase(), Some(ResumptionPhase::SafeRetreat));
@@ -171,15 +172,15 @@ fn what_is_delivered_behind_a_hole_from_before_the_jump_counts_as_carried() {
 }
 
 #[test]
-fn a_loss_before_the_jump_ends_the_reconnaissance() {
+fn loss_ends_reconnaissance() {
     let mut pair = resumed(400, 50, ms(100), vec![3]);
     pair.run_to_rest(Instant::from_secs(20));
     assert_eq!(names(&pair), [RECONNAISSANCE, ended(ResumptionEnd::Congested)]);
 }
 
-/// The round trip is 100 ms: half of 200 ms is no longer than it, ten times 9 ms is shorter.
+/// The round trip is 100 ms: half of 200 ms is not longer, ten times 9 ms is shorter.
 #[test]
-fn a_round_trip_that_is_not_the_saved_one_ends_the_reconnaissance() {
+fn other_rtt_ends_reconnaissance() {
     for (saved, is_same) in [(200, false), (199, true), (10, true), (9, false)] {
         let mut pair = resumed(400, 50, ms(saved), Vec::new());
         pair.run_until(at(1_150));
@@ -190,24 +191,24 @@ fn a_round_trip_that_is_not_the_saved_one_ends_the_reconnaissance() {
 }
 
 #[test]
-fn a_window_that_has_grown_as_far_by_itself_does_not_jump() {
+fn large_window_does_not_jump() {
     let mut pair = resumed(400, 20, ms(100), Vec::new());
     pair.run_until(at(1_150));
     assert_eq!(names(&pair), [RECONNAISSANCE, ended(ResumptionEnd::NothingToGain)]);
 }
 
-/// 30 segments fit into the window as it grows by itself: there is nothing to jump for.
+/// 30 segments fit in the window without a jump.
 #[test]
-fn who_has_no_more_to_send_than_the_window_allows_goes_on_looking() {
+fn application_limited_sender_stays_in_reconnaissance() {
     let mut pair = resumed(30, 50, ms(100), Vec::new());
     pair.run_to_rest(Instant::from_secs(9));
     assert_eq!(names(&pair), [RECONNAISSANCE]);
 }
 
-/// 32 segments: four are left at the jump, and three of them in flight when the first is acknowledged. That is less
-/// than an initial window, so the window is what was carried: the 18 before and that one.
+/// 32 segments: four are left at the jump, three of them in flight at the first acknowledgment. That is less
+/// than an initial window, so the window is the pipe size: the 18 before and that one.
 #[test]
-fn a_jump_with_too_little_to_send_leaves_the_window_at_what_was_carried() {
+fn rate_limited_jump_leaves_pipe_size() {
     let mut pair = resumed(32, 50, ms(100), Vec::new());
     pair.run_until(at(1_200));
     let expected =
@@ -217,7 +218,7 @@ fn a_jump_with_too_little_to_send_leaves_the_window_at_what_was_carried() {
 }
 
 #[test]
-fn a_time_out_ends_it_and_bounds_the_threshold() {
+fn timeout_ends_careful_resume_with_bound() {
     let mut pair = resumed(400, 50, ms(100), (28..100).collect());
     pair.run_until(Instant::from_secs(4));
     let last = *names(&pair).last().unwrap();
@@ -226,7 +227,7 @@ fn a_time_out_ends_it_and_bounds_the_threshold() {
 }
 
 #[test]
-fn a_connection_begins_with_the_window_and_threshold_that_it_was_advised() {
+fn connection_uses_advised_window_and_threshold() {
     let advice = Advice { window: Some(32), slow_start_threshold: Some(24), ..Advice::default() };
     let mut pair = advised(advice);
     assert_eq!(pair.client.congestion_window(), 32);
@@ -236,18 +237,18 @@ fn a_connection_begins_with_the_window_and_threshold_that_it_was_advised() {
 }
 
 #[test]
-fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
+fn safe_trust_keeps_initial_window() {
     for (min, expected) in [(4, 10), (16, 16)] {
         let pair = advised(Advice { min_window: Some(min), ..Advice::default() });
         assert_eq!(pair.client.congestion_window(), expected);
     }
 }
 
-/// Twice 16 segments in the 100 ms of the handshake are one every 3.125 ms, behind the ten that are sent at once
-/// anyway. From the first acknowledgment on, at 1.1 s, each lets two leave at once. Who opened the connection reckons
-/// with a window of ten until then, as Linux does: 5 ms.
+/// Twice 16 segments in the 100 ms of the handshake are one every 3.125 ms, after the ten that are sent
+/// immediately anyway. From the first acknowledgment on, at 1.1 s, each releases two immediately. An active end
+/// assumes a window of ten until then, as in Linux: 5 ms.
 #[test]
-fn a_bounded_trust_paces_the_first_flight_and_no_other() {
+fn safe_trust_paces_only_first_flight() {
     for (end, gap_micros) in [(End::Server, 3_125), (End::Client, 5_000)] {
         let mut pair = Pair::new(config(), config());
         let advice = Advice { min_window: Some(16), ..Advice::default() };
@@ -266,10 +267,10 @@ fn a_bounded_trust_paces_the_first_flight_and_no_other() {
     }
 }
 
-/// At 1.05 s the time-out of 1 s has not passed since the handshake. What waits for its turn meanwhile has not been left
+/// At 1.05 s the time-out of 1 s has not passed since the handshake. A window that waits meanwhile has not been
 /// unused (Linux `tcp_init_transfer`, `tcp_cwnd_validate`).
 #[test]
-fn an_advised_window_is_not_given_up_before_it_could_be_used() {
+fn unused_advised_window_is_kept() {
     let config = Config { idle_restart: IdleRestart::Halving, ..config() };
     let mut pair = Pair::new(config.clone(), config);
     pair.server.advise(Advice { min_window: Some(32), ..Advice::default() });
@@ -280,10 +281,10 @@ fn an_advised_window_is_not_given_up_before_it_could_be_used() {
     assert_eq!(pair.server.congestion_window(), 32);
 }
 
-/// Open since 0.15 s, with a time-out of 1 s. What is written at 2.65 s finds a window that was left alone for 2.5 s: one
-/// time-out to go stale, and two that have begun since to halve it (Linux `tcp_finish_connect` begins to count).
+/// Open since 0.15 s, with a time-out of 1 s. Data written at 2.65 s finds a window unused for 2.5 s: one
+/// time-out to become stale, and two since then to halve it (Linux `tcp_finish_connect` starts the count).
 #[test]
-fn a_window_that_is_used_late_for_the_first_time_has_gone_stale() {
+fn advised_window_becomes_stale() {
     let window = |idle_restart, advised, written_at| {
         let config = Config { idle_restart, ..config() };
         let mut pair = Pair::new(config.clone(), config);
@@ -305,7 +306,7 @@ fn a_window_that_is_used_late_for_the_first_time_has_gone_stale() {
 }
 
 #[test]
-fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised() {
+fn connection_reports_cache_miss() {
     let min = |window, path| Advice {
         min_window: Some(window),
         path_rtt: Some(ms(path)),
@@ -339,7 +340,7 @@ fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised(
 }
 
 #[test]
-fn a_bounded_trust_that_gives_no_more_than_the_initial_window_paces_nothing() {
+fn useless_safe_trust_paces_nothing() {
     for advice in [
         Advice { min_window: Some(10), ..Advice::default() },
         Advice { min_window: Some(16), path_rtt: Some(ms(200)), ..Advice::default() },
@@ -353,9 +354,10 @@ fn a_bounded_trust_that_gives_no_more_than_the_initial_window_paces_nothing() {
     }
 }
 
-/// The handshake takes 100 ms: half of 200 ms is as long, which is another path, and ten times 10 ms, too, which is not.
+/// The handshake takes 100 ms: half of 200 ms is equal, which means another path, and so is ten times 10 ms,
+/// which does not.
 #[test]
-fn a_bounded_trust_asks_for_the_same_path() {
+fn safe_trust_requires_same_path() {
     for (min, expected) in [(200, 10), (199, 16), (10, 16), (9, 10)] {
         let path_rtt = Some(ms(min));
         let pair = advised(Advice { min_window: Some(16), path_rtt, ..Advice::default() });
@@ -364,7 +366,7 @@ fn a_bounded_trust_asks_for_the_same_path() {
 }
 
 #[test]
-fn a_connection_whose_syn_was_lost_begins_with_one_segment_whatever_it_was_advised() {
+fn lost_syn_overrides_advised_window() {
     let mut pair = Pair::new(config(), config());
     pair.client.advise(Advice { window: Some(32), ..Advice::default() });
     pair.judged_by(|from, number, _| match (from, number) {
@@ -375,10 +377,10 @@ fn a_connection_whose_syn_was_lost_begins_with_one_segment_whatever_it_was_advis
     assert_eq!(pair.client.congestion_window(), 1);
 }
 
-/// The handshake takes 100 ms. With 300 ms and 40 ms remembered: RTTVAR 3/4 40 + 1/4 200 = 80, SRTT 7/8 300 + 1/8
+/// The handshake takes 100 ms. With 300 ms and 40 ms cached: RTTVAR 3/4 40 + 1/4 200 = 80, SRTT 7/8 300 + 1/8
 /// 100 = 275 (RFC 6298 §2.3).
 #[test]
-fn an_estimator_begins_with_what_is_remembered_and_the_handshake_is_its_next_sample() {
+fn cached_rtt_seeds_the_estimator() {
     let (rtt, variation) = (ms(300), ms(40));
     let timeout = Some(TimeoutSeed::Estimator { rtt, variation });
     let pair = advised(Advice { timeout, ..Advice::default() });
@@ -386,9 +388,9 @@ fn an_estimator_begins_with_what_is_remembered_and_the_handshake_is_its_next_sam
     assert_eq!(pair.client.window_report(ConnectionId(0)).rtt_variation, ms(80));
 }
 
-/// Linux: the remembered round trip and twice it, where it is longer than that of the handshake.
+/// Linux: the cached round trip plus twice it, if longer than that of the handshake.
 #[test]
-fn a_first_time_out_follows_a_longer_remembered_round_trip() {
+fn first_timeout_follows_longer_cached_rtt() {
     for (remembered, expected) in [(700, 2_100), (50, 1_000)] {
         let timeout = Some(TimeoutSeed::FirstTimeout { rtt: ms(remembered) });
         let pair = advised(Advice { timeout, ..Advice::default() });
@@ -397,10 +399,10 @@ fn a_first_time_out_follows_a_longer_remembered_round_trip() {
     }
 }
 
-/// A handshake whose SYN was lost gives no round trip without timestamps: 3 s (RFC 6298 §5.7), unless something is
-/// remembered.
+/// A handshake with a lost SYN gives no round trip without timestamps: 3 s (RFC 6298 §5.7), unless one is
+/// cached.
 #[test]
-fn a_first_time_out_follows_a_remembered_round_trip_where_the_handshake_gave_none() {
+fn first_timeout_follows_cached_rtt_without_sample() {
     let first_timeout = |timeout: Option<TimeoutSeed>| {
         let config = Config { timestamps: false, ..config() };
         let mut pair = Pair::new(config.clone(), config);
@@ -418,7 +420,7 @@ fn a_first_time_out_follows_a_remembered_round_trip_where_the_handshake_gave_non
 }
 
 #[test]
-fn a_share_is_taken_unless_a_loss_is_repaired() {
+fn share_is_ignored_during_recovery() {
     let mut pair = advised(Advice::default());
     let share =
         |window| Share { connection: ConnectionId(0), window, slow_start_threshold: Some(5) };
@@ -432,10 +434,10 @@ fn a_share_is_taken_unless_a_loss_is_repaired() {
     assert_eq!(pair.client.congestion_window(), window);
 }
 
-/// What a connection has before its handshake is over is what it will begin with (RFC 9040 §7.2): companions that
-/// join meanwhile divide that.
+/// Before its handshake is over a connection reports its initial window (RFC 9040 §7.2), which joining
+/// connections divide.
 #[test]
-fn a_share_before_the_handshake_is_over_is_what_is_begun_with() {
+fn early_share_becomes_initial_window() {
     let of_advice = [
         Advice { window: Some(246), slow_start_threshold: Some(123), ..Advice::default() },
         Advice::default(),
@@ -463,7 +465,7 @@ fn a_share_before_the_handshake_is_over_is_what_is_begun_with() {
 }
 
 #[test]
-fn only_who_shares_tells_of_its_peer_its_close_and_its_end() {
+fn only_sharing_connections_have_cache_events() {
     for shares in [false, true] {
         let mut config = config();
         config.growth.shares = shares;

@@ -1,12 +1,12 @@
-//! What is not sent, and when it is all the same: windows of the peer, small segments, keep-alive (RFC 9293
-//! §3.7.4, §3.8.4, §3.8.6), in the profile of the standards.
+//! Flow control: windows of the peer, small segments, keep-alive (RFC 9293 §3.7.4, §3.8.4, §3.8.6), in the
+//! profile `rfc`.
 
 use crate::peer::{Endpoint, FULL, OFFER, ack, data, ranges, segment};
 use fairwind_tcp::{Config, Event, Profile};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment};
 
-/// Ten segments to begin with, so that there is something to lose.
+/// An initial window of ten segments, so that there is something to lose.
 fn rfc() -> Config {
     Config { timestamps: false, initial_window: 10, ..Profile::Rfc.config() }
 }
@@ -21,7 +21,7 @@ fn at(index: u32) -> u32 {
 }
 
 #[test]
-fn a_closed_window_is_probed_after_a_time_out_at_growing_intervals() {
+fn closed_window_is_probed_with_backoff() {
     let mut end = open();
     end.hear(&data(1, 100));
     end.wait_millis(300);
@@ -36,10 +36,10 @@ fn a_closed_window_is_probed_after_a_time_out_at_growing_intervals() {
     assert!(gaps[3] >= timeout * 8, "{gaps:?}");
 }
 
-/// The peer takes back what it has offered: what is beyond is not sent, and repeated only once it
-/// is inside again.
+/// The peer shrinks its window: data beyond it is not sent, and retransmitted only once it is
+/// inside again.
 #[test]
-fn a_window_that_is_taken_back_is_borne() {
+fn shrunken_window_is_tolerated() {
     let mut end = open();
     end.hear(&data(1, 100));
     end.write(5000);
@@ -54,10 +54,10 @@ fn a_window_that_is_taken_back_is_borne() {
     assert!(end.it.flight() > 0);
 }
 
-/// Neither a small piece of a window nor a little less than a segment is worth sending, as long as
-/// there is hope for more (RFC 9293 §3.8.6.2.1).
+/// Neither a small part of a window nor slightly less than a segment is sent, while more may be
+/// possible (RFC 9293 §3.8.6.2.1).
 #[test]
-fn the_sender_does_not_fill_a_small_window() {
+fn sender_avoids_silly_window() {
     let mut end = open();
     end.hear(&data(1, 100));
     end.hear(&Segment { window: 3300, ..segment(Flags::ACK, 101, 1) });
@@ -73,7 +73,7 @@ fn the_sender_does_not_fill_a_small_window() {
     assert_eq!(forced[0].1.payload_bytes, 600, "after a while it is");
 }
 
-/// Room is announced once it is a segment or half the buffer (RFC 9293 §3.8.6.2.2).
+/// Room is announced if it is a segment or half the buffer (RFC 9293 §3.8.6.2.2).
 #[test]
 fn the_receiver_does_not_announce_little_room() {
     let config = Config { receive_buffer: 10_000, mss: 1000, ..rfc() };
@@ -91,7 +91,7 @@ fn the_receiver_does_not_announce_little_room() {
 }
 
 #[test]
-fn nagle_holds_a_small_segment_while_anything_is_outstanding_unless_switched_off() {
+fn nagle_holds_small_segments() {
     let mut end = open();
     assert_eq!(end.write(100).len(), 1);
     assert!(end.write(100).is_empty());
@@ -101,7 +101,7 @@ fn nagle_holds_a_small_segment_while_anything_is_outstanding_unless_switched_off
 }
 
 #[test]
-fn the_last_segment_of_what_was_written_is_pushed() {
+fn last_segment_of_write_has_psh() {
     let mut end = open();
     let flags: Vec<bool> = end.write(2500).iter().map(|s| s.flags.contains(Flags::PSH)).collect();
     assert_eq!(flags[..2], [false, false]);
@@ -109,9 +109,9 @@ fn the_last_segment_of_what_was_written_is_pushed() {
     assert!(rest.iter().chain(&[]).all(|s| s.flags.contains(Flags::PSH)), "{rest:?}");
 }
 
-/// RFC 9293 §3.8.4: off unless asked for, not before two hours, and no single probe decides.
+/// RFC 9293 §3.8.4: off by default, not before two hours, and no single probe decides.
 #[test]
-fn keep_alive_is_off_by_default_and_asks_after_two_hours() {
+fn keep_alive_probes_after_two_hours() {
     let mut end = open();
     assert!(end.wait(Span::from_secs(86_400)).is_empty());
     let mut config = rfc();
@@ -128,9 +128,9 @@ fn keep_alive_is_off_by_default_and_asks_after_two_hours() {
     assert_eq!(end.events().last(), Some(&Event::TimedOut), "nine unanswered ones end it");
 }
 
-/// RFC 9293 §3.8.6: what was once offered is not taken back.
+/// RFC 9293 §3.8.6: the offered window does not shrink.
 #[test]
-fn the_right_edge_of_the_window_does_not_move_back() {
+fn right_edge_does_not_recede() {
     let config = Config { receive_buffer: 20_000, ..rfc() };
     let offer = Options { window_scale: Some(0), ..OFFER };
     let mut end = Endpoint::accepted_with(config, offer);

@@ -1,4 +1,4 @@
-//! Redundant data bundling: old data ahead of new data, while a stream is thin.
+//! Redundant data bundling: old data before new data in thin streams.
 
 use crate::delivery;
 use crate::pair::{End, Fate, Line, Pair};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const USUAL: RedundantBundling = RedundantBundling::USUAL;
 
-/// RTT 100 ms, every segment acknowledged, nothing but time-outs and bundles against losses.
+/// RTT 100 ms, every segment acknowledged; only time-outs and bundles recover losses.
 fn config(redundancy: Option<RedundantBundling>) -> Config {
     let mut config = Config {
         nagle: Nagle::Off,
@@ -62,7 +62,7 @@ fn lose(pair: &mut Pair, numbers: &'static [usize]) {
 }
 
 #[test]
-fn a_segment_carries_the_one_before_it_while_that_is_outstanding() {
+fn segment_carries_outstanding_predecessor() {
     let mut pair = pair(Some(USUAL));
     write_at(&mut pair, 120, &[0, 30, 60, 200]);
     pair.run_until(Instant::from_secs(3));
@@ -72,7 +72,7 @@ fn a_segment_carries_the_one_before_it_while_that_is_outstanding() {
 }
 
 #[test]
-fn as_many_older_segments_go_along_as_allowed_and_fit() {
+fn bundle_carries_allowed_older_segments() {
     let rule = |max_segments, max_bytes| RedundantBundling { max_segments, max_bytes, ..USUAL };
     let instants = [0, 15, 30, 45];
     let ends = |rule| {
@@ -89,9 +89,9 @@ fn as_many_older_segments_go_along_as_allowed_and_fit() {
     assert_eq!(ends(rule(None, Some(799))), [(0, 400), (400, 400), (800, 400), (1200, 400)]);
 }
 
-/// A round trip of 100 ms has room for three intervals of 33 ms: what is sent as the fourth goes alone.
+/// A round trip of 100 ms has room for three intervals of 33 ms: the fourth segment is not bundled.
 #[test]
-fn streams_with_as_many_segments_in_flight_as_the_bound_allows_bundle_no_more() {
+fn thick_streams_do_not_bundle() {
     let mut pair = pair(Some(RedundantBundling { min_interval: Span::from_millis(33), ..USUAL }));
     write_at(&mut pair, 100, &[0, 10, 20, 30, 40]);
     pair.run_until(Instant::from_secs(3));
@@ -99,7 +99,7 @@ fn streams_with_as_many_segments_in_flight_as_the_bound_allows_bundle_no_more() 
 }
 
 #[test]
-fn full_segments_leave_no_room_for_old_data() {
+fn full_segments_carry_no_old_data() {
     let mut pair = pair(Some(USUAL));
     pair.write(End::Client, 3 * 1448 + 100);
     pair.run_until(Instant::from_secs(3));
@@ -119,14 +119,14 @@ fn the_last_segment_with_fin_goes_alone() {
 
 /// The loss of a single segment: ITT + OWD = 150 + 50 ms, in place of 350 ms by time-out.
 #[test]
-fn the_data_of_a_lost_segment_arrives_with_the_next_one() {
+fn next_bundle_delivers_lost_data() {
     let latency = |redundancy| {
         let mut pair = pair(redundancy);
         let instants: Vec<u64> = (0..60).map(|number| 150 * number).collect();
         lose(&mut pair, &[40]);
         write_at(&mut pair, 120, &instants);
         let lost_at = Instant::from_millis(1000 + 40 * 150);
-        // The stream has moved on by then; look when the server's acknowledgment covers it.
+        // The stream has advanced by then; check when the server's acknowledgment covers it.
         pair.run_until(Instant::from_secs(20));
         let covered = pair.dialogue.iter().find(|line| {
             line.from == End::Server && line.segment.acknowledgment.get() >= 1001 + 41 * 120
@@ -138,7 +138,7 @@ fn the_data_of_a_lost_segment_arrives_with_the_next_one() {
 }
 
 #[test]
-fn a_loss_that_a_bundle_hides_reduces_the_window_and_repeats_nothing() {
+fn hidden_loss_reduces_window() {
     let mut pair = pair(Some(USUAL));
     lose(&mut pair, &[20]);
     let instants: Vec<u64> = (0..40).map(|number| 150 * number).collect();
@@ -155,10 +155,10 @@ fn a_loss_that_a_bundle_hides_reduces_the_window_and_repeats_nothing() {
     assert_eq!(doubled, 1, "only what follows the loss found anything outstanding");
 }
 
-/// 30 ms between writes: several are outstanding always, and every bundle arrives. Every segment is
-/// acknowledged by itself, and what the bundles repeat is reported.
+/// 30 ms between writes: several segments are always outstanding, and every bundle arrives. Every
+/// segment is acknowledged separately, and D-SACK reports the duplicates.
 #[test]
-fn bundles_that_were_not_needed_change_nothing() {
+fn unneeded_bundles_change_nothing() {
     let mut pair = pair(Some(USUAL));
     let instants: Vec<u64> = (0..100).map(|number| 30 * number).collect();
     write_at(&mut pair, 120, &instants);
@@ -179,7 +179,7 @@ fn bundles_that_were_not_needed_change_nothing() {
 }
 
 #[test]
-fn a_bundle_that_is_lost_with_what_it_repeats_is_repaired_unbundled() {
+fn lost_bundle_is_retransmitted_unbundled() {
     let mut pair = pair(Some(RedundantBundling { max_segments: None, ..USUAL }));
     lose(&mut pair, &[20, 21]);
     let instants: Vec<u64> = (0..21).map(|number| 150 * number).collect();
@@ -189,7 +189,7 @@ fn a_bundle_that_is_lost_with_what_it_repeats_is_repaired_unbundled() {
     assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
     let lines = sent(&pair);
     assert_eq!(lines[20..22], [(20 * 120, 120), (20 * 120, 240)]);
-    // Small neighbours are merged where they are sent again, as without bundling.
+    // Small segments are merged at retransmission, as without bundling.
     assert_eq!(lines[22..], [(20 * 120, 240)]);
     assert_eq!(pair.read_bytes(End::Server), 22 * 120);
 }
@@ -197,10 +197,10 @@ fn a_bundle_that_is_lost_with_what_it_repeats_is_repaired_unbundled() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
-    /// Bundles and small frames, at either end or both: the receiver takes out of overlapping segments
-    /// what it lacks, under any loss, reordering and duplication.
+    /// Bundles and small frames, at either end or both: the receiver takes the missing parts of
+    /// overlapping segments, under any loss, reordering and duplication.
     #[test]
-    fn the_stream_arrives_whole_whatever_is_bundled_and_cut(
+    fn bundled_stream_arrives_whole(
         client in delivery::config(),
         server in delivery::config(),
         switches in any::<[bool; 4]>(),

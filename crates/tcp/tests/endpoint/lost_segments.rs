@@ -1,4 +1,4 @@
-//! What a congestion control may ask of single segments: what held when they were sent, and which are lost.
+//! Lost segments and transmit snapshots, as a congestion control sees them.
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
@@ -16,7 +16,7 @@ struct Told {
 
 type Log = Arc<Mutex<Told>>;
 
-/// Keeps a window of ten, and writes down what it is told.
+/// Keeps a window of ten, and records its calls.
 #[derive(Debug, Clone)]
 struct Listener(Log);
 
@@ -52,10 +52,10 @@ impl ControlFactory for Listener {
     }
 }
 
-/// Ten segments leave together, of which the second and the fifth are lost: both left with ten in flight before
-/// anything was lost, and with the application having paused until then. The first repair leaves when one of ten has come and two are lost.
+/// Ten segments leave together, the second and the fifth are lost: both left with ten in flight, no losses, and
+/// application-limited. The first retransmission leaves after one of ten is delivered and two are lost.
 #[test]
-fn a_congestion_control_is_told_of_each_lost_segment_and_what_held_when_it_was_sent() {
+fn lost_segments_have_transmit_snapshots() {
     let log = Log::default();
     let algorithm = PluggedAlgorithm(Arc::new(Listener(log.clone())));
     let plain = Profile::Linux6_18.config();

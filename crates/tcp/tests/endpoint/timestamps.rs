@@ -26,7 +26,7 @@ fn data_at(value: u32, sequence: u32, bytes: u32) -> Segment {
 }
 
 #[test]
-fn windows_are_scaled_only_if_both_syns_ask_for_it() {
+fn window_scaling_needs_both_syns() {
     for (scale, expected) in [(None, 500), (Some(3), 4000)] {
         let config = Config { mss: 9000, ..rfc() };
         let offer = Options { mss: Some(9000), window_scale: scale, ..OFFER };
@@ -41,7 +41,7 @@ fn windows_are_scaled_only_if_both_syns_ask_for_it() {
 }
 
 #[test]
-fn the_window_of_a_syn_is_not_scaled() {
+fn syn_window_is_unscaled() {
     let (mut end, syn) = Endpoint::connecting(rfc());
     assert_eq!(syn.window, u16::MAX);
     end.it.write(20_000);
@@ -52,7 +52,7 @@ fn the_window_of_a_syn_is_not_scaled() {
 }
 
 #[test]
-fn the_window_scale_option_travels_in_syns_only() {
+fn window_scale_option_is_only_in_syn() {
     let mut pair = Pair::new(rfc(), rfc());
     pair.write(End::Client, 20_000);
     pair.run_until(Instant::from_secs(2));
@@ -63,7 +63,7 @@ fn the_window_scale_option_travels_in_syns_only() {
 }
 
 #[test]
-fn every_segment_has_timestamps_once_both_syns_had_them() {
+fn negotiated_timestamps_are_on_every_segment() {
     let mut pair = Pair::new(rfc(), rfc());
     pair.judged_by(|_, number, _| if number % 5 == 4 { Fate::Drop } else { Fate::Deliver });
     pair.run_until(Instant::from_millis(200));
@@ -82,7 +82,7 @@ fn every_segment_has_timestamps_once_both_syns_had_them() {
 }
 
 #[test]
-fn no_segment_has_timestamps_where_one_syn_had_none() {
+fn timestamps_need_both_syns() {
     let mut end = Endpoint::accepted(rfc());
     assert!(end.write(1000)[0].options.timestamps.is_none());
     assert!(end.hear(&data(1, 100)).iter().all(|s| s.options.timestamps.is_none()));
@@ -91,16 +91,16 @@ fn no_segment_has_timestamps_where_one_syn_had_none() {
 /// The stamp of the first segment that an acknowledgment covers is echoed, and a delay of the
 /// acknowledgment counts as a part of the round trip (RFC 7323 §4.3 example 1).
 #[test]
-fn a_delayed_acknowledgment_echoes_the_earliest_segment_that_it_covers() {
+fn delayed_ack_echoes_earliest_segment() {
     let mut end = stamping(rfc());
     assert!(end.hear(&data_at(1100, 1, 1000)).is_empty());
     let answer = end.hear(&data_at(1150, 1001, 1000));
     assert_eq!((answer[0].acknowledgment.get(), echo(&answer[0])), (2001, 1100));
 }
 
-/// What is ahead of its turn does not change the echo, what fills the hole does (examples 2 and 3).
+/// Out-of-order data does not change the echo, data that fills the hole does (examples 2 and 3).
 #[test]
-fn a_segment_ahead_of_its_turn_is_not_echoed_and_one_that_fills_a_hole_is() {
+fn out_of_order_timestamp_is_not_echoed() {
     let config = Config { ack_delay: AckDelay::None, ..rfc() };
     let mut end = stamping(config);
     assert_eq!(echo(&end.hear(&data_at(1100, 1, 1000))[0]), 1100);
@@ -111,7 +111,7 @@ fn a_segment_ahead_of_its_turn_is_not_echoed_and_one_that_fills_a_hole_is() {
 }
 
 #[test]
-fn an_older_timestamp_is_answered_and_dropped_before_its_number_is_looked_at() {
+fn paws_precedes_sequence_check() {
     let mut end = stamping(rfc());
     end.hear(&data_at(1100, 1, 1000));
     let answer = end.hear(&data_at(1050, 1001, 1000));
@@ -127,7 +127,7 @@ fn an_older_timestamp_is_answered_and_dropped_before_its_number_is_looked_at() {
 }
 
 #[test]
-fn an_old_timestamp_does_not_save_a_connection_from_a_reset() {
+fn reset_ignores_old_timestamp() {
     let mut end = stamping(rfc());
     end.hear(&data_at(1100, 1, 1000));
     end.hear(&stamped(segment(Flags::RST, 1001, 0), 500, 0));
@@ -135,7 +135,7 @@ fn an_old_timestamp_does_not_save_a_connection_from_a_reset() {
 }
 
 #[test]
-fn a_timestamp_says_nothing_after_long_silence() {
+fn old_timestamp_is_ignored_after_silence() {
     let mut end = stamping(rfc());
     end.hear(&data_at(1100, 1, 1000));
     end.wait(Span::from_secs(24 * 24 * 3600));
@@ -143,9 +143,9 @@ fn a_timestamp_says_nothing_after_long_silence() {
     assert_eq!(end.it.readable_bytes(), 2000);
 }
 
-/// The echo of a duplicate is as old as what came last, and says nothing of the path.
+/// The echo of a duplicate has the age of the last data, and is no sample of the path.
 #[test]
-fn only_what_acknowledges_new_data_gives_a_sample() {
+fn only_new_data_gives_rtt_samples() {
     let mut end = stamping(Config { minimum_rto: Span::from_millis(1), ..rfc() });
     let before = end.it.smoothed_rtt();
     let sent = end.write(1000);
@@ -158,9 +158,9 @@ fn only_what_acknowledges_new_data_gives_a_sample() {
     assert!(smoothed(&end) < before, "{:?} {before:?}", smoothed(&end));
 }
 
-/// A right edge that seems to move back by the rounding of the scale takes nothing back.
+/// A right edge that recedes by the rounding of the scale removes nothing.
 #[test]
-fn a_window_that_shrinks_by_rounding_is_borne() {
+fn window_may_shrink_by_rounding() {
     let mut end = Endpoint::accepted_with(rfc(), Options { window_scale: Some(10), ..OFFER });
     end.hear(&Segment { window: 4, ..ack(1) });
     let config = Config { initial_window: 10, ..end.it.config().as_ref().clone() };

@@ -1,4 +1,4 @@
-//! What the stacks of an era do and what they did not do yet: the profiles differ where they should.
+//! Differences between profiles.
 
 use crate::peer::{Endpoint, OFFER, ack, blocks, data, segment, stamped};
 use fairwind_tcp::{Config, Event, Profile, State};
@@ -19,7 +19,7 @@ const CHALLENGING: [Profile; 4] =
     [Profile::Rfc, Profile::Linux3_16, Profile::Linux6_18, Profile::FreeBsd14];
 
 #[test]
-fn a_reset_elsewhere_in_the_window_ends_dropped_or_challenged() {
+fn reset_in_window_depends_on_profile() {
     let reset = segment(Flags::RST, 500, 0);
     let mut end = plain(Profile::Linux2_6);
     assert!(end.hear(&reset).is_empty());
@@ -35,7 +35,7 @@ fn a_reset_elsewhere_in_the_window_ends_dropped_or_challenged() {
 }
 
 #[test]
-fn a_syn_in_the_window_ended_connections_before_rfc_5961() {
+fn syn_in_window_depends_on_profile() {
     let syn = segment(Flags::SYN, 500, 0);
     for profile in OLD {
         let mut end = plain(profile);
@@ -51,7 +51,7 @@ fn a_syn_in_the_window_ended_connections_before_rfc_5961() {
 
 /// Linux took a reset there from 4.7 on.
 #[test]
-fn a_reset_behind_what_was_reported_counts_in_linux_of_today_only() {
+fn reset_at_sack_edge_counts_in_linux() {
     for (profile, state) in
         [(Profile::Linux3_16, State::Established), (Profile::Linux6_18, State::Closed)]
     {
@@ -64,7 +64,7 @@ fn a_reset_behind_what_was_reported_counts_in_linux_of_today_only() {
 
 /// RFC 7323 §5.5 has 24 days; Linux allows for clocks of microseconds since 6.7.
 #[test]
-fn a_timestamp_is_believed_for_24_days_and_in_linux_of_today_for_36_minutes() {
+fn timestamp_lifetime_depends_on_profile() {
     for (profile, taken) in [
         (Profile::Rfc, 0),
         (Profile::Linux3_16, 0),
@@ -79,9 +79,9 @@ fn a_timestamp_is_believed_for_24_days_and_in_linux_of_today_for_36_minutes() {
     }
 }
 
-/// Ticks of the clock by which data may be older than the echo, whatever the buffer counts.
+/// Tolerated age of data relative to the echo in ticks, for either buffer accounting.
 #[test]
-fn linux_bears_with_a_timestamp_that_is_one_tick_old() {
+fn linux_tolerates_timestamp_one_tick_old() {
     for (profile, taken) in [
         (Profile::Rfc, 0),
         (Profile::FreeBsd14, 0),
@@ -96,7 +96,7 @@ fn linux_bears_with_a_timestamp_that_is_one_tick_old() {
 }
 
 #[test]
-fn an_overtaken_acknowledgment_is_refused_by_the_letter_and_taken_by_linux() {
+fn linux_accepts_reordered_ack() {
     for (profile, answers) in [(Profile::Rfc, 1), (Profile::Linux3_16, 0), (Profile::Linux6_18, 0)]
     {
         let mut end = stamping(profile);
@@ -106,9 +106,9 @@ fn an_overtaken_acknowledgment_is_refused_by_the_letter_and_taken_by_linux() {
     }
 }
 
-/// The same below the next number, where Linux of today does not answer any more.
+/// The same below the next number, where Linux 6.18 does not answer.
 #[test]
-fn an_old_acknowledgment_from_before_the_last_data_is_answered_but_for_linux_of_today() {
+fn old_ack_is_answered_except_in_linux() {
     for (profile, answers) in [(Profile::Rfc, 1), (Profile::Linux3_16, 1), (Profile::Linux6_18, 0)]
     {
         let mut end = stamping(profile);
@@ -120,7 +120,7 @@ fn an_old_acknowledgment_from_before_the_last_data_is_answered_but_for_linux_of_
 }
 
 #[test]
-fn duplicates_are_reported_but_by_freebsd_of_old() {
+fn old_freebsd_sends_no_dsack() {
     for profile in Profile::ALL {
         let mut end = plain(profile);
         end.hear(&data(1, 1000));
@@ -132,10 +132,10 @@ fn duplicates_are_reported_but_by_freebsd_of_old() {
     }
 }
 
-/// Reports of disorder, of which all but three wait for a moment in Linux since 4.18: in ample
-/// buffers as in those of a system.
+/// Acknowledgments of disorder: all but three are compressed in Linux since 4.18, with ample and
+/// with default buffers.
 #[test]
-fn reports_of_disorder_are_merged_by_linux_of_today_only() {
+fn only_linux_6_18_compresses_acks() {
     for profile in Profile::ALL {
         for config in [profile.config(), profile.system_config()] {
             let mut end = Endpoint::accepted(Config { timestamps: false, ..config });
@@ -155,9 +155,9 @@ fn reports_of_disorder_are_merged_by_linux_of_today_only() {
     }
 }
 
-/// How often a SYN-ACK is repeated that nobody answers.
+/// Retransmissions of an unanswered SYN-ACK.
 #[test]
-fn answers_to_a_syn_are_repeated_as_often_as_the_table_says() {
+fn syn_ack_retries_match_profile_table() {
     for (profile, repetitions) in [
         (Profile::Rfc, 7),
         (Profile::Linux2_6, 5),

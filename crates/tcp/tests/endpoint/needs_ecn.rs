@@ -1,5 +1,4 @@
-//! A congestion control that lives by marks (RFC 8257): what is asked of the handshake, which packets can be marked,
-//! and acknowledgments that it asks for.
+//! A congestion control that needs ECN (RFC 8257): negotiation, ECT packets, and requested acknowledgments.
 
 use crate::pair::{End, Fate, Line, Pair};
 use fairwind_tcp::{
@@ -11,12 +10,12 @@ use fairwind_wire::{Ecn, Flags};
 use std::sync::Arc;
 
 const ASKS: Flags = Flags::from_bits(Flags::ECE.bits() | Flags::CWR.bits());
-/// Linux' bit of `ecn_flags` by which a mark is echoed.
+/// Bit of `ecn_flags` in Linux that echoes a mark.
 const ECHOES: u8 = 4;
 /// Its bit of `icsk_ack.pending` for one that does not wait.
 const AT_ONCE: u8 = 16;
 
-/// Echoes the mark of the latest packet, and acknowledges what was before it where that had another.
+/// Echoes the mark of the latest packet, and acknowledges earlier data if its mark was different.
 #[derive(Debug, Default)]
 struct Follower {
     expected: u32,
@@ -86,9 +85,9 @@ fn mark(line: &Line) -> Ecn {
     line.segment.traffic_class.ecn()
 }
 
-/// The configuration asks for nothing, and the server's agrees to nothing.
+/// The configuration requests no ECN, and the server's accepts none.
 #[test]
-fn such_ends_ask_and_agree_by_themselves_and_all_their_packets_can_be_marked() {
+fn ecn_control_negotiates_and_sends_ect() {
     let mut server = follower();
     server.ecn.incoming = EcnFeedback::None;
     let mut pair = established(follower(), server);
@@ -108,19 +107,19 @@ fn such_ends_ask_and_agree_by_themselves_and_all_their_packets_can_be_marked() {
 
 /// Linux of old refuses a SYN that is capable itself, and so does ours.
 #[test]
-fn a_peer_that_does_not_agree_gets_packets_that_cannot_be_marked() {
+fn refusing_peer_gets_not_ect() {
     let mut pair = established(follower(), Profile::Linux6_18.config());
     pair.write(End::Client, 5_000);
     pair.run_until(Instant::from_secs(2));
     assert!(pair.dialogue.iter().skip(1).all(|line| mark(line) == Ecn::NotEct));
 }
 
-/// Of four segments the third is marked: what came before it is acknowledged without an echo, then it is with one;
-/// before the fourth its echo is asked for once more, and the fourth has none.
+/// The third of four segments is marked: earlier data is acknowledged without an echo, then that segment with
+/// one. Before the fourth its echo is requested again, and the fourth has none.
 #[test]
-fn an_acknowledgment_that_is_asked_for_goes_out_first_with_its_own_number_and_echo() {
+fn requested_ack_precedes_data() {
     let mut pair = established(follower(), follower());
-    // Past the first acknowledgments, which go out at once.
+    // Past the quick ACKs.
     for _ in 0..20 {
         pair.write(End::Client, 2 * 1448);
         pair.run_until(pair.now + fairwind_units::Span::from_millis(200));

@@ -1,4 +1,4 @@
-//! Round trips and time-outs of whole connections.
+//! Round trips and time-outs of connections.
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// RFC 6298 by hand over a connection: SYN 100 ms, then data 100 ms each.
 /// SRTT stays 100 ms; RTTVAR 50 -> 37.5 -> 28.125; RTO = 100 + 4 RTTVAR.
 #[test]
-fn the_time_out_follows_rfc_6298_over_a_connection() {
+fn rto_follows_rfc_6298() {
     let config = Config {
         minimum_rto: Span::from_millis(1),
         ack_delay: AckDelay::None,
@@ -28,10 +28,10 @@ fn the_time_out_follows_rfc_6298_over_a_connection() {
     assert_eq!(timeouts, expected);
 }
 
-/// Karn's rule: without timestamps, the acknowledgment of a retransmission gives no sample, and
-/// the backed-off time-out stays in force until one does.
+/// Karn's rule: without timestamps the acknowledgment of a retransmission gives no sample, and the
+/// backed-off time-out stays until the next sample.
 #[test]
-fn a_retransmitted_segment_gives_no_sample_without_timestamps() {
+fn retransmission_gives_no_sample_without_timestamps() {
     let plain = Profile::Linux6_18.config();
     let loss = LossRecovery { tail_loss_probe: TailLossProbe::Off, ..plain.loss };
     let config = Config { timestamps: false, loss, ..plain };
@@ -62,8 +62,8 @@ fn timestamps_sample_retransmissions_too() {
     assert!(pair.client.retransmission_timeout() < Span::from_millis(400));
 }
 
-/// When a SYN that leaves at `start` and is not answered is repeated, in whole milliseconds.
-fn repetitions_of_syn(timers: TimerRule, start: Instant) -> Vec<u64> {
+/// Times at which an unanswered SYN sent at `start` is retransmitted, in whole milliseconds.
+fn syn_retransmissions(timers: TimerRule, start: Instant) -> Vec<u64> {
     let config = Arc::new(Config { timers, ..Profile::Linux6_18.config() });
     let ports = Ports { local: 50_000, remote: 60_000 };
     let first = SequenceNumber::new(u32::try_from(start.as_nanos() / 1000).unwrap());
@@ -82,14 +82,14 @@ fn repetitions_of_syn(timers: TimerRule, start: Instant) -> Vec<u64> {
 
 /// Ticks of 4 ms: waits of 1 and 2 s end with whole 32 ms, one of 4 s with whole 256 ms.
 #[test]
-fn time_outs_of_connections_that_began_apart_fall_on_the_same_ticks() {
-    let exact = repetitions_of_syn(TimerRule::Exact, Instant::from_millis(5));
+fn timeouts_expire_on_common_ticks() {
+    let exact = syn_retransmissions(TimerRule::Exact, Instant::from_millis(5));
     assert_eq!(exact, [1005, 2005, 3005, 4005, 5005, 7005, 11005]);
     let wheel = Profile::Linux6_18.timers();
-    let one = repetitions_of_syn(wheel, Instant::from_millis(5));
+    let one = syn_retransmissions(wheel, Instant::from_millis(5));
     assert_eq!(one, [1024, 2048, 3072, 4096, 5120, 7136, 11264]);
     for start in [1, 12, 19] {
-        assert_eq!(repetitions_of_syn(wheel, Instant::from_millis(start)), one, "from {start} ms");
+        assert_eq!(syn_retransmissions(wheel, Instant::from_millis(start)), one, "from {start} ms");
     }
     assert_eq!(Profile::Linux3_16.timers(), TimerRule::Exact);
 }
