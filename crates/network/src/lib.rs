@@ -43,10 +43,10 @@
 //!
 //! Modules: `packet` (what travels, ids, seeds), `topology` (what is built from), `routing` (who is next), `network` (the
 //! whole at work), `pool` (where packets lie meanwhile), `event_queue` (what is due next), `link` (transmitters, loss, wire,
-//! the fused FIFO link, the link for any discipline, and the counters of all), `demand` (slots of a carrier, assigned as
+//! the fused FIFO link, the link for any discipline, and the counters of all), `dama` (slots of a carrier, assigned as
 //! terminals ask for them), `queue` (disciplines), `observer` (what is reported).
 
-mod demand;
+mod dama;
 mod event_queue;
 mod link;
 mod network;
@@ -57,7 +57,7 @@ mod queue;
 mod routing;
 mod topology;
 
-pub use demand::SlotCounters;
+pub use dama::SlotCounters;
 pub use fairwind_qdisc::Qdisc;
 pub use link::{LinkCounters, Volume};
 pub use network::Network;

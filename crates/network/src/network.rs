@@ -2,7 +2,7 @@
 //!
 //! Cost per packet and hop: see the example `hop_cost`.
 
-use crate::demand::SharedCarrier;
+use crate::dama::SharedCarrier;
 use crate::event_queue::{Event, EventKind, EventQueue};
 use crate::link::{Arrival, Link, LinkContext, LinkKind, Volume};
 use crate::pool::{Delivery, DeliveryRef, PacketPool, PacketRef};

@@ -1,4 +1,4 @@
-//! The process of a kernel in virtual time, from its command line to its end.
+//! One kernel in virtual time: a process of User-Mode Linux, from its command line to its end.
 
 use crate::console::Console;
 use crate::task::{

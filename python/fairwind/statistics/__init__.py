@@ -4,19 +4,19 @@ They read no files and keep no state. NaN in samples are left out, and a `level`
 level from 0 to 1. Map: `samples` estimates and tests, `sharing` how flows share a path.
 """
 
-from fairwind.statistics.samples import Difference as Difference
-from fairwind.statistics.samples import Equivalence as Equivalence
-from fairwind.statistics.samples import Interval as Interval
-from fairwind.statistics.samples import bootstrap_interval as bootstrap_interval
-from fairwind.statistics.samples import equivalence as equivalence
-from fairwind.statistics.samples import holm as holm
-from fairwind.statistics.samples import mean_interval as mean_interval
-from fairwind.statistics.samples import paired_difference as paired_difference
-from fairwind.statistics.samples import prediction_half_width as prediction_half_width
-from fairwind.statistics.samples import quantiles as quantiles
-from fairwind.statistics.samples import relative_change as relative_change
-from fairwind.statistics.samples import relative_difference as relative_difference
-from fairwind.statistics.samples import welch_difference as welch_difference
+from fairwind.statistics.inference import Difference as Difference
+from fairwind.statistics.inference import Equivalence as Equivalence
+from fairwind.statistics.inference import Interval as Interval
+from fairwind.statistics.inference import bootstrap_interval as bootstrap_interval
+from fairwind.statistics.inference import equivalence as equivalence
+from fairwind.statistics.inference import holm as holm
+from fairwind.statistics.inference import mean_interval as mean_interval
+from fairwind.statistics.inference import paired_difference as paired_difference
+from fairwind.statistics.inference import prediction_half_width as prediction_half_width
+from fairwind.statistics.inference import quantiles as quantiles
+from fairwind.statistics.inference import relative_change as relative_change
+from fairwind.statistics.inference import relative_difference as relative_difference
+from fairwind.statistics.inference import welch_difference as welch_difference
 from fairwind.statistics.sharing import burden as burden
 from fairwind.statistics.sharing import convergence_time as convergence_time
 from fairwind.statistics.sharing import delta_fair_time as delta_fair_time

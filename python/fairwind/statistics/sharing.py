@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairwind.statistics.samples import Floats, finite
+from fairwind.statistics.inference import Floats, finite
 
 TARGET_SHARE = 0.8
 """A new flow has converged at this part of its fair share (Leith)."""

@@ -1,4 +1,5 @@
-//! Keys of mechanisms, and of windows shared among connections.
+//! Keys of mechanisms other than loss recovery: profile, congestion control, options, ECN, pacing,
+//! acknowledgments, slow start; and of windows shared among connections.
 
 use super::Key;
 use crate::controls::Missing;

@@ -1,4 +1,4 @@
-//! Keys of loss detection and recovery.
+//! Keys of loss detection and recovery, and of mechanisms against losses in thin streams and small windows.
 
 use super::Key;
 use crate::endpoint::Endpoint;

@@ -6,7 +6,7 @@
 
 use super::counters::{Arrival, LinkContext, LinkCounters};
 use super::general::LinkCore;
-use crate::demand::SharedCarrier;
+use crate::dama::SharedCarrier;
 use crate::event_queue::Event;
 use crate::pool::PacketRef;
 use crate::queue::{DequeueResult, QueuedPacket};

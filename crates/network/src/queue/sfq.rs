@@ -5,7 +5,7 @@
 use super::discipline::{
     DequeueResult, PacketFifo, QueueActions, QueueDiscipline, QueuedPacket, index, packet_count,
 };
-use super::fq::RoundRobin;
+use super::flow_queueing::RoundRobin;
 use crate::packet::{bucket, derive_seed};
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;

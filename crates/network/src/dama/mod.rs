@@ -1,4 +1,4 @@
-//! Capacity assigned on demand (DVB-RCS): terminals request, a scheduler plans, slots follow.
+//! DAMA: capacity assigned on demand (DVB-RCS). Terminals request, a scheduler plans, slots follow.
 //!
 //! A request leaves at every multiple of the request period and reaches the scheduler after the signalling delay. At every
 //! multiple of the allocation period the scheduler plans from the requests it has heard; a plan holds from the first frame
