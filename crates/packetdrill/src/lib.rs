@@ -1,4 +1,4 @@
-//! Packetdrill scripts: parser, runner and judge.
+//! Packetdrill scripts: parser, runner and verification.
 //!
 //! A script in the packetdrill language describes a conversation: the calls of the application, the packets
 //! of the peer, and the expected packets of the endpoint with their times. This crate parses such scripts, runs
@@ -23,7 +23,7 @@
 //! let options = RunOptions::new(Profile::Linux6_18);
 //! assert_eq!(run_script("lost-syn.pkt", script, &options), Outcome::Passed);
 //! let Outcome::Failed(failure) = run_script("wrong.pkt", &script.replace("+1", "+2"), &options)
-//! else { panic!("the judge is lenient") };
+//! else { panic!("the comparison is lenient") };
 //! assert_eq!(
 //!     failure.to_string(),
 //!     "wrong.pkt:6: the time: expected 2 s, seen 1 s (tolerance 0.25 s)"

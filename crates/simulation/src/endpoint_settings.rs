@@ -133,7 +133,7 @@ fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
     }
     if let Some(reduction) = settings.window_reduction {
         loss.reduction = match reduction {
-            scenario::WindowReduction::AtOnce => WindowReduction::AtOnce,
+            scenario::WindowReduction::AtOnce => WindowReduction::Immediate,
             scenario::WindowReduction::RateHalving => WindowReduction::RateHalving,
             scenario::WindowReduction::Proportional => WindowReduction::Proportional,
             scenario::WindowReduction::ProportionalSafe => WindowReduction::ProportionalSafe,

@@ -95,7 +95,7 @@
 //! - `freebsd-5.4`: known are its SACK and limited flight (`tcp_inflight_enable`, on since 5.x), its timers, and its
 //!   acknowledgments. Assumed is the initial window of one segment, which the satellite study reports of it (Gotta, Potorti,
 //!   Secchi 2006): with `tcp_do_rfc3390` on it would be three. Buffers are ample; the system's own, 32 KiB to send
-//!   (`tcp.sendspace`) and 64 KiB to receive, carry 0.31 Mbit/s over 840 ms, so whoever measured more had raised them.
+//!   (`tcp.sendspace`) and 64 KiB to receive, carry 0.31 Mbit/s over 840 ms, so higher measured rates had larger ones.
 //! - `freebsd-14`: `HyStart++`, and the limit of two segments per ACK in slow start (RFC 3465).
 //! - All: the pause of Fast Open after black holes, a return to LISTEN from SYN-RECEIVED, windows that shrink
 //!   for want of memory of the whole host, and receive buffers of FreeBSD, which are ample. All

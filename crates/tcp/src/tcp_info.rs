@@ -130,10 +130,10 @@ pub struct TcpInfo {
     pub total_timeout_recovery: Option<Span>,
     /// Segments received with the mark (`tcpi_received_ce`).
     pub received_marked_segments: Option<u32>,
-    /// Delivered bytes by code point as the peer reports them: ECT(1), ECT(0), CE
+    /// Delivered bytes by codepoint as the peer reports them: ECT(1), ECT(0), CE
     /// (`tcpi_delivered_e1_bytes`, `_e0_`, `_ce_`).
     pub delivered_bytes_by_mark: Option<[u32; 3]>,
-    /// Received bytes by code point: ECT(1), ECT(0), CE (`tcpi_received_e1_bytes`, `_e0_`, `_ce_`).
+    /// Received bytes by codepoint: ECT(1), ECT(0), CE (`tcpi_received_e1_bytes`, `_e0_`, `_ce_`).
     pub received_bytes_by_mark: Option<[u32; 3]>,
     /// Why accurate ECN failed, by Linux' bits (`tcpi_accecn_fail_mode`).
     pub accurate_ecn_failure: Option<u32>,
@@ -151,7 +151,7 @@ pub mod option_bits {
     pub const WINDOW_SCALE: u32 = 4;
     /// ECN was negotiated.
     pub const ECN: u32 = 8;
-    /// A packet with an ECN code point was received.
+    /// A packet with an ECN codepoint was received.
     pub const ECN_SEEN: u32 = 16;
     /// The data of our SYN was acknowledged (client), or the peer's SYN carried data (server).
     pub const SYN_DATA: u32 = 32;

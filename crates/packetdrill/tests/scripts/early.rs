@@ -4,8 +4,8 @@ use fairwind_packetdrill::{Outcome, RunOptions, run_script};
 use fairwind_tcp::Profile;
 
 /// Three segments, a round trip of 100 ms, no more data. The second and the third have arrived at 300 ms;
-/// `repaired` is the expected retransmission.
-fn holds(parameter: u32, option: &str, repaired: &str) {
+/// `expected` is the expected retransmission.
+fn holds(parameter: u32, option: &str, expected: &str) {
     let script = format!(
         "`sysctl -q net.ipv4.tcp_early_retrans={parameter} net.ipv4.tcp_retrans_collapse=0`
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -20,7 +20,7 @@ fn holds(parameter: u32, option: &str, repaired: &str) {
 +0 > . 1:2001(2000) ack 1
 +0 > P. 2001:3001(1000) ack 1
 +.1 < . 1:1(0) ack 1 win 512 <nop,nop,sack 1001:3001>
-{repaired}
+{expected}
 "
     );
     let options = RunOptions::strict(Profile::Linux3_16);

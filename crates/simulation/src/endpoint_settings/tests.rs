@@ -72,7 +72,7 @@ fn keys_set_loss_detection_and_window_reduction() {
         assert_eq!(with(Profile::Linux3_16, &settings).loss.detection, expected);
     }
     let pairs = [
-        (Reduction::AtOnce, WindowReduction::AtOnce),
+        (Reduction::AtOnce, WindowReduction::Immediate),
         (Reduction::RateHalving, WindowReduction::RateHalving),
         (Reduction::Proportional, WindowReduction::Proportional),
         (Reduction::ProportionalSafe, WindowReduction::ProportionalSafe),

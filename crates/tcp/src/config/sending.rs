@@ -342,7 +342,7 @@ pub enum TailLossProbe {
 #[non_exhaustive]
 pub enum WindowReduction {
     /// Immediately (RFC 6675 §5 step 4.2).
-    AtOnce,
+    Immediate,
     /// Rate halving: one segment less for every second ACK (Linux up to 3.1).
     RateHalving,
     /// PRR: in proportion to delivered data, slow start below the threshold (RFC 6937, PRR-SSRB;
@@ -424,7 +424,7 @@ impl LossRecovery {
             rack_adapts: true,
             tail_loss_probe: TailLossProbe::Off,
             early_retransmit: EarlyRetransmit::Off,
-            reduction: WindowReduction::AtOnce,
+            reduction: WindowReduction::Immediate,
             forward_rto: false,
             undo: false,
             reordering: ReorderingDetection::Off,

@@ -9,16 +9,16 @@ use fairwind_units::Instant;
 use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
 
 impl Connection {
-    /// Counts the code point of a segment for Accurate ECN.
+    /// Counts the codepoint of a segment for Accurate ECN.
     #[cold]
-    pub(super) fn count_code_point(&mut self, segment: &Segment) {
+    pub(super) fn count_codepoint(&mut self, segment: &Segment) {
         let Some(feedback) = self.sender.ecn_mut().accurate_mut() else { return };
         let is_urgent = feedback.count_received(segment);
         if segment.traffic_class.ecn().is_capable() {
             self.receiver.note_capable();
         }
         if is_urgent {
-            self.receiver.ack_policy_mut().set_at_once(true);
+            self.receiver.ack_policy_mut().set_immediate(true);
         }
     }
 
@@ -69,9 +69,9 @@ impl Connection {
             }
         }
         if self.sender.ecn().is_classic() {
-            self.receiver.on_code_point(mark);
+            self.receiver.on_codepoint(mark);
         } else {
-            self.receiver.on_code_point_counted(mark);
+            self.receiver.on_codepoint_counted(mark);
         }
     }
 }

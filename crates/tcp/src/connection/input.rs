@@ -41,7 +41,7 @@ impl Connection {
             return self.sender.hold_new_data();
         }
         if self.sender.ecn().accurate().is_some() && self.state == State::Established {
-            self.count_code_point(segment);
+            self.count_codepoint(segment);
         }
         let opens = self.state == State::SynReceived;
         if !self.process_ack(segment, now) {
@@ -274,7 +274,7 @@ impl Connection {
             FinArrival::InSegment => self.take_fin(now),
             FinArrival::AfterHole => {
                 self.take_fin(now);
-                self.receiver.ack_policy_mut().set_at_once(true);
+                self.receiver.ack_policy_mut().set_immediate(true);
             }
         }
     }

@@ -151,8 +151,8 @@ impl Connection {
     #[inline]
     fn adopt_control_requests(&mut self) {
         if self.sender.is_plugged() {
-            let (at_once, echo_due) = self.sender.take_receiver_requests();
-            self.receiver.adopt(at_once, echo_due);
+            let (immediate, echo_due) = self.sender.take_receiver_requests();
+            self.receiver.adopt(immediate, echo_due);
         }
     }
 
@@ -399,7 +399,7 @@ impl Connection {
 
     /// Traffic class of packets, with the codepoint of the last one (Linux keeps both in `IP_TOS`).
     pub fn traffic_class(&self) -> TrafficClass {
-        self.config.ecn.service.with_ecn(self.sender.ecn().last_code_point())
+        self.config.ecn.service.with_ecn(self.sender.ecn().last_codepoint())
     }
 
     /// Takes the last ICMP error since the last acknowledged data, unless it was reported as an event

@@ -254,7 +254,7 @@ impl Connection {
         self.establish(segment, now);
         if self.sender.ecn().accurate().is_some() {
             self.sender.take_third_ack(segment);
-            self.count_code_point(segment);
+            self.count_codepoint(segment);
         }
         true
     }

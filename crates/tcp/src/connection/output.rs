@@ -236,7 +236,7 @@ impl Connection {
                 self.sender.ecn().syn_ack_option(&self.config.ecn, &options, repetitions);
             self.sender.ecn_mut().on_syn_ack_sent(repetitions);
         }
-        let code_point = self.sender.ecn_mut().syn_code_point(flags);
+        let code_point = self.sender.ecn_mut().syn_codepoint(flags);
         Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,

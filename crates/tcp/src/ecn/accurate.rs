@@ -48,10 +48,10 @@ impl Failures {
     }
 }
 
-/// Bytes by code point: ECT(1), ECT(0), CE.
+/// Bytes by codepoint: ECT(1), ECT(0), CE.
 type BytesByMark = [u32; 3];
 
-/// The place of a code point in [`BytesByMark`]; `None` for packets that are not ECT.
+/// The place of a codepoint in [`BytesByMark`]; `None` for packets that are not ECT.
 const fn place_of(mark: Ecn) -> Option<usize> {
     match mark {
         Ecn::NotEct => None,
@@ -156,7 +156,7 @@ struct DeliveredMarks {
 /// The state of Accurate ECN.
 #[derive(Debug, Default)]
 pub(crate) struct AccurateFeedback {
-    /// The code point of the peer's SYN or SYN-ACK.
+    /// The codepoint of the peer's SYN or SYN-ACK.
     syn_received: Ecn,
     failures: Failures,
     seen: OptionSeen,
@@ -202,7 +202,7 @@ impl AccurateFeedback {
         self.failures.add(failures);
     }
 
-    /// The peer's SYN has arrived with this code point, perhaps again.
+    /// The peer's SYN has arrived with this codepoint, perhaps again.
     pub(crate) fn on_syn(&mut self, syn: &Segment) {
         self.syn_received = syn.traffic_class.ecn();
         self.received.previous = self.syn_received;
@@ -291,7 +291,7 @@ impl AccurateFeedback {
     }
 
     /// Counts an arriving segment (`tcp_ecn_received_counters`). Returns whether the next
-    /// acknowledgment does not wait, because the code point has changed or many marks wait.
+    /// acknowledgment does not wait, because the codepoint has changed or many marks wait.
     pub(crate) fn count_received(&mut self, segment: &Segment) -> bool {
         let mark = segment.traffic_class.ecn();
         let is_marked = mark == Ecn::Ce;

@@ -57,7 +57,7 @@ pub(crate) struct EcnSender {
     sent_up_to: SequenceNumber,
     /// State of Accurate ECN, if either SYN requested it.
     feedback: Option<Box<AccurateFeedback>>,
-    /// The code point of our SYN or SYN-ACK.
+    /// The codepoint of our SYN or SYN-ACK.
     syn_sent: Ecn,
     /// A SYN-ACK was sent after a time-out: the next one leaves ECN out (RFC 9768 §3.1.4.2).
     withholds: bool,
@@ -153,7 +153,7 @@ impl EcnSender {
 
     /// Codepoint of a SYN or SYN-ACK with these control bits: ECT if the congestion control needs ECN
     /// and the segment negotiates it.
-    pub(crate) fn syn_code_point(&mut self, flags: Flags) -> Ecn {
+    pub(crate) fn syn_codepoint(&mut self, flags: Flags) -> Ecn {
         let capable = self.is_needed && flags.contains(Flags::ECE);
         self.syn_sent = if capable { Ecn::Ect0 } else { Ecn::NotEct };
         self.syn_sent
@@ -245,7 +245,7 @@ impl EcnSender {
         self.is_classic() && flags.contains(Flags::ECE) && !flags.contains(Flags::SYN)
     }
 
-    /// Sets the code point and CWR of a segment: new data is ECT and carries a due CWR; everything is
+    /// Sets the codepoint and CWR of a segment: new data is ECT and carries a due CWR; everything is
     /// ECT where the congestion control needs ECN (Linux `tcp_ecn_send`).
     pub(crate) fn mark(&mut self, segment: &mut Segment) {
         let is_new = segment.payload_bytes > 0 && !segment.sequence.is_before(self.sent_up_to);
@@ -261,7 +261,7 @@ impl EcnSender {
         }
     }
 
-    /// Sets the code point and the ACE field of a segment with Accurate ECN: all are ECT, unless the ACE
+    /// Sets the codepoint and the ACE field of a segment with Accurate ECN: all are ECT, unless the ACE
     /// field does not arrive.
     pub(crate) fn mark_accurately(&mut self, segment: &mut Segment) {
         let Some(feedback) = self.feedback.as_deref_mut() else { return };
@@ -275,10 +275,10 @@ impl EcnSender {
     /// Sets the codepoint of an acknowledgment in TIME-WAIT, which counts no marks: that of the last
     /// segment (Linux `tcp_v4_timewait_ack`).
     pub(crate) fn mark_as_before(&self, segment: &mut Segment) {
-        segment.traffic_class = segment.traffic_class.with_ecn(self.last_code_point());
+        segment.traffic_class = segment.traffic_class.with_ecn(self.last_codepoint());
     }
 
-    /// Sets the code point of an acknowledgment that the congestion control requests.
+    /// Sets the codepoint of an acknowledgment that the congestion control requests.
     pub(crate) fn mark_requested_ack(&mut self, segment: &mut Segment) {
         self.was_capable = self.is_needed;
         if self.is_needed {
@@ -287,7 +287,7 @@ impl EcnSender {
     }
 
     /// Codepoint of the last segment.
-    pub(crate) fn last_code_point(&self) -> Ecn {
+    pub(crate) fn last_codepoint(&self) -> Ecn {
         if self.was_capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }

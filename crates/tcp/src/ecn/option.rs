@@ -93,7 +93,7 @@ impl OptionRoom {
         Self { bytes: OPTION_SPACE.saturating_sub(others.wire_bytes()), padding, blocks: 0 }
     }
 
-    /// Counters up to that of a code point, in the order ECT(1), CE, ECT(0).
+    /// Counters up to that of a codepoint, in the order ECT(1), CE, ECT(0).
     pub(super) fn fields_for(mark: Ecn) -> u8 {
         match mark {
             Ecn::NotEct => 0,

@@ -42,7 +42,7 @@ pub(crate) struct AckPolicy {
     /// An acknowledgment is pending, now or later (`ICSK_ACK_SCHED`).
     scheduled: bool,
     /// The pending acknowledgment does not wait (`ICSK_ACK_NOW`).
-    at_once: bool,
+    immediate: bool,
     /// Data was dropped for lack of memory (`ICSK_ACK_NOMEM`).
     no_memory: bool,
     /// Segments since the last ACK that end a write of the peer: none, one, or more
@@ -51,7 +51,7 @@ pub(crate) struct AckPolicy {
     /// Remaining quick ACKs (`quick`).
     quick: u32,
     /// Replies sent shortly after received data (`pingpong`).
-    answers: u32,
+    pingpong: u32,
     /// Current estimate of a good delay (`ato`); zero before the first data.
     delay: Span,
     /// Time of the last received data (`lrcvtime`).
@@ -93,7 +93,7 @@ impl AckPolicy {
 
     /// Whether the connection is interactive (`tcp_in_pingpong_mode`).
     pub(crate) fn is_interactive(&self, config: &Config) -> bool {
-        self.answers >= config.receiving.interactive_threshold
+        self.pingpong >= config.receiving.interactive_threshold
     }
 
     /// Notes whether the size of a segment indicates the end of a write.
@@ -153,10 +153,10 @@ impl AckPolicy {
         self.scheduled = true;
         if let AckDelay::Adaptive { .. } = config.ack_delay {
             self.enter_quick_mode(config, quick_by_window, max);
-            self.answers = 0;
+            self.pingpong = 0;
             self.delay = MIN_DELAY;
         } else {
-            self.at_once = true;
+            self.immediate = true;
         }
     }
 
@@ -216,7 +216,7 @@ impl AckPolicy {
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         if now.saturating_since(self.last_received) < self.delay {
-            self.answers = self.answers.saturating_add(1);
+            self.pingpong = self.pingpong.saturating_add(1);
         }
     }
 
@@ -232,7 +232,7 @@ impl AckPolicy {
         }
         self.now = true;
         if self.is_interactive(config) {
-            self.answers = 0;
+            self.pingpong = 0;
             self.delay = MIN_DELAY;
         } else {
             self.delay = (self.delay * 2).min(timeout);
@@ -251,7 +251,7 @@ impl AckPolicy {
             }
         }
         self.scheduled = false;
-        self.at_once = false;
+        self.immediate = false;
         self.no_memory = false;
         self.small = 0;
     }
@@ -278,12 +278,12 @@ impl AckPolicy {
     }
 
     /// Whether the scheduled acknowledgment does not wait.
-    pub(crate) fn is_at_once(&self) -> bool {
-        self.at_once
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.immediate
     }
 
-    pub(crate) fn set_at_once(&mut self, at_once: bool) {
-        self.at_once = at_once;
+    pub(crate) fn set_immediate(&mut self, immediate: bool) {
+        self.immediate = immediate;
     }
 
     /// Whether acknowledgments wait to be merged into one.
@@ -295,7 +295,7 @@ impl AckPolicy {
     /// is immediate.
     pub(crate) fn on_no_memory(&mut self) {
         self.no_memory = true;
-        self.at_once = true;
+        self.immediate = true;
         self.scheduled = true;
     }
 
@@ -316,7 +316,7 @@ impl AckPolicy {
 
     /// Sets whether the connection is interactive.
     pub(crate) fn set_interactive(&mut self, interactive: bool, config: &Config) {
-        self.answers = if interactive { config.receiving.interactive_threshold } else { 0 };
+        self.pingpong = if interactive { config.receiving.interactive_threshold } else { 0 };
     }
 
     /// Delays the acknowledgment of FIN in Linux, because the application's own FIN is likely to
@@ -325,7 +325,7 @@ impl AckPolicy {
         if let AckDelay::Adaptive { .. } = config.ack_delay {
             self.set_interactive(true, config);
         } else {
-            self.at_once = true;
+            self.immediate = true;
         }
     }
 }
@@ -340,7 +340,7 @@ impl Receiver {
         }
         let decision = match self.config.ack_delay {
             AckDelay::None => Decision::Now,
-            _ if self.ack_policy.at_once => Decision::Now,
+            _ if self.ack_policy.immediate => Decision::Now,
             AckDelay::EverySecond { limit } => self.every_second(limit),
             AckDelay::Adaptive { .. } => self.adaptive(smoothed_rtt),
         };

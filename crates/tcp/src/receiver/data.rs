@@ -201,7 +201,7 @@ impl Receiver {
         }
         // A hole was filled (RFC 5681 §4.2).
         if self.reassembly.is_empty() {
-            self.ack_policy.set_at_once(true);
+            self.ack_policy.set_immediate(true);
         }
         FinArrival::None
     }

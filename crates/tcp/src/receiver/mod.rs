@@ -2,10 +2,10 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `acceptance` | which segments are acceptable: window, RST, PAWS |
+//! | `acceptance` | acceptable segments: window, RST, PAWS |
 //! | `data` | arriving data, in order or not; the urgent byte |
 //! | `reassembly` | out-of-order data and the SACK blocks that report it |
-//! | `ack_policy` | when an acknowledgment goes out |
+//! | `ack_policy` | delayed, quick and compressed acknowledgments |
 //! | `window` | the offered window |
 //! | `buffer` | memory of received packets |
 //! | `tuning` | receive-buffer autotuning; the peer's segment size |
@@ -266,14 +266,14 @@ impl Receiver {
 
     /// Handles the codepoint of arrived data with Accurate ECN: Not-ECT indicates a retransmission
     /// (Linux `tcp_data_ecn_check`).
-    pub(crate) fn on_code_point_counted(&mut self, mark: Ecn) {
+    pub(crate) fn on_codepoint_counted(&mut self, mark: Ecn) {
         if mark == Ecn::NotEct && self.ecn.has_seen_capable() {
             self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
         }
     }
 
-    /// The code point of data that has arrived.
-    pub(crate) fn on_code_point(&mut self, mark: Ecn) {
+    /// The codepoint of data that has arrived.
+    pub(crate) fn on_codepoint(&mut self, mark: Ecn) {
         if self.ecn.on_data(mark) {
             self.enter_quick_ack_mode(QUICK_ACKS_AFTER_MARK);
         }
@@ -286,22 +286,22 @@ impl Receiver {
         ReceiverView::new(self.space.next, &self.ecn).with_pending_ack(
             scheduled,
             is_delayed,
-            self.ack_policy.is_at_once(),
+            self.ack_policy.is_immediate(),
         )
     }
 
     /// Adopts changes by an external congestion control: whether the acknowledgment waits, and
     /// whether a mark is echoed.
-    pub(crate) fn adopt(&mut self, at_once: Option<bool>, echo_due: Option<bool>) {
-        if let Some(at_once) = at_once {
-            self.ack_policy.set_at_once(at_once);
+    pub(crate) fn adopt(&mut self, immediate: Option<bool>, echo_due: Option<bool>) {
+        if let Some(immediate) = immediate {
+            self.ack_policy.set_immediate(immediate);
         }
         if let Some(due) = echo_due {
             self.ecn.set_echo_due(due);
         }
     }
 
-    /// Decides when a delayed acknowledgment is due.
+    /// Time at which the delayed acknowledgment is due; [`Instant::MAX`] without one.
     pub(crate) fn next_deadline(&self) -> Instant {
         self.delayed_ack.due()
     }

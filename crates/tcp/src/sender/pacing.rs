@@ -180,13 +180,13 @@ impl Sender {
     #[inline]
     pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
         if !self.fast_path.is_plain() && self.paces() {
-            self.reckon_pace(bytes, bytes.div_ceil(full), now);
+            self.update_departure_time(bytes, bytes.div_ceil(full), now);
         }
     }
 
     /// Idle time since the last segment counts for up to half of the bundle.
     #[cold]
-    fn reckon_pace(&mut self, bytes: u32, segments: u32, now: Instant) {
+    fn update_departure_time(&mut self, bytes: u32, segments: u32, now: Instant) {
         let before = self.pacer.through_at.max(self.send.last_transmitted());
         let begins = before.max(now);
         self.pacer.through_at = begins;

@@ -79,7 +79,7 @@ fn syn_received_resets_wrong_ack() {
     assert_eq!(end.it.state(), State::Established);
 }
 
-/// One listening endpoint is one connection; whoever drives it listens on with another.
+/// One listening endpoint is one connection; its driver listens with another.
 #[test]
 fn reset_ends_syn_received() {
     let mut end = Endpoint::answering(rfc(), OFFER);

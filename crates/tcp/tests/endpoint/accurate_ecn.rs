@@ -46,7 +46,7 @@ fn server(third: Flags, options: Options) -> Endpoint {
     end
 }
 
-/// Data of the peer's with this code point.
+/// Data of the peer's with this codepoint.
 fn data(from: u32, bytes: u32, mark: Ecn) -> Segment {
     let flags = Flags::ACK | Flags::PSH | Flags::AE | Flags::ECE;
     marked(Segment { payload_bytes: bytes, ..segment(flags, from, 1) }, mark)

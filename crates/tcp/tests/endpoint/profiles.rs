@@ -147,9 +147,9 @@ fn only_linux_6_18_compresses_acks() {
             }
             end.wait_millis(500);
             let disorder = (0..6).map(|number| data(41_001 + 1000 * number, 1000));
-            let at_once: usize = disorder.map(|segment| end.hear(&segment).len()).sum();
+            let immediate: usize = disorder.map(|segment| end.hear(&segment).len()).sum();
             let merges = matches!(profile, Profile::Linux6_18 | Profile::Linux7_3);
-            assert_eq!(at_once, if merges { 3 } else { 6 }, "{}", profile.name());
+            assert_eq!(immediate, if merges { 3 } else { 6 }, "{}", profile.name());
             assert_eq!(end.wait_millis(3).len(), usize::from(merges));
         }
     }

@@ -43,7 +43,7 @@ pub(crate) struct Bic {
     acks_per_segment: u32,
     /// Mean of segments per ACK, times [`MEAN_PARTS`] (`delayed_ack`).
     segments_per_ack: u32,
-    /// When it was, in microseconds.
+    /// Time of the last update, in microseconds (`last_time`).
     updated: u64,
     last_window: u32,
 }

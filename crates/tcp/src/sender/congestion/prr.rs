@@ -53,7 +53,7 @@ impl Sender {
         self.reduction = Reduction::new(self.window.segments);
         self.reduce_threshold();
         self.ecn.on_reduction();
-        if self.config.loss.reduction == WindowReduction::AtOnce {
+        if self.config.loss.reduction == WindowReduction::Immediate {
             self.window.segments = self.window.slow_start_threshold;
         }
     }
@@ -78,7 +78,7 @@ impl Sender {
     /// Reduces the window on an acknowledgment.
     pub(crate) fn reduce_window_on_ack(&mut self, ack: &AckEvent, newly_lost: u32) {
         match self.config.loss.reduction {
-            WindowReduction::AtOnce => {}
+            WindowReduction::Immediate => {}
             WindowReduction::RateHalving => self.halve_rate(ack),
             WindowReduction::Proportional | WindowReduction::ProportionalSafe => {
                 self.proportional_rate_reduction(ack.delivered(), newly_lost, ack.flags());
@@ -151,7 +151,7 @@ impl Sender {
     fn fall_to_threshold(&mut self, now: Instant) {
         let threshold = self.window.slow_start_threshold;
         self.window.segments = match self.config.loss.reduction {
-            WindowReduction::AtOnce | WindowReduction::RateHalving => {
+            WindowReduction::Immediate | WindowReduction::RateHalving => {
                 self.window.segments.min(threshold)
             }
             WindowReduction::Proportional | WindowReduction::ProportionalSafe => threshold,

@@ -5,7 +5,7 @@
 //! called where the kernel calls its own ([`Hooks`]). So one algorithm serves both.
 //!
 //! Source: `include/net/tcp.h`, `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cong.c` of Linux 6.18.
-//! Differs: hooks that nobody needs here are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
+//! Differs: unused hooks are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
 //! Delivery rates are sampled for algorithms that have `cong_control`; their fields stay unchanged for others.
 //! Cost: some forty fields are written before the first hook of an acknowledgment, and before others where something
 //! happened in between; seven are read after each.

@@ -71,7 +71,7 @@ impl Bbr3 {
         }
     }
 
-    /// Bandwidth times least round trip times a gain, in segments (`BDPMultiple`).
+    /// Bandwidth times minimum round trip times a gain, in segments (`BDPMultiple`).
     pub(super) fn product(&self, gain: u64) -> u32 {
         self.product_of(self.believed, gain)
     }
