@@ -138,6 +138,12 @@ impl Connection {
         if self.events.is_empty() { self.sender.poll_event() } else { self.events.pop_front() }
     }
 
+    /// Whether [`poll_event`](Self::poll_event) gives one.
+    #[inline]
+    pub fn has_event(&self) -> bool {
+        !self.events.is_empty() || self.sender.has_event()
+    }
+
     /// An external congestion control sees what has been received.
     #[inline]
     fn share_receiver_view(&mut self) {

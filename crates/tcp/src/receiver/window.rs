@@ -191,6 +191,7 @@ impl Receiver {
     }
 
     /// Chooses the window field of a segment and remembers the offer.
+    #[inline]
     pub(crate) fn choose_window(&mut self) -> u16 {
         if self.counts_memory() { self.window_by_memory() } else { self.window_by_payload() }
     }
@@ -253,7 +254,8 @@ impl Receiver {
     /// The window worth offering (`__tcp_select_window`).
     #[inline]
     pub(crate) fn select_window(&mut self) -> u32 {
-        let unit = 1 << self.negotiated.receive_shift();
+        let shift = self.negotiated.receive_shift();
+        let unit = 1 << shift;
         let whole = self.buffer.full_window();
         let full = self.buffer.clamp().min(whole);
         let segment = self.segment_size.estimate().min(full);
@@ -261,7 +263,7 @@ impl Receiver {
             return 0;
         }
         let mut free = self.buffer.free_window();
-        if self.may_shrink() {
+        if self.config.receiving.shrinks {
             free &= !(unit - 1);
         }
         if free < full / 2 {
@@ -273,8 +275,7 @@ impl Receiver {
             }
         }
         let free = free.min(self.buffer.threshold());
-        if self.negotiated.receive_shift() > 0 {
-            let shift = self.negotiated.receive_shift();
+        if shift > 0 {
             return units_of(free, shift) << shift;
         }
         self.window_in_segments(free, full, segment)
@@ -295,6 +296,7 @@ impl Receiver {
 
     /// Whether an ACK would not close the window: the right edge moves at least as far as what has
     /// arrived.
+    #[inline]
     pub(crate) fn window_advances(&mut self) -> bool {
         self.select_window() >= self.last_announced_window()
     }

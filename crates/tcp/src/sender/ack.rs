@@ -109,7 +109,7 @@ impl Sender {
         has_new_timestamp: bool,
         ack: &mut AckEvent,
     ) {
-        if self.ecn.accurate().is_some() {
+        if self.ecn.is_accurate() {
             let has_progress = ack.has(AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED));
             let marks = self.accurate_marks(segment, has_progress || has_new_timestamp, ack);
             ack.add_if(marks > 0, AckFlags::CONGESTION_ECHOED);

@@ -77,6 +77,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample into the filter for the least one.
+    #[inline]
     pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
         self.least.note(rtt.max(LEAST_SAMPLE), now, config.loss.least_rtt_window);
     }
