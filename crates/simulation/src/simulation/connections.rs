@@ -197,7 +197,8 @@ impl Simulation {
             self.open(id, now);
         }
         self.flush(id, now);
-        if id.side() == Side::Client
+        if self.has_relays
+            && id.side() == Side::Client
             && let Some(relayed) = self.ends[id.index()].joined
         {
             self.relay(relayed, id, now);

@@ -14,7 +14,7 @@ use fairwind_wire::{Flags, Segment};
 impl Connection {
     /// Processes a segment that has arrived. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
-    #[inline]
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         if self.state != State::Closed {
             self.receiver.count(segment);
