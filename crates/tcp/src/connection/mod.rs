@@ -148,14 +148,15 @@ impl Connection {
     #[inline]
     fn share_receiver_view(&mut self) {
         if self.sender.is_plugged() {
-            self.sender.set_receiver_view(self.receiver.view());
+            let view = self.receiver.view(self.sender.sees_pending_ack());
+            self.sender.set_receiver_view(view);
         }
     }
 
     /// The receiver adopts what an external congestion control has changed.
     #[inline]
     fn adopt_control_requests(&mut self) {
-        if self.sender.is_plugged() {
+        if self.sender.has_receiver_requests() {
             let (at_once, echo_due) = self.sender.take_receiver_requests();
             self.receiver.adopt(at_once, echo_due);
         }

@@ -4,9 +4,9 @@ use super::Connection;
 use super::control_segments::ControlSegment;
 use super::idle::KeepAliveAction;
 use crate::handshake::{Negotiated, syn_options};
-use crate::sender::{Expired, Outgoing};
 use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::loss::Pending;
+use crate::sender::{Expired, Outgoing};
 use crate::state::{Event, IcmpError, State, Unreachable};
 use crate::timers::{Clock, timestamp_at};
 use fairwind_units::{Instant, Span};
@@ -44,10 +44,15 @@ impl Connection {
     #[inline]
     fn next_new_segment(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.may_send() {
-            self.share_receiver_view();
+            let consults = self.sender.may_consult_on_sending();
+            if consults {
+                self.share_receiver_view();
+            }
             self.note_receiver();
             let outgoing = self.sender.send_new(now);
-            self.adopt_control_requests();
+            if consults {
+                self.adopt_control_requests();
+            }
             if let Some(outgoing) = outgoing {
                 self.write_data(outgoing, now, into);
                 return true;

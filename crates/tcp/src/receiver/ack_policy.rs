@@ -306,6 +306,11 @@ impl AckPolicy {
         self.no_memory
     }
 
+    /// How many acknowledgments still go out quickly.
+    pub(crate) fn quick_acks(&self) -> u32 {
+        self.quick
+    }
+
     /// Leaves the mode of quick acknowledgments.
     pub(crate) fn leave_quick_mode(&mut self) {
         self.quick = 0;
@@ -402,6 +407,7 @@ impl Receiver {
     /// Acknowledges at most so many segments quickly, after a duplicate or an unacceptable segment.
     #[cold]
     pub(crate) fn enter_quick_ack_mode(&mut self, most: u32) {
+        self.steady_window = None;
         let budget = self.quick_ack_budget();
         self.ack_policy.on_disorder(&self.config, budget, most);
     }

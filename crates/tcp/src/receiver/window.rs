@@ -108,6 +108,7 @@ impl Receiver {
         now: Instant,
     ) -> u8 {
         self.negotiated = negotiated;
+        self.steady_window = None;
         let peer_scales = syn.options.window_scale.is_some();
         if answers {
             self.choose_first_window(true, peer_scales);
@@ -151,6 +152,7 @@ impl Receiver {
 
     /// The handshake is over; `segment_bytes` is the payload of our own full segments.
     pub(crate) fn open(&mut self, segment_bytes: u32, now: Instant) {
+        self.steady_window = None;
         let announced_mss = self.announced_mss();
         self.ack_policy.begin(now);
         self.buffer.open(self.first_window.bytes, self.first_window.clamp, announced_mss);
@@ -191,8 +193,27 @@ impl Receiver {
     }
 
     /// Chooses the window field of a segment and remembers the offer.
+    ///
+    /// A sender to which nothing is sent offers the same with every segment: the field is kept until data
+    /// comes or is read, or a setting changes.
     #[inline]
     pub(crate) fn choose_window(&mut self) -> u16 {
+        if let Some(field) = self.steady_window {
+            debug_assert!(self.is_steady(field), "nothing was to change the window");
+            return field;
+        }
+        self.choose_changed_window()
+    }
+
+    /// Whether the window chosen anew is this one, and nothing else comes of choosing it.
+    fn is_steady(&mut self, field: u16) -> bool {
+        let before = (self.space.announced, self.space.offered, self.ack_policy.quick_acks());
+        let chosen = self.choose_changed_window();
+        let after = (self.space.announced, self.space.offered, self.ack_policy.quick_acks());
+        chosen == field && before == after
+    }
+
+    fn choose_changed_window(&mut self) -> u16 {
         if self.counts_memory() { self.window_by_memory() } else { self.window_by_payload() }
     }
 
@@ -244,7 +265,12 @@ impl Receiver {
         }
         self.space.announced = self.space.next + window;
         self.space.offered = self.space.offered.later(self.space.announced);
-        u16::try_from(window >> shift).unwrap_or(u16::MAX)
+        let field = u16::try_from(window >> shift).unwrap_or(u16::MAX);
+        // Without scaling, the acknowledgment that was sent last counts too.
+        if shift > 0 {
+            self.steady_window = Some(field);
+        }
+        field
     }
 
     fn may_shrink(&self) -> bool {

@@ -199,15 +199,16 @@ impl Sender {
             self.resume(now);
         }
         self.stats.begin(SenderLimit::Busy, now);
+        let mut is_fin_alone = false;
         if self.budget.bundle_left == 0 && self.written.has_any() {
             self.expire_path_mtu(now);
             match self.next_bundle(now) {
-                Some(0) => return Some(self.transmit(0, self.full_payload(), now)),
+                Some(0) => is_fin_alone = true,
                 Some(bytes) => self.begin_bundle(bytes, now),
                 None => {}
             }
         }
-        if self.budget.bundle_left == 0 {
+        if self.budget.bundle_left == 0 && !is_fin_alone {
             self.end_transmission(now);
             return None;
         }

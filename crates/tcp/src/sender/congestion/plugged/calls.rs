@@ -334,6 +334,26 @@ impl Sender {
         }
     }
 
+    /// Whether sending new data may consult an external congestion control: with nothing in flight, or where
+    /// the path MTU is probed.
+    #[inline]
+    pub(crate) fn may_consult_on_sending(&self) -> bool {
+        self.is_plugged() && (self.in_flight() == 0 || self.mtu_search.is_some())
+    }
+
+    /// Whether an external congestion control sees the acknowledgment that waits.
+    #[inline]
+    pub(crate) fn sees_pending_ack(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.has_hook(Hooks::NEEDS_ECN))
+    }
+
+    /// Whether an external congestion control has changed something at the receiving half.
+    #[inline]
+    pub(crate) fn has_receiver_requests(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged)
+            if plugged.requests_ack_now || plugged.requests_echo)
+    }
+
     /// What an external congestion control has changed at the receiving half: whether the acknowledgment
     /// goes out now, and whether a mark is echoed.
     pub(crate) fn take_receiver_requests(&mut self) -> (Option<bool>, Option<bool>) {
