@@ -135,6 +135,7 @@ impl Receiver {
 
     /// The window field of our SYN, which is not scaled (RFC 7323 §2.2).
     pub(crate) fn announce_first_window(&mut self) -> u16 {
+        self.steady_window = None;
         self.space.announced = self.space.next + self.first_window.bytes;
         self.space.offered = self.space.announced;
         u16::try_from(self.first_window.bytes).unwrap_or(u16::MAX)
