@@ -12,20 +12,21 @@ use fairwind_units::{Instant, Span};
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// One flow of each stretch that has any; the others follow by their links, in no order.
-    heads: Vec<u32>,
-    links: Vec<Link>,
+    heads: Box<[u32; STRETCHES]>,
+    /// The turn of each flow.
+    turns: Vec<Turn>,
     occupied: Bitmap,
-    /// The entry of each flow, [`NEVER`] for those without a turn. An entry packs instant, number
-    /// of entry and flow, so that they compare as one number.
-    entries: Vec<u128>,
     /// The least entry of all.
     first: u128,
     entered: u64,
 }
 
-/// The neighbours of a flow in its stretch.
+/// A flow's turn, and its neighbours in the same stretch.
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct Turn {
+    /// Instant, number of entry and flow, packed so that they compare as one number; [`NEVER`] for a flow
+    /// without a turn.
+    entry: u128,
     before: u32,
     after: u32,
 }
@@ -44,10 +45,9 @@ impl Agenda {
 
     pub(crate) fn with_flows(flows: usize) -> Self {
         Self {
-            heads: vec![NOBODY; STRETCHES],
-            links: vec![Link { before: NOBODY, after: NOBODY }; flows],
+            heads: Box::new([NOBODY; STRETCHES]),
+            turns: vec![Turn { entry: NEVER, before: NOBODY, after: NOBODY }; flows],
             occupied: Bitmap::default(),
-            entries: vec![NEVER; flows],
             first: NEVER,
             entered: 0,
         }
@@ -57,14 +57,20 @@ impl Agenda {
     /// It is `now`, which never goes back.
     #[inline]
     pub(crate) fn schedule(&mut self, now: Instant, flow: u32, deadline: Instant) {
-        let entry = self.entries[flow as usize];
-        if deadline < instant_of(entry) {
-            if entry != NEVER {
-                self.remove(flow);
-            }
-            self.enter(now, flow, deadline);
-            self.first = self.first.min(self.entries[flow as usize]);
+        if deadline < instant_of(self.turns[flow as usize].entry) {
+            self.advance(now, flow, deadline);
         }
+    }
+
+    /// Gives a flow an earlier turn, which is rare.
+    #[inline(never)]
+    fn advance(&mut self, now: Instant, flow: u32, deadline: Instant) {
+        let turn = self.turns[flow as usize];
+        if turn.entry != NEVER {
+            self.remove(turn);
+        }
+        let entry = self.enter(now, flow, deadline);
+        self.first = self.first.min(entry);
     }
 
     /// The flow with a turn due at `now`, if one is. Its turn stands until
@@ -77,9 +83,9 @@ impl Agenda {
     /// Sets the next turn of a flow with a turn due at `now`.
     #[inline]
     pub(crate) fn reschedule(&mut self, now: Instant, flow: u32, deadline: Instant) {
-        let entry = self.entries[flow as usize];
-        if entry != NEVER {
-            self.remove(flow);
+        let turn = self.turns[flow as usize];
+        if turn.entry != NEVER {
+            self.remove(turn);
         }
         self.enter(now, flow, deadline);
         self.first = self.least(now);
@@ -91,39 +97,39 @@ impl Agenda {
         instant_of(self.first)
     }
 
+    /// Enters a flow that has no turn, and returns its entry.
     #[inline]
-    fn enter(&mut self, now: Instant, flow: u32, deadline: Instant) {
+    fn enter(&mut self, now: Instant, flow: u32, deadline: Instant) -> u128 {
         if deadline == Instant::MAX {
-            self.entries[flow as usize] = NEVER;
-            return;
+            self.turns[flow as usize].entry = NEVER;
+            return NEVER;
         }
         let at = deadline.clamp(now, now + HORIZON);
         self.entered += 1;
         let order = (self.entered << FLOW_BITS) | u64::from(flow);
         let entry = (u128::from(at.as_nanos()) << 64) | u128::from(order);
-        self.entries[flow as usize] = entry;
         let stretch = stretch_of(at);
         let after = std::mem::replace(&mut self.heads[stretch], flow);
-        self.links[flow as usize] = Link { before: NOBODY, after };
+        self.turns[flow as usize] = Turn { entry, before: NOBODY, after };
         if after == NOBODY {
             self.occupied.set(stretch);
         } else {
-            self.links[after as usize].before = flow;
+            self.turns[after as usize].before = flow;
         }
+        entry
     }
 
-    /// Takes a flow out of its stretch.
+    /// Takes the flow with this turn out of its stretch.
     #[inline]
-    fn remove(&mut self, flow: u32) {
-        let Link { before, after } = self.links[flow as usize];
+    fn remove(&mut self, Turn { entry, before, after }: Turn) {
         if after != NOBODY {
-            self.links[after as usize].before = before;
+            self.turns[after as usize].before = before;
         }
         if before != NOBODY {
-            self.links[before as usize].after = after;
+            self.turns[before as usize].after = after;
             return;
         }
-        let stretch = stretch_of(instant_of(self.entries[flow as usize]));
+        let stretch = stretch_of(instant_of(entry));
         self.heads[stretch] = after;
         if after == NOBODY {
             self.occupied.clear(stretch);
@@ -137,8 +143,9 @@ impl Agenda {
         let mut flow = self.heads[stretch];
         let mut least = NEVER;
         while flow != NOBODY {
-            least = least.min(self.entries[flow as usize]);
-            flow = self.links[flow as usize].after;
+            let turn = &self.turns[flow as usize];
+            least = least.min(turn.entry);
+            flow = turn.after;
         }
         least
     }

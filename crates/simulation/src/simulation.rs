@@ -230,11 +230,17 @@ impl Simulation {
         };
         let received = Observation::Received { flow, direction, segment, wire_bytes };
         self.collector.observe(at, received);
-        if self.samples_at_acks || self.recorder.wants(to.connection()) {
-            let segment = *segment;
-            self.record_arrival(to, &segment, at);
-        }
-        let Payload::Segment(_, segment) = &self.network.packet(delivery).payload else { return };
+        let segment = if self.samples_at_acks || self.recorder.wants(to.connection()) {
+            let recorded = *segment;
+            self.record_arrival(to, &recorded, at);
+            // Borrowed anew, since recording needs the whole simulation.
+            let Payload::Segment(_, segment) = &self.network.packet(delivery).payload else {
+                return;
+            };
+            segment
+        } else {
+            segment
+        };
         self.data_segments_delivered += u64::from(segment.payload_bytes > 0);
         self.ends[to.index()].endpoint.on_segment(at, segment);
         self.after_segment(to, at);

@@ -1,12 +1,32 @@
 //! The ends of connections at work: reading, writing, sending, deadlines, events and relays.
 
 use super::Simulation;
+use crate::end::End;
 use crate::packet::{EndId, Payload, Route, Side, SimulatedPacket};
 use fairwind_assembly::{Tap, is_pure_ack};
-use fairwind_measure::{FailureReason, FlowId, Observation};
+use fairwind_measure::{Collector, FailureReason, FlowId, Observation};
 use fairwind_network::NodeId;
 use fairwind_tcp::Event;
 use fairwind_units::Instant;
+
+/// Addresses the segment in `packet`, from the end `id` to its peer, and reports that it is sent.
+#[inline]
+fn address_packet(
+    end: &End,
+    id: EndId,
+    packet: &mut SimulatedPacket,
+    ip_header_bytes: u32,
+    collector: &mut Collector,
+    now: Instant,
+) {
+    let (flow, direction) = end.flows.attribute(end.direction, packet.segment_mut());
+    let route = Route { flow, direction, source: end.host, destination: end.peer_node };
+    packet.address(id.peer(), route, ip_header_bytes);
+    if let SimulatedPacket { payload: Payload::Segment(_, segment), wire_bytes, .. } = packet {
+        let sent = Observation::Sent { flow, direction, segment, wire_bytes: *wire_bytes };
+        collector.observe(now, sent);
+    }
+}
 
 impl Simulation {
     /// The endpoint of an end has taken a segment: the application reads, writes, and the endpoint sends.
@@ -41,61 +61,74 @@ impl Simulation {
         }
     }
 
-    /// Lets the application write and the endpoint send, until neither has more.
+    /// Lets the application write and the endpoint send, until neither has more; closes the endpoint when the
+    /// application is done.
     #[inline]
     pub(super) fn flush(&mut self, id: EndId, now: Instant) {
         loop {
-            self.write(id, now);
-            let segment = self.network.reserve().segment_mut();
-            if !self.ends[id.index()].endpoint.poll_segment_into(now, segment) {
-                break;
+            let end = &mut self.ends[id.index()];
+            if let Some(writer) = &mut end.writer {
+                if let Some(end_offset) = writer.poll_write(now, &mut end.endpoint) {
+                    self.on_written(id, end_offset, now);
+                    continue;
+                }
+                writer.close_if_finished(&mut end.endpoint);
             }
-            if self.ends[id.index()].ack_delay.is_zero() || !self.delay_ack(id, now) {
-                self.transmit(id, now);
+            let packet = self.network.reserve();
+            if !end.endpoint.poll_segment_into(now, packet.segment_mut()) {
+                if end.endpoint.has_event() {
+                    return self.handle_events(id, now);
+                }
+                self.deadlines[id.connection() as usize][id.side() as usize] = end.deadline();
+                return;
             }
+            if !end.ack_delay.is_zero() || self.recorder.wants(id.connection()) {
+                self.delay_or_transmit(id, now);
+                continue;
+            }
+            let node = end.node;
+            address_packet(end, id, packet, self.ip_header_bytes, &mut self.collector, now);
+            self.inject(node, now);
         }
+    }
+
+    /// Reports what the application has written.
+    #[inline]
+    fn on_written(&mut self, id: EndId, end_offset: u64, now: Instant) {
+        if self.has_relays {
+            return self.observe_relayed_write(id, end_offset, now);
+        }
+        if let Some(flow) = self.ends[id.index()].written_flow() {
+            self.collector.observe(now, Observation::Written { flow, end_offset });
+        }
+    }
+
+    #[cold]
+    fn handle_events(&mut self, id: EndId, now: Instant) {
         while let Some(event) = self.ends[id.index()].endpoint.poll_event() {
             self.on_event(id, event, now);
         }
         self.update_deadline(id);
     }
 
-    /// Lets the application write as much as it wants, and closes the endpoint when it is done.
-    #[inline]
-    fn write(&mut self, id: EndId, now: Instant) {
-        loop {
-            let end = &mut self.ends[id.index()];
-            let Some(writer) = &mut end.writer else { return };
-            let Some(end_offset) = writer.poll_write(now, &mut end.endpoint) else {
-                return writer.close_if_finished(&mut end.endpoint);
-            };
-            if self.has_relays {
-                self.observe_relayed_write(id, end_offset, now);
-            } else {
-                let written = Observation::Written { flow: writer.flow, end_offset };
-                self.collector.observe(now, written);
-            }
+    /// Delays the segment in the reserved slot of the network if it is a pure ACK that is to be delayed, or
+    /// transmits it.
+    #[cold]
+    fn delay_or_transmit(&mut self, id: EndId, now: Instant) {
+        if self.ends[id.index()].ack_delay.is_zero() || !self.delay_ack(id, now) {
+            self.transmit(id, now);
         }
     }
 
     /// Puts the segment in the reserved slot of the network into a packet, and the packet on its way.
-    #[inline]
+    #[cold]
     fn transmit(&mut self, id: EndId, now: Instant) {
         if self.recorder.wants(id.connection()) {
             self.record_departure(id, now);
         }
         let end = &self.ends[id.index()];
-        let node = end.node;
-        let packet = self.network.reserve();
-        let (flow, direction) = end.flows.attribute(end.direction, packet.segment_mut());
-        let route = Route { flow, direction, source: end.host, destination: end.peer_node };
-        packet.address(id.peer(), route, self.ip_header_bytes);
-        let SimulatedPacket { payload: Payload::Segment(_, segment), wire_bytes, .. } = packet
-        else {
-            return;
-        };
-        let sent = Observation::Sent { flow, direction, segment, wire_bytes: *wire_bytes };
-        self.collector.observe(now, sent);
+        let (node, packet) = (end.node, self.network.reserve());
+        address_packet(end, id, packet, self.ip_header_bytes, &mut self.collector, now);
         self.inject(node, now);
     }
 
@@ -107,7 +140,6 @@ impl Simulation {
     }
 
     /// Delays the segment in the reserved slot if it is a pure ACK; whether it was delayed.
-    #[cold]
     fn delay_ack(&mut self, id: EndId, now: Instant) -> bool {
         let segment = *self.network.reserve().segment_mut();
         if !is_pure_ack(&segment) {
@@ -165,7 +197,8 @@ impl Simulation {
             self.open(id, now);
         }
         self.flush(id, now);
-        if id.side() == Side::Client
+        if self.has_relays
+            && id.side() == Side::Client
             && let Some(relayed) = self.ends[id.index()].joined
         {
             self.relay(relayed, id, now);

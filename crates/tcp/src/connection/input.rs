@@ -14,7 +14,7 @@ use fairwind_wire::{Flags, Segment};
 impl Connection {
     /// Processes a segment that has arrived. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
-    #[inline]
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         if self.state != State::Closed {
             self.receiver.count(segment);
@@ -35,16 +35,16 @@ impl Connection {
     /// RFC 9293 §3.10.7.4, step by step; a step that returns `false` ends the processing.
     #[inline]
     fn on_segment_when_synchronised(&mut self, segment: &Segment, now: Instant) {
+        let opens = self.state == State::SynReceived;
         if !segment.flags.intersects(Flags::ACK | Flags::RST | Flags::SYN)
-            || !self.is_acceptable(segment, now)
+            || !self.is_acceptable(segment, opens, now)
         {
             return self.sender.hold_new_data();
         }
-        if self.sender.ecn().accurate().is_some() && self.state == State::Established {
+        if self.sender.ecn().is_accurate() && self.state == State::Established {
             self.count_codepoint(segment);
         }
-        let opens = self.state == State::SynReceived;
-        if !self.process_ack(segment, now) {
+        if !self.process_ack(segment, opens, now) {
             if !opens {
                 self.sender.hold_new_data();
             }
@@ -61,10 +61,10 @@ impl Connection {
     }
 
     /// Steps 1, 2 and 4. Returns whether the segment is processed further; if not, it has been
-    /// answered.
+    /// answered. `opens` in SYN-RECEIVED.
     #[inline]
-    fn is_acceptable(&mut self, segment: &Segment, now: Instant) -> bool {
-        if self.state == State::SynReceived && self.handshake.is_passive() {
+    fn is_acceptable(&mut self, segment: &Segment, opens: bool, now: Instant) -> bool {
+        if opens && self.handshake.is_passive() {
             return self.is_acceptable_when_half_open(segment, now);
         }
         if let Some(age) = self.receiver.timestamp_age(segment)
@@ -173,13 +173,13 @@ impl Connection {
         false
     }
 
-    /// Step 5: processes the acknowledgment; `false` ends the processing of the segment.
+    /// Step 5: processes the acknowledgment; `false` ends the processing of the segment. `opens` in
+    /// SYN-RECEIVED.
     #[inline]
-    fn process_ack(&mut self, segment: &Segment, now: Instant) -> bool {
+    fn process_ack(&mut self, segment: &Segment, opens: bool, now: Instant) -> bool {
         if !segment.flags.contains(Flags::ACK) {
             return false;
         }
-        let opens = self.state == State::SynReceived;
         if opens && !self.complete_handshake(segment, now) {
             return false;
         }

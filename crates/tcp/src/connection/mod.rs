@@ -139,18 +139,25 @@ impl Connection {
         if self.events.is_empty() { self.sender.poll_event() } else { self.events.pop_front() }
     }
 
+    /// Whether [`poll_event`](Self::poll_event) returns one.
+    #[inline]
+    pub fn has_event(&self) -> bool {
+        !self.events.is_empty() || self.sender.has_event()
+    }
+
     /// Shares the receiver's state with an external congestion control.
     #[inline]
     fn share_receiver_view(&mut self) {
         if self.sender.is_plugged() {
-            self.sender.set_receiver_view(self.receiver.view());
+            let view = self.receiver.view(self.sender.sees_pending_ack());
+            self.sender.set_receiver_view(view);
         }
     }
 
     /// Lets the receiver adopt changes by an external congestion control.
     #[inline]
     fn adopt_control_requests(&mut self) {
-        if self.sender.is_plugged() {
+        if self.sender.has_receiver_requests() {
             let (immediate, echo_due) = self.sender.take_receiver_requests();
             self.receiver.adopt(immediate, echo_due);
         }

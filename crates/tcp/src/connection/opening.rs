@@ -252,7 +252,7 @@ impl Connection {
         }
         self.sender.update_send_window(segment, self.sender.scaled_window(segment));
         self.establish(segment, now);
-        if self.sender.ecn().accurate().is_some() {
+        if self.sender.ecn().is_accurate() {
             self.sender.take_third_ack(segment);
             self.count_codepoint(segment);
         }

@@ -4,9 +4,9 @@ use super::Connection;
 use super::control_segments::ControlSegment;
 use super::idle::KeepAliveAction;
 use crate::handshake::{Negotiated, syn_options};
-use crate::sender::TimerOutcome;
 use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::loss::Pending;
+use crate::sender::{Outgoing, TimerOutcome};
 use crate::state::{Event, IcmpError, State, Unreachable};
 use crate::timers::{Clock, timestamp_at};
 use fairwind_units::{Instant, Span};
@@ -32,21 +32,54 @@ impl Connection {
         }
         if !self.sender.has_data_to_transmit() {
             // Fast path for a pure receiver.
-            if self.receiver.ack_policy().is_due() && self.state != State::Closed {
-                self.write_ack(now, into);
-                return true;
-            }
-            self.check_liveness();
-            return false;
+            return self.next_ack(now, into);
         }
         if !self.receiver.ack_policy().is_due() && self.sender.skip_if_window_is_full(now) {
             return false;
         }
-        self.next_segment(now, into)
+        self.next_new_segment(now, into)
+    }
+
+    /// The next segment where neither a control segment nor a retransmission or probe is due.
+    #[inline]
+    fn next_new_segment(&mut self, now: Instant, into: &mut Segment) -> bool {
+        if self.may_send() {
+            let consults = self.sender.may_consult_on_sending();
+            if consults {
+                self.share_receiver_view();
+            }
+            self.note_receiver();
+            let outgoing = self.sender.send_new(now);
+            if consults {
+                self.adopt_control_requests();
+            }
+            if let Some(outgoing) = outgoing {
+                self.write_data(outgoing, now, into);
+                return true;
+            }
+        }
+        self.next_ack(now, into)
+    }
+
+    /// Writes the acknowledgment that is due, if one is.
+    #[inline]
+    fn next_ack(&mut self, now: Instant, into: &mut Segment) -> bool {
+        if self.receiver.ack_policy().is_due() && self.state != State::Closed {
+            self.write_ack(now, into);
+            return true;
+        }
+        self.check_liveness();
+        false
+    }
+
+    #[inline]
+    fn write_data(&mut self, outgoing: Outgoing, now: Instant, into: &mut Segment) {
+        self.receiver.ack_policy_mut().on_data_sent(now);
+        let (sequence, bytes, flags) = outgoing.into_parts();
+        self.write_segment(sequence, bytes, flags, now, into);
     }
 
     /// The most urgent due segment, if any.
-    #[inline]
     fn next_segment(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.control_segments.is_any()
             && let Some(segment) = self.next_control_segment(now)
@@ -60,9 +93,7 @@ impl Connection {
             let outgoing = self.sender.next_data(now);
             self.adopt_control_requests();
             if let Some(outgoing) = outgoing {
-                self.receiver.ack_policy_mut().on_data_sent(now);
-                let (sequence, bytes, flags) = outgoing.into_parts();
-                self.write_segment(sequence, bytes, flags, now, into);
+                self.write_data(outgoing, now, into);
                 return true;
             }
         }
@@ -71,12 +102,7 @@ impl Connection {
             self.write_segment(sequence, 0, Flags::NONE, now, into);
             return true;
         }
-        if self.receiver.ack_policy().is_due() && self.state != State::Closed {
-            self.write_ack(now, into);
-            return true;
-        }
-        self.check_liveness();
-        false
+        self.next_ack(now, into)
     }
 
     /// Whether new data may be sent.
@@ -186,7 +212,7 @@ impl Connection {
         let mut segment = Segment::default();
         self.write_header(sequence, 0, Flags::NONE, now, &mut segment);
         segment.acknowledgment = SequenceNumber::new(requested.number);
-        if self.sender.ecn().accurate().is_some() {
+        if self.sender.ecn().is_accurate() {
             self.sender.ecn_mut().mark_accurately(&mut segment);
             return segment;
         }

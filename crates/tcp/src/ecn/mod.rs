@@ -93,6 +93,11 @@ impl EcnSender {
         self.mode == Mode::Classic
     }
 
+    /// Whether Accurate ECN (RFC 9768) is in use.
+    pub(crate) fn is_accurate(&self) -> bool {
+        self.mode == Mode::Accurate
+    }
+
     /// The state of Accurate ECN, where it is in use.
     #[inline]
     pub(crate) fn accurate(&self) -> Option<&AccurateFeedback> {

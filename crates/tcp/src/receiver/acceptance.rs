@@ -86,7 +86,10 @@ impl Receiver {
     pub(crate) fn timestamp_age(&self, segment: &Segment) -> Option<i32> {
         let stamps = segment.options.timestamps.filter(|_| self.negotiated.has_timestamps())?;
         let age = age(self.space.recent_timestamp, stamps.value);
-        (age > 0 && !segment.flags.contains(Flags::RST)).then_some(age)
+        if age <= 0 || segment.flags.contains(Flags::RST) {
+            return None;
+        }
+        Some(age)
     }
 
     /// Whether a segment with a timestamp that is `age` ticks too old is an old duplicate (PAWS).

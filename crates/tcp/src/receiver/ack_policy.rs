@@ -304,6 +304,11 @@ impl AckPolicy {
         self.no_memory
     }
 
+    /// Remaining quick ACKs.
+    pub(crate) fn quick_acks(&self) -> u32 {
+        self.quick
+    }
+
     /// Leaves the mode of quick acknowledgments.
     pub(crate) fn leave_quick_mode(&mut self) {
         self.quick = 0;
@@ -400,6 +405,7 @@ impl Receiver {
     /// Enables at most this number of quick ACKs, after a duplicate or an unacceptable segment.
     #[cold]
     pub(crate) fn enter_quick_ack_mode(&mut self, max: u32) {
+        self.steady_window = None;
         let budget = self.quick_ack_budget();
         self.ack_policy.on_disorder(&self.config, budget, max);
     }

@@ -51,6 +51,7 @@ impl Receiver {
     /// Classifies a segment's data; notes a duplicate for D-SACK.
     #[inline]
     pub(crate) fn place(&mut self, segment: &Segment) -> Placement {
+        self.steady_window = None;
         self.reassembly.forget_duplicate();
         let (left, end) = (segment.sequence, segment.end());
         let next = self.space.next;
@@ -296,6 +297,7 @@ impl Receiver {
 
     /// Data that arrived with SYN.
     pub(crate) fn take_syn_data(&mut self, syn: &Segment) {
+        self.steady_window = None;
         let space = &mut self.space;
         space.next += syn.payload_bytes;
         space.offered = space.offered.later(space.next);
@@ -356,6 +358,7 @@ impl Receiver {
         if taken == 0 {
             return 0;
         }
+        self.steady_window = None;
         let from = self.space.next - self.space.unread;
         self.space.unread -= taken;
         self.space.read_bytes += u64::from(taken);
@@ -474,6 +477,7 @@ impl Receiver {
     }
 
     fn pass_urgent_byte(&mut self) {
+        self.steady_window = None;
         self.space.unread -= 1;
         self.space.read_bytes += 1;
         self.buffer.release(1);

@@ -109,6 +109,8 @@ pub(crate) struct Receiver {
     counters: Counters,
     ecn: EcnReceiver,
     first_window: FirstWindow,
+    /// The window field, while no event can have changed it.
+    steady_window: Option<u16>,
 }
 
 impl Receiver {
@@ -128,6 +130,7 @@ impl Receiver {
             counters: Counters::default(),
             ecn: EcnReceiver::default(),
             first_window: FirstWindow::default(),
+            steady_window: None,
         }
     }
 
@@ -174,6 +177,7 @@ impl Receiver {
 
     /// The peer's FIN has arrived and everything before it.
     pub(crate) fn take_fin(&mut self) {
+        self.steady_window = None;
         let space = &mut self.space;
         space.next += 1;
         // FIN is accepted even if the window is closed.
@@ -279,15 +283,17 @@ impl Receiver {
         }
     }
 
-    /// View of this half for an external congestion control.
-    pub(crate) fn view(&self) -> ReceiverView {
+    /// View of this half for an external congestion control; the pending acknowledgment is included
+    /// only `with_pending_ack`.
+    #[inline]
+    pub(crate) fn view(&self, with_pending_ack: bool) -> ReceiverView {
+        let view = ReceiverView::new(self.space.next, &self.ecn);
+        if !with_pending_ack {
+            return view;
+        }
         let is_delayed = self.delayed_ack.is_set() && !self.ack_policy.has_merged();
         let scheduled = self.ack_policy.is_scheduled();
-        ReceiverView::new(self.space.next, &self.ecn).with_pending_ack(
-            scheduled,
-            is_delayed,
-            self.ack_policy.is_immediate(),
-        )
+        view.with_pending_ack(scheduled, is_delayed, self.ack_policy.is_immediate())
     }
 
     /// Adopts changes by an external congestion control: whether the acknowledgment waits, and
@@ -327,6 +333,7 @@ impl Receiver {
 
     /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, config: Arc<Config>) {
+        self.steady_window = None;
         let before = std::mem::replace(&mut self.config, config);
         let config = self.config.clone();
         if config.receive_buffer != before.receive_buffer {
@@ -344,6 +351,7 @@ impl Receiver {
     /// `TCP_QUICKACK`: 0 delays acknowledgments for replies to carry them; an odd value sends them, an
     /// even one sends only one (`__tcp_sock_set_quickack`).
     pub(crate) fn set_quick_acks(&mut self, value: u32, state: State) {
+        self.steady_window = None;
         self.ack_policy.set_interactive(value == 0, &self.config);
         let open = matches!(state, State::Established | State::CloseWait);
         if value == 0 || !open || !self.ack_policy.is_scheduled() {

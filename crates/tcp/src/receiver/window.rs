@@ -105,6 +105,7 @@ impl Receiver {
         now: Instant,
     ) -> u8 {
         self.negotiated = negotiated;
+        self.steady_window = None;
         let peer_scales = syn.options.window_scale.is_some();
         if answers {
             self.choose_first_window(true, peer_scales);
@@ -131,6 +132,7 @@ impl Receiver {
 
     /// Window field of our SYN, which is not scaled (RFC 7323 §2.2).
     pub(crate) fn announce_first_window(&mut self) -> u16 {
+        self.steady_window = None;
         self.space.announced = self.space.next + self.first_window.bytes;
         self.space.offered = self.space.announced;
         u16::try_from(self.first_window.bytes).unwrap_or(u16::MAX)
@@ -148,6 +150,7 @@ impl Receiver {
 
     /// The handshake is over; `segment_bytes` is the payload of our own full segments.
     pub(crate) fn open(&mut self, segment_bytes: u32, now: Instant) {
+        self.steady_window = None;
         let announced_mss = self.announced_mss();
         self.ack_policy.begin(now);
         self.buffer.open(self.first_window.bytes, self.first_window.clamp, announced_mss);
@@ -188,7 +191,27 @@ impl Receiver {
     }
 
     /// Chooses the window field of a segment and records the offer.
+    ///
+    /// A sender to which nothing is sent offers the same window with every segment: the field is kept until
+    /// data arrives or is read, or a setting changes.
+    #[inline]
     pub(crate) fn choose_window(&mut self) -> u16 {
+        if let Some(field) = self.steady_window {
+            debug_assert!(self.is_steady(field), "nothing was to change the window");
+            return field;
+        }
+        self.choose_changed_window()
+    }
+
+    /// Whether choosing the window again gives this field, without other effects; for debug builds.
+    fn is_steady(&mut self, field: u16) -> bool {
+        let before = (self.space.announced, self.space.offered, self.ack_policy.quick_acks());
+        let chosen = self.choose_changed_window();
+        let after = (self.space.announced, self.space.offered, self.ack_policy.quick_acks());
+        chosen == field && before == after
+    }
+
+    fn choose_changed_window(&mut self) -> u16 {
         if self.counts_memory() { self.window_by_memory() } else { self.window_by_payload() }
     }
 
@@ -239,7 +262,12 @@ impl Receiver {
         }
         self.space.announced = self.space.next + window;
         self.space.offered = self.space.offered.later(self.space.announced);
-        u16::try_from(window >> shift).unwrap_or(u16::MAX)
+        let field = u16::try_from(window >> shift).unwrap_or(u16::MAX);
+        // Without scaling, the window also depends on the last acknowledgment.
+        if shift > 0 {
+            self.steady_window = Some(field);
+        }
+        field
     }
 
     fn may_shrink(&self) -> bool {
@@ -249,7 +277,8 @@ impl Receiver {
     /// The window worth offering (`__tcp_select_window`).
     #[inline]
     pub(crate) fn select_window(&mut self) -> u32 {
-        let unit = 1 << self.negotiated.receive_shift();
+        let shift = self.negotiated.receive_shift();
+        let unit = 1 << shift;
         let whole = self.buffer.full_window();
         let full = self.buffer.clamp().min(whole);
         let segment = self.segment_size.estimate().min(full);
@@ -257,7 +286,7 @@ impl Receiver {
             return 0;
         }
         let mut free = self.buffer.free_window();
-        if self.may_shrink() {
+        if self.config.receiving.shrinks {
             free &= !(unit - 1);
         }
         if free < full / 2 {
@@ -269,8 +298,7 @@ impl Receiver {
             }
         }
         let free = free.min(self.buffer.window_threshold());
-        if self.negotiated.receive_shift() > 0 {
-            let shift = self.negotiated.receive_shift();
+        if shift > 0 {
             return units_of(free, shift) << shift;
         }
         self.window_in_segments(free, full, segment)
@@ -291,6 +319,7 @@ impl Receiver {
 
     /// Whether an ACK would not close the window: the right edge advances at least as far as the
     /// received data.
+    #[inline]
     pub(crate) fn window_advances(&mut self) -> bool {
         self.select_window() >= self.last_announced_window()
     }

@@ -66,7 +66,9 @@ impl Sender {
         self.send.advance(segment.acknowledgment);
         let nothing_outstanding = self.queue.is_empty();
         let lost_before = self.queue.losses();
-        let update = self.process_sacks(segment, &mut ack);
+        let has_sacks = !segment.options.sack.is_empty() && self.negotiated.has_sack();
+        let update =
+            if has_sacks { self.process_sacks(segment, &mut ack) } else { SackUpdate::default() };
         if nothing_outstanding {
             self.count_accurate_marks(segment, has_new_timestamp, &mut ack);
             if self.is_plugged() {
@@ -108,7 +110,7 @@ impl Sender {
         has_new_timestamp: bool,
         ack: &mut AckEvent,
     ) {
-        if self.ecn.accurate().is_some() {
+        if self.ecn.is_accurate() {
             let has_progress = ack.has(AckFlags::ACKNOWLEDGED.and(AckFlags::SACKED));
             let marks = self.accurate_marks(segment, has_progress || has_new_timestamp, ack);
             ack.add_if(marks > 0, AckFlags::CONGESTION_ECHOED);
@@ -185,11 +187,9 @@ impl Sender {
         self.update_recovery_state(&mut ack);
     }
 
-    #[inline]
+    /// Processes the SACK blocks of a segment that has some.
+    #[cold]
     fn process_sacks(&mut self, segment: &Segment, ack: &mut AckEvent) -> SackUpdate {
-        if segment.options.sack.is_empty() || !self.negotiated.has_sack() {
-            return SackUpdate::default();
-        }
         let (update, delivered_at_sending) =
             self.mark_sacks(segment, ack.oldest_before(), ack.echo(), ack.now());
         ack.add(update.flags());

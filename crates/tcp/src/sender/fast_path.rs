@@ -64,7 +64,7 @@ impl Sender {
             && !self.written.has_any()
             && segment.options.sack.is_empty()
             && !self.tail_probe.is_outstanding()
-            && self.ecn.accurate().is_none()
+            && !self.ecn.is_accurate()
             && self.fast_path.is_enabled()
     }
 

@@ -224,7 +224,11 @@ impl Sender {
 
     /// The next event, in the order in which they happened.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        if self.events.is_empty() { None } else { self.events.pop_front() }
+        self.events.pop_front()
+    }
+
+    pub(crate) fn has_event(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// The send sequence space.

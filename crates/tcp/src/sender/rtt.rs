@@ -75,6 +75,7 @@ impl RttEstimator {
     }
 
     /// Adds a sample to the minimum filter.
+    #[inline]
     pub(crate) fn add_minimum_sample(&mut self, config: &Config, rtt: Span, now: Instant) {
         self.min.note(rtt.max(MIN_SAMPLE), now, config.loss.min_rtt_window);
     }

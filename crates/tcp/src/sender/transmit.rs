@@ -195,28 +195,30 @@ impl Sender {
 
     /// The next segment of new data, if allowed.
     #[inline]
-    pub(super) fn send_new(&mut self, now: Instant) -> Option<Outgoing> {
+    pub(crate) fn send_new(&mut self, now: Instant) -> Option<Outgoing> {
         if self.budget.resumes {
             self.resume(now);
         }
         self.stats.begin(SenderLimit::Busy, now);
+        let mut is_fin_alone = false;
         if self.budget.bundle_left == 0 && self.written.has_any() {
             self.expire_path_mtu(now);
             match self.next_bundle(now) {
-                Some(0) => return Some(self.transmit(0, now)),
+                Some(0) => is_fin_alone = true,
                 Some(bytes) => self.begin_bundle(bytes, now),
                 None => {}
             }
         }
-        if self.budget.bundle_left == 0 {
+        if self.budget.bundle_left == 0 && !is_fin_alone {
             self.end_transmission(now);
             return None;
         }
-        let largest = if self.budget.probes_mtu { u32::MAX } else { self.full_payload() };
+        let full = self.full_payload();
+        let largest = if self.budget.probes_mtu { u32::MAX } else { full };
         self.budget.probes_mtu = false;
         let bytes = self.budget.bundle_left.min(largest);
         self.budget.bundle_left -= bytes;
-        Some(self.transmit(bytes, now))
+        Some(self.transmit(bytes, full, now))
     }
 
     /// Ends a transmission immediately if only the full congestion window would end it. Returns whether
@@ -234,11 +236,12 @@ impl Sender {
     #[inline]
     fn begin_bundle(&mut self, bytes: u32, now: Instant) {
         self.budget.bundle_left = bytes;
-        let full = self.full_payload();
         self.budget.bundle_pushed = !self.budget.probes_mtu
             && self.config.sending.bundling.is_some_and(|rule| rule.pushed)
-            && bytes > full;
-        self.note_pace(bytes, full, now);
+            && bytes > self.full_payload();
+        if !self.fast_path.is_plain() {
+            self.note_pace(bytes, self.full_payload(), now);
+        }
     }
 
     /// Whether [`send_new`](Self::send_new) has anything to do.
@@ -251,7 +254,7 @@ impl Sender {
     #[inline]
     pub(super) fn full_payload(&self) -> u32 {
         let blocks = self.piggyback.sack_blocks;
-        if self.ecn.accurate().is_some() {
+        if self.ecn.is_accurate() {
             return self.full_payload_with_option();
         }
         if blocks == 0 {
@@ -428,8 +431,9 @@ impl Sender {
         Some(bytes)
     }
 
+    /// Sends `bytes` of new data; `full` is the payload of a full-sized segment.
     #[inline]
-    fn transmit(&mut self, bytes: u32, now: Instant) -> Outgoing {
+    fn transmit(&mut self, bytes: u32, full: u32, now: Instant) -> Outgoing {
         let mut sent_flags = self.note_sending(now);
         if bytes > 0 {
             let taken = self.written.take(bytes);
@@ -453,7 +457,7 @@ impl Sender {
         self.on_new_data_sent(first, now);
         self.send.on_new_data_sent(sequence + length, now);
         self.budget.sent = true;
-        if bytes < self.full_payload() {
+        if bytes < full {
             self.nagle.small_end = self.send.next();
         }
         let outgoing = if self.fast_path.is_plain() {

@@ -44,23 +44,33 @@ impl Sender {
             AckCounting::Segments => ack.delivered(),
             AckCounting::PerAck | AckCounting::SegmentsInSlowStart => acknowledged.segments(),
         };
-        if self.fast_path.is_plain() {
-            self.change_window(segments, lost_before, ack);
+        let is_plain = self.fast_path.is_plain();
+        let counted = if is_plain {
+            Some(segments)
         } else {
-            self.control_closely(segments, round_trip, lost_before, ack);
+            self.sample_optional_mechanisms(segments, round_trip, lost_before, ack)
+        };
+        if let Some(counted) = counted {
+            self.change_window(counted, lost_before, ack);
+        }
+        if !is_plain {
+            self.update_careful_resume(ack);
+            self.on_first_flight_acked();
+            self.update_framing();
         }
     }
 
-    /// The same with optional mechanisms: inflight limit, smart framing, delivery rates.
+    /// Samples for optional mechanisms: inflight limit, smart framing, delivery rates. Returns the
+    /// number of segments that count for the window; `None` if the algorithm has `cong_control`.
     #[cold]
     #[inline(never)]
-    fn control_closely(
+    fn sample_optional_mechanisms(
         &mut self,
         segments: u32,
         round_trip: RoundTrip,
         lost_before: u32,
         ack: &AckEvent,
-    ) {
+    ) -> Option<u32> {
         self.update_inflight_limit(ack.now());
         let segments = self.count_full_segments(segments);
         let losses = self.queue.losses().wrapping_sub(lost_before);
@@ -69,12 +79,9 @@ impl Sender {
         if self.has_cong_control() {
             self.report_lost();
             self.run_cong_control(sample, round_trip.latest(), ack);
-        } else {
-            self.change_window(segments, lost_before, ack);
+            return None;
         }
-        self.update_careful_resume(ack);
-        self.on_first_flight_acked();
-        self.update_framing();
+        Some(segments)
     }
 
     /// Passes the sample of an acknowledgment to the algorithm, before the window changes.

@@ -196,6 +196,29 @@ impl Acknowledged {
         has_reneged: bool,
     }
 
+    /// Counts a segment that is wholly acknowledged.
+    #[inline]
+    fn add(&mut self, sent: &Sent) {
+        self.segments += 1;
+        self.has_fin |= sent.has_fin();
+        self.has_retransmitted |= sent.is_retransmitted();
+        if sent.flags.contains(SentFlags::SACKED) {
+            return;
+        }
+        self.newly_delivered += 1;
+        if sent.is_retransmitted() {
+            return;
+        }
+        self.last_original_at = Some(sent.transmitted_at);
+        if self.first_original.is_none() {
+            self.first_original = Some(Original {
+                sequence: sent.sequence,
+                end: sent.end(),
+                transmitted_at: sent.transmitted_at,
+            });
+        }
+    }
+
     /// Counts one more segment, because the rest of that bundle makes one fewer.
     pub(crate) fn count_merged(&mut self) {
         self.segments += 1;
@@ -368,28 +391,16 @@ impl SendQueue {
                 front.cut(acknowledged);
                 break;
             }
-            let Some(front) = self.sent.pop_front() else { break };
-            outcome.segments += 1;
-            self.bundles -= u32::from(front.flags.contains(SentFlags::BUNDLE_END));
-            if front.flags.contains(SentFlags::COUNTED) {
-                self.uncount(front.flags);
+            let flags = front.flags;
+            outcome.add(front);
+            if !flags.contains(SentFlags::SACKED) {
+                on_acknowledged(front);
             }
-            outcome.has_fin |= front.has_fin();
-            outcome.has_retransmitted |= front.is_retransmitted();
-            if front.flags.contains(SentFlags::SACKED) {
-                continue;
-            }
-            outcome.newly_delivered += 1;
-            on_acknowledged(&front);
-            if !front.is_retransmitted() {
-                outcome.last_original_at = Some(front.transmitted_at);
-                if outcome.first_original.is_none() {
-                    outcome.first_original = Some(Original {
-                        sequence: front.sequence,
-                        end: front.end(),
-                        transmitted_at: front.transmitted_at,
-                    });
-                }
+            // Read in place and dropped then, which saves a copy.
+            self.sent.pop_front();
+            self.bundles -= u32::from(flags.contains(SentFlags::BUNDLE_END));
+            if flags.contains(SentFlags::COUNTED) {
+                self.uncount(flags);
             }
         }
         self.first += u64::from(outcome.segments);

@@ -334,6 +334,26 @@ impl Sender {
         }
     }
 
+    /// Whether a transmission of new data may call an external congestion control: with nothing in
+    /// flight, or with MTU probing.
+    #[inline]
+    pub(crate) fn may_consult_on_sending(&self) -> bool {
+        self.is_plugged() && (self.in_flight() == 0 || self.mtu_search.is_some())
+    }
+
+    /// Whether an external congestion control sees the pending acknowledgment.
+    #[inline]
+    pub(crate) fn sees_pending_ack(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.has_hook(Hooks::NEEDS_ECN))
+    }
+
+    /// Whether an external congestion control has changed the receiving half.
+    #[inline]
+    pub(crate) fn has_receiver_requests(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged)
+            if plugged.requests_ack_now || plugged.requests_echo)
+    }
+
     /// Takes changes of the receiving half: whether the acknowledgment is immediate, and whether a mark
     /// is echoed.
     pub(crate) fn take_receiver_requests(&mut self) -> (Option<bool>, Option<bool>) {
