@@ -11,6 +11,7 @@
 //! | `namespace` | the network namespace of a host process, its name, and commands in it |
 //! | `socket` | socket calls |
 //! | `tun` | TUN and Ethernet devices, and packet sockets |
+//! | `processor` | a processor for a process to stay on |
 //! | `run_name` | the name of a run, and whether it still lives |
 //! | `stale` | removal of leftovers of runs: by their reapers, and later those of dead runs |
 
@@ -20,6 +21,7 @@ mod clock;
 mod instance;
 mod namespace;
 mod process;
+mod processor;
 mod run_name;
 mod socket;
 mod stale;
@@ -42,6 +44,7 @@ pub use process::{
     inherited_socket, is_root, is_sleeping, lock_file, most_files, mount_proc, mount_programs,
     prefer, raise_file_limit, thread_id, wait_for_end, wake_in_time, watch_process,
 };
+pub use processor::Processor;
 pub use run_name::{RunName, RunNameError};
 pub use socket::{
     Buffer, Message, Raw, Transfer, accept, accept_connection, bind, close, connect, control,

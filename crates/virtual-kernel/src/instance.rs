@@ -7,7 +7,7 @@ use crate::task::{
 };
 use crate::worker::{FOLDER_VARIABLE, SEED_VARIABLE};
 use fairwind_assembly::Control;
-use fairwind_linux::{self as linux, KernelError, Reaper, RunName};
+use fairwind_linux::{self as linux, KernelError, Processor, Reaper, RunName};
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
 use std::fs;
@@ -109,6 +109,8 @@ pub struct Instance {
     folder: PathBuf,
     /// Ends processes of the instance that a killed kernel leaves, also when this command is killed.
     reaper: Option<Reaper>,
+    /// Where its processes run. They take turns, which is many times slower between processors.
+    _processor: Processor,
 }
 
 impl VirtualKernel {
@@ -177,8 +179,9 @@ impl Instance {
         let failed = |reason: String| InstanceError::Start { program: program.clone(), reason };
         let refused = |error: KernelError| failed(error.to_string());
         let mut reaper = Reaper::start(RunName::fresh()).map_err(refused)?;
-        let mut child = kernel
-            .command(folder, seed, memory)?
+        let processor = Processor::lease();
+        let mut child = processor
+            .pin(&mut kernel.command(folder, seed, memory)?)
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
         reaper.undo(&format!("kill -9 -- -{}", child.id())).map_err(refused)?;
@@ -186,7 +189,16 @@ impl Instance {
         linux::stop_waiting(&output).map_err(refused)?;
         let ended = linux::watch_process(child.id()).map_err(refused)?;
         let (folder, console) = (folder.to_path_buf(), Console::default());
-        Ok(Self { program, child, ended, output, console, folder, reaper: Some(reaper) })
+        Ok(Self {
+            program,
+            child,
+            ended,
+            output,
+            console,
+            folder,
+            reaper: Some(reaper),
+            _processor: processor,
+        })
     }
 
     /// Waits for the answer.

@@ -21,8 +21,8 @@ use std::io::Write as _;
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The variable with the folder of the task, on the kernel's command line.
@@ -41,6 +41,9 @@ const PARAMETERS: [(&str, &str); 3] = [
     ("net.ipv4.tcp_max_orphans", "65536"),
 ];
 
+/// Where and why the worker panicked first.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
 /// Is the first process of an instance, or one of its hosts.
 pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == HOST_ARGUMENT) {
@@ -53,9 +56,14 @@ pub fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     };
+    std::panic::set_hook(Box::new(|panic| {
+        PANIC.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic.to_string());
+    }));
     let done = begin(Path::new(&folder)).and_then(|()| {
         let answer = catch_unwind(work).unwrap_or_else(|_| {
-            Err(TaskFailure::experiment("the worker broke one of its own rules; see above"))
+            let first = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let what = first.unwrap_or_else(|| "the worker panicked".to_owned());
+            Err(TaskFailure::experiment(format!("{what}; this is an error of fairwind-worker")))
         });
         store(&answer.unwrap_or_else(Answer::Failed))
     });
