@@ -40,6 +40,8 @@ pub struct HostPlan {
     pub incoming_datagrams: Vec<IncomingDatagrams>,
     /// Sampling of senders.
     pub sampling: Sampling,
+    /// How often the host reports at least.
+    pub report_interval: Span,
     /// Whether written bytes follow a pattern, and read bytes are compared with it.
     pub payload: PayloadCheck,
 }

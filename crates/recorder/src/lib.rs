@@ -21,5 +21,7 @@ mod merge;
 mod observations;
 mod recorder;
 
-pub use observations::{FirstEnd, MeasuredPacket, NewFlow, ObservationPoint, ObservationWriter};
+pub use observations::{
+    FirstEnd, MeasuredPacket, NewFlow, ObservationPoint, ObservationWriter, REPORT_INTERVAL,
+};
 pub use recorder::{Recorder, RecorderError, RecorderOutput, RecorderParts};

@@ -14,8 +14,8 @@ const FULL_BATCH: usize = 2048;
 /// Bytes of captured packets that make a batch.
 const FULL_BYTES: usize = 1 << 18;
 
-/// A batch that is not full is handed over after this time.
-const OLDEST: Span = Span::from_millis(5);
+/// How often an observer hands over a batch that is not full, in real time.
+pub const REPORT_INTERVAL: Span = Span::from_millis(5);
 
 /// Which way a packet passes the border of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,6 +164,7 @@ pub struct ObservationWriter {
     used: UsedBatches,
     /// Bytes of each packet to keep, by flow; none for flows that are not captured.
     snap: Vec<usize>,
+    interval: Span,
 }
 
 impl ObservationWriter {
@@ -172,8 +173,14 @@ impl ObservationWriter {
         output: SyncSender<Dispatch>,
         used: UsedBatches,
         snap: Vec<usize>,
+        interval: Span,
     ) -> Self {
-        Self { source, batch: Batch::default(), since: Instant::ZERO, output, used, snap }
+        Self { source, batch: Batch::default(), since: Instant::ZERO, output, used, snap, interval }
+    }
+
+    /// After this time a batch is handed over that is not full: call [`advance`](Self::advance) as often.
+    pub fn interval(&self) -> Span {
+        self.interval
     }
 
     /// A packet of a flow passes the border of a host.
@@ -231,7 +238,7 @@ impl ObservationWriter {
     pub fn advance(&mut self, now: Instant) {
         let is_full =
             self.batch.entries.len() >= FULL_BATCH || self.batch.bytes.len() >= FULL_BYTES;
-        if is_full || now.saturating_since(self.since) >= OLDEST {
+        if is_full || now.saturating_since(self.since) >= self.interval {
             self.hand_over(now);
         }
     }
@@ -320,8 +327,13 @@ mod tests {
     #[test]
     fn captured_bytes_fill_a_batch() {
         let (output, input) = sync_channel(1);
-        let mut observations =
-            ObservationWriter::new(0, output, UsedBatches::default(), vec![usize::MAX]);
+        let mut observations = ObservationWriter::new(
+            0,
+            output,
+            UsedBatches::default(),
+            vec![usize::MAX],
+            REPORT_INTERVAL,
+        );
         let measured = MeasuredPacket {
             flow: FlowId(0),
             direction: Direction::Forward,

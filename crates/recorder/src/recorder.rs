@@ -28,7 +28,9 @@ const MOST_HELD: usize = 1 << 30;
 
 /// How long the recorder sleeps when nothing is there. It does not wait to be woken: waking takes a
 /// lock that the recorder may hold while it gives way to others, and the router would wait for it.
-const NAP: Span = Span::from_millis(2);
+fn nap(interval: Span) -> Span {
+    interval * 2 / 5
+}
 
 /// Parts of a [`Recorder`].
 pub struct RecorderParts {
@@ -38,6 +40,8 @@ pub struct RecorderParts {
     pub captures: CaptureWriters,
     /// Bytes of each packet to keep, by flow, where something is captured.
     pub snap: Vec<usize>,
+    /// How often observers hand over what they have; [`REPORT_INTERVAL`](crate::REPORT_INTERVAL) in real time.
+    pub interval: Span,
 }
 
 /// Output of a recorder.
@@ -102,7 +106,13 @@ impl Recorder {
         let mut observations = |source| {
             let batches = UsedBatches::default();
             used.push(batches.clone());
-            ObservationWriter::new(source, output.clone(), batches, parts.snap.clone())
+            ObservationWriter::new(
+                source,
+                output.clone(),
+                batches,
+                parts.snap.clone(),
+                parts.interval,
+            )
         };
         let router = observations(0);
         let journals = (1..=others.len()).map(observations).collect();
@@ -117,6 +127,7 @@ impl Recorder {
             failed: failed.clone(),
             observers: std::iter::once("the router".to_owned()).chain(others.to_vec()).collect(),
             most_held,
+            nap: nap(parts.interval),
         };
         let end = Arc::new(AtomicU64::new(parts.settings.end.as_nanos()));
         let last = end.clone();
@@ -165,6 +176,7 @@ struct Recording {
     failed: Arc<AtomicBool>,
     observers: Vec<String>,
     most_held: usize,
+    nap: Span,
 }
 
 impl Recording {
@@ -180,7 +192,7 @@ impl Recording {
             match input.try_recv() {
                 Ok(dispatch) => merge.add(dispatch),
                 Err(TryRecvError::Empty) => {
-                    linux::wait_readable(&[], NAP);
+                    linux::wait_readable(&[], self.nap);
                     continue;
                 }
                 // Observers that ended without a last batch have nothing more to report.
@@ -295,6 +307,7 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::REPORT_INTERVAL;
     use fairwind_measure::{ObservationPoints, Values, senders_table};
 
     #[test]
@@ -304,6 +317,7 @@ mod tests {
             settings: nothing,
             captures: CaptureWriters::default(),
             snap: Vec::new(),
+            interval: REPORT_INTERVAL,
         };
         let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
         assert!(!recorder.has_failed());
@@ -322,7 +336,7 @@ mod tests {
             if recorder.has_failed() {
                 break;
             }
-            linux::wait_readable(&[], NAP);
+            linux::wait_readable(&[], nap(REPORT_INTERVAL));
         }
         assert!(recorder.has_failed());
         let error = recorder.finish().expect_err("nothing was measured").to_string();
@@ -344,8 +358,12 @@ mod tests {
             flows: vec![flow("early", Instant::ZERO), flow("late", Instant::from_secs(2))],
             ..Settings::default()
         };
-        let parts =
-            RecorderParts { settings, captures: CaptureWriters::default(), snap: Vec::new() };
+        let parts = RecorderParts {
+            settings,
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+            interval: REPORT_INTERVAL,
+        };
         let (recorder, mut observations, _) = Recorder::start(parts, &[]).expect("a thread");
         let busy =
             |seconds| SenderCounts { busy: Span::from_secs(seconds), ..SenderCounts::default() };
@@ -367,6 +385,7 @@ mod tests {
             settings: Settings::default(),
             captures: CaptureWriters::default(),
             snap: Vec::new(),
+            interval: REPORT_INTERVAL,
         };
         let others = ["host a".to_owned(), "host b".to_owned()];
         let (recorder, mut router, mut hosts) =

@@ -24,9 +24,6 @@ const MOST_AT_ONCE: u64 = 32;
 /// Bound of the 99th percentile of the lateness, unless a packet takes long on the bottleneck.
 pub const LATENESS_BOUND: Span = Span::from_micros(200);
 
-/// How often the router checks whether it is stopped, and reports its progress to the recorder.
-const POLL_INTERVAL: Span = Span::from_millis(5);
-
 /// Part of a full packet's time on the bottleneck that lateness may be.
 const LATENESS_PART: u64 = 10;
 
@@ -204,14 +201,16 @@ impl<S: Classifier, C: Clock> Router<S, C> {
     }
 
     fn forward(&mut self) -> Result<(), RouterError> {
+        let mut now = self.now();
         while !self.control.is_stopped() {
-            for place in 0..self.wait() {
+            for place in 0..self.wait(now) {
                 let port = self.poll.readiness(place).token;
                 self.read_from(usize::try_from(port).unwrap_or(usize::MAX))?;
             }
-            let now = self.advance();
-            self.deliver_due()?;
-            self.observations.advance(now);
+            let reached = self.advance();
+            let has_delivered = self.deliver_due()?;
+            self.observations.advance(reached);
+            now = if has_delivered { self.now() } else { reached };
         }
         Ok(())
     }
@@ -222,11 +221,10 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         self.control.time_of(self.clock.now())
     }
 
-    /// Sleeps until there is something to do; how many devices have something to read.
-    fn wait(&mut self) -> usize {
-        let now = self.now();
+    /// Sleeps until there is something to do, or to report; how many devices have something to read.
+    fn wait(&mut self, now: Instant) -> usize {
         let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
-        self.clock.wait(&mut self.poll, due.saturating_since(now).min(POLL_INTERVAL))
+        self.clock.wait(&mut self.poll, due.saturating_since(now).min(self.observations.interval()))
     }
 
     /// Takes what a host has sent, and hands over meanwhile what is due.
@@ -334,13 +332,15 @@ impl<S: Classifier, C: Clock> Router<S, C> {
         now
     }
 
-    /// Hands over what is due.
+    /// Hands over what is due; returns whether anything was.
     #[inline]
-    fn deliver_due(&mut self) -> Result<(), RouterError> {
+    fn deliver_due(&mut self) -> Result<bool, RouterError> {
+        let mut has_delivered = false;
         while let Some(delivery) = self.network.poll_delivery() {
             self.deliver(&delivery)?;
+            has_delivered = true;
         }
-        Ok(())
+        Ok(has_delivered)
     }
 
     fn deliver(&mut self, delivery: &Delivery<RoutedPacket>) -> Result<(), RouterError> {

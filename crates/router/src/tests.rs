@@ -4,7 +4,7 @@ use super::{FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts};
 use fairwind_assembly::{Assembly, CaptureWriters, FlowPlan};
 use fairwind_linux as linux;
 use fairwind_measure::{Lateness, Tables};
-use fairwind_recorder::{Recorder, RecorderParts};
+use fairwind_recorder::{REPORT_INTERVAL, Recorder, RecorderParts};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_units::Span;
 use fairwind_wire::bytes::{IpHeader, Payload, emit};
@@ -70,6 +70,7 @@ impl Bench {
             settings: assembly.settings.clone(),
             captures: CaptureWriters::default(),
             snap: Vec::new(),
+            interval: REPORT_INTERVAL,
         };
         let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
         let control = RouterControl::new();
@@ -305,6 +306,7 @@ fn missing_device_error_names_host() {
         settings: assembly.settings.clone(),
         captures: CaptureWriters::default(),
         snap: Vec::new(),
+        interval: REPORT_INTERVAL,
     };
     let (recorder, observations, _) = Recorder::start(parts, &[]).unwrap();
     let parts = RouterParts {

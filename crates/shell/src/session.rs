@@ -12,7 +12,7 @@ use fairwind_hosts::HostCommand;
 use fairwind_linux::{self as linux, KernelError, MonotonicClock, Reaper, RunName};
 use fairwind_measure::{Lateness, Settings, Tables};
 use fairwind_network::NodeId;
-use fairwind_recorder::{Recorder, RecorderParts};
+use fairwind_recorder::{REPORT_INTERVAL, Recorder, RecorderParts};
 use fairwind_router::{
     Port, RoutedPacket, Router, RouterControl, RouterError, RouterParts, lateness_bound,
 };
@@ -261,7 +261,12 @@ impl Path {
             flows: Vec::new(),
             ..self.assembly.settings
         };
-        let parts = RecorderParts { settings, captures: self.captures, snap: Vec::new() };
+        let parts = RecorderParts {
+            settings,
+            captures: self.captures,
+            snap: Vec::new(),
+            interval: REPORT_INTERVAL,
+        };
         let (recorder, mut observations, _) =
             Recorder::start(parts, &[]).map_err(|error| thread_failed(&error))?;
         let mut classifier = ConnectionTracker::new(nodes, plan.is_measured, self.snap);

@@ -16,6 +16,7 @@ use fairwind_packetdrill::{OptionLine, RunOptions};
 use fairwind_scenario::{CapturePoint, Experiment};
 use fairwind_tcp::Profile;
 use fairwind_testbed::{KernelRun, RunError};
+use fairwind_units::Span;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::panic::catch_unwind;
@@ -31,6 +32,8 @@ pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
 pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
 /// What a host process is started with.
 const HOST_ARGUMENT: &str = "host";
+/// How often the router reports what it has seen: each report costs some system calls.
+const REPORT_INTERVAL: Span = Span::from_millis(500);
 /// Reports of progress per run.
 const REPORTS: u32 = 100;
 
@@ -161,7 +164,8 @@ fn run(task: &ExperimentTask, seed: u64, captures: &Path) -> Result<RunAnswer, T
     };
     let files = capture_files(&experiment, captures)?;
     let run = KernelRun::with_controls(&experiment, seed, files, command, &controls(task))
-        .map_err(failed)?;
+        .map_err(failed)?
+        .with_report_interval(REPORT_INTERVAL);
     let control = Arc::new(Control::default());
     let watch = Progress::watch(control.clone(), experiment.duration.as_nanos());
     let outcome = run.run(&control).map_err(failed);

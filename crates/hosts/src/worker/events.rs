@@ -13,8 +13,6 @@ use std::time::Duration;
 
 /// Events of a batch at most.
 const BATCH_EVENTS: usize = 1024;
-/// The parent hears at least this often how far the host is.
-const HEARTBEAT: Span = Span::from_millis(10);
 /// Timeout for sending the last message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -54,13 +52,15 @@ pub(super) struct EventSender {
     events: Vec<HostEvent>,
     unsent: Vec<u8>,
     next_flush: Instant,
+    /// The parent hears at least this often how far the host is.
+    interval: Span,
 }
 
 impl EventSender {
     /// Over a socket that does not block.
-    pub(super) fn new(socket: Arc<UnixStream>, clock: Clock) -> Self {
-        let next_flush = clock.now() + HEARTBEAT;
-        Self { socket, clock, events: Vec::new(), unsent: Vec::new(), next_flush }
+    pub(super) fn new(socket: Arc<UnixStream>, clock: Clock, interval: Span) -> Self {
+        let next_flush = clock.now() + interval;
+        Self { socket, clock, events: Vec::new(), unsent: Vec::new(), next_flush, interval }
     }
 
     /// The run's time.
@@ -84,7 +84,7 @@ impl EventSender {
     /// Sends what there is, and how far the clock has come.
     pub(super) fn flush(&mut self) {
         let watermark = self.clock.now();
-        self.next_flush = watermark + HEARTBEAT;
+        self.next_flush = watermark + self.interval;
         let batch = EventBatch { watermark, events: std::mem::take(&mut self.events) };
         let message = FromHost::Events(batch);
         append_frame(&message, &mut self.unsent);
@@ -168,7 +168,8 @@ mod tests {
         let (host, mut parent) = UnixStream::pair().expect("sockets");
         host.set_nonblocking(true).expect("an option");
         let host = Arc::new(host);
-        let mut events = EventSender::new(host.clone(), Clock::new(linux::monotonic()));
+        let mut events =
+            EventSender::new(host.clone(), Clock::new(linux::monotonic()), Span::from_millis(10));
         while events.unsent.is_empty() {
             events.report(events.now(), 0, EventKind::Established);
         }

@@ -104,6 +104,7 @@ pub(super) struct HostSockets {
     datagram_senders: Vec<DatagramSender>,
     datagram_readers: DatagramReaders,
     sampling: Sampling,
+    report_interval: Span,
     payload: Payload,
 }
 
@@ -124,6 +125,7 @@ impl HostSockets {
             datagram_senders: datagram_senders.collect::<Result<_, _>>()?,
             datagram_readers: DatagramReaders::new(&plan.incoming_datagrams)?,
             sampling: plan.sampling,
+            report_interval: plan.report_interval,
             payload: Payload::new(plan.payload),
         })
     }
@@ -137,7 +139,7 @@ impl HostSockets {
     ) -> Result<(), String> {
         let context = HostContext {
             poll: Poll::new(AT_ONCE).map_err(|error| error.to_string())?,
-            events: EventSender::new(socket, Clock::new(origin)),
+            events: EventSender::new(socket, Clock::new(origin), self.report_interval),
             payload: self.payload,
             buffer: vec![0; CHECKED_BYTES],
             lateness: Lateness::default(),
@@ -224,9 +226,9 @@ impl Worker {
             let readiness = self.context.poll.readiness(place);
             self.on_ready(readiness)?;
         }
-        self.run_due_timers()?;
-        self.sample_senders();
-        if self.context.events.next_flush() <= self.clock.now() {
+        let now = self.run_due_timers()?;
+        self.sample_senders(now);
+        if self.context.events.next_flush() <= now {
             self.context.events.flush();
         }
         Ok(())
@@ -292,9 +294,10 @@ impl Worker {
         Ok(())
     }
 
-    fn run_due_timers(&mut self) -> Result<(), String> {
+    /// Runs what is due, and returns when nothing was any more.
+    fn run_due_timers(&mut self) -> Result<Instant, String> {
+        let mut now = self.clock.now();
         for _ in 0..AT_ONCE {
-            let now = self.clock.now();
             // Before the origin the clock stands still.
             if self.timers.next() == Instant::ZERO && !self.clock.has_begun() {
                 break;
@@ -304,19 +307,19 @@ impl Worker {
                 let sender = &mut self.datagram_senders[stream];
                 sender.on_deadline(&mut self.context)?;
                 self.timers.schedule(place, sender.deadline());
-                continue;
+            } else {
+                let sender = &mut self.senders[place];
+                let token = token::of(token::SENDER, place);
+                sender.on_deadline(now, token, &mut self.context)?;
+                self.timers.schedule(place, sender.deadline());
+                self.take_next(place);
             }
-            let sender = &mut self.senders[place];
-            let token = token::of(token::SENDER, place);
-            sender.on_deadline(now, token, &mut self.context)?;
-            self.timers.schedule(place, sender.deadline());
-            self.take_next(place);
+            now = self.clock.now();
         }
-        Ok(())
+        Ok(now)
     }
 
-    fn sample_senders(&mut self) {
-        let now = self.clock.now();
+    fn sample_senders(&mut self, now: Instant) {
         for place in self.samples.due(now, LOOKS_AT_ONCE) {
             self.senders[place].sample(&mut self.context);
         }

@@ -3,7 +3,7 @@
 use super::*;
 use fairwind_assembly::CaptureWriters;
 use fairwind_measure::{Settings, Tables};
-use fairwind_recorder::{ObservationPoint, Recorder, RecorderParts};
+use fairwind_recorder::{ObservationPoint, REPORT_INTERVAL, Recorder, RecorderParts};
 use fairwind_wire::bytes::{IpHeader, Payload, emit};
 
 const NODES: [NodeId; 2] = [NodeId(0), NodeId(1)];
@@ -25,8 +25,12 @@ impl Scene {
             end: Instant::from_millis(100_000),
             ..Settings::default()
         };
-        let parts =
-            RecorderParts { settings, captures: CaptureWriters::default(), snap: Vec::new() };
+        let parts = RecorderParts {
+            settings,
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+            interval: REPORT_INTERVAL,
+        };
         let (recorder, mut observations, _) = Recorder::start(parts, &[]).unwrap();
         let mut connections = ConnectionTracker::new(NODES, true, 0);
         connections.begin(&mut observations);

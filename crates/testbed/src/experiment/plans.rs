@@ -10,6 +10,7 @@ use fairwind_linux as linux;
 use fairwind_linux::RunName;
 use fairwind_measure::{HostLateness, Table};
 use fairwind_network::NodeId;
+use fairwind_recorder::REPORT_INTERVAL;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
 use fairwind_windows::WindowOptions;
@@ -18,6 +19,8 @@ use std::net::IpAddr;
 
 /// Interval of polls for time-outs and recoveries of connections with bytes outstanding.
 pub(super) const LOSS_INTERVAL: Span = Span::from_millis(50);
+/// Intervals of the router's reports for one of a host.
+pub(super) const HOST_REPORTS: u64 = 2;
 
 /// A host, and where it is in the network.
 pub(super) struct PlannedHost {
@@ -82,6 +85,7 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
             endpoint_interval: experiment.measure.endpoint_interval,
             loss_interval: Some(LOSS_INTERVAL),
         },
+        report_interval: REPORT_INTERVAL * HOST_REPORTS,
         payload: PayloadCheck::Off,
     }
 }

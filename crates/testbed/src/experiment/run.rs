@@ -3,7 +3,7 @@
 
 use super::plans::{self, PlannedHost};
 use super::programs::{self, KernelWatch};
-use super::running::{ActiveRun, ForwardingThread, Hosts, Outcome};
+use super::running::{ActiveRun, ForwardingThread, GLANCES, Hosts, Outcome};
 use super::{RunError, no_thread};
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
@@ -14,7 +14,7 @@ use fairwind_kernel_settings::{self as settings, Kernel};
 use fairwind_linux::{self as linux, KernelError, MonotonicClock, Reaper, RunName};
 use fairwind_measure::Lateness;
 use fairwind_network::NodeId;
-use fairwind_recorder::{Recorder, RecorderParts};
+use fairwind_recorder::{REPORT_INTERVAL, Recorder, RecorderParts};
 use fairwind_router::{
     FlowTable, Port, RoutedPacket, Router, RouterControl, RouterParts, StopOnDrop, lateness_bound,
 };
@@ -45,6 +45,8 @@ pub struct KernelRun {
     duration: Span,
     /// Congestion controls in C that its sockets are given.
     controls: Vec<ControlObject>,
+    /// How often the router reports.
+    report_interval: Span,
 }
 
 impl KernelRun {
@@ -96,9 +98,21 @@ impl KernelRun {
             every_ack: experiment.measure.endpoint_every_ack,
             duration: experiment.duration,
             controls: controls_of(experiment, controls),
+            report_interval: REPORT_INTERVAL,
         };
         run.begin_captures(experiment, files, kernel.release)?;
         Ok(run)
+    }
+
+    /// Has the router report every `interval`, and the hosts half as often, in place of every 5 ms. Reports cost
+    /// time, and in virtual time nobody waits for them.
+    #[must_use]
+    pub fn with_report_interval(mut self, interval: Span) -> Self {
+        self.report_interval = interval;
+        for host in &mut self.hosts {
+            host.plan.report_interval = interval * plans::HOST_REPORTS;
+        }
+        self
     }
 
     fn begin_captures(
@@ -146,6 +160,7 @@ impl KernelRun {
             settings: self.assembly.settings,
             captures: self.captures,
             snap: self.snap,
+            interval: self.report_interval,
         };
         let named = self.hosts.iter().map(|host| format!("host {}", host.plan.name));
         let others: Vec<String> =
@@ -175,7 +190,8 @@ impl KernelRun {
         };
         let router = forwarding.start(to_route, router_control.clone())?;
         let hosts = Hosts::new(hosts, journals)?;
-        let running = ActiveRun { hosts, watch, router, router_control, recorder, control };
+        let glance = self.report_interval * GLANCES;
+        let running = ActiveRun { hosts, watch, router, router_control, recorder, control, glance };
         let mut outcome = running.run(self.duration)?;
         let remembered = programs::remembered(&memories);
         outcome.remarks.extend(programs::add_remembered_table(&mut outcome.tables, remembered));

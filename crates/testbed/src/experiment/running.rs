@@ -17,11 +17,11 @@ use std::thread::JoinHandle;
 const HEAD_START: Span = Span::from_millis(50);
 /// How long the hosts may take to report the rest, all together.
 const END_LIMIT: Span = Span::from_secs(20);
-/// How long a host may be silent: it normally reports every 10 ms. Reports of others wait for it in
+/// How long a host may be silent: it normally reports every 10 ms, or every second in virtual time. Reports of others wait for it in
 /// memory.
 const SILENCE: Span = Span::from_secs(10);
-/// The longest time without a look at the clock and the control.
-const GLANCE: Span = Span::from_millis(20);
+/// The longest time without a look at the clock and the control, in intervals of reports.
+pub(super) const GLANCES: u64 = 4;
 
 /// Output of a run on the kernel.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ pub(super) struct ActiveRun<'a> {
     pub(super) router_control: RouterControl,
     pub(super) recorder: Recorder,
     pub(super) control: &'a Control,
+    /// The longest time without a look at the clock and the control.
+    pub(super) glance: Span,
 }
 
 impl ActiveRun<'_> {
@@ -90,14 +92,14 @@ impl ActiveRun<'_> {
             if self.control.is_cancelled() {
                 return Err(RunError::Cancelled);
             }
-            self.hosts.receive(end.saturating_since(now).min(GLANCE))?;
+            self.hosts.receive(end.saturating_since(now).min(self.glance))?;
             self.hosts.check_silence()?;
             if let Some(watch) = &mut self.watch {
                 watch.receive()?;
             }
             if self.router.is_finished() {
                 // Either a host has ended, and says so by now, or the router says why.
-                return self.hosts.receive(GLANCE).map_err(RunError::from);
+                return self.hosts.receive(self.glance).map_err(RunError::from);
             }
             if self.recorder.has_failed() {
                 return Ok(());

@@ -47,6 +47,7 @@ pub(crate) fn plan(number: u8) -> HostPlan {
         outgoing_datagrams: Vec::new(),
         incoming_datagrams: Vec::new(),
         sampling: Sampling::default(),
+        report_interval: Span::from_millis(10),
         payload: PayloadCheck::Pattern,
     }
 }
