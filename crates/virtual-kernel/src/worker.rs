@@ -32,6 +32,9 @@ pub(crate) const FOLDER_VARIABLE: &str = "FAIRWIND_TASK";
 pub(crate) const SEED_VARIABLE: &str = "FAIRWIND_KERNEL_SEED";
 /// What a host process is started with.
 const HOST_ARGUMENT: &str = "host";
+/// How long the kernel is up before the task begins. Near the zero of its clocks a kernel does what nobody sees, such as
+/// SYN cookies with options from before that (`cookie_init_timestamp`).
+const SETTLING_TIME: Span = Span::from_secs(10);
 /// How often the router reports what it has seen: each report costs some system calls.
 const REPORT_INTERVAL: Span = Span::from_millis(500);
 /// Reports of progress per run.
@@ -89,6 +92,7 @@ fn begin(folder: &Path) -> Result<(), TaskFailure> {
         // What this kernel does not have needs no value.
         let _ = fs::write(linux::parameter_path(name), value);
     }
+    linux::wait_readable(&[], SETTLING_TIME);
     Ok(())
 }
 
