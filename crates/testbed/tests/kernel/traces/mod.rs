@@ -71,7 +71,7 @@ fn algorithms_agree_between_kernel_and_simulator() {
     let mark = command("fairwind-test-traces");
     let run = KernelRun::with_controls(&experiment, 1, files, mark, &controls).unwrap();
     let outcome = run.run(&Control::default()).unwrap();
-    let (mut undone, mut asked, mut grown) = (0, 0, 0);
+    let (mut undone, mut asked, mut compared) = (0, 0, 0);
     for (row, (algorithm, recorder)) in algorithms.iter().zip(&recorders).enumerate() {
         let name = &algorithm.name;
         assert!(number(table(&outcome.tables, "flows"), "payload_bytes_read", row) > 0.0, "{name}");
@@ -86,11 +86,11 @@ fn algorithms_agree_between_kernel_and_simulator() {
         let grows = if name == OWN { "cong_control" } else { "cong_avoid" };
         // A flow that the others crowd out makes few calls; each of them is still compared.
         assert!(replay.counts[grows] >= 10, "{name}: {:?}", replay.counts);
-        grown += replay.counts[grows];
+        compared += replay.counts[grows];
         undone += replay.counts.get("undo_cwnd").copied().unwrap_or(0);
         asked += replay.asked;
     }
-    assert!(grown > 1000, "too few acknowledgments were compared");
+    assert!(compared > 1000, "too few acknowledgments were compared");
     assert!(undone > 0, "none of the reductions was needless");
     assert!(asked > 0, "no change of marks was answered at once");
 }
