@@ -3,11 +3,12 @@
 //! Starting a process that ends with the thread that started it.
 
 use crate::{KernelError, Raw, checked};
+use rustix::mount::{MountFlags, mount, mount_bind};
 use std::ffi::CStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// File systems that a Linux system has besides its files, and where.
@@ -46,6 +47,24 @@ pub fn mount_system() -> Result<(), KernelError> {
             Ok(_) | Err(KernelError::System { errno: libc::EBUSY, .. }) => {}
             Err(error) => return Err(error),
         }
+    }
+    Ok(())
+}
+
+/// Where the first process of a system finds what [`empty_folder`] hides.
+const HIDDEN: &str = "/run/fairwind-hidden";
+
+/// Mounts an empty file system on `folder`, once per system; what is `kept` below it stays as it is.
+pub fn empty_folder(folder: &Path, kept: &[PathBuf]) -> Result<(), KernelError> {
+    let attempt = format!("empty {}", folder.display());
+    let hidden = Path::new(HIDDEN);
+    checked(&attempt, fs::create_dir(hidden))?;
+    checked(&attempt, mount_bind(folder, hidden))?;
+    checked(&attempt, mount("tmpfs", folder, "tmpfs", MountFlags::empty(), None))?;
+    for path in kept {
+        let Ok(inside) = path.strip_prefix(folder) else { continue };
+        checked(&attempt, fs::create_dir_all(path))?;
+        checked(&attempt, mount_bind(hidden.join(inside), path))?;
     }
     Ok(())
 }

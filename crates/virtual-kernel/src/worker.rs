@@ -130,6 +130,7 @@ fn work() -> Result<Answer, TaskFailure> {
             run(&experiment, seed, Path::new(&captures)).map(Answer::Ran)
         }
         Task::Scripts(scripts) => {
+            hide_temporary_files(&scripts)?;
             scripts.iter().map(follow).collect::<Result<_, _>>().map(Answer::Followed)
         }
     }
@@ -195,6 +196,28 @@ fn capture_files(experiment: &Experiment, folder: &Path) -> Result<CaptureFiles,
         sender: create(CapturePoint::Sender, "sender.pcapng")?,
         receiver: create(CapturePoint::Receiver, "receiver.pcapng")?,
     })
+}
+
+/// The folder in which commands of scripts leave files by names that are the same in every instance.
+const TEMPORARY: &str = "/tmp";
+
+/// Gives the instance temporary files of its own, beside which the folders of its scripts stay. Where a script lies
+/// directly among the machine's temporary files, all of them stay.
+fn hide_temporary_files(scripts: &[ScriptTask]) -> Result<(), TaskFailure> {
+    let temporary = Path::new(TEMPORARY);
+    let mut kept = Vec::new();
+    for script in scripts {
+        let Ok(inside) = Path::new(&script.file).strip_prefix(temporary) else { continue };
+        let mut parts = inside.components();
+        match (parts.next(), parts.next()) {
+            (Some(first), Some(_)) => kept.push(temporary.join(first)),
+            _ => return Ok(()),
+        }
+    }
+    kept.sort();
+    kept.dedup();
+    linux::empty_folder(temporary, &kept)
+        .map_err(|error| TaskFailure::experiment(error.to_string()))
 }
 
 fn follow(task: &ScriptTask) -> Result<ScriptAnswer, TaskFailure> {
