@@ -1,10 +1,8 @@
 //! One end of a connection: its parts, its life cycle, and the calls of a driver.
 
 mod control_segments;
-mod ecn;
 mod idle;
 mod input;
-mod opening;
 mod output;
 mod tcp_info;
 
@@ -16,6 +14,7 @@ use crate::receiver::{Receiver, RefusedSegments, UrgentRead};
 use crate::sender::congestion::plugged::ControlFaults;
 use crate::sender::{Part, Sender, WriteFlags};
 use crate::state::{Event, RecoveryState, State, Unreachable};
+use crate::tcp_info::TcpInfo;
 use crate::timers::Timer;
 use crate::window_cache::{Advice, CacheMiss, ConnectionId, ResumptionPhase, Share, WindowReport};
 use control_segments::{ControlSegments, ResponseLimit};
@@ -137,6 +136,11 @@ impl Connection {
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         if self.events.is_empty() { self.sender.poll_event() } else { self.events.pop_front() }
+    }
+
+    /// Everything that the connection reports of itself at this instant (`TCP_INFO`).
+    pub fn tcp_info(&self, now: Instant) -> TcpInfo {
+        TcpInfo::of(self, now)
     }
 
     /// Whether [`poll_event`](Self::poll_event) returns one.

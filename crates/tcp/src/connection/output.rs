@@ -189,6 +189,28 @@ impl Connection {
         }
     }
 
+    /// Sets the ECN bits of an outgoing segment; `duplicate` is the start of its D-SACK.
+    pub(super) fn set_ecn_bits(
+        &mut self,
+        segment: &mut Segment,
+        duplicate: Option<SequenceNumber>,
+        now: Instant,
+    ) {
+        if self.sender.ecn().is_classic() {
+            self.sender.ecn_mut().mark(segment);
+            if self.receiver.ecn().is_echo_due() {
+                segment.flags |= Flags::ECE;
+            }
+        } else if self.state == State::TimeWait || self.state == State::FinWait2 && self.is_orphan {
+            self.sender.ecn().mark_as_before(segment);
+        } else {
+            self.sender.ecn_mut().mark_accurately(segment);
+            if let Some(feedback) = self.sender.ecn_mut().accurate_mut() {
+                feedback.add_option(&self.config.ecn, segment, duplicate, now);
+            }
+        }
+    }
+
     /// Writes a pure acknowledgment.
     fn write_ack(&mut self, now: Instant, into: &mut Segment) {
         let sequence = self.sender.acceptable_sequence();

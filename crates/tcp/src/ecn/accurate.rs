@@ -114,17 +114,42 @@ fn is_valid_change(sent: Ecn, arrived: Ecn) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckedData {
     /// Segments.
-    pub(crate) segments: u32,
+    segments: u32,
     /// Payload bytes and selectively acknowledged ones, from the beginning.
-    pub(crate) bytes_since_start: u64,
+    bytes_since_start: u64,
     /// Segments known as marked before.
-    pub(crate) marked_before: u32,
+    marked_before: u32,
     /// Bytes of a full segment.
-    pub(crate) segment_bytes: u32,
+    segment_bytes: u32,
     /// Bytes sent since the beginning.
-    pub(crate) sent_bytes: u64,
+    sent_bytes: u64,
     /// Delivered segments and bytes are exact: SACK is in use, or nothing is missing.
-    pub(crate) is_exact: bool,
+    is_exact: bool,
+}
+
+impl AckedData {
+    /// `segments` with `segment_bytes` of payload each; of all delivered ones, `marked_before` are known as
+    /// marked.
+    pub(crate) fn new(segments: u32, segment_bytes: u32, marked_before: u32) -> Self {
+        Self {
+            segments,
+            bytes_since_start: 0,
+            marked_before,
+            segment_bytes,
+            sent_bytes: 0,
+            is_exact: false,
+        }
+    }
+
+    /// Bytes that were acknowledged, cumulatively or selectively, and sent since the beginning.
+    pub(crate) fn with_bytes(self, acknowledged: u64, sent: u64) -> Self {
+        Self { bytes_since_start: acknowledged, sent_bytes: sent, ..self }
+    }
+
+    /// Delivered segments and bytes are exact if SACK is in use, or nothing is missing.
+    pub(crate) fn exact_if(self, is_exact: bool) -> Self {
+        Self { is_exact, ..self }
+    }
 }
 
 /// Marks that have arrived here.

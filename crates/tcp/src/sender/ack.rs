@@ -119,15 +119,12 @@ impl Sender {
 
     #[cold]
     fn accurate_marks(&mut self, segment: &Segment, is_news: bool, ack: &AckEvent) -> u32 {
-        let acked = AckedData {
-            segments: ack.delivered(),
-            bytes_since_start: self.send.acknowledged_bytes() + self.scoreboard.sacked_bytes(),
-            marked_before: self.deliveries.marked(),
-            segment_bytes: self.segment_bytes,
-            sent_bytes: self.stats.bytes(),
-            is_exact: self.negotiated.has_sack()
-                || matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Cwr),
-        };
+        let acked_bytes = self.send.acknowledged_bytes() + self.scoreboard.sacked_bytes();
+        let is_exact = self.negotiated.has_sack()
+            || matches!(self.recovery.state(), RecoveryState::Open | RecoveryState::Cwr);
+        let acked = AckedData::new(ack.delivered(), self.segment_bytes, self.deliveries.marked())
+            .with_bytes(acked_bytes, self.stats.bytes())
+            .exact_if(is_exact);
         let rtt = self.rtt.smoothed();
         let Some(feedback) = self.ecn.accurate_mut() else { return 0 };
         feedback.note_time(&self.config.ecn, rtt, ack.now());
