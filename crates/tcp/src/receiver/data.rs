@@ -127,6 +127,7 @@ impl Receiver {
         rto: Span,
         now: Instant,
     ) -> Option<Skb> {
+        self.steady_window = None;
         let next = self.space.next;
         let end = self.payload_end(segment).later(next);
         let packet = self.packet_of(segment);
@@ -156,6 +157,7 @@ impl Receiver {
         packet: Skb,
         before: SequenceNumber,
     ) -> FinArrival {
+        self.steady_window = None;
         if segment.payload_bytes >= MIN_GROWING_BYTES {
             self.grow_window(packet);
         }
@@ -251,6 +253,7 @@ impl Receiver {
     /// Out-of-order data has arrived; `None` if there is no room for it.
     #[cold]
     pub(crate) fn begin_out_of_order(&mut self, segment: &Segment) -> Option<OutOfOrder> {
+        self.steady_window = None;
         let left = segment.sequence;
         let payload_end = self.payload_end(segment);
         let whole = payload_end == left + segment.payload_bytes;
@@ -276,6 +279,7 @@ impl Receiver {
 
     /// Inserts out-of-order data; `is_unowned` if no application has the connection.
     pub(crate) fn insert_out_of_order(&mut self, arrival: OutOfOrder, is_unowned: bool) {
+        self.steady_window = None;
         let OutOfOrder { block, packet } = arrival;
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion =
@@ -313,6 +317,7 @@ impl Receiver {
 
     #[cold]
     fn make_room(&mut self, packet: Skb, sequence: SequenceNumber) -> bool {
+        self.steady_window = None;
         if self.buffer.is_unused() {
             return false;
         }

@@ -122,6 +122,7 @@ impl Receiver {
 
     /// Gives the buffer room for the data of the next round trip, if the peer doubles its rate.
     pub(crate) fn grow_buffer(&mut self, space: u32) {
+        self.steady_window = None;
         let before = std::mem::replace(&mut self.tuning.space, space);
         let receiving = &self.config.receiving;
         if !receiving.tuning || receiving.buffer_is_set || !self.counts_memory() || before == 0 {
