@@ -334,11 +334,10 @@ impl Sender {
         }
     }
 
-    /// Whether a transmission of new data may call an external congestion control: with nothing in
-    /// flight, or with MTU probing.
+    /// Whether a transmission of new data may call an external congestion control: nothing may be in flight.
     #[inline]
     pub(crate) fn may_consult_on_sending(&self) -> bool {
-        self.is_plugged() && (self.in_flight() == 0 || self.mtu_search.is_some())
+        self.is_plugged() && (self.queue.is_empty() || self.recovery.state() != RecoveryState::Open)
     }
 
     /// Whether an external congestion control sees the pending acknowledgment.
@@ -351,7 +350,7 @@ impl Sender {
     #[inline]
     pub(crate) fn has_receiver_requests(&self) -> bool {
         matches!(&self.congestion, Congestion::Plugged(plugged)
-            if plugged.requests_ack_now || plugged.requests_echo)
+            if plugged.requests_ack_now | plugged.requests_echo)
     }
 
     /// Takes changes of the receiving half: whether the acknowledgment is immediate, and whether a mark
@@ -464,7 +463,7 @@ impl Sender {
     }
 
     /// Passes the sample of an acknowledgment, before the window changes.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn plugged_pkts_acked(
         &mut self,
         acknowledged: u32,
@@ -528,7 +527,7 @@ impl Sender {
     }
 
     /// The window may grow.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn plugged_cong_avoid(&mut self, segments: u32) {
         let acknowledgment = self.send.oldest_unacked().get();
         let segments = self.window.counted(segments);
