@@ -17,8 +17,8 @@ use std::thread::JoinHandle;
 const HEAD_START: Span = Span::from_millis(50);
 /// How long the hosts may take to report the rest, all together.
 const END_LIMIT: Span = Span::from_secs(20);
-/// How long a host may be silent: it normally reports every 10 ms, or every second in virtual time. Reports of others wait for it in
-/// memory.
+/// How long a host may be silent: it normally reports every 10 ms, or every second in virtual time.
+/// Reports of others wait for it in memory.
 const SILENCE: Span = Span::from_secs(10);
 /// The longest time without a look at the clock and the control, in intervals of reports.
 pub(super) const GLANCES: u64 = 4;
