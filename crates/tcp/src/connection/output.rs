@@ -3,7 +3,7 @@
 use super::Connection;
 use super::control_segments::ControlSegment;
 use super::idle::KeepAliveAction;
-use crate::handshake::{Negotiated, syn_options};
+use crate::handshake::syn_options;
 use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::loss::Pending;
 use crate::sender::{Outgoing, TimerOutcome};
@@ -266,7 +266,7 @@ impl Connection {
         let shift = self.receiver.window_shift();
         let peer_scales = self.handshake.peer_scales();
         let mut options = syn_options(&self.config, agreed.as_ref(), peer_scales, shift);
-        let stamped = agreed.map_or(self.config.timestamps, Negotiated::has_timestamps);
+        let stamped = agreed.map_or(self.config.timestamps, |agreed| agreed.has_timestamps());
         options.timestamps = stamped.then(|| self.receiver.timestamp_echo(timestamp_at(now)));
         let payload_bytes = if answers {
             options = self.handshake.fast_open_mut().take_reply(options);

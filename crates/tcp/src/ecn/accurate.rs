@@ -200,6 +200,13 @@ pub(crate) struct AccurateFeedback {
 }
 
 impl AccurateFeedback {
+    getters! {
+        /// Segments received with CE.
+        received_marked: u32 = received.marked,
+        received_bytes: BytesByMark = received.bytes,
+        delivered_bytes: BytesByMark = delivered.bytes,
+    }
+
     /// Number in Linux for the state of the peer's option.
     pub(crate) fn option_seen_number(&self) -> u32 {
         self.seen.number()
@@ -208,19 +215,6 @@ impl AccurateFeedback {
     /// Linux' bits of the failures.
     pub(crate) fn failure_bits(&self) -> u32 {
         self.failures.0.into()
-    }
-
-    /// Segments received with CE.
-    pub(crate) fn received_marked(&self) -> u32 {
-        self.received.marked
-    }
-
-    pub(crate) fn received_bytes(&self) -> BytesByMark {
-        self.received.bytes
-    }
-
-    pub(crate) fn delivered_bytes(&self) -> BytesByMark {
-        self.delivered.bytes
     }
 
     pub(crate) fn fail(&mut self, failures: Failures) {

@@ -318,7 +318,7 @@ impl CookieKey {
 }
 
 #[cfg(test)]
-mod cookie_tests {
+mod tests {
     use super::*;
 
     /// Measured on Linux 6.18.

@@ -40,6 +40,8 @@ impl Handshake {
         peer_scales: bool,
         transmissions: u32,
         syn_sent_at: Instant,
+        fast_open: &FastOpenState,
+        fast_open_mut: &mut FastOpenState = fast_open,
     }
 
     pub(crate) fn new(is_passive: bool) -> Self {
@@ -51,14 +53,6 @@ impl Handshake {
             syn_sent_at: Instant::ZERO,
             transmissions: 0,
         }
-    }
-
-    pub(crate) fn fast_open(&self) -> &FastOpenState {
-        &self.fast_open
-    }
-
-    pub(crate) fn fast_open_mut(&mut self) -> &mut FastOpenState {
-        &mut self.fast_open
     }
 
     /// Notes the options of the peer's SYN.
@@ -153,6 +147,8 @@ impl Negotiated {
         send_shift: u8,
         receive_shift: u8,
         segment_bytes: u32,
+        has_sack: bool = sack,
+        has_timestamps: bool = timestamps,
     }
 
     /// State before the peer's SYN.
@@ -197,14 +193,6 @@ impl Negotiated {
             receive_shift: 0,
             segment_bytes: u32::from(mss).saturating_sub(overhead).max(1),
         }
-    }
-
-    pub(crate) fn has_sack(self) -> bool {
-        self.sack
-    }
-
-    pub(crate) fn has_timestamps(self) -> bool {
-        self.timestamps
     }
 
     pub(crate) fn set_receive_shift(&mut self, shift: u8) {

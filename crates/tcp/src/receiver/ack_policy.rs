@@ -89,6 +89,14 @@ impl AckPolicy {
         last_received: Instant,
         /// The present delay (`ato`).
         delay: Span,
+        is_due: bool = now,
+        is_scheduled: bool = scheduled,
+        /// Whether the scheduled acknowledgment does not wait.
+        is_immediate: bool = immediate,
+        /// Whether data was dropped for lack of memory since the last acknowledgment.
+        has_no_memory: bool = no_memory,
+        /// Remaining quick ACKs.
+        quick_acks: u32 = quick,
     }
 
     /// Whether the connection is interactive (`tcp_in_pingpong_mode`).
@@ -256,10 +264,6 @@ impl AckPolicy {
         self.small = 0;
     }
 
-    pub(crate) fn is_due(&self) -> bool {
-        self.now
-    }
-
     pub(crate) fn set_due(&mut self) {
         self.now = true;
     }
@@ -271,15 +275,6 @@ impl AckPolicy {
 
     pub(crate) fn schedule(&mut self) {
         self.scheduled = true;
-    }
-
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.scheduled
-    }
-
-    /// Whether the scheduled acknowledgment does not wait.
-    pub(crate) fn is_immediate(&self) -> bool {
-        self.immediate
     }
 
     pub(crate) fn set_immediate(&mut self, immediate: bool) {
@@ -297,16 +292,6 @@ impl AckPolicy {
         self.no_memory = true;
         self.immediate = true;
         self.scheduled = true;
-    }
-
-    /// Whether data was dropped for lack of memory since the last acknowledgment.
-    pub(crate) fn has_no_memory(&self) -> bool {
-        self.no_memory
-    }
-
-    /// Remaining quick ACKs.
-    pub(crate) fn quick_acks(&self) -> u32 {
-        self.quick
     }
 
     /// Leaves the mode of quick acknowledgments.

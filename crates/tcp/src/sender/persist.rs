@@ -37,6 +37,7 @@ impl Persist {
     getters! {
         unanswered: u32,
         probes: u32,
+        is_probe_due: bool = probe_due,
     }
 
     pub(crate) fn due(&self) -> Instant {
@@ -49,10 +50,6 @@ impl Persist {
 
     pub(crate) fn stop(&mut self) {
         self.timer.stop();
-    }
-
-    pub(crate) fn is_probe_due(&self) -> bool {
-        self.probe_due
     }
 
     /// Makes a probe due.

@@ -228,10 +228,7 @@ pub(crate) struct Written {
 impl Written {
     getters! {
         is_fin_waiting: bool,
-    }
-
-    pub(crate) fn unsent(&self) -> u64 {
-        self.unsent
+        unsent: u64,
     }
 
     pub(crate) fn has_any(&self) -> bool {

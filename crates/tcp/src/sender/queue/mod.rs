@@ -278,6 +278,8 @@ impl SendQueue {
         losses: u32,
         /// Retransmissions believed to be in flight.
         retransmitted: u32,
+        /// Absolute index of the oldest outstanding segment, or of the next one to be sent.
+        first_index: u64 = first,
     }
 
     /// Records that a record ends before this number.
@@ -303,11 +305,6 @@ impl SendQueue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
-    }
-
-    /// Absolute index of the oldest outstanding segment, or of the next one to be sent.
-    pub(crate) fn first_index(&self) -> u64 {
-        self.first
     }
 
     /// Absolute index after the youngest outstanding segment.

@@ -45,12 +45,12 @@ impl ControlFactory for Version {
 
 /// Version 1, as Linux has it (`tcp_bbr.c`).
 pub fn bbr1() -> PluggedAlgorithm {
-    PluggedAlgorithm(Arc::new(Version { name: "bbr", create: || Box::new(Bbr1::new()) }))
+    PluggedAlgorithm(Arc::new(Version { name: "bbr", create: || Box::new(Bbr1::default()) }))
 }
 
 /// Version 3 (draft-ietf-ccwg-bbr-06).
 pub fn bbr3() -> PluggedAlgorithm {
-    PluggedAlgorithm(Arc::new(Version { name: "bbr3", create: || Box::new(Bbr3::new()) }))
+    PluggedAlgorithm(Arc::new(Version { name: "bbr3", create: || Box::new(Bbr3::default()) }))
 }
 
 /// Bandwidths are in segments per microsecond, times this.
@@ -115,7 +115,7 @@ pub(super) fn elapsed(later: u64, earlier: u64) -> u64 {
 }
 
 /// Pseudo-random numbers seeded by the connection, so that equal seeds give equal runs (xorshift).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PseudoRandom(u64);
 
 impl PseudoRandom {
@@ -132,12 +132,6 @@ impl PseudoRandom {
         bits ^= bits << 17;
         self.0 = bits;
         (bits >> 11) % bound
-    }
-}
-
-impl Default for PseudoRandom {
-    fn default() -> Self {
-        Self(1)
     }
 }
 
@@ -191,7 +185,7 @@ impl WindowedMax {
 }
 
 #[cfg(test)]
-mod filter_tests {
+mod tests {
     use super::*;
 
     #[test]
