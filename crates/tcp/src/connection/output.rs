@@ -61,7 +61,6 @@ impl Connection {
         self.next_ack(now, into)
     }
 
-    /// Writes the acknowledgment that is due, if one is.
     #[inline]
     fn next_ack(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.receiver.ack_policy().is_due() && self.state != State::Closed {
@@ -105,7 +104,6 @@ impl Connection {
         self.next_ack(now, into)
     }
 
-    /// Whether new data may be sent.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.state.may_send()
@@ -211,7 +209,6 @@ impl Connection {
         }
     }
 
-    /// Writes a pure acknowledgment.
     fn write_ack(&mut self, now: Instant, into: &mut Segment) {
         let sequence = self.sender.acceptable_sequence();
         self.write_segment(sequence, 0, Flags::NONE, now, into);
@@ -539,7 +536,6 @@ impl Connection {
         self.push_event(Event::Reset);
     }
 
-    /// The peer has reset the connection.
     pub(super) fn be_reset(&mut self) {
         self.push_event(Event::Reset);
         self.become_closed();

@@ -113,13 +113,11 @@ fn is_valid_change(sent: Ecn, arrived: Ecn) -> bool {
 /// Data that an acknowledgment newly reports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckedData {
-    /// Segments.
     segments: u32,
     /// Payload bytes and selectively acknowledged ones, from the beginning.
     bytes_since_start: u64,
     /// Segments known as marked before.
     marked_before: u32,
-    /// Bytes of a full segment.
     segment_bytes: u32,
     /// Bytes sent since the beginning.
     sent_bytes: u64,
@@ -178,7 +176,6 @@ struct DeliveredMarks {
     bytes_before: u64,
 }
 
-/// The state of Accurate ECN.
 #[derive(Debug, Default)]
 pub(crate) struct AccurateFeedback {
     /// The codepoint of the peer's SYN or SYN-ACK.

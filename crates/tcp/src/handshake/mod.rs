@@ -17,7 +17,6 @@ use fast_open::FastOpenState;
 /// RTO if SYN had to be repeated and there is no sample (RFC 6298 §5.7).
 pub(crate) const RTO_AFTER_LOST_SYN: Span = Span::from_secs(3);
 
-/// The state of the handshake.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     fast_open: FastOpenState,
@@ -129,7 +128,6 @@ pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 /// Maximum window shift (RFC 7323 §2.3).
 pub(crate) const MAX_SHIFT: u8 = 14;
 
-/// The negotiated options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Negotiated {
     sack: bool,
@@ -233,7 +231,6 @@ pub(crate) fn sack_option_bytes(blocks: usize) -> u32 {
 
 /// Bytes of the SACK option before its blocks, padded.
 const SACK_OPTION_BYTES: u32 = 4;
-/// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
 
 /// Options of our SYN: all that are configured; on a SYN-ACK only those that the peer offered too.

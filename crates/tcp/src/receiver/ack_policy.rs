@@ -64,7 +64,6 @@ pub(crate) struct AckPolicy {
     merged: u32,
 }
 
-/// Inputs of an acknowledgment decision.
 #[derive(Debug, Clone, Copy)]
 struct AckContext {
     next: SequenceNumber,
@@ -77,7 +76,6 @@ struct AckContext {
     receiver_rtt: Span,
 }
 
-/// Acknowledgment decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Now,
@@ -95,7 +93,6 @@ impl AckPolicy {
         is_immediate: bool = immediate,
         /// Whether data was dropped for lack of memory since the last acknowledgment.
         has_no_memory: bool = no_memory,
-        /// Remaining quick ACKs.
         quick_acks: u32 = quick,
     }
 
@@ -268,7 +265,6 @@ impl AckPolicy {
         self.now = true;
     }
 
-    /// Cancels the pending acknowledgment.
     pub(crate) fn clear_due(&mut self) {
         self.now = false;
     }
@@ -294,7 +290,6 @@ impl AckPolicy {
         self.scheduled = true;
     }
 
-    /// Leaves the mode of quick acknowledgments.
     pub(crate) fn leave_quick_mode(&mut self) {
         self.quick = 0;
     }
@@ -304,7 +299,6 @@ impl AckPolicy {
         self.quick |= 1;
     }
 
-    /// Sets whether the connection is interactive.
     pub(crate) fn set_interactive(&mut self, interactive: bool, config: &Config) {
         self.pingpong = if interactive { config.receiving.interactive_threshold } else { 0 };
     }

@@ -82,7 +82,6 @@ pub struct RefusedSegments {
     pub no_memory: u32,
 }
 
-/// Counters of the receiving half.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
     /// Segments, with data or without (`tcpi_segs_in`).
@@ -154,7 +153,6 @@ impl Receiver {
         }
     }
 
-    /// Counts an arriving segment.
     #[inline]
     pub(crate) fn count(&mut self, segment: &Segment) {
         self.counters.segments = self.counters.segments.wrapping_add(1);
@@ -285,7 +283,6 @@ impl Receiver {
         self.delayed_ack.due()
     }
 
-    /// Runs the timer of the delayed acknowledgment.
     #[inline]
     pub(crate) fn expire_delayed_ack(&mut self, clock: Clock, now: Instant, rto: Span) {
         if self.delayed_ack.expire(clock, now) {
@@ -304,7 +301,6 @@ impl Receiver {
         self.ack_policy.clear_due();
     }
 
-    /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, config: Arc<Config>) {
         self.steady_window = None;
         let before = std::mem::replace(&mut self.config, config);

@@ -95,12 +95,9 @@ impl Outgoing {
     }
 }
 
-/// Result of an expired timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimerOutcome {
-    /// The connection continues.
     Continue,
-    /// It is given up.
     GiveUp,
 }
 
@@ -108,7 +105,6 @@ pub(crate) enum TimerOutcome {
 #[derive(Debug)]
 pub(crate) struct Sender {
     config: Arc<Config>,
-    /// The state of the connection.
     state: State,
     /// The application has closed the socket.
     is_orphan: bool,
@@ -324,12 +320,10 @@ impl Sender {
         }
     }
 
-    /// The earliest deadline of the sending half.
     pub(crate) fn next_deadline(&self) -> Instant {
         self.rto.due().min(self.persist.due()).min(self.pacer.due())
     }
 
-    /// Stops all timers of the sending half.
     pub(crate) fn stop_timers(&mut self) {
         self.rto.stop();
         self.persist.stop();
@@ -346,7 +340,6 @@ impl Sender {
         self.send.close();
     }
 
-    /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, now: Instant, config: Arc<Config>) {
         let before = std::mem::replace(&mut self.config, config);
         let config = self.config.clone();

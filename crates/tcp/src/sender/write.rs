@@ -206,7 +206,6 @@ impl SegmentEnd {
     getters! {
         /// PSH.
         pushed: bool,
-        /// The end of a record.
         ends_record: bool,
     }
 }
@@ -239,7 +238,6 @@ impl Written {
         self.is_fin_waiting = true;
     }
 
-    /// Takes FIN, if it is next.
     #[inline]
     pub(crate) fn take_fin(&mut self) -> bool {
         let taken = self.is_fin_waiting && self.unsent == 0;
@@ -379,7 +377,6 @@ impl Written {
         }
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.buffers.clear();
         self.unsent = 0;

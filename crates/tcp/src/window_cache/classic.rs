@@ -46,7 +46,6 @@ impl ClassicConfig {
     pub const SAFE: Self = Self { trust: Trust::Safe, ..Self::REPORT };
 }
 
-/// Cached data of a peer.
 #[derive(Debug, Clone, Copy)]
 struct CachedPeer {
     window: u32,

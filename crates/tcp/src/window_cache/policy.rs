@@ -80,7 +80,6 @@ pub(super) trait Policy: Debug + Send {
     /// Ends the use of advice by a connection; `failed` if the advice was wrong.
     fn release(&mut self, _peer: IpAddr, _connection: ConnectionId, _failed: bool) {}
 
-    /// The connection is over.
     fn leave(&mut self, _peer: IpAddr, _connection: ConnectionId) {}
 
     /// Connections to `peer` that share their windows while open: the policy needs their samples before
@@ -94,10 +93,8 @@ pub(super) trait Policy: Debug + Send {
         None
     }
 
-    /// The cached peers.
     fn entries(&self) -> &dyn CachedWindows;
 
-    /// Forgets all.
     fn clear(&mut self);
 }
 
@@ -106,7 +103,6 @@ pub(super) trait CachedWindows {
     /// All of them, by address.
     fn list(&self, now: Instant) -> Vec<CacheEntry>;
 
-    /// One of them.
     fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry>;
 
     fn len(&self) -> usize;

@@ -32,7 +32,6 @@ pub(super) struct Metric {
     reordering: u32,
 }
 
-/// The metrics of a host.
 #[derive(Debug)]
 pub(super) struct Metrics {
     entries: Entries<Metric>,

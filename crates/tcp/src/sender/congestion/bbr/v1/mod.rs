@@ -95,7 +95,6 @@ pub struct Bbr1 {
 }
 
 impl Bbr1 {
-    /// Bandwidth of the model.
     fn bandwidth(&self) -> u64 {
         self.policer.limit().unwrap_or_else(|| self.bandwidth.get())
     }
@@ -243,7 +242,6 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Counting begins.
     pub(super) fn begin(&mut self, now: u64) {
         self.began = now;
         self.counted = 0;

@@ -287,7 +287,6 @@ pub(super) struct AckAggregation {
 }
 
 impl AckAggregation {
-    /// Counting begins.
     pub(super) fn begin(&mut self, now: u64) {
         self.began = now;
         self.counted = 0;
@@ -331,7 +330,6 @@ struct FullPipe {
     was_ever_full: bool,
 }
 
-/// State of probing.
 #[derive(Debug, Default)]
 struct Probing {
     feedback: Feedback,
