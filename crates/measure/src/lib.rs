@@ -92,6 +92,6 @@ pub use settings::{FlowDescription, ObservationPoints, Settings, SettingsError};
 pub use stream::{ReceivedBytes, StreamOrigin};
 pub use table::{
     Column, ColumnDefinition, DefinitionLine, RATE_COLUMNS, RateColumn, Table, TableBuilder,
-    TableDefinition, Tables, TextColumn, Values, define, definition_faults, fill_rates,
+    TableDefinition, Tables, TextColumn, Values, define, fill_rates,
 };
 pub use tabulate::columns;
