@@ -7,31 +7,22 @@
 
 use crate::connection::flow_name;
 use crate::stream::{Cause, OutstandingSegment};
-use fairwind_measure::{Table, TableBuilder, TableDefinition, table_columns};
+use fairwind_measure::{Table, TableBuilder, TableDefinition, named_enum, table_columns};
 use fairwind_units::{Instant, Span};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
-/// Where a wait was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SeenAt {
-    /// Near the sender: from departure to acknowledgment.
-    Sender,
-    /// Near the receiver: from its passing, or that of later data, to its acknowledgment.
-    Receiver,
-    /// At both taps: from departure until in order.
-    Both,
-}
-
-impl SeenAt {
-    /// Its name in the table.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sender => "sender",
-            Self::Receiver => "receiver",
-            Self::Both => "both",
-        }
+named_enum! {
+    /// Where a wait was seen.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum SeenAt {
+        /// Near the sender: from departure to acknowledgment.
+        Sender = "sender",
+        /// Near the receiver: from its passing, or that of later data, to its acknowledgment.
+        Receiver = "receiver",
+        /// At both taps: from departure until in order.
+        Both = "both",
     }
 }
 

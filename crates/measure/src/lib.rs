@@ -51,6 +51,31 @@
 //! (queues, and queues over time), `rows` and `tabulate` (tables of a collector, with their columns), `engine_tables`
 //! (tables that engines fill), `table` (plain columns), `formula` (floating-point formulas).
 
+/// An enum whose variants have names in tables.
+#[macro_export]
+macro_rules! named_enum {
+    (
+        $(#[$about:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident = $text:literal,)*
+        }
+    ) => {
+        $(#[$about])*
+        $vis enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Its name in tables.
+            $vis const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
 mod collector;
 mod distribution;
 mod engine_tables;

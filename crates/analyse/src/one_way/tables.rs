@@ -428,7 +428,7 @@ table_columns! {
 table_columns! {
     CLOCKS: with_clocks(Clocks);
     "clock", "text", with(|row| if row.is_apart() { "apart" } else { "shared" }.to_owned()), "`shared`: both captures have one clock. `apart`: they have two clocks, with the estimates that follow.";
-    "offset_s", "s", with(|row| row.offset_s()), "Offset of the receiver's clock to the sender's at the first packet, which makes the smallest delays of both directions equal. 0 for one clock; missing where no packet is in both captures.";
+    "offset_s", "s", with(Clocks::offset_s), "Offset of the receiver's clock to the sender's at the first packet, which makes the smallest delays of both directions equal. 0 for one clock; missing where no packet is in both captures.";
     "is_symmetric", "yes or no", with(|row| row.is_symmetric), "Whether both captures contain packets of both directions. If not, the smallest delay of the one direction counts as 0; with two clocks, all its delays are too small by that delay.";
     "drift_parts_per_million", "ppm", with(|row| row.drift.parts_per_million), "Drift of the receiver's clock against the sender's: the slope of the lines under the delays of both directions.";
     "drift_uncertainty_parts_per_million", "ppm", with(|row| row.drift.uncertainty_parts_per_million), "Uncertainty of the slope, from the variation of the smallest delays. Missing where there are too few samples for a line.";
