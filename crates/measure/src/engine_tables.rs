@@ -8,10 +8,11 @@ use crate::settings::FlowDescription;
 use crate::table::{Table, TableBuilder};
 use crate::table_columns;
 use fairwind_units::{Instant, Span};
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Counts of one data sender from its start to the end of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SenderCounts {
     /// Time with something written that was not acknowledged (`tcpi_busy_time`).
     pub busy: Span,

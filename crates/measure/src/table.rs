@@ -4,10 +4,11 @@ use crate::distribution::{PercentileIndex, Percentiles, Summary, percentile_name
 use crate::formula;
 use crate::formula::bits_per_second;
 use fairwind_units::Span;
+use serde::{Deserialize, Serialize};
 use std::ops::Index;
 
 /// The values of one column, one for each row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// Whole numbers.
     U64(Vec<u64>),
@@ -90,7 +91,7 @@ impl From<Vec<String>> for Values {
 }
 
 /// One column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, whole words with the unit at the end; see [`columns`](crate::columns).
     pub name: String,
@@ -327,7 +328,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
 /// let texts: TextColumn = ["fast", "", "slow"].into_iter().collect();
 /// assert_eq!((texts.len(), texts.get(2), texts.get(3)), (3, Some("slow"), None));
 /// ```
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TextColumn {
     characters: String,
     ends: Vec<usize>,
