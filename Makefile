@@ -88,10 +88,12 @@ pictures: STUDIES ?=
 pictures: build ## redraw the pictures of the documents from the full studies (ten minutes; congestion-control-evaluation over an hour)
 	$(BIN)/python tools/pictures.py $(STUDIES) --runs $(RUNS)
 
-# Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
+# Scenarios of studies/validity to be looked at, all if none is named; ENGINES=linux-7.3,linux-6.12 needs neither root nor
+# a quiet machine; AGAIN=1 measures them anew, PAGE=1 only writes the page.
 validity: SCENARIOS :=
-validity: build ## measure the agreement of simulator and kernel (root, about half an hour the first time)
-	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
+validity: build ## measure the agreement of simulator and kernels (root for the running kernel; hours the first time)
+	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(ENGINES),--engines $(ENGINES)) $(if $(MOST),--most $(MOST)) \
+	    $(if $(AGAIN),--again) $(if $(PAGE),--page-only) --runs $(RUNS)/validity
 
 # A folder with the scripts, or the version of Debian's package linux-source that they are taken from.
 # ORIGINAL=packetdrill also runs the tool that the language comes from.
