@@ -129,6 +129,24 @@ def test_queues_without_influence_are_not_compared():
     assert [one.measure for one in found] == ["backlog_mean_packets", "drops_packets"]
 
 
+def test_repetitions_are_left_out():
+    group = {"packet_loss_ratio": [0.1, 0.2], "retransmission_ratio": [0.1, 0.2]}
+    rows = {
+        "greedy": group,
+        "call": {"packet_loss_ratio": [0.1, 0.2]},
+        "all flows": {"jain_index": [0.9, 0.8]},
+        "flows of greedy": {"jain_index": [0.9, 0.8]},
+        "flows of call": {"jain_index": [0.9, 0.9]},
+    }
+    found = agreements(Measured(2, rows), Measured(2, rows))
+    assert [(one.name, one.measure) for one in found] == [
+        ("greedy", "retransmission_ratio"),
+        ("call", "packet_loss_ratio"),
+        ("all flows", "jain_index"),
+        ("flows of call", "jain_index"),
+    ]
+
+
 def test_same_values_are_within_and_a_delay_is_apart(tmp_path):
     same = found_in(measured(tmp_path / "same", engines()))
     assert {one.verdict for one in same.values()} == {Verdict.WITHIN}

@@ -12,7 +12,7 @@ import numpy as np
 from fairwind.results.summary import HARDLY_ANY_PACKETS, unit_of
 from fairwind.statistics import paired_difference
 from fairwind.statistics.inference import standard_error, t_quantile
-from fairwind.validity.record import Measured, Summary, Values
+from fairwind.validity.record import Measured, Rows, Summary, Values
 
 SIMULATOR = "simulation"
 """The engine that the others are compared with."""
@@ -144,7 +144,7 @@ def agreements(simulated: Measured, real: Measured) -> list[Agreement]:
     (Student's t); in real time they are independent samples (Welch).
     """
     found = []
-    for name, measures in simulated.rows.items():
+    for name, measures in _without_repetitions(simulated.rows).items():
         others = real.rows.get(name, {})
         for measure in (measure for measure in TOLERANCES if measure in measures):
             if measure not in others or _is_unnoticed(measures, others):
@@ -155,6 +155,22 @@ def agreements(simulated: Measured, real: Measured) -> list[Agreement]:
     order = list(TOLERANCES)
     names = list(simulated.rows)
     return sorted(found, key=lambda one: (names.index(one.name), order.index(one.measure)))
+
+
+def _without_repetitions(rows: Rows) -> Rows:
+    """Leave out what other rows show: losses that are repaired, and fairness among the same."""
+    found: Rows = {}
+    seen: list[Values | Summary] = []
+    for name, measures in rows.items():
+        kept = dict(measures)
+        if "retransmission_ratio" in kept:
+            kept.pop("packet_loss_ratio", None)
+        if "jain_index" in kept:
+            if kept["jain_index"] in seen:
+                continue
+            seen.append(kept["jain_index"])
+        found[name] = kept
+    return found
 
 
 def _is_unnoticed(*of_both: dict[str, Values | Summary]) -> bool:

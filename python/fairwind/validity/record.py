@@ -33,6 +33,10 @@ class Summary:
     runs: int
 
 
+Rows = dict[str, dict[str, Values | Summary]]
+"""By name of the group, queue or members of a fairness index, then by measure."""
+
+
 @dataclass
 class Measured:
     """What one engine measured of a scenario.
@@ -42,7 +46,7 @@ class Measured:
     runs : int
         Number of seeds, the first ones of the scenario.
     rows : dict
-        By name of the group, queue or members of a fairness index, then by measure.
+        Values by name and measure.
     versions : dict
         Versions that decide results.
     commit : str
@@ -54,7 +58,7 @@ class Measured:
     """
 
     runs: int = 0
-    rows: dict[str, dict[str, Values | Summary]] = field(default_factory=dict)
+    rows: Rows = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     commit: str = ""
     late_runs: int = 0
@@ -85,7 +89,7 @@ class Measured:
     def of_results(cls, results: Results, measures: Sequence[str], commit: str) -> Measured:
         """Read the measures of a finished run with one cell."""
         seeds = results.manifest.plan.seeds
-        rows: dict[str, dict[str, Values | Summary]] = {}
+        rows: Rows = {}
         for subject in SUBJECTS:
             # Of queues all are kept: one that nobody notices in these runs may matter in the next.
             is_queues = subject is QUEUES and results.has_table(subject.table)
