@@ -173,6 +173,9 @@ def test_undecided_rows_double_the_runs_up_to_the_bound(tmp_path):
     record = measured(tmp_path, (simulator, kernel))
     assert [engine.executions for engine in (simulator, kernel)] == [12, 12]
     assert record.engines["linux-9.9"].runs == 12
+    assert "1 scenarios have undecided rows in virtual time and fewer than 32 runs" in page(
+        [record], {}
+    )
     assert found_in(record)["thin", "ack_latency_p50_s"].verdict is Verdict.UNDECIDED
     measured(tmp_path, (simulator, kernel), most=24)
     assert kernel.executions == 24
@@ -294,7 +297,7 @@ def test_page_answers_first_and_gives_reasons(tmp_path):
     assert "| ack latency p50 | 5 % | 2 / 0 / 2 |" in text
     section = text[text.index("## Rows that are apart") : text.index("## How rows are judged")]
     assert f"{apart} rows, {apart - 1} of them for reasons that are not known." in section
-    reason = section.index("**The made-up kernel dawdles.**")
+    reason = section.index("Reason: the made-up kernel dawdles.")
     assert "| [late](#late) | thin | ack latency p50 / ms | linux-9.9 | 1" in section[reason:]
     assert "calm" not in section
     assert text.index("## Answer") < text.index("## Rows that are apart") < text.index("### calm")

@@ -16,11 +16,13 @@ from fairwind.validity.agreement import (
     agreements,
     count,
 )
+from fairwind.validity.measuring import MOST_RUNS
 from fairwind.validity.record import Measured, Record
 
 Remarks = Mapping[str, Mapping[str, str]]
 """By scenario, then by measure or by ``name.measure``: why a row stays apart or undecided."""
 
+UNDECIDED = Verdict.UNDECIDED
 RUNNING = "kernel"
 """The engine that runs in real time."""
 
@@ -49,8 +51,8 @@ The tolerance is a share of the simulator's mean or a number in the measure's un
 larger. In virtual time runs with the same seed draw the same random numbers, and are compared in
 pairs (Student's t). In real time a seed does not decide what happens to each packet: runs are
 independent samples (Welch). Runs are doubled until all rows of a scenario are decided, to at most
-32 in virtual time; the intervals are those of the last look, not corrected for earlier ones. In
-real time there are as many runs as the scenario says.
+MOST_RUNS in virtual time; the intervals are those of the last look, not corrected for earlier
+ones. In real time there are as many runs as the scenario says.
 
 The simulator has the profile `linux-6.18` in all scenarios. Scenarios are files in
 `studies/validity`, values are in `studies/validity/measured`. `make validity` runs what is missing
@@ -95,7 +97,7 @@ def page(records: Sequence[Record], remarks: Remarks) -> str:
         *_conditions(view),
         *_by_measure(view),
         *_apart(view),
-        METHOD,
+        METHOD.replace("MOST_RUNS", str(MOST_RUNS)),
         *_scenarios(view),
         *(line for record in records for line in _details(record, view)),
     ]
@@ -156,6 +158,22 @@ def _conditions(view: _View) -> Iterator[str]:
     simulated = sum(_of(record, SIMULATOR).runs for record in view.records)
     yield f"- simulator: {simulated} runs."
     yield ""
+    unfinished = sum(_is_unfinished(record, view) for record in view.records)
+    if unfinished:
+        yield (
+            f"{unfinished} scenarios have undecided rows in virtual time and fewer than "
+            f"{MOST_RUNS} runs; `make validity` goes on there."
+        )
+        yield ""
+
+
+def _is_unfinished(record: Record, view: _View) -> bool:
+    """Return whether more runs in virtual time are to decide a row of a scenario."""
+    return any(
+        _of(record, engine).runs < MOST_RUNS and count(view.rows[record.name, engine], UNDECIDED)
+        for engine in view.engines
+        if engine != RUNNING
+    )
 
 
 def _by_measure(view: _View) -> Iterator[str]:
@@ -198,7 +216,7 @@ def _apart(view: _View) -> Iterator[str]:
     yield f"{len(found)} rows, {reasons['not known']} of them for reasons that are not known."
     for reason in reasons:
         yield ""
-        yield f"**{_sentence(reason)}**"
+        yield f"Reason: {reason.rstrip('.')}."
         yield ""
         yield "| scenario | of | measure | engine | simulator | kernel | difference |"
         yield "|---|---|---|---|---|---|---|"
