@@ -293,7 +293,7 @@ def test_page_answers_first_and_gives_reasons(tmp_path):
     apart = sum(one.verdict is Verdict.APART for one in found_in(late).values())
     share = f"{100 * apart / rows:.1f}"
     assert f"| linux-9.9 | 2 | {rows} |" in text
-    assert f"| 0 (0.0 %) | {apart} ({share} %) | 0 |" in text
+    assert f"| 0 (0.0 %) | {apart} ({share} %) | 0 | - |" in text
     assert "| ack latency p50 | 5 % | 2 / 0 / 2 |" in text
     section = text[text.index("## Rows that are apart") : text.index("## How rows are judged")]
     assert f"{apart} rows, {apart - 1} of them for reasons that are not known." in section
@@ -302,6 +302,22 @@ def test_page_answers_first_and_gives_reasons(tmp_path):
     assert "calm" not in section
     assert text.index("## Answer") < text.index("## Rows that are apart") < text.index("### calm")
     assert "6 runs; the router was late beyond its bound in 0." in text
+
+
+def test_page_counts_intervals_that_exclude_zero():
+    def record(name: str, real: list[float]) -> Record:
+        values = {"a": {"drops_packets": [50.0, 52.0, 54.0]}}
+        other = {"a": {"drops_packets": real}}
+        engines = {SIMULATOR: Measured(3, values), "linux-9.9": Measured(3, other)}
+        return Record(name, name, "20 s", "0", engines)
+
+    records = [
+        record("like", [51.0, 52.0, 53.0]),
+        record("unlike", [60.0, 63.0, 64.0]),
+        record("explained", [60.0, 63.0, 64.0]),
+    ]
+    assert "| 0 | 66.7 % |" in page(records, {})
+    assert "| 0 | 50.0 % |" in page(records, {"explained": {"all": "a reason"}})
 
 
 def test_engines_without_values_have_empty_columns(tmp_path):

@@ -129,16 +129,38 @@ def _answer(view: _View) -> Iterator[str]:
     """Give the counts of each engine."""
     yield "## Answer"
     yield ""
-    yield "| engine | scenarios | rows | within | undecided | apart | refused |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| engine | scenarios | rows | within | undecided | apart | refused | differ |"
+    yield "|---|---|---|---|---|---|---|---|"
     for engine in view.engines:
         rows = view.of_engine(engine)
         measured = sum(bool(view.rows[record.name, engine]) for record in view.records)
         refused = sum(bool(_of(record, engine).refusals) for record in view.records)
         counts = [count(rows, verdict) for verdict in Verdict]
         shares = [f"{one} ({100 * one / len(rows):.1f} %)" if rows else "-" for one in counts]
-        yield _line([_title(engine), str(measured), str(len(rows)), *shares, str(refused)])
+        values = [str(measured), str(len(rows)), *shares, str(refused), _differing(view, engine)]
+        yield _line([_title(engine), *values])
     yield ""
+    yield "*Differ*: share of the 95 % intervals that exclude 0, in scenarios without a remark."
+    yield "Between equal engines 5 % do, by chance."
+    yield ""
+
+
+def _differing(view: _View, engine: str) -> str:
+    """Give the share of intervals that exclude 0, of all that have a width."""
+    intervals = [
+        (row.difference.low, row.difference.high)
+        for record in view.records
+        if record.name not in view.remarks
+        for row in view.rows[record.name, engine]
+    ]
+    known = [
+        (low, high)
+        for low, high in intervals
+        if low is not None and high is not None and low != high
+    ]
+    if not known:
+        return "-"
+    return f"{100 * sum(not low <= 0 <= high for low, high in known) / len(known):.1f} %"
 
 
 def _of(record: Record, engine: str) -> Measured:
