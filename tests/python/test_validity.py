@@ -316,8 +316,8 @@ def test_page_counts_intervals_that_exclude_zero():
         record("unlike", [60.0, 63.0, 64.0]),
         record("explained", [60.0, 63.0, 64.0]),
     ]
-    assert "| 0 | 66.7 % |" in page(records, {})
-    assert "| 0 | 50.0 % |" in page(records, {"explained": {"all": "a reason"}})
+    assert "| 0 | 2 of 3 (66.7 %) |" in page(records, {})
+    assert "| 0 | 1 of 2 (50.0 %) |" in page(records, {"explained": {"all": "a reason"}})
 
 
 def test_engines_without_values_have_empty_columns(tmp_path):

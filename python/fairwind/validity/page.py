@@ -140,8 +140,8 @@ def _answer(view: _View) -> Iterator[str]:
         values = [str(measured), str(len(rows)), *shares, str(refused), _differing(view, engine)]
         yield _line([_title(engine), *values])
     yield ""
-    yield "*Differ*: share of the 95 % intervals that exclude 0, in scenarios without a remark."
-    yield "Between equal engines 5 % do, by chance."
+    yield "*Differ*: 95 % intervals that exclude 0, of all that have a width, in scenarios without a"
+    yield "remark. Between equal engines 5 % do, by chance."
     yield ""
 
 
@@ -160,7 +160,8 @@ def _differing(view: _View, engine: str) -> str:
     ]
     if not known:
         return "-"
-    return f"{100 * sum(not low <= 0 <= high for low, high in known) / len(known):.1f} %"
+    differing = sum(not low <= 0 <= high for low, high in known)
+    return f"{differing} of {len(known)} ({100 * differing / len(known):.1f} %)"
 
 
 def _of(record: Record, engine: str) -> Measured:
