@@ -140,8 +140,8 @@ def _answer(view: _View) -> Iterator[str]:
         values = [str(measured), str(len(rows)), *shares, str(refused), _differing(view, engine)]
         yield _line([_title(engine), *values])
     yield ""
-    yield "*Differ*: 95 % intervals that exclude 0, of all that have a width, in scenarios without a"
-    yield "remark. Between equal engines 5 % do, by chance."
+    yield "*Differ*: 95 % intervals that exclude 0, of all that have a width, in scenarios without"
+    yield "a remark. Between equal engines 5 % do, by chance."
     yield ""
 
 
