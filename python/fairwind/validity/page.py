@@ -23,6 +23,9 @@ Remarks = Mapping[str, Mapping[str, str]]
 """By scenario, then by measure or by ``name.measure``: why a row stays apart or undecided."""
 
 UNDECIDED = Verdict.UNDECIDED
+GUESS = "probably"
+"""How a remark begins that was not proved."""
+
 RUNNING = "kernel"
 """The engine that runs in real time."""
 
@@ -236,7 +239,11 @@ def _apart(view: _View) -> Iterator[str]:
         yield ""
         return
     reasons = Counter(_remark(view.remarks, name, row) or "not known" for name, _, row in found)
-    yield f"{len(found)} rows, {reasons['not known']} of them for reasons that are not known."
+    guessed = sum(number for reason, number in reasons.items() if reason.startswith(GUESS))
+    yield (
+        f"{len(found)} rows: {guessed} for probable reasons, {reasons['not known']} for reasons that "
+        "are not known, the others for reasons that were found."
+    )
     for reason in reasons:
         yield ""
         yield f"Reason: {reason.rstrip('.')}."
