@@ -177,9 +177,12 @@ def _conditions(view: _View) -> Iterator[str]:
         every = [one for record in view.records if (one := _of(record, engine)).runs]
         kernels = sorted({one.versions.get("kernel", "?") for one in every})
         late, runs = sum(one.late_runs for one in every), sum(one.runs for one in every)
+        kept = (
+            " Values are means of an earlier page." if any(one.is_summary for one in every) else ""
+        )
         yield (
             f"- {_title(engine)}: Linux {', '.join(kernels)}, {runs} runs; the router was late "
-            f"beyond its bound in {late}."
+            f"beyond its bound in {late}.{kept}"
         )
     simulated = sum(_of(record, SIMULATOR).runs for record in view.records)
     yield f"- simulator: {simulated} runs."
@@ -241,8 +244,8 @@ def _apart(view: _View) -> Iterator[str]:
     reasons = Counter(_remark(view.remarks, name, row) or "not known" for name, _, row in found)
     guessed = sum(number for reason, number in reasons.items() if reason.startswith(GUESS))
     yield (
-        f"{len(found)} rows: {guessed} for probable reasons, {reasons['not known']} for reasons that "
-        "are not known, the others for reasons that were found."
+        f"{len(found)} rows: {guessed} for probable reasons, {reasons['not known']} for reasons that"
+        " are not known, the others for reasons that were found."
     )
     for reason in reasons:
         yield ""
