@@ -244,8 +244,8 @@ def _apart(view: _View) -> Iterator[str]:
     reasons = Counter(_remark(view.remarks, name, row) or "not known" for name, _, row in found)
     guessed = sum(number for reason, number in reasons.items() if reason.startswith(GUESS))
     yield (
-        f"{len(found)} rows: {guessed} for probable reasons, {reasons['not known']} for reasons that"
-        " are not known, the others for reasons that were found."
+        f"{len(found)} rows: {guessed} for probable reasons, {reasons['not known']} for reasons "
+        "that are not known, the others for reasons that the sources show or that were measured."
     )
     for reason in reasons:
         yield ""
