@@ -296,7 +296,8 @@ def test_page_answers_first_and_gives_reasons(tmp_path):
     assert f"| 0 (0.0 %) | {apart} ({share} %) | 0 | - |" in text
     assert "| ack latency p50 | 5 % | 2 / 0 / 2 |" in text
     section = text[text.index("## Rows that are apart") : text.index("## How rows are judged")]
-    assert f"{apart} rows: 0 for probable reasons, {apart - 1} for reasons that are not known" in section
+    counts = f"{apart} rows: 0 for probable reasons, {apart - 1} for reasons that are not known"
+    assert counts in section
     reason = section.index("Reason: the made-up kernel dawdles.")
     assert "| [late](#late) | thin | ack latency p50 / ms | linux-9.9 | 1" in section[reason:]
     assert "calm" not in section
