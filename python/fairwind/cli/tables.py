@@ -127,6 +127,32 @@ def _lines(text: str, size: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def divided(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None
+) -> list[tuple[list[str], list[list[object]]]]:
+    """Divide a table with many columns into several that fit, each with the first column.
+
+    Parameters
+    ----------
+    width : int, optional
+        The width; that of the terminal, or `PIPE_WIDTH`, if not given.
+    """
+    limit = width or line_width() or PIPE_WIDTH
+    cells = [[_cell(value) for value in row] for row in rows]
+    sizes = _widths(columns, cells)
+    parts: list[list[int]] = [[0]]
+    for place in range(1, len(columns)):
+        together = [*parts[-1], place]
+        if len(parts[-1]) > 1 and _total([sizes[one] for one in together]) > limit:
+            parts.append([0, place])
+        else:
+            parts[-1] = together
+    return [
+        ([columns[place] for place in part], [[row[place] for place in part] for row in rows])
+        for part in parts
+    ]
+
+
 @dataclass(frozen=True)
 class FittedTable:
     """The columns of a table that fit a width.

@@ -110,10 +110,14 @@ def _messages(workload: Mapping[str, Any], active_s: float) -> tuple[float, floa
     if workload["kind"] == "replay":
         sizes = [parse_bytes(write["size"]) for write in workload["writes"]]
         return sum(sizes) / max(len(sizes), 1), float(len(sizes))
-    sizes_of = workload["size"]
-    size = mean_of(sizes_of.get("payload", sizes_of.get("packet")), parse_bytes)
+    sizes = workload["size"]
+    packet = mean_of(sizes.get("packet", "0 B"), parse_bytes)
+    size = max(packet - HEADERS_BYTES, 1.0)
+    if not packet:
+        size = mean_of(sizes["payload"], parse_bytes)
+        packet = size + HEADERS_BYTES
     if workload["kind"] == "constant":
-        return size, active_s * parse_bits_per_second(workload["rate"]) / (8 * max(size, 1.0))
+        return size, active_s * parse_bits_per_second(workload["rate"]) / (8 * packet)
     return size, active_s / max(mean_of(workload["interval"], parse_seconds), 1e-9)
 
 
