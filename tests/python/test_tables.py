@@ -162,7 +162,7 @@ def test_tables_of_a_run_fit_the_terminal(results, tmp_path, monkeypatch, width)
     assert max(map(len, out.splitlines())) <= width
     assert "goodput" in out
     if width == 60:
-        assert "left out for want of room: retransmission / %" in error
+        assert "columns left out to fit the width: retransmission / %" in error
         _, wide, error = fairwind("show", results.folder, "--wide", cwd=tmp_path)
         assert "left out" not in error
         assert max(map(len, wide.splitlines())) > 120
@@ -177,3 +177,12 @@ def test_json_and_csv_stay_in_base_units(results, tmp_path, monkeypatch):
 
 def test_unlimited_tables_are_not_wrapped():
     assert len(aligned(("a",), [("word " * 100,)], UNLIMITED).splitlines()) == 2
+
+
+def test_runs_without_workloads_show_everything(results, monkeypatch):
+    monkeypatch.setattr("fairwind.results.shown.workload_kinds", lambda _: {})
+    tables = shown_tables(results)
+    assert len(tables) == len(shown_tables(results, is_wide=True))
+    assert [table.headers for table in tables] == [
+        table.headers for table in shown_tables(results, is_wide=True)
+    ]

@@ -100,7 +100,8 @@ def print_fitted(
 def log_left_out(names: Sequence[str]) -> None:
     """Report columns that did not fit."""
     if names:
-        log(f"note: left out for want of room: {', '.join(dict.fromkeys(names))}; see --wide")
+        columns = ", ".join(dict.fromkeys(names))
+        log(f"note: columns left out to fit the width: {columns}; --wide prints all")
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say

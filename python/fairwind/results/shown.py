@@ -95,10 +95,11 @@ def shown_tables(results: Results, *, is_wide: bool = False) -> list[ShownTable]
     is_wide : bool
         Give all groups, measures and indices.
     """
-    kinds = None if is_wide else workload_kinds(results)
+    # Captures name no workloads.
+    kinds = {} if is_wide else workload_kinds(results)
     found = []
     for subject, estimates in overview(results).items():
-        chosen = estimates if kinds is None else _chosen(subject, estimates, kinds)
+        chosen = _chosen(subject, estimates, kinds) if kinds else estimates
         if chosen.frame.height:
             found.append(_table(chosen))
     if has_lateness(results):
