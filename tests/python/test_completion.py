@@ -53,6 +53,19 @@ def test_engines_studies_folders_and_commands(folder):
     assert completed("run", "--wi", cwd=folder)[0] == ["--wide"]
 
 
+def test_zsh_gets_help_texts_without_rich(folder):
+    environment = os.environ | {
+        "_FAIRWIND_COMPLETE": "complete_zsh",
+        "_TYPER_COMPLETE_ARGS": "fairwind sho",
+    }
+    process = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "fairwind.cli"],
+        capture_output=True, text=True, check=True, cwd=folder, env=environment,
+    )  # fmt: skip
+    assert '"show":"Print the summary' in process.stdout
+    assert "rich.text" not in process.stderr
+
+
 def test_completion_imports_no_data_frames(folder):
     for words in (("run", ""), ("study", ""), ("run", "x", "--on", "")):
         _, error = completed(*words, cwd=folder, flags=("-X", "importtime"))
