@@ -146,6 +146,8 @@ def _rows(
         if key not in parts_b:
             continue
         for name in names:
+            if not any(is_known(one, name) for one in (part, parts_b[key])):
+                continue  # a measure of other groups, as the response time is of requests
             yield (
                 dict(zip(axes, key, strict=False))
                 | {"table": subject.table, "name": key[-1], "measure": name}

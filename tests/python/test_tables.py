@@ -8,6 +8,7 @@ import pytest
 from fairwind.analysis.summary import dispensable_headers, readable_rows
 from fairwind.cli.output import UNLIMITED
 from fairwind.cli.tables import aligned, divided, fitted, line_width
+from fairwind.compare import compare
 from fairwind.results.shown import shown_tables
 from fairwind.results.summary import estimate, readable, scaled_unit
 from fairwind.scenario import Scenario
@@ -186,3 +187,9 @@ def test_runs_without_workloads_show_everything(results, monkeypatch):
     assert [table.headers for table in tables] == [
         table.headers for table in shown_tables(results, is_wide=True)
     ]
+
+
+def test_a_comparison_leaves_out_measures_that_a_group_cannot_have(results):
+    differences = compare(results, results)
+    rows = differences.filter(pl.col("measure") == "response_time_p99_s")
+    assert rows["name"].to_list() == ["web"]

@@ -135,18 +135,18 @@ BRIEF = (
 
 
 DISPENSABLE = (
-    "packets_received",
-    "payload_bytes_received",
     "timeout_segments",
     "ack_latency_p50_s",
     "ack_latency_max_s",
+    "estimated_loss_ratio",
+    "retransmitted_segments",
     "rtt_min_s",
     "packets_sent",
-    "retransmitted_segments",
-    "estimated_loss_ratio",
     "ack_latency_p99_s",
     "packet_loss_ratio",
+    "packets_received",
     "payload_bytes_sent",
+    "payload_bytes_received",
     WHILE_OPEN,
 )
 """Measures of connections in the order in which they are left out of a table that is too wide."""

@@ -219,7 +219,7 @@ def _rows(
 
 
 def available_memory_bytes() -> float | None:
-    """Give the memory that this machine can still give; None where Linux does not tell."""
+    """Give the memory that this machine can still give; None where it is not known."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
