@@ -118,3 +118,13 @@ def test_the_usual_answers_are_among_the_possible_ones():
     usual = Answers()
     assert usual.workload in WORKLOADS
     assert usual.comparison in COMPARISONS
+
+
+def test_another_schema_is_kept(tmp_path, capsys):
+    schema = tmp_path / SCHEMA_FILE
+    schema.write_text("{}")
+    init.init(tmp_path / "new.toml")
+    assert schema.read_text() == "{}"
+    assert "is kept" in capsys.readouterr().err
+    init.init(tmp_path / "new.toml", force=True)
+    assert schema.read_text() != "{}"

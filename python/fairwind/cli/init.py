@@ -85,10 +85,8 @@ def init(
     _refuse_existing(file, is_approved=force)
     text = _checked_text(file, answers)
     _write(file, text)
-    schema = file.parent / SCHEMA_FILE
-    _write(schema, json.dumps(scenario_schema(), indent=2) + "\n")
     log(f"scenario: {file}")
-    log(f"schema for editors: {schema}")
+    _write_schema(file.parent / SCHEMA_FILE, is_approved=force)
     log(f"next: fairwind check {file}, then fairwind run {file}")
 
 
@@ -157,6 +155,16 @@ def _plan(text: str, answers: Answers) -> Plan:
         raise FairwindError(
             "\n".join(dict.fromkeys(lines)), "for example --rate '10 Mbit/s' --rtt '50 ms'"
         ) from error
+
+
+def _write_schema(file: Path, *, is_approved: bool) -> None:
+    """Write the schema for editors, but keep another one, such as an older version's."""
+    text = json.dumps(scenario_schema(), indent=2) + "\n"
+    if file.exists() and not is_approved and file.read_text(encoding="utf-8") != text:
+        log(f"schema for editors: {file} is another one and is kept; `fairwind schema` prints ours")
+        return
+    _write(file, text)
+    log(f"schema for editors: {file}")
 
 
 def _write(file: Path, text: str) -> None:
