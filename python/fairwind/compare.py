@@ -257,6 +257,8 @@ def _contrasts(
         if key not in parts_b:
             continue
         for name in names:
+            if not any(is_known(one, name) for one in (part, parts_b[key])):
+                continue  # a measure of other groups, as the response time is of requests
             labels = {"table": subject.table, "name": key[-1], "measure": name}
             found = contrast(part, parts_b[key], name, is_paired=is_paired)
             yield dict(zip(axes, key, strict=False)) | labels, found

@@ -12,6 +12,12 @@ REQUIRES_KERNEL = os.environ.get("FAIRWIND_REQUIRE_KERNEL") == "1"
 SKIPPED_TESTS = os.environ.get("FAIRWIND_SKIPPED_TESTS")
 
 
+@pytest.fixture(autouse=True)
+def no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the width that tests are printed with, so that tables are as in a pipe."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,

@@ -34,8 +34,18 @@ def test_version_imports_few_modules():
 
 @pytest.mark.parametrize(
     "command",
-    [["--help"], ["schema"], ["columns"], ["check", "scenario.toml"], ["packetdrill", str(SCRIPT)]],
-    ids=lambda words: words[0],
+    [
+        ["--help"],
+        ["schema"],
+        ["columns"],
+        ["check", "scenario.toml"],
+        ["check", "rrul"],
+        ["init", "new.toml"],
+        ["tests"],
+        ["completion", "bash"],
+        ["packetdrill", str(SCRIPT)],
+    ],
+    ids=lambda words: " ".join(words[:2]),
 )
 def test_light_commands_import_no_data_frames(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ import polars as pl
 
 from fairwind.analysis.folder import PAYLOAD
 from fairwind.errors import FairwindError
-from fairwind.results import Results, unit_of
+from fairwind.results import Results, scaled_unit
 
 FORMAT_VERSION = 1
 """Of the JSON document; raised when an older reader would misread it."""
@@ -134,6 +134,31 @@ BRIEF = (
 """Measures of connections in the narrow table."""
 
 
+DISPENSABLE = (
+    "timeout_segments",
+    "ack_latency_p50_s",
+    "ack_latency_max_s",
+    "estimated_loss_ratio",
+    "retransmitted_segments",
+    "rtt_min_s",
+    "packets_sent",
+    "ack_latency_p99_s",
+    "packet_loss_ratio",
+    "packets_received",
+    "payload_bytes_sent",
+    "payload_bytes_received",
+    WHILE_OPEN,
+)
+"""Measures of connections in the order in which they are left out of a table that is too wide."""
+
+
+def dispensable_headers(headers: Sequence[str]) -> list[str]:
+    """Give the headers that may be left out of a table, the first one first."""
+    titles = {header.partition(" / ")[0]: header for header in headers}
+    known = (TITLES[measure].partition(" / ")[0] for measure in DISPENSABLE)
+    return [titles[title] for title in known if title in titles]
+
+
 def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None) -> pl.DataFrame:
     """Give a few numbers of groups or connections.
 
@@ -244,12 +269,29 @@ def readable_rows(
 ) -> tuple[list[str], list[list[object]]]:
     """Give headers and cells of a summary as people read them, of some of its measures."""
     measures = [name for name in rows.columns if name not in KEYS and name in measures]
-    headers = [rows["scope"][0] if rows.height else "name", *(TITLES[name] for name in measures)]
+    units = {name: _unit(name, rows[name]) for name in measures}
+    headers = [rows["scope"][0] if rows.height else "name"]
+    headers += [_title(name, unit) for name, (unit, _) in units.items()]
     cells: list[list[object]] = [
-        [row["name"], *(_cell(name, row[name]) for name in measures)]
+        [row["name"], *(_cell(row[name], factor) for name, (_, factor) in units.items())]
         for row in rows.iter_rows(named=True)
     ]
     return headers, cells
+
+
+def _unit(measure: str, values: pl.Series) -> tuple[str, float]:
+    """Give the unit that suits the values of a measure, and the factor to it; ``""`` of counts."""
+    unit = TITLES[measure].partition(" / ")[2]
+    if not unit:
+        return "", 1.0
+    numbers = values.cast(pl.Float64).drop_nulls().to_list()
+    # Columns of payload name no unit.
+    return scaled_unit("payload_bytes" if unit == "B" else measure, numbers)
+
+
+def _title(measure: str, unit: str) -> str:
+    title = TITLES[measure].partition(" / ")[0]
+    return f"{title} / {unit}" if unit else title
 
 
 def brief_measures(connections: pl.DataFrame) -> list[str]:
@@ -317,11 +359,8 @@ def _rows(summary: pl.DataFrame) -> list[dict[str, Any]]:
     return summary.drop("scope", strict=False).to_dicts()
 
 
-def _cell(measure: str, value: object) -> object:
-    if not isinstance(value, float):
-        return value
-    _, scale = unit_of(measure)
-    return value * scale
+def _cell(value: Any, factor: float) -> object:  # noqa: ANN401 - any cell of a table
+    return value if value is None or factor == 1 else value * factor
 
 
 SLOWEST = "slowest"

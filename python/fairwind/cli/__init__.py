@@ -6,9 +6,11 @@ Exit codes: 0 success; 1 some simulations or scripts failed; 2 wrong usage or in
 The commands are thin: they read arguments, call the package, and print. What needs data frames or
 plots is imported by the commands that use it. Map: `commands` the verbs, `runs` executing and
 reporting, `scripts` the one for packetdrill, `output` formats and exit codes, `progress` bars,
-`doctor` the machine, `model` closed forms.
+`doctor` the machine, `model` closed forms, `check` previews, `scenarios` named tests, `init` new
+scenarios, `completion` shells, `tables` the width of the terminal.
 """
 
+import os
 import sys
 
 
@@ -19,6 +21,10 @@ def main() -> None:
 
         sys.stdout.write(f"fairwind {core_version()}\n")
         return
+    if "_FAIRWIND_COMPLETE" in os.environ:
+        # Typer renders help texts with rich, which would take longer than everything else. Our help
+        # texts have no markup, and a module that is None counts as not installed.
+        sys.modules["rich"] = None  # type: ignore[assignment]
     from fairwind.cli.commands import app
     from fairwind.cli.output import exit_code_of
 

@@ -23,7 +23,17 @@ from fairwind.analysis.settings import (
     translation_of,
     when,
 )
-from fairwind.cli.output import Format, OutputFormat, aligned, log, print_frame, print_json
+from fairwind.cli.output import (
+    Format,
+    OutputFormat,
+    Wide,
+    log,
+    log_left_out,
+    print_fitted,
+    print_frame,
+    print_json,
+)
+from fairwind.cli.tables import divided
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.scenario.plan import LEADING_COLUMNS
 
@@ -224,6 +234,7 @@ class Shown:
     sort: str | None
     limit: int | None
     slowest: int
+    is_wide: bool
 
 
 def analyse(
@@ -255,6 +266,7 @@ def analyse(
     sort: Sort = None,
     limit: Limit = None,
     slowest: Slowest = WAITS_SHOWN,
+    wide: Wide = False,
 ) -> None:
     """Analyse the TCP connections of captures, per connection and per group.
 
@@ -283,7 +295,7 @@ def analyse(
     captures = _captures(sender, also), _captures(receiver, also_receiver)
     with nullcontext(out) if out else TemporaryDirectory(prefix="fairwind-") as folder:
         results = _analysed(captures, settings, Path(folder), force=force, follow=follow)
-        _print(results, Shown(tuple(table or ()), output, sort, limit, slowest))
+        _print(results, Shown(tuple(table or ()), output, sort, limit, slowest, wide))
         _print_end(results, out, xplot)
 
 
@@ -351,9 +363,25 @@ def _print(results: Results, shown: Shown) -> None:
         print_frame(summary.summary_frame(results, connections, shown.sort), shown.output)
     else:
         tables = summary.readable_summary(results, connections, shown.sort)
-        waits = summary.readable_slowest(results, shown.slowest)
-        tables += [waits] if waits[1] else []
-        sys.stdout.write("\n".join(aligned(headers, rows) for headers, rows in tables))
+        _print_tables([*tables, summary.readable_slowest(results, shown.slowest)], shown)
+
+
+def _print_tables(tables: Sequence[tuple[list[str], list[list[object]]]], shown: Shown) -> None:
+    """Print the summary: groups in columns, as many beside each other as fit, then the rest."""
+    from fairwind.analysis.summary import dispensable_headers
+
+    left_out: list[str] = []
+    number = 0
+    for headers, rows in tables:
+        has_groups = headers[:1] == [""]
+        parts = divided(headers, rows) if has_groups and not shown.is_wide else [(headers, rows)]
+        for columns, cells in parts:
+            if cells:
+                sys.stdout.write("\n" if number else "")
+                spare = [] if has_groups else dispensable_headers(columns)
+                left_out += print_fitted(columns, cells, spare, is_wide=shown.is_wide)
+                number += 1
+    log_left_out(left_out)
 
 
 def _known(results: Results, names: Sequence[str]) -> list[str]:
@@ -383,7 +411,7 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
     if shown.output is OutputFormat.CSV:
         frame.sink_csv(sys.stdout.buffer)
     else:
-        print_frame(frame.collect(), shown.output)
+        print_frame(frame.collect(), shown.output, is_wide=shown.is_wide)
 
 
 def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:

@@ -21,7 +21,7 @@ from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
 from fairwind.engine.engines import Engine
-from fairwind.quantities import parse_percent
+from fairwind.quantities import parse_ratio
 from fairwind.results import Results, significant
 from fairwind.run.admission import counted, one_of
 from fairwind.run.execute import RunSettings
@@ -37,7 +37,7 @@ WIDEST = 120
 
 def growth_of(margin: str | None, most_seeds: int | None) -> Growth:
     """Read the options of a run's answer."""
-    ratio = MARGIN if margin is None else read_option("--margin", margin, parse_percent)
+    ratio = MARGIN if margin is None else read_option("--margin", margin, parse_ratio)
     return Growth(most_seeds or MOST_SEEDS, ratio)
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fairwind.cli.analyse import analyse
+from fairwind.cli.check import On, approve, check
+from fairwind.cli.completion import complete_folder, complete_study, completion
 from fairwind.cli.congestion import app as congestion
+from fairwind.cli.init import init
 from fairwind.cli.kernel import app as kernel
 from fairwind.cli.model import app as model
 from fairwind.cli.output import (
     Format,
     OutputFormat,
-    aligned,
-    log,
+    Wide,
     print_frame,
     print_json,
     print_rows,
 )
+from fairwind.cli.scenarios import ScenarioArgument, chosen_scenario, tests
 from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.settings import Settings, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
@@ -31,14 +33,8 @@ from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.selection import engine_named
 from fairwind.machine import leftovers
-from fairwind.run.admission import admit, counted, duration_in_words, one_of, plan_seconds, remarks
-from fairwind.scenario import load
-
-if TYPE_CHECKING:
-    from fairwind.scenario import Plan, Scenario
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="A laboratory for TCP. Data goes to standard output, everything else to "
@@ -52,10 +48,9 @@ app.add_typer(kernel, name="kernel")
 app.add_typer(model, name="model")
 app.add_typer(windows, name="windows")
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
-On = Annotated[
-    str, typer.Option(help="Engine: sim, kernel, or a built kernel (`fairwind kernel list`).")
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="The folder of a run.", autocompletion=complete_folder),
 ]
 Seed = Annotated[int | None, typer.Option(help="Use this seed instead of the scenario's.")]
 Out = Annotated[
@@ -88,7 +83,9 @@ Margin = Annotated[
     str | None,
     typer.Option(metavar="PERCENT", help="Largest difference that counts as none. Default: 5 %."),
 ]
-Cell = Annotated[int, typer.Option("--cell", min=0, help="Cell of the grid to print, from 0.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Run without a question, however much it takes.")
+]
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - the signature is typer's
@@ -109,7 +106,7 @@ def fairwind(
 
 @app.command()
 def run(
-    scenario: ScenarioFile,
+    scenario: ScenarioArgument,
     *,
     on: On = "sim",
     seed: Seed = None,
@@ -117,18 +114,22 @@ def run(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    yes: Yes = False,
+    wide: Wide = False,
     output: Format = OutputFormat.TABLE,
     until_decided: UntilDecided = False,
     most_seeds: MostSeeds = None,
     margin: Margin = None,
 ) -> None:
-    """Run a scenario, all cells and replicates; resume an interrupted run.
+    """Run a scenario or a named test, all cells and replicates; resume an interrupted run.
 
     A scenario with an axis ends with what the axis does to the main measure of each group.
     """
+    chosen = chosen_scenario(scenario, settings, seed)
+    engine = engine_named(on)
+    approve(chosen.check(), engine, jobs, is_approved=yes)
     from fairwind.cli import answers, runs
 
-    chosen, engine = _with_settings(load(scenario), settings, seed), engine_named(on)
     growth = answers.growth_of(margin, most_seeds)
     if until_decided:
         results = answers.execute_until_decided(
@@ -136,39 +137,15 @@ def run(
         )
     else:
         results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force)
-    runs.print_summary(results, output)
+    runs.print_headlines(results, output)
+    runs.print_summary(results, output, is_wide=wide)
     answers.print_answer(results, output, growth)
     runs.exit_by_failures(results)
 
 
-@app.command()
-def check(
-    scenario: ScenarioFile,
-    *,
-    on: On = "sim",
-    settings: Settings = None,
-    cell: Cell = 0,
-    output: Format = OutputFormat.TABLE,
-) -> None:
-    """Validate a scenario; print the resolved experiment and the size of its grid."""
-    engine = engine_named(on)
-    plan = _with_settings(load(scenario), settings, None).check()
-    for warning in plan.warnings:
-        log(f"warning: {warning}")
-    admit(plan, engine)
-    for remark in remarks(plan, engine):
-        log(f"remark: {remark}")
-    match output:
-        case OutputFormat.JSON:
-            print_json(plan.document)
-        case OutputFormat.CSV:
-            cells = [{"cell": cell.index, **cell.settings} for cell in plan.cells]
-            print_rows(list(cells[0]), [list(cell.values()) for cell in cells], output)
-        case OutputFormat.TABLE:
-            sys.stdout.write(_described(plan, cell, one_of(engine)))
-    if engine.is_real_time:
-        duration = duration_in_words(plan_seconds(plan))
-        log(f"{counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
+app.command()(check)
+app.command()(init)
+app.command()(tests)
 
 
 @app.command()
@@ -195,7 +172,12 @@ def applications(*, output: Format = OutputFormat.TABLE) -> None:
 @app.command(cls=StudyCommand)
 def study(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Name of a study; without it, list all.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Name of a study; without it, list all.",
+            autocompletion=complete_study,
+        ),
     ] = None,
     *,
     on: On = "sim",
@@ -208,6 +190,7 @@ def study(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    wide: Wide = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Run a study, judge its claims, and write its report."""
@@ -218,17 +201,20 @@ def study(
         return
     wanted = form or ("reduced" if reduced else "full")
     pairs = settings_of(settings or ())
-    runs.run_study(name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output)
+    runs.run_study(
+        name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output, is_wide=wide
+    )
 
 
 @app.command()
-def show(folder: Folder, *, output: Format = OutputFormat.TABLE) -> None:
+def show(folder: Folder, *, wide: Wide = False, output: Format = OutputFormat.TABLE) -> None:
     """Print the summary and warnings of a finished run."""
     from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
     results = open_results(folder)
-    runs.print_summary(results, output)
+    runs.print_headlines(results, output)
+    runs.print_summary(results, output, is_wide=wide)
     answers.print_answer(results, output)
     runs.print_warnings(results)
 
@@ -312,31 +298,6 @@ def doctor(
 
 
 app.command()(analyse)
+app.command()(completion)
 app.command(context_settings=CONTEXT)(packetdrill)
 app.command(context_settings=SHELL_CONTEXT)(shell)
-
-
-def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | None) -> Scenario:
-    pairs = settings_of(settings or ())
-    if seed is not None:
-        pairs["seed"] = str(seed)
-    return scenario.with_settings(pairs)
-
-
-def _described(plan: Plan, cell: int, each: str) -> str:
-    last = len(plan.cells) - 1
-    if cell > last:
-        raise typer.BadParameter(f"no cell {cell}: the last one is {last}")
-    others = f" (of 0 to {last}; choose by --cell)" if last else ""
-    axes = aligned(
-        ["axis", "column", "settings"],
-        [(axis.name, axis.column, ", ".join(axis.labels)) for axis in plan.axes],
-    )
-    parts = [
-        f"{plan.name}: {counted(len(plan.cells), 'cell')} x {counted(len(plan.seeds), 'seed')} = "
-        f"{counted(plan.runs, each)}",
-        axes if plan.axes else "",
-        f"cell {cell}{others}, resolved:",
-        json.dumps(plan.cells[cell].experiment, indent=2),
-    ]
-    return "\n".join(part for part in parts if part) + "\n"

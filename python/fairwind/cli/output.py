@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairwind.cli.tables import aligned as aligned
+from fairwind.cli.tables import fitted
+from fairwind.cli.tables import line_width as line_width
 from fairwind.engine.core import ScenarioError
 from fairwind.errors import FairwindError, RunInterrupted
 
@@ -27,18 +30,31 @@ class OutputFormat(StrEnum):
 
 
 Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Print all columns of tables, however wide they are.")
+]
+
+MOST_WRAPPED = 8
+"""Tables of more columns lose the last ones where they do not fit."""
+
+UNLIMITED = 10**9
+"""Width of tables with all columns."""
 
 
-def print_frame(frame: pl.DataFrame, output: OutputFormat) -> None:
+def print_frame(frame: pl.DataFrame, output: OutputFormat, *, is_wide: bool = False) -> None:
     """Print a frame; tables are rounded for people, JSON and CSV are exact."""
     if output is OutputFormat.CSV:
         sys.stdout.write(frame.write_csv())
     else:
-        print_rows(frame.columns, frame.rows(), output)
+        print_rows(frame.columns, frame.rows(), output, is_wide=is_wide)
 
 
 def print_rows(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], output: OutputFormat
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    output: OutputFormat,
+    *,
+    is_wide: bool = False,
 ) -> None:
     """Print rows like `print_frame`, which loads polars only for CSV."""
     match output:
@@ -50,42 +66,47 @@ def print_rows(
             frame = pl.DataFrame(rows, list(columns), orient="row", infer_schema_length=None)
             sys.stdout.write(frame.write_csv())
         case OutputFormat.TABLE:
-            sys.stdout.write(aligned(columns, rows))
+            # Few columns are wrapped; in a pipe, nothing of what was asked for is left out.
+            dispensable = columns[::-1] if len(columns) > MOST_WRAPPED else ()
+            is_wide = is_wide or line_width() is None
+            log_left_out(print_fitted(columns, rows, dispensable, is_wide=is_wide))
+
+
+def print_fitted(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    dispensable: Sequence[str],
+    *,
+    is_wide: bool = False,
+) -> list[str]:
+    """Print a table with the columns that fit the terminal, all if it is wide.
+
+    Parameters
+    ----------
+    dispensable : sequence of str
+        Columns that may be left out, the first one first.
+
+    Returns
+    -------
+    list of str
+        Columns that were left out.
+    """
+    width = UNLIMITED if is_wide else None
+    table = fitted(columns, rows, dispensable, width)
+    sys.stdout.write(aligned(table.columns, table.rows, width))
+    return table.left_out
+
+
+def log_left_out(names: Sequence[str]) -> None:
+    """Report columns that did not fit."""
+    if names:
+        columns = ", ".join(dict.fromkeys(names))
+        log(f"note: columns left out to fit the width: {columns}; --wide prints all")
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
     """Print a value as JSON."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
-
-
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Write rows in aligned columns: text to the left, numbers to the right."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [
-        max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(columns)
-    ]
-    is_text = [
-        all(isinstance(row[place], str) or row[place] is None for row in rows)
-        for place in range(len(columns))
-    ]
-    lines = [
-        "  ".join(
-            value.ljust(width) if text else value.rjust(width)
-            for value, width, text in zip(row, widths, is_text, strict=True)
-        ).rstrip()
-        for row in [list(columns), *cells]
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-        case _:
-            return str(value)
 
 
 class ExitCode(IntEnum):

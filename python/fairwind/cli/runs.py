@@ -9,7 +9,15 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from fairwind.cli.output import ExitCode, OutputFormat, aligned, log, print_frame, print_rows
+from fairwind.cli.output import (
+    ExitCode,
+    OutputFormat,
+    log,
+    log_left_out,
+    print_fitted,
+    print_frame,
+    print_rows,
+)
 from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
@@ -18,7 +26,14 @@ from fairwind.folder.store import part_folder
 from fairwind.plots import Figure
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
-from fairwind.results import Claim, Results, lateness_in_words, readable_overview, tidy_overview
+from fairwind.results import (
+    Claim,
+    Results,
+    headlines,
+    lateness_in_words,
+    shown_tables,
+    tidy_overview,
+)
 from fairwind.run.admission import counted, duration_in_words, one_of
 from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Scenario
@@ -70,6 +85,7 @@ def run_study(
     out: Path | None,
     force: bool,
     output: OutputFormat,
+    is_wide: bool = False,
 ) -> None:
     """Run all parts of a study's form that the settings leave, judge its claims, report."""
     chosen, engine = study_named(name), engine_named(on)
@@ -95,7 +111,7 @@ def run_study(
     for part in (part for part in further if part not in parts):
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
-    _print_claims(claims, results, output)
+    _print_claims(claims, results, output, is_wide=is_wide)
     _report(results, chosen.figures(results), claims)
     exit_by_failures(results)
 
@@ -124,13 +140,22 @@ def print_warnings(results: Results, printed: Sequence[str] = ()) -> None:
             log(f"warning: {warning}")
 
 
-def print_summary(results: Results, output: OutputFormat) -> None:
-    """Print the main measures of a run."""
-    if output is OutputFormat.TABLE:
-        tables = [aligned(columns, rows) for columns, rows in readable_overview(results)]
-        sys.stdout.write("\n".join(tables))
-    else:
+def print_headlines(results: Results, output: OutputFormat) -> None:
+    """Print the latency under load of a run with a probe before everything else."""
+    if output is OutputFormat.TABLE and (lines := headlines(results)):
+        sys.stdout.write("".join(f"{line}\n" for line in lines) + "\n")
+
+
+def print_summary(results: Results, output: OutputFormat, *, is_wide: bool = False) -> None:
+    """Print the main measures of a run: what its workloads make meaningful, or all if wide."""
+    if output is not OutputFormat.TABLE:
         print_frame(tidy_overview(results), output)
+        return
+    left_out: list[str] = []
+    for number, table in enumerate(shown_tables(results, is_wide=is_wide)):
+        sys.stdout.write("\n" if number else "")
+        left_out += print_fitted(table.headers, table.rows, table.dispensable, is_wide=is_wide)
+    log_left_out(left_out)
 
 
 def print_studies(output: OutputFormat) -> None:
@@ -139,9 +164,11 @@ def print_studies(output: OutputFormat) -> None:
     print_rows(("name", "title", "forms", "source"), rows, output)
 
 
-def _print_claims(claims: Sequence[Claim], results: Results, output: OutputFormat) -> None:
+def _print_claims(
+    claims: Sequence[Claim], results: Results, output: OutputFormat, *, is_wide: bool
+) -> None:
     if output is OutputFormat.TABLE:
-        print_summary(results, output)
+        print_summary(results, output, is_wide=is_wide)
         _print_verdicts(claims)
     else:
         rows = [(one.statement, one.verdict.value, one.which_part, one.evidence) for one in claims]

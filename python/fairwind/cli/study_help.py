@@ -20,12 +20,13 @@ class StudyCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (Typer has two of that name)
         """Find the name of a study before the help is printed."""
-        from fairwind.studies import study_named, study_names
+        if "--help" in args and not ctx.resilient_parsing:
+            from fairwind.studies import study_named, study_names
 
-        named = next((word for word in args if word in study_names()), None)
-        if named is not None and "--help" in args:
-            parts = described(study_named(named))
-            self.epilog = "\n\n".join("\b\n" + "\n".join(part) for part in parts)
+            named = next((word for word in args if word in study_names()), None)
+            if named is not None:
+                parts = described(study_named(named))
+                self.epilog = "\n\n".join("\b\n" + "\n".join(part) for part in parts)
         return super().parse_args(ctx, args)
 
 

@@ -8,6 +8,8 @@ from fairwind.results.claim import Answer as Answer
 from fairwind.results.claim import Claim as Claim
 from fairwind.results.claim import Question as Question
 from fairwind.results.claim import Verdict as Verdict
+from fairwind.results.headline import headlines as headlines
+from fairwind.results.headline import latency_under_load as latency_under_load
 from fairwind.results.lateness import has_lateness as has_lateness
 from fairwind.results.lateness import late_hosts as late_hosts
 from fairwind.results.lateness import late_runs as late_runs
@@ -22,6 +24,8 @@ from fairwind.results.limits import never_resumed_in_words as never_resumed_in_w
 from fairwind.results.results import TABLES as TABLES
 from fairwind.results.results import Results as Results
 from fairwind.results.results import open_results as open_results
+from fairwind.results.shown import ShownTable as ShownTable
+from fairwind.results.shown import shown_tables as shown_tables
 from fairwind.results.summary import SUBJECTS as SUBJECTS
 from fairwind.results.summary import Estimates as Estimates
 from fairwind.results.summary import Subject as Subject
@@ -29,6 +33,7 @@ from fairwind.results.summary import header_of as header_of
 from fairwind.results.summary import overview as overview
 from fairwind.results.summary import readable as readable
 from fairwind.results.summary import rows_of as rows_of
+from fairwind.results.summary import scaled_unit as scaled_unit
 from fairwind.results.summary import significant as significant
 from fairwind.results.summary import summarise as summarise
 from fairwind.results.summary import tidy_overview as tidy_overview

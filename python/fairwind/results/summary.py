@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -131,6 +131,8 @@ GROUPS = Subject(
         "ack_latency_p99_s",
         "delivery_latency_p50_s",
         "delivery_latency_p99_s",
+        "response_time_p50_s",
+        "response_time_p99_s",
     ),
 )
 TRANSFERS = Subject(
@@ -208,7 +210,25 @@ def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:
 
 
 HANDY_UNITS = (("_bits_per_second", "kbit/s", 1e-3), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
-"""Ending of a measure's name, the unit it is shown in, and the factor to it."""
+"""Ending of a measure's name, the unit it is shown in by itself, and the factor to it."""
+
+SCALES: Mapping[str, tuple[tuple[str, float, float], ...]] = {
+    "_bits_per_second": (
+        ("Gbit/s", 1e-9, 1e9),
+        ("Mbit/s", 1e-6, 1e6),
+        ("kbit/s", 1e-3, 1e3),
+        ("bit/s", 1.0, 0.0),
+    ),
+    "_s": (("s", 1.0, 10.0), ("ms", 1e3, 1e-3), ("us", 1e6, 0.0)),
+    "_bytes": (("GB", 1e-9, 1e9), ("MB", 1e-6, 1e6), ("kB", 1e-3, 1e4), ("B", 1.0, 0.0)),
+}
+"""By the ending of a measure's name: units, the factor to each, and the largest value of a column
+from which it is used."""
+
+SMALLEST_SHOWN = 0.1
+LARGEST_SHOWN = 1e4
+"""A unit that shows a value smaller than the first gives way to the next one, unless that shows one
+larger than the second."""
 
 SAME_RATIO = 1e-9
 """Numbers that differ by a smaller part than this differ by rounding alone."""
@@ -223,19 +243,46 @@ def readable(estimates: Estimates) -> tuple[list[str], list[list[object]]]:
     The half width is that of the 95 % interval; it is left out where one replicate tells none. Of
     replicates that all gave the same it is said that they did; their spread need not be zero.
     """
-    measures = estimates.frame["measure"].unique(maintain_order=True).to_list()
+    means = estimates.frame.group_by("measure", maintain_order=True).agg("mean")
+    units = {name: scaled_unit(name, values) for name, values in means.iter_rows()}
     rows: dict[tuple[object, ...], list[object]] = {}
     for row in estimates.frame.iter_rows(named=True):
         key = tuple(row[name] for name in estimates.keys)
-        rows.setdefault(key, list(key)).append(_estimate(row))
-    headers = [*estimates.keys, *(header_of(measure) for measure in measures)]
+        rows.setdefault(key, list(key)).append(_estimate(row, units[row["measure"]][1]))
+    headers = [*estimates.keys, *(_header(name, unit) for name, (unit, _) in units.items())]
     return headers, list(rows.values())
 
 
 def header_of(measure: str) -> str:
     """Name a measure and the unit that it is shown in."""
-    unit, _ = unit_of(measure)
+    return _header(measure, unit_of(measure)[0])
+
+
+def _header(measure: str, unit: str) -> str:
     return f"{title_of(measure)} / {unit}" if unit else title_of(measure)
+
+
+def scaled_unit(measure: str, values: Iterable[float | None]) -> tuple[str, float]:
+    """Give the unit that suits the values of a measure, and the factor to it.
+
+    Parameters
+    ----------
+    measure : str
+        The measure, with its unit at the end.
+    values : iterable of float or None
+        What is shown together, in that unit.
+    """
+    scale = next((units for ending, units in SCALES.items() if measure.endswith(ending)), None)
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if scale is None or not sizes:
+        return unit_of(measure)
+    place = next(place for place, (*_, least) in enumerate(scale) if max(sizes) >= least)
+    unit, factor, _ = scale[place]
+    if min(sizes) * factor < SMALLEST_SHOWN and place + 1 < len(scale):
+        smaller, larger_factor, _ = scale[place + 1]
+        if max(sizes) * larger_factor < LARGEST_SHOWN:
+            return smaller, larger_factor
+    return unit, factor
 
 
 def with_uncertainty(mean: float, half_width: float) -> str:
@@ -279,11 +326,10 @@ def title_of(measure: str) -> str:
     return title.replace("_", " ")
 
 
-def _estimate(row: dict[str, object]) -> str | None:
+def _estimate(row: dict[str, object], scale: float) -> str | None:
     mean, high = row["mean"], row["high"]
     if not isinstance(mean, float):
         return None
-    _, scale = unit_of(str(row["measure"]))
     if not isinstance(high, float):
         return significant(mean * scale)
     if math.isclose(high, mean, rel_tol=SAME_RATIO, abs_tol=0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -84,6 +85,11 @@ def _where(cells: Sequence[Cell], plan: Plan) -> str:
 
 SET_UP_SECONDS = 1.0
 """About what it takes to set a run's hosts up, and to collect what they have seen."""
+
+
+def usual_jobs(engine: Engine) -> int:
+    """Give how many run at once where nobody says: all processors, but one in real time."""
+    return 1 if engine.is_real_time else os.cpu_count() or 1
 
 
 def expected_seconds(cells: Iterable[Cell], jobs: int) -> float:

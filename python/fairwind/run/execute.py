@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -15,7 +14,7 @@ from fairwind.folder.cell_tables import DamagedFileError, write_tables
 from fairwind.folder.manifest import Failure, Manifest, write_failures
 from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
 from fairwind.results import Results
-from fairwind.run.admission import admit, expected_seconds, one_of
+from fairwind.run.admission import admit, expected_seconds, one_of, usual_jobs
 from fairwind.run.folder import (
     damaged_cells,
     default_folder,
@@ -224,11 +223,6 @@ def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> 
         shutil.rmtree(error.file.parent)
     _execute(again, tell)
     return again
-
-
-def usual_jobs(engine: Engine) -> int:
-    """Give how many run at once where nobody says: all processors, but one in real time."""
-    return 1 if engine.is_real_time else os.cpu_count() or 1
 
 
 def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:

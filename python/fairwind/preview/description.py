@@ -1,0 +1,290 @@
+"""Description of a plan in about ten lines, as `fairwind check` prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fairwind.preview.network import Link, Network, bottleneck_of, queue_limit
+from fairwind.preview.traffic import mean_of, traffic_of
+from fairwind.quantities import (
+    RATE_UNITS,
+    SIZE_UNITS,
+    number_in_words,
+    parse_bits_per_second,
+    parse_bytes,
+    parse_seconds,
+    rate_in_words,
+    size_in_words,
+    time_in_words,
+)
+from fairwind.scenario.plan import Cell, Plan
+
+MOST_VARIANTS = 3
+"""So many different descriptions of cells are printed in full."""
+
+MOST_GROUPS = 4
+"""So many groups have a line of their own."""
+
+BUSY = 0.01
+"""A group that writes a smaller share of its link's rate does not fill a queue."""
+
+MOST_CELLS = 300
+"""Cells that are described; of larger grids this many, evenly spaced."""
+
+MAGNITUDES = {name: size for units in (RATE_UNITS, SIZE_UNITS) for name, size in units} | {
+    "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6
+}  # fmt: skip
+QUANTITY = re.compile(rf"[0-9.]+(?: (?:{'|'.join(MAGNITUDES)}))?")
+TOKEN = re.compile(rf"[0-9.]+ (?:{'|'.join(MAGNITUDES)})\b|[^\s,;:()]+|[\s,;:()]+")
+"""A quantity with its unit, a word, or what is between them."""
+
+Line = tuple[str, str]
+"""What it is about, and what there is to say."""
+
+
+def describe(plan: Plan, cells: Sequence[Cell], each: str) -> list[Line]:
+    """Describe a plan, or some of its cells.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    cells : sequence of Cell
+        Cells to describe: all of the plan, or one.
+    each : str
+        What one cell and seed is called: ``simulation`` or ``run``.
+
+    Returns
+    -------
+    list of (str, str)
+        Lines with their subjects: path, bdp, queue, flows, time, sweep and runs.
+    """
+    step = max(-(-len(cells) // MOST_CELLS), 1)
+    shown = [cell.experiment for cell in cells[::step]]
+    networks = [Network.of(experiment["network"]) for experiment in shown]
+    paired = list(zip(shown, networks, strict=True))
+    lines = [
+        ("path", _variants(_path(experiment, network) for experiment, network in paired)),
+        ("bdp", _variants(_products(experiment, network) for experiment, network in paired)),
+        ("queue", _variants(_queues(experiment, network) for experiment, network in paired)),
+        *_groups(shown),
+        ("time", _variants(_times(experiment) for experiment in shown)),
+    ]
+    lines += [("sweep", f"{axis.name}: {_labels(axis.labels)}") for axis in plan.axes]
+    runs = f"1 {each}" if plan.runs == 1 else f"{plan.runs} {each}s"
+    grid = f"{_counted(len(plan.cells), 'cell')} x {_counted(plan.replicates, 'seed')} = {runs}"
+    return [line for line in lines if line[1]] + [("runs", grid)]
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _labels(labels: Sequence[str]) -> str:
+    if len(labels) <= 8:
+        return ", ".join(labels)
+    return f"{labels[0]}, {labels[1]} to {labels[-1]} ({len(labels)} values)"
+
+
+def _variants(texts: Iterable[str]) -> str:
+    """Give the texts of all cells as one: where they differ in a number or a word, its values."""
+    different = list(dict.fromkeys(texts))
+    if len(different) == 1:
+        return different[0]
+    split = [TOKEN.findall(text) for text in different]
+    # Words stand at even places, and what is between them at odd ones.
+    if len({tuple(tokens[1::2]) for tokens in split}) == 1:
+        merged = [_values(list(dict.fromkeys(tokens))) for tokens in zip(*split, strict=True)]
+        return "".join(merged)
+    if len(different) <= MOST_VARIANTS:
+        return " | ".join(different)
+    return f"{different[0]} | and {len(different) - 1} others"
+
+
+def _values(values: list[str]) -> str:
+    """Give different values of one number or word: two of them, or the first and the last."""
+    if len(values) == 1:
+        return values[0]
+    if all(QUANTITY.fullmatch(value) for value in values):
+        ordered = sorted(values, key=_magnitude)
+        return f"{ordered[0]} to {ordered[-1]}" if len(values) > 2 else " or ".join(values)
+    if len(values) == 2:
+        return f"{values[0]} or {values[1]}"
+    return f"{values[0]} or {len(values) - 1} others"
+
+
+def _magnitude(quantity: str) -> float:
+    number, _, unit = quantity.partition(" ")
+    return float(number) * MAGNITUDES.get(unit, 1.0)
+
+
+def _ways(experiment: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Give group, sender and receiver of each group; groups between the same nodes once."""
+    ways: dict[tuple[str, str], str] = {}
+    for group in experiment["flows"]:
+        ways.setdefault((group["from"], group["to"]), group["name"])
+    return [(name, start, end) for (start, end), name in ways.items()]
+
+
+def _path(experiment: Mapping[str, Any], network: Network) -> str:
+    """Describe rate and round-trip time of each way; ways that are alike share a text."""
+    texts: dict[str, list[str]] = {}
+    for name, start, end in _ways(experiment):
+        there = bottleneck_of(network.route(start, end))
+        back = bottleneck_of(network.route(end, start))
+        text = f"{_rate(there)}, reverse {_rate(back)}" if _differ(there, back) else _rate(there)
+        rtt = time_in_words(network.rtt_s(start, end))
+        texts.setdefault(f"{text}, RTT {rtt}", []).append(name)
+    if len(texts) == 1:
+        return next(iter(texts))
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+
+
+def _differ(there: Link | None, back: Link | None) -> bool:
+    rates = [None if link is None else link.rate_bits_per_second for link in (there, back)]
+    return rates[0] != rates[1]
+
+
+def _rate(link: Link | None) -> str:
+    if link is None or link.rate_bits_per_second is None:
+        return "unlimited rate"
+    return rate_in_words(link.rate_bits_per_second)
+
+
+def bottlenecks(experiment: Mapping[str, Any], network: Network) -> list[tuple[Link, float]]:
+    """Give the slowest link of each way that data takes, and the smallest RTT of its groups.
+
+    Ways that carry next to nothing are left out, unless there is no other.
+    """
+    found: dict[str, tuple[Link, float]] = {}
+    busy: set[str] = set()
+    for one in traffic_of(experiment, network):
+        link = bottleneck_of(network.route(one.start, one.end))
+        if link is not None:
+            rtt_s = network.rtt_s(one.start, one.end)
+            known = found.get(link.name, (link, rtt_s))
+            found[link.name] = (link, min(known[1], rtt_s))
+            if 8 * one.volume_bytes > BUSY * (link.rate_bits_per_second or 0.0) * one.active_s:
+                busy.add(link.name)
+    return [both for name, both in found.items() if name in busy or not busy]
+
+
+def product_bytes(link: Link, rtt_s: float) -> float:
+    """Give the bandwidth-delay product of a link."""
+    return (link.rate_bits_per_second or 0.0) / 8 * rtt_s
+
+
+def _products(experiment: Mapping[str, Any], network: Network) -> str:
+    texts: dict[str, list[str]] = {}
+    for link, rtt_s in bottlenecks(experiment, network):
+        product = product_bytes(link, rtt_s)
+        packets = number_in_words(product / network.mtu_bytes)
+        text = f"{size_in_words(product)} = {packets} packets of {network.mtu_bytes:.0f} B"
+        texts.setdefault(text, []).append(link.name)
+    if len(texts) == 1:
+        return next(iter(texts))
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+
+
+def _queues(experiment: Mapping[str, Any], network: Network) -> str:
+    texts: dict[str, list[str]] = {}
+    for link, rtt_s in bottlenecks(experiment, network):
+        texts.setdefault(_queue(link, rtt_s, network.mtu_bytes), []).append(link.name)
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+
+
+def _queue(link: Link, rtt_s: float, mtu_bytes: float) -> str:
+    discipline = link.queue.get("discipline", "no queue")
+    limit = queue_limit(link, mtu_bytes)
+    if limit is None or not link.rate_bits_per_second:
+        return str(discipline)
+    size, in_packets = limit
+    packets = number_in_words(size / mtu_bytes)
+    words = f"{packets} packets"
+    text = f"{discipline}, {words}"
+    if not in_packets:
+        text = f"{discipline}, {size_in_words(size)} ({words})"
+    text += f" = {time_in_words(8 * size / link.rate_bits_per_second)}"
+    product = product_bytes(link, rtt_s)
+    return f"{text} = {number_in_words(size / product, 2)} BDP" if product else text
+
+
+def _groups(shown: Sequence[Mapping[str, Any]]) -> list[Line]:
+    """Describe the groups by name, the first ones in a line each."""
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for experiment in shown:
+        for group in experiment["flows"]:
+            by_name.setdefault(group["name"], []).append(group)
+    alike: dict[str, list[str]] = {}
+    for name, groups in by_name.items():
+        alike.setdefault(_variants(group_in_words(group) for group in groups), []).append(name)
+    lines = [("flows", f"{', '.join(names)}: {text}") for text, names in alike.items()]
+    rest = [name for names in list(alike.values())[MOST_GROUPS:] for name in names]
+    if len(lines) > MOST_GROUPS + 1:
+        lines[MOST_GROUPS:] = [("flows", f"and {len(rest)} more groups: {', '.join(rest)}")]
+    return lines
+
+
+def group_in_words(group: Mapping[str, Any]) -> str:
+    """Describe a group: how many flows, what they write, and their TCP."""
+    workload = group["workload"]
+    kind = workload["kind"]
+    words = f"{group.get('count', 1)} x {kind}"
+    details = _DETAILS[kind](workload) if kind in _DETAILS else ""
+    tcp = group.get("tcp", {})
+    control = tcp.get("congestion")
+    if isinstance(control, Mapping):
+        control = control["name"]
+    stack = " ".join(part for part in (tcp.get("profile"), control) if part)
+    if workload.get("transport") == "udp":
+        stack = "UDP"
+    return ", ".join(part for part in (words, details, stack) if part)
+
+
+def _mean_size(value: object) -> str:
+    text = size_in_words(mean_of(value, parse_bytes))
+    return f"{text} on average" if isinstance(value, Mapping) else text
+
+
+def _mean_time(value: object) -> str:
+    text = time_in_words(mean_of(value, parse_seconds))
+    return f"{text} on average" if isinstance(value, Mapping) else text
+
+
+def _size_of(workload: Mapping[str, Any]) -> str:
+    sizes = workload["size"]
+    return _mean_size(sizes.get("payload", sizes.get("packet")))
+
+
+def _bursts_in_words(workload: Mapping[str, Any]) -> str:
+    burst = workload["burst"]
+    on = _mean_time(burst["time"]) if "time" in burst else _mean_size(burst["volume"])
+    pace = workload.get("pace")
+    rate = f" at {rate_in_words(parse_bits_per_second(pace['rate']))}" if pace else ""
+    return f"{on} on{rate}, {_mean_time(workload['off'])} off"
+
+
+_DETAILS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "greedy": lambda it: _mean_size(it["volume"]) if it.get("volume") else "",
+    "thin": lambda it: f"{_size_of(it)} every {_mean_time(it['interval'])}",
+    "constant": lambda it: rate_in_words(parse_bits_per_second(it["rate"])),
+    "on-off": _bursts_in_words,
+    "request-response": lambda it: (
+        f"{_mean_size(it['request'])} asked, {_mean_size(it['response'])} answered"
+    ),
+    "web": lambda it: f"pages with {_mean_time(it['reading_time'])} of reading between them",
+    "transfers": lambda it: f"at most {it['transfers']} of {_mean_size(it['volume'])} each",
+    "replay": lambda it: f"{len(it['writes'])} writes",
+    "relay": lambda it: f"of {it['of']}",
+}
+"""What a workload does, in a few words, by its kind."""
+
+
+def _times(experiment: Mapping[str, Any]) -> str:
+    duration_s = parse_seconds(experiment["duration"])
+    warmup_s = parse_seconds(experiment.get("measure", {}).get("warmup", "0 s"))
+    if not warmup_s:
+        return f"{time_in_words(duration_s)}, all of it measured"
+    return f"{time_in_words(duration_s)}, measured after {time_in_words(warmup_s)} of warm-up"

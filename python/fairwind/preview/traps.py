@@ -1,0 +1,294 @@
+"""Traps in a plan: settings that are valid and rarely meant.
+
+Each trap is a function of one resolved experiment. A setting that the scenario sweeps is chosen on
+purpose, so that nothing is said about it where it is a trap in some cells only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from fairwind.preview.description import bottlenecks, product_bytes
+from fairwind.preview.network import Network, bottleneck_of, queue_limit
+from fairwind.preview.traffic import Traffic, mean_of, traffic_of
+from fairwind.quantities import (
+    number_in_words,
+    parse_bytes,
+    parse_seconds,
+    rate_in_words,
+    time_in_words,
+)
+from fairwind.scenario.plan import Plan
+
+LEAST_ROUND_TRIPS = 50
+"""Shorter measurements are mostly slow start."""
+
+THIN_PACKETS = 4
+"""Linux calls a stream thin while fewer packets than these are in flight (tcp_stream_is_thin)."""
+
+LEAST_QUEUE = 0.05
+MOST_QUEUE = 10.0
+"""Queues in bandwidth-delay products: a shorter one starves a single greedy flow, and a longer one
+adds more delay than any router of today should."""
+
+LEAST_PAGES = 3
+"""Of fewer pages for each user, no percentile says anything."""
+
+USUAL_REVERSE_QUEUE = {"discipline": "pfifo", "limit_packets": 1000}
+"""What a path has in the direction of the acknowledgements unless the scenario says otherwise."""
+
+SMALL_RESPONSE_BYTES = 500.0
+"""Responses in smaller packets are probes, which take whatever way there is."""
+
+RANDOM_KEYS = ("distribution", "probability", "correlation", "jitter", "gemodel", "flows", "tins")
+"""Keys of anything that is drawn or hashed at random: workloads, impairments, fair queues."""
+
+RANDOM_DISCIPLINES = ("red", "pie", "sfq", "netem", "choke", "sfb")
+RANDOM_CONTROLS = ("bbr", "bbr3")
+
+MOST_CELLS = 300
+
+
+def traps(plan: Plan) -> list[str]:
+    """Give warnings about a plan, each once.
+
+    Returns
+    -------
+    list of str
+        What was found, where, and which key to change.
+    """
+    step = max(-(-len(plan.cells) // MOST_CELLS), 1)
+    cells = plan.cells[::step]
+    texts: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for cell in cells:
+        network = Network.of(cell.experiment["network"])
+        traffic = traffic_of(cell.experiment, network)
+        found = dict(one for trap in TRAPS for one in trap(cell.experiment, network, traffic))
+        for key, text in found.items():
+            texts.setdefault(key, text)
+            counts[key] = counts.get(key, 0) + 1
+    everywhere = [text for key, text in texts.items() if counts[key] == len(cells)]
+    return everywhere + list(_about_repetition(plan))
+
+
+Trap = Callable[[Mapping[str, Any], Network, list[Traffic]], Iterator[tuple[str, str]]]
+"""Gives a key, which is the same in all cells, and a text."""
+
+
+def _reverse_link(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    """Find answers that do not pass the bottleneck of a dumbbell, but its usual way back."""
+    bottleneck = network.bottleneck
+    if bottleneck is None:
+        return
+    for one in traffic:
+        link = bottleneck_of(network.route(one.start, one.end))
+        if not one.group.endswith("-responses") or link is None or link == bottleneck:
+            continue
+        is_small = one.volume_bytes < SMALL_RESPONSE_BYTES * one.packets
+        if dict(link.queue) == USUAL_REVERSE_QUEUE and not is_small:
+            name = one.group.removesuffix("-responses")
+            yield (
+                f"reverse {name}",
+                f"flows.{name}: responses take the link {link.name} (pfifo, 1000 packets), and "
+                "only requests pass the bottleneck; set path.reverse_rate and path.reverse_queue",
+            )
+
+
+def _queue_sizes(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    greedy = [one for one in traffic if _fills(one, network)]
+    for link, rtt_s in bottlenecks(experiment, network):
+        flows = sum(
+            one.connections
+            for one in greedy
+            if bottleneck_of(network.route(one.start, one.end)) == link
+        )
+        limit = queue_limit(link, network.mtu_bytes)
+        product = product_bytes(link, rtt_s)
+        if not flows or limit is None or not product or not _is_fifo(link.queue):
+            continue
+        size = limit[0] / product
+        words = f"the queue of {link.name} is {number_in_words(size, 2)} bandwidth-delay products"
+        # Many flows need less (Appenzeller and others, SIGCOMM 2004).
+        if size < LEAST_QUEUE / math.sqrt(flows) or limit[0] < 2 * network.mtu_bytes:
+            yield f"short {link.name}", f"{words}: greedy flows cannot fill the link; lengthen it"
+        elif size > MOST_QUEUE:
+            wait = time_in_words(8 * limit[0] / (link.rate_bits_per_second or 1.0))
+            yield f"long {link.name}", f"{words}: packets may wait for {wait}; shorten it"
+
+
+def _fills(one: Traffic, network: Network) -> bool:
+    """Whether a group alone would fill its bottleneck."""
+    link = bottleneck_of(network.route(one.start, one.end))
+    rate = None if link is None else link.rate_bits_per_second
+    return one.is_greedy or (rate is not None and 8 * one.volume_bytes > rate * one.active_s)
+
+
+def _is_fifo(queue: Mapping[str, Any]) -> bool:
+    return queue.get("discipline") in ("pfifo", "bfifo")
+
+
+def _short_measurement(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    duration_s = parse_seconds(experiment["duration"])
+    warmup_s = parse_seconds(experiment.get("measure", {}).get("warmup", "0 s"))
+    rtt_s = max((network.rtt_s(one.start, one.end) for one in traffic), default=0.0)
+    if rtt_s and duration_s - warmup_s < LEAST_ROUND_TRIPS * rtt_s:
+        trips = number_in_words((duration_s - warmup_s) / rtt_s, 2)
+        yield (
+            "duration",
+            f"{time_in_words(duration_s - warmup_s)} are measured, which is {trips} round trips: "
+            "mostly slow start; lengthen duration",
+        )
+    late = [
+        group["name"]
+        for group in experiment["flows"]
+        if warmup_s and _last_start_s(group) > warmup_s and not _is_probe_of_start(group)
+    ]
+    if late:
+        yield (
+            "warmup",
+            f"flows.{', '.join(late)}: flows start after the warm-up of {time_in_words(warmup_s)}, "
+            "so that measures contain their beginning; lengthen measure.warmup",
+        )
+
+
+def _last_start_s(group: Mapping[str, Any]) -> float:
+    start_s = parse_seconds(group.get("start", "0 s"))
+    return start_s + parse_seconds(group.get("start_spread", "0 s"))
+
+
+def _is_probe_of_start(group: Mapping[str, Any]) -> bool:
+    """Whether a group's beginning is what it is there for: streams of a volume, and transfers."""
+    workload = group["workload"]
+    return workload["kind"] == "transfers" or workload.get("volume") is not None
+
+
+def _thick_streams(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    for group in experiment["flows"]:
+        workload = group["workload"]
+        if workload["kind"] != "thin" or workload.get("transport") == "udp":
+            continue
+        interval_s = mean_of(workload["interval"], parse_seconds)
+        sizes = workload["size"]
+        size = mean_of(sizes.get("payload", sizes.get("packet")), parse_bytes)
+        rtt_s = network.rtt_s(group["from"], group["to"])
+        packets = rtt_s / max(interval_s, 1e-9) * max(math.ceil(size / network.mtu_bytes), 1)
+        if packets >= THIN_PACKETS:
+            yield (
+                f"thick {group['name']}",
+                f"flows.{group['name']}: {number_in_words(packets, 2)} packets are in flight at an "
+                f"RTT of {time_in_words(rtt_s)}, and mechanisms for thin streams work below "
+                f"{THIN_PACKETS}; lengthen workload.interval",
+            )
+
+
+def _overload(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    """Find groups that write at a rate of their own, and together more than their link carries."""
+    kinds = {group["name"]: group["workload"]["kind"] for group in experiment["flows"]}
+    offered: dict[str, list[Traffic]] = {}
+    rates: dict[str, float] = {}
+    for one in traffic:
+        link = bottleneck_of(network.route(one.start, one.end))
+        if link is None or link.rate_bits_per_second is None or not one.active_s:
+            continue
+        if kinds.get(one.group) in ("thin", "constant", "on-off") and not one.is_greedy:
+            offered.setdefault(link.name, []).append(one)
+            rates[link.name] = link.rate_bits_per_second
+    for name, those in offered.items():
+        total = sum(8 * one.volume_bytes / one.active_s for one in those)
+        if total > rates[name]:
+            groups = ", ".join(one.group for one in those)
+            yield (
+                f"overload {name}",
+                f"flows.{groups}: they offer {rate_in_words(total)} to the link {name} of "
+                f"{rate_in_words(rates[name])}, so its queue is always full; lower their count or "
+                "raise the rate",
+            )
+
+
+def _few_pages(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    duration_s = parse_seconds(experiment["duration"])
+    for group in experiment["flows"]:
+        if group["workload"]["kind"] != "web":
+            continue
+        reading_s = mean_of(group["workload"]["reading_time"], parse_seconds)
+        if reading_s and duration_s / reading_s < LEAST_PAGES:
+            yield (
+                f"pages {group['name']}",
+                f"flows.{group['name']}: a user reads {time_in_words(reading_s)} between pages, so "
+                f"{time_in_words(duration_s)} hold fewer than {LEAST_PAGES + 1} pages each; "
+                "lengthen duration, raise count or shorten workload.reading_time",
+            )
+
+
+def _heavy_tails(
+    experiment: Mapping[str, Any], network: Network, traffic: list[Traffic]
+) -> Iterator[tuple[str, str]]:
+    for group in experiment["flows"]:
+        for key, value in group["workload"].items():
+            # Beyond a shape of 2 the variance is finite.
+            is_pareto = isinstance(value, Mapping) and value.get("distribution") == "pareto"
+            if is_pareto and value["shape"] <= 2:
+                yield (
+                    f"tail {group['name']} {key}",
+                    f"flows.{group['name']}.workload.{key}: a Pareto distribution of shape "
+                    f"{value['shape']:g} has no finite variance, so means settle slowly; "
+                    "compare medians, or bound it",
+                )
+
+
+TRAPS: tuple[Trap, ...] = (
+    _reverse_link,
+    _queue_sizes,
+    _short_measurement,
+    _thick_streams,
+    _overload,
+    _few_pages,
+    _heavy_tails,
+)
+
+
+def _about_repetition(plan: Plan) -> Iterator[str]:
+    """Find grids whose replicates show no spread."""
+    if plan.replicates == 1:
+        yield "one run per cell has no interval; set sweep.repeat = 5"
+    elif not any(_is_random(cell.experiment) for cell in plan.cells[:MOST_CELLS]):
+        yield (
+            "nothing is drawn at random, so all replicates are the same; set start_spread and "
+            'start_pattern = "random" for a group of flows'
+        )
+
+
+def _is_random(value: object) -> bool:
+    """Whether a resolved experiment has anything that depends on the seed."""
+    match value:
+        case dict():
+            if value.get("start_pattern") == "random" and value.get("start_spread") != "0 ns":
+                return True
+            if value.get("loss", "0 ppb") != "0 ppb":
+                return True
+            if value.get("discipline") in RANDOM_DISCIPLINES:
+                return True
+            if value.get("congestion") in RANDOM_CONTROLS:
+                return True
+            if any(key in value and not isinstance(value[key], list) for key in RANDOM_KEYS):
+                return True
+            return any(_is_random(inner) for inner in value.values())
+        case list():
+            return any(_is_random(inner) for inner in value)
+        case _:
+            return False

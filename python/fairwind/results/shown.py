@@ -1,0 +1,173 @@
+"""Choice of the measures that mean something, by the workload of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fairwind.quantities import parse_bytes
+from fairwind.results.lateness import has_lateness, readable_lateness
+from fairwind.results.results import Results
+from fairwind.results.summary import (
+    FAIRNESS,
+    GROUPS,
+    Estimates,
+    Subject,
+    overview,
+    readable,
+)
+from fairwind.results.tidy import ANSWERED_KINDS, ANSWERS
+
+RATE = ("goodput_bits_per_second",)
+LOSS = ("packet_loss_ratio", "retransmission_ratio")
+ACK = ("ack_latency_p50_s", "ack_latency_p99_s")
+DELIVERY = ("delivery_latency_p50_s", "delivery_latency_p99_s")
+RESPONSE = ("response_time_p50_s", "response_time_p99_s")
+
+BY_WORKLOAD: Mapping[str, tuple[str, ...]] = {
+    # A greedy write waits in the sender's own buffer, so its delivery says nothing of the path.
+    "greedy": (*RATE, *LOSS, *ACK),
+    "on-off": (*RATE, *LOSS, *ACK),
+    "thin": (*RATE, *LOSS, *DELIVERY),
+    "constant": (*RATE, *LOSS, *DELIVERY),
+    "replay": (*RATE, *LOSS, *DELIVERY),
+    "relay": (*RATE, *LOSS, *DELIVERY),
+    # A request is small; what counts is when its response is complete.
+    "request-response": RESPONSE,
+    "web": RESPONSE,
+    "transfers": (),
+    "small answers": (),
+}
+"""Measures of a group that its workload makes meaningful. The answers to requests are measured as
+greedy streams are."""
+
+SMALL_ANSWER_BYTES = 1400.0
+
+DISPENSABLE = (
+    "throughput_bits_per_second",
+    "retransmission_ratio",
+    "ack_latency_p50_s",
+    "arrival_backlog_p99_packets",
+    "delivery_latency_p50_s",
+    "backlog_mean_packets",
+    "unfinished_transfers",
+    "sojourn_p50_s",
+    "completion_time_p90_s",
+    "ended_transfers",
+    "response_time_p50_s",
+    "ack_latency_p99_s",
+    "packet_loss_ratio",
+    "drops_packets",
+    "response_time_p99_s",
+    "delivery_latency_p99_s",
+    "sojourn_p99_s",
+    "completion_time_p50_s",
+    "goodput_bits_per_second",
+)
+"""Measures in the order in which they are left out where a table is too wide."""
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table for people.
+
+    Attributes
+    ----------
+    headers, rows : list
+        Keys, then measures with their units.
+    dispensable : list of str
+        Headers that may be left out where the table is too wide, the first one first.
+    """
+
+    headers: list[str]
+    rows: list[list[object]]
+    dispensable: list[str]
+
+
+def shown_tables(results: Results, *, is_wide: bool = False) -> list[ShownTable]:
+    """Give the overview of a run as tables, each with the measures that mean something.
+
+    Parameters
+    ----------
+    is_wide : bool
+        Give all groups, measures and indices.
+    """
+    # Captures name no workloads.
+    kinds = {} if is_wide else workload_kinds(results)
+    found = []
+    for subject, estimates in overview(results).items():
+        chosen = _chosen(subject, estimates, kinds) if kinds else estimates
+        if chosen.frame.height:
+            found.append(_table(chosen))
+    if has_lateness(results):
+        found.append(ShownTable(*readable_lateness(results), []))
+    return found
+
+
+def workload_kinds(results: Results) -> dict[str, str]:
+    """Give the kind of workload of each group and of its answers; empty of captures."""
+    kinds: dict[str, str] = {}
+    for cell in results.manifest.plan.cells:
+        for group in cell.experiment.get("flows", ()):
+            kind = group.get("workload", {}).get("kind")
+            if kind is None:
+                continue
+            kinds[group["name"]] = kind
+            if kind in ANSWERED_KINDS:
+                is_small = _is_small_answer(group["workload"])
+                kinds[f"{group['name']}{ANSWERS}"] = "small answers" if is_small else "greedy"
+    return kinds
+
+
+def _is_small_answer(workload: Mapping[str, Any]) -> bool:
+    """Whether a response fits a packet, so that only its time means something."""
+    response = workload.get("response")
+    return isinstance(response, str) and parse_bytes(response) <= SMALL_ANSWER_BYTES
+
+
+def _chosen(subject: Subject, estimates: Estimates, kinds: Mapping[str, str]) -> Estimates:
+    """Leave the measures of a subject that the workloads of groups make meaningful."""
+    frame = estimates.frame
+    if subject == GROUPS:
+        rows = [
+            _is_meaningful(group, measure, kinds)
+            for group, measure in frame.select("group", "measure").iter_rows()
+        ]
+        frame = _without_empty(
+            frame.with_columns(
+                pl.when(pl.Series(rows, dtype=pl.Boolean)).then(pl.col("mean", "low", "high"))
+            ),
+            estimates.keys,
+        )
+    elif subject == FAIRNESS:
+        frame = frame.filter(pl.col("among").is_in(_competitors(kinds)))
+    return Estimates(frame, estimates.keys)
+
+
+def _is_meaningful(group: str, measure: str, kinds: Mapping[str, str]) -> bool:
+    kind = kinds.get(group)
+    return kind is None or measure in BY_WORKLOAD.get(kind, (measure,))
+
+
+def _without_empty(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Leave out measures that no group has, and groups without any measure."""
+    is_known = pl.col("mean").is_not_null()
+    return frame.filter(is_known.any().over("measure"), is_known.any().over(list(keys)))
+
+
+def _competitors(kinds: Mapping[str, str]) -> list[str]:
+    """Name those among whom fairness means something: flows that take all that they get."""
+    greedy = [group for group, kind in kinds.items() if kind == "greedy"]
+    among = [f"flows of {group}" for group in greedy]
+    return [*among, "all flows", "groups, per flow"] if len(greedy) == len(kinds) else among
+
+
+def _table(estimates: Estimates) -> ShownTable:
+    headers, rows = readable(estimates)
+    measures = estimates.frame["measure"].unique(maintain_order=True).to_list()
+    by_measure = dict(zip(measures, headers[len(estimates.keys) :], strict=True))
+    dispensable = [by_measure[measure] for measure in DISPENSABLE if measure in by_measure]
+    return ShownTable(headers, rows, dispensable)
