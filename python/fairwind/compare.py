@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -29,10 +30,6 @@ from fairwind.results.summary import significant, title_of, unit_of
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
 Floats = NDArray[np.float64]
-
-SAME = 1e-12
-"""An interval narrower than this, relative to its estimate, is only rounding."""
-
 
 class Method(StrEnum):
     """What the t test of a row is of."""
@@ -196,56 +193,81 @@ def _parts(rows: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[object, ...]
     return list(rows.group_by(keys, maintain_order=True))
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """What a row compares, and its one t test.
+
+    Attributes
+    ----------
+    method : Method
+        What the test is of.
+    test : Difference
+        Of the logarithms or of the values.
+    values : Difference
+        Of the values, whatever the test is of.
+    least : float
+        The relative difference that nothing can fall below: -1, if no value is negative.
+    """
+
+    method: Method
+    test: Difference
+    values: Difference
+    least: float
+
+    def relative(self, bound: float) -> float:
+        """Give a value on the scale of the test relative to the mean of A; NaN where that is 0."""
+        if self.method is Method.RATIO:
+            return math.expm1(bound)
+        mean = self.values.mean_a
+        return math.nan if mean == 0 or math.isnan(mean) else max(bound / abs(mean), self.least)
+
+    def difference(self, bound: float) -> float:
+        """Give a value on the scale of the test in the unit of the values."""
+        is_ratio = self.method is Method.RATIO
+        return self.values.mean_a * math.expm1(bound) if is_ratio else bound
+
+
+def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool) -> Contrast:
+    """Compare one measure of two tables with one row per seed.
+
+    Parameters
+    ----------
+    a, b : DataFrame
+        With the columns ``seed`` and `measure`.
+    is_paired : bool
+        Whether rows of the same seed are pairs; without common seeds they are independent.
+    """
+    first, second, is_paired = _samples(a, b, measure, is_paired=is_paired)
+    compare = paired_difference if is_paired else welch_difference
+    values = compare(first, second)
+    is_negative = bool((first < 0).any() or (second < 0).any())
+    least = -math.inf if is_negative else -1.0
+    if len(first) > 0 and len(second) > 0 and min(first.min(), second.min()) > 0:
+        return Contrast(Method.RATIO, compare(np.log(first), np.log(second)), values, least)
+    return Contrast(Method.DIFFERENCE, values, values, least)
+
+
 def _columns(
     a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool
 ) -> dict[str, float | int | str | None]:
-    first, second, is_paired = _samples(a, b, measure, is_paired=is_paired)
-    compare = paired_difference if is_paired else welch_difference
-    found = compare(first, second)
-    is_positive = len(first) > 0 and len(second) > 0 and min(first.min(), second.min()) > 0
-    if is_positive:
-        method, test = Method.RATIO, compare(np.log(first), np.log(second))
-        relative = tuple(math.expm1(x) for x in (test.estimate, test.low, test.high))
-        low, high = (found.mean_a * bound for bound in relative[1:])
-    else:
-        method, test = Method.DIFFERENCE, found
-        low, high = found.low, found.high
-        is_negative = bool((first < 0).any() or (second < 0).any())
-        relative = _relative(found, least=-math.inf if is_negative else -1.0)
-    has_spread = _has_spread(test)
+    found = contrast(a, b, measure, is_paired=is_paired)
+    test, values = found.test, found.values
+    has_spread = test.has_spread
     return {
-        "mean_a": found.mean_a,
-        "mean_b": found.mean_b,
-        "difference": found.mean_b - found.mean_a,
-        "low": low if has_spread else None,
-        "high": high if has_spread else None,
-        "relative_ratio": relative[0],
-        "relative_low_ratio": relative[1] if has_spread else None,
-        "relative_high_ratio": relative[2] if has_spread else None,
+        "mean_a": values.mean_a,
+        "mean_b": values.mean_b,
+        "difference": values.mean_b - values.mean_a,
+        "low": found.difference(test.low) if has_spread else None,
+        "high": found.difference(test.high) if has_spread else None,
+        "relative_ratio": found.relative(test.estimate),
+        "relative_low_ratio": found.relative(test.low) if has_spread else None,
+        "relative_high_ratio": found.relative(test.high) if has_spread else None,
         "p_value": test.p_value if has_spread else None,
-        "method": method.value,
-        "pairs": found.samples_a if found.is_paired else 0,
-        "samples_a": found.samples_a,
-        "samples_b": found.samples_b,
+        "method": found.method.value,
+        "pairs": values.samples_a if values.is_paired else 0,
+        "samples_a": values.samples_a,
+        "samples_b": values.samples_b,
     }
-
-
-def _has_spread(test: Difference) -> bool:
-    """Whether an interval can be computed.
-
-    Differences that are all the same show a percentile's resolution, not certainty.
-    """
-    return test.estimate == 0 or test.high - test.low > SAME * abs(test.estimate)
-
-
-def _relative(found: Difference, least: float) -> tuple[float, float, float]:
-    """Give a difference and its interval relative to the mean of A; nothing falls below `least`."""
-    if found.mean_a == 0 or math.isnan(found.mean_a):
-        return math.nan, math.nan, math.nan
-    low, middle, high = (
-        max(value / abs(found.mean_a), least) for value in (found.low, found.estimate, found.high)
-    )
-    return middle, low, high
 
 
 def _samples(
