@@ -27,9 +27,11 @@ from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Manifest
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
 from fairwind.results.summary import significant, title_of, unit_of
+from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
 Floats = NDArray[np.float64]
+
 
 class Method(StrEnum):
     """What the t test of a row is of."""
@@ -73,22 +75,130 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
     FairwindError
         If the runs have no cell and group in common, or lack a measure.
     """
+    return frame_of(between(a, b, measures))
+
+
+def between(a: Results, b: Results, measures: Sequence[str] | None = None) -> list[Labelled]:
+    """Give the contrasts that `compare` makes a frame of, each with its labels."""
     axes = _shared_axes(a, b)
-    chosen = {name: None for name in measures or ()}
     tables = [(subject, rows_of(a, subject), rows_of(b, subject)) for subject in SUBJECTS]
-    _refuse_unknown(list(chosen), tables)
+    _refuse_unknown(measures or (), tables)
     is_paired = are_paired(a, b)
     rows = [
         row
         for subject, of_a, of_b in tables
         if of_a.width and of_b.width
-        for row in _rows(subject, axes, (of_a, of_b), list(chosen), is_paired=is_paired)
+        for row in _contrasts(subject, axes, (of_a, of_b), measures or (), is_paired=is_paired)
     ]
     if not rows:
         raise FairwindError(
             f"{a.folder} and {b.folder} have no cell and group in common",
             "compare runs of scenarios with the same settings and group names",
         )
+    return rows
+
+
+def compare_by(results: Results, by: str, measures: Sequence[str] | None = None) -> pl.DataFrame:
+    """Compare, within one run, every value of an axis with its first one.
+
+    Parameters
+    ----------
+    by : str
+        The axis: its name in the scenario, the last part of it, or its column in the tables.
+    measures : sequence of str, optional
+        As in `compare`.
+
+    Returns
+    -------
+    DataFrame
+        As `compare` gives it: A is the first value, B the one in the axis's own column, which
+        stands behind those of the other axes.
+
+    Raises
+    ------
+    FairwindError
+        If there is no such axis, it has one value only, or a measure is missing.
+    """
+    return frame_of(along(results, by, measures))
+
+
+def along(results: Results, by: str, measures: Sequence[str] | None = None) -> list[Labelled]:
+    """Give the contrasts that `compare_by` makes a frame of, each with its labels."""
+    axis = axis_named(results, by)
+    if len(axis.labels) < 2:
+        raise FairwindError(
+            f"{axis.name} has one value only, {axis.labels[0]}", "compare along another axis"
+        )
+    others = [one.column for one in results.manifest.plan.axes if one is not axis]
+    reference, *values = axis.values
+    split = [(subject, _by_value(rows_of(results, subject), axis)) for subject in SUBJECTS]
+    tables = [
+        (subject, value, parts[reference], parts[value])
+        for value in values
+        for subject, parts in split
+        if value in parts and reference in parts
+    ]
+    _refuse_unknown(measures or (), [(subject, a, b) for subject, _, a, b in tables])
+    is_paired = not results.manifest.is_real_time
+    rows = [
+        ({name: labels[name] for name in others} | {axis.column: value} | labels, found)
+        for subject, value, a, b in tables
+        for labels, found in _contrasts(
+            subject, others, (a, b), measures or (), is_paired=is_paired
+        )
+    ]
+    if not rows:
+        raise FairwindError(
+            f"nothing was measured with {axis.name} = {reference} and another value",
+            f"look at failures with `fairwind show {results.folder}`",
+        )
+    return rows
+
+
+def comparison(
+    a: Results, b: Results | None, *, by: str | None, measures: Sequence[str] | None
+) -> pl.DataFrame:
+    """Compare two runs, or the values of an axis of one; see `Results.compare`."""
+    if (b is None) == (by is None):
+        raise FairwindError(
+            "a comparison needs another run, or an axis of this one, and not both",
+            "compare(other), or compare(by=AXIS)",
+        )
+    return compare_by(a, by, measures) if by is not None else compare(a, b or a, measures)
+
+
+def axis_named(results: Results, name: str) -> Axis:
+    """Give the axis of a name, of the last part of a name, or of a column.
+
+    Raises
+    ------
+    FairwindError
+        If there is none, or several that end in this.
+    """
+    axes = results.manifest.plan.axes
+    found = [axis for axis in axes if name in (axis.name, axis.column)]
+    found = found or [axis for axis in axes if axis.name.endswith(f".{name}")]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(axis.name for axis in found or axes)
+    if found:
+        raise FairwindError(f"several axes of {results.folder} end in {name!r}", f"one of {names}")
+    raise FairwindError(
+        f"{results.folder} has no axis {name!r}",
+        f"there is {names}" if names else "the run has no axis; compare it with another run",
+    )
+
+
+def _by_value(rows: pl.DataFrame, axis: Axis) -> dict[object, pl.DataFrame]:
+    """Split a table by the values of an axis."""
+    if not rows.width:
+        return {}
+    return {key[0]: part for key, part in _parts(rows, [axis.column])}
+
+
+def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:
+    """Make a frame of contrasts, with p values that are corrected for their number."""
+    rows = [labels | _columns(found) for labels, found in contrasts]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Float64).fill_nan(None)
     )
@@ -123,15 +233,15 @@ def is_known(frame: pl.DataFrame, name: str) -> bool:
     return name in frame.columns and frame[name].null_count() < frame.height
 
 
-def _rows(
+def _contrasts(
     subject: Subject,
     axes: list[str],
     frames: tuple[pl.DataFrame, pl.DataFrame],
-    measures: list[str],
+    measures: Sequence[str],
     *,
     is_paired: bool,
-) -> Iterator[dict[str, object]]:
-    """Compare one kind of thing in every cell that both runs have."""
+) -> Iterator[Labelled]:
+    """Compare one kind of thing in every cell that both tables have."""
     keys = [*axes, subject.column]
     names = [
         name
@@ -143,11 +253,9 @@ def _rows(
         if key not in parts_b:
             continue
         for name in names:
-            yield (
-                dict(zip(axes, key, strict=False))
-                | {"table": subject.table, "name": key[-1], "measure": name}
-                | _columns(part, parts_b[key], name, is_paired=is_paired)
-            )
+            labels = {"table": subject.table, "name": key[-1], "measure": name}
+            found = contrast(part, parts_b[key], name, is_paired=is_paired)
+            yield dict(zip(axes, key, strict=False)) | labels, found
 
 
 def _shared_axes(a: Results, b: Results) -> list[str]:
@@ -226,6 +334,12 @@ class Contrast:
         is_ratio = self.method is Method.RATIO
         return self.values.mean_a * math.expm1(bound) if is_ratio else bound
 
+    def bound(self, relative: float) -> float:
+        """Give a relative difference above -1 on the scale of the test; NaN where A is zero."""
+        if self.method is Method.RATIO:
+            return math.log1p(relative)
+        return relative * abs(self.values.mean_a) if self.values.mean_a != 0 else math.nan
+
 
 def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool) -> Contrast:
     """Compare one measure of two tables with one row per seed.
@@ -247,10 +361,11 @@ def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool)
     return Contrast(Method.DIFFERENCE, values, values, least)
 
 
-def _columns(
-    a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool
-) -> dict[str, float | int | str | None]:
-    found = contrast(a, b, measure, is_paired=is_paired)
+Labelled = tuple[dict[str, object], Contrast]
+"""A contrast behind its labels: values of the axes by column, ``table``, ``name``, ``measure``."""
+
+
+def _columns(found: Contrast) -> dict[str, float | int | str | None]:
     test, values = found.test, found.values
     has_spread = test.has_spread
     return {
@@ -358,6 +473,17 @@ MOST_SETTINGS = 8
 """Largest number of keys that are printed; the others are counted."""
 
 ABSENT = "not set"
+
+
+def head_by(results: Results, by: str) -> list[str]:
+    """Describe a comparison along an axis in lines: the run, the values, and the method."""
+    axis = axis_named(results, by)
+    return [
+        f"{results.folder}: {_made_by(results.manifest)}",
+        f"A: {axis.name} = {axis.labels[0]}; B: {', '.join(axis.labels[1:])}",
+        _method(results, results),
+        METHOD_IN_WORDS,
+    ]
 
 
 def head(a: Results, b: Results) -> list[str]:

@@ -201,6 +201,10 @@ class Difference:
         half = half_width(self.standard_error, self.freedom, level)
         return replace(self, low=self.estimate - half, high=self.estimate + half, level=level)
 
+    def p_value_against(self, null: float) -> float:
+        """Give the two-sided p value of another hypothesis than no difference; NaN if unknown."""
+        return _p_value(self.estimate - null, self.standard_error, self.freedom)
+
 
 SAME = 1e-12
 """An interval narrower than this, relative to its estimate, is only rounding."""
@@ -334,12 +338,7 @@ def _difference(
     mean_a = float(a.mean()) if a.size else math.nan
     mean_b = float(b.mean()) if b.size else math.nan
     estimate = float((b - a).mean()) if is_paired and a.size else mean_b - mean_a
-    if math.isnan(error):
-        p_value = math.nan
-    elif error == 0:
-        p_value = 1.0 if estimate == 0 else 0.0
-    else:
-        p_value = 2 * float(special.stdtr(freedom, -abs(estimate) / error))
+    p_value = _p_value(estimate, error, freedom)
     half = half_width(error, freedom, level)
     return Difference(
         mean_a=mean_a,
@@ -355,6 +354,14 @@ def _difference(
         standard_error=error,
         freedom=freedom,
     )
+
+
+def _p_value(estimate: float, error: float, freedom: float) -> float:
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if estimate == 0 else 0.0
+    return 2 * float(special.stdtr(freedom, -abs(estimate) / error))
 
 
 def half_width(error: float, freedom: float, level: float) -> float:
