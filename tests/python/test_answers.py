@@ -11,7 +11,13 @@ import pytest
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
 from fairwind.answers.headlines import headlines
-from fairwind.answers.words import effect_in_words, paragraph, percent, unchanged, wanting
+from fairwind.answers.words import (
+    effect_in_words,
+    paragraph,
+    percent,
+    unchanged_in_words,
+    undecided_in_words,
+)
 from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
 from fairwind.errors import FairwindError
 from fairwind.folder.looks import LOOKS, read_looks
@@ -84,7 +90,7 @@ def test_axis_without_any_effect_is_said(tmp_path):
     grid = variants(names=("TCP", "mFR"))  # the made-up numbers do not know it
     answer = answer_of(run(grid, tmp_path))
     assert answer.axes[0].is_without_effect
-    assert answer.paragraphs == (unchanged("variant", "TCP", ["mFR"]),)
+    assert answer.paragraphs == (unchanged_in_words("variant", "TCP", ["mFR"]),)
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
@@ -186,7 +192,7 @@ def test_many_contexts_are_counted():
 
 def test_undecided_effects_are_named_up_to_four():
     many = [("a", effect(value=str(n), seeds_needed=9 - n)) for n in range(6)]
-    text = wanting(many, 7)
+    text = undecided_in_words(many, 7)
     assert text.startswith("6 of 7 effects are undecided.")
     assert "with a 5: 4; " in text
     assert "and 2 more: up to 9" in text

@@ -14,7 +14,7 @@ from fairwind.answers.effects import (
     short_names,
     varied_axes,
 )
-from fairwind.answers.words import paragraph, unchanged, wanting
+from fairwind.answers.words import paragraph, unchanged_in_words, undecided_in_words
 from fairwind.folder.looks import read_looks
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
@@ -69,7 +69,7 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
         for place, effect in found
         if effect.verdict is EffectVerdict.UNDECIDED
     ]
-    closing = (wanting(undecided, len(found)),) if undecided else ()
+    closing = (undecided_in_words(undecided, len(found)),) if undecided else ()
     paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
     return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
 
@@ -100,7 +100,7 @@ def _axis_effect(
     effects = [effect for place, effect in found if place.axis is axis]
     same = {value for value in values if is_same(results, axis, value)}
     if same == set(values):
-        paragraphs = [unchanged(name, reference, values)]
+        paragraphs = [unchanged_in_words(name, reference, values)]
     else:
         paragraphs = [
             _paragraph(name, reference, value, effects, is_same=value in same) for value in values

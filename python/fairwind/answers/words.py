@@ -33,12 +33,12 @@ def paragraph(axis: str, reference: str, value: str, effects: Sequence[Effect]) 
     return f"{axis} {value} (against {reference}): {parts}."
 
 
-def unchanged(axis: str, reference: str, values: Iterable[str]) -> str:
+def unchanged_in_words(axis: str, reference: str, values: Iterable[str]) -> str:
     """Say that an axis changed nothing, and what to look at."""
     those = " and ".join([reference, *values])
     return (
         f"{axis} changed nothing in any run: all measures are the same to the last digit for "
-        f"{those}. Either no flow came into the situation that it is for, or it reaches no flow."
+        f"{those}. Either the setting was never used, or it applies to no flow."
     )
 
 
@@ -130,7 +130,7 @@ MOST_NAMED = 4
 """So many undecided effects are named; more are counted."""
 
 
-def wanting(undecided: Sequence[tuple[str, Effect]], effects: int) -> str:
+def undecided_in_words(undecided: Sequence[tuple[str, Effect]], effects: int) -> str:
     """Say which effects are undecided, and how many more seeds would decide them.
 
     Parameters

@@ -212,7 +212,7 @@ def decide_in_looks(
         share = look_alpha(number, alpha)
         found = [_spread_over_looks(one, share / alpha) for one in decide(tests, bounds, share)]
         pairs = zip(combined or found, found, bounds, strict=True)
-        combined = [_both(*pair) for pair in pairs]
+        combined = [_combine(*pair) for pair in pairs]
     return combined
 
 
@@ -222,7 +222,7 @@ def _spread_over_looks(decision: Decision, share: float) -> Decision:
     return replace(decision, adjusted_p_value=adjusted)
 
 
-def _both(earlier: Decision, later: Decision, margin: Margin) -> Decision:
+def _combine(earlier: Decision, later: Decision, margin: Margin) -> Decision:
     """Bring the looks so far and the next one together."""
     low, high = float(np.fmax(earlier.low, later.low)), float(np.fmin(earlier.high, later.high))
     sure = next((one for one in (earlier, later) if one.verdict in DIFFERENT), None)
