@@ -83,6 +83,8 @@ def test_one_sentence_for_each_value_in_words(tmp_path):
     answer = answer_of(run(variants(), tmp_path))
     assert answer.paragraphs[0].startswith("variant LT (against TCP): ")
     assert "thin delivery p99 -2" in answer.paragraphs[0]
+    assert "greedy goodput undecided (the same so far, about 1 more seed)" in answer.paragraphs[0]
+    answer = answer_of(run(variants(7), tmp_path / "more"))
     assert "greedy goodput no difference (the same in every run)" in answer.paragraphs[0]
 
 
@@ -120,7 +122,7 @@ def test_one_seed_decides_nothing_and_says_why(tmp_path):
 
 
 def test_undecided_effects_name_the_seeds_they_need(tmp_path):
-    results = run(variants(4), tmp_path)
+    results = run(variants(8), tmp_path)
     path = tmp_path / "groups.parquet"
     shaken = pl.col("delivery_latency_p99_s") * (1 + 0.4 * ((pl.col("replicate") % 2) * 2.0 - 1))
     is_one = (pl.col("variant") == "LT") & (pl.col("group") == "thin")
@@ -172,6 +174,19 @@ def effect(**changed):
         (
             {"verdict": EffectVerdict.UNDECIDED, "seeds_needed": 1, "high": 0.1},
             "undecided (-52 % [-69, +10], about 1 more seed)",
+        ),
+        (
+            {
+                "verdict": EffectVerdict.NO_DIFFERENCE,
+                "relative": -0.02,
+                "low": -0.03,
+                "high": -0.01,
+            },
+            "no difference that matters (-2.0 % [-3.0, -1.0])",
+        ),
+        (
+            {"verdict": EffectVerdict.NO_DIFFERENCE, "relative": 0.01, "low": None, "high": None},
+            "no difference that matters (+1.0 % in every run)",
         ),
         ({"verdict": EffectVerdict.UNDECIDED, "relative": None}, "undecided"),
         ({"low": None, "high": None}, "-52 %"),

@@ -82,7 +82,9 @@ def effect_in_words(effect: Effect) -> str:
         case EffectVerdict.UNDECIDED:
             more = effect.seeds_needed
             wanted = f"about {more} more seed{'' if more == 1 else 's'}" if more else ""
-            parts = ", ".join(filter(None, (relative_in_words(effect), wanted)))
+            is_same = effect.difference == 0 and effect.low is None
+            found = "the same so far" if is_same else relative_in_words(effect)
+            parts = ", ".join(filter(None, (found, wanted)))
             return f"undecided ({parts})" if parts else "undecided"
 
 
@@ -103,9 +105,14 @@ def interval_in_words(effect: Effect) -> str:
 
 
 def _no_difference(effect: Effect) -> str:
-    if effect.low is None or effect.high is None or effect.low == effect.high == 0:
+    if effect.low is None or effect.high is None:
+        if effect.relative:
+            return f"no difference that matters ({percent(effect.relative)} % in every run)"
         return "no difference (the same in every run)"
     within = 100 * max(abs(effect.low), abs(effect.high))
+    is_sure = effect.low > 0 or effect.high < 0
+    if is_sure and within >= VISIBLE:
+        return f"no difference that matters ({relative_in_words(effect)})"
     return f"no difference (within {_rounded_up(within)} %)"
 
 
@@ -125,6 +132,9 @@ def percent(ratio: float, decimals: int | None = None) -> str:
 def _decimals(*ratios: float) -> int:
     return 1 if max(abs(ratio) for ratio in ratios) < 0.0995 else 0
 
+
+VISIBLE = 0.5
+"""A sure difference below so many per cent is not written out."""
 
 MOST_NAMED = 4
 """So many undecided effects are named; more are counted."""
