@@ -182,9 +182,11 @@ bench-windows: ## measure the kernel's cost of remembered windows, per call (roo
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/typed_settings.py
 
 docs-check: docs-rust build ## fail if a page of docs/reference/ is out of date
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/typed_settings.py --check
 
 docs-rust:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude fairwind-python --no-deps --locked

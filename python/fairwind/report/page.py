@@ -256,6 +256,9 @@ def write_report(
     figures: Sequence[Figure] = (),
     claims: Sequence[Claim] = (),
     watch: Callable[[int, int], None] | None = None,
+    *,
+    page: Path | None = None,
+    draw_files: bool = True,
 ) -> Report:
     """Write the page and the figures of a run into its folder.
 
@@ -267,6 +270,10 @@ def write_report(
         A study's judged claims.
     watch : callable, optional
         Told how many files are drawn, and of how many.
+    page : path, optional
+        The file of the page; ``report.html`` in the run's folder if not given.
+    draw_files : bool
+        Write the figures as files as well, not only into the page.
 
     Raises
     ------
@@ -274,7 +281,7 @@ def write_report(
         If a table is missing or damaged, or the folder cannot be written.
     """
     every = [*figures, *default_figures(results)]
-    page = results.folder / "report.html"
+    page = page or results.folder / "report.html"
     folder, again = results.folder, f"run `fairwind report {results.folder}`"
     errors = storage_errors(
         folder,
@@ -284,6 +291,6 @@ def write_report(
         f"copy the run to a folder of yours (cp -r {folder} COPY), then run `fairwind report COPY`",
     )
     with errors:
-        paths = save_all(every, results.folder / "figures", watch)
+        paths = save_all(every, results.folder / "figures", watch) if draw_files else []
         write_file(page, render(results, every, claims).encode())
     return Report(page, tuple(paths))

@@ -6,12 +6,18 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Failure, Manifest, read_failures, read_manifest
 from fairwind.folder.store import CELLS, cell_folder, part_folder
+from fairwind.html import shown
+from fairwind.lazy import module_named
+
+if TYPE_CHECKING:
+    import altair as alt
 
 TABLES = (
     "flows",
@@ -180,6 +186,72 @@ class Results:
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, figures: bool = False) -> Path:
+        """Write the report, one HTML page with all figures inside.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file of the page; ``report.html`` in the run's folder if not given.
+        figures : bool
+            Write the figures as SVG, PNG and PDF files as well, into ``figures/`` in the run's
+            folder. This takes some seconds.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        FairwindError
+            If a table is missing or damaged, or the page cannot be written.
+        """
+        page: Path = module_named("notebook.drawing").report(self, path, figures=figures)
+        return page
+
+    def figures(self) -> dict[str, alt.TopLevelMixin]:
+        """Draw the figures of the report.
+
+        Returns
+        -------
+        dict of str to altair chart
+            Charts by name, such as ``goodput`` and ``ack-latency``, in the order of the report; of
+            a study's run its own come first. Data is embedded, so that a chart stands alone:
+            ``chart.save("goodput.svg")``.
+
+        Raises
+        ------
+        FairwindError
+            If a table is missing or damaged.
+        """
+        charts: dict[str, alt.TopLevelMixin] = module_named("notebook.drawing").figures(self)
+        return charts
+
+    def plot(self, measure: str, *, along: str | None = None) -> alt.TopLevelMixin:
+        """Draw one measure of each group: its mean and 95 % interval over the replicates.
+
+        Parameters
+        ----------
+        measure : str
+            A column of numbers of `groups`, such as ``"delivery_latency_p99_s"``.
+        along : str, optional
+            The axis of the grid along x, by its name or column; others become panels. If not given,
+            the first axis along which the values have room on one scale; groups without a sweep.
+
+        Raises
+        ------
+        FairwindError
+            If the run has no such measure or axis.
+        """
+        chart: alt.TopLevelMixin = module_named("notebook.drawing").plot(self, measure, along)
+        return chart
+
+    def _repr_html_(self) -> str:
+        """Show name, extent and main measures in a notebook."""
+        summary = module_named("notebook.summary")
+        return shown(lambda: summary.results_html(self), f"Results({self.folder})")
 
 
 def open_results(folder: str | os.PathLike[str]) -> Results:

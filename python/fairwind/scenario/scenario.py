@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fairwind.congestion.sources import ENDPOINTS_OWN, built_in, own_controls
 from fairwind.congestion.used import ControlClass, check_hooks, control_settings, parameter_faults
@@ -24,14 +23,20 @@ from fairwind.engine.core import (
 )
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
+from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
-from fairwind.scenario.plan import Plan
+from fairwind.scenario.plan import Plan, plan_html
+from fairwind.scenario.settings import Setting, flattened, toml_document
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fairwind.results import Results
     from fairwind.run.execute import RunState
+    from fairwind.scenario.typed import ScenarioSettings
+
+FROM_DICT = "<dict>"
+"""The name of scenarios from Python values in errors."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,36 @@ class Scenario:
     overrides: tuple[tuple[str, str], ...] = ()
     study: str | None = None
     classes: tuple[tuple[str, ControlClass], ...] = ()
+
+    @classmethod
+    def from_dict(
+        cls,
+        settings: ScenarioSettings | Mapping[str, Any],
+        *,
+        folder: str | os.PathLike[str] = ".",
+    ) -> Scenario:
+        """Make a scenario of Python values; it is validated when its `plan` is first asked for.
+
+        Parameters
+        ----------
+        settings : ScenarioSettings or mapping
+            The keys of a scenario file with their values: dicts are tables, lists of dicts are
+            lists of tables. A quantity is a text with its unit (``"100 ms"``), or a number times a
+            unit of `fairwind.quantities` (``100 * ms``).
+        folder : path
+            The folder of files that the scenario names.
+
+        Returns
+        -------
+        Scenario
+            Its `text` is the scenario as a file would have it; errors name lines of this text.
+
+        Raises
+        ------
+        FairwindError
+            If a value is nothing that TOML can express, such as None.
+        """
+        return cls(str(Path(folder) / FROM_DICT), toml_document(settings))
 
     @cached_property
     def plan(self) -> Plan:
@@ -98,6 +133,10 @@ class Scenario:
             text_of(folder, named) for named in named_files(self.file, self.text, self.overrides)
         ]
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook what would run, or all errors of the scenario."""
+        return shown(lambda: plan_html(self.plan), self.file)
+
     def check(self) -> Plan:
         """Validate the scenario and give its resolved grid (see `plan`)."""
         return self.plan
@@ -107,16 +146,20 @@ class Scenario:
 
         Parameters
         ----------
-        settings : mapping of str to str, bool, int, float, list or dict
-            Key path to value: ``{"flows.thin.count": 4, "path.rate": ["1 Mbit/s", "2 Mbit/s"]}``. A
-            text is read as with ``--set``, so that ``"4"`` is a number, too.
+        settings : mapping of str to str, bool, int, float, quantity, list or dict
+            Key path to value: ``{"flows.thin.count": 4, "path.rate": "2 Mbit/s"}``, or nested:
+            ``{"flows": {"thin": {"count": 4}}, "path": {"rate": 2 * Mbit_s}}``. A dict sets its
+            keys in a table such as ``path`` or ``tcp``, and leaves others as they are. It replaces
+            a queue, a workload or a congestion control as a whole. ``sweep`` takes axes:
+            ``{"sweep": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}``. A text at a key path is read as
+            with ``--set``, so that ``"4"`` is a number, too.
 
         Raises
         ------
         FairwindError
-            If a value is nothing that TOML can say, such as None.
+            If a value is nothing that TOML can express, such as None.
         """
-        written = {key: toml_of(value, key) for key, value in settings.items()}
+        written = flattened(settings)
         kept = [(key, value) for key, value in self.overrides if key not in written]
         return replace(self, overrides=(*kept, *written.items()))
 
@@ -291,58 +334,6 @@ def read_text(file: Path, what: str, hint: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error
-
-
-Setting: TypeAlias = str | bool | int | float | Sequence["Setting"] | Mapping[str, "Setting"]
-"""What a key of a scenario can be set to."""
-
-LARGEST = 2**63 - 1
-"""The largest whole number of TOML."""
-
-
-def toml_of(value: Setting, key: str) -> str:
-    """Write the value of a key as TOML; a text stays as it is, for it may be TOML itself.
-
-    Parameters
-    ----------
-    key : str
-        Named in errors.
-
-    Raises
-    ------
-    FairwindError
-        If TOML cannot say it.
-    """
-    return value if isinstance(value, str) else _toml(value, key)
-
-
-def _toml(value: object, key: str) -> str:
-    # Numbers of numpy are numbers as well.
-    if not isinstance(value, (str, bool, int, float, Mapping, Sequence)) and hasattr(value, "item"):
-        value = value.item()
-    match value:
-        case bool():
-            return str(value).lower()
-        case int() if abs(value) <= LARGEST:
-            return str(value)
-        case float() if math.isfinite(value):
-            return repr(value)
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case Mapping():
-            entries = (
-                f"{json.dumps(str(name), ensure_ascii=False)} = {_toml(inner, f'{key}.{name}')}"
-                for name, inner in value.items()
-            )
-            return f"{{ {', '.join(entries)} }}"
-        case Sequence() if not isinstance(value, (bytes, bytearray)):
-            return f"[{', '.join(_toml(inner, key) for inner in value)}]"
-    hint = "leave the key out for its default" if value is None else "give a text with its unit"
-    raise FairwindError(
-        f"{key} cannot be set to {value!r}: a setting is a text, a number, true or false, a list, "
-        "or a dict",
-        hint,
-    )
 
 
 INTERVALS = ("mean", "median", "min", "max", "percentile_1", "percentile_99")
