@@ -224,13 +224,13 @@ def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
     FairwindError
         If the folder is none, or holds something.
     """
-    from fairwind.folder.cell_tables import write_tables
-    from fairwind.run.folder import (
+    from fairwind.execution.folder import (
         discard,
         make_folder,
         merge_tables,
         with_leading_columns,
     )
+    from fairwind.folder.cell_tables import write_tables
 
     make_folder(out)
     with locked(out):

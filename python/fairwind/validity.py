@@ -18,12 +18,12 @@ import polars as pl
 from fairwind.compare import compare, interval, percent
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.manifest import MANIFEST, read_manifest
 from fairwind.folder.store import write_file
 from fairwind.quantities import parse_bits_per_second
 from fairwind.results import Results, tidy_overview
 from fairwind.results.summary import significant, title_of, unit_of, with_uncertainty
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Plan, Scenario
 
 

@@ -11,12 +11,12 @@ from fairwind.analysis.settings import AnalysisSettings, When
 from fairwind.analysis.source import find_source
 from fairwind.compare import compare, head
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
+from fairwind.execution.folder import with_leading_columns
 from fairwind.folder.manifest import CAPTURE_ENGINE, Captured, CaptureInput, Manifest, read_manifest
 from fairwind.report.page import connections_of, write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Results, overview
-from fairwind.run.execute import RunSettings, run_plan
-from fairwind.run.folder import with_leading_columns
 from fairwind.scenario import Plan
 from made_up import ScriptedEngine, plan, tables
 

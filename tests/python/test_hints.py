@@ -10,9 +10,9 @@ import pytest
 
 from fairwind import _core, analyse
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.report import page
 from fairwind.report.page import write_report
-from fairwind.run.execute import RunSettings, run_plan
 from fairwind.scenario import Scenario
 from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
 from made_up import ScriptedEngine, plan

@@ -9,11 +9,11 @@ import pytest
 
 from fairwind.engine.engines import Refusal
 from fairwind.errors import FairwindError
+from fairwind.execution.admission import duration_in_words, plan_seconds
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import lateness_by_cell, lateness_in_words, open_results, readable_overview
-from fairwind.run.admission import duration_in_words, plan_seconds
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
 HYSTART = Refusal(

@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.plots import BOX, boxes_by_setting, estimates_by_setting, latency_distribution, save
 from fairwind.plots.series import STEPS, cumulative, rate_over_time, thinned
 from fairwind.report.figures import MOST_PANELS, chosen_labels, default_figures
 from fairwind.report.page import numeric_columns, write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Results
-from fairwind.run.execute import RunSettings, run_plan
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
 

@@ -15,9 +15,9 @@ from rich.console import Console
 import fairwind
 from fairwind.cli.progress import shown_progress
 from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder import cell_tables, store
 from fairwind.folder.store import locked
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import vl_convert
 
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.plots import flow_panels, save, thinned, time_sequence
 from fairwind.plots.points import (
     brought_together,
@@ -28,7 +29,6 @@ from fairwind.plots.xplot import save_xplot
 from fairwind.report.captured import MOST_FLOWS, percentiles_of, trace_figures
 from fairwind.report.page import write_report
 from fairwind.results import Results
-from fairwind.run.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
 from made_up_traces import NAME, SEGMENT, empty_trace, flow_trace
 

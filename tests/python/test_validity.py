@@ -169,7 +169,7 @@ def test_there_are_at_least_twelve_scenarios_of_one_cell_each():
 
 
 def test_all_scenarios_together_take_half_an_hour_at_most():
-    from fairwind.run.admission import plan_seconds
+    from fairwind.execution.admission import plan_seconds
 
     seconds = sum(
         plan_seconds(grid, punctual_jobs(grid)) for grid in (load(f).check() for f in SCENARIOS)

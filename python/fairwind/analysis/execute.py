@@ -23,9 +23,9 @@ from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder
 from fairwind.analysis.settings import AnalysisSettings, Draw, span_ns
 from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source
 from fairwind.errors import FairwindError
+from fairwind.execution.folder import with_leading_columns
 from fairwind.folder.store import storage_errors
 from fairwind.results import Results
-from fairwind.run.folder import with_leading_columns
 
 WAIT_SECONDS = 0.05
 """Pause between reads of a capture that is being written."""

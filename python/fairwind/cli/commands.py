@@ -30,8 +30,15 @@ from fairwind.cli.study_help import StudyCommand
 from fairwind.cli.windows import app as windows
 from fairwind.engine.core import analysis_columns, core_version, scenario_schema, table_columns
 from fairwind.engine.selection import engine_named
+from fairwind.execution.admission import (
+    admit,
+    counted,
+    duration_in_words,
+    one_of,
+    plan_seconds,
+    remarks,
+)
 from fairwind.machine import leftovers
-from fairwind.run.admission import admit, counted, duration_in_words, one_of, plan_seconds, remarks
 from fairwind.scenario import load
 
 if TYPE_CHECKING:

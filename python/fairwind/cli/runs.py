@@ -14,13 +14,13 @@ from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
+from fairwind.execution.admission import counted, duration_in_words, one_of
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, readable_overview, tidy_overview
-from fairwind.run.admission import counted, duration_in_words, one_of
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Scenario
 from fairwind.studies import studies, study_named
 

@@ -31,8 +31,8 @@ from fairwind.scenario.settings import Setting, flattened, toml_document
 if TYPE_CHECKING:
     import polars as pl
 
+    from fairwind.execution.execute import RunState
     from fairwind.results import Results
-    from fairwind.run.execute import RunState
     from fairwind.scenario.typed import ScenarioSettings
 
 FROM_DICT = "<dict>"
@@ -220,7 +220,7 @@ class Scenario:
         seed : int, optional
             Replaces the scenario's seed.
         progress : callable, optional
-            Called with a `fairwind.run.RunState` a few times a second.
+            Called with a `fairwind.execution.RunState` a few times a second.
         force : bool
             Discard an earlier run of another scenario in the same folder.
         congestion : mapping of str to type, optional
@@ -235,7 +235,7 @@ class Scenario:
             If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
             is full, or the run was interrupted.
         """
-        from fairwind.run.execute import RunSettings, run_plan
+        from fairwind.execution.execute import RunSettings, run_plan
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
@@ -263,6 +263,51 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     file = Path(path)
     hint = "give the path of a TOML scenario file"
     return Scenario(str(file), read_text(file, "the scenario", hint))
+
+
+def run(
+    scenario: ScenarioSettings | Mapping[str, Any] | Scenario | str | os.PathLike[str],
+    on: str = "sim",
+    *,
+    jobs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    progress: Callable[[RunState], None] | None = None,
+    force: bool = False,
+    congestion: Mapping[str, ControlClass] | None = None,
+) -> Results:
+    """Run a scenario: all cells and replicates.
+
+    Parameters
+    ----------
+    scenario : ScenarioSettings, mapping, Scenario or path
+        The settings, as `Scenario.from_dict` takes them; a scenario; or the path of its file.
+    on, jobs, out, seed, progress, force, congestion
+        As of `Scenario.run`.
+
+    Raises
+    ------
+    ScenarioError
+        With everything that is wrong in the scenario at once.
+    FairwindError
+        As `Scenario.run` does.
+    """
+    match scenario:
+        case Scenario():
+            chosen = scenario
+        case Mapping():
+            chosen = Scenario.from_dict(scenario)
+        case _:
+            chosen = load(scenario)
+    return chosen.run(
+        on,
+        jobs=jobs,
+        out=out,
+        seed=seed,
+        progress=progress,
+        force=force,
+        congestion=congestion,
+    )
 
 
 WHAT = {

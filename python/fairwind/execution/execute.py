@@ -11,12 +11,8 @@ from pathlib import Path
 
 from fairwind.engine.engines import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.folder.cell_tables import DamagedFileError, write_tables
-from fairwind.folder.manifest import Failure, Manifest, write_failures
-from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
-from fairwind.results import Results
-from fairwind.run.admission import admit, expected_seconds, one_of
-from fairwind.run.folder import (
+from fairwind.execution.admission import admit, expected_seconds, one_of
+from fairwind.execution.folder import (
     damaged_cells,
     default_folder,
     make_folder,
@@ -24,6 +20,10 @@ from fairwind.run.folder import (
     prepare,
     with_leading_columns,
 )
+from fairwind.folder.cell_tables import DamagedFileError, write_tables
+from fairwind.folder.manifest import Failure, Manifest, write_failures
+from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
+from fairwind.results import Results
 from fairwind.scenario.plan import Cell, Plan
 
 POLL_SECONDS = 0.2
