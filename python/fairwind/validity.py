@@ -229,7 +229,7 @@ def measure(
     plan = scenario.plan
     if len(plan.cells) != 1:
         raise FairwindError(
-            f"{scenario.file} has {len(plan.cells)} cells", "make it several scenarios of one cell"
+            f"{scenario.file} has {len(plan.cells)} cells", "divide it into scenarios of one cell"
         )
     simulator, kernel = engines
     if not _is_current(folder / SIMULATED, plan, simulator.versions()):

@@ -82,7 +82,7 @@ def test_files_lie_in_the_given_folder(tmp_path):
     flows = [{"name": "a", "workload": {"kind": "replay", "file": "writes.txt"}}]
     settings = {**SETTINGS, "flows": flows, "sweep": {}}
     assert Scenario.from_dict(settings, folder=tmp_path).plan.runs == 1
-    with pytest.raises(FairwindError, match=r"cannot read the writes .*writes\.txt"):
+    with pytest.raises(FairwindError, match=r"cannot read the recorded writes .*writes\.txt"):
         Scenario.from_dict(settings).check()
 
 

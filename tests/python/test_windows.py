@@ -78,7 +78,7 @@ def test_what_is_started_is_shown_cleared_and_stopped(group, tmp_path):
     assert "already remembers windows; `fairwind windows stop` ends that" in text
     sockets = next(one for one in diagnosis() if "sock_ops" in one.what)
     assert "windows are remembered in" in sockets.found
-    assert windows("clear", "--cgroup", group, cwd=tmp_path)[::2] == (0, "forgot 0\n")
+    assert windows("clear", "--cgroup", group, cwd=tmp_path)[::2] == (0, "deleted windows: 0\n")
     assert windows("stop", "--cgroup", group, cwd=tmp_path)[0] == 0
     code, _, text = windows("stop", "--cgroup", group, cwd=tmp_path)
     assert code == 2

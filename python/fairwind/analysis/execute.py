@@ -141,9 +141,8 @@ def _is_drawn_later(source: Source, settings: AnalysisSettings) -> bool:
         return False
     if any(STANDARD_INPUT in taps.sender + taps.receiver for taps in source.taps):
         raise FairwindError(
-            "the largest connections are drawn in a second reading, and the standard input can be "
-            "read once only",
-            "name the connections by a filter: --draw 'port 80'",
+            "--draw NUMBER reads the capture twice, but standard input can be read only once",
+            "choose the connections by a filter: --draw 'port 80'",
         )
     return True
 

@@ -120,12 +120,15 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="WHEN",
-        help="Ignore everything before: time since the first packet (90s), date with time, "
-        "or @SECONDS since 1970.",
+        help="Ignore everything before this time: time since the first packet (90s), date with "
+        "time, or @SECONDS since 1970.",
     ),
 ]
 To = Annotated[
-    str | None, typer.Option("--to", metavar="WHEN", help="Ignore everything after; as --from.")
+    str | None,
+    typer.Option(
+        "--to", metavar="WHEN", help="Ignore everything after this time, written as for --from."
+    ),
 ]
 ConnectionFrom = Annotated[
     str | None,
@@ -145,7 +148,8 @@ DrawOption = Annotated[
     ),
 ]
 PerFlow = Annotated[
-    bool, typer.Option("--per-flow", help="Write time series of every connection, too.")
+    bool,
+    typer.Option("--per-flow", help="Write time series of each connection, not only of groups."),
 ]
 IdleTimeout = Annotated[
     str | None,
@@ -175,15 +179,20 @@ ClockOption = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Write the tables into a folder, like a run."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Write the tables into this folder, as a run does. Default: only print them.",
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Delete another run in the folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace another run in the folder of --out.")]
 TableNames = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
         metavar="NAME",
-        help="Print this table instead of the summary; repeatable. With --format json also 'all'.",
+        help="Print this table instead of the summary; repeatable. 'all' with --format json.",
     ),
 ]
 Follow = Annotated[
@@ -309,12 +318,12 @@ def _analysed(
 def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | None:
     if text is None and xplot is not None:
         raise FairwindError(
-            "--xplot: nothing is drawn", "choose with --draw 3, or --draw 'port 80'"
+            "--xplot needs --draw", "choose connections: --draw 3, or --draw 'port 80'"
         )
     if text is None:
         return None
     if out is None and xplot is None:
-        raise FairwindError("pictures are made from a folder", "name one with --out")
+        raise FairwindError("--draw needs a folder", "name one with --out")
     return draw_of(text)
 
 
@@ -329,7 +338,7 @@ def _write_xplot(results: Results, folder: Path | None) -> None:
         return
     traces = results.table("traces") if results.has_table("traces") else None
     graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
-    log(f"drawings for xplot: {len(graphs)} in {folder}")
+    log(f"xplot graphs: {len(graphs)} files in {folder}")
 
 
 def _span(text: str | None, option: str) -> int | None:
@@ -398,5 +407,5 @@ def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
     if out is not None:
         log(f"tables: {out}")
     if not captured.is_complete:
-        kept = f" and is kept in {out}" if out is not None else ""
-        raise RunInterrupted(f"interrupted: what was read until then is analysed{kept}")
+        kept = f" and kept in {out}" if out is not None else ""
+        raise RunInterrupted(f"interrupted: the packets read so far are analysed{kept}")

@@ -77,7 +77,7 @@ Jobs = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Delete the folder's run of another scenario.")
+    bool, typer.Option("--force", help="Replace a run of another scenario in the folder.")
 ]
 Cell = Annotated[int, typer.Option("--cell", min=0, help="Cell of the grid to print, from 0.")]
 
@@ -249,13 +249,15 @@ def compare(
 @app.command()
 def doctor(
     *,
-    clean: Annotated[bool, typer.Option("--clean", help="Remove leftovers of dead runs.")] = False,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove leftovers of runs whose process has ended.")
+    ] = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Check what this machine has, what is missing, and how to get it.
 
     The exit code is 1 if simulating, running on the kernel, or reporting does not work. --clean
-    removes and lists leftovers of dead runs: network namespaces with their processes, control
+    removes and lists leftovers of ended runs: network namespaces with their processes, control
     groups, folders, nftables tables, and programs of deleted control groups.
     """
     from fairwind.cli import doctor as machine

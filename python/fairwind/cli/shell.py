@@ -108,7 +108,7 @@ def shell(
     """
     path = PathOptions(rate, rtt, queue, loss, mtu, reverse_rate, reverse_queue, reverse_loss)
     if capture and report is None:
-        raise FairwindError("captures need a folder", "name one with --report")
+        raise FairwindError("--capture needs a folder", "name one with --report")
     chosen = _scenario(scenario, path, settings or [], capture=capture)
     chosen = chosen.with_settings({"seed": str(seed)})
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
@@ -132,17 +132,18 @@ def _scenario(
         wanted = settings_of(settings)
         if of_path := [key for key in wanted if key.split(".")[0] in NETWORK]:
             raise FairwindError(
-                f"--set {of_path[0]}: without a scenario, options say what the path is like",
-                "say it by --rate, --rtt, --queue, --loss or --mtu, or name a file by --scenario",
+                f"--set {of_path[0]}: without --scenario, options describe the path",
+                "use --rate, --rtt, --queue, --loss or --mtu, or name a file with --scenario",
             )
         return Scenario("the path", path_scenario(path, capture=capture)).with_settings(wanted)
     if capture:
         raise FairwindError(
-            "a scenario says itself what is captured", "write [capture] into it, or --set it"
+            "--capture does not apply to a scenario, which has its own [capture] table",
+            "add this table to the scenario, or use --set capture={}",
         )
     if path != PathOptions():
         raise FairwindError(
-            "a scenario describes its path itself",
+            "options of the path do not apply with --scenario, which describes the path",
             "leave --scenario out, or change the scenario's with --set",
         )
     return load(file).with_settings(settings_of(settings))
@@ -171,6 +172,6 @@ def _print_lateness(ended: Ended) -> None:
     for row in late_rows:
         late, bound = row["lateness_p99_s"] * 1e3, row["bound_s"] * 1e3
         log(
-            f"warning: one packet in a hundred came {late:.2g} ms later than the path says, and "
-            f"{bound:.2g} ms would do; the machine was too busy"
+            f"warning: 1 % of the packets were more than {late:.2g} ms late, above the bound of "
+            f"{bound:.2g} ms: the machine was too busy for this path"
         )

@@ -175,10 +175,8 @@ def run_plan(
     )
     out = settings.out or default_folder(manifest)
     tell = on_progress or (lambda _state: None)
-    full = f"{out} could not be written; what was finished before is kept"
-    with storage_errors(
-        out, full, "free some space, and the same command goes on where this one stopped"
-    ):
+    full = f"{out} could not be written; finished simulations are kept"
+    with storage_errors(out, full, "free some space, then run the same command again to continue"):
         make_folder(out)
         with locked(out):
             prepare(out, manifest, force=settings.force)
@@ -293,5 +291,5 @@ def _interrupted(execution: _Execution) -> RunInterrupted:
     return RunInterrupted(
         f"interrupted: {kept} of {execution.plan.runs} {each}s are finished and kept "
         f"in {execution.out}",
-        "the same command goes on where this one stopped",
+        "run the same command again to continue",
     )

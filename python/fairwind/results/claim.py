@@ -80,7 +80,7 @@ class Claim:
     def __post_init__(self) -> None:
         """Refuse a verdict in part that does not say which."""
         if self.verdict is Verdict.BORNE_OUT_IN_PART and not self.in_short:
-            raise ValueError(f"borne out in part, but in which? {self.statement}")
+            raise ValueError(f"a claim that is borne out in part needs in_short: {self.statement}")
 
     @property
     def which_part(self) -> str:

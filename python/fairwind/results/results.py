@@ -91,7 +91,7 @@ class Results:
     latency_histogram = _Table("One row per bucket of a group's latency histogram.")
     queues = _Table("One row per queue.")
     queue_drops = _Table("Drops, marks and waiting times, one row per queue and group.")
-    queue_loss_runs = _Table("One row per queue and group: how losses came together.")
+    queue_loss_runs = _Table("Statistics of runs of lost packets, one row per queue and group.")
     queue_loss_run_lengths = _Table("Runs of lost packets, one row per queue, group and length.")
     queue_sojourn_histogram = _Table("One row per bucket of a group's waiting times at a queue.")
     queue_backlog_histogram = _Table(
@@ -100,7 +100,7 @@ class Results:
     slots = _Table("One row per queue that has slots of a carrier: assigned, used and asked for.")
     slot_intervals = _Table("One row per window of such a queue.")
     queue_events = _Table("One row per packet at a queue, if the scenario asked for it.")
-    fairness = _Table("Indices of how evenly goodput was shared.")
+    fairness = _Table("Fairness indices of goodput.")
     endpoint = _Table("Sampled state of the senders, if the scenario asked for it.")
     lateness = _Table("Lateness of the router, one row per run; only of runs in real time.")
     hosts = _Table("Lateness of the applications, one row per host; only of runs in real time.")
@@ -151,7 +151,7 @@ class Results:
             raise FairwindError(
                 f"{path} is damaged and cannot be read ({error})",
                 "remove it, and run the same scenario again with the same --out: "
-                "what is finished is not repeated",
+                "finished simulations are not repeated",
             ) from error
 
     def table_if_any(self, name: str) -> pl.DataFrame | None:
@@ -276,6 +276,6 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
         raise FairwindError(
             f"the run in {path} is not complete: {finished} of {plan.runs} runs are "
             "finished, and its tables are not merged",
-            f"start it again and it goes on there: {results.manifest.command}",
+            f"run the same command again to continue: {results.manifest.command}",
         )
     return results

@@ -311,7 +311,7 @@ def run(
 
 
 WHAT = {
-    "writes": "the writes to be replayed",
+    "writes": "the recorded writes",
     "rate-trace": "the recorded rate",
     "losses": "the recorded losses",
     "delays": "the table of delays",
@@ -322,7 +322,7 @@ FORM = {
     "writes": "give the name of a capture, or of a text file with lines such as 0.035,1200",
     "rate-trace": "give the name of a file in Mahimahi's form: one number of milliseconds a line",
     "losses": "give the name of a text file with 1 for each lost packet and 0 for each other",
-    "delays": "give the name of a file such as netem's .dist: numbers with blanks between them",
+    "delays": "give the name of a file such as netem's .dist: numbers separated by blanks",
 }
 """Hints on the expected format, by file kind."""
 
@@ -351,7 +351,7 @@ def text_of(folder: Path, named: NamedFile) -> str:
         return captured_writes(file, named.connection)
     if named.connection is not None:
         raise FairwindError(
-            f"cannot take a connection out of {file}: it is no capture",
+            f"`connection` does not apply to {file}: it is not a capture",
             "name a capture (pcap, pcapng), or leave connection out",
         )
     return read_text(file, WHAT[named.content], FORM[named.content])

@@ -301,7 +301,7 @@ fn content_of(option: &TcpOption) -> Step<(u8, Vec<u8>)> {
         }
         TcpOption::Other(text) if is_signature(option) => (19, digest_of(text)?),
         TcpOption::End | TcpOption::NoOperation | TcpOption::Other(_) => {
-            return Err(Stop::unsupported(format!("the option `{option}` is not known here")));
+            return Err(Stop::unsupported(format!("the option `{option}` is not supported")));
         }
     })
 }

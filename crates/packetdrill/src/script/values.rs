@@ -95,7 +95,7 @@ impl Expression {
         match self {
             Self::Integer(number) => Ok(*number),
             Self::Name(name) => constant(name)
-                .ok_or_else(|| Stop::unsupported(format!("the name {name} is not known here"))),
+                .ok_or_else(|| Stop::unsupported(format!("the name {name} is not supported"))),
             Self::Union(members) => {
                 members.iter().try_fold(0, |union, member| Ok(union | member.number()?))
             }

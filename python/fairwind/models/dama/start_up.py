@@ -31,7 +31,7 @@ HINTS = {
     "feedback_delay_s": "the round trip plus the allocation delay, such as 2.3625",
     "rate_segments_per_second": "the rate at which the link is full, such as 100",
     "initial_window_segments": "1, 3 or 10 are usual",
-    "multiplier": "1 requests the measured rate, 4.8 is the source's proposal",
+    "multiplier": "1 requests the measured rate, 4.8 is the paper's proposal",
 }
 
 
@@ -99,7 +99,7 @@ class StartUp:
             shapes = ", ".join(f"{name} {getattr(self, name).shape}" for name in HINTS)
             raise ModelError(
                 f"the shapes of a start-up do not fit together: {shapes}",
-                "give numbers, or arrays that broadcast, as numpy has it",
+                "give numbers, or arrays that numpy can broadcast",
             ) from error
         if np.any(feedback < rtt):
             raise ModelError(

@@ -251,7 +251,7 @@ impl Request {
                 let of_peer = function == "getpeername";
                 Ok(Self::Name { descriptor: call.number(0)?, of_peer })
             }
-            other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
+            other => Err(Stop::unsupported(format!("the call {other} is not supported"))),
         }
     }
 }
@@ -315,7 +315,7 @@ fn stamping_of(message: &Expression) -> Step<Option<i64>> {
                 let flags = part.field("cmsg_data").map_or(Ok(0), Expression::number)?;
                 stamping = u32::try_from(flags).ok().map(i64::from);
             }
-            _ => return Err(Stop::unsupported(format!("`{part}` to send is not known here"))),
+            _ => return Err(Stop::unsupported(format!("`{part}` to send is not supported"))),
         }
     }
     Ok(stamping)
