@@ -107,7 +107,7 @@ def test_a_capture_is_compared_with_a_run_without_what_it_does_not_know(alone, t
 
 
 def test_a_measure_that_one_does_not_know_is_refused_by_name(alone):
-    with pytest.raises(FairwindError, match="knows nothing of 'goodput_bits_per_second'"):
+    with pytest.raises(FairwindError, match="has no values of 'goodput_bits_per_second'"):
         compare(alone, alone, ["goodput_bits_per_second"])
 
 

@@ -85,7 +85,8 @@ Filter = Annotated[
         "--filter",
         "-f",
         metavar="EXPRESSION",
-        help="Read only these packets, in pcap-filter syntax: 'host 10.0.0.1 and port 80'.",
+        help="Read only these packets, in pcap-filter syntax: 'host 10.0.0.1 and port 80'. "
+        "Default: all.",
     ),
 ]
 Groups = Annotated[
@@ -132,11 +133,15 @@ To = Annotated[
 ]
 ConnectionFrom = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Ignore the first TIME of each connection."),
+    typer.Option(
+        metavar="TIME", help="Ignore the first TIME of each connection, like 10s. Default: nothing."
+    ),
 ]
 ConnectionTo = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Ignore each connection after TIME."),
+    typer.Option(
+        metavar="TIME", help="Ignore each connection after TIME, like 60s. Default: nothing."
+    ),
 ]
 DrawOption = Annotated[
     str | None,
@@ -144,7 +149,7 @@ DrawOption = Annotated[
         "--draw",
         metavar="EXPRESSION|NUMBER",
         help="Keep the points of these connections, or of the NUMBER largest, for figures of "
-        "`fairwind report`; needs --out.",
+        "`fairwind report`; needs --out. Default: none.",
     ),
 ]
 PerFlow = Annotated[
@@ -153,7 +158,9 @@ PerFlow = Annotated[
 ]
 IdleTimeout = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="End a connection after this idle time. Default: never."),
+    typer.Option(
+        metavar="TIME", help="End a connection after this idle time, like 10min. Default: never."
+    ),
 ]
 VantageOption = Annotated[
     VantageName,
@@ -207,7 +214,9 @@ Xplot = Annotated[
 ]
 Sort = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Sort rows by this column, largest first."),
+    typer.Option(
+        metavar="COLUMN", help="Sort rows by this column, largest first. Default: payload."
+    ),
 ]
 Limit = Annotated[
     int | None, typer.Option(min=0, metavar="ROWS", help="Rows to print. Default: 10 connections.")

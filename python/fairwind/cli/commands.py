@@ -63,7 +63,9 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run
 On = Annotated[
     str, typer.Option(help="Engine: sim, kernel, or a built kernel (`fairwind kernel list`).")
 ]
-Seed = Annotated[int | None, typer.Option(help="Use this seed instead of the scenario's.")]
+Seed = Annotated[
+    int | None, typer.Option(help="Seed of all random draws. Default: the scenario's.")
+]
 Out = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder of the run. Default: runs/NAME-FINGERPRINT."),
@@ -227,7 +229,9 @@ def compare(
     measures: Annotated[
         list[str] | None,
         typer.Option(
-            "--measure", help="Column of the tables groups, queues or fairness; repeatable."
+            "--measure",
+            help="Column of the tables groups, queues or fairness; repeatable. Default: the main "
+            "measures.",
         ),
     ] = None,
     output: Format = OutputFormat.TABLE,
@@ -249,9 +253,7 @@ def compare(
 @app.command()
 def doctor(
     *,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="Remove leftovers of runs whose process has ended.")
-    ] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove leftovers of ended runs.")] = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Check what this machine has, what is missing, and how to get it.

@@ -54,7 +54,7 @@ def packetdrill(
         str | None,
         typer.Option(
             metavar="SYSTEM",
-            help="Show for each script where the system first differs from this one.",
+            help="Show for each script where the system of --on first differs from this one.",
         ),
     ] = None,
     verbose: Annotated[
@@ -63,7 +63,9 @@ def packetdrill(
     ] = False,
     definitions: Annotated[
         list[str] | None,
-        typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a name; repeatable."),
+        typer.Option(
+            "-D", "--define", metavar="NAME=VALUE", help="Define a name of the scripts; repeatable."
+        ),
     ] = None,
     strict: Annotated[
         bool,

@@ -41,36 +41,45 @@ Program = Annotated[
 Rate = Annotated[
     str | None, typer.Option(help="Rate in both directions, like 5mbit. Default: unlimited.")
 ]
-RoundTrip = Annotated[str | None, typer.Option(help="Round-trip time without queues, like 100ms.")]
+RoundTrip = Annotated[
+    str | None, typer.Option(help="Round-trip time without queues, like 100ms. Default: 0.")
+]
 Queue = Annotated[
     str | None,
     typer.Option(
         metavar="[DISCIPLINE] LIMIT",
         help="Queue of the bottleneck, like '64 kB', 'bfifo 2 bdp', fq_codel or 'tc: red "
-        "limit 60k'. Default: one bandwidth-delay product.",
+        "limit 60k'. Default: one bandwidth-delay product; 1000 packets without --rtt.",
     ),
 ]
-Loss = Annotated[str | None, typer.Option(help="Share of packets lost at random, like 1%.")]
-Mtu = Annotated[str | None, typer.Option(help="Largest IP packet. Default: 1500 B.")]
-ReverseRate = Annotated[str | None, typer.Option(help="Rate towards the program, if different.")]
+Loss = Annotated[
+    str | None, typer.Option(help="Share of packets lost at random, like 1%. Default: none.")
+]
+Mtu = Annotated[str | None, typer.Option(help="Size of the largest IP packet. Default: 1500 B.")]
+ReverseRate = Annotated[
+    str | None, typer.Option(help="Rate towards the program, like 5mbit. Default: --rate.")
+]
 ReverseQueue = Annotated[
     str | None,
-    typer.Option(metavar="[DISCIPLINE] LIMIT", help="Queue towards the program, if different."),
+    typer.Option(metavar="[DISCIPLINE] LIMIT", help="Queue towards the program. Default: --queue."),
 ]
-ReverseLoss = Annotated[str | None, typer.Option(help="Loss towards the program, if different.")]
+ReverseLoss = Annotated[
+    str | None, typer.Option(help="Loss towards the program, like 1%. Default: --loss.")
+]
 ScenarioFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="Use the path of a scenario: the program replaces the sender of the first "
-        "group, the outside its receiver.",
+        "group, the outside its receiver. Default: the path of the options above.",
     ),
 ]
 Report = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Measure the program's flows into a new folder, for `fairwind report`.",
+        help="Measure the program's flows into this new folder, for `fairwind report`. "
+        "Default: measure nothing.",
     ),
 ]
 Capture = Annotated[

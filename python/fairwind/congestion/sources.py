@@ -279,7 +279,7 @@ def _check_kernel_name(file: Path, kernel_name: str) -> None:
     if owner is not None:
         raise FairwindError(
             f'{file}: the `.name` of its table, "{kernel_name}", is already used by {owner}',
-            "choose another `.name`, by which kernels know controls; --take-name allows this one",
+            "choose another `.name`: kernels know controls by it; --take-name allows this one",
         )
 
 

@@ -194,7 +194,11 @@ def _finish(execution: _Execution) -> None:
     failures = sorted(execution.failures, key=lambda f: (f.cell, f.replicate))
     write_failures(execution.out, failures)
     if len(failures) == execution.plan.runs:
-        raise FairwindError(f"every {one_of(execution.engine)} failed; the first: {failures[0]}")
+        raise FairwindError(
+            f"every {one_of(execution.engine)} failed; the first: {failures[0]}",
+            f"remove the cause, then run the same command again; {execution.out}/failures.json "
+            "lists all",
+        )
     merge_tables(execution.out, execution.plan)
 
 

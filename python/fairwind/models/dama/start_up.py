@@ -228,7 +228,9 @@ class DemandAssignedLink:
         for name in ("slots", "terminals"):
             count = getattr(self, name)
             if not isinstance(count, int) or count < 1:
-                raise ModelError(f"{name} is {count}: it must be a whole number of 1 or more")
+                raise ModelError(
+                    f"{name} is {count}: it must be a whole number of 1 or more", "such as 18"
+                )
         if self.guaranteed_bits_per_second < 0:
             raise ModelError(
                 f"guaranteed_bits_per_second is {self.guaranteed_bits_per_second:g}",
