@@ -40,11 +40,11 @@ refuse unknown ones. Numbers and units are checked when the scenario is resolved
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypeAlias, TypedDict
 
-from fairwind.quantities import BitRate, ByteCount, Ratio, Span
+from fairwind.units import BitRate, ByteCount, Ratio, Span
 '''
 
 QUANTITIES = ("BitRate", "ByteCount", "Ratio", "Span")
-"""Definitions that have a class in `fairwind.quantities`."""
+"""Definitions that have a class in `fairwind.units`."""
 
 RENAMED = {
     f"{name}{number}": f"{kind}{name}"

@@ -4,7 +4,7 @@
 compiled core does what happens per packet. This package does what happens per experiment: grids,
 repetitions, comparison, pictures, reports. It never looks at single packets.
 
-Map: `quantities` are numbers with units, `scenario` reads and resolves, `execution` runs it,
+Map: `units` are for scenarios from Python, `scenario` reads and resolves, `execution` runs it,
 `analysis` finds the same in captures, `folder` is what lies on the disk, `results` reads it back,
 `statistics` and `compare` judge it, `plots` and `report` show it, `notebook` does so in notebooks,
 `models` are closed forms to compare it with, `studies` repeat published experiments, `packetdrill`

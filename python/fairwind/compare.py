@@ -187,7 +187,7 @@ def _refuse_unknown(
             if name in of_a.columns and name in of_b.columns
         ):
             raise FairwindError(
-                f"one of the runs has no values of {name!r}: it was not captured where this is measured",
+                f"one of the runs has no values of {name!r}: it was not captured there",
                 "a capture at the sender shows no arrivals; analyse the captures of both sides",
             )
 

@@ -1,103 +1,28 @@
-"""Quantities: numbers with a unit, written in Python or read from the core's text.
-
-``100 * ms`` and ``1.5 * Mbit_s`` are values of scenarios; ``"100 ms"`` and ``"1.5 Mbit/s"`` say the
-same. Each kind has its own class, so that a type checker refuses a time as a rate.
-"""
+"""Quantities as the core writes them: a number and its unit."""
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass, replace
-from typing import Self
 
 from fairwind.errors import FairwindError
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """A number and its unit, as a scenario writes it.
-
-    Attributes
-    ----------
-    number : float
-        How many of the unit; finite and not negative.
-    unit : str
-        As in scenarios: ``ms``, ``Mbit/s``, ``kB``, ``%``.
-
-    Raises
-    ------
-    FairwindError
-        If the number is negative, infinite or not a number.
-    """
-
-    number: float
-    unit: str
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that no scenario can have."""
-        if not (math.isfinite(self.number) and self.number >= 0):
-            raise FairwindError(
-                f"{self.number} {self.unit} is not a quantity: the number must be finite and at "
-                "least 0",
-                "multiply a unit by a number such as 1.5",
-            )
-
-    def __mul__(self, factor: float) -> Self:
-        """Give the quantity that is ``factor`` times as large, in the same unit."""
-        return replace(self, number=self.number * factor)
-
-    __rmul__ = __mul__
-
-    def __str__(self) -> str:
-        """Write it as in a scenario: ``1.5 Mbit/s``; without an exponent, which TOML texts lack."""
-        from decimal import Decimal
-
-        digits = format(Decimal(repr(float(self.number))), "f")
-        return f"{digits.removesuffix('.0')} {self.unit}"
-
-
-class Span(Quantity):
-    """A time."""
-
-
-class BitRate(Quantity):
-    """A rate of bits."""
-
-
-class ByteCount(Quantity):
-    """A size in bytes."""
-
-
-class Ratio(Quantity):
-    """A share, in per cent."""
-
-
-ns, us, ms, s = (Span(1, unit) for unit in ("ns", "us", "ms", "s"))
-minute, hour = Span(1, "min"), Span(1, "h")
-bit_s, kbit_s, Mbit_s, Gbit_s = (
-    BitRate(1, f"{unit}/s") for unit in ("bit", "kbit", "Mbit", "Gbit")
-)
-B, kB, MB, KiB, MiB = (ByteCount(1, unit) for unit in ("B", "kB", "MB", "KiB", "MiB"))
-percent = Ratio(1, "%")
-
-
 def parse_bytes(text: str) -> float:
     """Read a size such as ``160 B`` or ``1.5 kB``, in bytes."""
-    return _parse(text, {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2})
+    return _quantity(text, {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2})
 
 
 def parse_seconds(text: str) -> float:
     """Read a time such as ``150 ms``, in seconds."""
-    return _parse(text, {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600})
+    return _quantity(text, {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600})
 
 
 def parse_bits_per_second(text: str) -> float:
     """Read a rate such as ``1 Mbit/s``, in bits per second."""
-    return _parse(text, {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9})
+    return _quantity(text, {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9})
 
 
-def _parse(text: str, units: dict[str, float]) -> float:
+def _quantity(text: str, units: dict[str, float]) -> float:
     match = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+) ?(\S+)", text)
     if match is None or match[2] not in units:
         hint = f"a number and a unit: {', '.join(units)}"

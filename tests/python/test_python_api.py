@@ -17,10 +17,10 @@ import fairwind
 from fairwind.engine.core import scenario_schema
 from fairwind.errors import FairwindError
 from fairwind.html import block, line, table
-from fairwind.quantities import KiB, Mbit_s, hour, kB, ms, percent, s
 from fairwind.results import Claim, Verdict, summarise
 from fairwind.scenario import Scenario
 from fairwind.scenario.settings import flattened
+from fairwind.units import KiB, Mbit_s, hour, kB, ms, percent, s
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,7 +155,7 @@ def test_each_table_and_key_of_the_schema_has_a_type():
 
 PROGRAM = """
 import fairwind
-from fairwind.quantities import Mbit_s, ms
+from fairwind.units import Mbit_s, ms
 from fairwind.scenario.typed import PathSettings, ScenarioSettings
 
 path: PathSettings = {"rate": 1.5 * Mbit_s, "rtt": "100 ms", "queue": "pfifo"}

@@ -16,7 +16,8 @@ PACKAGE = Path(__file__).parents[2] / "python" / "fairwind"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 UNCLEAR = re.compile(
-    r"\b(tells?|told|whose|minded|be it|by which|that which|what comes of it|all the same|(?<!soon )as it is|"
+    r"\b(tells?|told|whose|minded|be it|by which|that which|what comes of it|"
+    r"all the same|(?<!soon )as it is|"
     r"liv(?:e|es) no more|addresses nothing|not known here|is not here|if ours|"
     r"of ours|nevertheless|may say|says itself|goes on (?:there|where)|stood still)\b"
 )

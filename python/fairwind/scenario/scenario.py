@@ -77,7 +77,7 @@ class Scenario:
         settings : ScenarioSettings or mapping
             The keys of a scenario file with their values: dicts are tables, lists of dicts are
             lists of tables. A quantity is a text with its unit (``"100 ms"``), or a number times a
-            unit of `fairwind.quantities` (``100 * ms``).
+            unit of `fairwind.units` (``100 * ms``).
         folder : path
             The folder of files that the scenario names.
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from fairwind.engine.core import scenario_schema
 from fairwind.errors import FairwindError
-from fairwind.quantities import Quantity
+from fairwind.units import Quantity
 
 Setting: TypeAlias = (
     str | bool | int | float | Quantity | Sequence["Setting"] | Mapping[str, "Setting"]

@@ -10,7 +10,7 @@ refuse unknown ones. Numbers and units are checked when the scenario is resolved
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypeAlias, TypedDict
 
-from fairwind.quantities import BitRate, ByteCount, Ratio, Span
+from fairwind.units import BitRate, ByteCount, Ratio, Span
 
 CakeIsolation: TypeAlias = "Literal['flowblind', 'srchost', 'dsthost', 'hosts', 'flows', 'dual-srchost', 'dual-dsthost', 'triple-isolate']"
 """What shares evenly in CAKE."""
