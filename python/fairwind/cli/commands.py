@@ -72,6 +72,10 @@ Jobs = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Delete the folder's run of another scenario.")
 ]
+WithFigures = Annotated[
+    bool,
+    typer.Option("--figures", help="Write every figure as SVG, PNG and PDF, too; takes seconds."),
+]
 Cell = Annotated[int, typer.Option("--cell", min=0, help="Cell of the grid to print, from 0.")]
 
 
@@ -179,6 +183,7 @@ def study(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    figures: WithFigures = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Run a study, judge its claims, and write its report."""
@@ -189,7 +194,10 @@ def study(
         return
     wanted = form or ("reduced" if reduced else "full")
     pairs = settings_of(settings or ())
-    runs.run_study(name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output)
+    files = runs.ReportFiles(has_figures=figures)
+    runs.run_study(
+        name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output, files=files
+    )
 
 
 @app.command()
@@ -204,12 +212,22 @@ def show(folder: Folder, *, output: Format = OutputFormat.TABLE) -> None:
 
 
 @app.command()
-def report(folder: Folder) -> None:
-    """Write a self-contained page and the figures of a run into its folder."""
+def report(
+    folder: Folder,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE.html", help="Folder or file of the page. Default: DIR/report.html."
+        ),
+    ] = None,
+    figures: WithFigures = False,
+) -> None:
+    """Write a run as a page that needs no network; with --figures also as files."""
     from fairwind.cli import runs
     from fairwind.results import open_results
 
-    runs.report(open_results(folder))
+    runs.report(open_results(folder), runs.ReportFiles(out, figures))
 
 
 @app.command()

@@ -29,7 +29,7 @@ CHARACTER = 7
 """About the width of a label's character, in points."""
 
 
-def group_colours(groups: Iterable[str], chosen: Mapping[str, str] | None = None) -> alt.Scale:
+def group_colours(groups: Iterable[Any], chosen: Mapping[str, str] | None = None) -> alt.Scale:
     """Give every group its colour, in the order given.
 
     Parameters
@@ -49,10 +49,16 @@ def group_colours(groups: Iterable[str], chosen: Mapping[str, str] | None = None
 
 
 def group_lines(
-    groups: Iterable[str], column: str = "group", chosen: Mapping[str, str] | None = None
+    groups: Iterable[Any],
+    column: str = "group",
+    chosen: Mapping[str, str] | None = None,
+    title: str | None = None,
 ) -> tuple[alt.Color, alt.StrokeDash]:
-    """Give the channels that tell lines of groups apart; parameters as of `group_colours`."""
-    names, legend = list(dict.fromkeys(groups)), _line_legend()
+    """Give the channels that tell lines of groups apart; parameters as of `group_colours`.
+
+    ``title`` is that of the legend.
+    """
+    names, legend = list(dict.fromkeys(groups)), _line_legend(title)
     dashes = [DASHES[position % len(DASHES)] for position in range(len(names))]
     scale = alt.Scale(domain=names, range=dashes)
     return (
@@ -72,9 +78,11 @@ def group_points(groups: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
     )
 
 
-def _line_legend() -> alt.Legend:
+def _line_legend(title: str | None) -> alt.Legend:
     """Show so much of a line that its dashes are seen."""
-    return alt.Legend(title=None, symbolOpacity=1, symbolType="stroke", symbolSize=600)
+    return alt.Legend(
+        title=title, symbolOpacity=1, symbolType="stroke", symbolSize=600, labelLimit=260
+    )
 
 
 def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
