@@ -9,6 +9,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots.points import csv_data
+
 GROUP_COLOURS = {"greedy": "#e0604a", "thin": "#164a88"}
 """Colours of groups that the literature has colours for: red and blue, light and dark in grey."""
 
@@ -111,9 +113,15 @@ def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
     return bool(greatest) and max(greatest) > FAR_APART * min(greatest)
 
 
+FEW_ROWS = 20
+"""Larger frames are embedded as comma-separated values: Altair checks and copies each record."""
+
+
 def inline(frame: pl.DataFrame) -> alt.InlineData:
     """Embed a frame into a chart, so that the chart stands alone."""
-    return alt.InlineData(values=frame.to_dicts())
+    if frame.height <= FEW_ROWS or any(dtype.is_nested() for dtype in frame.dtypes):
+        return alt.InlineData(values=frame.to_dicts())
+    return csv_data(frame)
 
 
 def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base

@@ -24,7 +24,7 @@ function fitted(chart, width, isAlone = true) {
   const plot = chart.spec ?? chart;
   if (plotWidth(chart) > width - AXIS_WIDTH) {
     plot.width = Math.max(160, width - AXIS_WIDTH);
-    if (isAlone && plot === chart) {
+    if (isAlone && plot === chart && typeof plot.height === "number") {
       // Only a single plot can measure its own axis.
       plot.width = width;
       plot.autosize = { type: "fit-x", contains: "padding" };
@@ -162,15 +162,22 @@ function listContents() {
   document.querySelector("nav details").open = window.innerWidth >= 600;
 }
 
-/** What is folded away is printed, except for the previews of tables and the experiment as JSON. */
+/** What is folded away is printed, except for the previews of tables. */
 function printWhole() {
-  const folded = () => document.querySelectorAll("main details:not(#tables details details)");
-  let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...folded()].filter((details) => !details.open);
-    opened.forEach((details) => (details.open = true));
+    for (const details of document.querySelectorAll("main details:not(#tables details)")) {
+      if (!details.open) {
+        details.open = true;
+        details.dataset.printed = "";
+      }
+    }
   });
-  window.addEventListener("afterprint", () => opened.forEach((details) => (details.open = false)));
+  window.addEventListener("afterprint", () => {
+    for (const details of document.querySelectorAll("details[data-printed]")) {
+      details.open = false;
+      delete details.dataset.printed;
+    }
+  });
 }
 
 document.querySelectorAll("table.sortable").forEach(makeSortable);

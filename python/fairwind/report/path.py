@@ -15,7 +15,7 @@ from typing import Any
 
 from fairwind.plots.theme import group_colours
 from fairwind.report.link_words import FREE, Varying, link_lines, workload_words
-from fairwind.results import Results
+from fairwind.scenario.plan import Plan
 
 WIDTH = 380
 LINE = 16
@@ -59,14 +59,14 @@ class Lane:
     is_answered: bool
 
 
-def path_picture(results: Results) -> str:
-    """Draw the path of a run as an SVG element; empty for captures, which have no known path.
+def path_picture(plan: Plan) -> str:
+    """Draw the path of an experiment as an SVG element; empty for captures, whose path is unknown.
 
     What differs between the cells of the grid is written as its values.
     """
-    experiments = [cell.experiment for cell in results.manifest.plan.cells]
+    experiments = [cell.experiment for cell in plan.cells]
     network = experiments[0].get("network", {})
-    if results.manifest.is_foreign or not network.get("nodes") or not network.get("links"):
+    if not network.get("nodes") or not network.get("links"):
         return ""
     routers = routers_in_order(network)
     lanes = _lanes(experiments, routers)
