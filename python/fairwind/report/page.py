@@ -17,6 +17,7 @@ from fairwind.folder.store import storage_errors, write_file
 from fairwind.plots import Figure, save_all
 from fairwind.quantities import parse_seconds
 from fairwind.report.drawing import packed_drawing_code, packed_figures
+from fairwind.report.effects import effect_tables
 from fairwind.report.figures import default_figures
 from fairwind.report.path import path_picture
 from fairwind.report.tables import (
@@ -48,11 +49,14 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
     environment.filters["number"] = number
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
+    answer = results.answer()
     return template.render(
         manifest=manifest,
         plan=manifest.plan,
         duration=duration_in_words(results),
         claims=claims,
+        answer=answer,
+        effects=effect_tables(answer) if answer else [],
         path=path_picture(manifest.plan),
         figures=figures,
         specifications=packed_figures(figures),
