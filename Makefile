@@ -78,7 +78,7 @@ tuned: $(INSTALLED) ## compile the core with profile-guided optimization: runs t
 
 demo: build ## run the reduced study: table, page and pictures
 	rm -rf $(RUNS)/demo
-	$(BIN)/fairwind study application-limited-streams --reduced --out $(RUNS)/demo
+	$(BIN)/fairwind study application-limited-streams --reduced --figures --out $(RUNS)/demo
 
 study: build ## run one full study: make study NAME=application-limited-streams
 	$(BIN)/fairwind study $(NAME) --out $(RUNS)/$(NAME)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -26,12 +27,10 @@ from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Manifest
 from fairwind.results import SUBJECTS, Results, Subject, rows_of
 from fairwind.results.summary import significant, title_of, unit_of
+from fairwind.scenario.plan import Axis
 from fairwind.statistics import Difference, holm, paired_difference, welch_difference
 
 Floats = NDArray[np.float64]
-
-SAME = 1e-12
-"""An interval narrower than this, relative to its estimate, is only rounding."""
 
 
 class Method(StrEnum):
@@ -76,22 +75,130 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
     FairwindError
         If the runs have no cell and group in common, or lack a measure.
     """
+    return frame_of(between(a, b, measures))
+
+
+def between(a: Results, b: Results, measures: Sequence[str] | None = None) -> list[Labelled]:
+    """Give the contrasts that `compare` makes a frame of, each with its labels."""
     axes = _shared_axes(a, b)
-    chosen = {name: None for name in measures or ()}
     tables = [(subject, rows_of(a, subject), rows_of(b, subject)) for subject in SUBJECTS]
-    _refuse_unknown(list(chosen), tables)
+    _refuse_unknown(measures or (), tables)
     is_paired = are_paired(a, b)
     rows = [
         row
         for subject, of_a, of_b in tables
         if of_a.width and of_b.width
-        for row in _rows(subject, axes, (of_a, of_b), list(chosen), is_paired=is_paired)
+        for row in _contrasts(subject, axes, (of_a, of_b), measures or (), is_paired=is_paired)
     ]
     if not rows:
         raise FairwindError(
             f"{a.folder} and {b.folder} have no cell and group in common",
             "compare runs of scenarios with the same settings and group names",
         )
+    return rows
+
+
+def compare_by(results: Results, by: str, measures: Sequence[str] | None = None) -> pl.DataFrame:
+    """Compare, within one run, every value of an axis with its first one.
+
+    Parameters
+    ----------
+    by : str
+        The axis: its name in the scenario, the last part of it, or its column in the tables.
+    measures : sequence of str, optional
+        As in `compare`.
+
+    Returns
+    -------
+    DataFrame
+        As `compare` gives it: A is the first value, B the one in the axis's own column, which
+        stands behind those of the other axes.
+
+    Raises
+    ------
+    FairwindError
+        If there is no such axis, it has one value only, or a measure is missing.
+    """
+    return frame_of(along(results, by, measures))
+
+
+def along(results: Results, by: str, measures: Sequence[str] | None = None) -> list[Labelled]:
+    """Give the contrasts that `compare_by` makes a frame of, each with its labels."""
+    axis = axis_named(results, by)
+    if len(axis.labels) < 2:
+        raise FairwindError(
+            f"{axis.name} has one value only, {axis.labels[0]}", "compare along another axis"
+        )
+    others = [one.column for one in results.manifest.plan.axes if one is not axis]
+    reference, *values = axis.values
+    split = [(subject, _by_value(rows_of(results, subject), axis)) for subject in SUBJECTS]
+    tables = [
+        (subject, value, parts[reference], parts[value])
+        for value in values
+        for subject, parts in split
+        if value in parts and reference in parts
+    ]
+    _refuse_unknown(measures or (), [(subject, a, b) for subject, _, a, b in tables])
+    is_paired = not results.manifest.is_real_time
+    rows = [
+        ({name: labels[name] for name in others} | {axis.column: value} | labels, found)
+        for subject, value, a, b in tables
+        for labels, found in _contrasts(
+            subject, others, (a, b), measures or (), is_paired=is_paired
+        )
+    ]
+    if not rows:
+        raise FairwindError(
+            f"nothing was measured with {axis.name} = {reference} and another value",
+            f"look at failures with `fairwind show {results.folder}`",
+        )
+    return rows
+
+
+def comparison(
+    a: Results, b: Results | None, *, by: str | None, measures: Sequence[str] | None
+) -> pl.DataFrame:
+    """Compare two runs, or the values of an axis of one; see `Results.compare`."""
+    if (b is None) == (by is None):
+        raise FairwindError(
+            "a comparison needs another run, or an axis of this one, and not both",
+            "compare(other), or compare(by=AXIS)",
+        )
+    return compare_by(a, by, measures) if by is not None else compare(a, b or a, measures)
+
+
+def axis_named(results: Results, name: str) -> Axis:
+    """Give the axis of a name, of the last part of a name, or of a column.
+
+    Raises
+    ------
+    FairwindError
+        If there is none, or several that end in this.
+    """
+    axes = results.manifest.plan.axes
+    found = [axis for axis in axes if name in (axis.name, axis.column)]
+    found = found or [axis for axis in axes if axis.name.endswith(f".{name}")]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(axis.name for axis in found or axes)
+    if found:
+        raise FairwindError(f"several axes of {results.folder} end in {name!r}", f"one of {names}")
+    raise FairwindError(
+        f"{results.folder} has no axis {name!r}",
+        f"there is {names}" if names else "the run has no axis; compare it with another run",
+    )
+
+
+def _by_value(rows: pl.DataFrame, axis: Axis) -> dict[object, pl.DataFrame]:
+    """Split a table by the values of an axis."""
+    if not rows.width:
+        return {}
+    return {key[0]: part for key, part in _parts(rows, [axis.column])}
+
+
+def frame_of(contrasts: Sequence[Labelled]) -> pl.DataFrame:
+    """Make a frame of contrasts, with p values that are corrected for their number."""
+    rows = [labels | _columns(found) for labels, found in contrasts]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Float64).fill_nan(None)
     )
@@ -126,15 +233,15 @@ def is_known(frame: pl.DataFrame, name: str) -> bool:
     return name in frame.columns and frame[name].null_count() < frame.height
 
 
-def _rows(
+def _contrasts(
     subject: Subject,
     axes: list[str],
     frames: tuple[pl.DataFrame, pl.DataFrame],
-    measures: list[str],
+    measures: Sequence[str],
     *,
     is_paired: bool,
-) -> Iterator[dict[str, object]]:
-    """Compare one kind of thing in every cell that both runs have."""
+) -> Iterator[Labelled]:
+    """Compare one kind of thing in every cell that both tables have."""
     keys = [*axes, subject.column]
     names = [
         name
@@ -146,11 +253,9 @@ def _rows(
         if key not in parts_b:
             continue
         for name in names:
-            yield (
-                dict(zip(axes, key, strict=False))
-                | {"table": subject.table, "name": key[-1], "measure": name}
-                | _columns(part, parts_b[key], name, is_paired=is_paired)
-            )
+            labels = {"table": subject.table, "name": key[-1], "measure": name}
+            found = contrast(part, parts_b[key], name, is_paired=is_paired)
+            yield dict(zip(axes, key, strict=False)) | labels, found
 
 
 def _shared_axes(a: Results, b: Results) -> list[str]:
@@ -196,56 +301,88 @@ def _parts(rows: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[object, ...]
     return list(rows.group_by(keys, maintain_order=True))
 
 
-def _columns(
-    a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool
-) -> dict[str, float | int | str | None]:
+@dataclass(frozen=True)
+class Contrast:
+    """What a row compares, and its one t test.
+
+    Attributes
+    ----------
+    method : Method
+        What the test is of.
+    test : Difference
+        Of the logarithms or of the values.
+    values : Difference
+        Of the values, whatever the test is of.
+    least : float
+        The relative difference that nothing can fall below: -1, if no value is negative.
+    """
+
+    method: Method
+    test: Difference
+    values: Difference
+    least: float
+
+    def relative(self, bound: float) -> float:
+        """Give a value on the scale of the test relative to the mean of A; NaN where that is 0."""
+        if self.method is Method.RATIO:
+            return math.expm1(bound)
+        mean = self.values.mean_a
+        return math.nan if mean == 0 or math.isnan(mean) else max(bound / abs(mean), self.least)
+
+    def difference(self, bound: float) -> float:
+        """Give a value on the scale of the test in the unit of the values."""
+        is_ratio = self.method is Method.RATIO
+        return self.values.mean_a * math.expm1(bound) if is_ratio else bound
+
+    def bound(self, relative: float) -> float:
+        """Give a relative difference above -1 on the scale of the test; NaN where A is zero."""
+        if self.method is Method.RATIO:
+            return math.log1p(relative)
+        return relative * abs(self.values.mean_a) if self.values.mean_a != 0 else math.nan
+
+
+def contrast(a: pl.DataFrame, b: pl.DataFrame, measure: str, *, is_paired: bool) -> Contrast:
+    """Compare one measure of two tables with one row per seed.
+
+    Parameters
+    ----------
+    a, b : DataFrame
+        With the columns ``seed`` and `measure`.
+    is_paired : bool
+        Whether rows of the same seed are pairs; without common seeds they are independent.
+    """
     first, second, is_paired = _samples(a, b, measure, is_paired=is_paired)
     compare = paired_difference if is_paired else welch_difference
-    found = compare(first, second)
-    is_positive = len(first) > 0 and len(second) > 0 and min(first.min(), second.min()) > 0
-    if is_positive:
-        method, test = Method.RATIO, compare(np.log(first), np.log(second))
-        relative = tuple(math.expm1(x) for x in (test.estimate, test.low, test.high))
-        low, high = (found.mean_a * bound for bound in relative[1:])
-    else:
-        method, test = Method.DIFFERENCE, found
-        low, high = found.low, found.high
-        is_negative = bool((first < 0).any() or (second < 0).any())
-        relative = _relative(found, least=-math.inf if is_negative else -1.0)
-    has_spread = _has_spread(test)
+    values = compare(first, second)
+    is_negative = bool((first < 0).any() or (second < 0).any())
+    least = -math.inf if is_negative else -1.0
+    if len(first) > 0 and len(second) > 0 and min(first.min(), second.min()) > 0:
+        return Contrast(Method.RATIO, compare(np.log(first), np.log(second)), values, least)
+    return Contrast(Method.DIFFERENCE, values, values, least)
+
+
+Labelled = tuple[dict[str, object], Contrast]
+"""A contrast behind its labels: values of the axes by column, ``table``, ``name``, ``measure``."""
+
+
+def _columns(found: Contrast) -> dict[str, float | int | str | None]:
+    test, values = found.test, found.values
+    has_spread = test.has_spread
     return {
-        "mean_a": found.mean_a,
-        "mean_b": found.mean_b,
-        "difference": found.mean_b - found.mean_a,
-        "low": low if has_spread else None,
-        "high": high if has_spread else None,
-        "relative_ratio": relative[0],
-        "relative_low_ratio": relative[1] if has_spread else None,
-        "relative_high_ratio": relative[2] if has_spread else None,
+        "mean_a": values.mean_a,
+        "mean_b": values.mean_b,
+        "difference": values.mean_b - values.mean_a,
+        "low": found.difference(test.low) if has_spread else None,
+        "high": found.difference(test.high) if has_spread else None,
+        "relative_ratio": found.relative(test.estimate),
+        "relative_low_ratio": found.relative(test.low) if has_spread else None,
+        "relative_high_ratio": found.relative(test.high) if has_spread else None,
         "p_value": test.p_value if has_spread else None,
-        "method": method.value,
-        "pairs": found.samples_a if found.is_paired else 0,
-        "samples_a": found.samples_a,
-        "samples_b": found.samples_b,
+        "method": found.method.value,
+        "pairs": values.samples_a if values.is_paired else 0,
+        "samples_a": values.samples_a,
+        "samples_b": values.samples_b,
     }
-
-
-def _has_spread(test: Difference) -> bool:
-    """Whether an interval can be computed.
-
-    Differences that are all the same show a percentile's resolution, not certainty.
-    """
-    return test.estimate == 0 or test.high - test.low > SAME * abs(test.estimate)
-
-
-def _relative(found: Difference, least: float) -> tuple[float, float, float]:
-    """Give a difference and its interval relative to the mean of A; nothing falls below `least`."""
-    if found.mean_a == 0 or math.isnan(found.mean_a):
-        return math.nan, math.nan, math.nan
-    low, middle, high = (
-        max(value / abs(found.mean_a), least) for value in (found.low, found.estimate, found.high)
-    )
-    return middle, low, high
 
 
 def _samples(
@@ -336,6 +473,17 @@ MOST_SETTINGS = 8
 """Largest number of keys that are printed; the others are counted."""
 
 ABSENT = "not set"
+
+
+def head_by(results: Results, by: str) -> list[str]:
+    """Describe a comparison along an axis in lines: the run, the values, and the method."""
+    axis = axis_named(results, by)
+    return [
+        f"{results.folder}: {_made_by(results.manifest)}",
+        f"A: {axis.name} = {axis.labels[0]}; B: {', '.join(axis.labels[1:])}",
+        _method(results, results),
+        METHOD_IN_WORDS,
+    ]
 
 
 def head(a: Results, b: Results) -> list[str]:

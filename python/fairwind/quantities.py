@@ -22,6 +22,11 @@ def parse_bits_per_second(text: str) -> float:
     return _quantity(text, {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9})
 
 
+def parse_percent(text: str) -> float:
+    """Read a share such as ``5 %`` or ``5%``, as a ratio."""
+    return _quantity(text, {"%": 1}) / 100
+
+
 def _quantity(text: str, units: dict[str, float]) -> float:
     match = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+) ?(\S+)", text)
     if match is None or match[2] not in units:

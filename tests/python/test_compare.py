@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from fairwind.compare import _columns, compare, head, readable_differences
+from fairwind.compare import _columns, compare, contrast, head, readable_differences
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.statistics import holm
@@ -33,7 +33,7 @@ def test_pairs_that_all_differ_by_the_same_claim_no_certainty(tmp_path):
     seeds = results.groups["seed"].unique(maintain_order=True).to_list()
     a = pl.DataFrame({"seed": seeds, "ack_latency_p50_s": [0.25] * len(seeds)})
     b = a.with_columns(pl.col("ack_latency_p50_s") + 0.125)
-    columns = _columns(a, b, "ack_latency_p50_s", is_paired=True)
+    columns = _columns(contrast(a, b, "ack_latency_p50_s", is_paired=True))
     assert columns["difference"] == 0.125
     assert (columns["low"], columns["high"], columns["p_value"]) == (None, None, None)
 
@@ -56,7 +56,7 @@ def both_methods():
 def test_interval_and_p_value_agree(is_paired):
     decided = 0
     for a, b in both_methods():
-        row = _columns(frame(a), frame(b), "x_s", is_paired=is_paired)
+        row = _columns(contrast(frame(a), frame(b), "x_s", is_paired=is_paired))
         for low, high in (("low", "high"), ("relative_low_ratio", "relative_high_ratio")):
             if row[low] is not None and not math.isnan(row[low]):
                 assert (row["p_value"] < 0.05) == (row[low] > 0 or row[high] < 0), row
@@ -67,13 +67,13 @@ def test_interval_and_p_value_agree(is_paired):
 
 def test_a_ratio_is_tested_where_all_values_are_positive():
     a, b = [1.0, 2.0, 4.0, 8.0], [2.0, 4.0, 8.0, 17.0]
-    row = _columns(frame(a), frame(b), "x_s", is_paired=True)
+    row = _columns(contrast(frame(a), frame(b), "x_s", is_paired=True))
     found = stats.ttest_rel(np.log(b), np.log(a))
     bounds = found.confidence_interval(0.95)
     assert row["method"] == "log ratio"
     assert row["p_value"] == pytest.approx(found.pvalue)
     assert row["relative_low_ratio"] == pytest.approx(np.exp(bounds.low) - 1)
-    row = _columns(frame([0.0, *a]), frame([1.0, *b]), "x_s", is_paired=True)
+    row = _columns(contrast(frame([0.0, *a]), frame([1.0, *b]), "x_s", is_paired=True))
     found = stats.ttest_rel([1.0, *b], [0.0, *a])
     assert row["method"] == "difference"
     assert row["p_value"] == pytest.approx(found.pvalue)
@@ -99,7 +99,7 @@ def test_p_values_are_corrected_for_all_rows(tmp_path):
 
 def test_an_interval_from_zero_has_the_unit():
     frames = frame([0.0, 0.0, 0.0]), frame([1.0, 2.0, 3.0])
-    row = _columns(*frames, "x_s", is_paired=True) | {"holm_p_value": None}
+    row = _columns(contrast(*frames, "x_s", is_paired=True)) | {"holm_p_value": None}
     differences = pl.DataFrame([{"table": "groups", "name": "a", "measure": "x_s", **row}])
     _, (cells,) = readable_differences(differences.with_columns(pl.col(pl.Float64).fill_nan(None)))
     assert cells[4] is None

@@ -50,7 +50,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A laboratory for TCP. Data goes to standard output, everything else to "
     "standard error. Exit codes: 0 success, 1 some simulations or scripts failed, 2 "
-    "wrong usage or input, 130 interrupted.",
+    "wrong usage or input, 3 a condition of a comparison failed, 4 one is undecided, 130 "
+    "interrupted.",
 )
 
 app.add_typer(congestion, name="congestion")
@@ -80,6 +81,25 @@ Jobs = Annotated[
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace a run of another scenario in the folder.")
+]
+WithFigures = Annotated[
+    bool,
+    typer.Option("--figures", help="Write every figure as SVG, PNG and PDF, too; takes seconds."),
+]
+UntilDecided = Annotated[
+    bool,
+    typer.Option(
+        "--until-decided",
+        help="Add seeds until every effect of the axes is decided; what is there already is kept.",
+    ),
+]
+MostSeeds = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Bound of --until-decided. Default: 64."),
+]
+Margin = Annotated[
+    str | None,
+    typer.Option(metavar="PERCENT", help="Largest difference that counts as none. Default: 5 %."),
 ]
 Cell = Annotated[int, typer.Option("--cell", min=0, help="Cell of the grid to print, from 0.")]
 
@@ -111,13 +131,26 @@ def run(
     jobs: Jobs = None,
     force: Force = False,
     output: Format = OutputFormat.TABLE,
+    until_decided: UntilDecided = False,
+    most_seeds: MostSeeds = None,
+    margin: Margin = None,
 ) -> None:
-    """Run a scenario, all cells and replicates; resume an interrupted run."""
-    from fairwind.cli import runs
+    """Run a scenario, all cells and replicates; resume an interrupted run.
 
-    chosen = _with_settings(load(scenario), settings, seed)
-    results = runs.execute(chosen, engine_named(on), jobs=jobs, out=out, force=force)
+    A scenario with an axis ends with what the axis does to the main measure of each group.
+    """
+    from fairwind.cli import answers, runs
+
+    chosen, engine = _with_settings(load(scenario), settings, seed), engine_named(on)
+    growth = answers.growth_of(margin, most_seeds)
+    if until_decided:
+        results = answers.execute_until_decided(
+            chosen, engine, growth, jobs=jobs, out=out, force=force
+        )
+    else:
+        results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force)
     runs.print_summary(results, output)
+    answers.print_answer(results, output, growth)
     runs.exit_by_failures(results)
 
 
@@ -188,6 +221,7 @@ def study(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    figures: WithFigures = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Run a study, judge its claims, and write its report."""
@@ -198,34 +232,54 @@ def study(
         return
     wanted = form or ("reduced" if reduced else "full")
     pairs = settings_of(settings or ())
-    runs.run_study(name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output)
+    files = runs.ReportFiles(has_figures=figures)
+    runs.run_study(
+        name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output, files=files
+    )
 
 
 @app.command()
 def show(folder: Folder, *, output: Format = OutputFormat.TABLE) -> None:
     """Print the summary and warnings of a finished run."""
-    from fairwind.cli import runs
+    from fairwind.cli import answers, runs
     from fairwind.results import open_results
 
     results = open_results(folder)
     runs.print_summary(results, output)
+    answers.print_answer(results, output)
     runs.print_warnings(results)
 
 
 @app.command()
-def report(folder: Folder) -> None:
-    """Write a self-contained page and the figures of a run into its folder."""
+def report(
+    folder: Folder,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE.html", help="Folder or file of the page. Default: DIR/report.html."
+        ),
+    ] = None,
+    figures: WithFigures = False,
+) -> None:
+    """Write a run as a page that needs no network; with --figures also as files."""
     from fairwind.cli import runs
     from fairwind.results import open_results
 
-    runs.report(open_results(folder))
+    runs.report(open_results(folder), runs.ReportFiles(out, figures))
 
 
 @app.command()
 def compare(
     first: Annotated[Path, typer.Argument(metavar="DIR_A", help="Folder of the reference run.")],
-    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="Folder of the compared run.")],
+    second: Annotated[
+        Path | None, typer.Argument(metavar="[DIR_B]", help="Folder of the compared run.")
+    ] = None,
     *,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="Compare the values of this axis with its first one."),
+    ] = None,
     measures: Annotated[
         list[str] | None,
         typer.Option(
@@ -234,20 +288,30 @@ def compare(
             "measures.",
         ),
     ] = None,
+    conditions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help="Fail if GROUP.MEASURE > PERCENT, or <, as 'thin.delivery_latency_p99 > +10%'; "
+            "repeatable.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the outcomes of conditions as JUnit XML."),
+    ] = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Compare two runs, also of different engines, with 95 % intervals."""
-    from fairwind import compare as comparison
-    from fairwind.results import open_results
+    """Compare two runs, or the values of an axis of one, with 95 % intervals.
 
-    a, b = open_results(first), open_results(second)
-    differences = comparison.compare(a, b, measures)
-    for line in comparison.head(a, b):
-        log(line)
-    if output is OutputFormat.TABLE:
-        sys.stdout.write(aligned(*comparison.readable_differences(differences)))
-    else:
-        print_frame(differences, output)
+    Runs of different engines can be compared. With --fail-if, the exit code is 3 if a condition is
+    surely met, and 4 if one is met, but perhaps by chance.
+    """
+    from fairwind.cli import comparisons
+
+    sides = comparisons.Sides.of(first, second, by)
+    comparisons.run_comparison(sides, measures, conditions or (), junit, output)
 
 
 @app.command()

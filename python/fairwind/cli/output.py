@@ -94,6 +94,8 @@ class ExitCode(IntEnum):
     OK = 0
     FAILED_CELLS = 1
     BAD_INPUT = 2
+    CONDITION_FAILED = 3
+    UNDECIDED = 4
     INTERRUPTED = 130
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -70,6 +71,7 @@ def run_study(
     out: Path | None,
     force: bool,
     output: OutputFormat,
+    files: ReportFiles,
 ) -> None:
     """Run all parts of a study's form that the settings leave, judge its claims, report."""
     chosen, engine = study_named(name), engine_named(on)
@@ -96,7 +98,7 @@ def run_study(
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output)
-    _report(results, chosen.figures(results), claims)
+    _report(results, files, chosen.figures(results), claims)
     exit_by_failures(results)
 
 
@@ -156,20 +158,50 @@ def _print_verdicts(claims: Sequence[Claim]) -> None:
         sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
 
 
-def report(results: Results) -> None:
+@dataclass(frozen=True)
+class ReportFiles:
+    """Which files of a report are written, and where.
+
+    Attributes
+    ----------
+    out : Path, optional
+        The page, if the name ends in ``.html``, or the folder for it; the run's folder if not
+        given.
+    has_figures : bool
+        Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
+        page.
+    """
+
+    out: Path | None = None
+    has_figures: bool = False
+
+    def page(self, results: Results) -> Path:
+        """Give the file of the page."""
+        out = results.folder if self.out is None else self.out
+        return out if out.suffix == ".html" else out / "report.html"
+
+
+def report(results: Results, files: ReportFiles) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well."""
     if results.manifest.study is None:
-        _report(results)
+        _report(results, files)
         return
     chosen = study_named(results.manifest.study)
     figures, claims = chosen.figures(results), chosen.claims(results)
     _print_verdicts(claims)
-    _report(results, figures, claims)
+    _report(results, files, figures, claims)
 
 
-def _report(results: Results, figures: Sequence[Figure] = (), claims: Sequence[Claim] = ()) -> None:
+def _report(
+    results: Results,
+    files: ReportFiles,
+    figures: Sequence[Figure] = (),
+    claims: Sequence[Claim] = (),
+) -> None:
+    page = files.page(results)
+    folder = page.parent / "figures" if files.has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
-        written = write_report(results, figures, claims, watch)
+        written = write_report(results, figures, claims, watch, page=page, figure_folder=folder)
     log(f"page: {written.page}")
     for path in written.figures:
         if path.suffix == ".png":

@@ -48,12 +48,16 @@ class RunSettings:
         Discard an earlier run of another plan in the folder.
     study : str, optional
         The study that the run belongs to.
+    grown_from : Plan, optional
+        The plan with fewer seeds that this one adds to: a run of it, or of anything between, is
+        taken up, and the default folder is that of this plan.
     """
 
     jobs: int | None = None
     out: Path | None = None
     force: bool = False
     study: str | None = None
+    grown_from: Plan | None = None
 
 
 @dataclass(frozen=True)
@@ -165,21 +169,14 @@ def run_plan(
         it, the disk is full, or nothing at all could be run.
     """
     admit(plan, engine)
-    manifest = Manifest.of_run(
-        plan,
-        engine.name,
-        engine.versions() | engine.control_versions(cell.experiment for cell in plan.cells),
-        columns=engine.columns(),
-        facts=engine.facts(),
-        study=settings.study,
-    )
-    out = settings.out or default_folder(manifest)
+    manifest = manifest_of(plan, engine, settings)
+    out = folder_of(plan, engine, settings)
     tell = on_progress or (lambda _state: None)
     full = f"{out} could not be written; finished simulations are kept"
     with storage_errors(out, full, "free some space, then run the same command again to continue"):
         make_folder(out)
         with locked(out):
-            prepare(out, manifest, force=settings.force)
+            prepare(out, manifest, force=settings.force, grows=settings.grown_from is not None)
             execution = _Execution(out, plan, engine, settings.jobs or usual_jobs(engine))
             _execute(execution, tell)
             try:
@@ -187,6 +184,25 @@ def run_plan(
             except DamagedFileError:
                 _finish(_repeat_damaged(execution, tell))
     return Results(out)
+
+
+def manifest_of(plan: Plan, engine: Engine, settings: RunSettings) -> Manifest:
+    """Describe the run of a plan."""
+    return Manifest.of_run(
+        plan,
+        engine.name,
+        engine.versions() | engine.control_versions(cell.experiment for cell in plan.cells),
+        columns=engine.columns(),
+        facts=engine.facts(),
+        study=settings.study,
+    )
+
+
+def folder_of(plan: Plan, engine: Engine, settings: RunSettings) -> Path:
+    """Give the folder that the run of a plan is written into."""
+    if settings.out is not None:
+        return settings.out
+    return default_folder(manifest_of(settings.grown_from or plan, engine, settings))
 
 
 def _finish(execution: _Execution) -> None:

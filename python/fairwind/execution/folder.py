@@ -13,6 +13,7 @@ import polars as pl
 from fairwind.congestion.used import NO_DIGEST
 from fairwind.errors import FairwindError
 from fairwind.folder.cell_tables import LARGE, CellTables, DamagedFileError, large_tables
+from fairwind.folder.looks import LOOKS
 from fairwind.folder.manifest import FAILURES, MANIFEST, Manifest, read_manifest
 from fairwind.folder.store import (
     CELLS,
@@ -50,16 +51,29 @@ def make_folder(out: Path) -> None:
         )
 
 
-def prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
-    """Make an earlier run ready to go on, or the folder ready for a new one."""
+def prepare(out: Path, manifest: Manifest, *, force: bool, grows: bool = False) -> None:
+    """Make an earlier run ready to go on, or the folder ready for a new one.
+
+    Parameters
+    ----------
+    force : bool
+        Discard an earlier run of another plan.
+    grows : bool
+        Take up an earlier run with fewer of the same seeds.
+    """
     if (out / MANIFEST).exists():
         earlier = read_manifest(out)
         if earlier.fingerprint == manifest.fingerprint:
             remove_unfinished(out)
             (out / CELLS).mkdir(exist_ok=True)
             return
+        if grows and is_beginning(earlier, manifest):
+            grow(out, manifest)
+            return
         if not force:
             _refuse_unknown_classes(out, manifest)
+            if differs_in_seeds_only(earlier, manifest):
+                raise _other_seeds(out, earlier, manifest)
             raise FairwindError(
                 f"{out} holds a run of {_what_differs(earlier, manifest)}",
                 "name another folder with --out, or discard that run with --force",
@@ -67,6 +81,50 @@ def prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
         discard(out)
     manifest.write(out)
     (out / CELLS).mkdir(exist_ok=True)
+
+
+def grow(out: Path, manifest: Manifest) -> None:
+    """Make a run ready for more seeds: its simulations stay, what was made of them goes."""
+    remove_unfinished(out)
+    for file in [*out.glob("*.parquet"), out / "report.html"]:
+        file.unlink(missing_ok=True)
+    manifest.write(out)
+    (out / CELLS).mkdir(exist_ok=True)
+
+
+def is_beginning(earlier: Manifest, manifest: Manifest) -> bool:
+    """Return whether an earlier run has fewer of the same seeds, and is the same otherwise."""
+    seeds = earlier.plan.seeds
+    return differs_in_seeds_only(earlier, manifest) and manifest.plan.seeds[: len(seeds)] == seeds
+
+
+def differs_in_seeds_only(earlier: Manifest, manifest: Manifest) -> bool:
+    """Return whether two runs are the same but for the number of seeds, or the seeds."""
+    plans = [
+        {key: value for key, value in one.plan.document.items() if key not in ("repeat", "seeds")}
+        for one in (earlier, manifest)
+    ]
+    return (
+        plans[0] == plans[1]
+        and earlier.engine == manifest.engine
+        and earlier.versions == manifest.versions
+        and earlier.captured is None
+    )
+
+
+def _other_seeds(out: Path, earlier: Manifest, manifest: Manifest) -> FairwindError:
+    there, wanted = len(earlier.plan.seeds), len(manifest.plan.seeds)
+    if there == wanted:
+        return FairwindError(
+            f"{out} holds a run of the same scenario with other seeds",
+            "name another folder with --out, or discard that run with --force",
+        )
+    return FairwindError(
+        f"{out} holds a run of the same scenario with {there} instead of {wanted} seeds",
+        f"show it with `fairwind show {out}`, ask for as many with --set repeat={there} and "
+        f"--out {out}, add seeds with --until-decided, name another folder with --out, or discard "
+        "that run with --force",
+    )
 
 
 def _refuse_unknown_classes(out: Path, manifest: Manifest) -> None:
@@ -102,7 +160,7 @@ def discard(out: Path) -> None:
     (out / MANIFEST).rename(out / f"{TEMPORARY}{MANIFEST}")
     for folder in (CELLS, PARTS, "figures"):
         shutil.rmtree(out / folder, ignore_errors=True)
-    for file in [*out.glob("*.parquet"), out / FAILURES, out / "report.html"]:
+    for file in [*out.glob("*.parquet"), out / FAILURES, out / LOOKS, out / "report.html"]:
         file.unlink(missing_ok=True)
     remove_unfinished(out)
 

@@ -20,8 +20,13 @@ from fairwind.studies.study import study_named
 def report(results: Results, path: str | os.PathLike[str] | None, *, figures: bool) -> Path:
     """Write the page of a run; see `Results.report`."""
     drawn, claims = _of_study(results)
-    out = None if path is None else Path(path)
-    return write_report(results, drawn, claims, page=out, draw_files=figures).page
+    return write_report(
+        results,
+        drawn,
+        claims,
+        page=None if path is None else Path(path),
+        figure_folder=results.folder / "figures" if figures else None,
+    ).page
 
 
 def figures(results: Results) -> dict[str, alt.TopLevelMixin]:

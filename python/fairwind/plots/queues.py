@@ -100,17 +100,26 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
 
 
 def run_lengths(
-    lengths: pl.DataFrame, *, panels: str | None = None, columns: int = 3
+    lengths: pl.DataFrame,
+    *,
+    panels: str | None = None,
+    columns: int = 3,
+    curve: str = "group",
+    curve_title: str | None = None,
 ) -> alt.TopLevelMixin:
-    """Draw how many losses were in runs of which length, one colour per group.
+    """Draw how many losses were in runs of which length, one colour per curve.
 
     Parameters
     ----------
     lengths : DataFrame
-        Columns ``group``, ``length_packets``, ``runs``, and the panels' column if there is one;
-        rows of one group and length are added up.
+        Columns ``length_packets``, ``runs``, that of the curves, and the panels' column if there
+        is one; rows of one curve and length are added up.
+    curve : str
+        The column with one curve per value.
+    curve_title : str, optional
+        Title of the legend.
     """
-    keys = ["group"] if panels is None else [panels, "group"]
+    keys = [curve] if panels is None else [panels, curve]
     order = lengths[panels].unique(maintain_order=True).to_list() if panels else []
     losses = pl.col("length_packets") * pl.col("runs")
     frame = (
@@ -119,7 +128,7 @@ def run_lengths(
         .with_columns((pl.col("losses") / pl.col("losses").sum()).over(keys).alias("share_ratio"))
         .sort([*keys, "length_packets"], maintain_order=True)
     )
-    colour, dash = group_lines(lengths["group"])
+    colour, dash = group_lines(lengths[curve], curve, title=curve_title)
     chart = (
         alt.Chart(inline(frame))
         .mark_line(point=alt.OverlayMarkDef(filled=True, size=30), strokeWidth=1)
@@ -134,7 +143,7 @@ def run_lengths(
             color=colour,
             strokeDash=dash,
             tooltip=[
-                alt.Tooltip("group:N"),
+                alt.Tooltip(f"{curve}:N", title=curve_title or curve),
                 alt.Tooltip("length_packets:Q"),
                 alt.Tooltip("losses:Q"),
                 alt.Tooltip("share_ratio:Q", format=".4f"),
@@ -150,7 +159,12 @@ def run_lengths(
 
 
 def queue_over_time(
-    windows: pl.DataFrame, *, panels: str | None = None, columns: int = 3
+    windows: pl.DataFrame,
+    *,
+    panels: str | None = None,
+    columns: int = 3,
+    curve: str | None = None,
+    curve_title: str | None = None,
 ) -> alt.TopLevelMixin:
     """Draw what waited in a queue over time: in one row packets, in the next how long.
 
@@ -164,8 +178,12 @@ def queue_over_time(
         is a point.
     columns : int
         Panels in one row; each row has one measure where there are several.
+    curve : str, optional
+        A column with one line per value.
+    curve_title : str, optional
+        Title of the legend.
     """
-    keys = ["measure", "start_s"] if panels is None else [panels, "measure", "start_s"]
+    keys = [*(key for key in (panels, curve) if key is not None), "measure", "start_s"]
     frame = _in_stretches(
         windows.group_by(keys, maintain_order=True).agg(
             pl.col("mean").mean(), pl.col("most").max()
@@ -174,6 +192,9 @@ def queue_over_time(
     )
     measures = windows["measure"].unique(maintain_order=True).to_list()
     base = _over_starts(frame)
+    if curve is not None:
+        colour, _ = group_lines(windows[curve], curve, title=curve_title)
+        base = base.encode(color=colour)
     band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
     line = base.mark_line(strokeWidth=1.4).encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),

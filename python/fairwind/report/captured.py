@@ -12,7 +12,7 @@ from fairwind.plots import (
     brought_together,
     closer_look,
     flow_panels,
-    latency_distribution,
+    tail_distribution,
     thinned,
 )
 from fairwind.plots.series import percentile_curves, value_over_time
@@ -76,7 +76,7 @@ def _delays(results: Results) -> Iterator[Figure]:
             "Each byte is a sample; drift between the clocks is taken off; less than 0.1 ms "
             "is drawn as 0.1 ms."
         ),
-        chart=latency_distribution(
+        chart=tail_distribution(
             buckets.sort(order, maintain_order=True),
             panels="layer",
             title="delay beyond the smallest",

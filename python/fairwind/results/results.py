@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from fairwind.folder.manifest import Failure, Manifest, read_failures, read_mani
 from fairwind.folder.store import CELLS, cell_folder, part_folder
 from fairwind.html import shown
 from fairwind.lazy import module_named
+from fairwind.results.answer import Answer
 
 if TYPE_CHECKING:
     import altair as alt
@@ -108,6 +110,62 @@ class Results:
     resumptions = _TableIfAny("Cached windows that connections began with; None without a cache.")
     remembered = _TableIfAny("Windows in the caches at the end; None without a cache.")
     senders = _TableIfAny("Limits of data senders; None of runs without this table.")
+
+    def answer(self, margin: float = 0.05) -> Answer | None:
+        """Give what the axes of the run do to the main measure of each group of flows.
+
+        Parameters
+        ----------
+        margin : float
+            The largest relative difference that counts as none, above 0 and below 1.
+
+        Returns
+        -------
+        Answer or None
+            In words (``paragraphs``) and numbers (``effects``); None where the run has no axis of
+            several values. See `docs/guides/comparisons.md`.
+        """
+        answer: Answer | None = module_named("answers").answer_of(self, margin)
+        return answer
+
+    def compare(
+        self,
+        other: Results | None = None,
+        *,
+        by: str | None = None,
+        measures: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        """Compare this run with another one, or the values of one of its axes.
+
+        Parameters
+        ----------
+        other : Results, optional
+            Differences are the other run less this one, cell by cell.
+        by : str, optional
+            An axis of this run, whose values are compared with its first one: its name in the
+            scenario, the last part of that, or its column in the tables. Either `other` or `by` is
+            given.
+        measures : sequence of str, optional
+            Numeric columns of the tables of groups, queues or fairness; the main ones if not given.
+
+        Returns
+        -------
+        DataFrame
+            One row per cell settings, thing (``table`` and ``name``) and ``measure``: ``mean_a``,
+            ``mean_b``, ``difference`` with ``low`` and ``high`` (95 % interval), in the unit that
+            the measure's name ends in; ``relative_ratio`` (B over A, less 1) with
+            ``relative_low_ratio`` and ``relative_high_ratio``; ``p_value`` and ``holm_p_value``;
+            ``method``, ``pairs``, ``samples_a`` and ``samples_b``. See `fairwind.compare.compare`.
+
+        Raises
+        ------
+        FairwindError
+            If the runs have no cell and group in common, or the axis or a measure is not there.
+        """
+        frame: pl.DataFrame = module_named("compare").comparison(
+            self, other, by=by, measures=measures
+        )
+        return frame
 
     def part(self, name: str) -> Results | None:
         """Give the run of a further part of a study; None if there is none that is complete."""

@@ -31,7 +31,9 @@ from fairwind.scenario.settings import Setting, flattened, toml_document
 if TYPE_CHECKING:
     import polars as pl
 
-    from fairwind.execution.execute import RunState
+    from fairwind.answers.until import Growth, Look
+    from fairwind.engine.engines import Engine
+    from fairwind.execution.execute import RunSettings, RunState
     from fairwind.results import Results
     from fairwind.scenario.typed import ScenarioSettings
 
@@ -202,6 +204,7 @@ class Scenario:
         progress: Callable[[RunState], None] | None = None,
         force: bool = False,
         congestion: Mapping[str, ControlClass] | None = None,
+        until_decided: int | None = None,
     ) -> Results:
         """Run every cell and replicate, and give the results.
 
@@ -226,6 +229,9 @@ class Scenario:
         congestion : mapping of str to type, optional
             Classes that serve as congestion controls in the simulator, by the names that the
             scenario has for them (``congestion = "mine"``); see `with_congestion`.
+        until_decided : int, optional
+            Add seeds until every effect of the axes is decided, at most so many for each cell; see
+            `docs/concepts/adding-seeds.md`.
 
         Raises
         ------
@@ -235,21 +241,32 @@ class Scenario:
             If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
             is full, or the run was interrupted.
         """
+        from fairwind.answers.until import Growth
         from fairwind.execution.execute import RunSettings, run_plan
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
-        return run_plan(
-            scenario.plan,
-            engine_named(on, dict(scenario.classes)),
-            RunSettings(
-                jobs=jobs,
-                out=None if out is None else Path(out),
-                force=force,
-                study=self.study,
-            ),
-            progress,
-        )
+        engine = engine_named(on, dict(scenario.classes))
+        settings = RunSettings(jobs, None if out is None else Path(out), force, self.study)
+        if until_decided is None:
+            return run_plan(scenario.plan, engine, settings, progress)
+        return scenario.run_until_decided(engine, settings, Growth(until_decided), progress)
+
+    def run_until_decided(
+        self,
+        engine: Engine,
+        settings: RunSettings,
+        growth: Growth,
+        on_progress: Callable[[RunState], None] | None = None,
+        on_look: Callable[[Look], None] | None = None,
+    ) -> Results:
+        """Run, and add seeds until all is decided; see `fairwind.answers.run_until_decided`."""
+        from fairwind.answers.until import run_until_decided
+
+        def plan_of(seeds: int) -> Plan:
+            return self.with_settings({"repeat": seeds}).plan
+
+        return run_until_decided(plan_of, self.plan, engine, settings, growth, on_progress, on_look)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

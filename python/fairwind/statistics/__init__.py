@@ -1,9 +1,20 @@
 """Statistics: pure functions on arrays, with the uncertainty always next to the estimate.
 
 They read no files and keep no state. NaN in samples are left out, and a `level` is a confidence
-level from 0 to 1. Map: `samples` estimates and tests, `sharing` how flows share a path.
+level from 0 to 1. Map: `inference` estimates and tests, `decisions` verdicts on several effects,
+also while samples are added, `sharing` how flows share a path.
 """
 
+from fairwind.statistics.decisions import Decision as Decision
+from fairwind.statistics.decisions import EffectVerdict as EffectVerdict
+from fairwind.statistics.decisions import Margin as Margin
+from fairwind.statistics.decisions import decide as decide
+from fairwind.statistics.decisions import decide_in_looks as decide_in_looks
+from fairwind.statistics.decisions import look_alpha as look_alpha
+from fairwind.statistics.decisions import look_sizes as look_sizes
+from fairwind.statistics.decisions import next_look as next_look
+from fairwind.statistics.decisions import samples_in_looks as samples_in_looks
+from fairwind.statistics.decisions import samples_to_decide as samples_to_decide
 from fairwind.statistics.inference import Difference as Difference
 from fairwind.statistics.inference import Equivalence as Equivalence
 from fairwind.statistics.inference import Interval as Interval

@@ -169,6 +169,10 @@ class Difference:
         Sizes of the samples.
     is_paired : bool
         Whether the samples were compared pair by pair.
+    standard_error : float
+        Of the estimate, in the unit of the samples; NaN where it is unknown.
+    freedom : float
+        Degrees of freedom of the t test.
     """
 
     mean_a: float
@@ -181,6 +185,29 @@ class Difference:
     samples_a: int
     samples_b: int
     is_paired: bool
+    standard_error: float
+    freedom: float
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether an interval can be computed.
+
+        Differences that are all the same show a percentile's resolution, not certainty.
+        """
+        return self.estimate == 0 or self.high - self.low > SAME * abs(self.estimate)
+
+    def at_level(self, level: float) -> Difference:
+        """Give the same difference with the interval of another confidence level, 0 to 1."""
+        half = half_width(self.standard_error, self.freedom, level)
+        return replace(self, low=self.estimate - half, high=self.estimate + half, level=level)
+
+    def p_value_against(self, null: float) -> float:
+        """Give the two-sided p value of another hypothesis than no difference; NaN if unknown."""
+        return _p_value(self.estimate - null, self.standard_error, self.freedom)
+
+
+SAME = 1e-12
+"""An interval narrower than this, relative to its estimate, is only rounding."""
 
 
 @dataclass(frozen=True)
@@ -311,13 +338,8 @@ def _difference(
     mean_a = float(a.mean()) if a.size else math.nan
     mean_b = float(b.mean()) if b.size else math.nan
     estimate = float((b - a).mean()) if is_paired and a.size else mean_b - mean_a
-    if math.isnan(error):
-        half = p_value = math.nan
-    elif error == 0:
-        half, p_value = 0.0, 1.0 if estimate == 0 else 0.0
-    else:
-        half = t_quantile(level, freedom) * error
-        p_value = 2 * float(special.stdtr(freedom, -abs(estimate) / error))
+    p_value = _p_value(estimate, error, freedom)
+    half = half_width(error, freedom, level)
     return Difference(
         mean_a=mean_a,
         mean_b=mean_b,
@@ -329,7 +351,24 @@ def _difference(
         samples_a=a.size,
         samples_b=b.size,
         is_paired=is_paired,
+        standard_error=error,
+        freedom=freedom,
     )
+
+
+def _p_value(estimate: float, error: float, freedom: float) -> float:
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if estimate == 0 else 0.0
+    return 2 * float(special.stdtr(freedom, -abs(estimate) / error))
+
+
+def half_width(error: float, freedom: float, level: float) -> float:
+    """Half the width of a t interval; NaN where the standard error is unknown."""
+    if math.isnan(error) or error == 0:
+        return error
+    return t_quantile(level, freedom) * error
 
 
 LARGEST_EXPONENT = 700.0

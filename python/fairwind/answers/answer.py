@@ -1,0 +1,141 @@
+"""Answer of a run to the question that its axes ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from fairwind.answers.effects import MARGIN, Place, effects_of, short_names, varied_axes
+from fairwind.answers.words import paragraph, unchanged, wanting
+from fairwind.errors import FairwindError
+from fairwind.folder.looks import read_looks
+from fairwind.results import Results
+from fairwind.results.answer import Answer, AxisEffect, Effect
+from fairwind.scenario.plan import LEADING_COLUMNS, Axis
+from fairwind.statistics import EffectVerdict
+
+PAIRED = "runs of the same seed are compared in pairs"
+INDEPENDENT = "runs in real time are compared as independent samples (Welch)"
+
+UNCHANGEABLE = ("lateness", "hosts")
+"""Tables that tell of the machine."""
+
+METHOD = (
+    "{pairing}; each effect is one t test against the first value of the axis, of log(value / "
+    "reference) where all values are above zero, else of the difference. Intervals and verdicts "
+    "are corrected for {effects} (Holm 1979){looks}: less or more if the interval excludes zero, "
+    "no difference if it lies within {margin:g} % of zero, else undecided."
+)
+
+
+def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
+    """Give what the axes of a run do to the main measure of each group of flows.
+
+    Parameters
+    ----------
+    results : Results
+    margin : float
+        The largest relative difference that counts as none, above 0 and below 1.
+
+    Returns
+    -------
+    Answer or None
+        None where the run has no axis of several values, or nothing was measured.
+
+    Raises
+    ------
+    FairwindError
+        If the margin is none.
+    """
+    if not 0 < margin < 1:
+        raise FairwindError(
+            f"the margin must be above 0 and below 100 %, not {100 * margin:g} %",
+            "5 % is the usual one",
+        )
+    axes = varied_axes(results)
+    if not axes:
+        return None
+    looks = looks_of(results)
+    found = effects_of(results, margin, looks)
+    if not found:
+        return None
+    names = short_names(axes)
+    answers = tuple(_axis_effect(results, axis, names[axis.name], found) for axis in axes)
+    undecided = [
+        (names[place.axis.name], effect)
+        for place, effect in found
+        if effect.verdict is EffectVerdict.UNDECIDED
+    ]
+    closing = (wanting(undecided, len(found)),) if undecided else ()
+    paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
+    return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
+
+
+def looks_of(results: Results) -> list[int] | None:
+    """Give the numbers of seeds at which a run was looked at; None without ``--until-decided``."""
+    recorded, seeds = read_looks(results.folder), results.manifest.plan.replicates
+    if not recorded:
+        return None
+    return [*(one for one in recorded if one < seeds), seeds]
+
+
+def _method(results: Results, effects: int, looks: Sequence[int] | None, margin: float) -> str:
+    pairing = INDEPENDENT if results.manifest.is_real_time else PAIRED
+    spent = ""
+    if looks is not None:
+        spent = (
+            f" and {len(looks)} look{'' if len(looks) == 1 else 's'} at growing numbers of seeds"
+        )
+    counted = f"{effects} effect{'' if effects == 1 else 's'}"
+    return METHOD.format(pairing=pairing, effects=counted, looks=spent, margin=100 * margin)
+
+
+def _axis_effect(
+    results: Results, axis: Axis, name: str, found: Sequence[tuple[Place, Effect]]
+) -> AxisEffect:
+    reference, *values = axis.labels
+    effects = [effect for place, effect in found if place.axis is axis]
+    same = {value for value in values if is_same(results, axis, value)}
+    if same == set(values):
+        paragraphs = [unchanged(name, reference, values)]
+    else:
+        paragraphs = [
+            _paragraph(name, reference, value, effects, is_same=value in same) for value in values
+        ]
+    return AxisEffect(
+        axis=axis.name,
+        reference=reference,
+        paragraphs=tuple(filter(None, paragraphs)),
+        effects=tuple(effects),
+        is_without_effect=same == set(values),
+    )
+
+
+def _paragraph(
+    name: str, reference: str, value: str, effects: Sequence[Effect], *, is_same: bool
+) -> str:
+    if is_same:
+        return f"{name} {value} (against {reference}): nothing changed in any run."
+    those = [effect for effect in effects if effect.value == value]
+    return paragraph(name, reference, value, those) if those else ""
+
+
+def is_same(results: Results, axis: Axis, value: str) -> bool:
+    """Return whether all tables are the same for one value of an axis and for the first one."""
+    tables = [name for name in results.table_names if name not in UNCHANGEABLE]
+    return all(_is_same_table(results, name, axis, value) for name in tables)
+
+
+def _is_same_table(results: Results, name: str, axis: Axis, value: str) -> bool:
+    """Compare lazily, since some tables do not fit into memory."""
+    scan = results.scan(name)
+    columns = scan.collect_schema().names()
+    if axis.column not in columns:
+        return True
+    ignored = [*LEADING_COLUMNS[:1], axis.column]
+    parts = [
+        scan.filter(pl.col(axis.column) == axis.value(label)).drop(ignored).collect()
+        for label in (axis.labels[0], value)
+    ]
+    return parts[0].equals(parts[1])

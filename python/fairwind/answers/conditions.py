@@ -1,0 +1,221 @@
+"""Conditions on a comparison, for CI: ``thin.delivery_latency_p99 > +10%`` fails it.
+
+A condition names a group (or a queue), a measure, ``>`` or ``<``, and a relative difference of B to
+A in per cent. It has one outcome for each row that it fits, that is for each setting of the axes:
+
+- *failed*: the estimate lies beyond the limit, and the difference is sure;
+- *undecided*: the estimate lies beyond the limit, but may be chance;
+- *passed*: the estimate does not lie beyond the limit.
+
+A difference is sure if its p value is below 5 %, corrected for the number of rows of all conditions
+(Holm 1979). Its null hypothesis is that nothing has changed. Where the limit lies on the other
+side, as in ``thin.delivery_latency_p99 > -10%`` (it must fall by a tenth), it is that the change is
+the limit. Pairs that all differ by the same are judged by the sign test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from fairwind.compare import Contrast, Labelled, interval, percent
+from fairwind.errors import FairwindError
+from fairwind.results import Results, rows_of
+from fairwind.results.summary import SUBJECTS, title_of
+from fairwind.statistics import holm
+from fairwind.statistics.decisions import ALPHA, p_value
+
+GRAMMAR = "write GROUP.MEASURE > PERCENT or <, as 'thin.delivery_latency_p99 > +10%'"
+
+FORM = re.compile(r"\s*(.+)\.(\w+)\s*([<>])\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*%\s*")
+
+
+class Outcome(StrEnum):
+    """Outcome of a condition on one row."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must not happen.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    name, measure : str
+        A group (or queue, or the members of a fairness index), and a measure or the beginning of
+        its column that leaves the unit out.
+    is_above : bool
+        Whether it fails above the limit, else below.
+    limit : float
+        Relative difference of B to A, as a ratio less 1.
+    """
+
+    text: str
+    name: str
+    measure: str
+    is_above: bool
+    limit: float
+
+    def is_beyond(self, relative: float) -> bool:
+        """Return whether a relative difference is what must not happen."""
+        return relative > self.limit if self.is_above else relative < self.limit
+
+    @property
+    def null(self) -> float:
+        """The relative difference that a failure must be told from."""
+        return self.limit if self.is_beyond(0.0) else 0.0
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A condition on one row.
+
+    Attributes
+    ----------
+    condition : Condition
+    column : str
+        The measure's column.
+    settings : str
+        The axes' values in words; empty without axes.
+    evidence : str
+        The estimate, its 95 % interval, and the corrected p value.
+    """
+
+    condition: Condition
+    column: str
+    settings: str
+    outcome: Outcome
+    evidence: str
+
+    def __str__(self) -> str:
+        """Write the outcome in one line."""
+        where = f" at {self.settings}" if self.settings else ""
+        return f"{self.outcome.value}: {self.condition.text}{where}: {self.evidence}"
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition such as ``thin.delivery_latency_p99 > +10%``.
+
+    Raises
+    ------
+    FairwindError
+        If it is none.
+    """
+    found = FORM.fullmatch(text)
+    if found is None:
+        raise FairwindError(f"{text!r} is not a condition", GRAMMAR)
+    name, measure, operator, number = found.groups()
+    limit = float(number) / 100
+    if limit <= -1:
+        raise FairwindError(f"{text!r}: nothing falls by {-100 * limit:g} %", GRAMMAR)
+    return Condition(text.strip(), name.strip(), measure, operator == ">", limit)
+
+
+def columns_of(conditions: Iterable[Condition], runs: Sequence[Results]) -> list[str]:
+    """Give the columns that conditions name, each once.
+
+    Raises
+    ------
+    FairwindError
+        If a measure is that of no column, or of several.
+    """
+    frames = [rows_of(results, subject) for results in runs for subject in SUBJECTS]
+    numeric = dict.fromkeys(
+        name for frame in frames for name in frame.columns if frame.schema[name].is_numeric()
+    )
+    return list(dict.fromkeys(_column(one, list(numeric)) for one in conditions))
+
+
+def _column(condition: Condition, columns: Sequence[str]) -> str:
+    if condition.measure in columns:
+        return condition.measure
+    found = [name for name in columns if title_of(name).replace(" ", "_") == condition.measure]
+    if len(found) == 1:
+        return found[0]
+    near = found or [name for name in columns if condition.measure in name]
+    several = f"{condition.measure!r} is short for several columns"
+    raise FairwindError(
+        f"{condition.text!r}: {several if found else f'there is no measure {condition.measure!r}'}",
+        f"there are {', '.join(near or columns)}",
+    )
+
+
+def judge(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[Judgement]:
+    """Judge conditions by the rows of a comparison, as `between` and `along` give them.
+
+    Raises
+    ------
+    FairwindError
+        If a condition fits no row.
+    """
+    fitting = [(one, row) for one in conditions for row in rows_for(one, rows)]
+    corrected = holm([_p_value(condition, found) for condition, (_, found) in fitting])
+    return [
+        _judgement(condition, labels, found, float(p))
+        for (condition, (labels, found)), p in zip(fitting, corrected, strict=True)
+    ]
+
+
+def rows_for(condition: Condition, rows: Sequence[Labelled]) -> list[Labelled]:
+    """Give the rows that a condition fits.
+
+    Raises
+    ------
+    FairwindError
+        If there is none.
+    """
+    column = _column(condition, list(dict.fromkeys(str(one["measure"]) for one, _ in rows)))
+    of_measure = [row for row in rows if row[0]["measure"] == column]
+    found = [row for row in of_measure if row[0]["name"] == condition.name]
+    if not found:
+        names = dict.fromkeys(str(labels["name"]) for labels, _ in of_measure)
+        raise FairwindError(
+            f"{condition.text!r}: nothing named {condition.name!r} has {column}",
+            f"there is {', '.join(names)}",
+        )
+    return found
+
+
+def _p_value(condition: Condition, found: Contrast) -> float:
+    null = found.bound(condition.null) if condition.null else 0.0
+    return p_value(found.test, null)
+
+
+def _judgement(
+    condition: Condition, labels: dict[str, object], found: Contrast, p: float
+) -> Judgement:
+    relative = found.relative(found.test.estimate)
+    if np.isnan(relative):
+        is_same = found.values.estimate == 0
+        outcome = Outcome.PASSED if is_same else Outcome.UNDECIDED
+        evidence = "no relative difference, since A is zero or unknown"
+    else:
+        beyond = Outcome.FAILED if p < ALPHA else Outcome.UNDECIDED
+        outcome = beyond if condition.is_beyond(relative) else Outcome.PASSED
+        evidence = _evidence(found, relative, p)
+    settings = [
+        f"{name} {value}"
+        for name, value in labels.items()
+        if name not in ("table", "name", "measure")
+    ]
+    return Judgement(condition, str(labels["measure"]), ", ".join(settings), outcome, evidence)
+
+
+def _evidence(found: Contrast, relative: float, p: float) -> str:
+    parts = [str(percent(relative))]
+    if found.test.has_spread:
+        low, high = (found.relative(bound) for bound in (found.test.low, found.test.high))
+        parts.append(f"95 % interval {interval(low, high)}")
+    if not np.isnan(p):
+        parts.append(f"p (Holm) {p:.2g}")
+    seeds = min(found.test.samples_a, found.test.samples_b)
+    return f"{', '.join(parts)}, {seeds} seed{'' if seeds == 1 else 's'}"

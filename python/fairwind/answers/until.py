@@ -1,0 +1,126 @@
+"""Runs that add seeds until every effect of their axes is decided, or a bound is reached.
+
+Each look at the results pays for its share of the error rate (`fairwind.statistics.decisions`), so
+that looking often does not make chance look like an effect. The seeds, simulations and tables are
+those of a run that asks for the last number of seeds from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from fairwind.answers.answer import answer_of
+from fairwind.answers.effects import MARGIN
+from fairwind.engine.engines import Engine
+from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, RunState, folder_of, manifest_of, run_plan
+from fairwind.folder.looks import read_looks, write_looks
+from fairwind.folder.manifest import MANIFEST, read_manifest
+from fairwind.results import Results
+from fairwind.results.answer import Answer
+from fairwind.scenario.plan import Plan
+from fairwind.statistics import next_look
+
+MOST_SEEDS = 64
+"""The bound, unless said otherwise."""
+
+FEWEST_SEEDS = 3
+"""A look at fewer seeds decides next to nothing."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a growing run found.
+
+    Attributes
+    ----------
+    seeds : int
+        Seeds of each cell.
+    answer : Answer
+    is_last : bool
+        Whether all is decided, or the bound is reached.
+    """
+
+    seeds: int
+    answer: Answer
+    is_last: bool
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a run may grow.
+
+    Attributes
+    ----------
+    most_seeds : int
+        The bound, at least 1; what is there already is kept, even if it is more.
+    margin : float
+        As in `answer_of`.
+    """
+
+    most_seeds: int = MOST_SEEDS
+    margin: float = MARGIN
+
+
+def run_until_decided(
+    plan_of: Callable[[int], Plan],
+    base: Plan,
+    engine: Engine,
+    settings: RunSettings,
+    growth: Growth,
+    on_progress: Callable[[RunState], None] | None = None,
+    on_look: Callable[[Look], None] | None = None,
+) -> Results:
+    """Run a plan, and add seeds until every effect is decided or the bound is reached.
+
+    Parameters
+    ----------
+    plan_of : callable
+        Gives the plan with a number of seeds.
+    base : Plan
+        The plan with as many seeds as the scenario asks for, which is where it begins.
+    on_progress, on_look : callable, optional
+        Called while simulations run, and after each look.
+
+    Raises
+    ------
+    FairwindError
+        If the plan has no axis, and as `run_plan`.
+    """
+    if not any(len(axis.labels) > 1 for axis in base.axes):
+        raise FairwindError(
+            "there is nothing to decide: the scenario has no axis with several values",
+            "give it one in [sweep], or run it without --until-decided",
+        )
+    settings = replace(settings, grown_from=base)
+    looks = _looks_so_far(plan_of, base, engine, settings)
+    size, looks = looks[-1], looks[:-1]
+    while True:
+        results = run_plan(plan_of(size), engine, settings, on_progress)
+        looks.append(size)
+        write_looks(results.folder, looks)
+        answer = answer_of(results, growth.margin)
+        if answer is None:
+            return results
+        is_last = not answer.undecided or size >= growth.most_seeds
+        if on_look is not None:
+            on_look(Look(size, answer, is_last))
+        if is_last:
+            return results
+        size = min(next_look(size), growth.most_seeds)
+
+
+def _looks_so_far(
+    plan_of: Callable[[int], Plan], base: Plan, engine: Engine, settings: RunSettings
+) -> list[int]:
+    """Give the sizes of the looks that the folder knows of, and of the one to begin with."""
+    folder, first = folder_of(base, engine, settings), max(base.replicates, FEWEST_SEEDS)
+    if not (folder / MANIFEST).exists():
+        return [first]
+    earlier = read_manifest(folder)
+    there = earlier.plan.replicates
+    if manifest_of(plan_of(there), engine, settings).fingerprint != earlier.fingerprint:
+        return [first]  # the run itself refuses or discards what is there
+    size = max(first, there)
+    return [*(look for look in read_looks(folder) if look < size), size]

@@ -1,0 +1,164 @@
+"""Answer in words: one paragraph for each value of an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from fairwind.results.answer import Effect
+from fairwind.statistics import EffectVerdict
+from fairwind.statistics.decisions import DIFFERENT
+
+MOST_CONTEXTS = 3
+"""So many combinations of the other axes are named one by one; more are counted."""
+
+SHORT_TITLES = {"delivery latency p99": "delivery p99", "response time p99": "response p99"}
+"""Titles that are shorter in sentences."""
+
+
+def paragraph(axis: str, reference: str, value: str, effects: Sequence[Effect]) -> str:
+    """Say what one value of an axis does, as against the reference.
+
+    Parameters
+    ----------
+    axis : str
+        Its short name.
+    effects : sequence of Effect
+        Of this value, in all contexts.
+    """
+    by_measure: dict[tuple[str, str], list[Effect]] = {}
+    for effect in effects:
+        by_measure.setdefault((effect.name, effect.measure), []).append(effect)
+    parts = "; ".join(_of_one_measure(those) for those in by_measure.values())
+    return f"{axis} {value} (against {reference}): {parts}."
+
+
+def unchanged(axis: str, reference: str, values: Iterable[str]) -> str:
+    """Say that an axis changed nothing, and what to look at."""
+    those = " and ".join([reference, *values])
+    return (
+        f"{axis} changed nothing in any run: all measures are the same to the last digit for "
+        f"{those}. Either no flow came into the situation that it is for, or it reaches no flow."
+    )
+
+
+def _of_one_measure(effects: Sequence[Effect]) -> str:
+    """Say what happens to one measure of one group, in all contexts."""
+    subject = f"{effects[0].name} {short_title(effects[0])}"
+    if len(effects) == 1:
+        return f"{subject} {effect_in_words(effects[0])}"
+    if len(effects) <= MOST_CONTEXTS:
+        parts = [f"{effect_in_words(one)} at {one.context}" for one in effects]
+        return f"{subject} {', '.join(parts)}"
+    by_verdict: dict[EffectVerdict, list[Effect]] = {}
+    for effect in effects:
+        by_verdict.setdefault(effect.verdict, []).append(effect)
+    counts = [
+        f"{_counted_verdict(verdict, those)} in {_share(len(those), len(effects))}"
+        for verdict, those in by_verdict.items()
+    ]
+    return f"{subject} {', '.join(counts)}"
+
+
+def _share(some: int, every: int) -> str:
+    return f"all {every} settings of the other axes" if some == every else f"{some} of {every}"
+
+
+def _counted_verdict(verdict: EffectVerdict, effects: Sequence[Effect]) -> str:
+    known = sorted(effect.relative for effect in effects if effect.relative is not None)
+    if verdict not in DIFFERENT or not known:
+        return verdict.value
+    ends = " to ".join(dict.fromkeys(percent(one) for one in (known[0], known[-1])))
+    return f"{verdict.value} ({ends} %)"
+
+
+def effect_in_words(effect: Effect) -> str:
+    """Say one effect: ``-52 % [-69, -28]``, ``no difference (within 1 %)``."""
+    match effect.verdict:
+        case EffectVerdict.LESS | EffectVerdict.MORE:
+            return relative_in_words(effect) or effect.verdict.value
+        case EffectVerdict.NO_DIFFERENCE:
+            return _no_difference(effect)
+        case EffectVerdict.UNDECIDED:
+            more = effect.seeds_needed
+            wanted = f"about {more} more seed{'' if more == 1 else 's'}" if more else ""
+            parts = ", ".join(filter(None, (relative_in_words(effect), wanted)))
+            return f"undecided ({parts})" if parts else "undecided"
+
+
+def relative_in_words(effect: Effect) -> str:
+    """Write the estimate with its interval; empty where the estimate is unknown."""
+    if effect.relative is None:
+        return ""
+    interval = interval_in_words(effect)
+    return f"{percent(effect.relative)} %{f' {interval}' if interval else ''}"
+
+
+def interval_in_words(effect: Effect) -> str:
+    """Write the corrected interval in per cent; empty where it is unknown."""
+    if effect.low is None or effect.high is None:
+        return ""
+    decimals = _decimals(effect.low, effect.high)
+    return f"[{percent(effect.low, decimals)}, {percent(effect.high, decimals)}]"
+
+
+def _no_difference(effect: Effect) -> str:
+    if effect.low is None or effect.high is None or effect.low == effect.high == 0:
+        return "no difference (the same in every run)"
+    within = 100 * max(abs(effect.low), abs(effect.high))
+    return f"no difference (within {_rounded_up(within)} %)"
+
+
+def _rounded_up(value: float) -> str:
+    """Write a bound in per cent, never less than it is."""
+    return f"{math.ceil(10 * value) / 10:g}"
+
+
+def percent(ratio: float, decimals: int | None = None) -> str:
+    """Write a ratio in per cent with its sign: a decimal below 10 %, none where it is large."""
+    value = 100 * ratio
+    digits = _decimals(ratio) if decimals is None else decimals
+    text = f"{value:+.{digits}f}"
+    return text.replace("+", "").replace("-", "") if float(text) == 0 else text
+
+
+def _decimals(*ratios: float) -> int:
+    return 1 if max(abs(ratio) for ratio in ratios) < 0.0995 else 0
+
+
+MOST_NAMED = 4
+"""So many undecided effects are named; more are counted."""
+
+
+def wanting(undecided: Sequence[tuple[str, Effect]], effects: int) -> str:
+    """Say which effects are undecided, and how many more seeds would decide them.
+
+    Parameters
+    ----------
+    undecided : sequence of (str, Effect)
+        Each with the short name of its axis.
+    effects : int
+        Number of all effects.
+    """
+    known = [one for one in undecided if one[1].seeds_needed is not None]
+    named = sorted(known, key=lambda one: one[1].seeds_needed or 0)[:MOST_NAMED]
+    parts = [f"{_where(axis, effect)}: {effect.seeds_needed}" for axis, effect in named]
+    if len(known) > len(named):
+        most = max(effect.seeds_needed or 0 for _, effect in known)
+        parts.append(f"and {len(known) - len(named)} more: up to {most}")
+    count = (
+        f"{len(undecided)} of {effects} effects {'is' if len(undecided) == 1 else 'are'} undecided"
+    )
+    if not parts:
+        return f"{count}; at least two seeds are needed to see how much seeds differ."
+    return f"{count}. More seeds that would probably decide: {'; '.join(parts)} (--until-decided)."
+
+
+def _where(axis: str, effect: Effect) -> str:
+    context = f" at {effect.context}" if effect.context else ""
+    return f"{effect.name} {short_title(effect)} with {axis} {effect.value}{context}"
+
+
+def short_title(effect: Effect) -> str:
+    """Give the title of an effect's measure for sentences."""
+    return SHORT_TITLES.get(effect.title, effect.title)

@@ -1,0 +1,125 @@
+"""Answer of a run with axes: what each axis does to each group of flows.
+
+Only values; `fairwind.answers` finds them, and pages and the command line show them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairwind.statistics.decisions import EffectVerdict
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Effect of one value of an axis on one measure of one group.
+
+    Attributes
+    ----------
+    table, name, measure : str
+        The table, the group (or queue) in it, and the column.
+    title : str
+        The measure in words, without its unit.
+    unit : str
+        The unit that people read the measure in, such as ``ms``; empty for none. `scale` leads
+        to it.
+    context : str
+        The values of the other axes, such as ``flows.*.count 4``; empty without other axes.
+    value : str
+        The value of the axis; it is compared with the axis's first one, the reference.
+    mean_reference, mean : float
+        Means over the seeds, in the unit that the measure's name ends in; NaN if unknown.
+    relative, low, high : float, optional
+        How much larger than with the reference, as a ratio less 1, and its corrected interval;
+        None if unknown.
+    difference, difference_low, difference_high : float, optional
+        The same as a difference, in the unit that the measure's name ends in.
+    p_value, holm_p_value : float, optional
+        Two-sided, of no difference; the second is corrected for all effects of the answer (Holm
+        1979), and for the number of looks of a run with ``--until-decided``.
+    verdict : EffectVerdict
+        By the rule in `Answer.method`.
+    seeds_needed : int, optional
+        How many more seeds would decide an undecided effect, with a probability of 80 %, if it and
+        its spread are as estimated; None for a decided effect, and where it cannot be estimated.
+    seeds : int
+        Seeds behind the estimate.
+    scale : float
+        Factor from the measure's own unit to `unit`.
+    """
+
+    table: str
+    name: str
+    measure: str
+    title: str
+    unit: str
+    context: str
+    value: str
+    mean_reference: float
+    mean: float
+    relative: float | None
+    low: float | None
+    high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    p_value: float | None
+    holm_p_value: float | None
+    verdict: EffectVerdict
+    seeds_needed: int | None
+    seeds: int
+    scale: float
+
+
+@dataclass(frozen=True)
+class AxisEffect:
+    """What one axis does.
+
+    Attributes
+    ----------
+    axis : str
+        Its name, as in the scenario.
+    reference : str
+        Its first value, which all others are compared with.
+    paragraphs : tuple of str
+        One for each other value, in words.
+    effects : tuple of Effect
+        Of the main measure of each group, by value, context and group.
+    is_without_effect : bool
+        Whether no table of the run differs between any values of the axis.
+    """
+
+    axis: str
+    reference: str
+    paragraphs: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    is_without_effect: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the axes of a run do.
+
+    Attributes
+    ----------
+    axes : tuple of AxisEffect
+        In the order of the scenario; without those of one value.
+    method : str
+        How effects, intervals and verdicts are found, in words.
+    paragraphs : tuple of str
+        The answer in words: those of all axes, and how many more seeds would decide the rest.
+    """
+
+    axes: tuple[AxisEffect, ...]
+    method: str
+    paragraphs: tuple[str, ...]
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """The effects of all axes."""
+        return tuple(effect for axis in self.axes for effect in axis.effects)
+
+    @property
+    def undecided(self) -> tuple[Effect, ...]:
+        """The effects that more seeds may decide."""
+        return tuple(one for one in self.effects if one.verdict is EffectVerdict.UNDECIDED)

@@ -1,0 +1,324 @@
+"""Decisions on several effects at once: larger, smaller, none that matters, or not known yet.
+
+Each effect has one t test (`Difference`), on whatever scale it was made. Its interval has a level
+that pays for the number of effects (`decide`):
+
+- The p values are corrected after Holm (1979). An effect that this rejects at place i of m, in the
+  order of p, has the interval of level 1 - alpha / (m - i + 1); all others that of 1 - alpha / m.
+  So an interval excludes zero exactly where the corrected p value is below alpha.
+- *No difference* is decided where the whole interval lies within a margin around zero, which is a
+  pair of one-sided tests (Schuirmann 1987) at alpha / 2m each.
+
+The probability of any false *less* or *more* is at most alpha; that of any *no difference* where
+the effect is as large as the margin or larger is at most alpha / 2. Both hold for samples of normal
+distribution.
+
+Pairs that all differ by the same amount have no spread for a t test. The exact sign test takes its
+place: by chance all n have the same sign with probability 2^(1 - n).
+
+Who looks again and again while samples are added finds a difference in the end, though there is
+none: at the level 5 %, in 14 % of cases after five looks (Armitage, McPherson and Rowe 1969).
+`decide_in_looks` pays for it by alpha spending (Lan and DeMets 1983): each look spends a fifth of
+what the looks before it have left. The shares add up to alpha, however many looks there are, so
+neither their number nor a largest sample has to be fixed in advance. The shares are levels of the
+looks themselves (Slud and Wei 1982, by Bonferroni's inequality), so nothing depends on the joint
+distribution of the looks, which is known for large samples only, and t tests of few samples keep
+their error rate. What one look decides stays decided, but for effects within the margin, of which a
+later look may find the sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from scipy import special
+
+from fairwind.statistics.inference import Difference, holm
+
+ALPHA = 0.05
+"""Probability of a false decision, over all effects and looks."""
+
+POWER = 0.8
+"""Probability with which the number of samples that is asked for decides."""
+
+SPENT = 0.2
+"""Share that a look spends of the error rate that is left."""
+
+GROWTH = 1.5
+"""So many times as many samples has a look as the one before it."""
+
+MOST_SAMPLES = 1_000_000
+"""A plan of more samples is none."""
+
+
+class EffectVerdict(StrEnum):
+    """Verdict on one effect."""
+
+    LESS = "less"
+    MORE = "more"
+    NO_DIFFERENCE = "no difference"
+    UNDECIDED = "undecided"
+
+
+DIFFERENT = (EffectVerdict.LESS, EffectVerdict.MORE)
+"""Verdicts that there is a difference."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Verdict on one effect, with the interval that it was read from.
+
+    Attributes
+    ----------
+    low, high : float
+        Bounds of the corrected interval on the scale of the test; NaN where there is no spread.
+    p_value : float
+        Two-sided, of no difference; NaN where it is unknown.
+    adjusted_p_value : float
+        The same, corrected for the number of effects, and of looks.
+    level : float
+        Confidence level of the interval, 0 to 1.
+    """
+
+    verdict: EffectVerdict
+    low: float
+    high: float
+    p_value: float
+    adjusted_p_value: float
+    level: float
+
+
+Margin = tuple[float, float]
+"""The largest differences that count as none, below and above zero, on the scale of a test."""
+
+
+def decide(
+    tests: Sequence[Difference], margins: Sequence[Margin], alpha: float = ALPHA
+) -> list[Decision]:
+    """Decide on several effects, with the error rate for all of them together.
+
+    Parameters
+    ----------
+    tests : sequence of Difference
+        One for each effect.
+    margins : sequence of (float, float)
+        For each effect; NaN where there is none.
+    alpha : float
+        Probability of any false decision, 0 to 1.
+    """
+    p_values = np.array([p_value(test) for test in tests], dtype=np.float64)
+    adjusted = holm(p_values)
+    count = int(np.isfinite(p_values).sum())
+    places = np.argsort(np.argsort(p_values, kind="stable"), kind="stable")
+    decisions = []
+    for test, margin, p, corrected, place in zip(
+        tests, margins, p_values, adjusted, places, strict=True
+    ):
+        level = 1 - alpha / max(count - int(place) if corrected < alpha else count, 1)
+        low, high = _bounds(test, level)
+        verdict = _verdict(test, (low, high), margin, is_different=bool(corrected < alpha))
+        decisions.append(Decision(verdict, low, high, float(p), float(corrected), level))
+    return decisions
+
+
+def p_value(test: Difference, null: float = 0.0) -> float:
+    """Give the two-sided p value of a t test, of the sign test where all pairs differ by the same.
+
+    Parameters
+    ----------
+    null : float
+        The hypothesis, on the scale of the test.
+    """
+    if test.has_spread:
+        return test.p_value if null == 0 else test.p_value_against(null)
+    pairs = test.samples_a if test.is_paired else 0
+    return 2.0 ** (1 - pairs) if pairs > 1 else math.nan
+
+
+def _bounds(test: Difference, level: float) -> Margin:
+    if not test.has_spread:
+        return math.nan, math.nan
+    interval = test.at_level(level)
+    return interval.low, interval.high
+
+
+def _verdict(
+    test: Difference, bounds: Margin, margin: Margin, *, is_different: bool
+) -> EffectVerdict:
+    if is_different:
+        return EffectVerdict.LESS if test.estimate < 0 else EffectVerdict.MORE
+    is_within = margin[0] < bounds[0] and bounds[1] < margin[1]
+    # Values that are the same in all pairs are no difference, with any margin.
+    is_same = bounds == (0.0, 0.0)
+    return EffectVerdict.NO_DIFFERENCE if is_within or is_same else EffectVerdict.UNDECIDED
+
+
+def look_sizes(first: int, most: int) -> Iterator[int]:
+    """Give the numbers of samples at which one looks: `first`, and half as many more each time."""
+    size = first
+    while size < most:
+        yield size
+        size = next_look(size)
+    yield max(first, most)
+
+
+def next_look(size: int) -> int:
+    """Give the number of samples of the look after one with so many."""
+    return math.ceil(size * GROWTH)
+
+
+def look_alpha(look: int, alpha: float = ALPHA) -> float:
+    """Give the error rate that a look spends.
+
+    Parameters
+    ----------
+    look : int
+        From 0.
+    alpha : float
+        Of all looks together.
+    """
+    return float(alpha * SPENT * (1 - SPENT) ** look)
+
+
+def decide_in_looks(
+    looks: Sequence[Sequence[Difference]],
+    margins: Sequence[Sequence[Margin]],
+    alpha: float = ALPHA,
+) -> list[Decision]:
+    """Decide on effects that were looked at while samples were added.
+
+    Parameters
+    ----------
+    looks : sequence of sequence of Difference
+        The tests of all effects at each look, in the same order.
+    margins : sequence of sequence of (float, float)
+        As in `decide`, for each look.
+    alpha : float
+        Probability of any false decision at any look.
+
+    Returns
+    -------
+    list of Decision
+        One for each effect. Each interval is what the intervals of all looks have in common, since
+        all of them hold at once. P values are those of the last look, adjusted p values the
+        smallest of all looks, each divided by its look's share of the error rate.
+    """
+    combined: list[Decision] = []
+    for number, (tests, bounds) in enumerate(zip(looks, margins, strict=True)):
+        share = look_alpha(number, alpha)
+        found = [_spread_over_looks(one, share / alpha) for one in decide(tests, bounds, share)]
+        pairs = zip(combined or found, found, bounds, strict=True)
+        combined = [_both(*pair) for pair in pairs]
+    return combined
+
+
+def _spread_over_looks(decision: Decision, share: float) -> Decision:
+    """Correct the p value of a look for its share of the error rate."""
+    adjusted = float(np.minimum(decision.adjusted_p_value / share, 1.0))
+    return replace(decision, adjusted_p_value=adjusted)
+
+
+def _both(earlier: Decision, later: Decision, margin: Margin) -> Decision:
+    """Bring the looks so far and the next one together."""
+    low, high = float(np.fmax(earlier.low, later.low)), float(np.fmin(earlier.high, later.high))
+    sure = next((one for one in (earlier, later) if one.verdict in DIFFERENT), None)
+    if low > high:  # happens with probability alpha at most
+        low, high = (sure or later).low, (sure or later).high
+    if sure is not None:
+        verdict = sure.verdict
+    elif earlier.verdict is EffectVerdict.NO_DIFFERENCE or margin[0] < low <= high < margin[1]:
+        verdict = EffectVerdict.NO_DIFFERENCE
+    else:
+        verdict = later.verdict
+    adjusted = float(np.fmin(earlier.adjusted_p_value, later.adjusted_p_value))
+    return Decision(verdict, low, high, later.p_value, adjusted, later.level)
+
+
+def samples_to_decide(
+    test: Difference, margin: Margin, effects: int, alpha: float = ALPHA
+) -> int | None:
+    """Estimate how many samples decide on an effect, if it and its spread are as estimated.
+
+    The smaller of two numbers, each for a probability of 80 %: for a difference from zero, and for
+    an interval within the margin (Chow, Shao, Wang and Lokhnygina, Sample Size Calculations in
+    Clinical Research, 2018, section 3.1, with quantiles of Student's t; the level is corrected
+    after Bonferroni, alpha over the number of effects).
+
+    Parameters
+    ----------
+    test : Difference
+        With what has been measured so far.
+    margin : (float, float)
+        As in `decide`.
+    effects : int
+        On how many it is decided together, at least 1.
+
+    Returns
+    -------
+    int or None
+        Samples of both sides; None where nothing is known of the spread.
+    """
+    level = alpha / effects
+    size = min(test.samples_a, test.samples_b)
+    if not test.has_spread:
+        return math.ceil(1 - math.log2(level)) if test.is_paired and size > 1 else None
+    spread = test.standard_error * math.sqrt(size)
+    if spread == 0:
+        return size
+    effect, room = abs(test.estimate), min(test.estimate - margin[0], margin[1] - test.estimate)
+    found = [
+        samples_for(spread / effect, 1 - level / 2, POWER) if effect > 0 else None,
+        samples_for(spread / room, 1 - level / 2, (1 + POWER) / 2) if room > 0 else None,
+    ]
+    return min((one for one in found if one is not None), default=None)
+
+
+def samples_for(spread: float, confidence: float, power: float) -> int | None:
+    """Give the samples that a one-sided t test needs.
+
+    Parameters
+    ----------
+    spread : float
+        Standard deviation over the distance that is to be seen.
+    confidence, power : float
+        One less the probability of an error of the first kind, and of one of the second, 0 to 1.
+
+    Returns
+    -------
+    int or None
+        At least 2; None for more than a million.
+    """
+    size = 2
+    while size <= MOST_SAMPLES:
+        quantiles = special.stdtrit(size - 1, confidence) + special.stdtrit(size - 1, power)
+        needed = (quantiles * spread) ** 2
+        if needed <= size:
+            return size
+        # Quantiles fall with the size: it is never above what the larger ones need.
+        normal = ((special.ndtri(confidence) + special.ndtri(power)) * spread) ** 2
+        size = max(size + 1, math.ceil(min(normal, MOST_SAMPLES + 1)))
+    return None
+
+
+def samples_in_looks(
+    test: Difference, margin: Margin, effects: int, done: Sequence[int], alpha: float = ALPHA
+) -> int | None:
+    """Estimate at how many samples a later look decides; as `samples_to_decide`.
+
+    Parameters
+    ----------
+    done : sequence of int
+        Sizes of the looks so far, at least one.
+    """
+    size, number = done[-1], len(done)
+    while size <= MOST_SAMPLES:
+        size = next_look(size)
+        needed = samples_to_decide(test, margin, effects, look_alpha(number, alpha))
+        if needed is None or needed <= size:
+            return size if needed is not None else None
+        number += 1
+    return None
