@@ -299,6 +299,15 @@ def test_estimates_and_claims_show_themselves(results):
     assert text == ["a < b", "borne out in part: only a", "2 %", "Rule: t test"]
 
 
+def test_results_show_the_answer_first_and_answers_themselves(results):
+    answer = results.answer()
+    text = Tags(results._repr_html_()).text
+    assert text.index(answer.paragraphs[0]) < text.index("goodput / kbit/s")
+    page = Tags(answer._repr_html_())
+    assert page.seen.count("tr") == 1 + len(answer.effects) > 1
+    assert {answer.method, "path.rtt: 40 ms →", "80 ms"} <= {*page.text}
+
+
 def test_a_folder_without_a_run_shows_the_error(tmp_path):
     assert "manifest.json" in fairwind.Results(tmp_path / "none")._repr_html_()
 
@@ -365,7 +374,9 @@ def test_the_guide_runs(tmp_path, monkeypatch, capsys):
     for code in blocks:
         exec(compile(code, "python.md", "exec"), names)
     printed = capsys.readouterr().out
-    assert "codel" in printed
+    answer = re.search(r"^    (queue codel .*)$", guide, re.MULTILINE)
+    assert answer
+    assert answer[1] in printed.splitlines()
     assert "1 run" in printed
     assert names["page"].exists()
     assert len(blocks[0].strip().splitlines()) <= 13

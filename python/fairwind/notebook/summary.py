@@ -1,4 +1,4 @@
-"""A run as HTML for notebooks: name, extent and main measures."""
+"""A run as HTML for notebooks: name, what its axes do, and main measures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ def results_html(results: Results) -> str:
         f"{plan.runs} runs: {len(plan.cells)} cells, {plan.replicates} replicates each; "
         f"engine {manifest.engine}; folder {results.folder}"
     )
+    answer = results.answer()
     failed = f"{len(results.failures)} runs failed: see `failures`" if results.failures else ""
     return block(
         plan.name,
         line(plan.description),
         line(extent),
         line(failed),
+        *(line(paragraph) for paragraph in (answer.paragraphs if answer else ())),
         *(table(headers, rows) for headers, rows in readable_overview(results)),
         line(f"Tables: {', '.join(results.table_names)}."),
     )
