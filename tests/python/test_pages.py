@@ -9,7 +9,7 @@ import pytest
 
 from browser import PICTURES, TOLERANCE, assert_looks_as_before, moved_ink, shown, spots
 from fairwind.report.page import write_report
-from fairwind.run.execute import RunSettings, run_plan
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.scenario import load
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan

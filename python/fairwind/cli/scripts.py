@@ -63,9 +63,7 @@ def packetdrill(
     ] = False,
     definitions: Annotated[
         list[str] | None,
-        typer.Option(
-            "-D", "--define", metavar="NAME=VALUE", help="Define a name of the scripts; repeatable."
-        ),
+        typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a name; repeatable."),
     ] = None,
     strict: Annotated[
         bool,
