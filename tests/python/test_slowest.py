@@ -38,17 +38,17 @@ def test_the_longest_waits_come_first_and_say_why(tmp_path):
     results = slowest_folder(tmp_path / "seen", ["sender", "sender", "sender"])
     headers, cells = readable_slowest(results, 2)
     assert headers == [
-        "longest waits",
+        "slowest segments",
         "sent at / s",
         "until acknowledged / ms",
         "bytes of the stream",
-        "sent again",
-        "the last time by",
+        "retransmissions",
+        "last cause",
         "segments behind it",
         "payload behind it / B",
     ]
     assert cells == [
-        ["a:2>b:1", "12.346", 1500.0, "100 to 119", 0, "not sent again", 3, 60],
+        ["a:2>b:1", "12.346", 1500.0, "100 to 119", 0, "not retransmitted", 3, 60],
         ["a:1>b:1", "12.346", 1000.0, "100 to 119", 1, "time-out", 3, 60],
     ]
     assert slowest_rows(results, 2)[0]["cause"] is None
