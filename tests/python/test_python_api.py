@@ -19,7 +19,7 @@ from fairwind.errors import FairwindError
 from fairwind.html import block, line, table
 from fairwind.results import Claim, Verdict, summarise
 from fairwind.scenario import Scenario
-from fairwind.scenario.settings import flattened
+from fairwind.scenario.settings import flattened, toml_value
 from fairwind.units import KiB, Mbit_s, hour, kB, ms, percent, s
 
 ROOT = Path(__file__).parents[2]
@@ -130,6 +130,24 @@ def test_nested_settings_enter_tables_and_replace_values():
         "sweep.path.rtt": '["1 ms"]',
         "sweep.loss": '{ a = { "path.loss" = "1 %" } }',
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.arange(1, 4), "[1, 2, 3]"),
+        (np.array([0.5]), "[0.5]"),
+        (np.bool_(True), "true"),
+        (range(2), "[0, 1]"),
+        (("a", 'b"'), '["a", "b\\""]'),
+        (Path("traces/up.txt"), '"traces/up.txt"'),
+        ({}, "{}"),
+        ({"a b": {"c": 1 * ms}}, '{ "a b" = { c = "1 ms" } }'),
+    ],
+)
+def test_python_values_have_a_form_in_toml(value, text):
+    assert toml_value(value, "key") == text
+    assert tomllib.loads(f"key = {text}")
 
 
 def test_nested_settings_leave_other_keys_as_they_are():

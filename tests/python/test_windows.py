@@ -91,7 +91,7 @@ def test_what_cannot_be_started_says_why_and_what_to_do(group, tmp_path):
         (["--lifetime", "0 s"], "--lifetime 0 remembers nothing"),
         (["--largest-window", "0"], "--largest-window 0 remembers nothing"),
         (["--lifetime", "long"], "cannot read the quantity 'long'"),
-        (["--cgroup", tmp_path], "is no control group of version 2"),
+        (["--cgroup", tmp_path], "is not a control group of version 2"),
         (["--cgroup", tmp_path / "none"], "No such file or directory"),
     ]
     for words, expected in refused:

@@ -179,7 +179,7 @@ def check_hooks(name: str, written: ControlClass) -> None:
             raise FairwindError(
                 f"the congestion control {name!r}: the method {method} of {what} is not a hook, "
                 "so it is never called",
-                f"rename it to {near[0]}, or to a name that begins with _ if it is no hook",
+                f"rename it to {near[0]}, or to a name that begins with _ if it is not a hook",
             )
     if not set(methods) & set(HOOKS):
         raise FairwindError(

@@ -68,9 +68,7 @@ def tail_distribution(
                 "share_ratio:Q",
                 title="share of samples that took longer",
                 scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
-                axis=alt.Axis(
-                    values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"
-                ),
+                axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
             ),
             color=colour,
             strokeDash=dash,

@@ -233,9 +233,7 @@ def _lanes_drawn(lanes: Sequence[Lane], places: Sequence[float]) -> Iterator[str
         yield "</g>"
 
 
-def _legend(
-    lanes: Sequence[Lane], notes: Sequence[str], y: float
-) -> tuple[list[str], float]:
+def _legend(lanes: Sequence[Lane], notes: Sequence[str], y: float) -> tuple[list[str], float]:
     """Name the groups and write notes below the picture, and give its height."""
     parts = []
     letters = int((WIDTH - 3 * MARGIN - 14) / LETTERS)
@@ -258,9 +256,7 @@ def _legend(
     return parts, y + MARGIN
 
 
-def _further(
-    routers: Sequence[str], lines: Mapping[tuple[str, str], list[str]]
-) -> Iterator[str]:
+def _further(routers: Sequence[str], lines: Mapping[tuple[str, str], list[str]]) -> Iterator[str]:
     """Write links between routers that do not stand next to each other."""
     for (start, end), words in lines.items():
         if start in routers and end in routers:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any, TypeAlias
 
 from fairwind.engine.core import scenario_schema
@@ -13,7 +14,14 @@ from fairwind.errors import FairwindError
 from fairwind.units import Quantity
 
 Setting: TypeAlias = (
-    str | bool | int | float | Quantity | Sequence["Setting"] | Mapping[str, "Setting"]
+    str
+    | bool
+    | int
+    | float
+    | Quantity
+    | PathLike[str]
+    | Sequence["Setting"]
+    | Mapping[str, "Setting"]
 )
 """What a key of a scenario can be set to."""
 
@@ -112,7 +120,7 @@ def toml_value(value: object, key: str) -> str:
     Parameters
     ----------
     value : Setting
-        A number of numpy is a number as well.
+        Numbers and arrays of numpy are numbers and lists as well, paths are texts.
     key : str
         Named in errors.
 
@@ -121,8 +129,10 @@ def toml_value(value: object, key: str) -> str:
     FairwindError
         If TOML cannot express it.
     """
-    if not isinstance(value, (str, bool, int, float, Mapping, Sequence)) and hasattr(value, "item"):
-        value = value.item()
+    if not isinstance(value, (str, bool, int, float, Mapping, Sequence)) and hasattr(
+        value, "tolist"
+    ):
+        value = value.tolist()
     match value:
         case bool():
             return str(value).lower()
@@ -132,6 +142,8 @@ def toml_value(value: object, key: str) -> str:
             return repr(value)
         case str() | Quantity():
             return _quoted(str(value))
+        case PathLike():
+            return _quoted(fspath(value))
         case Mapping():
             entries = (
                 f"{_key(name)} = {toml_value(inner, f'{key}.{name}')}"

@@ -107,7 +107,7 @@ impl Expression {
             {
                 arguments[0].number()
             }
-            other => Err(Stop::failed(format!("`{other}` is no number"))),
+            other => Err(Stop::failed(format!("`{other}` is not a number"))),
         }
     }
 
@@ -124,7 +124,7 @@ impl Expression {
         u32::try_from(self.number()?)
             .ok()
             .filter(|&bytes| bytes <= MAX_BYTES)
-            .ok_or_else(|| Stop::failed(format!("`{self}` is no count of bytes up to 1 GiB")))
+            .ok_or_else(|| Stop::failed(format!("`{self}` is not a count of bytes up to 1 GiB")))
     }
 
     /// The field of this name of a record.
@@ -143,7 +143,7 @@ impl Expression {
         match self {
             Self::List(members) => Ok(members),
             Self::Record(_) => Ok(std::slice::from_ref(self)),
-            other => Err(Stop::failed(format!("`{other}` is no list"))),
+            other => Err(Stop::failed(format!("`{other}` is not a list"))),
         }
     }
 

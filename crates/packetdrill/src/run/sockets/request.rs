@@ -389,7 +389,7 @@ impl Splice {
 pub(super) fn pipe_ends(call: &Call) -> Step<[i64; 2]> {
     match call.argument(0)? {
         Expression::List(ends) if ends.len() == 2 => Ok([ends[0].number()?, ends[1].number()?]),
-        other => Err(Stop::failed(format!("`{other}` is no list of two descriptors"))),
+        other => Err(Stop::failed(format!("`{other}` is not a list of two descriptors"))),
     }
 }
 
@@ -449,7 +449,7 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
         return Ok(0);
     }
     let Expression::List(buffers) = vector else {
-        return Err(Stop::failed(format!("`{vector}` is no list of buffers")));
+        return Err(Stop::failed(format!("`{vector}` is not a list of buffers")));
     };
     let mut sum = 0_u32;
     for buffer in buffers {
@@ -462,7 +462,7 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
             Expression::Record(fields) if fields.len() == 2 => {
                 sum = sum.saturating_add(fields[1].value.bytes()?);
             }
-            _ => return Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
+            _ => return Err(Stop::failed(format!("`{buffer}` is not a buffer {{..., bytes}}"))),
         }
     }
     Ok(sum)
