@@ -92,7 +92,9 @@ def test_contents_lead_to_every_section(browser, study_page):
         headings = found.page.locator("main > section > h2").all_inner_texts()
         assert links.all_inner_texts() == headings
         links.last.click()
-        assert found.page.locator("#origin").evaluate("part => part.getBoundingClientRect().top") < 900
+        assert (
+            found.page.locator("#origin").evaluate("part => part.getBoundingClientRect().top") < 900
+        )
 
 
 def test_seeds_and_fingerprint_are_folded_at_the_end(browser, study_page):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -191,26 +193,8 @@ def queue_over_time(
         keys[:-1],
     )
     measures = windows["measure"].unique(maintain_order=True).to_list()
-    base = _over_starts(frame)
-    if curve is not None:
-        colour, _ = group_lines(windows[curve], curve, title=curve_title)
-        base = base.encode(color=colour)
-    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
-    line = base.mark_line(strokeWidth=1.4).encode(
-        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
-        tooltip=[
-            alt.Tooltip("start_s:Q"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
-        ],
-    )
-    wide = panels is None
-    layers = [band, line]
-    if frame["is_alone"].any():  # a layer without rows has no extent, of which browsers warn
-        alone = base.transform_filter(alt.datum.is_alone)
-        layers.append(alone.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
-    chart = alt.layer(*layers).properties(
-        width=560 if wide else PANEL_WIDTH, height=170 if wide else 120
-    )
+    colour = None if curve is None else group_lines(windows[curve], curve, title=curve_title)[0]
+    chart = _backlog(frame, colour, is_wide=panels is None)
     rows = []
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
     for measure in measures:
@@ -224,6 +208,28 @@ def queue_over_time(
             is_own = are_far_apart(of_one, panels, "most")
             rows.append(row.resolve_scale(y="independent") if is_own else row)
     return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
+
+
+def _backlog(frame: pl.DataFrame, colour: alt.Color | None, *, is_wide: bool) -> Any:  # noqa: ANN401 - charts share no base
+    """Draw one panel: the mean as a line, and a band up to the most."""
+    base = _over_starts(frame)
+    if colour is not None:
+        base = base.encode(color=colour)
+    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
+    line = base.mark_line(strokeWidth=1.4).encode(
+        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
+        tooltip=[
+            alt.Tooltip("start_s:Q"),
+            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
+        ],
+    )
+    layers = [band, line]
+    if frame["is_alone"].any():  # a layer without rows has no extent, of which browsers warn
+        alone = base.transform_filter(alt.datum.is_alone)
+        layers.append(alone.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
+    return alt.layer(*layers).properties(
+        width=560 if is_wide else PANEL_WIDTH, height=170 if is_wide else 120
+    )
 
 
 def _over_starts(frame: pl.DataFrame) -> alt.Chart:

@@ -33,6 +33,7 @@ from fairwind.results.tidy import (
     with_cell_label,
 )
 
+
 def default_figures(results: Results) -> list[Figure]:
     """Draw what can be drawn of a run: goodput, latency, rates over time, drops, flows.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+from fairwind.quantities import parse_bits_per_second, parse_bytes
 
 FREE = "no delay"
 """A link that neither delays nor loses anything."""
@@ -128,9 +128,7 @@ def impairment_words(link: Mapping[str, Any], network: Mapping[str, Any]) -> str
 
 def workload_words(experiments: Sequence[Mapping[str, Any]], name: str) -> str:
     """Give number, workload and congestion control of a group of flows, of all cells."""
-    groups = [
-        group for one in experiments for group in one["flows"] if group.get("name") == name
-    ]
+    groups = [group for one in experiments for group in one["flows"] if group.get("name") == name]
     counts = joined([str(group["count"]) for group in groups])
     noun = "flow" if counts == "1" else "flows"
     workload = joined([_workload(group["workload"]) for group in groups])

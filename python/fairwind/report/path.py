@@ -233,9 +233,7 @@ def _lanes_drawn(lanes: Sequence[Lane], places: Sequence[float]) -> Iterator[str
         yield "</g>"
 
 
-def _legend(
-    lanes: Sequence[Lane], notes: Sequence[str], y: float
-) -> tuple[list[str], float]:
+def _legend(lanes: Sequence[Lane], notes: Sequence[str], y: float) -> tuple[list[str], float]:
     """Name the groups and write notes below the picture, and give its height."""
     parts = []
     letters = int((WIDTH - 3 * MARGIN - 14) / LETTERS)
@@ -247,10 +245,7 @@ def _legend(
             parts.append(f'<text x="{MARGIN + 16}" y="{y + 9:.0f}">{escape(text)}</text>')
             y += LINE
     if len(lanes) > MOST_LANES:
-        parts.append(
-            f'<text x="{MARGIN}" y="{y + 9:.0f}">and {len(lanes) - MOST_LANES} further groups</text>'
-        )
-        y += LINE
+        notes = [f"and {len(lanes) - MOST_LANES} further groups", *notes]
     for note in notes:
         for text in textwrap.wrap(note, letters):
             parts.append(f'<text x="{MARGIN}" y="{y + 9:.0f}" fill="#555">{escape(text)}</text>')
@@ -258,14 +253,12 @@ def _legend(
     return parts, y + MARGIN
 
 
-def _further(
-    routers: Sequence[str], lines: Mapping[tuple[str, str], list[str]]
-) -> Iterator[str]:
+def _further(routers: Sequence[str], lines: Mapping[tuple[str, str], list[str]]) -> Iterator[str]:
     """Write links between routers that do not stand next to each other."""
     for (start, end), words in lines.items():
-        if start in routers and end in routers:
-            if abs(routers.index(start) - routers.index(end)) != 1:
-                yield f"{start} → {end}: {'; '.join(words)}"
+        are_routers = start in routers and end in routers
+        if are_routers and abs(routers.index(start) - routers.index(end)) != 1:
+            yield f"{start} → {end}: {'; '.join(words)}"
 
 
 MOST_ACCESS = 6
