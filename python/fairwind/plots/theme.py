@@ -113,7 +113,7 @@ def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
     return bool(greatest) and max(greatest) > FAR_APART * min(greatest)
 
 
-FEW_ROWS = 20
+FEW_ROWS = 200
 """Larger frames are embedded as comma-separated values: Altair checks and copies each record."""
 
 
