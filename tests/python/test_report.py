@@ -262,6 +262,12 @@ def test_variants_lie_over_one_another_and_counts_separate_panels(study_run):
     assert (drawn.columns, drawn.curve_title, drawn.note) == (3, "variant", "")
 
 
+def test_axes_of_one_value_separate_nothing(tmp_path):
+    results = run_plan(plan((4,), VARIANTS), ScriptedEngine(), RunSettings(1, tmp_path))
+    drawn = overlaid(results, results.groups)
+    assert (drawn.curve_title, set(drawn.frame["panel"])) == ("variant", {"greedy", "thin"})
+
+
 def test_all_cells_of_a_small_grid_share_a_panel(tmp_path):
     results = run_plan(plan((1, 4), ("TCP", "LT")), ScriptedEngine(), RunSettings(1, tmp_path))
     drawn = overlaid(results, results.groups)

@@ -254,7 +254,7 @@ def backlog_figures(results: Results, queue: str) -> Iterator[Figure]:
         return
     shown = overlaid(results, windows, separates=None)
     seconds = shown.frame["interval_s"][0]
-    arguments = shown.arguments if results.manifest.plan.axes else {}
+    arguments = shown.arguments if shown.curve_title else {}
     yield Figure(
         name="queue-over-time",
         title="The queue over time",
