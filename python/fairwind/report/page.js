@@ -69,7 +69,7 @@ async function draw(place, specification) {
   const name = place.dataset.figure;
   const width = place.closest(".wide").clientWidth;
   const chart = withLegend(structuredClone(specification), width);
-  const legendWidth = width < LEGEND_ABOVE ? 0 : 150;
+  const legendWidth = width < LEGEND_ABOVE ? 0 : Math.min(260, 7 * longestName(chart)) + 70;
   place.textContent = "";
   try {
     await window.vegaEmbed(place, fitted(chart, width - legendWidth), {
