@@ -21,7 +21,7 @@ from fairwind.plots.series import STEPS, cumulative, rate_over_time, thinned
 from fairwind.plots.tails import survivors
 from fairwind.report import drawing
 from fairwind.report.drawing import packed_drawing_code
-from fairwind.report.figures import default_figures
+from fairwind.report.figures import coarser, default_figures
 from fairwind.report.overlay import MOST_CURVES, MOST_PANELS, chosen_labels, overlaid, overlaid_axes
 from fairwind.report.page import write_report
 from fairwind.report.tables import numeric_columns
@@ -390,6 +390,16 @@ def test_what_waited_is_drawn_over_time_in_packets_and_in_milliseconds(study_run
         ("waiting time / ms", 0, 10, 20),
         ("waiting time / ms", 1, 30, 60),
     }
+
+
+def test_many_windows_of_a_queue_are_brought_together():
+    starts = [0.1 * number for number in range(30)]
+    windows = pl.DataFrame({"start_s": starts, "interval_s": 0.1})
+    assert coarser(windows, 30) is windows
+    drawn = coarser(windows, 10)
+    assert drawn["start_s"].n_unique() == 10
+    assert drawn["start_s"].unique().sort().to_list() == pytest.approx([0.3 * n for n in range(10)])
+    assert drawn["interval_s"].to_list() == pytest.approx([0.3] * 30)
 
 
 def test_chart_can_be_saved_as_html(study_run, tmp_path):
