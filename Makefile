@@ -31,7 +31,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
-.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -87,6 +87,9 @@ study: build ## run one full study: make study NAME=application-limited-streams
 pictures: STUDIES ?=
 pictures: build ## redraw the pictures of the documents from the full studies (ten minutes; congestion-control-evaluation over an hour)
 	$(BIN)/python tools/pictures.py $(STUDIES) --runs $(RUNS)
+
+study-pages: build ## run all reduced studies and look at their pages in Chromium (half an hour)
+	$(BIN)/python tools/study_pages.py $(STUDIES) --runs $(RUNS)
 
 # Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
 validity: SCENARIOS :=

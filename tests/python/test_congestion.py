@@ -186,7 +186,7 @@ def test_misspelt_hook_is_reported(tmp_path):
     loaded = package.load(scenario(tmp_path, "mine", "1 s"))
     with pytest.raises(FairwindError, match="on_losses of Misspelt is not a hook") as raised:
         loaded.run(congestion={"mine": Misspelt})
-    assert "call it on_loss" in str(raised.value.hint)
+    assert "rename it to on_loss" in str(raised.value.hint)
     with pytest.raises(FairwindError, match="Empty has no hook, so it would do nothing"):
         loaded.run(congestion={"mine": Empty})
     assert loaded.run(out=tmp_path / "run", congestion={"mine": Helped}).groups.height

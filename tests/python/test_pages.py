@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from browser import PICTURES, TOLERANCE, assert_looks_as_before, moved_ink, shown, spots
-from fairwind.report.page import write_report
 from fairwind.execution.execute import RunSettings, run_plan
+from fairwind.report.page import write_report
 from fairwind.scenario import load
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
@@ -92,7 +92,9 @@ def test_contents_lead_to_every_section(browser, study_page):
         headings = found.page.locator("main > section > h2").all_inner_texts()
         assert links.all_inner_texts() == headings
         links.last.click()
-        assert found.page.locator("#origin").evaluate("part => part.getBoundingClientRect().top") < 900
+        assert (
+            found.page.locator("#origin").evaluate("part => part.getBoundingClientRect().top") < 900
+        )
 
 
 def test_seeds_and_fingerprint_are_folded_at_the_end(browser, study_page):

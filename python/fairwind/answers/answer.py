@@ -6,9 +6,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from fairwind.answers.effects import MARGIN, Place, effects_of, short_names, varied_axes
+from fairwind.answers.effects import (
+    MARGIN,
+    Place,
+    check_margin,
+    effects_of,
+    short_names,
+    varied_axes,
+)
 from fairwind.answers.words import paragraph, unchanged, wanting
-from fairwind.errors import FairwindError
 from fairwind.folder.looks import read_looks
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
@@ -48,11 +54,7 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
     FairwindError
         If the margin is none.
     """
-    if not 0 < margin < 1:
-        raise FairwindError(
-            f"the margin must be above 0 and below 100 %, not {100 * margin:g} %",
-            "5 % is the usual one",
-        )
+    check_margin(margin)
     axes = varied_axes(results)
     if not axes:
         return None

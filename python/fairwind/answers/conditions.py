@@ -139,8 +139,9 @@ def _column(condition: Condition, columns: Sequence[str]) -> str:
     if condition.measure in columns:
         return condition.measure
     found = [name for name in columns if title_of(name).replace(" ", "_") == condition.measure]
-    if len(found) == 1:
-        return found[0]
+    main = [name for name in found if any(name in subject.measures for subject in SUBJECTS)]
+    if len(found) == 1 or len(main) == 1:
+        return (main or found)[0]
     near = found or [name for name in columns if condition.measure in name]
     several = f"{condition.measure!r} is short for several columns"
     raise FairwindError(

@@ -11,6 +11,7 @@ import polars as pl
 
 from fairwind.answers.headlines import Headline, headlines
 from fairwind.compare import Contrast, contrast
+from fairwind.errors import FairwindError
 from fairwind.results import SUBJECTS, Results, rows_of
 from fairwind.results.answer import Effect
 from fairwind.results.summary import title_of, unit_of
@@ -44,6 +45,21 @@ def short_names(axes: Sequence[Axis]) -> dict[str, str]:
 
 def _in_words(others: Sequence[tuple[Axis, str]], names: Mapping[str, str]) -> str:
     return ", ".join(f"{names[axis.name]} {label}" for axis, label in others)
+
+
+def check_margin(margin: float) -> None:
+    """Refuse a margin that is none.
+
+    Raises
+    ------
+    FairwindError
+        If it is not between 0 and 1.
+    """
+    if not 0 < margin < 1:
+        raise FairwindError(
+            f"the margin must be above 0 and below 100 %, not {100 * margin:g} %",
+            "5 % is the usual one",
+        )
 
 
 @dataclass(frozen=True)

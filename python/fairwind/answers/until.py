@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from fairwind.answers.answer import answer_of
-from fairwind.answers.effects import MARGIN
+from fairwind.answers.effects import MARGIN, check_margin
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
 from fairwind.execution.execute import RunSettings, RunState, folder_of, manifest_of, run_plan
@@ -61,6 +61,12 @@ class Growth:
 
     most_seeds: int = MOST_SEEDS
     margin: float = MARGIN
+
+    def __post_init__(self) -> None:
+        """Refuse what no run can keep to, before anything runs."""
+        check_margin(self.margin)
+        if self.most_seeds < 1:
+            raise FairwindError(f"a run needs a seed; at most {self.most_seeds} is none", "say 64")
 
 
 def run_until_decided(

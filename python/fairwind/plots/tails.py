@@ -58,18 +58,12 @@ def tail_distribution(
     slowest_ms = float(frame["latency_ms"].to_numpy().max(initial=0.0))
     scale, axis = quantity_axis(frame["latency_ms"].clip(lower_bound=slowest_ms / MOST_OF_TIMES))
     colour, dash = group_lines(names, curve, title=curve_title)
-    decades = [10.0**power for power in range(round(math.log10(lowest)), 1)]
     chart = (
         alt.Chart(csv_data(frame))
         .mark_line(interpolate="step-after", strokeWidth=1.8, clip=True)
         .encode(
             x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=scale, axis=axis),
-            y=alt.Y(
-                "share_ratio:Q",
-                title="share of samples that took longer",
-                scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
-                axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
-            ),
+            y=_share_axis(lowest),
             color=colour,
             strokeDash=dash,
             tooltip=[
@@ -86,6 +80,17 @@ def tail_distribution(
     if panels is not None:
         chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
     return themed(chart)
+
+
+def _share_axis(lowest: float) -> alt.Y:
+    """Give the axis of shares, with a line for each power of ten."""
+    decades = [10.0**power for power in range(round(math.log10(lowest)), 1)]
+    return alt.Y(
+        "share_ratio:Q",
+        title="share of samples that took longer",
+        scale=alt.Scale(type="log", domain=[lowest, 1], nice=False),
+        axis=alt.Axis(values=decades, labelExpr="format(datum.value * 100, '~r') + ' %'"),
+    )
 
 
 def survivors(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:

@@ -113,7 +113,7 @@ def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
     return bool(greatest) and max(greatest) > FAR_APART * min(greatest)
 
 
-FEW_ROWS = 20
+FEW_ROWS = 200
 """Larger frames are embedded as comma-separated values: Altair checks and copies each record."""
 
 
@@ -126,15 +126,17 @@ def inline(frame: pl.DataFrame) -> alt.InlineData:
 
 def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base
     """Give a finished chart the common look."""
-    complete: alt.TopLevelMixin = (
-        chart.configure(font=FONT, background="white")
-        .configure_axis(
+    # In one call, since each copies the whole chart.
+    complete: alt.TopLevelMixin = chart.configure(
+        font=FONT,
+        background="white",
+        axis=alt.AxisConfig(
             labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#e6e6e6"
-        )
-        .configure_legend(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-        .configure_header(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-        .configure_title(fontSize=14, fontWeight="bold", anchor="start")
-        .configure_view(stroke="#bbbbbb")
+        ),
+        legend=alt.LegendConfig(labelFontSize=12, titleFontSize=12, titleFontWeight="normal"),
+        header=alt.HeaderConfig(labelFontSize=12, titleFontSize=12, titleFontWeight="normal"),
+        title=alt.TitleConfig(fontSize=14, fontWeight="bold", anchor="start"),
+        view=alt.ViewConfig(stroke="#bbbbbb"),
     )
     return complete
 

@@ -196,8 +196,8 @@ MOST_FLOWS = 12
 MOST_NAMED = 12
 """Flows that are named among those that are not shown."""
 
-MOST_POINTS = 100_000
-"""Points of all flows on a page, where one can look closer: about three megabytes."""
+MOST_POINTS = 60_000
+"""Points of all flows on a page, where one can look closer: about 0.8 MB, compressed."""
 
 MOST_STILL_POINTS = 10_000
 """Points of one flow in a file: there are not more places for them."""

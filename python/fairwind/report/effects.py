@@ -34,6 +34,8 @@ class EffectRow:
         The estimate, to sort by.
     verdict, style : str
         In words, and the class of its colour.
+    seeds_needed : str
+        How many more seeds would decide it.
     """
 
     cells: tuple[tuple[str, bool], ...]
@@ -41,6 +43,7 @@ class EffectRow:
     change: str
     verdict: str
     style: str
+    seeds_needed: str
 
 
 @dataclass(frozen=True)
@@ -104,14 +107,13 @@ def _row(effect: Effect, reach: float, *, has_context: bool) -> EffectRow:
         *((mean, True) for mean in means),
         (change, True),
     )
-    needed = effect.seeds_needed
-    more = f" (about {needed} more seed{'' if needed == 1 else 's'})" if needed else ""
     return EffectRow(
         cells,
         interval_picture(effect, reach),
         "" if effect.relative is None else f"{effect.relative:.6g}",
-        f"{effect.verdict}{more}",
+        str(effect.verdict),
         effect.verdict.name.lower(),
+        "-" if effect.seeds_needed is None else str(effect.seeds_needed),
     )
 
 

@@ -253,8 +253,9 @@ def backlog_figures(results: Results, queue: str) -> Iterator[Figure]:
     if not windows.height:
         return
     shown = overlaid(results, windows, separates=None)
-    seconds = shown.frame["interval_s"][0]
-    arguments = shown.arguments if results.manifest.plan.axes else {}
+    frame = coarser(shown.frame, MOST_WINDOWS * results.manifest.plan.replicates)
+    seconds = frame["interval_s"][0]
+    arguments = shown.arguments if shown.curve_title else {}
     yield Figure(
         name="queue-over-time",
         title="The queue over time",
@@ -263,7 +264,30 @@ def backlog_figures(results: Results, queue: str) -> Iterator[Figure]:
             f"waited before they were sent, in windows of {seconds:g} s. Line: mean of the "
             f"window and of all replicates; band: up to the most of any of them.{shown.note}"
         ),
-        chart=queue_over_time(shown.frame, **arguments),
+        chart=queue_over_time(frame, **arguments),
+    )
+
+
+MOST_WINDOWS = 12_000
+"""Windows of one figure, of all curves together: more take half a megabyte, and none sees them."""
+
+
+def coarser(windows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Bring neighbouring windows of a queue together until about ``most`` rows are left to draw.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        As `queue_windows` gives them: one length, ``interval_s``. They only begin at the same
+        ``start_s`` then; the chart takes their mean, and the most of all.
+    """
+    together = -(-windows.height // most)
+    length = float(windows["interval_s"][0]) * together
+    if together == 1:
+        return windows
+    first = pl.col("start_s") + float(windows["interval_s"][0]) / 2
+    return windows.with_columns(
+        ((first / length).floor() * length).alias("start_s"), pl.lit(length).alias("interval_s")
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+from fairwind.quantities import parse_bits_per_second, parse_bytes
 
 FREE = "no delay"
 """A link that neither delays nor loses anything."""

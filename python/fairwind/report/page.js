@@ -8,7 +8,7 @@ async function unpacked(id) {
   return new Response(stream).text();
 }
 
-const AXIS_WIDTH = 82; // an axis with its labels and title, in pixels
+const AXIS_WIDTH = 104; // an axis with its labels and title, in pixels
 const GAP = 30; // between panels
 
 /** Give the width of the plots of a chart, without their axes; 0 where they fit their content. */
@@ -42,12 +42,25 @@ function fitted(chart, width, isAlone = true) {
 
 const LEGEND_ABOVE = 800; // narrower pages have no room for a legend beside the plots
 
+/** Give the number of letters of the longest name in the legend of colours. */
+function longestName(chart) {
+  const names = chart.encoding?.color?.scale?.domain ?? [];
+  const parts = [chart.spec, ...(chart.layer ?? []), ...(chart.vconcat ?? []), ...(chart.hconcat ?? []), ...(chart.concat ?? [])];
+  const lengths = parts.filter(Boolean).map(longestName);
+  return Math.max(0, ...lengths, ...names.map((name) => String(name).length));
+}
+
 /** Set how legends stand on a page that is so wide. */
 function withLegend(chart, width) {
   const config = (chart.config ??= {});
   const legend = (config.legend ??= {});
   if (width < LEGEND_ABOVE) {
-    Object.assign(legend, { orient: "top", columns: width < 500 ? 2 : 4, labelLimit: width / 3 });
+    const name = 7 * longestName(chart) + 60; // in pixels, with its sign
+    Object.assign(legend, {
+      orient: "top",
+      columns: Math.max(1, Math.min(4, Math.floor(width / name))),
+      labelLimit: width - 60,
+    });
   }
   return chart;
 }
@@ -56,7 +69,7 @@ async function draw(place, specification) {
   const name = place.dataset.figure;
   const width = place.closest(".wide").clientWidth;
   const chart = withLegend(structuredClone(specification), width);
-  const legendWidth = width < LEGEND_ABOVE ? 0 : 150;
+  const legendWidth = width < LEGEND_ABOVE ? 0 : Math.min(260, 7 * longestName(chart)) + 70;
   place.textContent = "";
   try {
     await window.vegaEmbed(place, fitted(chart, width - legendWidth), {

@@ -30,7 +30,7 @@ from fairwind.report.tables import (
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, readable_overview
 
-PREVIEW_ROWS = 20
+PREVIEW_ROWS = 10
 """Rows shown of each Parquet file."""
 
 MOST_ROWS = 300

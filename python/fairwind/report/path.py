@@ -7,6 +7,7 @@ what each link is, in both directions.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -187,7 +188,7 @@ def _between(
     rows: list[tuple[str, str]] = []
     for sign, words in (("↓", there), ("↑", back)):
         for place, text in enumerate(words or ()):
-            pieces = textwrap.wrap(text, letters) or [""]
+            pieces = _wrapped(text, letters)
             rows.extend(
                 (sign if place == 0 and number == 0 else "", piece)
                 for number, piece in enumerate(pieces)
@@ -209,6 +210,11 @@ def _between(
         parts.append(f'<text x="{text_at:.0f}" y="{row_y:.0f}"{weight}>{escape(text)}</text>')
         row_y += LINE * (1 if text else 0.4)
     return parts, end
+
+
+def _wrapped(text: str, letters: int) -> list[str]:
+    """Break a text into lines, but no number from its unit."""
+    return textwrap.wrap(re.sub(r"(\d) (?=[A-Za-z%])", "\\1\u00a0", text), letters)
 
 
 def _arrow(x: float, start: float, end: float, colour: str, width: float) -> str:
@@ -241,16 +247,13 @@ def _legend(lanes: Sequence[Lane], notes: Sequence[str], y: float) -> tuple[list
         parts.append(
             f'<rect x="{MARGIN}" y="{y - 1:.0f}" width="10" height="10" fill="{lane.colour}"/>'
         )
-        for text in textwrap.wrap(f"{lane.name}: {lane.words}", letters):
+        for text in _wrapped(f"{lane.name}: {lane.words}", letters):
             parts.append(f'<text x="{MARGIN + 16}" y="{y + 9:.0f}">{escape(text)}</text>')
             y += LINE
     if len(lanes) > MOST_LANES:
-        parts.append(
-            f'<text x="{MARGIN}" y="{y + 9:.0f}">and {len(lanes) - MOST_LANES} further groups</text>'
-        )
-        y += LINE
+        notes = [f"and {len(lanes) - MOST_LANES} further groups", *notes]
     for note in notes:
-        for text in textwrap.wrap(note, letters):
+        for text in _wrapped(note, letters):
             parts.append(f'<text x="{MARGIN}" y="{y + 9:.0f}" fill="#555">{escape(text)}</text>')
             y += LINE
     return parts, y + MARGIN
@@ -259,9 +262,9 @@ def _legend(lanes: Sequence[Lane], notes: Sequence[str], y: float) -> tuple[list
 def _further(routers: Sequence[str], lines: Mapping[tuple[str, str], list[str]]) -> Iterator[str]:
     """Write links between routers that do not stand next to each other."""
     for (start, end), words in lines.items():
-        if start in routers and end in routers:
-            if abs(routers.index(start) - routers.index(end)) != 1:
-                yield f"{start} → {end}: {'; '.join(words)}"
+        are_routers = start in routers and end in routers
+        if are_routers and abs(routers.index(start) - routers.index(end)) != 1:
+            yield f"{start} → {end}: {'; '.join(words)}"
 
 
 MOST_ACCESS = 6

@@ -267,6 +267,8 @@ def samples_to_decide(
     if not test.has_spread:
         return math.ceil(1 - math.log2(level)) if test.is_paired and size > 1 else None
     spread = test.standard_error * math.sqrt(size)
+    if math.isnan(spread):
+        return None
     if spread == 0:
         return size
     effect, room = abs(test.estimate), min(test.estimate - margin[0], margin[1] - test.estimate)

@@ -1,0 +1,414 @@
+"""What the axes of a run do, in words and numbers, and runs that grow until that is sure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import made_up
+from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
+from fairwind.answers.headlines import headlines
+from fairwind.answers.words import effect_in_words, paragraph, percent, unchanged, wanting
+from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
+from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
+from fairwind.folder.looks import LOOKS, read_looks
+from fairwind.results.answer import Effect
+from made_up import ScriptedEngine, plan
+from process import SCENARIO, fairwind
+
+
+def run(grid, folder, engine=None):
+    return run_plan(grid, engine or ScriptedEngine(), RunSettings(1, folder))
+
+
+def variants(replicates=6, counts=(1,), names=("TCP", "LT")):
+    return plan(counts, names, replicates)
+
+
+def of_group(answer, name):
+    return [effect for effect in answer.effects if effect.name == name]
+
+
+def test_effect_of_an_axis_is_found_with_its_sign(tmp_path):
+    answer = answer_of(run(variants(), tmp_path))
+    (axis,) = answer.axes
+    assert (axis.axis, axis.reference, axis.is_without_effect) == ("variant", "TCP", False)
+    (thin,) = of_group(answer, "thin")
+    assert (thin.measure, thin.value, thin.context) == ("delivery_latency_p99_s", "LT", "")
+    assert thin.relative == pytest.approx(-0.2, abs=0.02)
+    assert thin.low < thin.relative < thin.high < 0
+    assert thin.verdict is EffectVerdict.LESS
+    assert thin.difference_low < thin.difference < thin.difference_high < 0
+    assert thin.mean - thin.mean_reference == pytest.approx(thin.difference)
+    assert (thin.unit, thin.scale, thin.seeds, thin.seeds_needed) == ("ms", 1e3, 6, None)
+
+
+def test_each_group_has_the_measure_that_its_application_waits_for(tmp_path):
+    answer = answer_of(run(variants(), tmp_path))
+    assert {effect.name: effect.measure for effect in answer.effects} == {
+        "greedy": "goodput_bits_per_second",
+        "thin": "delivery_latency_p99_s",
+    }
+
+
+def test_what_nobody_saw_is_replaced_by_what_was_seen(tmp_path):
+    results = run(variants(), tmp_path)
+    path = tmp_path / "groups.parquet"
+    unseen = pl.lit(None, pl.Float64).alias("delivery_latency_p99_s")
+    pl.read_parquet(path).with_columns(unseen).write_parquet(path)
+    assert ("groups", "thin", "ack_latency_p99_s") in headlines(results)
+
+
+def test_other_axes_are_kept_as_context(tmp_path):
+    answer = answer_of(run(variants(counts=(1, 4)), tmp_path))
+    count, variant = answer.axes
+    assert (count.axis, variant.axis) == ("flows.*.count", "variant")
+    assert {effect.context for effect in variant.effects} == {"count 1", "count 4"}
+    assert {effect.context for effect in count.effects} == {"variant TCP", "variant LT"}
+    assert len(answer.effects) == 8
+    assert "corrected for 8 effects" in answer.method
+
+
+def test_one_sentence_for_each_value_in_words(tmp_path):
+    answer = answer_of(run(variants(), tmp_path))
+    assert answer.paragraphs[0].startswith("variant LT (against TCP): ")
+    assert "thin delivery p99 -2" in answer.paragraphs[0]
+    assert "greedy goodput no difference (the same in every run)" in answer.paragraphs[0]
+
+
+def test_axis_without_any_effect_is_said(tmp_path):
+    grid = variants(names=("TCP", "mFR"))  # the made-up numbers do not know it
+    answer = answer_of(run(grid, tmp_path))
+    assert answer.axes[0].is_without_effect
+    assert answer.paragraphs == (unchanged("variant", "TCP", ["mFR"]),)
+    assert "changed nothing in any run" in answer.paragraphs[0]
+
+
+def test_one_different_number_anywhere_is_an_effect(tmp_path):
+    results = run(variants(names=("TCP", "mFR")), tmp_path)
+    path = tmp_path / "flows.parquet"
+    flows = pl.read_parquet(path)
+    last = pl.int_range(pl.len()) == pl.len() - 1
+    flows.with_columns(pl.col("established").xor(last)).write_parquet(path)
+    assert not answer_of(results).axes[0].is_without_effect
+
+
+def test_value_without_effect_beside_others_is_said(tmp_path):
+    answer = answer_of(run(variants(names=("TCP", "mFR", "LT")), tmp_path))
+    assert not answer.axes[0].is_without_effect
+    assert answer.paragraphs[0] == "variant mFR (against TCP): nothing changed in any run."
+
+
+def test_run_without_an_axis_has_no_answer(tmp_path):
+    assert answer_of(run(plan((1,)), tmp_path)) is None
+
+
+def test_one_seed_decides_nothing_and_says_why(tmp_path):
+    answer = answer_of(run(variants(1), tmp_path))
+    assert {effect.verdict for effect in answer.effects} == {EffectVerdict.UNDECIDED}
+    assert "at least two seeds" in answer.paragraphs[-1]
+
+
+def test_undecided_effects_name_the_seeds_they_need(tmp_path):
+    results = run(variants(4), tmp_path)
+    path = tmp_path / "groups.parquet"
+    shaken = pl.col("delivery_latency_p99_s") * (1 + 0.4 * ((pl.col("replicate") % 2) * 2.0 - 1))
+    is_one = (pl.col("variant") == "LT") & (pl.col("group") == "thin")
+    column = pl.when(is_one).then(shaken).otherwise(pl.col("delivery_latency_p99_s"))
+    pl.read_parquet(path).with_columns(column).write_parquet(path)
+    answer = answer_of(results)
+    (thin,) = of_group(answer, "thin")
+    assert thin.verdict is EffectVerdict.UNDECIDED
+    assert thin.seeds_needed > 4
+    assert answer.undecided == (thin,)
+    assert f"thin delivery p99 with variant LT: {thin.seeds_needed}" in answer.paragraphs[-1]
+    assert f"about {thin.seeds_needed} more seeds" in answer.paragraphs[0]
+
+
+def test_real_time_runs_are_independent_samples(tmp_path):
+    engine = ScriptedEngine(name="kernel", is_real_time=True)
+    assert "independent samples (Welch)" in answer_of(run(variants(), tmp_path, engine)).method
+
+
+@pytest.mark.parametrize("margin", [0, 1, -0.1, 5])
+def test_margin_that_is_none_is_refused(tmp_path, margin):
+    with pytest.raises(FairwindError, match="margin must be above 0"):
+        answer_of(run(variants(1), tmp_path), margin)
+    with pytest.raises(FairwindError, match="margin must be above 0"):
+        Growth(margin=margin)
+
+
+def effect(**changed):
+    one = Effect(
+        *("groups", "thin", "delivery_latency_p99_s", "delivery latency p99", "ms", "", "true"),
+        *(0.9, 0.43, -0.52, -0.69, -0.28, -0.47, -0.6, -0.25, 0.001, 0.01),
+        *(EffectVerdict.LESS, None, 5, 1e3),
+    )
+    return replace(one, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "-52 % [-69, -28]"),
+        (
+            {"verdict": EffectVerdict.NO_DIFFERENCE, "low": -0.003, "high": 0.0099},
+            "no difference (within 1 %)",
+        ),
+        (
+            {"verdict": EffectVerdict.NO_DIFFERENCE, "low": -0.0123, "high": 0.0},
+            "no difference (within 1.3 %)",
+        ),
+        (
+            {"verdict": EffectVerdict.UNDECIDED, "seeds_needed": 1, "high": 0.1},
+            "undecided (-52 % [-69, +10], about 1 more seed)",
+        ),
+        ({"verdict": EffectVerdict.UNDECIDED, "relative": None}, "undecided"),
+        ({"low": None, "high": None}, "-52 %"),
+    ],
+)
+def test_words_of_an_effect(changed, words):
+    assert effect_in_words(effect(**changed)) == words
+
+
+def test_many_contexts_are_counted():
+    undecided = [effect(context=f"n {n}", verdict=EffectVerdict.UNDECIDED) for n in range(2)]
+    sure = [effect(context=f"m {n}", relative=-0.1 * (n + 1)) for n in range(3)]
+    text = paragraph("rdb", "off", "on", [*sure, *undecided])
+    assert text.endswith(": thin delivery p99 less (-30 to -10 %) in 3 of 5, undecided in 2 of 5.")
+    text = paragraph("rdb", "off", "on", [*sure, effect(context="m 3", relative=-0.4)])
+    assert text.endswith("less (-40 to -10 %) in all 4 settings of the other axes.")
+
+
+def test_undecided_effects_are_named_up_to_four():
+    many = [("a", effect(value=str(n), seeds_needed=9 - n)) for n in range(6)]
+    text = wanting(many, 7)
+    assert text.startswith("6 of 7 effects are undecided.")
+    assert "with a 5: 4; " in text
+    assert "and 2 more: up to 9" in text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(0.0, "0.0"), (-0.0001, "0.0"), (0.031, "+3.1"), (0.0996, "+10"), (-0.52, "-52"), (3, "+300")],
+)
+def test_per_cents_have_the_digits_that_matter(ratio, text):
+    assert percent(ratio) == text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_answer_fits_the_terminal(tmp_path, width):
+    answer = answer_of(run(variants(4, (1, 4), ("TCP", "LT", "LT+mFR")), tmp_path))
+    text = answer_in_text(answer, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert any({"reference", "mean"} <= {*line.split()} for line in text.splitlines()) == (
+        width == 200
+    )
+
+
+def grow(folder, most, first=3, engine=None, on_look=None):
+    return run_until_decided(
+        lambda seeds: variants(seeds, (1,), ("TCP", "LT")),
+        variants(first),
+        engine or ScriptedEngine(),
+        RunSettings(1, folder),
+        Growth(most),
+        None,
+        on_look,
+    )
+
+
+def noisy(monkeypatch, deviation):
+    """Let every simulation of the variant move up or down, by its seed."""
+    usual = made_up.tables
+
+    def tables(experiment, seed):
+        made = usual(experiment, seed)
+        if experiment["flows"][0]["tcp"]["linear_timeouts"]:
+            factor = 1 + (deviation if seed % 2 else -deviation) + 0.001 * (seed % 7)
+            latency = pl.col("delivery_latency_p99_s") * factor
+            made["groups"] = made["groups"].with_columns(latency)
+        return made
+
+    monkeypatch.setattr(made_up, "tables", tables)
+
+
+def test_run_stops_as_soon_as_all_is_decided(tmp_path):
+    looks = []
+    results = grow(tmp_path / "grown", 64, on_look=looks.append)
+    assert looks[-1].is_last
+    assert not looks[-1].answer.undecided
+    assert results.manifest.plan.replicates == looks[-1].seeds < 64
+    assert "everything is decided" in look_in_words(looks[-1], Growth(64))
+    assert read_looks(results.folder) == [look.seeds for look in looks]
+
+
+def test_grown_run_is_that_of_so_many_seeds(tmp_path, monkeypatch):
+    noisy(monkeypatch, 0.05)
+    grown = grow(tmp_path / "grown", 64)
+    seeds = grown.manifest.plan.replicates
+    assert seeds > 3
+    plain = run(variants(seeds), tmp_path / "plain")
+    assert grown.manifest.fingerprint == plain.manifest.fingerprint
+    names = {file.name for file in plain.folder.glob("*.parquet")}
+    assert names == {file.name for file in grown.folder.glob("*.parquet")}
+    for name in names:
+        assert (grown.folder / name).read_bytes() == (plain.folder / name).read_bytes()
+
+
+def test_finished_seeds_are_not_run_again(tmp_path):
+    run(variants(4), tmp_path)
+    engine = ScriptedEngine()
+    results = grow(tmp_path, 64, engine=engine)
+    assert engine.executions == results.manifest.plan.runs - 8
+    assert read_looks(tmp_path)[0] == 4
+
+
+def test_bound_stops_a_run_and_a_higher_one_goes_on(tmp_path, monkeypatch):
+    noisy(monkeypatch, 0.5)
+    looks = []
+    grow(tmp_path, 6, on_look=looks.append)
+    assert [look.seeds for look in looks] == [3, 5, 6]
+    assert looks[-1].is_last
+    assert looks[-1].answer.undecided
+    assert "stopped at --most-seeds 6" in look_in_words(looks[-1], Growth(6))
+    results = grow(tmp_path, 13, on_look=looks.append)
+    assert [look.seeds for look in looks[3:]] == [6, 9, 13]
+    assert read_looks(tmp_path) == [3, 5, 6, 9, 13]
+    assert "and 5 looks at growing numbers of seeds" in answer_of(results).method
+
+
+def test_later_looks_pay_for_earlier_ones(tmp_path, monkeypatch):
+    noisy(monkeypatch, 0.02)
+    grown = answer_of(grow(tmp_path / "grown", 64))
+    seeds = of_group(grown, "thin")[0].seeds
+    plain = answer_of(run(variants(seeds), tmp_path / "plain"))
+    assert of_group(grown, "thin")[0].holm_p_value > of_group(plain, "thin")[0].holm_p_value
+
+
+def test_interrupted_growth_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    noisy(monkeypatch, 0.05)
+
+    def stop(number):
+        if number == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(FairwindError, match="interrupted"):
+        grow(tmp_path / "a", 64, engine=ScriptedEngine(script=stop))
+    assert not list((tmp_path / "a").glob("*.parquet"))  # never stale
+    results = grow(tmp_path / "a", 64)
+    assert len(read_looks(tmp_path / "a")) > 1
+    assert read_looks(tmp_path / "a") == read_looks(grow(tmp_path / "whole", 64).folder)
+    assert results.groups.height == results.manifest.plan.runs * 2
+
+
+def test_nothing_to_decide_is_refused(tmp_path):
+    with pytest.raises(FairwindError, match="no axis with several values"):
+        run_until_decided(
+            lambda seeds: plan((1,), replicates=seeds),
+            plan((1,)),
+            ScriptedEngine(),
+            RunSettings(1, tmp_path),
+            Growth(),
+        )
+
+
+def test_another_scenario_is_not_grown_into(tmp_path):
+    run(variants(3, (4,)), tmp_path)
+    with pytest.raises(FairwindError, match="another scenario or other settings"):
+        grow(tmp_path, 64)
+
+
+def test_fewer_seeds_than_there_are_is_refused_with_what_to_do(tmp_path):
+    run(variants(4), tmp_path)
+    with pytest.raises(FairwindError, match=r"4 instead of 2 seeds\n.*--set repeat=4"):
+        run(variants(2), tmp_path)
+
+
+def test_other_seeds_are_not_grown_into(tmp_path):
+    document = variants(2).document | {"seeds": [901, 902]}
+    run(type(plan()).from_document(document, ()), tmp_path)
+    with pytest.raises(FairwindError, match="3 seeds"):
+        grow(tmp_path, 64)
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"seeds": [5, 3]}', '{"seeds": []}', "[]"])
+def test_damaged_looks_are_reported(tmp_path, content):
+    results = run(variants(), tmp_path)
+    (tmp_path / LOOKS).write_text(content, encoding="utf-8")
+    with pytest.raises(FairwindError, match=r"looks\.json is damaged"):
+        answer_of(results)
+
+
+def test_options_of_the_answer():
+    assert growth_of("10 %", 7) == Growth(7, 0.1)
+    assert growth_of(None, None) == Growth(64, 0.05)
+    with pytest.raises(FairwindError, match="--margin: cannot read"):
+        growth_of("ten", None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path
+
+
+def test_run_ends_with_the_answer(folder):
+    code, out, _ = fairwind("run", "scenario.toml", "--out", "a", cwd=folder)
+    assert code == 0
+    words = out[out.index("count 2 (against 1): ") :]
+    assert "greedy goodput" in words
+    assert "thin delivery p99" in words
+    assert "corrected for 2 effects" in " ".join(words.split())
+    assert fairwind("show", "a", cwd=folder)[1] == out
+
+
+def test_run_without_an_axis_ends_with_its_tables(folder):
+    arguments = ("run", "scenario.toml", "--set", "flows.*.count=1", "--out", "a")
+    code, out, _ = fairwind(*arguments, cwd=folder)
+    assert code == 0
+    assert "against" not in out
+
+
+def test_json_and_csv_have_no_words(folder):
+    _, out, _ = fairwind("run", "scenario.toml", "--out", "a", "--format", "json", cwd=folder)
+    assert {row["table"] for row in json.loads(out)} >= {"groups"}
+
+
+def test_unused_mechanism_changes_nothing(folder):
+    axis = 'sweep."flows.thin.tcp.linear_timeouts"=[false, true]'
+    arguments = ("--set", "flows.*.count=1", "--set", axis, "--set", "flows.greedy.count=1")
+    loss = ("--set", "path.rate=10 Mbit/s", "--set", "path.queue={ limit = '1000 packets' }")
+    code, out, error = fairwind("run", "scenario.toml", *arguments, *loss, cwd=folder)
+    assert code == 0, error
+    assert "linear_timeouts changed nothing in any run" in " ".join(out.split())
+
+
+def test_run_until_decided_on_the_command_line(folder):
+    arguments = ("run", "scenario.toml", "--until-decided", "--most-seeds", 4, "--out", "a")
+    code, out, error = fairwind(*arguments, cwd=folder)
+    assert code == 0, error
+    assert "3 seeds: " in error
+    assert "at growing numbers of seeds" in " ".join(out.split())
+    # The same command again has nothing to run; a plain run is told what is there.
+    seeds = read_looks(folder / "a")[-1]
+    _, again, _ = fairwind(*arguments, cwd=folder)
+    assert again == out
+    code, _, error = fairwind("run", "scenario.toml", "--out", "a", cwd=folder)
+    assert code == 2
+    assert f"{seeds} instead of 2 seeds" in error
+
+
+def test_python_runs_until_decided_and_answers(folder, monkeypatch):
+    import fairwind as package
+
+    monkeypatch.chdir(folder)
+    results = package.load("scenario.toml").run(out="a", until_decided=3)
+    assert results.manifest.plan.replicates == 3
+    answer = results.answer()
+    assert answer == answer_of(results)
+    assert {effect.seeds for effect in answer.effects} == {3}
