@@ -31,7 +31,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python studies tests tools
 
-.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures study-pages validity conformance test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-virtual bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -78,7 +78,7 @@ tuned: $(INSTALLED) ## compile the core with profile-guided optimization: runs t
 
 demo: build ## run the reduced study: table, page and pictures
 	rm -rf $(RUNS)/demo
-	$(BIN)/fairwind study application-limited-streams --reduced --out $(RUNS)/demo
+	$(BIN)/fairwind study application-limited-streams --reduced --figures --out $(RUNS)/demo
 
 study: build ## run one full study: make study NAME=application-limited-streams
 	$(BIN)/fairwind study $(NAME) --out $(RUNS)/$(NAME)
@@ -87,6 +87,9 @@ study: build ## run one full study: make study NAME=application-limited-streams
 pictures: STUDIES ?=
 pictures: build ## redraw the pictures of the documents from the full studies (ten minutes; congestion-control-evaluation over an hour)
 	$(BIN)/python tools/pictures.py $(STUDIES) --runs $(RUNS)
+
+study-pages: build ## run all reduced studies and look at their pages in Chromium (half an hour)
+	$(BIN)/python tools/study_pages.py $(STUDIES) --runs $(RUNS)
 
 # Scenarios of studies/validity to be looked at, all if none is named; ENGINES=linux-7.3,linux-6.12 needs neither root nor
 # a quiet machine; AGAIN=1 measures them anew, PAGE=1 only writes the page.
@@ -184,9 +187,11 @@ bench-windows: ## measure the kernel's cost of remembered windows, per call (roo
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/typed_settings.py
 
 docs-check: docs-rust build ## fail if a page of docs/reference/ is out of date
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/typed_settings.py --check
 
 docs-rust:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude fairwind-python --no-deps --locked

@@ -95,7 +95,7 @@ def main() -> int:
     for study in arguments.studies or PICTURES:
         folder = arguments.runs / (f"{study}-reduced" if arguments.reduced else study)
         form = ["--form", "reduced" if arguments.reduced else FORMS.get(study, "full")]
-        code = _run(study, ["--out", str(folder), *form])
+        code = _run(study, ["--figures", "--out", str(folder), *form])
         if code:
             return code
         if arguments.reduced:

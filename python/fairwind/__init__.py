@@ -1,13 +1,14 @@
 """Fairwind, a laboratory for TCP: describe an experiment once, run it, measure it, plot it.
 
-``fairwind.load(path).run().groups`` is a data frame. What happens per packet happens in the
-compiled core; this package does what happens per experiment: grids, repetitions, comparison,
-pictures, reports. It never looks at single packets.
+``fairwind.run(scenario).groups`` is a data frame; the scenario is a dict or a TOML file. The
+compiled core does what happens per packet. This package does what happens per experiment: grids,
+repetitions, comparison, pictures, reports. It never looks at single packets.
 
-Map: `scenario` reads and resolves, `run` executes, `analysis` finds the same in captures, `folder`
-is what lies on the disk, `results` reads it back, `statistics`, `compare` and `answers` judge it,
-`plots` and `report` show it, `models` are closed forms to hold it against, `studies` repeat
-published experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
+Map: `units` are for scenarios from Python, `scenario` reads and resolves, `execution` runs it,
+`analysis` finds the same in captures, `folder` is what lies on the disk, `results` reads it back,
+`statistics`, `compare` and `answers` judge it, `plots` and `report` show it, `notebook` does so in
+notebooks, `models` are closed forms to compare it with, `studies` repeat published experiments,
+`packetdrill` runs conformance scripts, `cli` is the command line.
 """
 
 from importlib import import_module
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fairwind.results import open_results
     from fairwind.scenario import Scenario as Scenario
     from fairwind.scenario import load as load
+    from fairwind.scenario import run as run
 
     open = open_results
     __version__: str
@@ -37,6 +39,7 @@ _HOMES = {
     "analyse": "analysis.execute",
     "load": "scenario",
     "open": "results",
+    "run": "scenario",
 }
 """Modules of the public names; they are imported on first use, so that `--version` stays quick."""
 

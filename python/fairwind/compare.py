@@ -298,8 +298,8 @@ def _refuse_unknown(
             if name in of_a.columns and name in of_b.columns
         ):
             raise FairwindError(
-                f"one of the runs knows nothing of {name!r}: nobody watched where it is seen",
-                "a capture at the sender tells of no arrivals; analyse both sides' captures",
+                f"one of the runs has no values of {name!r}: it was not captured there",
+                "a capture at the sender shows no arrivals; analyse the captures of both sides",
             )
 
 

@@ -1,9 +1,10 @@
-"""Public names of a package that are imported on first use, so that the command starts quickly."""
+"""Public names that are imported on first use, so that the command starts quickly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -24,3 +25,16 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         return value
 
     return find
+
+
+def module_named(name: str) -> Any:  # noqa: ANN401 - its functions are found by name
+    """Import a module of this package when a method needs it.
+
+    It is for public classes only, whose methods lead to rooms that know the class.
+
+    Parameters
+    ----------
+    name : str
+        Below ``fairwind``, such as ``notebook.drawing``.
+    """
+    return import_module(f"fairwind.{name}")

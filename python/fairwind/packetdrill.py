@@ -111,11 +111,13 @@ def find_scripts(places: Iterable[Path]) -> list[Path]:
             continue
         inside = sorted(place.rglob(f"*{SUFFIX}"))
         if not inside:
-            raise FairwindError(f"{place}: no script in it", f"scripts end in {SUFFIX}")
+            raise FairwindError(f"{place} has no scripts", f"names of scripts end in {SUFFIX}")
         found += inside
     missing = [place for place in found if not place.exists()]
     if missing:
-        raise FairwindError(f"{missing[0]}: there is no such script")
+        raise FairwindError(
+            f"there is no script {missing[0]}", f"give a file or a folder with *{SUFFIX} files"
+        )
     return found
 
 
@@ -143,7 +145,10 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
             options=_option_lines(settings),
         )
     except _core.KernelUnavailable as error:
-        raise FairwindError(f"the kernel cannot be used: {error}") from error
+        raise FairwindError(
+            f"the kernel cannot be used: {error}",
+            "use --on sim, or a built kernel such as --on linux-6.12",
+        ) from error
     except ValueError as error:
         raise FairwindError(str(error)) from error
     return _outcome(script, answer)
@@ -195,6 +200,6 @@ def _text_of(script: Path) -> str:
     try:
         return script.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise UnreadableScriptError(f"{script}: not a text: {error.reason}") from error
+        raise UnreadableScriptError(f"{script} is not UTF-8 text: {error.reason}") from error
     except OSError as error:
         raise UnreadableScriptError(f"{script}: {error.strerror}") from error

@@ -178,7 +178,8 @@ def _limit(limit: str, rtt: str | None) -> str:
         return limit
     if rtt is None:
         raise FairwindError(
-            f"the queue of {limit.strip()} needs a round-trip time", "give --rtt, or packets"
+            f"the queue of {limit.strip()} needs a round-trip time",
+            "give --rtt, or a limit in packets",
         )
     time = TIME.fullmatch(rtt)
     if time is None:
@@ -224,13 +225,13 @@ def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
     FairwindError
         If the folder is none, or holds something.
     """
-    from fairwind.folder.cell_tables import write_tables
-    from fairwind.run.folder import (
+    from fairwind.execution.folder import (
         discard,
         make_folder,
         merge_tables,
         with_leading_columns,
     )
+    from fairwind.folder.cell_tables import write_tables
 
     make_folder(out)
     with locked(out):
@@ -405,7 +406,7 @@ def _run(
     except _core.KernelUnavailable as error:
         if os.geteuid() != 0:
             raise FairwindError(
-                "fairwind shell requires root: it makes a network namespace and a TUN device",
+                "fairwind shell requires root: it creates a network namespace and a TUN device",
                 'run sudo "$(command -v fairwind)" shell ...; sudo alone may not find fairwind',
             ) from error
         raise FairwindError(str(error)) from error

@@ -156,7 +156,7 @@ def clear(group: Path) -> int:
 
 def _translated(ask: Callable[[], Result]) -> Result:
     if not hasattr(_core, "start_windows"):
-        raise FairwindError("windows are remembered by Linux only")
+        raise FairwindError("`fairwind windows` requires Linux", "use a machine with Linux")
     try:
         return ask()
     except _core.WindowsError as refused:

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from fairwind_studies.impact_on_others.study import expected_steps
 
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.results import Results, Verdict
-from fairwind.run.execute import RunSettings, run_plan
 from fairwind.studies.comparisons import IS_REDUCED, Contrast, contrasted, harmless, in_words
 from made_up import VARIANTS, ScriptedEngine, plan
 

@@ -17,9 +17,9 @@ from fairwind_studies.impact_on_others.study import changed_by
 from fairwind_studies.thin_streams import offered_bits_per_second
 
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.quantities import parse_seconds
 from fairwind.results import Results, Verdict
-from fairwind.run.execute import RunSettings, run_plan
 from fairwind.studies import studies, study_named
 from fairwind.studies.panels import panels_in_words
 from made_up import VARIANTS, ScriptedEngine, experiment, plan

@@ -1,4 +1,4 @@
-"""Skipped tests: counted for `make test`, and failures where the kernel is required."""
+"""Skipped tests: counted for `make test`, and failures where kernel or browser are required."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-REQUIRES_KERNEL = os.environ.get("FAIRWIND_REQUIRE_KERNEL") == "1"
+from browser import browser as browser
+
+REQUIRED = {
+    mark: variable
+    for mark, variable in (
+        ("kernel", "FAIRWIND_REQUIRE_KERNEL"),
+        ("browser", "FAIRWIND_REQUIRE_BROWSER"),
+    )
+    if os.environ.get(variable) == "1"
+}
+"""Marks of tests that must not be skipped here, and the variables that say so."""
+
 SKIPPED_TESTS = os.environ.get("FAIRWIND_SKIPPED_TESTS")
 
 
@@ -22,11 +33,12 @@ def no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn a skipped test that needs the kernel into a failure if FAIRWIND_REQUIRE_KERNEL=1."""
+    """Turn a skipped test into a failure if what it needs is required here."""
     report = yield
-    if REQUIRES_KERNEL and report.skipped and item.get_closest_marker("kernel"):
-        report.outcome = "failed"
-        report.longrepr = f"requires the kernel (FAIRWIND_REQUIRE_KERNEL=1): {reason(report)}"
+    for mark, variable in REQUIRED.items():
+        if report.skipped and item.get_closest_marker(mark):
+            report.outcome = "failed"
+            report.longrepr = f"requires the {mark} ({variable}=1): {reason(report)}"
     return report
 
 

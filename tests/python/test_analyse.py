@@ -378,7 +378,7 @@ def test_empty_group_is_reported(sender, tmp_path):
             "analyse", sender, "--group", f"thin=dst port {port}", cwd=tmp_path
         )
         assert code == 0
-        assert ("No flow of data is in thin" in error) == is_told
+        assert ("Group thin has no connection with data" in error) == is_told
 
 
 def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, tmp_path):
@@ -404,12 +404,12 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["here.pcapng", "--table", "nothing"], "there is no table 'nothing'"),
         (["here.pcapng", "--sort", "beauty"], "connections have no such column"),
         (["here.pcapng", "--table", "flows", "--sort", "beauty"], "has no such column"),
-        (["here.pcapng", "--nat", "here=there"], "--nat: `here` is no address"),
-        (["here.pcapng", "--draw", "1"], "pictures are made from a folder"),
+        (["here.pcapng", "--nat", "here=there"], "--nat: `here` is not an address"),
+        (["here.pcapng", "--draw", "1"], "--draw needs a folder"),
         (["-", "--draw", "1", "--out", "seen"], "by a filter: --draw 'port 80'"),
-        (["here.pcapng", "--xplot", "graphs"], "nothing is drawn"),
+        (["here.pcapng", "--xplot", "graphs"], "--xplot needs --draw"),
         (["here.pcapng", "--draw", "tcp[0] = 1", "--out", "seen"], "addresses and ports only"),
-        (["-", "-"], "the standard input can be read once only"),
+        (["-", "-"], "standard input can be read only once"),
     ],
 )
 def test_wrong_usage_is_explained(sender, tmp_path, arguments, text):

@@ -20,9 +20,9 @@ from fairwind.answers.words import (
 )
 from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.folder.looks import LOOKS, read_looks
 from fairwind.results.answer import Effect
-from fairwind.run.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind
 

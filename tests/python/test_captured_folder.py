@@ -11,12 +11,12 @@ from fairwind.analysis.settings import AnalysisSettings, When
 from fairwind.analysis.source import find_source
 from fairwind.compare import compare, head
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
+from fairwind.execution.folder import with_leading_columns
 from fairwind.folder.manifest import CAPTURE_ENGINE, Captured, CaptureInput, Manifest, read_manifest
 from fairwind.report.page import connections_of, write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import Results, overview
-from fairwind.run.execute import RunSettings, run_plan
-from fairwind.run.folder import with_leading_columns
 from fairwind.scenario import Plan
 from made_up import ScriptedEngine, plan, tables
 
@@ -107,7 +107,7 @@ def test_a_capture_is_compared_with_a_run_without_what_it_does_not_know(alone, t
 
 
 def test_a_measure_that_one_does_not_know_is_refused_by_name(alone):
-    with pytest.raises(FairwindError, match="knows nothing of 'goodput_bits_per_second'"):
+    with pytest.raises(FairwindError, match="has no values of 'goodput_bits_per_second'"):
         compare(alone, alone, ["goodput_bits_per_second"])
 
 

@@ -186,6 +186,17 @@ def test_a_report_is_written_beside_the_tables(scenario, tmp_path):
     assert (code, out) == (0, "")
     assert "page: run/report.html" in error
     assert (tmp_path / "run" / "report.html").exists()
+    assert not (tmp_path / "run" / "figures").exists()
+
+
+def test_report_goes_where_out_says(scenario, tmp_path):
+    fairwind("run", scenario, "--out", "run", cwd=tmp_path)
+    assert fairwind("report", "run", "--out", "some/folder", cwd=tmp_path)[0] == 0
+    assert fairwind("report", "run", "--out", "page.html", "--figures", cwd=tmp_path)[0] == 0
+    assert (tmp_path / "some" / "folder" / "report.html").exists()
+    assert (tmp_path / "page.html").exists()
+    assert (tmp_path / "figures" / "goodput.png").exists()
+    assert not (tmp_path / "run" / "report.html").exists()
 
 
 def test_a_finished_run_can_be_shown_again(scenario, tmp_path):
@@ -261,9 +272,8 @@ def test_the_help_of_a_study_tells_of_one_run_as_of_one():
 
 @pytest.mark.slow
 def test_a_study_prints_its_claims_and_writes_its_figure(tmp_path):
-    code, out, error = fairwind(
-        "study", "application-limited-streams", "--reduced", "--out", "run", cwd=tmp_path
-    )
+    command = ("study", "application-limited-streams", "--reduced", "--figures")
+    code, out, error = fairwind(*command, "--out", "run", cwd=tmp_path)
     assert code == 0, error
     assert "Claim 5:" in out
     assert (tmp_path / "run" / "figures" / "throughput-by-variant.png").exists()

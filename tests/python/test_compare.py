@@ -11,7 +11,7 @@ from scipy import stats
 
 from fairwind.compare import _columns, compare, contrast, head, readable_differences
 from fairwind.errors import FairwindError
-from fairwind.run.execute import RunSettings, run_plan
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
 

@@ -20,8 +20,8 @@ from fairwind.compare import (
     head_by,
 )
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.results import Results
-from fairwind.run.execute import RunSettings, run_plan
 from fairwind.statistics import holm
 from made_up import ScriptedEngine, plan
 from process import SCENARIO, fairwind

@@ -184,10 +184,10 @@ def test_misspelt_hook_is_reported(tmp_path):
             return sender.snd_cwnd + 1
 
     loaded = package.load(scenario(tmp_path, "mine", "1 s"))
-    with pytest.raises(FairwindError, match="on_losses of Misspelt is no hook") as raised:
+    with pytest.raises(FairwindError, match="on_losses of Misspelt is not a hook") as raised:
         loaded.run(congestion={"mine": Misspelt})
-    assert "call it on_loss" in str(raised.value.hint)
-    with pytest.raises(FairwindError, match="Empty has no method that is called"):
+    assert "rename it to on_loss" in str(raised.value.hint)
+    with pytest.raises(FairwindError, match="Empty has no hook, so it would do nothing"):
         loaded.run(congestion={"mine": Empty})
     assert loaded.run(out=tmp_path / "run", congestion={"mine": Helped}).groups.height
 
@@ -267,7 +267,7 @@ def test_names_that_cannot_be_had_are_refused(tmp_path):
 def test_taken_name_needs_take_name_option(tmp_path):
     for taken, owner in (("cubic", "Linux"), ("fw_htcp", "this repository")):
         file = source(tmp_path, "mine", RENO.replace("fwt_py", taken))
-        with pytest.raises(FairwindError, match=f'"{taken}", which {owner} has for another'):
+        with pytest.raises(FairwindError, match=f'"{taken}", is already used by {owner}'):
             congestion.build(file, with_object=False)
         own, _ = congestion.build(file, with_object=False, takes_name=True)
         assert own.kernel_name == taken
@@ -286,7 +286,7 @@ def test_names_that_no_kernel_could_have_are_refused(tmp_path, name, text):
 def test_only_files_of_c_are_built(tmp_path):
     text = tmp_path / "auto.txt"
     text.write_text(RENO, encoding="utf-8")
-    with pytest.raises(FairwindError, match=r"auto\.txt is no C source by its name"):
+    with pytest.raises(FairwindError, match=r"auto\.txt does not end in .c"):
         congestion.build(text, with_object=False)
 
 

@@ -14,7 +14,7 @@ import pytest
 from fairwind.congestion.identity import NoDigestError, digest_of
 from fairwind.congestion.used import control_versions
 from fairwind.errors import FairwindError
-from fairwind.run.execute import RunSettings, run_plan
+from fairwind.execution.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
 
 FACTOR = 2

@@ -20,7 +20,7 @@ def test_removals_and_failures_are_listed():
         "removed: namespace X",
         "could not remove: remove Y: not permitted",
     ]
-    assert removals([]) == ["nothing is left of any run that lives no more"]
+    assert removals([]) == ["no leftovers of ended runs"]
 
 
 def test_findings_have_remedies_and_are_unique():

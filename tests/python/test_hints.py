@@ -10,9 +10,9 @@ import pytest
 
 from fairwind import _core, analyse
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.report import page
 from fairwind.report.page import write_report
-from fairwind.run.execute import RunSettings, run_plan
 from fairwind.scenario import Scenario
 from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
 from made_up import ScriptedEngine, plan
@@ -61,7 +61,7 @@ def test_capture_without_tcp_packets_is_named(tmp_path, packets, text):
     ("number", "text"),
     [
         (errno.ENOSPC, r"(?s)the disk is full: the report of .*free some space"),
-        (errno.EACCES, r"(?s)cannot write the report of .*Permission denied.*copy the run"),
+        (errno.EACCES, r"(?s)cannot write the report of .*Permission denied.*--out FOLDER"),
     ],
 )
 def test_report_that_cannot_be_written_names_folder_and_remedy(tmp_path, monkeypatch, number, text):
@@ -70,7 +70,7 @@ def test_report_that_cannot_be_written_names_folder_and_remedy(tmp_path, monkeyp
     def refused(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(page, "save_all", refused)
+    monkeypatch.setattr(page, "write_file", refused)
     with pytest.raises(FairwindError, match=text):
         write_report(results)
 

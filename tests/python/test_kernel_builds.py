@@ -52,7 +52,7 @@ def test_edits_are_applied_once(tree):
 
 def test_source_without_place_for_edits_is_refused(tree):
     (tree / "arch/um/Kconfig").write_text("config HZ\n\tint\n\tdefault 77\n")
-    with pytest.raises(FairwindError, match="no place for our edit"):
+    with pytest.raises(FairwindError, match=r"cannot patch .*it differs from all versions"):
         edits.apply(tree)
 
 
@@ -69,7 +69,7 @@ def test_tarball_is_unpacked_without_its_folder(tree, tmp_path):
 
 
 def test_other_files_are_no_sources(tmp_path):
-    with pytest.raises(FairwindError, match="neither a kernel's source tree nor a tarball"):
+    with pytest.raises(FairwindError, match="neither a kernel source tree nor a tarball"):
         sources.source_of_file(tmp_path)
 
 

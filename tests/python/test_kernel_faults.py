@@ -85,7 +85,7 @@ def test_full_disk_is_reported_and_run_resumes(scenario, disk, tmp_path, full_of
     code, out, error = fairwind(*command, cwd=tmp_path)
     assert (code, out) == (2, "")
     assert "the disk is full: disk/run could not be written" in error
-    assert "goes on where this one stopped" in error
+    assert "run the same command again to continue" in error
     finished = cells(disk / "run")
     assert 1 <= len(finished) < 8
     assert not any(name.startswith(".tmp-") for name in finished)

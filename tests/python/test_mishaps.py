@@ -123,7 +123,7 @@ def test_two_processes_cannot_run_into_one_folder(earlier):
         code, out, error = fairwind("run", "long.toml", "--out", "long", cwd=folder)
         assert first.poll() is None, "the first run ended too soon for this test"
         assert (code, out) == (2, "")
-        assert f"long is in use: process {first.pid} is running into it" in error
+        assert f"long is in use by process {first.pid}" in error
     finally:
         first.kill()
         first.communicate(timeout=60)
@@ -152,7 +152,7 @@ def test_full_disk_is_reported_and_results_stay(small_disk, tmp_path, capture):
     code, out, error = fairwind("run", "two.toml", "--out", "disk/run", "--jobs", 1, cwd=tmp_path)
     assert (code, out) == (2, "")
     assert "the disk is full: disk/run could not be written" in error
-    assert "goes on where this one stopped" in error
+    assert "run the same command again to continue" in error
     for folder in (small_disk / "run" / "cells").iterdir():
         assert not folder.name.startswith(".tmp-")
         assert "tables.arrows" in {path.name for path in folder.iterdir()}

@@ -35,8 +35,23 @@ def command(capsys):
 def test_without_arguments_it_tells_of_the_sources_platform(tmp_path):
     code, out, error = fairwind("model", "dama", cwd=tmp_path)
     assert (code, error) == (0, "")
-    for text in ("delay_ratio                 2.812", "-5.785         0.9724", "8.006", "4.779"):
+    for text in (
+        "feedback delay over round trip                  2.812",
+        "growth exponent, approximation of second order           0.9724    1.581",
+        "8.006",
+        "4.779",
+    ):
         assert text in out
+
+
+def test_tables_for_people_have_words_and_units(command):
+    _, out, _ = command("model", "dama")
+    for text in ("_s ", "_ratio", "_segments", "two_root", "tau", "rho", "(mu)", "(Da)"):
+        assert text not in out
+    for text in ("in seconds", "in MB", "segments/s", "k: capacity that a terminal requests"):
+        assert text in out
+    row = next(line.split() for line in out.splitlines() if line.split()[:3] == ["3", "1", "100"])
+    assert row[3:] == ["150", "5.063", "8.006", "8.026", "8.006", "7.479", "9.269", "100"]
 
 
 def test_json_has_every_table_and_csv_the_completion_times(command):

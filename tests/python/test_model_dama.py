@@ -270,7 +270,7 @@ def test_the_quickest_multiplier_of_the_approximation_has_slower_neighbours():
         assert np.all(beside > least)
     # What the first windows carry needs no requests.
     assert quickest(start_up(10), 20.0) == pytest.approx(1, abs=1e-3)
-    with pytest.raises(ModelError, match="no multiplier is the quickest"):
+    with pytest.raises(ModelError, match="no fastest multiplier"):
         quickest(start_up(3), 100.0, Law.EXACT)
 
 

@@ -64,9 +64,9 @@ def test_a_greater_delay_gains_more_and_a_greater_volume_less():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ModelError, match="one or more"):
+    with pytest.raises(ModelError, match="at least 1"):
         rounds(0)
-    with pytest.raises(ModelError, match="one or more"):
+    with pytest.raises(ModelError, match="at least 1"):
         speed_up(10, 0)
     with pytest.raises(ModelError, match="below zero"):
         transfer_time_s(10, 1, -1)
@@ -99,9 +99,9 @@ def test_the_command_tells_times_with_a_call_that_is_not_held_back(tmp_path):
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--remembered", "0", "--remembered is 0: it must be one or more"),
-        ("--remembered", "inf", "--remembered is inf: it must be one or more, and finite"),
-        ("--initial", "0", "--initial is 0: it must be one or more"),
+        ("--remembered", "0", "--remembered is 0: it must be at least 1"),
+        ("--remembered", "inf", "--remembered is inf: it must be at least 1, and finite"),
+        ("--initial", "0", "--initial is 0: it must be at least 1"),
         ("--rate", "0 bit/s", "--rate is 0 bit/s: it must be above zero"),
         ("--rtt", "0 s", "--rtt is 0 s: it must be above zero"),
         ("--opening", "0 s", "--opening is 0 s: it must be above zero"),

@@ -93,7 +93,7 @@ def test_a_script_that_cannot_be_read_does_not_hide_the_others(folder: Path) -> 
     (folder / "binary.pkt").write_bytes(b"\xff\xfe\x00")
     code, out, error = fairwind("packetdrill", "binary.pkt", "good.pkt", cwd=folder)
     assert (code, out) == (2, "passed       good.pkt\n1 passed, 0 failed\n")
-    assert "binary.pkt: not a text" in error
+    assert "binary.pkt is not UTF-8 text" in error
 
 
 @pytest.mark.kernel

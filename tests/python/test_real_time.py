@@ -9,11 +9,11 @@ import pytest
 
 from fairwind.engine.engines import Refusal
 from fairwind.errors import FairwindError
+from fairwind.execution.admission import duration_in_words, plan_seconds
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import lateness_by_cell, lateness_in_words, open_results, readable_overview
-from fairwind.run.admission import duration_in_words, plan_seconds
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
 HYSTART = Refusal(
@@ -154,7 +154,7 @@ def test_a_punctual_run_says_how_punctual_it_was(tmp_path):
     headers, rows = readable_overview(results)[-1]
     assert headers[-2:] == ["beyond it", "late writes p99 / us"]
     assert [row[-2:] for row in rows] == [["no run", "120"], ["no run", "120"]]
-    assert "Late writes of applications, 99th percentile: 120 us at the worst." in words
+    assert "Late writes of applications, 99th percentile: 120 us in the worst run." in words
     assert words in write_report(results).page.read_text(encoding="utf-8")
 
 

@@ -15,9 +15,9 @@ from rich.console import Console
 import fairwind
 from fairwind.cli.progress import shown_progress
 from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder import cell_tables, store
 from fairwind.folder.store import locked
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
 
@@ -119,7 +119,7 @@ def test_an_unfinished_run_cannot_be_opened_and_says_how_to_go_on(tmp_path):
 
     with pytest.raises(RunInterrupted):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path), interrupt)
-    with pytest.raises(FairwindError, match=r"(?s)not complete.*start it again"):
+    with pytest.raises(FairwindError, match=r"(?s)not complete.*run the same command again"):
         fairwind.open(tmp_path)
 
 
@@ -165,7 +165,7 @@ def test_full_disk_is_reported_and_results_stay(tmp_path, monkeypatch):
         return write(frame, *options)
 
     monkeypatch.setattr(cell_tables, "stream_bytes", full)
-    with pytest.raises(FairwindError, match=r"(?s)disk is full.*goes on"):
+    with pytest.raises(FairwindError, match=r"(?s)disk is full.*run the same command again"):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     assert cells(tmp_path) == {"0000-0000"}
     monkeypatch.undo()
@@ -198,7 +198,7 @@ def test_force_discards_the_other_run_but_not_foreign_files(tmp_path):
 
 def test_a_folder_with_foreign_files_is_refused_even_by_force(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(FairwindError, match="not a run of Fairwind"):
+    with pytest.raises(FairwindError, match="does not hold a run of Fairwind"):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path, force=True))
 
 
@@ -328,7 +328,7 @@ def test_a_failed_simulation_leaves_no_capture(tmp_path):
 def test_a_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path):
     with (
         locked(tmp_path),
-        pytest.raises(FairwindError, match=rf"(?s)in use: process {os.getpid()} .*--out"),
+        pytest.raises(FairwindError, match=rf"(?s)in use by process {os.getpid()}\b.*--out"),
     ):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path, force=True))
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
@@ -344,7 +344,7 @@ def test_lock_of_killed_process_is_free(tmp_path):
 
 def test_a_folder_of_something_else_is_refused_without_a_trace(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(FairwindError, match="not a run of Fairwind"):
+    with pytest.raises(FairwindError, match="does not hold a run of Fairwind"):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 

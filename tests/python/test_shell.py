@@ -114,7 +114,7 @@ def test_wrong_options_say_what_is_wrong(tmp_path):
         (("--mtu", "9000"), '--mtu 9000: "9000" has no unit'),
         (("--rtt", "20ms", "--loss", "0.01"), '--loss 0.01: "0.01" has no unit'),
         (("--reverse-loss", "2"), '--reverse-loss 2: "2" has no unit'),
-        (("--rate", "5mbit", "--set", "path.rate=1mbit"), "--set path.rate: without a scenario"),
+        (("--rate", "5mbit", "--set", "path.rate=1mbit"), "--set path.rate: without --scenario"),
     ],
 )
 def test_a_wrong_option_is_named_once_and_nothing_that_nobody_wrote(tmp_path, options, text):

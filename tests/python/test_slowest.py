@@ -38,17 +38,17 @@ def test_the_longest_waits_come_first_and_say_why(tmp_path):
     results = slowest_folder(tmp_path / "seen", ["sender", "sender", "sender"])
     headers, cells = readable_slowest(results, 2)
     assert headers == [
-        "longest waits",
+        "slowest segments",
         "sent at / s",
         "until acknowledged / ms",
         "bytes of the stream",
-        "sent again",
-        "the last time by",
+        "retransmissions",
+        "last cause",
         "segments behind it",
         "payload behind it / B",
     ]
     assert cells == [
-        ["a:2>b:1", "12.346", 1500.0, "100 to 119", 0, "not sent again", 3, 60],
+        ["a:2>b:1", "12.346", 1500.0, "100 to 119", 0, "not retransmitted", 3, 60],
         ["a:1>b:1", "12.346", 1000.0, "100 to 119", 1, "time-out", 3, 60],
     ]
     assert slowest_rows(results, 2)[0]["cause"] is None
@@ -68,5 +68,5 @@ def test_waits_that_were_seen_at_several_places_say_where(tmp_path):
 def test_the_page_of_a_capture_tells_of_its_longest_waits(tmp_path):
     results = slowest_folder(tmp_path / "seen", ["both", "both"])
     page = write_report(results).page.read_text(encoding="utf-8")
-    assert "The longest waits" in page
+    assert "Longest waits" in page
     assert "until in order at the receiver / ms" in page

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import vl_convert
 
+from fairwind.execution.execute import RunSettings, run_plan
 from fairwind.plots import flow_panels, save, thinned, time_sequence
 from fairwind.plots.points import (
     brought_together,
@@ -28,12 +29,11 @@ from fairwind.plots.xplot import save_xplot
 from fairwind.report.captured import MOST_FLOWS, percentiles_of, trace_figures
 from fairwind.report.page import write_report
 from fairwind.results import Results
-from fairwind.run.execute import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
 from made_up_traces import NAME, SEGMENT, empty_trace, flow_trace
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-PAGE_BYTES = 5_000_000
+PAGE_BYTES = 1_500_000
 EXTREMES = [pl.col("low").min(), pl.col("high").max(), pl.col("points").sum()]
 
 
@@ -144,7 +144,8 @@ def test_embedded_points_are_what_they_were():
 
 def test_a_page_shows_the_traced_flows_and_stays_small(tmp_path):
     long = [flow_trace(rounds=900, name=f"10.0.0.{n}:1>10.0.1.1:2") for n in range(3)]
-    page = write_report(traced(tmp_path / "run", long)).page
+    results = traced(tmp_path / "run", long)
+    page = write_report(results, figure_folder=tmp_path / "run" / "figures").page
     text = page.read_text(encoding="utf-8")
     assert "Flow 10.0.0.2:1&gt;10.0.1.1:2" in text
     assert "marks stand for" in text

@@ -104,7 +104,7 @@ def test_a_run_in_which_no_connection_jumped_is_warned_of_and_says_why():
         (1, "reconnaissance", ""), (1, "normal", "nothing-to-gain"), (2, "reconnaissance", "")
     )
     (warning,) = never_resumed_in_words(run(("web", CAREFUL), resumptions=never))
-    assert "2 connections found a saved window; it ended as: nothing-to-gain (1)" in warning
+    assert "2 connections found a saved window, but did not use it: nothing-to-gain (1)" in warning
     (unsaved,) = never_resumed_in_words(run(("web", CAREFUL)))
     assert "no connection found a saved window" in unsaved
     opened = run(("web", CAREFUL), resumptions=phases((1, "opening", "unknown")))

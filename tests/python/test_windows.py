@@ -78,7 +78,7 @@ def test_what_is_started_is_shown_cleared_and_stopped(group, tmp_path):
     assert "already remembers windows; `fairwind windows stop` ends that" in text
     sockets = next(one for one in diagnosis() if "sock_ops" in one.what)
     assert "windows are remembered in" in sockets.found
-    assert windows("clear", "--cgroup", group, cwd=tmp_path)[::2] == (0, "forgot 0\n")
+    assert windows("clear", "--cgroup", group, cwd=tmp_path)[::2] == (0, "deleted windows: 0\n")
     assert windows("stop", "--cgroup", group, cwd=tmp_path)[0] == 0
     code, _, text = windows("stop", "--cgroup", group, cwd=tmp_path)
     assert code == 2
@@ -91,7 +91,7 @@ def test_what_cannot_be_started_says_why_and_what_to_do(group, tmp_path):
         (["--lifetime", "0 s"], "--lifetime 0 remembers nothing"),
         (["--largest-window", "0"], "--largest-window 0 remembers nothing"),
         (["--lifetime", "long"], "cannot read the quantity 'long'"),
-        (["--cgroup", tmp_path], "is no control group of version 2"),
+        (["--cgroup", tmp_path], "is not a control group of version 2"),
         (["--cgroup", tmp_path / "none"], "No such file or directory"),
     ]
     for words, expected in refused:

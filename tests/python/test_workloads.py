@@ -39,7 +39,7 @@ def test_writes_beside_the_scenario_are_replayed_and_stand_in_the_plan(tmp_path:
 
 
 def test_a_missing_list_of_writes_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FairwindError, match=r"cannot read the writes to be replayed .*writes\.csv"):
+    with pytest.raises(FairwindError, match=r"cannot read the recorded writes .*writes\.csv"):
         _ = load(scenario_in(tmp_path)).plan
 
 
@@ -75,7 +75,7 @@ def test_only_a_capture_has_connections(tmp_path: Path) -> None:
     file = scenario_in(tmp_path)
     (tmp_path / "writes.csv").write_text("0,120\n", encoding="utf-8")
     scenario = load(file).with_settings({"flows.replay.workload.connection": "port 9"})
-    with pytest.raises(FairwindError, match="it is no capture"):
+    with pytest.raises(FairwindError, match="it is not a capture"):
         _ = scenario.plan
 
 

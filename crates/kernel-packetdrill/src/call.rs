@@ -87,7 +87,7 @@ pub(super) fn buffers(vector: &Expression) -> Step<Transfer> {
         Expression::Record(fields) if fields.len() == 2 => {
             buffer(&fields[0].value, &fields[1].value)
         }
-        _ => Err(Stop::failed(format!("`{written}` is no buffer {{..., bytes}}"))),
+        _ => Err(Stop::failed(format!("`{written}` is not a buffer {{..., bytes}}"))),
     };
     Ok(Transfer { buffers: vector.members()?.iter().map(one).collect::<Step<_>>()? })
 }

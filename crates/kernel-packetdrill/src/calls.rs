@@ -153,7 +153,7 @@ fn prepare_transfer(call: &Call, open: &Descriptors, path: &Path) -> Step<Prepar
         "write" | "send" | "sendto" => send(call, open, path),
         "readv" | "writev" => vectors(call, open),
         "sendmsg" => send_message(call, open, path),
-        other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
+        other => Err(Stop::unsupported(format!("the call {other} is not supported"))),
     }
 }
 
@@ -317,7 +317,7 @@ pub(super) fn to_bytes(message: &Icmp, inward: Addresses, ports: Ports) -> Step<
     };
     let (_, kind, code) =
         table.iter().find(|(name, _, _)| *name == message.kind).ok_or_else(|| {
-            Stop::unsupported(format!("the message `icmp {}` is not known here", message.kind))
+            Stop::unsupported(format!("the message `icmp {}` is not supported", message.kind))
         })?;
     let (sequence, payload_bytes) = message.quoted.unwrap_or((0, 0));
     let segment = Segment {

@@ -269,7 +269,7 @@ pub(super) fn socket_address_of(expression: &Expression, side: Side, path: &Path
         }
         Expression::Record(_) => written(expression),
         Expression::Name(name) if name == "AF_UNSPEC" => Ok(vec![0; 16]),
-        other => Err(Stop::failed(format!("`{other}` is no address"))),
+        other => Err(Stop::failed(format!("`{other}` is not an address"))),
     }
 }
 
@@ -284,7 +284,7 @@ fn written(record: &Expression) -> Step<Vec<u8>> {
     }
     let port = record.field("sin_port").or_else(|| record.field("sin6_port"));
     let port = port.map_or(Ok(0), Expression::number)?;
-    let port = u16::try_from(port).map_err(|_| Stop::failed(format!("{port} is no port")))?;
+    let port = u16::try_from(port).map_err(|_| Stop::failed(format!("{port} is not a port")))?;
     let place = record.field("sin_addr").or_else(|| record.field("sin6_addr"));
     let unspecified: IpAddr = if family == libc::AF_INET6 {
         Ipv6Addr::UNSPECIFIED.into()
@@ -309,7 +309,7 @@ fn internet_address(expression: &Expression) -> Step<IpAddr> {
         _ => None,
     };
     text.and_then(|text| text.parse().ok())
-        .ok_or_else(|| Stop::failed(format!("`{expression}` is no address of the internet")))
+        .ok_or_else(|| Stop::failed(format!("`{expression}` is not an address of the internet")))
 }
 
 fn internet(address: IpAddr, port: u16) -> Vec<u8> {

@@ -55,7 +55,7 @@ fn record(value: &Expression) -> Step<Vec<u8>> {
         let (seconds, micros) = pair("tv_sec", "tv_usec")?;
         return Ok([seconds.to_ne_bytes(), micros.to_ne_bytes()].concat());
     }
-    Err(Stop::unsupported(format!("the value `{value}` is not known here")))
+    Err(Stop::unsupported(format!("the value `{value}` is not supported")))
 }
 
 fn ints(numbers: &[i64]) -> Vec<u8> {
@@ -100,7 +100,7 @@ fn judge(what: &str, expected: &Expression, seen: &[u8]) -> Step<()> {
             expected.required_field("linger")?.expect_number("linger", number(4))
         }
         Expression::Record(_) => {
-            Err(Stop::unsupported(format!("the value `{expected}` is not known here")))
+            Err(Stop::unsupported(format!("the value `{expected}` is not supported")))
         }
         other => other.expect_number(what, number(0)),
     }

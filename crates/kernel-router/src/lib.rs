@@ -78,7 +78,7 @@ impl KernelRouterError {
 
     /// Why the kernel cannot, and what comes nearest.
     pub fn reason(&self) -> (String, String) {
-        const OURS: &str = "leave out path.router, and our own router carries the packets";
+        const OURS: &str = "leave out path.router to use Fairwind's router";
         match self {
             Self::Missing { part, purpose, module, option, instead } => (
                 format!("this kernel has no {part}, which {purpose}"),

@@ -155,7 +155,7 @@ impl Host {
                     key: format!("flows.{}.{}", end.group, end.side.table()),
                     value: format!("{} {} = {}", name.0.name(), name.1, say(wanted.get(name))),
                     mechanism: format!(
-                        "a host has it once, and group {} wants {} on the same host {host}",
+                        "this is a setting of the host, and group {} wants {} on the same host {host}",
                         self.group,
                         say(self.values.get(name)),
                     ),

@@ -146,7 +146,7 @@ fn place(text: &str) -> PyResult<(IpAddr, Option<u16>)> {
     let address = text.parse::<IpAddr>();
     address.map(|address| (address, None)).map_err(|_| {
         CaptureError::new_err(format!(
-            "--nat: `{text}` is no address; 10.0.0.1, 10.0.0.1:80 and [2001:db8::1]:80 are"
+            "--nat: `{text}` is not an address; 10.0.0.1, 10.0.0.1:80 and [2001:db8::1]:80 are"
         ))
     })
 }

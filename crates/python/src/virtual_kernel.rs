@@ -132,7 +132,7 @@ fn named((experiment_json, controls): NamedExperiment) -> ExperimentTask {
 fn absolute(path: &Path) -> PyResult<String> {
     let path = std::path::absolute(path)?;
     path.into_os_string().into_string().map_err(|path| {
-        VirtualKernelError::new_err(format!("{} is no path in UTF-8", path.display()))
+        VirtualKernelError::new_err(format!("{} is not a path in UTF-8", path.display()))
     })
 }
 

@@ -44,7 +44,7 @@ pub struct Impairments {
 pub struct Chance {
     /// Probability for each packet.
     pub probability: Ratio,
-    /// How much of the last draw is in the next one.
+    /// Correlation of each draw with the previous one.
     #[serde(default)]
     pub correlation: Ratio,
 }
@@ -61,7 +61,7 @@ pub struct Jitter {
     /// Quantiles at equal distances, in deviations from the mean times 8192, as in netem's tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub table: Vec<i32>,
-    /// How much of the last draw is in the next one.
+    /// Correlation of each draw with the previous one.
     #[serde(default)]
     pub correlation: Ratio,
     /// Whether packets leave in the order in which they came, later ones waiting for earlier ones.
@@ -95,12 +95,12 @@ impl DelayStep {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum JitterDistribution {
-    /// Evenly, between the mean less the deviation and the mean and the deviation.
+    /// Uniformly, between mean - deviation and mean + deviation.
     #[default]
     Uniform,
-    /// Normally.
+    /// Normal distribution.
     Normal,
-    /// As Pareto's law of shape 3, brought to mean 0 and deviation 1.
+    /// Pareto distribution of shape 3, scaled to mean 0 and deviation 1.
     Pareto,
     /// A quarter normal and three quarters Pareto.
     Paretonormal,
@@ -116,7 +116,7 @@ pub enum Loss {
     Random {
         /// How many packets are lost.
         probability: Ratio,
-        /// How much of the last draw is in the next one.
+        /// Correlation of each draw with the previous one.
         #[serde(default)]
         correlation: Ratio,
     },
@@ -149,9 +149,9 @@ pub enum Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
-    /// How many of the packets that may overtake do.
+    /// Share of packets that overtake, among those that may.
     pub probability: Ratio,
-    /// How much of the last draw is in the next one.
+    /// Correlation of each draw with the previous one.
     #[serde(default)]
     pub correlation: Ratio,
     /// Only every n-th packet may overtake; each one if it is 1.

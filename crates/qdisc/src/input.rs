@@ -17,7 +17,7 @@ use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 /// A queue: which packets wait, which leave next, and which are dropped or marked. Either the name of a discipline, with
-/// what is usual, or a table.
+/// default parameters, or a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum QueueInput {
@@ -60,8 +60,8 @@ pub enum QueueTable {
     FqPie(FqPieInput),
     /// Common applications kept enhanced: shaper, isolation of flows and hosts, COBALT.
     Cake(CakeInput),
-    /// Deficit round robin over classes (Shreedhar and Varghese, 1996). What no class takes is dropped, as in the
-    /// kernel.
+    /// Deficit round robin over classes (Shreedhar and Varghese, 1996). Packets that no class takes are dropped, as in
+    /// the kernel.
     Drr(DrrInput),
     /// Bands with strict priority: a band is served only while all before it are empty.
     Prio(PrioInput),

@@ -148,25 +148,25 @@ fn syntax_errors_have_position() {
     refused("", "column 1: a queue discipline or a class is missing here");
     refused(
         "fq_coddle",
-        "column 1: \"fq_coddle\" is no queue discipline; did you mean \"fq_codel\"?",
+        "column 1: \"fq_coddle\" is not a queue discipline; did you mean \"fq_codel\"?",
     );
     refused("pfifo limit", "column 7: after this word a whole number is missing");
-    refused("pfifo limit many", "column 13: \"many\" is no whole number");
+    refused("pfifo limit many", "column 13: \"many\" is not a whole number");
     refused(
         "codel target 5 lightyears",
-        "column 16: \"lightyears\" is no parameter of codel; known are limit",
+        "column 16: \"lightyears\" is not a parameter of codel; known are limit",
     );
     refused(
         "codel taget 5ms",
-        "column 7: \"taget\" is no parameter of codel; did you mean \"target\"?",
+        "column 7: \"taget\" is not a parameter of codel; did you mean \"target\"?",
     );
     refused(
         "codel target 5parsec",
-        "column 14: \"parsec\" is no unit of a time; known are s, sec, secs, ms",
+        "column 14: \"parsec\" is not a unit of a time; known are s, sec, secs, ms",
     );
     refused(
         "tbf rate 5mbits burst 1k limit 1k",
-        "column 10: \"mbits\" is no unit of a rate; known are bit, kbit",
+        "column 10: \"mbits\" is not a unit of a rate; known are bit, kbit",
     );
     refused("tbf rate 5mbit limit 1k", "column 1: tbf needs a rate and a burst");
     refused("tbf rate 5mbit burst 1k", "column 1: tbf needs a limit or a latency");
@@ -183,7 +183,7 @@ fn syntax_errors_have_position() {
         "htb / class 1:10 rate 1mbit / class 1:10 rate 1mbit",
         "column 13: there are two classes 1:10",
     );
-    refused("htb / class 1:2 parent 1:1 rate 1mbit", "column 13: its parent 1:1 is no class");
+    refused("htb / class 1:2 parent 1:1 rate 1mbit", "column 13: its parent 1:1 is not a class");
     refused(
         "htb / class 1:1 rate 1mbit / filter match group thin flowid 1:7",
         "column 30: the filter leads to 1:7: there is no class 1:7",

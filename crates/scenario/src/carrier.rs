@@ -6,7 +6,7 @@ use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 /// Frames of slots shared by terminals, and the master that assigns the slots (demand-assigned TDMA, as in DVB-RCS).
-/// Unless said, those of the Skyplex platform.
+/// Defaults are those of the Skyplex platform.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CarrierInput {
@@ -57,7 +57,7 @@ pub struct TerminalInput {
     pub requests: RequestsInput,
 }
 
-/// When a terminal asks for how much.
+/// How a terminal requests capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RequestsInput {
@@ -75,16 +75,16 @@ pub enum RequestsInput {
         /// Factor of the measured rate that it requests in the start phase.
         #[schemars(range(min = 0, max = 1000))]
         multiplier: f64,
-        /// How long the beginning lasts; default: 10 s.
+        /// Duration of the start phase; default: 10 s.
         #[serde(default = "beginning")]
         lasts: Span,
-        /// A packet after so long without any is a beginning; default: 2 s.
+        /// Idle time after which the next packet begins a start phase; default: 2 s.
         #[serde(default = "silence")]
         idle: Span,
     },
     /// The waiting bytes that were not yet requested; requests add up (VBDC).
     Vbdc,
-    /// What waits, in the place of earlier requests (AVBDC).
+    /// The waiting bytes; a request replaces earlier ones (AVBDC).
     Avbdc,
     /// The predicted rate at the time when the slots arrive, from what left one round trip before and from how
     /// packets followed it.

@@ -250,7 +250,7 @@ impl<'s> Checker<'s> {
             words => format!("only {} has this key", words.join(", ")),
         };
         let hint = meant.map_or_else(
-            || format!("known here are {}", known.join(", ")),
+            || format!("known keys are {}", known.join(", ")),
             |meant| format!("did you mean \"{meant}\"?"),
         );
         self.report(child, &join(key, name), rule, Some(hint));
@@ -342,7 +342,7 @@ fn hint(node: &Node, shape: &Shape<'_>, key: &str) -> Option<String> {
         Shape::List(_) => Some("write it in brackets: [..]".into()),
         Shape::Table(Table { properties, .. }) => {
             let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
-            Some(format!("known here are {}", keys.join(", ")))
+            Some(format!("known keys are {}", keys.join(", ")))
         }
         Shape::Tagged { tag, variants, .. } => {
             Some(format!("for example {{ {tag} = \"{}\", .. }}", variants[0].0))

@@ -54,7 +54,7 @@ pub struct JitterInput {
     pub distribution: Option<JitterDistribution>,
     /// Quantiles at equal distances, in deviations from the mean times 8192, as in netem's tables.
     pub table: Option<Vec<i32>>,
-    /// Instead of the table: name of a file with one as netem's are written (`.dist`), seen from the scenario's folder:
+    /// Instead of the table: name of a file with one as netem's are written (`.dist`), relative to the scenario's folder:
     /// numbers separated by blanks, and comments from `#` to the end of the line.
     pub file: Option<String>,
     /// Correlation of each draw with the previous one.
@@ -90,11 +90,11 @@ pub enum LossInput {
         /// Loss in the good state (netem's `1-k`).
         good_loss: Ratio,
     },
-    /// As recorded, from the beginning again at its end.
+    /// A recorded sequence of losses; it repeats at its end.
     Recorded {
         /// One for each packet: `true` for one that is lost.
         lost: Option<Vec<bool>>,
-        /// Instead of that: name of a file with a 1 for each packet that is lost and a 0 for each that is not, seen from
+        /// Instead of that: name of a file with a 1 for each packet that is lost and a 0 for each that is not, relative to
         /// the scenario's folder; blanks, line breaks and comments from `#` on are ignored.
         file: Option<String>,
     },

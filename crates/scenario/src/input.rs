@@ -253,8 +253,8 @@ pub struct FlowsInput {
     /// TCP of the hosts that open the connections.
     #[serde(default)]
     pub tcp: TcpSettings,
-    /// TCP of the other hosts; default: the first ones' profile, their congestion control where
-    /// that lives by marks (dctcp), and all their settings where data goes both ways.
+    /// TCP of the hosts that accept the connections; default: the profile of `tcp`, its congestion control
+    /// if that needs ECN marks (dctcp), and all of its settings if data goes both ways.
     pub receiver_tcp: Option<TcpSettings>,
 }
 

@@ -250,9 +250,9 @@ fn write_of(line: &str) -> Result<RecordedWrite, &'static str> {
 #[serde(tag = "form", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = fairwind_qdisc::first_is_usual)]
 pub enum RateTraceInput {
-    /// As a file has it; `form` may then be left out.
+    /// Read from a file; `form` may then be left out.
     File {
-        /// Name of a file in Mahimahi's packet-delivery format, seen from the scenario's folder: a whole number of
+        /// Name of a file in Mahimahi's packet-delivery format, relative to the scenario's folder: a whole number of
         /// milliseconds on each line, at which 1500 bytes may leave.
         file: String,
     },

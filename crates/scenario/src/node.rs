@@ -304,7 +304,7 @@ fn assign(target: &mut Node, steps: &[String], value: &Node) -> Result<(), Strin
     match &mut target.value {
         NodeValue::Table(_) => assign_in_table(target, step, rest, value),
         NodeValue::List(items) => assign_in_list(items, step, rest, value),
-        _ => Err(format!("it addresses nothing: before \"{step}\" there is {}", target.kind())),
+        _ => Err(format!("there is no key \"{step}\" in {}", target.kind())),
     }
 }
 
@@ -320,7 +320,7 @@ fn assign_in_table(
             return Ok(());
         }
         if LISTS.contains(&step) {
-            return Err(format!("it addresses nothing: there are no {step}"));
+            return Err(format!("there are no {step} to set a key of"));
         }
         table.insert(step, Node { line: value.line, ..Node::empty_table() });
     }
@@ -355,7 +355,7 @@ fn assign_in_list(
         return Ok(());
     }
     Err(format!(
-        "it addresses nothing: there is no \"{step}\", only {} (or * for all)",
+        "there is no \"{step}\"; known are {} (or * for all)",
         known.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>().join(", ")
     ))
 }

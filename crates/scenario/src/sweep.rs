@@ -288,11 +288,11 @@ fn scenario_path(text: &str) -> Result<KeyPath, String> {
     Ok(path)
 }
 
-/// Why a path that begins with `first` addresses nothing.
+/// Why no key path begins with `first`.
 pub(crate) fn unknown_top_level(first: &str) -> String {
     let nearest = fairwind_qdisc::tc::nearest(first, top_level_keys());
     let hint = nearest.map_or(String::new(), |key| format!("; did you mean {key}?"));
-    format!("it addresses nothing: a scenario has no \"{first}\"{hint}")
+    format!("a scenario has no key \"{first}\"{hint}")
 }
 
 fn sweep_key(name: &str) -> String {

@@ -24,7 +24,7 @@ pub enum Profile {
     #[default]
     #[serde(rename = "linux-6.18")]
     Linux6_18,
-    /// Linux 7.3, as 6.18 but for what stands in the table of profiles.
+    /// Linux 7.3: 6.18 with the differences that the table of profiles lists.
     #[serde(rename = "linux-7.3")]
     Linux7_3,
     /// FreeBSD 5.4, a system of the satellite study.
@@ -65,11 +65,11 @@ pub enum WindowReduction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ecn {
-    /// Not at all.
+    /// Not used.
     Off,
-    /// RFC 3168 where the peer asks for it.
+    /// Accepts RFC 3168 if the peer requests it.
     WhenAsked,
-    /// RFC 3168, asked for.
+    /// Requests RFC 3168.
     Classic,
     /// Requests RFC 9768; falls back to RFC 3168 with a peer that does not support it.
     Accurate,
@@ -230,7 +230,7 @@ impl TcpSettings {
     }
 }
 
-/// How a host shares what its connections found out.
+/// How connections of a host share what they learned about the path.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -297,8 +297,8 @@ pub enum Trust {
 }
 
 optional_settings! {
-    /// Memory of a host for its connections. The memory is the host's: groups that run on the same host
-    /// and share say the same.
+    /// Memory of a host for its connections. It belongs to the host: groups that share on the same host need
+    /// the same settings.
     #[derive(
         Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
     )]

@@ -42,7 +42,7 @@ pub enum Distribution<T> {
         /// Smallest value that is drawn.
         min: T,
         /// How heavy the tail is: the smaller, the heavier. The mean is `min * shape / (shape - 1)`; with 1 or
-        /// less there is none.
+        /// less it is infinite.
         #[schemars(range(min = 0.5, max = 100.0))]
         shape: f64,
     },

@@ -98,7 +98,7 @@ pub enum WorkloadInput {
     },
     /// The writes of another application, with the same intervals.
     Replay {
-        /// Name of a file with the writes, seen from the scenario's folder: a text with a line for each, which has the
+        /// Name of a file with the writes, relative to the scenario's folder: a text with a line for each, which has the
         /// seconds since the connection was established, a comma, and the bytes; or a capture (pcap, pcapng).
         file: Option<String>,
         /// Of a capture, which connection, as `fairwind analyse --filter` takes it; default: the direction with the

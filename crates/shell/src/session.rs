@@ -226,7 +226,7 @@ impl Path {
     fn new(plan: &ShellPlan, files: CaptureFiles) -> Result<Self, ShellError> {
         if plan.experiment.network.router != RouterKind::User {
             return Err(problem(
-                "the path of a shell is ours, never the kernel's own queues: leave path.router out",
+                "`fairwind shell` cannot use the kernel's own queues: leave path.router out",
             )
             .into());
         }

@@ -67,7 +67,7 @@ pub enum WindowsError {
     },
     /// The folder is no control group of version 2.
     #[error(
-        "{path} is no control group of version 2{}",
+        "{path} is not a control group of version 2{}",
         .root.as_ref().map_or_else(
             || ", and none is mounted here: mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2".to_owned(),
             |root| format!("; these are in {}", root.display()),

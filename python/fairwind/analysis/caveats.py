@@ -116,8 +116,8 @@ def _empty_groups(folder: Path) -> str | None:
     if not names:
         return None
     return (
-        f"No flow of data is in {' or '.join(names)}: its rule, or an earlier one, is wrong. "
-        "--limit 1000 lists the connections with their addresses and ports."
+        f"Group {' or '.join(names)} has no connection with data: correct its filter, or that of "
+        "an earlier group. --limit 1000 lists the connections with their addresses and ports."
     )
 
 
@@ -168,13 +168,13 @@ INCOMPLETE = (
     (
         (pl.col("opener_packets") == 0).ne(pl.col("answerer_packets") == 0)
         & ~pl.col("set_up").is_in(["unanswered"]),
-        "One direction is missing of {}: without acknowledgments latencies, round trips and the "
-        "causes of retransmissions are unknown.",
+        "Only one direction was captured of {}: without acknowledgments latencies, round trips and "
+        "the causes of retransmissions are unknown.",
     ),
     (
         pl.col("opener_guessed"),
-        "The handshake is missing of {}: the opener is guessed (the lower port answers); window "
-        "scale and options are unknown.",
+        "The handshake was not captured of {}: the opener is guessed (the lower port answers); "
+        "window scale and options are unknown.",
     ),
     (
         pl.col("vantage").is_in(["between"]),

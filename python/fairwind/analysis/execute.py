@@ -23,9 +23,9 @@ from fairwind.analysis.folder import MOST_ROWS, Keep, new_folder
 from fairwind.analysis.settings import AnalysisSettings, Draw, span_ns
 from fairwind.analysis.source import STANDARD_INPUT, Source, Taps, find_source
 from fairwind.errors import FairwindError
+from fairwind.execution.folder import with_leading_columns
 from fairwind.folder.store import storage_errors
 from fairwind.results import Results
-from fairwind.run.folder import with_leading_columns
 
 WAIT_SECONDS = 0.05
 """Pause between reads of a capture that is being written."""
@@ -141,9 +141,8 @@ def _is_drawn_later(source: Source, settings: AnalysisSettings) -> bool:
         return False
     if any(STANDARD_INPUT in taps.sender + taps.receiver for taps in source.taps):
         raise FairwindError(
-            "the largest connections are drawn in a second reading, and the standard input can be "
-            "read once only",
-            "name the connections by a filter: --draw 'port 80'",
+            "--draw NUMBER reads the capture twice, but standard input can be read only once",
+            "choose the connections by a filter: --draw 'port 80'",
         )
     return True
 

@@ -17,9 +17,9 @@ from fairwind.analysis.settings import AnalysisSettings
 from fairwind.analysis.source import Source
 from fairwind.engine.core import analysis_columns, core_versions, table_columns
 from fairwind.errors import FairwindError
+from fairwind.execution.folder import discard, make_folder
 from fairwind.folder.manifest import CAPTURE_ENGINE, MANIFEST, Captured, Manifest, read_manifest
 from fairwind.folder.store import TEMPORARY, locked, parquet_bytes, write_frame
-from fairwind.run.folder import discard, make_folder
 
 PARTS = f"{TEMPORARY}parts"
 

@@ -140,7 +140,7 @@ def find_source(
         _check_readable(path)
     if [*senders, *receivers].count(STANDARD_INPUT) > 1:
         raise FairwindError(
-            "the standard input can be read once only", "give a file for the other side"
+            "standard input can be read only once", "give a file for the other side"
         )
     of_runs = [path for path in (*senders, *receivers) if _run_of(path) is not None]
     if of_runs:

@@ -85,8 +85,8 @@ TITLES: Mapping[str, str] = {
     "timeout_segments": "by time-out",
     "after_timeout_segments": "after a time-out",
     "tail_loss_probe_segments": "tail loss probes",
-    "unknown_segments": "cause not known",
-    "spurious_by_report": "needless (D-SACK)",
+    "unknown_segments": "unknown cause",
+    "spurious_by_report": "spurious (D-SACK)",
     "bundles": "bundles",
     "packet_loss_ratio": "packets lost / %",
     "payload_byte_loss_ratio": "payload lost / %",
@@ -104,11 +104,11 @@ TITLES: Mapping[str, str] = {
     "variation_p99_s": "delay variation p99 / ms",
     "goodput_bits_per_second": "goodput / kbit/s",
     WHILE_OPEN: "goodput while open / kbit/s",
-    "throughput_bits_per_second": "throughput where it arrived / kbit/s",
+    "throughput_bits_per_second": "throughput at receiver / kbit/s",
     "application_limited_ratio": "application limits / %",
     "receiver_limited_ratio": "receiver limits / %",
     "congestion_limited_ratio": "congestion limits / %",
-    "attempts": "set-ups tried",
+    "attempts": "connection attempts",
     "completed": "completed",
     "unanswered": "unanswered",
     "refused": "refused",
@@ -366,12 +366,12 @@ def _cell(value: Any, factor: float) -> object:  # noqa: ANN401 - any cell of a 
 SLOWEST = "slowest"
 
 CAUSES = {
-    "": "not sent again",
+    "": "not retransmitted",
     "fast_retransmit": "fast retransmit",
     "timeout": "time-out",
     "after_timeout": "after a time-out",
     "tail_loss_probe": "tail loss probe",
-    "unknown": "cause not known",
+    "unknown": "unknown cause",
 }
 """Why a segment was sent again the last time."""
 
@@ -385,13 +385,13 @@ ENDS = {
 UNTIL = "waited"
 
 HEADERS = (
-    "longest waits",
+    "slowest segments",
     "sent at / s",
     "waited / ms",
     UNTIL,
     "bytes of the stream",
-    "sent again",
-    "the last time by",
+    "retransmissions",
+    "last cause",
     "segments behind it",
     "payload behind it / B",
 )

@@ -14,11 +14,11 @@ from fairwind.answers.answer import answer_of
 from fairwind.answers.effects import MARGIN, check_margin
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, RunState, folder_of, manifest_of, run_plan
 from fairwind.folder.looks import read_looks, write_looks
 from fairwind.folder.manifest import MANIFEST, read_manifest
 from fairwind.results import Results
 from fairwind.results.answer import Answer
-from fairwind.run.execute import RunSettings, RunState, folder_of, manifest_of, run_plan
 from fairwind.scenario.plan import Plan
 from fairwind.statistics import next_look
 

@@ -95,7 +95,8 @@ Filter = Annotated[
         "--filter",
         "-f",
         metavar="EXPRESSION",
-        help="Read only these packets, in pcap-filter syntax: 'host 10.0.0.1 and port 80'.",
+        help="Read only these packets, in pcap-filter syntax: 'host 10.0.0.1 and port 80'. "
+        "Default: all.",
     ),
 ]
 Groups = Annotated[
@@ -130,20 +131,27 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="WHEN",
-        help="Ignore everything before: time since the first packet (90s), date with time, "
-        "or @SECONDS since 1970.",
+        help="Ignore everything before this time: time since the first packet (90s), date with "
+        "time, or @SECONDS since 1970.",
     ),
 ]
 To = Annotated[
-    str | None, typer.Option("--to", metavar="WHEN", help="Ignore everything after; as --from.")
+    str | None,
+    typer.Option(
+        "--to", metavar="WHEN", help="Ignore everything after this time, written as for --from."
+    ),
 ]
 ConnectionFrom = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Ignore the first TIME of each connection."),
+    typer.Option(
+        metavar="TIME", help="Ignore the first TIME of each connection, like 10s. Default: nothing."
+    ),
 ]
 ConnectionTo = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Ignore each connection after TIME."),
+    typer.Option(
+        metavar="TIME", help="Ignore each connection after TIME, like 60s. Default: nothing."
+    ),
 ]
 DrawOption = Annotated[
     str | None,
@@ -151,15 +159,18 @@ DrawOption = Annotated[
         "--draw",
         metavar="EXPRESSION|NUMBER",
         help="Keep the points of these connections, or of the NUMBER largest, for figures of "
-        "`fairwind report`; needs --out.",
+        "`fairwind report`; needs --out. Default: none.",
     ),
 ]
 PerFlow = Annotated[
-    bool, typer.Option("--per-flow", help="Write time series of every connection, too.")
+    bool,
+    typer.Option("--per-flow", help="Write time series of each connection, not only of groups."),
 ]
 IdleTimeout = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="End a connection after this idle time. Default: never."),
+    typer.Option(
+        metavar="TIME", help="End a connection after this idle time, like 10min. Default: never."
+    ),
 ]
 VantageOption = Annotated[
     VantageName,
@@ -185,15 +196,20 @@ ClockOption = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Write the tables into a folder, like a run."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Write the tables into this folder, as a run does. Default: only print them.",
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Delete another run in the folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace another run in the folder of --out.")]
 TableNames = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
         metavar="NAME",
-        help="Print this table instead of the summary; repeatable. With --format json also 'all'.",
+        help="Print this table instead of the summary; repeatable. 'all' with --format json.",
     ),
 ]
 Follow = Annotated[
@@ -208,7 +224,9 @@ Xplot = Annotated[
 ]
 Sort = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Sort rows by this column, largest first."),
+    typer.Option(
+        metavar="COLUMN", help="Sort rows by this column, largest first. Default: payload."
+    ),
 ]
 Limit = Annotated[
     int | None, typer.Option(min=0, metavar="ROWS", help="Rows to print. Default: 10 connections.")
@@ -321,12 +339,12 @@ def _analysed(
 def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | None:
     if text is None and xplot is not None:
         raise FairwindError(
-            "--xplot: nothing is drawn", "choose with --draw 3, or --draw 'port 80'"
+            "--xplot needs --draw", "choose connections: --draw 3, or --draw 'port 80'"
         )
     if text is None:
         return None
     if out is None and xplot is None:
-        raise FairwindError("pictures are made from a folder", "name one with --out")
+        raise FairwindError("--draw needs a folder", "name one with --out")
     return draw_of(text)
 
 
@@ -341,7 +359,7 @@ def _write_xplot(results: Results, folder: Path | None) -> None:
         return
     traces = results.table("traces") if results.has_table("traces") else None
     graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
-    log(f"drawings for xplot: {len(graphs)} in {folder}")
+    log(f"xplot graphs: {len(graphs)} files in {folder}")
 
 
 def _span(text: str | None, option: str) -> int | None:
@@ -426,5 +444,5 @@ def _print_end(results: Results, out: Path | None, xplot: Path | None) -> None:
     if out is not None:
         log(f"tables: {out}")
     if not captured.is_complete:
-        kept = f" and is kept in {out}" if out is not None else ""
-        raise RunInterrupted(f"interrupted: what was read until then is analysed{kept}")
+        kept = f" and kept in {out}" if out is not None else ""
+        raise RunInterrupted(f"interrupted: the packets read so far are analysed{kept}")

@@ -21,10 +21,10 @@ from fairwind.cli.progress import shown_progress
 from fairwind.cli.runs import print_warnings
 from fairwind.cli.settings import read_option
 from fairwind.engine.engines import Engine
+from fairwind.execution.admission import counted, one_of
+from fairwind.execution.execute import RunSettings
 from fairwind.quantities import parse_ratio
 from fairwind.results import Results, significant
-from fairwind.run.admission import counted, one_of
-from fairwind.run.execute import RunSettings
 from fairwind.scenario import Scenario
 from fairwind.statistics import EffectVerdict
 

@@ -15,11 +15,11 @@ from fairwind.cli.settings import Settings
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.execution.admission import admit, one_of, plan_seconds, remarks, usual_jobs
 from fairwind.preview.cost import Estimate, available_memory_bytes, estimate
 from fairwind.preview.description import Line, describe
 from fairwind.preview.traps import traps
 from fairwind.quantities import size_in_words, time_in_words
-from fairwind.run.admission import admit, one_of, plan_seconds, remarks, usual_jobs
 from fairwind.scenario import Plan
 
 MOST_BYTES = 4e9

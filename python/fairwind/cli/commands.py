@@ -52,7 +52,9 @@ Folder = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="The folder of a run.", autocompletion=complete_folder),
 ]
-Seed = Annotated[int | None, typer.Option(help="Use this seed instead of the scenario's.")]
+Seed = Annotated[
+    int | None, typer.Option(help="Seed of all random draws. Default: the scenario's.")
+]
 Out = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder of the run. Default: runs/NAME-FINGERPRINT."),
@@ -66,7 +68,11 @@ Jobs = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Delete the folder's run of another scenario.")
+    bool, typer.Option("--force", help="Replace a run of another scenario in the folder.")
+]
+WithFigures = Annotated[
+    bool,
+    typer.Option("--figures", help="Write every figure as SVG, PNG and PDF, too; takes seconds."),
 ]
 UntilDecided = Annotated[
     bool,
@@ -191,6 +197,7 @@ def study(
     jobs: Jobs = None,
     force: Force = False,
     wide: Wide = False,
+    figures: WithFigures = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Run a study, judge its claims, and write its report."""
@@ -201,8 +208,18 @@ def study(
         return
     wanted = form or ("reduced" if reduced else "full")
     pairs = settings_of(settings or ())
+    files = runs.ReportFiles(has_figures=figures)
     runs.run_study(
-        name, on, wanted, pairs, jobs=jobs, out=out, force=force, output=output, is_wide=wide
+        name,
+        on,
+        wanted,
+        pairs,
+        jobs=jobs,
+        out=out,
+        force=force,
+        output=output,
+        is_wide=wide,
+        files=files,
     )
 
 
@@ -220,12 +237,22 @@ def show(folder: Folder, *, wide: Wide = False, output: Format = OutputFormat.TA
 
 
 @app.command()
-def report(folder: Folder) -> None:
-    """Write a self-contained page and the figures of a run into its folder."""
+def report(
+    folder: Folder,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE.html", help="Folder or file of the page. Default: DIR/report.html."
+        ),
+    ] = None,
+    figures: WithFigures = False,
+) -> None:
+    """Write a run as a page that needs no network; with --figures also as files."""
     from fairwind.cli import runs
     from fairwind.results import open_results
 
-    runs.report(open_results(folder))
+    runs.report(open_results(folder), runs.ReportFiles(out, figures))
 
 
 @app.command()
@@ -242,7 +269,9 @@ def compare(
     measures: Annotated[
         list[str] | None,
         typer.Option(
-            "--measure", help="Column of the tables groups, queues or fairness; repeatable."
+            "--measure",
+            help="Column of the tables groups, queues or fairness; repeatable. Default: the main "
+            "measures.",
         ),
     ] = None,
     conditions: Annotated[
@@ -274,13 +303,13 @@ def compare(
 @app.command()
 def doctor(
     *,
-    clean: Annotated[bool, typer.Option("--clean", help="Remove leftovers of dead runs.")] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove leftovers of ended runs.")] = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Check what this machine has, what is missing, and how to get it.
 
     The exit code is 1 if simulating, running on the kernel, or reporting does not work. --clean
-    removes and lists leftovers of dead runs: network namespaces with their processes, control
+    removes and lists leftovers of ended runs: network namespaces with their processes, control
     groups, folders, nftables tables, and programs of deleted control groups.
     """
     from fairwind.cli import doctor as machine

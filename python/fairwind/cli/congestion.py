@@ -85,7 +85,7 @@ def build(
         bool,
         typer.Option(
             "--take-name",
-            help="Allow a `.name` that Linux or Fairwind has for another control.",
+            help="Allow a `.name` that another control of Linux or Fairwind uses.",
         ),
     ] = False,
 ) -> None:
@@ -93,7 +93,7 @@ def build(
     own, warned = build_control(source, name, with_object=not no_object, takes_name=take_name)
     for text in warned:
         sys.stderr.write(f"{text}\n")
-    sys.stderr.write(f'scenarios may say now: congestion = "{own.name}"\n')
+    sys.stderr.write(f'use it in a scenario: congestion = "{own.name}"\n')
     sys.stdout.write(f"{own.folder}\n")
 
 
@@ -104,7 +104,7 @@ def show(name: Name) -> None:
     if one is None:
         raise FairwindError(
             f"there is no congestion control {name!r} in C",
-            "`fairwind congestion list` prints those that there are",
+            "list them with `fairwind congestion list`",
         )
     sys.stdout.write(one.source)
 

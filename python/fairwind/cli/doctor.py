@@ -20,8 +20,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOOLS = {
     "ip": "namespaces and routes of experiments on the kernel: install iproute2",
     "tc": "queue disciplines of the kernel: install iproute2",
-    "tshark": "looking into captures; only some tests need it: install tshark",
-    "iperf3": "measuring with it behind `fairwind shell`: install iperf3",
+    "tshark": "reading captures; only some tests need it: install tshark",
+    "iperf3": "measurements behind `fairwind shell`: install iperf3",
     "curl": "downloads behind `fairwind shell`: install curl",
 }
 ESSENTIAL_TOOLS = ("ip",)
@@ -54,7 +54,7 @@ def works(found: Sequence[Capability]) -> bool:
 def removals(removed: Sequence[Leftover]) -> list[str]:
     """List what was removed, and what could not be."""
     if not removed:
-        return ["nothing is left of any run that lives no more"]
+        return ["no leftovers of ended runs"]
     return [
         f"could not remove: {one.problem}" if one.problem else f"removed: {one.what}"
         for one in removed
@@ -73,14 +73,14 @@ def _writable() -> Capability:
     if os.access(Path.cwd(), os.W_OK):
         free = shutil.disk_usage(Path.cwd()).free // 10**9
         return Capability(what, "ok", f"{free} GB free", "")
-    return Capability(what, "limited", "read-only", "give --out with every run")
+    return Capability(what, "limited", "read-only", "name a writable folder with --out")
 
 
 def _browser() -> Capability:
     found = next((name for name in BROWSERS if shutil.which(name)), None)
     if found is None:
         return Capability(
-            "browser", "limited", "missing", "only some tests and reading reports need one"
+            "browser", "limited", "missing", "needed to read reports, and by some tests"
         )
     return Capability("browser", "ok", found, "")
 
@@ -116,13 +116,13 @@ def _virtual_kernels() -> Capability:
 
 
 def _leftovers(there: Sequence[Leftover]) -> Capability:
-    what = "left by dead runs"
+    what = "leftovers of ended runs"
     if not there:
-        return Capability(what, "ok", "nothing", "")
+        return Capability(what, "ok", "none", "")
     return Capability(
         what,
         "limited",
-        f"{len(there)} thing{'s' if len(there) != 1 else ''}",
+        f"{len(there)} found",
         "fairwind doctor --clean",
     )
 

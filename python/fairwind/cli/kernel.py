@@ -88,8 +88,8 @@ def build_(
         kernel = build(chosen, frequency=hz, jobs=jobs, on_progress=_shown())
     except KeyboardInterrupt as interrupt:
         raise RunInterrupted(
-            "interrupted: what is compiled so far is kept",
-            "the same command goes on where this one stopped",
+            "interrupted: the files compiled so far are kept",
+            "run the same command again to continue",
         ) from interrupt
     if kernel.lacking:
         sys.stderr.write(f"this version has no {', '.join(kernel.lacking)}\n")
@@ -100,7 +100,10 @@ def build_(
 @app.command("remove")
 def remove_(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Such as linux-6.12, or a folder's name.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Name of a built kernel, such as linux-6.12, or of its folder."
+        ),
     ],
 ) -> None:
     """Remove a built kernel from the cache."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairwind.cli.output import Format, OutputFormat, aligned, print_frame, print_json, print_rows
+from fairwind.cli import model_tables
+from fairwind.cli.output import Format, OutputFormat, print_frame, print_json, print_rows
 from fairwind.cli.settings import read_option
 from fairwind.errors import FairwindError
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
@@ -82,46 +83,54 @@ OPTIONS = {
 }
 """By the parameter of the model that each sets."""
 
-HEADINGS = {
-    Table.LINK: "the link",
-    Table.GROWTH: "growth: exponents per feedback delay, and the round trip that would do the same",
-    Table.MULTIPLIERS: "how much more than the measured rate to request",
-    Table.COMPLETION: "completion times / s (packets: until the last acknowledgment)",
-    Table.CARRIED: "what is carried within a time",
-}
-
-Rtt = Annotated[str, typer.Option(help="Round trip without waiting for capacity.")]
-Frame = Annotated[str, typer.Option(help="Length of a frame of slots.")]
-Slots = Annotated[int, typer.Option(help="Slots in a frame.")]
+Rtt = Annotated[str, typer.Option(help="Round-trip time without waiting for capacity.")]
+Frame = Annotated[str, typer.Option(help="Duration of a frame of slots.")]
+Slots = Annotated[int, typer.Option(help="Number of slots in a frame.")]
 SlotRate = Annotated[str, typer.Option(help="Rate of one slot in every frame.")]
 RequestPeriod = Annotated[
-    str, typer.Option(help="Period of a terminal's requests; only the sum of both periods matters.")
+    str,
+    typer.Option(
+        help="Time between two requests of a terminal; only the sum of both periods matters."
+    ),
 ]
-AllocationPeriod = Annotated[str, typer.Option(help="Period of the master's plans.")]
+AllocationPeriod = Annotated[str, typer.Option(help="Time between two allocations of slots.")]
 Terminals = Annotated[int, typer.Option(help="Number of terminals.")]
 Guaranteed = Annotated[
-    str, typer.Option(help="Guaranteed rate of each terminal; checked, not modelled.")
+    str,
+    typer.Option(help="Guaranteed rate of each terminal; checked against the slots, not modelled."),
 ]
-Available = Annotated[str, typer.Option(help="Largest rate of one terminal.")]
-Segment = Annotated[str, typer.Option(help="Size of a full packet with headers.")]
+Available = Annotated[str, typer.Option(help="Highest rate that one terminal can get.")]
+Segment = Annotated[str, typer.Option(help="Size of a full packet, headers included.")]
 InitialWindows = Annotated[
-    list[float], typer.Option("--initial-window", help="In segments; repeatable.")
+    list[float], typer.Option("--initial-window", help="Initial window in segments; repeatable.")
 ]
 Multipliers = Annotated[
     list[float],
-    typer.Option("--multiplier", help="Capacity requested over rate measured (k); repeatable."),
+    typer.Option(
+        "--multiplier", help="Requested capacity divided by the measured rate (k); repeatable."
+    ),
 ]
-Volumes = Annotated[list[float], typer.Option("--volume", help="In segments; repeatable.")]
-Within = Annotated[str, typer.Option(help="Time span of the table `carried`.")]
+Volumes = Annotated[
+    list[float], typer.Option("--volume", help="Size of a transfer in segments; repeatable.")
+]
+Within = Annotated[
+    str, typer.Option(help="Time in which the table `carried` counts what is carried.")
+]
 Tables = Annotated[
     list[Table] | None,
-    typer.Option("--table", help="Print only this table; repeatable. Default for CSV: completion."),
+    typer.Option(
+        "--table", help="Print only this table; repeatable. Default: all; for CSV: completion."
+    ),
 ]
 Picture = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw curves: .svg, .png, .pdf or .html.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the curves into a file: .svg, .png, .pdf or .html. Default: none.",
+    ),
 ]
 Drawn = Annotated[
-    LawName, typer.Option("--law", help="Solution for the transfer times of the figure.")
+    LawName, typer.Option("--law", help="Solution of the start-up equation that the picture shows.")
 ]
 
 
@@ -152,10 +161,11 @@ def dama(
     law: Drawn = LawName.EXACT,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Print how TCP starts up over capacity that is assigned on demand.
+    """Print how TCP starts up over a link whose capacity is assigned on demand.
 
-    Growth, equivalent round trip, best request, completion times and volumes. The defaults are the
-    platform of Gotta, Potorti and Secchi (IWSSC 2006), with inferred periods.
+    Tables: growth of the window, how much to request, completion times and volumes. The model is
+    that of the paper by Gotta, Potorti and Secchi (IWSSC 2006); the defaults are its satellite
+    platform, with inferred periods.
     """
     from fairwind.models.dama import DemandAssignedLink
     from fairwind.models.errors import positive
@@ -261,11 +271,12 @@ def _check(multipliers: Sequence[float], picture: Path | None) -> None:
             raise FairwindError(
                 f"--multiplier is {multiplier:g}: a terminal asks for at most {MOST_TIMES:g} times "
                 "what it measured",
-                "4.8 is the source's",
+                "use a smaller multiplier; the paper recommends 4.8",
             )
     if picture is not None and not picture.parent.is_dir():
         raise FairwindError(
-            f"--picture is {picture}: there is no folder {picture.parent}", "make it first"
+            f"--picture is {picture}: there is no folder {picture.parent}",
+            f"create it: mkdir -p {picture.parent}",
         )
 
 
@@ -299,18 +310,16 @@ def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:
             for frame in frames.values():
                 print_frame(frame, output)
         case OutputFormat.TABLE:
-            texts = [
-                f"{HEADINGS[name]}\n\n{aligned(_headers(name, frame), frame.rows())}"
-                for name, frame in frames.items()
-            ]
-            sys.stdout.write("\n".join(texts))
+            sys.stdout.write("\n".join(LAYOUTS[name](frame) for name, frame in frames.items()))
 
 
-def _headers(name: Table, frame: pl.DataFrame) -> list[str]:
-    """Shorten the columns of the wide tables, because their headings have the unit."""
-    if name is Table.COMPLETION:
-        return [column.removesuffix("_s").removesuffix("_segments") for column in frame.columns]
-    return frame.columns
+LAYOUTS: dict[Table, Callable[[pl.DataFrame], str]] = {
+    Table.LINK: model_tables.link_text,
+    Table.GROWTH: model_tables.growth_text,
+    Table.MULTIPLIERS: model_tables.multipliers_text,
+    Table.COMPLETION: model_tables.completion_text,
+    Table.CARRIED: model_tables.carried_text,
+}
 
 
 @contextmanager
@@ -326,14 +335,16 @@ def _printed_warnings() -> Iterator[None]:
 
 
 Segments = Annotated[
-    list[float], typer.Option("--segments", help="Segments of a transfer; repeatable.")
+    list[float], typer.Option("--segments", help="Size of a transfer in segments; repeatable.")
 ]
 Remembered = Annotated[
     list[float], typer.Option("--remembered", help="Remembered window in segments; repeatable.")
 ]
-Initial = Annotated[float, typer.Option(help="Initial window without memory, in segments.")]
-PathRtt = Annotated[str, typer.Option(help="Round trip without queues.")]
-Rate = Annotated[str | None, typer.Option(help="Rate of the path. Default: unlimited.")]
+Initial = Annotated[
+    float, typer.Option(help="Initial window of connections without memory, in segments.")
+]
+PathRtt = Annotated[str, typer.Option(help="Round-trip time without queues.")]
+Rate = Annotated[str | None, typer.Option(help="Rate of the bottleneck. Default: unlimited.")]
 Offered = Annotated[
     float | None,
     typer.Option(help="Initial receive window in segments. Default: unlimited."),
@@ -392,15 +403,18 @@ def sharing(
         for window in remembered
         for volume in segments
     ]
-    print_rows(list(rows[0]), [list(row.values()) for row in rows], output)
+    if output is OutputFormat.TABLE:
+        sys.stdout.write(model_tables.sharing_text(rows, initial))
+    else:
+        print_rows(list(rows[0]), [list(row.values()) for row in rows], output)
 
 
 def _read_positive(option: str, text: str, parse: Callable[[str], float]) -> float:
-    """Give a quantity that is more than nothing."""
+    """Give a quantity that is above zero."""
     value = read_option(option, text, parse)
     if value <= 0:
         raise FairwindError(
-            f"{option} is {text}: it must be above zero", "without one there is nothing to compare"
+            f"{option} is {text}: it must be above zero", "give a number above zero with its unit"
         )
     return value
 
@@ -409,5 +423,6 @@ def _check_counts(option: str, counts: Iterable[float]) -> None:
     for count in counts:
         if not 1 <= count < math.inf:
             raise FairwindError(
-                f"{option} is {count:g}: it must be one or more, and finite", "count segments"
+                f"{option} is {count:g}: it must be at least 1, and finite",
+                "give a number of segments",
             )

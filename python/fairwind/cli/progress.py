@@ -24,8 +24,8 @@ from rich.text import Text
 
 from fairwind.analysis.execute import AnalysisState
 from fairwind.analysis.summary import brief_measures, readable_rows, summary_of
+from fairwind.execution.execute import RunState
 from fairwind.results import significant
-from fairwind.run.execute import RunState
 
 LINE_SECONDS = 15.0
 """Shortest time between two lines without a terminal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -22,6 +23,8 @@ from fairwind.cli.progress import shown_drawing, shown_progress
 from fairwind.cli.settings import meant_for
 from fairwind.engine.engines import Engine
 from fairwind.engine.selection import engine_named
+from fairwind.execution.admission import counted, duration_in_words, one_of
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.store import part_folder
 from fairwind.plots import Figure
 from fairwind.report.page import write_report
@@ -34,8 +37,6 @@ from fairwind.results import (
     shown_tables,
     tidy_overview,
 )
-from fairwind.run.admission import counted, duration_in_words, one_of
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Scenario
 from fairwind.studies import studies, study_named
 
@@ -85,6 +86,7 @@ def run_study(
     out: Path | None,
     force: bool,
     output: OutputFormat,
+    files: ReportFiles,
     is_wide: bool = False,
 ) -> None:
     """Run all parts of a study's form that the settings leave, judge its claims, report."""
@@ -112,7 +114,7 @@ def run_study(
         log(f"part {part}: skipped, because it has no chosen setting")
     claims = chosen.claims(results)
     _print_claims(claims, results, output, is_wide=is_wide)
-    _report(results, chosen.figures(results), claims)
+    _report(results, files, chosen.figures(results), claims)
     exit_by_failures(results)
 
 
@@ -183,20 +185,50 @@ def _print_verdicts(claims: Sequence[Claim]) -> None:
         sys.stdout.write(f"\nClaim {number}: {claim.statement}\n{text}")
 
 
-def report(results: Results) -> None:
+@dataclass(frozen=True)
+class ReportFiles:
+    """Which files of a report are written, and where.
+
+    Attributes
+    ----------
+    out : Path, optional
+        The page, if the name ends in ``.html``, or the folder for it; the run's folder if not
+        given.
+    has_figures : bool
+        Whether figures are also written as SVG, PNG and PDF, in the folder ``figures`` beside the
+        page.
+    """
+
+    out: Path | None = None
+    has_figures: bool = False
+
+    def page(self, results: Results) -> Path:
+        """Give the file of the page."""
+        out = results.folder if self.out is None else self.out
+        return out if out.suffix == ".html" else out / "report.html"
+
+
+def report(results: Results, files: ReportFiles) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well."""
     if results.manifest.study is None:
-        _report(results)
+        _report(results, files)
         return
     chosen = study_named(results.manifest.study)
     figures, claims = chosen.figures(results), chosen.claims(results)
     _print_verdicts(claims)
-    _report(results, figures, claims)
+    _report(results, files, figures, claims)
 
 
-def _report(results: Results, figures: Sequence[Figure] = (), claims: Sequence[Claim] = ()) -> None:
+def _report(
+    results: Results,
+    files: ReportFiles,
+    figures: Sequence[Figure] = (),
+    claims: Sequence[Claim] = (),
+) -> None:
+    page = files.page(results)
+    folder = page.parent / "figures" if files.has_figures else None
     with shown_drawing(Console(stderr=True)) as watch:
-        written = write_report(results, figures, claims, watch)
+        written = write_report(results, figures, claims, watch, page=page, figure_folder=folder)
     log(f"page: {written.page}")
     for path in written.figures:
         if path.suffix == ".png":

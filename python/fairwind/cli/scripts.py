@@ -54,7 +54,7 @@ def packetdrill(
         str | None,
         typer.Option(
             metavar="SYSTEM",
-            help="Show for each script where the system first differs from this one.",
+            help="Show for each script where the system of --on first differs from this one.",
         ),
     ] = None,
     verbose: Annotated[
@@ -69,8 +69,8 @@ def packetdrill(
         bool,
         typer.Option(
             "--strict",
-            help="Compare more than the tool does: echoed timestamps, how packets are divided, and "
-            "packets of all connections.",
+            help="Compare more than packetdrill does: echoed timestamps, how packets are divided, "
+            "and packets of all connections.",
         ),
     ] = False,
     strict_echo: Annotated[
@@ -80,7 +80,7 @@ def packetdrill(
     """Run packetdrill scripts; print one line with the result of each."""
     if "sim" not in (on, against) and profile is not None:
         raise FairwindError(
-            "--profile is for our endpoint; it does not apply to --on kernel",
+            "--profile sets Fairwind's endpoint and does not apply to a kernel",
             "leave one of the two out",
         )
     settings = FollowSettings(
@@ -135,14 +135,14 @@ def _compared(one: ScriptOutcome, other: ScriptOutcome, on: str, against: str) -
     sys.stdout.write(f"  differs at line {line}\n")
     for system, outcome in ((on, one), (against, other)):
         broken = outcome.verdict is not Verdict.PASSED and (outcome.line or 0) == line
-        sys.stdout.write(f"    {system}: {outcome.message if broken else 'as it is written'}\n")
+        sys.stdout.write(f"    {system}: {outcome.message if broken else 'passes'}\n")
     return True
 
 
 def _definition(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not (name and sign):
-        raise FairwindError(f"-D {text}: expected NAME=VALUE")
+        raise FairwindError(f"-D {text}: expected NAME=VALUE", "for example -D MSS=1460")
     return name, value
 
 

@@ -41,36 +41,45 @@ Program = Annotated[
 Rate = Annotated[
     str | None, typer.Option(help="Rate in both directions, like 5mbit. Default: unlimited.")
 ]
-RoundTrip = Annotated[str | None, typer.Option(help="Round-trip time without queues, like 100ms.")]
+RoundTrip = Annotated[
+    str | None, typer.Option(help="Round-trip time without queues, like 100ms. Default: 0.")
+]
 Queue = Annotated[
     str | None,
     typer.Option(
         metavar="[DISCIPLINE] LIMIT",
         help="Queue of the bottleneck, like '64 kB', 'bfifo 2 bdp', fq_codel or 'tc: red "
-        "limit 60k'. Default: one bandwidth-delay product.",
+        "limit 60k'. Default: one bandwidth-delay product; 1000 packets without --rtt.",
     ),
 ]
-Loss = Annotated[str | None, typer.Option(help="Share of packets lost at random, like 1%.")]
-Mtu = Annotated[str | None, typer.Option(help="Largest IP packet. Default: 1500 B.")]
-ReverseRate = Annotated[str | None, typer.Option(help="Rate towards the program, if different.")]
+Loss = Annotated[
+    str | None, typer.Option(help="Share of packets lost at random, like 1%. Default: none.")
+]
+Mtu = Annotated[str | None, typer.Option(help="Size of the largest IP packet. Default: 1500 B.")]
+ReverseRate = Annotated[
+    str | None, typer.Option(help="Rate towards the program, like 5mbit. Default: --rate.")
+]
 ReverseQueue = Annotated[
     str | None,
-    typer.Option(metavar="[DISCIPLINE] LIMIT", help="Queue towards the program, if different."),
+    typer.Option(metavar="[DISCIPLINE] LIMIT", help="Queue towards the program. Default: --queue."),
 ]
-ReverseLoss = Annotated[str | None, typer.Option(help="Loss towards the program, if different.")]
+ReverseLoss = Annotated[
+    str | None, typer.Option(help="Loss towards the program, like 1%. Default: --loss.")
+]
 ScenarioFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="Use the path of a scenario: the program replaces the sender of the first "
-        "group, the outside its receiver.",
+        "group, the outside its receiver. Default: the path of the options above.",
     ),
 ]
 Report = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Measure the program's flows into a new folder, for `fairwind report`.",
+        help="Measure the program's flows into this new folder, for `fairwind report`. "
+        "Default: measure nothing.",
     ),
 ]
 Capture = Annotated[
@@ -108,7 +117,7 @@ def shell(
     """
     path = PathOptions(rate, rtt, queue, loss, mtu, reverse_rate, reverse_queue, reverse_loss)
     if capture and report is None:
-        raise FairwindError("captures need a folder", "name one with --report")
+        raise FairwindError("--capture needs a folder", "name one with --report")
     chosen = _scenario(scenario, path, settings or [], capture=capture)
     chosen = chosen.with_settings({"seed": str(seed)})
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
@@ -132,17 +141,18 @@ def _scenario(
         wanted = settings_of(settings)
         if of_path := [key for key in wanted if key.split(".")[0] in NETWORK]:
             raise FairwindError(
-                f"--set {of_path[0]}: without a scenario, options say what the path is like",
-                "say it by --rate, --rtt, --queue, --loss or --mtu, or name a file by --scenario",
+                f"--set {of_path[0]}: without --scenario, options describe the path",
+                "use --rate, --rtt, --queue, --loss or --mtu, or name a file with --scenario",
             )
         return Scenario("the path", path_scenario(path, capture=capture)).with_settings(wanted)
     if capture:
         raise FairwindError(
-            "a scenario says itself what is captured", "write [capture] into it, or --set it"
+            "--capture does not apply to a scenario, which has its own [capture] table",
+            "add this table to the scenario, or use --set capture={}",
         )
     if path != PathOptions():
         raise FairwindError(
-            "a scenario describes its path itself",
+            "options of the path do not apply with --scenario, which describes the path",
             "leave --scenario out, or change the scenario's with --set",
         )
     return load(file).with_settings(settings_of(settings))
@@ -171,6 +181,6 @@ def _print_lateness(ended: Ended) -> None:
     for row in late_rows:
         late, bound = row["lateness_p99_s"] * 1e3, row["bound_s"] * 1e3
         log(
-            f"warning: one packet in a hundred came {late:.2g} ms later than the path says, and "
-            f"{bound:.2g} ms would do; the machine was too busy"
+            f"warning: 1 % of the packets were more than {late:.2g} ms late, above the bound of "
+            f"{bound:.2g} ms: the machine was too busy for this path"
         )

@@ -31,8 +31,8 @@ class StudyCommand(TyperCommand):
 
 
 _HOW_TO_CHOOSE = [
-    """Fewer: --set 'sweep.KEY=["one", "another"]' --set sweep.repeat=1, for all parts that have""",
-    "the key. All keys: fairwind schema.",
+    """Fewer runs: --set 'sweep.KEY=["one", "another"]' --set sweep.repeat=1, for all parts""",
+    "that have the key. All keys: fairwind schema.",
 ]
 
 

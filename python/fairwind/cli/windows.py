@@ -117,7 +117,7 @@ def show_(
 @app.command("clear")
 def clear_(group: Group) -> None:
     """Delete the cached windows and continue."""
-    sys.stderr.write(f"forgot {clear(group)}\n")
+    sys.stderr.write(f"deleted windows: {clear(group)}\n")
 
 
 def _is_root(group: Path) -> bool:

@@ -261,11 +261,13 @@ def _keep_headers(file: Path, included: list[Path], folder: Path) -> list[str]:
         if not header.is_relative_to(around):
             raise FairwindError(
                 f"{file} includes {header}, which lies outside of its folder",
-                "put it beside the source, or below: it is kept with it, and part of its digest",
+                "move it into the folder of the source, which is copied with it",
             )
         name = header.relative_to(around)
         if str(name) in {SOURCE, LIBRARY, OBJECT, FACTS}:
-            raise FairwindError(f"{file} includes {name}, which is a name of ours", "rename it")
+            raise FairwindError(
+                f"{file} includes {name}, a header of Fairwind", "rename your header"
+            )
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(header, folder / name)
         kept.append(str(name))
@@ -276,26 +278,27 @@ def _check_kernel_name(file: Path, kernel_name: str) -> None:
     owner = _core.owner_of_kernel_name(kernel_name)
     if owner is not None:
         raise FairwindError(
-            f'{file}: the `.name` of its table is "{kernel_name}", which {owner} has for another',
-            "give it another `.name`, so that nobody takes the one for the other in a "
-            "kernel; --take-name takes it nevertheless",
+            f'{file}: the `.name` of its table, "{kernel_name}", is already used by {owner}',
+            "choose another `.name`: kernels know controls by it; --take-name allows this one",
         )
 
 
 def _check_name(name: str) -> None:
     fault = _core.control_name_fault(name)
     if fault is not None:
-        raise FairwindError(f"{name!r} is no name for a congestion control: {fault}", _TRY_NAME)
+        raise FairwindError(
+            f"{name!r} cannot be the name of a congestion control: {fault}", _TRY_NAME
+        )
     if name in ENDPOINTS_OWN or built_in_named(name) is not None:
         raise FairwindError(f"there is a congestion control {name!r} already", _TRY_NAME)
 
 
-_TRY_NAME = "give it another one with --name"
+_TRY_NAME = "choose another name with --name"
 
 
 def _read_source(file: Path) -> None:
     if file.suffix != ".c":
-        raise FairwindError(f"{file} is no C source by its name", "give a file that ends in .c")
+        raise FairwindError(f"{file} does not end in .c", "give a C source")
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -306,8 +309,7 @@ def _read_source(file: Path) -> None:
     if not re.search(r"struct\s+tcp_congestion_ops\s+\w+\s*=", text):
         raise FairwindError(
             f"{file} has no `struct tcp_congestion_ops NAME = {{ ... }}`",
-            "a congestion control ends with this table of its hooks; `fairwind congestion show "
-            "reno-c` prints one",
+            "add this table of its hooks at the end; `fairwind congestion show reno-c` prints one",
         )
 
 
@@ -363,7 +365,7 @@ def load(what: str) -> str:
         raise FairwindError(str(refused)) from refused
     raise FairwindError(
         f"there is no congestion control {what!r}",
-        "`fairwind congestion list` prints those that there are; give a file with its ending .c",
+        "list them with `fairwind congestion list`; a file must end in .c",
     )
 
 

@@ -177,14 +177,14 @@ def check_hooks(name: str, written: ControlClass) -> None:
         near = get_close_matches(method, HOOKS, 1, ALIKE)
         if near and method not in HOOKS and not method.startswith("_"):
             raise FairwindError(
-                f"the congestion control {name!r}: the method {method} of {what} is no hook, and "
-                "nobody calls it",
-                f"call it {near[0]} if that is meant; else begin its name with _",
+                f"the congestion control {name!r}: the method {method} of {what} is not a hook, "
+                "so it is never called",
+                f"rename it to {near[0]}, or to a name that begins with _ if it is not a hook",
             )
     if not set(methods) & set(HOOKS):
         raise FairwindError(
-            f"the congestion control {name!r}: {what} has no method that is called",
-            f"give it some of {', '.join(HOOKS)}; docs/guides/congestion-controls.md has them",
+            f"the congestion control {name!r}: {what} has no hook, so it would do nothing",
+            f"add one of {', '.join(HOOKS)}; see docs/guides/congestion-controls.md",
         )
 
 

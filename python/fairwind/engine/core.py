@@ -39,8 +39,8 @@ def misfit(built: str | None, stub: Path = STUB) -> str | None:
     if not stub.exists() or built == stub.read_text(encoding="utf-8"):
         return None
     return (
-        "the compiled part of Fairwind (fairwind._core) is of another state than the Python files "
-        "around it, so calls between them would fail; build it again with `make build`"
+        "the compiled part of Fairwind (fairwind._core) was built from another version than the "
+        "Python files around it; build it again with `make build`"
     )
 
 
@@ -160,7 +160,9 @@ def captured_writes(file: Path, connection: str | None) -> str:
         return _core.captured_writes(str(file), connection)
     except _core.CaptureError as error:
         hint = "name another capture, or another connection: 'host 10.0.0.1 and port 80'"
-        raise FairwindError(f"cannot take writes out of {file}: {error}", hint) from error
+        raise FairwindError(
+            f"cannot read an application's writes from {file}: {error}", hint
+        ) from error
 
 
 def recorded_applications() -> list[dict[str, Any]]:

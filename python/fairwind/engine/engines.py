@@ -349,7 +349,7 @@ def control_parameters(cell: Experiment) -> list[Refusal]:
             group=setting.key.split(".")[1],
             key=f"{setting.key}.{name}",
             value=json.dumps(value),
-            mechanism="a congestion control in the kernel has the defaults of its source",
+            mechanism="a congestion control in the kernel uses the defaults of its source",
             alternative=f"change the default in {setting.name}.c and build it under another name",
         )
         for setting in control_settings(cell.experiment)

@@ -136,7 +136,7 @@ def storage_errors(
     full: str,
     hint: str,
     refused: str = "cannot use",
-    remedy: str = "choose another --out",
+    remedy: str = "choose another folder with --out",
 ) -> Iterator[None]:
     """Raise `FairwindError` in the place of an `OSError`.
 
@@ -206,6 +206,6 @@ def locked(out: Path) -> Iterator[None]:
 def _in_use(out: Path, holder: str) -> FairwindError:
     who = f"process {holder}" if holder.isdigit() else "another process"
     return FairwindError(
-        f"{out} is in use: {who} is running into it",
+        f"{out} is in use by {who}",
         "wait until it has ended, or name another folder with --out",
     )

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -167,7 +168,7 @@ def _configure(tree: Path, objects: Path, files: list[Path]) -> list[str]:
     has = options(configuration)
     if missing := [name for name in ESSENTIAL if has.get(name) != "y"]:
         raise FairwindError(
-            f"Linux {release_of(tree)} cannot travel in time or lacks what experiments need: "
+            f"Linux {release_of(tree)} lacks time travel or options that experiments need: "
             f"{', '.join(missing)}",
             "build a newer version; 5.10 and later are known to work",
         )
@@ -195,7 +196,7 @@ def _compile(objects: Path, log: Path, jobs: int, tell: _Teller) -> None:
     if code != 0:
         raise FairwindError(
             f"compiling the kernel failed: {_first_error(log)}",
-            f"the whole output is in {log}; the same command goes on where it stopped",
+            f"read the output in {log}, then run the same command again to continue",
         )
 
 
@@ -236,4 +237,6 @@ def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-        raise FairwindError(f"{' '.join(command[:1])} failed: {last}")
+        raise FairwindError(
+            f"{command[0]} failed: {last}", f"run it to see all messages: {shlex.join(command)}"
+        )

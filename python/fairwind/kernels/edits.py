@@ -66,7 +66,7 @@ def _replace(file: Path, before: str, after: str) -> None:
         return
     if before not in text:
         raise FairwindError(
-            f"{file} is not what Fairwind knows: it has no place for our edit",
-            "build a version that Debian has, or report this source",
+            f"cannot patch {file}: it differs from all versions that Fairwind knows",
+            "build a version of Debian's linux-source, or report this one as an issue",
         )
     file.write_text(text.replace(before, after), encoding="utf-8")

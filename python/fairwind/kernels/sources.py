@@ -93,7 +93,7 @@ def source_of_file(place: Path) -> Source:
     is_tarball = place.is_file() and ".tar" in place.name
     if not (is_tree or is_tarball):
         raise FairwindError(
-            f"{place} is neither a kernel's source tree nor a tarball of one",
+            f"{place} is neither a kernel source tree nor a tarball of one",
             "name the folder that has arch/um/Kconfig, or a file *.tar.xz",
         )
     whole = place.resolve()
@@ -131,7 +131,10 @@ def release_of(tree: Path) -> str:
     try:
         text = (tree / "Makefile").read_text(encoding="utf-8")
     except OSError as error:
-        raise FairwindError(f"{tree}: no kernel's source: {error.strerror}") from error
+        raise FairwindError(
+            f"{tree} is not a kernel source tree: {error.strerror}",
+            "name the folder that has arch/um/Kconfig",
+        ) from error
     numbers = re.match(
         r"(?s).*?^VERSION = (\d+)\nPATCHLEVEL = (\d+)\nSUBLEVEL = (\d*)\n"
         r"(?:EXTRAVERSION = *(\S*)\n)?",
@@ -139,7 +142,9 @@ def release_of(tree: Path) -> str:
         re.MULTILINE,
     )
     if numbers is None:
-        raise FairwindError(f"{tree}/Makefile names no version of a kernel")
+        raise FairwindError(
+            f"{tree}/Makefile has no kernel version", "name the folder that has arch/um/Kconfig"
+        )
     major, minor, patch, extra = numbers.groups()
     return f"{major}.{minor}.{patch or 0}{extra or ''}"
 
@@ -152,7 +157,10 @@ def _downloaded(name: str, downloads: Path) -> Source:
         _run(["apt-get", "download", f"{name}={wanted}"], downloads, f"downloading {name}")
         packages = sorted(downloads.glob(f"{name}_*.deb"))
         if not packages:
-            raise FairwindError(f"apt-get download {name} left no package in {downloads}")
+            raise FairwindError(
+                f"apt-get download {name} left no package in {downloads}",
+                "run `apt-get update` as root and try again",
+            )
         unpacked = downloads / f".{name}"
         shutil.rmtree(unpacked, ignore_errors=True)
         _run(["dpkg-deb", "--extract", str(packages[-1]), str(unpacked)], downloads, "unpacking")

@@ -135,5 +135,7 @@ def _from_one(name: str, values: ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     bad = array[~(array >= 1)]
     if bad.size:
-        raise ModelError(f"{name} is {bad.flat[0]:g}: it must be one or more", "count segments")
+        raise ModelError(
+            f"{name} is {bad.flat[0]:g}: it must be at least 1", "give a number of segments"
+        )
     return array

@@ -119,12 +119,16 @@ def csv_data(frame: pl.DataFrame) -> alt.InlineData:
     rounded = frame.with_columns(pl.col(pl.Float64).round_sig_figs(9))
     if "time_s" in frame.columns:
         rounded = rounded.with_columns(frame["time_s"].round(TIME_DECIMALS))
-    kinds = {
-        name: "string" if dtype == pl.String else "number" for name, dtype in frame.schema.items()
-    }
+    kinds = {name: _kind(dtype) for name, dtype in frame.schema.items()}
     return alt.InlineData(
         values=rounded.write_csv(), format=alt.CsvDataFormat(type="csv", parse=kinds)
     )
+
+
+def _kind(dtype: pl.DataType) -> str:
+    if dtype == pl.Boolean:
+        return "boolean"
+    return "string" if dtype == pl.String else "number"
 
 
 def unit_of_bytes(most: float) -> tuple[str, float]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -100,17 +103,26 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
 
 
 def run_lengths(
-    lengths: pl.DataFrame, *, panels: str | None = None, columns: int = 3
+    lengths: pl.DataFrame,
+    *,
+    panels: str | None = None,
+    columns: int = 3,
+    curve: str = "group",
+    curve_title: str | None = None,
 ) -> alt.TopLevelMixin:
-    """Draw how many losses were in runs of which length, one colour per group.
+    """Draw how many losses were in runs of which length, one colour per curve.
 
     Parameters
     ----------
     lengths : DataFrame
-        Columns ``group``, ``length_packets``, ``runs``, and the panels' column if there is one;
-        rows of one group and length are added up.
+        Columns ``length_packets``, ``runs``, that of the curves, and the panels' column if there
+        is one; rows of one curve and length are added up.
+    curve : str
+        The column with one curve per value.
+    curve_title : str, optional
+        Title of the legend.
     """
-    keys = ["group"] if panels is None else [panels, "group"]
+    keys = [curve] if panels is None else [panels, curve]
     order = lengths[panels].unique(maintain_order=True).to_list() if panels else []
     losses = pl.col("length_packets") * pl.col("runs")
     frame = (
@@ -119,7 +131,7 @@ def run_lengths(
         .with_columns((pl.col("losses") / pl.col("losses").sum()).over(keys).alias("share_ratio"))
         .sort([*keys, "length_packets"], maintain_order=True)
     )
-    colour, dash = group_lines(lengths["group"])
+    colour, dash = group_lines(lengths[curve], curve, title=curve_title)
     chart = (
         alt.Chart(inline(frame))
         .mark_line(point=alt.OverlayMarkDef(filled=True, size=30), strokeWidth=1)
@@ -134,7 +146,7 @@ def run_lengths(
             color=colour,
             strokeDash=dash,
             tooltip=[
-                alt.Tooltip("group:N"),
+                alt.Tooltip(f"{curve}:N", title=curve_title or curve),
                 alt.Tooltip("length_packets:Q"),
                 alt.Tooltip("losses:Q"),
                 alt.Tooltip("share_ratio:Q", format=".4f"),
@@ -150,7 +162,12 @@ def run_lengths(
 
 
 def queue_over_time(
-    windows: pl.DataFrame, *, panels: str | None = None, columns: int = 3
+    windows: pl.DataFrame,
+    *,
+    panels: str | None = None,
+    columns: int = 3,
+    curve: str | None = None,
+    curve_title: str | None = None,
 ) -> alt.TopLevelMixin:
     """Draw what waited in a queue over time: in one row packets, in the next how long.
 
@@ -164,8 +181,12 @@ def queue_over_time(
         is a point.
     columns : int
         Panels in one row; each row has one measure where there are several.
+    curve : str, optional
+        A column with one line per value.
+    curve_title : str, optional
+        Title of the legend.
     """
-    keys = ["measure", "start_s"] if panels is None else [panels, "measure", "start_s"]
+    keys = [*(key for key in (panels, curve) if key is not None), "measure", "start_s"]
     frame = _in_stretches(
         windows.group_by(keys, maintain_order=True).agg(
             pl.col("mean").mean(), pl.col("most").max()
@@ -173,36 +194,58 @@ def queue_over_time(
         keys[:-1],
     )
     measures = windows["measure"].unique(maintain_order=True).to_list()
-    base = _over_starts(frame)
-    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
-    line = base.mark_line(strokeWidth=1.4).encode(
-        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
-        tooltip=[
-            alt.Tooltip("start_s:Q"),
-            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
-        ],
-    )
-    wide = panels is None
-    layers = [band, line]
-    if frame["is_alone"].any():  # a layer without rows has no extent, of which browsers warn
-        alone = base.transform_filter(alt.datum.is_alone)
-        layers.append(alone.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
-    chart = alt.layer(*layers).properties(
-        width=560 if wide else PANEL_WIDTH, height=170 if wide else 120
-    )
+    colour = None if curve is None else group_lines(windows[curve], curve, title=curve_title)[0]
     rows = []
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
     for measure in measures:
+        of_one = frame.filter(pl.col("measure") == measure)
+        is_own = are_far_apart(of_one, panels, "most")
+        chart = _backlog(frame, colour, panels, alone=_alone(of_one, panels if is_own else None))
         of_measure = chart.transform_filter(alt.datum.measure == measure)
         if panels is None:
             rows.append(of_measure.properties(title=measure))
         else:
             facet = panel_facet(panels, order, PANEL_WIDTH)
             row = of_measure.facet(facet=facet, columns=columns).properties(title=measure)
-            of_one = frame.filter(pl.col("measure") == measure)
-            is_own = are_far_apart(of_one, panels, "most")
             rows.append(row.resolve_scale(y="independent") if is_own else row)
     return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
+
+
+class _Alone(Enum):
+    """How windows without neighbours are drawn."""
+
+    CAPS = "round ends of lines"
+    POINTS = "points"
+
+
+def _alone(frame: pl.DataFrame, panels: str | None) -> _Alone:
+    """Choose points where each axis has some: a layer without rows makes browsers warn."""
+    parts = [frame] if panels is None else frame.partition_by(panels)
+    return _Alone.POINTS if all(part["is_alone"].any() for part in parts) else _Alone.CAPS
+
+
+def _backlog(
+    frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, alone: _Alone
+) -> Any:  # noqa: ANN401 - charts share no base
+    """Draw one panel: the mean as a line, and a band up to the most."""
+    base = _over_starts(frame)
+    if colour is not None:
+        base = base.encode(color=colour)
+    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
+    line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
+        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
+        tooltip=[
+            alt.Tooltip("start_s:Q"),
+            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
+        ],
+    )
+    layers = [band, line]
+    if alone is _Alone.POINTS:
+        points = base.transform_filter(alt.datum.is_alone)
+        layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
+    return alt.layer(*layers).properties(
+        width=560 if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
+    )
 
 
 def _over_starts(frame: pl.DataFrame) -> alt.Chart:

@@ -21,7 +21,6 @@ from queue import SimpleQueue
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from fairwind.errors import FairwindError
 from fairwind.folder.store import write_file
@@ -75,6 +74,8 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
     if path.suffix in FORMATS:
         content = _made_of(_drawn(chart.to_dict()), path.suffix)
     elif path.suffix == ".html":
+        import vl_convert
+
         page = vl_convert.vegalite_to_html(chart.to_dict(), vl_version=VEGA_LITE, bundle=True)
         content = page.encode()
     else:
@@ -119,17 +120,25 @@ def _all_drawn(charts: Sequence[Any]) -> Generator[dict[str, bytes]]:
 
 
 def _rows(specification: Mapping[str, Any]) -> int:
-    return sum(map(len, specification.get("datasets", {}).values()))
+    """Count the rows of all data: records, or lines of comma-separated values."""
+    return sum(
+        data.count("\n") if isinstance(data, str) else len(data)
+        for data in specification.get("datasets", {}).values()
+    )
 
 
 def _drawn(specification: Mapping[str, Any]) -> str:
     """Work a chart out, which takes longest, so once for all files."""
+    import vl_convert
+
     return vl_convert.vegalite_to_svg(
         dict(specification), vl_version=VEGA_LITE, allowed_base_urls=[]
     )
 
 
 def _made_of(svg: str, ending: str) -> bytes:
+    import vl_convert
+
     match ending:
         case ".svg":
             return svg.encode()

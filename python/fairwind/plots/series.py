@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.points import csv_data
+from fairwind.plots.points import csv_data, unit_of_rate
 from fairwind.plots.theme import (
     are_far_apart,
     group_lines,
@@ -31,6 +31,8 @@ def rate_over_time(
     title: str,
     panels: str | None = None,
     columns: int = 3,
+    curve: str = "group",
+    curve_title: str | None = None,
 ) -> alt.TopLevelMixin:
     """Draw a rate per window: the mean over replicates as a line, their range as a band.
 
@@ -39,31 +41,36 @@ def rate_over_time(
     Parameters
     ----------
     windows : DataFrame
-        Columns ``group``, ``start_s`` (start of the window, seconds), the measure in bit/s, and
-        the panels' column if there is one; one row per window, group and replicate.
+        Columns ``start_s`` (start of the window, seconds), the measure in bit/s, that of the
+        curves, and the panels' column if there is one; one row per window, curve and replicate.
     title : str
-        The measure's name; it is drawn in kbit/s.
+        The measure's name; the unit depends on the largest value.
+    curve : str
+        The column with one line per value.
+    curve_title : str, optional
+        Title of the legend.
     """
-    keys = ["group", "start_s"] if panels is None else [panels, "group", "start_s"]
+    keys = [curve, "start_s"] if panels is None else [panels, curve, "start_s"]
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
-    rate = pl.col(measure) / 1000
+    unit, divisor = unit_of_rate(float(windows[measure].cast(pl.Float64).to_numpy().max(initial=0)))
+    rate = pl.col(measure) / divisor
     frame = windows.group_by(keys, maintain_order=True).agg(
         rate.mean().alias("mean"), rate.min().alias("low"), rate.max().alias("high")
     )
-    colour, dash = group_lines(windows["group"])
+    colour, dash = group_lines(windows[curve], curve, title=curve_title)
     base = alt.Chart(inline(frame)).encode(
         x=alt.X("start_s:Q", title="start of the window / s"),
         color=colour,
     )
     band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("low:Q", title=f"{title} / kbit/s"), y2="high:Q"
+        y=alt.Y("low:Q", title=f"{title} / {unit}"), y2="high:Q"
     )
     is_sparse = frame["start_s"].n_unique() <= FEW_WINDOWS
     line = base.mark_line(point=is_sparse, strokeWidth=2 if is_sparse else 1.4).encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
         strokeDash=dash,
         tooltip=[
-            alt.Tooltip("group:N"),
+            alt.Tooltip(f"{curve}:N", title=curve_title or curve),
             alt.Tooltip("start_s:Q"),
             *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
         ],

@@ -9,6 +9,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from fairwind.plots.points import csv_data
+
 GROUP_COLOURS = {"greedy": "#e0604a", "thin": "#164a88"}
 """Colours of groups that the literature has colours for: red and blue, light and dark in grey."""
 
@@ -29,7 +31,7 @@ CHARACTER = 7
 """About the width of a label's character, in points."""
 
 
-def group_colours(groups: Iterable[str], chosen: Mapping[str, str] | None = None) -> alt.Scale:
+def group_colours(groups: Iterable[Any], chosen: Mapping[str, str] | None = None) -> alt.Scale:
     """Give every group its colour, in the order given.
 
     Parameters
@@ -49,10 +51,16 @@ def group_colours(groups: Iterable[str], chosen: Mapping[str, str] | None = None
 
 
 def group_lines(
-    groups: Iterable[str], column: str = "group", chosen: Mapping[str, str] | None = None
+    groups: Iterable[Any],
+    column: str = "group",
+    chosen: Mapping[str, str] | None = None,
+    title: str | None = None,
 ) -> tuple[alt.Color, alt.StrokeDash]:
-    """Give the channels that tell lines of groups apart; parameters as of `group_colours`."""
-    names, legend = list(dict.fromkeys(groups)), _line_legend()
+    """Give the channels that tell lines of groups apart; parameters as of `group_colours`.
+
+    ``title`` is that of the legend.
+    """
+    names, legend = list(dict.fromkeys(groups)), _line_legend(title)
     dashes = [DASHES[position % len(DASHES)] for position in range(len(names))]
     scale = alt.Scale(domain=names, range=dashes)
     return (
@@ -72,9 +80,11 @@ def group_points(groups: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
     )
 
 
-def _line_legend() -> alt.Legend:
+def _line_legend(title: str | None) -> alt.Legend:
     """Show so much of a line that its dashes are seen."""
-    return alt.Legend(title=None, symbolOpacity=1, symbolType="stroke", symbolSize=600)
+    return alt.Legend(
+        title=title, symbolOpacity=1, symbolType="stroke", symbolSize=600, labelLimit=260
+    )
 
 
 def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
@@ -103,22 +113,30 @@ def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
     return bool(greatest) and max(greatest) > FAR_APART * min(greatest)
 
 
+FEW_ROWS = 200
+"""Larger frames are embedded as comma-separated values: Altair checks and copies each record."""
+
+
 def inline(frame: pl.DataFrame) -> alt.InlineData:
     """Embed a frame into a chart, so that the chart stands alone."""
-    return alt.InlineData(values=frame.to_dicts())
+    if frame.height <= FEW_ROWS or any(dtype.is_nested() for dtype in frame.dtypes):
+        return alt.InlineData(values=frame.to_dicts())
+    return csv_data(frame)
 
 
 def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base
     """Give a finished chart the common look."""
-    complete: alt.TopLevelMixin = (
-        chart.configure(font=FONT, background="white")
-        .configure_axis(
+    # In one call, since each copies the whole chart.
+    complete: alt.TopLevelMixin = chart.configure(
+        font=FONT,
+        background="white",
+        axis=alt.AxisConfig(
             labelFontSize=11, titleFontSize=12, titleFontWeight="normal", gridColor="#e6e6e6"
-        )
-        .configure_legend(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-        .configure_header(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-        .configure_title(fontSize=14, fontWeight="bold", anchor="start")
-        .configure_view(stroke="#bbbbbb")
+        ),
+        legend=alt.LegendConfig(labelFontSize=12, titleFontSize=12, titleFontWeight="normal"),
+        header=alt.HeaderConfig(labelFontSize=12, titleFontSize=12, titleFontWeight="normal"),
+        title=alt.TitleConfig(fontSize=14, fontWeight="bold", anchor="start"),
+        view=alt.ViewConfig(stroke="#bbbbbb"),
     )
     return complete
 

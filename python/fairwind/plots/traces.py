@@ -61,7 +61,7 @@ SIGNS = (
     Sign("data", "timeout", "retransmission after time-out", "#7a0019", "square"),
     Sign("data", "after_timeout", "retransmission in its wake", "#aa4466", "square"),
     Sign("data", "tail_loss_probe", "tail loss probe", "#0072b2", "diamond"),
-    Sign("data", "retransmission", "retransmission, cause not known", "#8c510a", "triangle-down"),
+    Sign("data", "retransmission", "retransmission, unknown cause", "#8c510a", "triangle-down"),
     Sign("data", "out_of_order", "out of order", "#882255", "circle"),
     Sign("data", "network_duplicate", "copy made by the network", "#999999", "circle"),
     Sign("data", "keep_alive", "keep-alive", "#999933", "triangle-right"),

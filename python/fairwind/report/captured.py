@@ -12,7 +12,7 @@ from fairwind.plots import (
     brought_together,
     closer_look,
     flow_panels,
-    latency_distribution,
+    tail_distribution,
     thinned,
 )
 from fairwind.plots.series import percentile_curves, value_over_time
@@ -76,7 +76,7 @@ def _delays(results: Results) -> Iterator[Figure]:
             "Each byte is a sample; drift between the clocks is taken off; less than 0.1 ms "
             "is drawn as 0.1 ms."
         ),
-        chart=latency_distribution(
+        chart=tail_distribution(
             buckets.sort(order, maintain_order=True),
             panels="layer",
             title="delay beyond the smallest",
@@ -196,8 +196,8 @@ MOST_FLOWS = 12
 MOST_NAMED = 12
 """Flows that are named among those that are not shown."""
 
-MOST_POINTS = 100_000
-"""Points of all flows on a page, where one can look closer: about three megabytes."""
+MOST_POINTS = 60_000
+"""Points of all flows on a page, where one can look closer: about 0.8 MB, compressed."""
 
 MOST_STILL_POINTS = 10_000
 """Points of one flow in a file: there are not more places for them."""

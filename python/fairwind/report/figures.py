@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -13,14 +11,16 @@ from fairwind.plots import (
     are_far_apart,
     drops_by_group,
     estimates_by_setting,
-    latency_distribution,
     loss_by_group,
     queue_over_time,
     rate_over_time,
     run_lengths,
+    tail_distribution,
 )
+from fairwind.plots.points import unit_of_rate
 from fairwind.quantities import parse_seconds
 from fairwind.report.captured import captured_figures, trace_figures
+from fairwind.report.overlay import overlaid, plain
 from fairwind.results import Results, summarise
 from fairwind.results.tidy import (
     central_queue,
@@ -33,82 +33,35 @@ from fairwind.results.tidy import (
     with_cell_label,
 )
 
-MOST_PANELS = 12
-"""If there are more cells than this, only a choice of them is drawn."""
-
-USUAL_COLUMNS = 3
-MOST_COLUMNS = 4
-"""Panels in one row."""
-
-
-def columns(results: Results) -> int:
-    """Give the panels in one row: those that differ in the last axis alone, if they fit."""
-    if not results.manifest.plan.axes:
-        return USUAL_COLUMNS
-    last = chosen_labels([axis.labels for axis in results.manifest.plan.axes])[-1]
-    return len(last) if 1 < len(last) <= MOST_COLUMNS else USUAL_COLUMNS
-
-
-def choice(results: Results, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Keep the rows of as many cells as have room, and say which they are."""
-    plan = results.manifest.plan
-    labelled = with_cell_label(results, frame)
-    if len(plan.cells) <= MOST_PANELS:
-        return labelled, ""
-    kept = chosen_labels([axis.labels for axis in plan.axes])
-    chosen = [
-        cell.index
-        for cell in plan.cells
-        if all(
-            cell.settings[axis.name] in labels for axis, labels in zip(plan.axes, kept, strict=True)
-        )
-    ]
-    parts = [
-        f"{axis.name} = {', '.join(labels)}"
-        for axis, labels in zip(plan.axes, kept, strict=True)
-        if len(labels) < len(axis.labels)
-    ]
-    note = f" {len(chosen)} of {len(plan.cells)} cells are shown: {'; '.join(parts)}."
-    return labelled.filter(pl.col("cell").is_in(chosen)), note
-
-
-def chosen_labels(axes: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Choose labels of every axis so that the grid of the chosen ones has room on a page.
-
-    The longest axes are thinned first, evenly and with their ends.
-    """
-    sizes = [len(labels) for labels in axes]
-    while math.prod(sizes) > MOST_PANELS:
-        longest = max(range(len(sizes)), key=lambda place: sizes[place])
-        sizes[longest] -= 1
-    return [_evenly(labels, size) for labels, size in zip(axes, sizes, strict=True)]
-
-
-def _evenly(labels: Sequence[str], size: int) -> list[str]:
-    last = len(labels) - 1
-    if size == 1:
-        return [labels[last]]  # with so many axes there is no room for both ends of each
-    return [labels[round(place * last / (size - 1))] for place in range(size)]
-
-
-def grid(results: Results) -> dict[str, Any]:
-    """Give the arguments of charts with one panel per cell, where there are several cells."""
-    panels = "cell_label" if len(results.manifest.plan.cells) > 1 else None
-    return {"panels": panels, "columns": columns(results)}
-
 
 def default_figures(results: Results) -> list[Figure]:
-    """Draw what can be drawn of a run: goodput, latency, rates over time, drops, flows."""
-    figures = _goodput(results)
-    for kind, name in (("ack", "ACK latency"), ("delivery", "Delivery latency")):
-        figures.extend(_latency(results, kind, name))
+    """Draw what can be drawn of a run: goodput, latency, rates over time, drops, flows.
+
+    The time-sequence graphs of captures come first: they are what one opens a capture for.
+    """
+    traces = trace_figures(results)
+    figures = list(traces) if results.manifest.is_foreign else []
+    figures.extend(_goodput(results))
+    for kind, title in LATENCIES.items():
+        figures.extend(_latency(results, kind, title))
     figures.extend(_over_time(results))
     figures.extend(_drops(results))
     figures.extend(queue_figures(results))
     figures.extend(slot_figures(results))
     figures.extend(captured_figures(results))
-    figures.extend(trace_figures(results))
+    figures.extend(() if results.manifest.is_foreign else traces)
     return figures
+
+
+LATENCIES = {"response": "Response time", "ack": "ACK latency", "delivery": "Delivery latency"}
+"""Kinds of the table `latency_histogram`, in the order of their figures."""
+
+MEANINGS = {
+    "response": "Time from the write of a request's first byte to the read of its response's last",
+    "ack": "Time from a segment's first transmission to its cumulative acknowledgement at the "
+    "sender",
+    "delivery": "Time from the application's write to the in-order read at the receiver",
+}
 
 
 def _goodput(results: Results) -> list[Figure]:
@@ -116,9 +69,10 @@ def _goodput(results: Results) -> list[Figure]:
     if results.groups[measure].null_count() == results.groups.height:
         return []  # a capture at the sender alone does not know what was read
     axes = results.manifest.plan.axes
-    estimates = summarise(results, [measure]).frame.with_columns(
-        pl.col("mean", "low", "high") / 1000
-    )
+    estimates = summarise(results, [measure]).frame
+    greatest = estimates.select(pl.max_horizontal(pl.col("mean", "high").max())).item()
+    unit, divisor = unit_of_rate(greatest or 0.0)
+    estimates = estimates.with_columns(pl.col("mean", "low", "high") / divisor)
     # An axis along which rates are far apart separates panels, each with its own axis.
     near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
     along = next(iter(near or axes), None)
@@ -144,7 +98,7 @@ def _goodput(results: Results) -> list[Figure]:
             estimates,
             setting=setting,
             order=order,
-            measure_title="goodput / kbit/s",
+            measure_title=f"goodput / {unit}",
             setting_title=title,
             panels=panels,
         ),
@@ -159,24 +113,27 @@ def _points(results: Results) -> str:
     return " Points: mean over replicates; lines: 95 % interval of the mean (Student's t)."
 
 
-def _latency(results: Results, kind: str, name: str) -> Iterator[Figure]:
+def _latency(results: Results, kind: str, title: str) -> Iterator[Figure]:
     if not results.has_table("latency_histogram"):
         return
     buckets = latency_buckets(results, kind)
     if not buckets.height:
         return
-    shown, note = choice(results, buckets)
-    what = {
-        "ack": "Time from a segment's first transmission to its cumulative acknowledgement at the "
-        "sender",
-        "delivery": "Time from the application's write to the in-order read at the receiver",
-    }[kind]
+    shown = overlaid(results, buckets)
+    named = title if kind == "ack" else title[0].lower() + title[1:]
     yield Figure(
-        name=f"{kind}-latency",
-        title=f"Distribution of {name[0].lower() + name[1:] if kind != 'ack' else name}",
-        caption=f"{what}; all replicates together, read off histograms (1 % error).{note}",
-        chart=latency_distribution(shown, **grid(results), title=name),
+        name=f"{kind}-{'time' if kind == 'response' else 'latency'}",
+        title=f"Distribution of {named}",
+        caption=f"{MEANINGS[kind]}; all replicates together. {HOW_TO_READ}{shown.note}",
+        chart=tail_distribution(shown.frame, **shown.arguments, title=title),
     )
+
+
+HOW_TO_READ = (
+    "Read at 1 %: the time that one sample in a hundred exceeds, the 99th percentile. Buckets of "
+    "1 % width; each line ends at its largest sample."
+)
+"""How to read the tail of a distribution."""
 
 
 def _over_time(results: Results) -> Iterator[Figure]:
@@ -187,21 +144,21 @@ def _over_time(results: Results) -> Iterator[Figure]:
         return  # no windows, or a capture at the sender alone
     if windows["start_s"].n_unique() == 1:
         return  # a point is no course; goodput has been drawn
-    shown, note = choice(results, windows)
-    seconds = shown["interval_s"][0]
+    shown = overlaid(results, windows)
+    seconds = shown.frame["interval_s"][0]
     yield Figure(
         name="throughput-over-time",
         title="Throughput over time",
         caption=(
             "Aggregate throughput of each group on the wire, IP headers and retransmissions "
             f"included, in windows of {seconds:g} s. Line: mean over replicates; band: from "
-            f"the smallest to the largest.{note}"
+            f"the smallest to the largest.{shown.note}"
         ),
         chart=rate_over_time(
-            shown,
+            shown.frame,
             measure="throughput_bits_per_second",
             title="throughput",
-            **grid(results),
+            **shown.arguments,
         ),
     )
 
@@ -217,9 +174,14 @@ def _drops(results: Results) -> Iterator[Figure]:
         title="Packets dropped at queues",
         caption="Packets that queues dropped of each group, mean over replicates.",
         chart=drops_by_group(
-            with_cell_label(results, dropped), setting="cell_label", setting_title="cell"
+            with_cell_label(results, dropped), setting="cell_label", setting_title=_axes(results)
         ),
     )
+
+
+def _axes(results: Results) -> str:
+    """Name the axes whose settings `with_cell_label` joins."""
+    return ", ".join(plain(axis.name) for axis in results.manifest.plan.axes) or "run"
 
 
 def queue_figures(results: Results) -> list[Figure]:
@@ -247,7 +209,7 @@ def _losses(results: Results, queue: str) -> Iterator[Figure]:
             f"{queue} was dropped there, mean over replicates."
         ),
         chart=loss_by_group(
-            with_cell_label(results, losses), setting="cell_label", setting_title="cell"
+            with_cell_label(results, losses), setting="cell_label", setting_title=_axes(results)
         ),
     )
 
@@ -256,16 +218,16 @@ def _runs(results: Results, queue: str) -> Iterator[Figure]:
     lengths = of_queue(results, "queue_loss_run_lengths", queue)
     if not lengths.height:
         return
-    shown, note = choice(results, lengths)
+    shown = overlaid(results, lengths)
     yield Figure(
         name="loss-runs",
         title="How losses came together",
         caption=(
             f"Losses of each group at the queue {queue} by the length of the run that they "
             "were in: packets of the group lost one after another; all replicates together."
-            f"{note}"
+            f"{shown.note}"
         ),
-        chart=run_lengths(shown, **grid(results)),
+        chart=run_lengths(shown.frame, **shown.arguments),
     )
 
 
@@ -273,15 +235,15 @@ def _waiting(results: Results, queue: str) -> Iterator[Figure]:
     waiting = of_queue(results, "queue_sojourn_histogram", queue)
     if not waiting.height:
         return
-    shown, note = choice(results, waiting)
+    shown = overlaid(results, waiting)
     yield Figure(
         name="queue-waiting",
         title="Waiting in the queue",
         caption=(
             f"How long packets of each group waited in the queue {queue} before they were "
-            f"sent; all replicates together, read off histograms (1 % error).{note}"
+            f"sent; all replicates together. {HOW_TO_READ}{shown.note}"
         ),
-        chart=latency_distribution(shown, **grid(results), title="waiting time"),
+        chart=tail_distribution(shown.frame, **shown.arguments, title="waiting time"),
     )
 
 
@@ -290,17 +252,42 @@ def backlog_figures(results: Results, queue: str) -> Iterator[Figure]:
     windows = queue_windows(results, queue)
     if not windows.height:
         return
-    shown, note = choice(results, windows)
-    seconds = shown["interval_s"][0]
+    shown = overlaid(results, windows, separates=None)
+    frame = coarser(shown.frame, MOST_WINDOWS * results.manifest.plan.replicates)
+    seconds = frame["interval_s"][0]
+    arguments = shown.arguments if shown.curve_title else {}
     yield Figure(
         name="queue-over-time",
         title="The queue over time",
         caption=(
             f"What packets found waiting when the queue {queue} took them, and how long they "
             f"waited before they were sent, in windows of {seconds:g} s. Line: mean of the "
-            f"window and of all replicates; band: up to the most of any of them.{note}"
+            f"window and of all replicates; band: up to the most of any of them.{shown.note}"
         ),
-        chart=queue_over_time(shown, **grid(results)),
+        chart=queue_over_time(frame, **arguments),
+    )
+
+
+MOST_WINDOWS = 12_000
+"""Windows of one figure, of all curves together: more take half a megabyte, and none sees them."""
+
+
+def coarser(windows: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Bring neighbouring windows of a queue together until about ``most`` rows are left to draw.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        As `queue_windows` gives them: one length, ``interval_s``. They only begin at the same
+        ``start_s`` then; the chart takes their mean, and the most of all.
+    """
+    together = -(-windows.height // most)
+    length = float(windows["interval_s"][0]) * together
+    if together == 1:
+        return windows
+    first = pl.col("start_s") + float(windows["interval_s"][0]) / 2
+    return windows.with_columns(
+        ((first / length).floor() * length).alias("start_s"), pl.lit(length).alias("interval_s")
     )
 
 
@@ -318,7 +305,7 @@ def slot_figures(results: Results) -> Iterator[Figure]:
     queue = central if central in names else names[0]
     chosen = frames.filter(pl.col("queue") == queue)
     windows = capacity_windows(chosen.join(_request_periods(results, queue), on="cell", how="left"))
-    shown, note = choice(results, windows)
+    shown = overlaid(results, windows)
     used = results.slots.filter(pl.col("queue") == queue)
     sums = used.select(pl.col("slots_used", "slots_assigned").cast(pl.Float64).sum())
     share = sums["slots_used"][0] / max(sums["slots_assigned"][0], 1.0)
@@ -328,16 +315,16 @@ def slot_figures(results: Results) -> Iterator[Figure]:
         caption=(
             f"What the terminal of {queue} asked for by rate, what the slots that it was "
             f"assigned carry, and what it sent in them, in windows of "
-            f"{shown['interval_s'][0]:g} s; where a request was due and none came it was for "
+            f"{shown.frame['interval_s'][0]:g} s; where a request was due and none came it was for "
             f"nothing. "
             f"Of all slots in the runs {share:.0%} were used. Line: mean over replicates; "
-            f"band: from the smallest to the largest.{note}"
+            f"band: from the smallest to the largest.{shown.note}"
         ),
         chart=rate_over_time(
-            shown,
+            shown.frame,
             measure="bits_per_second",
             title="capacity",
-            **grid(results),
+            **shown.arguments,
         ),
     )
 

@@ -1,40 +1,40 @@
-"""The report of a run: its HTML page, the connections of captures, and the files of figures."""
+"""The report of a run: its HTML page, and the files of figures where they are wanted."""
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
-import vl_convert
+from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, StrictUndefined
 
-from fairwind.analysis.summary import (
-    ARRIVED,
-    KEYS,
-    TITLES,
-    frames_of,
-    readable_rows,
-    readable_slowest,
-    summary_of,
-    upright,
-)
+from fairwind.analysis.summary import readable_slowest
 from fairwind.folder.store import storage_errors, write_file
 from fairwind.plots import Figure, save_all
-from fairwind.plots.save import VEGA_LITE
 from fairwind.quantities import parse_seconds
+from fairwind.report.drawing import packed_drawing_code, packed_figures
+from fairwind.report.effects import effect_tables
 from fairwind.report.figures import default_figures
+from fairwind.report.path import path_picture
+from fairwind.report.tables import (
+    captured_overview,
+    connections_of,
+    number,
+    numeric_columns,
+    response_times,
+)
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, readable_overview
 
-PREVIEW_ROWS = 20
-"""Rows shown of each table."""
+PREVIEW_ROWS = 10
+"""Rows shown of each Parquet file."""
+
+MOST_ROWS = 300
+"""Rows shown of each table of results."""
 
 WAITS_SHOWN = 100
 """Longest waits on the page."""
@@ -43,68 +43,40 @@ WAITS_SHOWN = 100
 def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim]) -> str:
     """Write the page of a run as text."""
     manifest = results.manifest
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["number"] = number
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
+    answer = results.answer()
     return template.render(
         manifest=manifest,
         plan=manifest.plan,
         duration=duration_in_words(results),
         claims=claims,
+        answer=answer,
+        effects=effect_tables(answer) if answer else [],
+        path=path_picture(manifest.plan),
         figures=figures,
-        specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
+        specifications=packed_figures(figures),
         axis_names={axis.column: axis.name for axis in manifest.plan.axes},
         main=captured_overview(results) or readable_overview(results),
+        responses=response_times(results),
         connections=connections_of(results),
         waits=readable_slowest(results, WAITS_SHOWN),
         lateness=lateness_in_words(results),
         previews={name: results.first_rows(name, PREVIEW_ROWS) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,
+        most_rows=MOST_ROWS,
         definitions=_definitions(results),
         warnings=warnings(results),
-        redraw=shlex.join(["fairwind", "report", str(results.folder)]),
+        folder=str(results.folder),
+        redraw=shlex.join(["fairwind", "report", str(results.folder), "--figures"]),
         style=_part("page.css"),
         script=_part("page.js"),
-        bundle=_drawing_code(),
+        bundle=packed_drawing_code(),
     )
-
-
-def number(value: object) -> str:
-    """Write a cell of a table for people: four significant digits, a dash where nothing is."""
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-        case _:
-            return str(value)
-
-
-def numeric_columns(rows: Sequence[Sequence[object]]) -> frozenset[int]:
-    """Give the places of numeric columns; cells may have an uncertainty or a unit."""
-    if not rows:
-        return frozenset()
-    return frozenset(
-        place
-        for place in range(len(rows[0]))
-        if all(row[place] is None or _is_numeric(row[place]) for row in rows)
-        and any(row[place] is not None for row in rows)
-    )
-
-
-def _is_numeric(value: object) -> bool:
-    match value:
-        case bool():
-            return False
-        case int() | float():
-            return True
-        case _:
-            return isinstance(value, str) and NUMERIC.fullmatch(value) is not None
-
-
-NUMERIC = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ± \S+| \(\d+ equal\)| to [-+]?[\d.]+)?( %)?")
-"""How cells of numbers are written."""
 
 
 def _part(name: str) -> str:
@@ -116,89 +88,6 @@ def _definitions(results: Results) -> dict[str, str]:
     return {
         f"{row['table']}.{row['column']}": row["definition"] for row in results.manifest.columns
     }
-
-
-def _script_safe(value: object) -> str:
-    """Encode as JSON that cannot end the script element it stands in."""
-    return json.dumps(value).replace("<", "\\u003c")
-
-
-@lru_cache(maxsize=1)
-def _drawing_code() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script."""
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
-    return bundle.replace("</script", "<\\/script")
-
-
-MOST_ROWS = 100
-
-ORDERS = {
-    "delivery_latency_max_s": "the longest delivery",
-    "ack_latency_max_s": "the longest ACK latency",
-    None: "most payload",
-}
-"""Sort keys of connections, and their directions."""
-
-FIRST = tuple(
-    f"{kind}_latency_{which}_s" for kind in ("delivery", "ack") for which in ("p50", "p99", "max")
-)
-"""Shown before everything else."""
-
-LEFT_OUT = ("flows", "goodput_bits_per_second", "throughput_bits_per_second")
-"""Rates over the measured time say little of connections that were open for a part of it."""
-
-
-@dataclass(frozen=True)
-class Connections:
-    """Table of connections on the page.
-
-    Attributes
-    ----------
-    rows : list of lists
-        One for each, at most `MOST_ROWS`.
-    total : int
-        How many there are.
-    order : str
-        Which come first.
-    """
-
-    headers: list[str]
-    rows: list[list[object]]
-    total: int
-    order: str
-
-
-def captured_overview(results: Results) -> list[tuple[list[str], list[list[object]]]]:
-    """Give what a capture tells of groups; nothing of a run."""
-    if not _is_single_capture(results):
-        return []
-    groups = summary_of(frames_of(results), "group", MOST_ROWS)
-    return [upright(groups)] if groups.height else []
-
-
-def _is_single_capture(results: Results) -> bool:
-    return results.manifest.captured is not None and results.manifest.plan.runs == 1
-
-
-def connections_of(results: Results) -> Connections | None:
-    """Give the connections of a capture; none of a run, because its plan has the flows."""
-    if not _is_single_capture(results) or not results.has_table("flows"):
-        return None
-    flows = results.scan("flows")
-    known = [name for name in ORDERS if name in flows.collect_schema().names()]
-    counts = (
-        flows.select(pl.len().alias("flows"), pl.col(known).count()).collect().row(0, named=True)
-    )
-    sort = next((name for name in known if counts[name]), None)
-    rows = summary_of(frames_of(results), "connection", MOST_ROWS, sort)
-    if rows.is_empty():
-        return None
-    left = "packets_sent" in rows.columns and not rows["packets_sent"].null_count()
-    hidden = {*LEFT_OUT, *(ARRIVED if left else ())}
-    known = [name for name in dict.fromkeys((*FIRST, *TITLES)) if name in rows.columns]
-    parts = [name for name in known if name not in hidden and (rows[name] != 0).any()]
-    headers, cells = readable_rows(rows.select(*KEYS, *parts), parts)
-    return Connections(headers, cells, counts["flows"], ORDERS[sort])
 
 
 ENDED_EARLY_S = 1.0
@@ -244,7 +133,7 @@ class Report:
     page : Path
         The HTML page.
     figures : tuple of Path
-        SVG, PNG and PDF files.
+        SVG, PNG and PDF files, if they were wanted.
     """
 
     page: Path
@@ -256,8 +145,11 @@ def write_report(
     figures: Sequence[Figure] = (),
     claims: Sequence[Claim] = (),
     watch: Callable[[int, int], None] | None = None,
+    *,
+    page: Path | None = None,
+    figure_folder: Path | None = None,
 ) -> Report:
-    """Write the page and the figures of a run into its folder.
+    """Write the page of a run, and its figures as files where a folder is given for them.
 
     Parameters
     ----------
@@ -267,23 +159,30 @@ def write_report(
         A study's judged claims.
     watch : callable, optional
         Told how many files are drawn, and of how many.
+    page : Path, optional
+        The page's file; ``report.html`` in the run's folder if not given.
+    figure_folder : Path, optional
+        Folder for every figure as SVG, PNG and PDF; without it no figure is written as a file.
 
     Raises
     ------
     FairwindError
-        If a table is missing or damaged, or the folder cannot be written.
+        If a table is missing or damaged, or a file cannot be written.
     """
-    every = [*figures, *default_figures(results)]
-    page = results.folder / "report.html"
-    folder, again = results.folder, f"run `fairwind report {results.folder}`"
+    # Altair validates each part of a chart as it is made, half of the time. The tests do that.
+    with debug_mode(arg=False):
+        every = [*figures, *default_figures(results)]
+    page = results.folder / "report.html" if page is None else page
+    again = f"run `fairwind report {results.folder}`"
     errors = storage_errors(
-        folder,
-        f"the report of {folder} could not be written",
+        page.parent,
+        f"the report of {results.folder} could not be written",
         f"free some space, then {again}; the tables are whole",
-        f"cannot write the report of {folder}:",
-        f"copy the run to a folder of yours (cp -r {folder} COPY), then run `fairwind report COPY`",
+        f"cannot write the report of {results.folder}:",
+        f"name a folder of yours: `fairwind report {results.folder} --out FOLDER`",
     )
     with errors:
-        paths = save_all(every, results.folder / "figures", watch)
+        paths = [] if figure_folder is None else save_all(every, figure_folder, watch)
+        page.parent.mkdir(parents=True, exist_ok=True)
         write_file(page, render(results, every, claims).encode())
     return Report(page, tuple(paths))

@@ -5,8 +5,10 @@ Only values; `fairwind.answers` finds them, and pages and the command line show 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from fairwind.html import block, line, table
 from fairwind.statistics.decisions import EffectVerdict
 
 
@@ -123,3 +125,34 @@ class Answer:
     def undecided(self) -> tuple[Effect, ...]:
         """The effects that more seeds may decide."""
         return tuple(one for one in self.effects if one.verdict is EffectVerdict.UNDECIDED)
+
+    def _repr_html_(self) -> str:
+        """Show the answer in words and numbers in a notebook."""
+        headers = ["axis", "value", "other axes", "name", "measure"]
+        headers += ["reference", "mean", "effect", "95 % interval", "p (Holm)", "verdict"]
+        rows = [
+            [f"{axis.axis}: {axis.reference} →", *_cells(effect)]
+            for axis in self.axes
+            for effect in axis.effects
+        ]
+        words = (line(paragraph) for paragraph in self.paragraphs)
+        return block("Answer", *words, table(headers, rows), line(self.method))
+
+
+def _cells(effect: Effect) -> list[object]:
+    """Give an effect as cells of a table, in the unit that people read it in."""
+    means = [value * effect.scale for value in (effect.mean_reference, effect.mean)]
+    unit = f" {effect.unit}" if effect.unit else ""
+    return [
+        effect.value,
+        effect.context or None,
+        effect.name,
+        effect.title,
+        *(None if math.isnan(value) else f"{value:.4g}{unit}" for value in means),
+        None if effect.relative is None else f"{effect.relative:+.1%}",
+        None
+        if effect.low is None or effect.high is None
+        else f"{effect.low:+.1%} to {effect.high:+.1%}",
+        effect.holm_p_value,
+        str(effect.verdict),
+    ]

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from fairwind.html import block, line
+
 
 class Verdict(StrEnum):
     """Verdict of results on a claim."""
@@ -78,12 +80,17 @@ class Claim:
     def __post_init__(self) -> None:
         """Refuse a verdict in part that does not say which."""
         if self.verdict is Verdict.BORNE_OUT_IN_PART and not self.in_short:
-            raise ValueError(f"borne out in part, but in which? {self.statement}")
+            raise ValueError(f"a claim that is borne out in part needs in_short: {self.statement}")
 
     @property
     def which_part(self) -> str:
         """In one sentence what of it holds and what does not; nothing of whole verdicts."""
         return self.in_short if self.verdict is Verdict.BORNE_OUT_IN_PART else ""
+
+    def _repr_html_(self) -> str:
+        """Show verdict, evidence and rule in a notebook."""
+        verdict = f"{self.verdict}: {self.which_part}" if self.which_part else str(self.verdict)
+        return block(self.statement, line(verdict), line(self.evidence), line(f"Rule: {self.rule}"))
 
 
 NOT_RUN = "This part of the study was not run."

@@ -129,8 +129,8 @@ def _stalls_in_words(rows: pl.DataFrame) -> str:
     worst = float(stalled.select(pl.col("lateness_max_s").max()).item())
     return (
         f" In {stalled.height} of {rows.height} a packet was more than {1000 * STALL_S:.0f} ms "
-        f"late, {1000 * worst:.0f} ms at most: the machine stood still, and what came meanwhile "
-        "met the queues at once."
+        f"late, {1000 * worst:.0f} ms at most: the machine stalled, and the packets of this time "
+        "reached the queues together."
     )
 
 
@@ -145,7 +145,9 @@ def _late_writes_in_words(results: Results) -> str:
     worst = results.table(HOSTS)["late_write_p99_s"].drop_nulls().max()
     if not isinstance(worst, float):
         return ""
-    return f"Late writes of applications, 99th percentile: {_microseconds(worst)} us at the worst."
+    return (
+        f"Late writes of applications, 99th percentile: {_microseconds(worst)} us in the worst run."
+    )
 
 
 def _has_rows(results: Results, table: str) -> bool:

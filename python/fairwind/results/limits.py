@@ -16,7 +16,7 @@ HELD_RATIO = 0.1
 REASONS = {
     "window": "the receiver's window held data back for more than {share:.0%} of the time",
     "buffer": "the send buffer held the application back for more than {share:.0%} of the time",
-    "connection": "a greedy flow never sent anything, for its connection did not open",
+    "connection": "a greedy flow never sent anything, because its connection was not established",
     "application": "a greedy application had nothing to send for more than {share:.0%} of the time",
     "slow start": "a greedy flow never lost anything and never left slow start",
 }
@@ -116,9 +116,9 @@ def never_resumed_in_words(results: Results) -> list[str]:
     found = _phases(results)
     if found is None or found.is_empty():
         return [
-            "Careful Resume never jumped: no connection found a saved window. Windows are saved "
-            "when a connection ends that had four initial windows or more, and serve the "
-            "connections after it, of the same two hosts, that `openings` names."
+            "Careful Resume never jumped: no connection found a saved window. A window is saved "
+            "when a connection ends with at least four initial windows. Later connections between "
+            "the same hosts use it, if `openings` includes them."
         ]
     if (found["phase"] == JUMPED).any():
         return []
@@ -128,10 +128,10 @@ def never_resumed_in_words(results: Results) -> list[str]:
         for reason, times in reasons.sort("times", "reason", descending=[True, False]).iter_rows()
     )
     looked_up = found.select("cell", "replicate", "flow").n_unique()
-    why = f"; it ended as: {text}" if text else "; all closed before it could"
+    why = f", but did not use it: {text}" if text else ", but closed before they could use it"
     return [
-        f"Careful Resume never jumped: {looked_up} connections found a saved window{why}. What "
-        "these runs show is the initial window."
+        f"Careful Resume never jumped: {looked_up} connections found a saved window{why}. "
+        "These runs show the initial window only."
     ]
 
 

@@ -6,15 +6,20 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Failure, Manifest, read_failures, read_manifest
 from fairwind.folder.store import CELLS, cell_folder, part_folder
+from fairwind.html import shown
+from fairwind.lazy import module_named
 from fairwind.results.answer import Answer
+
+if TYPE_CHECKING:
+    import altair as alt
 
 TABLES = (
     "flows",
@@ -39,10 +44,6 @@ TABLES = (
 )
 """The tables that every run can have, in the order they are shown; captures have more. `fairwind
 columns` tells what their columns mean."""
-
-
-ANSWERS, COMPARISONS = "fairwind.answers", "fairwind.compare"
-"""Modules behind methods of results; they know results, so they are looked up when called."""
 
 
 class _Table(cached_property[pl.DataFrame]):
@@ -92,7 +93,7 @@ class Results:
     latency_histogram = _Table("One row per bucket of a group's latency histogram.")
     queues = _Table("One row per queue.")
     queue_drops = _Table("Drops, marks and waiting times, one row per queue and group.")
-    queue_loss_runs = _Table("One row per queue and group: how losses came together.")
+    queue_loss_runs = _Table("Statistics of runs of lost packets, one row per queue and group.")
     queue_loss_run_lengths = _Table("Runs of lost packets, one row per queue, group and length.")
     queue_sojourn_histogram = _Table("One row per bucket of a group's waiting times at a queue.")
     queue_backlog_histogram = _Table(
@@ -101,7 +102,7 @@ class Results:
     slots = _Table("One row per queue that has slots of a carrier: assigned, used and asked for.")
     slot_intervals = _Table("One row per window of such a queue.")
     queue_events = _Table("One row per packet at a queue, if the scenario asked for it.")
-    fairness = _Table("Indices of how evenly goodput was shared.")
+    fairness = _Table("Fairness indices of goodput.")
     endpoint = _Table("Sampled state of the senders, if the scenario asked for it.")
     lateness = _Table("Lateness of the router, one row per run; only of runs in real time.")
     hosts = _Table("Lateness of the applications, one row per host; only of runs in real time.")
@@ -124,7 +125,7 @@ class Results:
             In words (``paragraphs``) and numbers (``effects``); None where the run has no axis of
             several values. See `docs/guides/comparisons.md`.
         """
-        answer: Answer | None = import_module(ANSWERS).answer_of(self, margin)
+        answer: Answer | None = module_named("answers").answer_of(self, margin)
         return answer
 
     def compare(
@@ -161,7 +162,7 @@ class Results:
         FairwindError
             If the runs have no cell and group in common, or the axis or a measure is not there.
         """
-        frame: pl.DataFrame = import_module(COMPARISONS).comparison(
+        frame: pl.DataFrame = module_named("compare").comparison(
             self, other, by=by, measures=measures
         )
         return frame
@@ -208,7 +209,7 @@ class Results:
             raise FairwindError(
                 f"{path} is damaged and cannot be read ({error})",
                 "remove it, and run the same scenario again with the same --out: "
-                "what is finished is not repeated",
+                "finished simulations are not repeated",
             ) from error
 
     def table_if_any(self, name: str) -> pl.DataFrame | None:
@@ -244,6 +245,72 @@ class Results:
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
 
+    def report(self, path: str | os.PathLike[str] | None = None, *, figures: bool = False) -> Path:
+        """Write the report, one HTML page with all figures inside.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file of the page; ``report.html`` in the run's folder if not given.
+        figures : bool
+            Write the figures as SVG, PNG and PDF files as well, into ``figures/`` in the run's
+            folder. This takes some seconds.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        FairwindError
+            If a table is missing or damaged, or the page cannot be written.
+        """
+        page: Path = module_named("notebook.drawing").report(self, path, figures=figures)
+        return page
+
+    def figures(self) -> dict[str, alt.TopLevelMixin]:
+        """Draw the figures of the report.
+
+        Returns
+        -------
+        dict of str to altair chart
+            Charts by name, such as ``goodput`` and ``ack-latency``, in the order of the report; of
+            a study's run its own come first. Data is embedded, so that a chart stands alone:
+            ``chart.save("goodput.svg")``.
+
+        Raises
+        ------
+        FairwindError
+            If a table is missing or damaged.
+        """
+        charts: dict[str, alt.TopLevelMixin] = module_named("notebook.drawing").figures(self)
+        return charts
+
+    def plot(self, measure: str, *, along: str | None = None) -> alt.TopLevelMixin:
+        """Draw one measure of each group: its mean and 95 % interval over the replicates.
+
+        Parameters
+        ----------
+        measure : str
+            A column of numbers of `groups`, such as ``"delivery_latency_p99_s"``.
+        along : str, optional
+            The axis of the grid along x, by its name or column; others become panels. If not given,
+            the first axis along which the values have room on one scale; groups without a sweep.
+
+        Raises
+        ------
+        FairwindError
+            If the run has no such measure or axis.
+        """
+        chart: alt.TopLevelMixin = module_named("notebook.drawing").plot(self, measure, along)
+        return chart
+
+    def _repr_html_(self) -> str:
+        """Show name, extent and main measures in a notebook."""
+        summary = module_named("notebook.summary")
+        return shown(lambda: summary.results_html(self), f"Results({self.folder})")
+
 
 def open_results(folder: str | os.PathLike[str]) -> Results:
     """Open the folder of a finished run.
@@ -267,6 +334,6 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
         raise FairwindError(
             f"the run in {path} is not complete: {finished} of {plan.runs} runs are "
             "finished, and its tables are not merged",
-            f"start it again and it goes on there: {results.manifest.command}",
+            f"run the same command again to continue: {results.manifest.command}",
         )
     return results

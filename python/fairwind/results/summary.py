@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fairwind.html import table
 from fairwind.results.results import Results
 from fairwind.results.tidy import has_answers, one_after_the_other, transfer_times
 from fairwind.statistics import mean_interval
@@ -29,6 +30,10 @@ class Estimates:
 
     frame: pl.DataFrame
     keys: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        """Show the table of `readable` in a notebook."""
+        return table(*readable(self))
 
 
 def summarise(results: Results, measures: Sequence[str] | None = None) -> Estimates:

@@ -12,15 +12,12 @@ from fairwind.results.results import Results
 
 
 def with_cell_label(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add ``cell_label``, the settings of each row's cell with the names that the scenario has."""
+    """Add ``cell_label``, the settings of each row's cell in the order of the axes."""
     axes = results.manifest.plan.axes
     if not axes:
         return frame.with_columns(pl.lit(results.manifest.plan.name).alias("cell_label"))
-    parts = [
-        pl.format(f"{axis.name.replace('{', '').replace('}', '')} {{}}", axis.column)
-        for axis in axes
-    ]
-    return frame.with_columns(pl.concat_str(parts, separator=", ").alias("cell_label"))
+    settings = [pl.col(axis.column).cast(pl.String) for axis in axes]
+    return frame.with_columns(pl.concat_str(settings, separator=", ").alias("cell_label"))
 
 
 def group_windows(results: Results) -> pl.DataFrame:

@@ -10,3 +10,4 @@ from fairwind.scenario.plan import Plan as Plan
 from fairwind.scenario.scenario import Scenario as Scenario
 from fairwind.scenario.scenario import load as load
 from fairwind.scenario.scenario import recorded_streams as recorded_streams
+from fairwind.scenario.scenario import run as run

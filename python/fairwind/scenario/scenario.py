@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fairwind.congestion.sources import ENDPOINTS_OWN, built_in, own_controls
 from fairwind.congestion.used import ControlClass, check_hooks, control_settings, parameter_faults
@@ -24,16 +23,22 @@ from fairwind.engine.core import (
 )
 from fairwind.engine.selection import engine_named
 from fairwind.errors import FairwindError
+from fairwind.html import shown
 from fairwind.quantities import parse_bytes, parse_seconds
-from fairwind.scenario.plan import Plan
+from fairwind.scenario.plan import Plan, plan_html
+from fairwind.scenario.settings import Setting, flattened, toml_document
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fairwind.answers.until import Growth, Look
     from fairwind.engine.engines import Engine
+    from fairwind.execution.execute import RunSettings, RunState
     from fairwind.results import Results
-    from fairwind.run.execute import RunSettings, RunState
+    from fairwind.scenario.typed import ScenarioSettings
+
+FROM_DICT = "<dict>"
+"""The name of scenarios from Python values in errors."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,36 @@ class Scenario:
     overrides: tuple[tuple[str, str], ...] = ()
     study: str | None = None
     classes: tuple[tuple[str, ControlClass], ...] = ()
+
+    @classmethod
+    def from_dict(
+        cls,
+        settings: ScenarioSettings | Mapping[str, Any],
+        *,
+        folder: str | os.PathLike[str] = ".",
+    ) -> Scenario:
+        """Make a scenario of Python values; it is validated when its `plan` is first asked for.
+
+        Parameters
+        ----------
+        settings : ScenarioSettings or mapping
+            The keys of a scenario file with their values: dicts are tables, lists of dicts are
+            lists of tables. A quantity is a text with its unit (``"100 ms"``), or a number times a
+            unit of `fairwind.units` (``100 * ms``).
+        folder : path
+            The folder of files that the scenario names.
+
+        Returns
+        -------
+        Scenario
+            Its `text` is the scenario as a file would have it; errors name lines of this text.
+
+        Raises
+        ------
+        FairwindError
+            If a value is nothing that TOML can express, such as None.
+        """
+        return cls(str(Path(folder) / FROM_DICT), toml_document(settings))
 
     @cached_property
     def plan(self) -> Plan:
@@ -100,6 +135,10 @@ class Scenario:
             text_of(folder, named) for named in named_files(self.file, self.text, self.overrides)
         ]
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook what would run, or all errors of the scenario."""
+        return shown(lambda: plan_html(self.plan), self.file)
+
     def check(self) -> Plan:
         """Validate the scenario and give its resolved grid (see `plan`)."""
         return self.plan
@@ -109,16 +148,20 @@ class Scenario:
 
         Parameters
         ----------
-        settings : mapping of str to str, bool, int, float, list or dict
-            Key path to value: ``{"flows.thin.count": 4, "path.rate": ["1 Mbit/s", "2 Mbit/s"]}``. A
-            text is read as with ``--set``, so that ``"4"`` is a number, too.
+        settings : mapping of str to str, bool, int, float, quantity, list or dict
+            Key path to value: ``{"flows.thin.count": 4, "path.rate": "2 Mbit/s"}``, or nested:
+            ``{"flows": {"thin": {"count": 4}}, "path": {"rate": 2 * Mbit_s}}``. A dict sets its
+            keys in a table such as ``path`` or ``tcp``, and leaves others as they are. It replaces
+            a queue, a workload or a congestion control as a whole. ``sweep`` takes axes:
+            ``{"sweep": {"path.rate": ["1 Mbit/s", "2 Mbit/s"]}}``. A text at a key path is read as
+            with ``--set``, so that ``"4"`` is a number, too.
 
         Raises
         ------
         FairwindError
-            If a value is nothing that TOML can say, such as None.
+            If a value is nothing that TOML can express, such as None.
         """
-        written = {key: toml_of(value, key) for key, value in settings.items()}
+        written = flattened(settings)
         kept = [(key, value) for key, value in self.overrides if key not in written]
         return replace(self, overrides=(*kept, *written.items()))
 
@@ -180,7 +223,7 @@ class Scenario:
         seed : int, optional
             Replaces the scenario's seed.
         progress : callable, optional
-            Called with a `fairwind.run.RunState` a few times a second.
+            Called with a `fairwind.execution.RunState` a few times a second.
         force : bool
             Discard an earlier run of another scenario in the same folder.
         congestion : mapping of str to type, optional
@@ -199,7 +242,7 @@ class Scenario:
             is full, or the run was interrupted.
         """
         from fairwind.answers.until import Growth
-        from fairwind.run.execute import RunSettings, run_plan
+        from fairwind.execution.execute import RunSettings, run_plan
 
         scenario = self if seed is None else self.with_settings({"seed": seed})
         scenario = scenario.with_congestion(congestion or {})
@@ -239,8 +282,53 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     return Scenario(str(file), read_text(file, "the scenario", hint))
 
 
+def run(
+    scenario: ScenarioSettings | Mapping[str, Any] | Scenario | str | os.PathLike[str],
+    on: str = "sim",
+    *,
+    jobs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    progress: Callable[[RunState], None] | None = None,
+    force: bool = False,
+    congestion: Mapping[str, ControlClass] | None = None,
+) -> Results:
+    """Run a scenario: all cells and replicates.
+
+    Parameters
+    ----------
+    scenario : ScenarioSettings, mapping, Scenario or path
+        The settings, as `Scenario.from_dict` takes them; a scenario; or the path of its file.
+    on, jobs, out, seed, progress, force, congestion
+        As of `Scenario.run`.
+
+    Raises
+    ------
+    ScenarioError
+        With everything that is wrong in the scenario at once.
+    FairwindError
+        As `Scenario.run` does.
+    """
+    match scenario:
+        case Scenario():
+            chosen = scenario
+        case Mapping():
+            chosen = Scenario.from_dict(scenario)
+        case _:
+            chosen = load(scenario)
+    return chosen.run(
+        on,
+        jobs=jobs,
+        out=out,
+        seed=seed,
+        progress=progress,
+        force=force,
+        congestion=congestion,
+    )
+
+
 WHAT = {
-    "writes": "the writes to be replayed",
+    "writes": "the recorded writes",
     "rate-trace": "the recorded rate",
     "losses": "the recorded losses",
     "delays": "the table of delays",
@@ -251,7 +339,7 @@ FORM = {
     "writes": "give the name of a capture, or of a text file with lines such as 0.035,1200",
     "rate-trace": "give the name of a file in Mahimahi's form: one number of milliseconds a line",
     "losses": "give the name of a text file with 1 for each lost packet and 0 for each other",
-    "delays": "give the name of a file such as netem's .dist: numbers with blanks between them",
+    "delays": "give the name of a file such as netem's .dist: numbers separated by blanks",
 }
 """Hints on the expected format, by file kind."""
 
@@ -280,7 +368,7 @@ def text_of(folder: Path, named: NamedFile) -> str:
         return captured_writes(file, named.connection)
     if named.connection is not None:
         raise FairwindError(
-            f"cannot take a connection out of {file}: it is no capture",
+            f"`connection` does not apply to {file}: it is not a capture",
             "name a capture (pcap, pcapng), or leave connection out",
         )
     return read_text(file, WHAT[named.content], FORM[named.content])
@@ -308,58 +396,6 @@ def read_text(file: Path, what: str, hint: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error
-
-
-Setting: TypeAlias = str | bool | int | float | Sequence["Setting"] | Mapping[str, "Setting"]
-"""What a key of a scenario can be set to."""
-
-LARGEST = 2**63 - 1
-"""The largest whole number of TOML."""
-
-
-def toml_of(value: Setting, key: str) -> str:
-    """Write the value of a key as TOML; a text stays as it is, for it may be TOML itself.
-
-    Parameters
-    ----------
-    key : str
-        Named in errors.
-
-    Raises
-    ------
-    FairwindError
-        If TOML cannot say it.
-    """
-    return value if isinstance(value, str) else _toml(value, key)
-
-
-def _toml(value: object, key: str) -> str:
-    # Numbers of numpy are numbers as well.
-    if not isinstance(value, (str, bool, int, float, Mapping, Sequence)) and hasattr(value, "item"):
-        value = value.item()
-    match value:
-        case bool():
-            return str(value).lower()
-        case int() if abs(value) <= LARGEST:
-            return str(value)
-        case float() if math.isfinite(value):
-            return repr(value)
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case Mapping():
-            entries = (
-                f"{json.dumps(str(name), ensure_ascii=False)} = {_toml(inner, f'{key}.{name}')}"
-                for name, inner in value.items()
-            )
-            return f"{{ {', '.join(entries)} }}"
-        case Sequence() if not isinstance(value, (bytes, bytearray)):
-            return f"[{', '.join(_toml(inner, key) for inner in value)}]"
-    hint = "leave the key out for its default" if value is None else "give a text with its unit"
-    raise FairwindError(
-        f"{key} cannot be set to {value!r}: a setting is a text, a number, true or false, a list, "
-        "or a dict",
-        hint,
-    )
 
 
 INTERVALS = ("mean", "median", "min", "max", "percentile_1", "percentile_99")

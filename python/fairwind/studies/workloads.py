@@ -85,7 +85,9 @@ def capacity_bits_per_second(experiment: dict[str, Any]) -> float:
     network = experiment["network"]
     links = [link for link in network["links"] if link["name"] == "bottleneck"]
     if not links:
-        raise FairwindError("the experiment has no link called bottleneck")
+        raise FairwindError(
+            "the experiment has no link `bottleneck`", "describe the network by a [path] table"
+        )
     return parse_bits_per_second(links[0]["rate"])
 
 
@@ -101,4 +103,5 @@ def group_of(experiment: dict[str, Any], name: str) -> dict[str, Any]:
         if group["name"] == name:
             found: dict[str, Any] = group
             return found
-    raise FairwindError(f"the experiment has no group of flows called {name}")
+    known = ", ".join(group["name"] for group in experiment["flows"])
+    raise FairwindError(f"the experiment has no group of flows {name!r}", f"its groups: {known}")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.quantities import parse_bits_per_second
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Plan, Scenario
 from fairwind.validity.agreement import SIMULATOR, TOLERANCES, Verdict, agreements
 from fairwind.validity.record import Measured, Record

@@ -18,12 +18,12 @@ import polars as pl
 from fairwind.compare import compare, interval, percent
 from fairwind.engine.engines import Engine
 from fairwind.errors import FairwindError
+from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.manifest import MANIFEST, read_manifest
 from fairwind.folder.store import write_file
 from fairwind.quantities import parse_bits_per_second
 from fairwind.results import Results, tidy_overview
 from fairwind.results.summary import significant, title_of, unit_of, with_uncertainty
-from fairwind.run.execute import RunSettings, RunState, run_plan
 from fairwind.scenario import Plan, Scenario
 
 
@@ -229,7 +229,7 @@ def measure(
     plan = scenario.plan
     if len(plan.cells) != 1:
         raise FairwindError(
-            f"{scenario.file} has {len(plan.cells)} cells", "make it several scenarios of one cell"
+            f"{scenario.file} has {len(plan.cells)} cells", "divide it into scenarios of one cell"
         )
     simulator, kernel = engines
     if not _is_current(folder / SIMULATED, plan, simulator.versions()):

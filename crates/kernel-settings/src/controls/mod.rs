@@ -190,9 +190,9 @@ pub enum ControlError {
     OtherStays(String),
     /// The kernel has an unknown congestion control of this name.
     #[error(
-        "the kernel has a congestion control \"{0}\", and it may be another one: `fairwind congestion \
-         unload {0}` removes one that another program has loaded; if it is the kernel's own, give yours another \
-         `.name` in its table"
+        "the kernel has a congestion control \"{0}\", and it may be another one: if another program \
+         has loaded it, remove it with `fairwind congestion unload {0}`; if it is the kernel's own, \
+         choose another `.name` for yours"
     )]
     Unknown(String),
     /// Two of one run have one name.
@@ -227,9 +227,9 @@ pub enum ControlError {
     },
     /// The kernel's verifier refuses it.
     #[error(
-        "{words}\n{name} is refused by the kernel's verifier: the last lines before say which instruction and why; \
-         usual reasons are a loop without a constant bound, a pointer that was not checked, and a field of the \
-         sender that may not be written"
+        "{words}\n{name} is refused by the kernel's verifier: the last lines above name the instruction \
+         and the reason; usual reasons are a loop without a constant bound, a pointer that was not \
+         checked, and a field of the sender that may not be written"
     )]
     Refused {
         /// The algorithm.

@@ -21,8 +21,8 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "initial_ssthresh",
-        setting: "nothing",
-        limits: "cannot be had: a route's `ssthresh` counts only for peers that are remembered",
+        setting: "none",
+        limits: "not available: a route's `ssthresh` counts only for peers that are remembered",
         apply: |end| {
             let mechanism = "a connection starts without a slow-start threshold";
             let alternative = "leave the key out; HyStart ends slow start";
@@ -31,8 +31,8 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "initial_rto",
-        setting: "nothing: 1 s",
-        limits: "another value cannot be had",
+        setting: "none: 1 s",
+        limits: "other values are not available",
         apply: |end| {
             let is_other = end.settings.initial_rto.is_some_and(|rto| rto != Span::from_secs(1));
             let mechanism = "the time-out before the first sample is a constant of 1 s";

@@ -20,7 +20,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "congestion",
-        setting: "`TCP_CONGESTION` of every socket, looked at afterwards; CUBIC unless set",
+        setting: "`TCP_CONGESTION` of every socket, verified afterwards; CUBIC unless set",
         limits: "what `tcp_available_congestion_control` lists; `bic` needs its module; those in C are loaded by root",
         apply: congestion,
     },
@@ -45,7 +45,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "ecn",
         setting: "`tcp_ecn`: `off` 0, `when-asked` 2, `classic` 1, `accurate` 3",
-        limits: "`accurate` needs a kernel that takes 3 there; 6.18 does not let anybody ask for it",
+        limits: "`accurate` needs a kernel that takes 3 there; 6.18 does not have it",
         apply: ecn,
     },
     Key {
@@ -107,14 +107,14 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "hystart",
-        setting: "nothing: it is looked at",
-        limits: "a parameter of CUBIC for the whole machine: it must already be as the key says",
+        setting: "none: it is only read",
+        limits: "a parameter of CUBIC for the whole machine: it must already have the value of the key",
         apply: hystart,
     },
     Key {
         name: "inflight_limit",
-        setting: "nothing",
-        limits: "cannot be had: FreeBSD's",
+        setting: "none",
+        limits: "not available: only FreeBSD has it",
         apply: |end| {
             let mechanism = "it does not bound the flight by an estimated bandwidth";
             end.refuse_if(
@@ -130,7 +130,7 @@ pub(super) const KEYS: &[Key] = &[
 fn remark_other_version(end: &mut Endpoint<'_>, name: &str, version: (u32, u32)) {
     if end.kernel.version != version {
         let release = &end.kernel.release;
-        let text = format!("{name} is what runs here: Linux {release}");
+        let text = format!("{name} means the running kernel, Linux {release}");
         end.remark(text);
     }
 }

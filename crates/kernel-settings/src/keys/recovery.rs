@@ -17,12 +17,12 @@ const WITHOUT_FORWARD: (u32, u32) = (4, 15);
 const SAFE_REDUCTION: (u32, u32) = (5, 15);
 
 /// What parameters of `redundant_bundling` say without it.
-const WITH_BUNDLES: &str = "nothing to say without `redundant_bundling`, which cannot be had";
+const WITH_BUNDLES: &str = "has no effect without `redundant_bundling`, which is not available";
 
 pub(super) const KEYS: &[Key] = &[
     Key {
         name: "limited_transmit",
-        setting: "nothing: always on",
+        setting: "none: always on",
         limits: "cannot be switched off",
         apply: |end| {
             let mechanism = "duplicate ACKs always let new data go out";
@@ -53,21 +53,21 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "redundant_bundling",
-        setting: "nothing: always off",
-        limits: "cannot be had: no kernel that was released bundles old data",
+        setting: "none: always off",
+        limits: "not available: no released kernel bundles old data",
         apply: |end| {
             end.refuse_if(end.settings.redundant_bundling == Some(true), "old data never travels with new data there: the change that would do so was never taken up",
             "tail_loss_probe = true, which repeats the last segment after two round trips, or the \
              simulator");
         },
     },
-    Key { name: "redundant_segments", setting: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
-    Key { name: "redundant_bytes", setting: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
-    Key { name: "redundant_interval", setting: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_segments", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_bytes", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_interval", setting: "none", limits: WITH_BUNDLES, apply: |_| {} },
     Key {
         name: "smart_framing",
-        setting: "nothing: always off",
-        limits: "cannot be had: segments are full whatever the window",
+        setting: "none: always off",
+        limits: "not available: segments are full, whatever the window",
         apply: |end| {
             end.refuse_if(end.settings.smart_framing == Some(true), "it sends full segments however small the window is",
             "mss, which makes all segments smaller, as \"362 B\" for a quarter of the usual ones; or the \
@@ -82,14 +82,14 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "lost_retransmission_detection",
-        setting: "nothing: RACK finds them",
+        setting: "none: RACK finds them",
         limits: "cannot be switched off where there is SACK; with `rfc6675`, up to 6.16, it is off",
         apply: lost_retransmission_detection,
     },
     Key {
         name: "window_reduction",
-        setting: "nothing: `proportional-safe` since 5.15, `proportional` before",
-        limits: "the others cannot be had",
+        setting: "none: `proportional-safe` since 5.15, `proportional` before",
+        limits: "the others are not available",
         apply: window_reduction,
     },
     Key {
@@ -104,7 +104,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "early_retransmit",
-        setting: "nothing: always off",
+        setting: "none: always off",
         limits: "gone since 4.12; RACK repairs as early",
         apply: early_retransmit,
     },
@@ -120,9 +120,9 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "undo",
-        setting: "nothing: always on",
+        setting: "none: always on",
         limits: "cannot be switched off; with `timestamps` off, and `duplicate_sack` off at the other \
-                 end, there is nothing to tell needless reductions by but F-RTO",
+                 end, only F-RTO detects needless reductions",
         apply: |end| {
             let mechanism = "reductions that prove needless are always taken back";
             let alternative = "timestamps = false and forward_rto = false here, and \

@@ -113,7 +113,7 @@ fn removed_features_are_used_on_older_kernels() {
     kernel.version = (6, 12);
     let settings = settings(&kernel, "tcp = { loss_detection = \"rfc6675\" }").unwrap();
     assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_recovery"), "0");
-    assert!(settings.remarks[0].text.contains("linux-6.18 is what runs here"));
+    assert!(settings.remarks[0].text.contains("linux-6.18 means the running kernel"));
 }
 
 #[test]

@@ -386,7 +386,7 @@ fn number(rest: &str) -> Step<(Word, usize)> {
         None if digits.contains(['.', 'e']) => digits.parse().ok().map(Word::Real),
         None => digits.parse().ok().map(Word::Number),
     };
-    let word =
-        word.ok_or_else(|| Stop::unsupported(format!("code: `{text}` is no number of 64 bits")))?;
+    let word = word
+        .ok_or_else(|| Stop::unsupported(format!("code: `{text}` is not a number of 64 bits")))?;
     Ok((word, length))
 }

@@ -89,12 +89,12 @@ impl std::fmt::Display for Value {
 fn whole(value: &Value) -> Step<i64> {
     match value {
         Value::Number(number) => Ok(*number),
-        other => Err(Stop::unsupported(format!("code: `{other}` is no whole number"))),
+        other => Err(Stop::unsupported(format!("code: `{other}` is not a whole number"))),
     }
 }
 
 fn real(value: &Value) -> Step<f64> {
-    value.as_real().ok_or_else(|| Stop::unsupported(format!("code: `{value}` is no number")))
+    value.as_real().ok_or_else(|| Stop::unsupported(format!("code: `{value}` is not a number")))
 }
 
 fn overflow() -> Stop {

@@ -383,7 +383,7 @@ pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<IcmpError>> {
         | "unreachable admin_prohibited" => Unreachable::Refused,
         "parameter_problem" => Unreachable::Malformed,
         other => {
-            return Err(Stop::unsupported(format!("the message `icmp {other}` is not known here")));
+            return Err(Stop::unsupported(format!("the message `icmp {other}` is not supported")));
         }
     };
     Ok(Some(IcmpError::Unreachable(reason)))

@@ -127,11 +127,11 @@ impl<'a> Runner<'a> {
             Action::Call(call) => return self.call(event, call),
             Action::Foreign(text) => {
                 return Err(Stop::unsupported(format!(
-                    "packets of other protocols are not known here: {text}"
+                    "packets of other protocols are not supported: {text}"
                 )));
             }
             Action::Icmp(message) if message.direction == Direction::Out => {
-                return Err(Stop::unsupported("messages of the system itself are not looked at"));
+                return Err(Stop::unsupported("messages of the system itself are not checked"));
             }
             Action::Packet(_) | Action::Icmp(_) => Kind::Injection,
             Action::Command(_) | Action::Code(_) => Kind::Other,

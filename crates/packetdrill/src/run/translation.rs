@@ -301,7 +301,7 @@ fn content_of(option: &TcpOption) -> Step<(u8, Vec<u8>)> {
         }
         TcpOption::Other(text) if is_signature(option) => (19, digest_of(text)?),
         TcpOption::End | TcpOption::NoOperation | TcpOption::Other(_) => {
-            return Err(Stop::unsupported(format!("the option `{option}` is not known here")));
+            return Err(Stop::unsupported(format!("the option `{option}` is not supported")));
         }
     })
 }
@@ -317,7 +317,7 @@ fn digest_of(text: &str) -> Step<Vec<u8>> {
     let digest = from_digits(text.trim_start_matches(SIGNATURE).trim());
     let digest = digest
         .filter(|digest| digest.len() <= 16)
-        .ok_or_else(|| Stop::failed(format!("`{text}` is no digest of up to 16 bytes")))?;
+        .ok_or_else(|| Stop::failed(format!("`{text}` is not a digest of up to 16 bytes")))?;
     let mut whole = vec![0; 16 - digest.len()];
     whole.extend(digest);
     Ok(whole)

@@ -308,7 +308,7 @@ pub fn verify_error_fields(fields: &[Field], seen: impl Fn(&str) -> Option<i64>)
         let name = field.name.as_deref().unwrap_or_default();
         match seen(name) {
             Some(seen) => field.value.expect_number(name, seen),
-            None => Err(Stop::unsupported(format!("the field {name} is not known here"))),
+            None => Err(Stop::unsupported(format!("the field {name} is not supported"))),
         }
     })
 }

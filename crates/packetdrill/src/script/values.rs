@@ -59,7 +59,7 @@ impl Expression {
         match self {
             Self::Integer(number) => Ok(*number),
             Self::Name(name) => constant(name)
-                .ok_or_else(|| Stop::unsupported(format!("the name {name} is not known here"))),
+                .ok_or_else(|| Stop::unsupported(format!("the name {name} is not supported"))),
             Self::Union(members) => {
                 members.iter().try_fold(0, |union, member| Ok(union | member.number()?))
             }
@@ -71,7 +71,7 @@ impl Expression {
             {
                 arguments[0].number()
             }
-            other => Err(Stop::failed(format!("`{other}` is no number"))),
+            other => Err(Stop::failed(format!("`{other}` is not a number"))),
         }
     }
 
@@ -88,7 +88,7 @@ impl Expression {
         u32::try_from(self.number()?)
             .ok()
             .filter(|&bytes| bytes <= MAX_BYTES)
-            .ok_or_else(|| Stop::failed(format!("`{self}` is no count of bytes up to 1 GiB")))
+            .ok_or_else(|| Stop::failed(format!("`{self}` is not a count of bytes up to 1 GiB")))
     }
 
     /// The field of this name of a record.
@@ -107,7 +107,7 @@ impl Expression {
         match self {
             Self::List(members) => Ok(members),
             Self::Record(_) => Ok(std::slice::from_ref(self)),
-            other => Err(Stop::failed(format!("`{other}` is no list"))),
+            other => Err(Stop::failed(format!("`{other}` is not a list"))),
         }
     }
 

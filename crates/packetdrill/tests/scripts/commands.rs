@@ -79,7 +79,7 @@ fn shell_scripts_are_executed() {
     assert_eq!(with_files(&script), Outcome::Passed);
     for (command, complaint) in [
         ("./endless.sh", "`./endless.sh` runs itself"),
-        ("./program", "`./program` is no script of a shell"),
+        ("./program", "`./program` is not a script of a shell"),
         ("./absent.sh", "nor can it be read"),
     ] {
         let reason = reason(with_files(&format!("`{command}`\n{BARE_SYN}")));

@@ -122,7 +122,7 @@ fn python_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAn
             None => Ok(number.as_f64().into_pyobject(py)?.into_any()),
         },
         Value::String(text) => Ok(text.into_pyobject(py)?.into_any()),
-        other => Err(PyValueError::new_err(format!("{other} is no parameter"))),
+        other => Err(PyValueError::new_err(format!("{other} is not a parameter"))),
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
         return Err(words.wrong(rule));
     }
     KINDS.into_iter().find(|kind| *kind == word).ok_or_else(|| {
-        words.wrong(format!("\"{word}\" is no queue discipline; {}", advice(word, &KINDS)))
+        words.wrong(format!("\"{word}\" is not a queue discipline; {}", advice(word, &KINDS)))
     })
 }
 
@@ -242,7 +242,7 @@ fn minor(words: &mut Words<'_>) -> Result<u32, TcError> {
     let word = words.value("the minor number of a class")?;
     let digits = word.strip_prefix("0x").unwrap_or(word);
     u32::from_str_radix(digits, 16)
-        .map_err(|_| words.wrong(format!("\"{word}\" is no minor number such as 10")))
+        .map_err(|_| words.wrong(format!("\"{word}\" is not a minor number such as 10")))
 }
 
 /// The parameters of a class, `kind` being that of its discipline.

@@ -122,7 +122,7 @@ pub(super) fn read_handle(words: &mut Words<'_>, major: Option<u32>) -> Result<H
         None => major.zip(number(word)),
     };
     let handle = parts.map(|(major, minor)| Handle { major, minor });
-    handle.ok_or_else(|| words.wrong(format!("\"{word}\" is no number such as 1:10")))
+    handle.ok_or_else(|| words.wrong(format!("\"{word}\" is not a number such as 1:10")))
 }
 
 /// What may be matched on, one after the other: `match ip dport 443 0xffff match group thin`.
@@ -217,7 +217,7 @@ pub(super) fn read_flower(words: &mut Words<'_>) -> Result<Filter, TcError> {
                     "tcp" => 6,
                     "udp" => 17,
                     other => protocol(other).ok_or_else(|| {
-                        words.wrong(format!("\"{other}\" is no protocol such as tcp, udp or 6"))
+                        words.wrong(format!("\"{other}\" is not a protocol such as tcp, udp or 6"))
                     })?,
                 });
             }
@@ -257,7 +257,7 @@ fn samples_are_conserved(draft: &Draft) -> Result<(), TcError> {
         let of_parent = |other: &ClassDraft| Some(other.handle) == class.parent;
         if class.parent.is_some() && !draft.classes.iter().any(of_parent) {
             let parent = class.parent.map(|parent| parent.to_string()).unwrap_or_default();
-            return Err(class.place.error(format!("its parent {parent} is no class")));
+            return Err(class.place.error(format!("its parent {parent} is not a class")));
         }
         if draft.classes.iter().filter(|other| other.handle == class.handle).count() > 1 {
             return Err(class.place.error(format!("there are two classes {}", class.handle)));

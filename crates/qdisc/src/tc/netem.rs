@@ -131,7 +131,9 @@ fn distribution(netem: &mut Netem, words: &mut Words<'_>) -> Result<(), TcError>
     let word = words.value("the name of a distribution")?;
     let Some((_, distribution)) = KNOWN.iter().find(|(name, _)| *name == word) else {
         let known = KNOWN.map(|(name, _)| name);
-        return Err(words.wrong(format!("\"{word}\" is no distribution; {}", advice(word, &known))));
+        return Err(
+            words.wrong(format!("\"{word}\" is not a distribution; {}", advice(word, &known)))
+        );
     };
     let missing = words.wrong("a distribution needs a jitter before it: delay 50ms 5ms");
     netem.impairments.jitter.as_mut().ok_or(missing)?.distribution = *distribution;

@@ -146,7 +146,7 @@ impl<'t> Words<'t> {
             return Ok(Some(*name));
         }
         let rule =
-            format!("\"{word}\" is no parameter of {}; {}", self.subject, advice(word, known));
+            format!("\"{word}\" is not a parameter of {}; {}", self.subject, advice(word, known));
         Err(self.wrong(rule))
     }
 
@@ -227,7 +227,7 @@ impl<'t> Words<'t> {
     /// A whole number of bytes that may be negative.
     pub(crate) fn signed(&mut self) -> Result<i32, TcError> {
         let word = self.value("a number of bytes")?;
-        word.parse().map_err(|_| self.wrong(format!("\"{word}\" is no whole number")))
+        word.parse().map_err(|_| self.wrong(format!("\"{word}\" is not a whole number")))
     }
 }
 
@@ -311,7 +311,7 @@ pub(crate) fn whole(word: &str) -> Result<u64, String> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => word.strip_suffix('p').unwrap_or(word).parse(),
     };
-    number.map_err(|_| format!("\"{word}\" is no whole number"))
+    number.map_err(|_| format!("\"{word}\" is not a whole number"))
 }
 
 /// An exact decimal and its unit, rounded down to a whole number of the base unit.
@@ -322,12 +322,12 @@ fn number(word: &str, quantity: &str, units: Units) -> Result<u64, String> {
     let Some((_, factor)) = units.iter().find(|(name, _)| *name == lower) else {
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).skip(1).collect();
         return Err(format!(
-            "\"{unit}\" is no unit of a {quantity}; known are {}",
+            "\"{unit}\" is not a unit of a {quantity}; known are {}",
             known.join(", ")
         ));
     };
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
-    let malformed = || format!("\"{word}\" is no {quantity}");
+    let malformed = || format!("\"{word}\" is not a {quantity}");
     let all: u128 = format!("{whole}{decimals}").parse().map_err(|_| malformed())?;
     let divisor = u32::try_from(decimals.len()).ok().and_then(|d| 10_u128.checked_pow(d));
     let product = all.checked_mul(u128::from(*factor)).zip(divisor);

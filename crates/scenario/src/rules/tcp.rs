@@ -263,8 +263,8 @@ pub(super) fn hosts_agree(rules: &mut Rules<'_>, input: &ScenarioInput) {
             match hosts.get(host) {
                 Some((there, first)) if *there != sharing => {
                     let rule = format!(
-                        "host \"{host}\" has one memory for all its connections, and {first} says otherwise: \
-                         say the same, or use hosts of their own"
+                        "host \"{host}\" has one memory for all its connections, and {first} differs: \
+                         use the same settings, or separate hosts"
                     );
                     rules.report(&[&key, first], rule, None);
                 }

@@ -127,7 +127,7 @@ fn types_are_checked() {
     breaks(
         "[[flows]]\nname = \"greedy\"\ncount = 8",
         "[[flows]]\nname = \"greedy\"\ntcp = 1",
-        "expected a table, found a whole number\n  hint: known here are",
+        "expected a table, found a whole number\n  hint: known keys are",
     );
     breaks("duration", "seed = -1\nduration", "seed = -1: it must be 0 or more");
     breaks("duration", "repeat = 0\nduration", "repeat = 0: it must be between 1 and");
@@ -157,10 +157,10 @@ fn unknown_words_suggest_nearest() {
     breaks(
         "kind = \"greedy\"",
         "kind = \"greedy\", interval = \"1 s\"",
-        "only thin has this key\n  hint: known here are kind, volume",
+        "only thin has this key\n  hint: known keys are kind, volume",
     );
     breaks("kind = \"greedy\"", "kind = 1", "expected one of thin, greedy");
-    breaks("[path]", "[zzz]\n[path]", "zzz = {}: unknown key\n  hint: known here are");
+    breaks("[path]", "[zzz]\n[path]", "zzz = {}: unknown key\n  hint: known keys are");
     breaks("[path]", "[measure]\npercentils = [1]\n[path]", "did you mean \"percentiles\"?");
 }
 
@@ -523,7 +523,7 @@ fn a_sweep_that_sets_nothing_is_refused() {
     };
     sweep(
         "\"flows.fat.count\" = [1]",
-        "sweep.\"flows.fat.count\": it addresses nothing: there is no \"fat\", only thin, greedy",
+        "sweep.\"flows.fat.count\": there is no \"fat\"; known are thin, greedy",
     );
     sweep("\"flows.5.count\" = [1]", "there is no \"5\"");
     sweep("\"pth.rate\" = [\"1 Mbit/s\"]", "did you mean path?");

@@ -283,7 +283,7 @@ tc qdisc add dev eth0 parent 1:1 pfifo limit 63\"\"\"",
 fn tc_syntax_errors_have_column() {
     refused(
         "\"tc: codel taget 5ms\"",
-        "path.queue = \"tc: codel taget 5ms\": column 11: \"taget\" is no parameter of codel; did you mean \"target\"?",
+        "path.queue = \"tc: codel taget 5ms\": column 11: \"taget\" is not a parameter of codel; did you mean \"target\"?",
     );
     refused(
         "\"codel target 5ms\"",
@@ -503,7 +503,7 @@ fn netem_text_is_read_and_delay_added() {
     };
     breaks(
         "\"tc: netem los 1%\"",
-        "column 11: \"los\" is no parameter of netem; did you mean \"loss\"?",
+        "column 11: \"los\" is not a parameter of netem; did you mean \"loss\"?",
     );
     breaks("\"tc: netem rate 1mbit\"", "column 11: the rate belongs to the link");
     breaks("\"netem loss 1%\"", "write \"tc: netem delay 50ms 5ms loss 1%\", or a table");

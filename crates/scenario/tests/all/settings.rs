@@ -96,8 +96,8 @@ fn a_setting_that_addresses_nothing_names_itself() {
     let text = error(&mut document, "flows.thing.count", "3");
     assert_eq!(
         text,
-        "test.toml: flows.thing.count = 3: it addresses nothing: there is no \"thing\", \
-         only thin, greedy (or * for all)"
+        "test.toml: flows.thing.count = 3: there is no \"thing\"; \
+         known are thin, greedy (or * for all)"
     );
     assert!(
         error(&mut document, "flows.thin.count", "3").contains("the axis flows.*.count sets it")
@@ -106,7 +106,7 @@ fn a_setting_that_addresses_nothing_names_itself() {
     assert!(error(&mut document, "pth.rate", "3").contains("did you mean path?"));
     assert!(error(&mut document, "", "3").contains("not a key path"));
     assert!(error(&mut document, "flows..count", "3").contains("not a key path"));
-    assert!(error(&mut document, "name.more", "3").contains("there is a text"));
+    assert!(error(&mut document, "name.more", "3").contains("no key \"more\" in a text"));
     assert!(error(&mut document, "sweep.variant", "[\"mFR\"]").contains("only TCP, LT"));
 }
 

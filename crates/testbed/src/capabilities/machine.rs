@@ -53,7 +53,7 @@ pub(super) fn probe_queues() -> Vec<Capability> {
             "queue disciplines",
             State::Missing,
             "not tried: a network namespace is needed",
-            "experiments do without them: queues are in our router",
+            "optional, because Fairwind's router has its own queues",
         )],
     }
 }
@@ -83,7 +83,7 @@ fn disciplines(trial: &Trial) -> Capability {
         format!("; path.router = \"kernel\" needs {}", lacking.join(" "))
     };
     let remedy = format!(
-        "queues are in our router, so experiments do without{for_a_network}: modprobe sch_NAME, or a \
+        "optional, because Fairwind's router has its own queues{for_a_network}: modprobe sch_NAME, or a \
          kernel with CONFIG_NET_SCH_NAME"
     );
     Capability::lacking(what, State::Limited, found, remedy)
@@ -162,8 +162,8 @@ fn lateness() -> Capability {
     if at(99) <= LATENESS_BOUND {
         return Capability::ok(what, found);
     }
-    let remedy = "packets will be late: let nothing else run, or use a machine with a faster clock \
-                  interrupt";
+    let remedy = "packets will be late: stop other programs, or use a kernel with a faster timer \
+                  interrupt (CONFIG_HZ)";
     Capability::lacking(what, State::Limited, found, remedy)
 }
 

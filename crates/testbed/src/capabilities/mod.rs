@@ -222,7 +222,7 @@ fn congestion_among(there: &BTreeSet<String>, in_c: &[String]) -> Capability {
     let (loaded, unknown): (Vec<&String>, Vec<&String>) =
         others.partition(|name| in_c.contains(name));
     let mut found = if known.is_empty() { "none".to_owned() } else { known.join(" ") };
-    for (label, names) in [("loaded from C", loaded), ("scenarios do not know", unknown)] {
+    for (label, names) in [("loaded from C", loaded), ("unknown to scenarios:", unknown)] {
         let listed: Vec<&str> = names.into_iter().map(String::as_str).collect();
         if !listed.is_empty() {
             found = format!("{found}; {label} {}", listed.join(" "));
@@ -263,7 +263,7 @@ mod tests {
         };
         let all = of(&["bbr", "bic", "cubic", "fw_htcp", "mine", "reno", "yeah"]);
         assert_eq!(all.state, State::Ok);
-        let expected = "reno bic cubic bbr; loaded from C fw_htcp mine; scenarios do not know yeah";
+        let expected = "reno bic cubic bbr; loaded from C fw_htcp mine; unknown to scenarios: yeah";
         assert_eq!(all.found, expected);
         let without_bic = of(&["bbr", "cubic", "reno"]);
         let found = without_bic.found.as_str();

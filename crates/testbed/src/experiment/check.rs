@@ -97,7 +97,7 @@ fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Note> {
     let remark = |it: &ControlObject| Note {
         key: "tcp.congestion".to_owned(),
         text: format!(
-            "\"{}\" is the kernel's own \"{}\" in this run, which nothing compares with the simulator's",
+            "\"{}\" is the kernel's own \"{}\" in this run, which is not compared with the simulator's",
             it.name, it.kernel_name
         ),
     };
@@ -146,7 +146,7 @@ fn unsupported_features(experiment: &Experiment) -> Vec<(&'static str, &'static 
         found.push(("carrier", "the kernel assigns no slots on demand"));
     }
     if experiment.flows.iter().any(|group| !group.workload.ack_delay().is_zero()) {
-        found.push(("ack_delay", "the kernel holds back no acknowledgments"));
+        found.push(("ack_delay", "the kernel cannot delay acknowledgments by a given time"));
     }
     found
 }

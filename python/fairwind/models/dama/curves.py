@@ -21,7 +21,7 @@ from fairwind.models.dama.packets import slot_utilisation
 from fairwind.models.dama.start_up import DemandAssignedLink
 from fairwind.models.errors import Floats
 
-LAWS = {Law.SLIDE: "as the source has it", Law.TWO_ROOT: "both roots", Law.EXACT: "exact"}
+LAWS = {Law.SLIDE: "as in the paper", Law.TWO_ROOT: "both roots", Law.EXACT: "exact"}
 """Laws with different windows, in words."""
 
 POINTS = 120

@@ -173,14 +173,14 @@ def without_backlog(delay_ratio: ArrayLike) -> Floats:
 CRITERIA: Mapping[str, tuple[Callable[[ArrayLike], Floats], str]] = {
     "as-without-wait": (
         as_without_wait,
-        "grows as over constant capacity, by the approximation",
+        "grow as fast as over constant capacity, by the approximation",
     ),
     "as-without-wait-exactly": (
         as_without_wait_exactly,
-        "grows as over constant capacity, by the delay equation",
+        "grow as fast as over constant capacity, exactly",
     ),
-    "doubling-per-rtt": (doubling_per_rtt, "doubles per round trip, by the delay equation"),
-    "without-backlog": (without_backlog, "capacity comes in time for what slow start sends then"),
+    "doubling-per-rtt": (doubling_per_rtt, "double in each round trip, exactly"),
+    "without-backlog": (without_backlog, "get capacity in time for what slow start sends"),
 }
 """Each criterion's function, which gives the least multiplier k with which the wait for capacity is
 made up for, and what it asks for. With the platform's inferred delay ratio of 2.8125

@@ -215,8 +215,8 @@ def quickest(start_up: StartUp, volume_segments: ArrayLike, law: Law = Law.SLIDE
     """
     if law is Law.EXACT:
         raise ModelError(
-            "no multiplier is the quickest by the exact law: more always helps, ever less",
-            "ask for one of the criteria, or for a form of the approximation",
+            "the exact solution has no fastest multiplier: a larger one is always faster",
+            "use one of CRITERIA, or another law",
         )
     rtt, feedback, rate, window, _ = start_up.arrays()
     cases = np.broadcast_arrays(rtt, feedback, rate, window, np.asarray(volume_segments, float))

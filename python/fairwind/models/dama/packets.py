@@ -77,7 +77,7 @@ def request_time_s(
     floor = link.guaranteed_bits_per_second / (8 * link.segment_bytes)
     if floor == 0:
         raise ModelError(
-            "guaranteed_bits_per_second is 0: what the first feedback delay carries is not known",
+            "guaranteed_bits_per_second is 0: the volume of the first feedback delay is unknown",
             "give at least one slot, or take completion_time_s",
         )
     mu, turn = link.rate_segments_per_second, link.feedback_delay_s

@@ -31,7 +31,7 @@ HINTS = {
     "feedback_delay_s": "the round trip plus the allocation delay, such as 2.3625",
     "rate_segments_per_second": "the rate at which the link is full, such as 100",
     "initial_window_segments": "1, 3 or 10 are usual",
-    "multiplier": "1 requests the measured rate, 4.8 is the source's proposal",
+    "multiplier": "1 requests the measured rate, 4.8 is the paper's proposal",
 }
 
 
@@ -99,7 +99,7 @@ class StartUp:
             shapes = ", ".join(f"{name} {getattr(self, name).shape}" for name in HINTS)
             raise ModelError(
                 f"the shapes of a start-up do not fit together: {shapes}",
-                "give numbers, or arrays that broadcast, as numpy has it",
+                "give numbers, or arrays that numpy can broadcast",
             ) from error
         if np.any(feedback < rtt):
             raise ModelError(
@@ -228,7 +228,9 @@ class DemandAssignedLink:
         for name in ("slots", "terminals"):
             count = getattr(self, name)
             if not isinstance(count, int) or count < 1:
-                raise ModelError(f"{name} is {count}: it must be a whole number of 1 or more")
+                raise ModelError(
+                    f"{name} is {count}: it must be a whole number of 1 or more", "such as 18"
+                )
         if self.guaranteed_bits_per_second < 0:
             raise ModelError(
                 f"guaranteed_bits_per_second is {self.guaranteed_bits_per_second:g}",

@@ -33,13 +33,21 @@ from fairwind.models.errors import Floats
 def link_table(link: DemandAssignedLink) -> pl.DataFrame:
     """Derive quantities of a link: columns ``quantity``, ``value``, ``meaning``."""
     rows = [
-        ("rtt_s", link.rtt_s, "round trip without waiting for capacity (tau)"),
-        ("allocation_delay_s", link.allocation_delay_s, "wait for capacity (Da), in the mean"),
-        ("feedback_delay_s", link.feedback_delay_s, "round trip and wait together (T)"),
-        ("delay_ratio", link.delay_ratio, "T / tau (rho)"),
-        ("rate_segments_per_second", link.rate_segments_per_second, "where the link is full (mu)"),
-        ("capacity_bits_per_second", link.capacity_bits_per_second, "all slots together"),
-        ("slot_bytes", link.slot_bytes, "what one slot carries"),
+        ("rtt_s", link.rtt_s, "round trip without waiting for capacity"),
+        ("allocation_delay_s", link.allocation_delay_s, "mean wait for capacity"),
+        ("feedback_delay_s", link.feedback_delay_s, "feedback delay: round trip and wait together"),
+        ("delay_ratio", link.delay_ratio, "feedback delay over round trip"),
+        (
+            "rate_segments_per_second",
+            link.rate_segments_per_second,
+            "rate of the full link",
+        ),
+        (
+            "capacity_bits_per_second",
+            link.capacity_bits_per_second,
+            "capacity of all slots",
+        ),
+        ("slot_bytes", link.slot_bytes, "size of one slot"),
     ]
     return pl.DataFrame(rows, schema=["quantity", "value", "meaning"], orient="row")
 
@@ -78,16 +86,16 @@ def multiplier_table(
     A multiplier is missing where none is enough.
     """
     rows: list[tuple[str, float | None, str]] = [
-        ("source", SOURCE_MULTIPLIER, "what the source recommends, for its own platform")
+        ("source", SOURCE_MULTIPLIER, "recommended in the paper, for its own platform")
     ]
     for name, (criterion, meaning) in CRITERIA.items():
         enough = float(criterion(link.delay_ratio))
         rows.append((name, enough if math.isfinite(enough) else None, meaning))
     for initial in initial_windows:
         best = quickest(link.start_up(initial), np.asarray(volumes, dtype=np.float64))
-        words = f"segments soonest, by the source's formula, initial window {initial:g}"
+        words = f"segments from an initial window of {initial:g}, by the paper's formula"
         rows += [
-            ("quickest", float(multiplier), f"{volume:g} {words}")
+            ("quickest", float(multiplier), f"shortest time for {volume:g} {words}")
             for volume, multiplier in zip(volumes, best, strict=True)
         ]
     schema = {"criterion": pl.String, "multiplier": pl.Float64, "meaning": pl.String}

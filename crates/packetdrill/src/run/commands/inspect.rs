@@ -63,7 +63,7 @@ pub(crate) fn inspect(
             _ => return Err(not_known(pipeline)),
         };
         if let Some(counter) = unknown_counter(arguments) {
-            return Err(Stop::unsupported(format!("the counter {counter} is not known here")));
+            return Err(Stop::unsupported(format!("the counter {counter} is not supported")));
         }
     }
     if found {
@@ -105,7 +105,7 @@ fn counted(arguments: &[&str], view: &View, shown: &mut [u64; COUNTERS.len()]) -
 /// Lines of `/proc/net/tcp`, with the used columns.
 fn sockets(files: &[&str], view: &View) -> Step<Vec<String>> {
     if let Some(other) = files.iter().find(|file| !file.starts_with("/proc/net/tcp")) {
-        return Err(Stop::unsupported(format!("the file {other} is not known here")));
+        return Err(Stop::unsupported(format!("the file {other} is not supported")));
     }
     let listed = view.sockets.iter().enumerate().map(|(place, (state, local, remote))| {
         format!(

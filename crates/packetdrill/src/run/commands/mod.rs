@@ -291,7 +291,9 @@ impl Interpreter<'_> {
             name.rsplit_once('.').is_some_and(|(_, extension)| extension == "sh")
         };
         if !is_shell {
-            return Err(Stop::unsupported(format!("the command `{path}` is no script of a shell")));
+            return Err(Stop::unsupported(format!(
+                "the command `{path}` is not a script of a shell"
+            )));
         }
         if self.depth == MAX_DEPTH {
             return Err(Stop::unsupported(format!("the command `{path}` runs itself")));

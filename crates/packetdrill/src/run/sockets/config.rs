@@ -220,7 +220,7 @@ pub(super) fn value_of(
     }
     let number = sending_value(name, config, connection)
         .or_else(|| receiving_value(name, config, connection))
-        .ok_or_else(|| Stop::unsupported(format!("getsockopt {name} is not known here")))?;
+        .ok_or_else(|| Stop::unsupported(format!("getsockopt {name} is not supported")))?;
     Ok(Expression::Integer(number))
 }
 

@@ -279,7 +279,7 @@ impl Sockets {
                 Ok(SUCCESS)
             }
             "F_GETFD" | "F_SETFD" => Ok(SUCCESS),
-            other => Err(Stop::unsupported(format!("fcntl with {other} is not known here"))),
+            other => Err(Stop::unsupported(format!("fcntl with {other} is not supported"))),
         }
     }
 
@@ -344,6 +344,6 @@ fn waiting(what: &str, connection: &Connection) -> Step<u64> {
         "SIOCATMARK" => u64::from(connection.is_at_mark()),
         "SIOCOUTQ" | "TIOCOUTQ" => connection.unacked_bytes(),
         "SIOCOUTQNSD" => connection.unsent_bytes(),
-        other => return Err(Stop::unsupported(format!("ioctl {other} is not known here"))),
+        other => return Err(Stop::unsupported(format!("ioctl {other} is not supported"))),
     })
 }

@@ -247,7 +247,7 @@ impl Request {
                 let of_peer = function == "getpeername";
                 Ok(Self::Name { descriptor: call.number(0)?, of_peer })
             }
-            other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
+            other => Err(Stop::unsupported(format!("the call {other} is not supported"))),
         }
     }
 }
@@ -311,7 +311,7 @@ fn stamping_of(message: &Expression) -> Step<Option<i64>> {
                 let flags = part.field("cmsg_data").map_or(Ok(0), Expression::number)?;
                 stamping = u32::try_from(flags).ok().map(i64::from);
             }
-            _ => return Err(Stop::unsupported(format!("`{part}` to send is not known here"))),
+            _ => return Err(Stop::unsupported(format!("`{part}` to send is not supported"))),
         }
     }
     Ok(stamping)
@@ -376,7 +376,7 @@ impl Splice {
 pub(super) fn pipe_ends(call: &Call) -> Step<[i64; 2]> {
     match call.argument(0)? {
         Expression::List(ends) if ends.len() == 2 => Ok([ends[0].number()?, ends[1].number()?]),
-        other => Err(Stop::failed(format!("`{other}` is no list of two descriptors"))),
+        other => Err(Stop::failed(format!("`{other}` is not a list of two descriptors"))),
     }
 }
 
@@ -436,7 +436,7 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
         return Ok(0);
     }
     let Expression::List(buffers) = vector else {
-        return Err(Stop::failed(format!("`{vector}` is no list of buffers")));
+        return Err(Stop::failed(format!("`{vector}` is not a list of buffers")));
     };
     let mut sum = 0_u32;
     for buffer in buffers {
@@ -449,7 +449,7 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
             Expression::Record(fields) if fields.len() == 2 => {
                 sum = sum.saturating_add(fields[1].value.bytes()?);
             }
-            _ => return Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
+            _ => return Err(Stop::failed(format!("`{buffer}` is not a buffer {{..., bytes}}"))),
         }
     }
     Ok(sum)

@@ -46,7 +46,7 @@ def make_folder(out: Path) -> None:
     )
     if not (out / MANIFEST).exists() and any(foreign):
         raise FairwindError(
-            f"{out} is not empty, and what it holds is not a run of Fairwind",
+            f"{out} is not empty and does not hold a run of Fairwind",
             "name another folder with --out",
         )
 
@@ -136,7 +136,7 @@ def _refuse_unknown_classes(out: Path, manifest: Manifest) -> None:
             raise FairwindError(
                 f"{out} holds an earlier run, and it is unknown whether its congestion control "
                 f"{control} was the same: {reason}",
-                "give the class such values as parameters, "
+                "pass such values to the class as parameters, "
                 f'congestion = {{ name = "{control}", ... }}; '
                 "or name another folder with --out, or discard that run with --force",
             )

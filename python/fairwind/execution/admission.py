@@ -30,7 +30,10 @@ def admit(plan: Plan, engine: Engine) -> None:
         lines = [f"  {text}{_where(cells, plan)}" for text, cells in _once(refused)]
         raise FairwindError(
             "\n".join(
-                [f"{_engine_in_words(engine)} cannot do all that this scenario asks for:", *lines]
+                [
+                    f"{_engine_in_words(engine)} does not support all settings of this scenario:",
+                    *lines,
+                ]
             ),
             "change these keys, or run in virtual time with --on sim",
         )

@@ -10,12 +10,8 @@ from pathlib import Path
 
 from fairwind.engine.engines import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.folder.cell_tables import DamagedFileError, write_tables
-from fairwind.folder.manifest import Failure, Manifest, write_failures
-from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
-from fairwind.results import Results
-from fairwind.run.admission import admit, expected_seconds, one_of, usual_jobs
-from fairwind.run.folder import (
+from fairwind.execution.admission import admit, expected_seconds, one_of, usual_jobs
+from fairwind.execution.folder import (
     damaged_cells,
     default_folder,
     make_folder,
@@ -23,6 +19,10 @@ from fairwind.run.folder import (
     prepare,
     with_leading_columns,
 )
+from fairwind.folder.cell_tables import DamagedFileError, write_tables
+from fairwind.folder.manifest import Failure, Manifest, write_failures
+from fairwind.folder.store import cell_folder, locked, new_cell, storage_errors
+from fairwind.results import Results
 from fairwind.scenario.plan import Cell, Plan
 
 POLL_SECONDS = 0.2
@@ -171,10 +171,8 @@ def run_plan(
     manifest = manifest_of(plan, engine, settings)
     out = folder_of(plan, engine, settings)
     tell = on_progress or (lambda _state: None)
-    full = f"{out} could not be written; what was finished before is kept"
-    with storage_errors(
-        out, full, "free some space, and the same command goes on where this one stopped"
-    ):
+    full = f"{out} could not be written; finished simulations are kept"
+    with storage_errors(out, full, "free some space, then run the same command again to continue"):
         make_folder(out)
         with locked(out):
             prepare(out, manifest, force=settings.force, grows=settings.grown_from is not None)
@@ -211,7 +209,11 @@ def _finish(execution: _Execution) -> None:
     failures = sorted(execution.failures, key=lambda f: (f.cell, f.replicate))
     write_failures(execution.out, failures)
     if len(failures) == execution.plan.runs:
-        raise FairwindError(f"every {one_of(execution.engine)} failed; the first: {failures[0]}")
+        raise FairwindError(
+            f"every {one_of(execution.engine)} failed; the first: {failures[0]}",
+            f"remove the cause, then run the same command again; {execution.out}/failures.json "
+            "lists all",
+        )
     merge_tables(execution.out, execution.plan)
 
 
@@ -303,5 +305,5 @@ def _interrupted(execution: _Execution) -> RunInterrupted:
     return RunInterrupted(
         f"interrupted: {kept} of {execution.plan.runs} {each}s are finished and kept "
         f"in {execution.out}",
-        "the same command goes on where this one stopped",
+        "run the same command again to continue",
     )

@@ -1,0 +1,94 @@
+"""Drawings of a run: its report, its figures as Altair charts, one measure as a chart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+
+from fairwind.errors import FairwindError
+from fairwind.plots import Figure, are_far_apart, estimates_by_setting
+from fairwind.report.figures import default_figures
+from fairwind.report.page import write_report
+from fairwind.results import Claim, Results, header_of, summarise, unit_of
+from fairwind.studies.study import study_named
+
+
+def report(results: Results, path: str | os.PathLike[str] | None, *, figures: bool) -> Path:
+    """Write the page of a run; see `Results.report`."""
+    drawn, claims = _of_study(results)
+    return write_report(
+        results,
+        drawn,
+        claims,
+        page=None if path is None else Path(path),
+        figure_folder=results.folder / "figures" if figures else None,
+    ).page
+
+
+def figures(results: Results) -> dict[str, alt.TopLevelMixin]:
+    """Draw the figures of a run; see `Results.figures`."""
+    drawn, _ = _of_study(results)
+    return {figure.name: figure.chart for figure in [*drawn, *default_figures(results)]}
+
+
+def _of_study(results: Results) -> tuple[Sequence[Figure], Sequence[Claim]]:
+    """Give the figures and judged claims of the study that a run belongs to, if any."""
+    if results.manifest.study is None:
+        return (), ()
+    study = study_named(results.manifest.study)
+    return study.figures(results), study.claims(results)
+
+
+def plot(results: Results, measure: str, along: str | None) -> alt.TopLevelMixin:
+    """Draw one measure of the groups; see `Results.plot`."""
+    _check_measure(results, measure)
+    axes = results.manifest.plan.axes
+    _, scale = unit_of(measure)
+    estimates = summarise(results, [measure]).frame.with_columns(
+        pl.col("mean", "low", "high") * scale
+    )
+    if along is None:
+        # An axis along which values are far apart separates panels, each with its own scale.
+        near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
+        chosen = next(iter(near or axes), None)
+    else:
+        chosen = next((axis for axis in axes if along in (axis.name, axis.column)), None)
+        if chosen is None:
+            known = ", ".join(axis.name for axis in axes) or "none, because it has no sweep"
+            raise FairwindError(
+                f"{results.folder} has no axis {along!r}", f"axes of this run: {known}"
+            )
+    panels = None
+    if rest := [axis for axis in axes if axis is not chosen]:
+        panels = "panel"
+        labels = [pl.format("{} {}", pl.lit(axis.name), axis.column) for axis in rest]
+        estimates = estimates.with_columns(pl.concat_str(labels, separator=", ").alias(panels))
+    return estimates_by_setting(
+        estimates,
+        setting=chosen.column if chosen else "group",
+        order=list(chosen.values) if chosen else estimates["group"].to_list(),
+        measure_title=header_of(measure),
+        setting_title=chosen.name if chosen else "group",
+        panels=panels,
+    )
+
+
+def _check_measure(results: Results, measure: str) -> None:
+    """Refuse what is no column of numbers in the table of groups, or has no value in this run."""
+    groups = results.groups
+    measures = [
+        name
+        for name, kind in groups.schema.items()
+        if (kind.is_numeric() or kind == pl.Boolean)
+        and name not in ("cell", "replicate", "seed")
+        and groups[name].null_count() < groups.height
+    ]
+    if measure not in measures:
+        raise FairwindError(
+            f"the groups of {results.folder} have no measure {measure!r}",
+            f"measures of this run: {', '.join(measures)}",
+        )
