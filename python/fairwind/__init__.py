@@ -5,9 +5,9 @@ compiled core; this package does what happens per experiment: grids, repetitions
 pictures, reports. It never looks at single packets.
 
 Map: `scenario` reads and resolves, `run` executes, `analysis` finds the same in captures, `folder`
-is what lies on the disk, `results` reads it back, `statistics` and `compare` judge it, `plots` and
-`report` show it, `models` are closed forms to hold it against, `studies` repeat published
-experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
+is what lies on the disk, `results` reads it back, `statistics`, `compare` and `answers` judge it,
+`plots` and `report` show it, `models` are closed forms to hold it against, `studies` repeat
+published experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
 """
 
 from importlib import import_module

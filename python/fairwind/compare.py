@@ -75,10 +75,12 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
     FairwindError
         If the runs have no cell and group in common, or lack a measure.
     """
-    return frame_of(between(a, b, measures))
+    return frame_of(contrasts_between(a, b, measures))
 
 
-def between(a: Results, b: Results, measures: Sequence[str] | None = None) -> list[Labelled]:
+def contrasts_between(
+    a: Results, b: Results, measures: Sequence[str] | None = None
+) -> list[Labelled]:
     """Give the contrasts that `compare` makes a frame of, each with its labels."""
     axes = _shared_axes(a, b)
     tables = [(subject, rows_of(a, subject), rows_of(b, subject)) for subject in SUBJECTS]
@@ -119,10 +121,12 @@ def compare_by(results: Results, by: str, measures: Sequence[str] | None = None)
     FairwindError
         If there is no such axis, it has one value only, or a measure is missing.
     """
-    return frame_of(along(results, by, measures))
+    return frame_of(contrasts_along(results, by, measures))
 
 
-def along(results: Results, by: str, measures: Sequence[str] | None = None) -> list[Labelled]:
+def contrasts_along(
+    results: Results, by: str, measures: Sequence[str] | None = None
+) -> list[Labelled]:
     """Give the contrasts that `compare_by` makes a frame of, each with its labels."""
     axis = axis_named(results, by)
     if len(axis.labels) < 2:

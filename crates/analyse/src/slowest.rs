@@ -7,21 +7,23 @@
 
 use crate::connection::flow_name;
 use crate::stream::{Cause, OutstandingSegment};
-use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition};
+use fairwind_measure::{Table, TableBuilder, TableDefinition, named_enum, table_columns};
 use fairwind_units::{Instant, Span};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
-/// Where a wait was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SeenAt {
-    /// Near the sender: from departure to acknowledgment.
-    Sender,
-    /// Near the receiver: from its passing, or that of later data, to its acknowledgment.
-    Receiver,
-    /// At both taps: from departure until in order.
-    Both,
+named_enum! {
+    /// Where a wait was seen.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum SeenAt {
+        /// Near the sender: from departure to acknowledgment.
+        Sender = "sender",
+        /// Near the receiver: from its passing, or that of later data, to its acknowledgment.
+        Receiver = "receiver",
+        /// At both taps: from departure until in order.
+        Both = "both",
+    }
 }
 
 /// A segment that was waited for.
@@ -139,46 +141,25 @@ const SLOWEST: &str = "slowest";
 /// What its columns mean.
 pub(crate) const COLUMNS: TableDefinition = (SLOWEST, &[WAITS]);
 
-#[rustfmt::skip]
-const WAITS: &[DefinitionLine] = &[
-    ("flow", "number", "The flow's number, as in the table `flows`."),
-    ("name", "text", "The flow of the data."),
-    ("group", "text", "The group's name."),
-    ("seen_at", "text", "`sender`: from the first transmission of a segment to its acknowledgment, at the sender's tap. `receiver`: the same at the receiver's tap, so that a lost segment counts from the next one that arrived. `both`: from the first transmission at one tap until the segment and all before it had arrived at the other."),
-    ("sent_s", "s", "When the segment was first sent, since the origin."),
-    ("wait_s", "s", "Duration. The table holds the longest waits of all flows, the longest first."),
-    ("place_bytes", "B", "Bytes of the stream before the segment."),
-    ("payload_bytes", "B", "Bytes of the segment; FIN counts as one."),
-    ("repeats", "packets", "Number of retransmissions until then."),
-    ("cause", "text", "Cause of its last retransmission: `fast_retransmit`, `timeout`, `after_timeout`, `tail_loss_probe`, `unknown`. Empty if it was not retransmitted: it waited in a queue, or the acknowledgment was late."),
-    ("segments_behind", "packets", "Later segments that were acknowledged, or became in order, at the same instant. If it was retransmitted, they waited for it (head-of-line blocking)."),
-    ("bytes_behind", "B", "Bytes of these segments."),
-];
+table_columns! {
+    WAITS: with_wait(Wait, origin: Instant, groups: &[String]);
+    "flow", "number", with(|wait| wait.flow), "The flow's number, as in the table `flows`.";
+    "name", "text", with(|wait| flow_name(wait.ends.0, wait.ends.1)), "The flow of the data.";
+    "group", "text", with(|wait| groups.get(wait.group).cloned().unwrap_or_default()), "The group's name.";
+    "seen_at", "text", with(|wait| wait.seen_at.name().to_owned()), "`sender`: from the first transmission of a segment to its acknowledgment, at the sender's tap. `receiver`: the same at the receiver's tap, so that a lost segment counts from the next one that arrived. `both`: from the first transmission at one tap until the segment and all before it had arrived at the other.";
+    "sent_s", "s", with(|wait| wait.segment.sent_at.saturating_since(origin).as_secs_f64()), "When the segment was first sent, since the origin.";
+    "wait_s", "s", with(|wait| wait.length().as_secs_f64()), "Duration. The table holds the longest waits of all flows, the longest first.";
+    "place_bytes", "B", with(|wait| wait.segment.start), "Bytes of the stream before the segment.";
+    "payload_bytes", "B", with(|wait| wait.segment.bytes), "Bytes of the segment; FIN counts as one.";
+    "repeats", "packets", with(|wait| u64::from(wait.segment.repeats)), "Number of retransmissions until then.";
+    "cause", "text", with(|wait| wait.segment.cause.map_or("", Cause::name).to_owned()), "Cause of its last retransmission: `fast_retransmit`, `timeout`, `after_timeout`, `tail_loss_probe`, `unknown`. Empty if it was not retransmitted: it waited in a queue, or the acknowledgment was late.";
+    "segments_behind", "packets", with(|wait| wait.segments_behind), "Later segments that were acknowledged, or became in order, at the same instant. If it was retransmitted, they waited for it (head-of-line blocking).";
+    "bytes_behind", "B", with(|wait| wait.bytes_behind), "Bytes of these segments.";
+}
 
 /// Makes the table, with times from `origin` on.
 pub(crate) fn slowest_table(waits: &[Wait], origin: Instant, groups: &[String]) -> Table {
-    TableBuilder::new(SLOWEST, waits)
-        .with("flow", |wait| wait.flow)
-        .with("name", |wait| flow_name(wait.ends.0, wait.ends.1))
-        .with("group", |wait| groups.get(wait.group).cloned().unwrap_or_default())
-        .with("seen_at", |wait| seen_at(wait.seen_at).to_owned())
-        .with("sent_s", |wait| wait.segment.sent_at.saturating_since(origin).as_secs_f64())
-        .with("wait_s", |wait| wait.length().as_secs_f64())
-        .with("place_bytes", |wait| wait.segment.start)
-        .with("payload_bytes", |wait| wait.segment.bytes)
-        .with("repeats", |wait| u64::from(wait.segment.repeats))
-        .with("cause", |wait| wait.segment.cause.map_or("", Cause::name).to_owned())
-        .with("segments_behind", |wait| wait.segments_behind)
-        .with("bytes_behind", |wait| wait.bytes_behind)
-        .build()
-}
-
-const fn seen_at(place: SeenAt) -> &'static str {
-    match place {
-        SeenAt::Sender => "sender",
-        SeenAt::Receiver => "receiver",
-        SeenAt::Both => "both",
-    }
+    with_wait(TableBuilder::new(SLOWEST, waits), origin, groups).build()
 }
 
 #[cfg(test)]

@@ -125,16 +125,16 @@ impl<P: Packet> Assembly<P> {
                 next: (turn.number + 1 < in_turn).then(|| next_of(id, prototypes, seed, stop)),
                 ack_delay: group.workload.ack_delay(),
             };
-            self.settings.flows.push(FlowDescription {
-                group: u32::try_from(number).expect("a group's number"),
-                name: plan.name.clone(),
-                start: plan.start,
-                answers: None,
-                seen_at: ObservationPoints::EVERYWHERE,
-            });
+            self.measure(number, &plan.name, plan.start, ObservationPoints::EVERYWHERE);
             self.flows.push(plan);
         }
         Ok(())
+    }
+
+    fn measure(&mut self, group: usize, name: &str, start: Instant, seen_at: ObservationPoints) {
+        let group = u32::try_from(group).expect("a group's number");
+        let flow = FlowDescription { group, name: name.to_owned(), start, answers: None, seen_at };
+        self.settings.flows.push(flow);
     }
 
     /// Adds the flows of the data that goes the other way on the connections of group `number`.
@@ -192,13 +192,7 @@ impl<P: Packet> Assembly<P> {
                 start: Instant::ZERO + start,
                 stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
             };
-            self.settings.flows.push(FlowDescription {
-                group: u32::try_from(number).expect("a group's number"),
-                name: plan.name.clone(),
-                start: plan.start,
-                answers: None,
-                seen_at: ObservationPoints::DATAGRAMS,
-            });
+            self.measure(number, &plan.name, plan.start, ObservationPoints::DATAGRAMS);
             self.datagrams.push(plan);
         }
         Ok(())

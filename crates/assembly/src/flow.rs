@@ -118,12 +118,12 @@ pub struct ResponsePlan {
 impl DatagramPlan {
     /// Address and port of the host that sends.
     pub fn sender_end(&self) -> SocketAddr {
-        SocketAddr::new(source_of(self.addresses), self.sender_port)
+        SocketAddr::new(self.addresses.ends()[0], self.sender_port)
     }
 
     /// Address and port of the host that receives.
     pub fn receiver_end(&self) -> SocketAddr {
-        SocketAddr::new(destination_of(self.addresses), self.receiver_port)
+        SocketAddr::new(self.addresses.ends()[1], self.receiver_port)
     }
 }
 
@@ -136,26 +136,12 @@ impl FlowPlan {
 
     /// Address and port of the host that opens the connection.
     pub fn sender_end(&self) -> SocketAddr {
-        SocketAddr::new(source_of(self.addresses), self.sender_port)
+        SocketAddr::new(self.addresses.ends()[0], self.sender_port)
     }
 
     /// Address and port of the host that is called.
     pub fn receiver_end(&self) -> SocketAddr {
-        SocketAddr::new(destination_of(self.addresses), self.receiver_port)
-    }
-}
-
-fn source_of(addresses: Addresses) -> IpAddr {
-    match addresses {
-        Addresses::V4 { source, .. } => source.into(),
-        Addresses::V6 { source, .. } => source.into(),
-    }
-}
-
-fn destination_of(addresses: Addresses) -> IpAddr {
-    match addresses {
-        Addresses::V4 { destination, .. } => destination.into(),
-        Addresses::V6 { destination, .. } => destination.into(),
+        SocketAddr::new(self.addresses.ends()[1], self.receiver_port)
     }
 }
 
@@ -195,11 +181,8 @@ pub(crate) fn addresses(
     index: u32,
 ) -> Addresses {
     let source = address(ip_version, sender, index / SENDER_PORTS);
-    match (source, address(ip_version, receiver, 0)) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
-        (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
-        _ => unreachable!("both are of the version that was asked for"),
-    }
+    Addresses::between(source, address(ip_version, receiver, 0))
+        .expect("both are of the version that was asked for")
 }
 
 /// The sender's port of a group's flow `index`.

@@ -68,7 +68,7 @@ impl QueueMap {
 /// Receiver of observations: the measures, or a forwarder.
 pub trait Sink {
     /// Takes a fact that became true at `at`.
-    fn observe(&mut self, at: Instant, observation: Observation<'_>);
+    fn observe(&mut self, at: Instant, observation: Observation<'static>);
 
     /// Takes two facts at once: an idle queue let in a packet at `at`, and it left at `at`.
     #[inline]
@@ -85,7 +85,7 @@ pub trait Sink {
 impl Sink for Collector {
     #[expect(clippy::inline_always, reason = "a literal observation becomes its own code only so")]
     #[inline(always)]
-    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
+    fn observe(&mut self, at: Instant, observation: Observation<'static>) {
         self.observe(at, observation);
     }
 

@@ -189,7 +189,6 @@ pub fn compile_object(file: &Path, out: &Path) -> Result<Compiled, CompileError>
     Ok(Compiled { library: out.to_owned(), ..made })
 }
 
-/// A compiler of C.
 struct Compiler {
     program: OsString,
     package: &'static str,

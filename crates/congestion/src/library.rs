@@ -126,7 +126,7 @@ fn factory(
     name: &str,
 ) -> Result<NativeFactory, LoadError> {
     // SAFETY: `compile` gives every library these functions, with these types.
-    let (calls, table) = unsafe { (calls_of(&library), table_of(&library)) };
+    let (calls, table) = unsafe { (Calls::of(&library), table_of(&library)) };
     let calls = calls.map_err(|error| not_ours(path, &error))?;
     let table = table.map_err(|error| not_ours(path, &error))?;
     let library = Arc::new(library);
@@ -140,23 +140,6 @@ unsafe fn table_of(library: &libloading::Library) -> Result<*const Table, libloa
         let give =
             library.get::<unsafe extern "C" fn() -> *const Table>(b"fairwind_table_plugged")?;
         Ok(give())
-    }
-}
-
-unsafe fn calls_of(library: &libloading::Library) -> Result<Calls, libloading::Error> {
-    // SAFETY: by the caller's promise.
-    unsafe {
-        Ok(Calls {
-            plain: *library.get(b"fairwind_call_plain")?,
-            number: *library.get(b"fairwind_call_number")?,
-            answer: *library.get(b"fairwind_call_answer")?,
-            growth: *library.get(b"fairwind_call_growth")?,
-            report: *library.get(b"fairwind_call_report")?,
-            both: *library.get(b"fairwind_call_both")?,
-            control: *library.get(b"fairwind_call_control")?,
-            fault: *library.get(b"fairwind_fault")?,
-            take_requested_ack: *library.get(b"fairwind_take_asked")?,
-        })
     }
 }
 

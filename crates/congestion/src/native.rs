@@ -79,88 +79,45 @@ impl Table {
     }
 }
 
-type BothCall = unsafe extern "C" fn(
-    ReportHook,
-    GrowthHook,
-    u64,
-    *mut TcpSock,
-    *const AckReport,
-    u32,
-    u32,
-) -> bool;
+/// Declares the functions of `native/support.c`, once for the built-in algorithms and once for a library.
+macro_rules! calls {
+    ($($call:ident = $symbol:ident($($kind:ty),+) -> $answer:ty;)+) => {
+        /// The calls of `native/support.c`: each library has its own, with its own clock.
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct Calls {
+            $($call: unsafe extern "C" fn($($kind),+) -> $answer,)+
+        }
 
-/// The calls of `native/support.c`: each library has its own, with its own clock.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Calls {
-    pub(crate) plain: unsafe extern "C" fn(PlainHook, u64, *mut TcpSock) -> bool,
-    pub(crate) number: unsafe extern "C" fn(NumberHook, u64, *mut TcpSock, u32) -> bool,
-    pub(crate) answer: unsafe extern "C" fn(AnswerHook, u64, *mut TcpSock, *mut u32) -> bool,
-    pub(crate) growth: unsafe extern "C" fn(GrowthHook, u64, *mut TcpSock, u32, u32) -> bool,
-    pub(crate) report:
-        unsafe extern "C" fn(ReportHook, u64, *mut TcpSock, *const AckReport) -> bool,
-    pub(crate) both: BothCall,
-    pub(crate) control:
-        unsafe extern "C" fn(ControlHook, u64, *mut TcpSock, u32, i32, *const RateSample) -> bool,
-    pub(crate) fault: unsafe extern "C" fn(*mut u32) -> u32,
-    pub(crate) take_requested_ack: unsafe extern "C" fn(*mut u32, *mut u8) -> bool,
-}
+        unsafe extern "C" {
+            $(fn $symbol($(_: $kind),+) -> $answer;)+
+        }
 
-unsafe extern "C" {
-    fn fairwind_call_plain(hook: PlainHook, now: u64, sender: *mut TcpSock) -> bool;
-    fn fairwind_call_number(hook: NumberHook, now: u64, sender: *mut TcpSock, number: u32) -> bool;
-    fn fairwind_call_answer(
-        hook: AnswerHook,
-        now: u64,
-        sender: *mut TcpSock,
-        answer: *mut u32,
-    ) -> bool;
-    fn fairwind_call_growth(
-        hook: GrowthHook,
-        now: u64,
-        sender: *mut TcpSock,
-        ack: u32,
-        acked: u32,
-    ) -> bool;
-    fn fairwind_call_both(
-        report_hook: ReportHook,
-        growth_hook: GrowthHook,
-        now: u64,
-        sender: *mut TcpSock,
-        report: *const AckReport,
-        ack: u32,
-        acked: u32,
-    ) -> bool;
-    fn fairwind_call_report(
-        hook: ReportHook,
-        now: u64,
-        sender: *mut TcpSock,
-        report: *const AckReport,
-    ) -> bool;
-    fn fairwind_call_control(
-        hook: ControlHook,
-        now: u64,
-        sender: *mut TcpSock,
-        ack: u32,
-        flag: i32,
-        sample: *const RateSample,
-    ) -> bool;
-    fn fairwind_fault(line: *mut u32) -> u32;
-    fn fairwind_take_asked(number: *mut u32, ecn_flags: *mut u8) -> bool;
-}
+        impl Calls {
+            /// The built-in algorithms.
+            pub(crate) const OURS: Self = Self { $($call: $symbol,)+ };
 
-impl Calls {
-    /// The built-in algorithms.
-    pub(crate) const OURS: Self = Self {
-        plain: fairwind_call_plain,
-        number: fairwind_call_number,
-        answer: fairwind_call_answer,
-        growth: fairwind_call_growth,
-        report: fairwind_call_report,
-        both: fairwind_call_both,
-        control: fairwind_call_control,
-        fault: fairwind_fault,
-        take_requested_ack: fairwind_take_asked,
+            /// # Safety
+            /// The functions of the library must have these types.
+            pub(crate) unsafe fn of(
+                library: &libloading::Library,
+            ) -> Result<Self, libloading::Error> {
+                // SAFETY: by the caller's promise.
+                unsafe { Ok(Self { $($call: *library.get(stringify!($symbol).as_bytes())?,)+ }) }
+            }
+        }
     };
+}
+
+calls! {
+    plain = fairwind_call_plain(PlainHook, u64, *mut TcpSock) -> bool;
+    number = fairwind_call_number(NumberHook, u64, *mut TcpSock, u32) -> bool;
+    answer = fairwind_call_answer(AnswerHook, u64, *mut TcpSock, *mut u32) -> bool;
+    growth = fairwind_call_growth(GrowthHook, u64, *mut TcpSock, u32, u32) -> bool;
+    report = fairwind_call_report(ReportHook, u64, *mut TcpSock, *const AckReport) -> bool;
+    both = fairwind_call_both(ReportHook, GrowthHook, u64, *mut TcpSock, *const AckReport, u32, u32) -> bool;
+    control = fairwind_call_control(ControlHook, u64, *mut TcpSock, u32, i32, *const RateSample) -> bool;
+    fault = fairwind_fault(*mut u32) -> u32;
+    take_requested_ack = fairwind_take_asked(*mut u32, *mut u8) -> bool;
 }
 
 /// Makes algorithms of one table.

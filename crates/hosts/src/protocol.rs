@@ -82,32 +82,8 @@ pub struct HostStatistics {
 pub struct SenderStatistics {
     /// The flow of what it sent.
     pub flow: u32,
-    /// Time with something unacknowledged (`tcpi_busy_time`).
-    pub busy: Span,
-    /// Part of it that was limited by the peer's window (`tcpi_rwnd_limited`).
-    pub window_limited: Span,
-    /// Part of it that was limited by the send buffer (`tcpi_sndbuf_limited`).
-    pub buffer_limited: Span,
-    /// Segments that were sent again (`tcpi_total_retrans`).
-    pub segments_retransmitted: u32,
-    /// The congestion window (`tcpi_snd_cwnd`).
-    pub cwnd_packets: u32,
-    /// Whether the congestion window was below the slow-start threshold.
-    pub in_slow_start: bool,
-}
-
-impl SenderStatistics {
-    /// The same as the measures take it.
-    pub const fn counts(&self) -> SenderCounts {
-        SenderCounts {
-            busy: self.busy,
-            window_limited: self.window_limited,
-            buffer_limited: self.buffer_limited,
-            segments_retransmitted: self.segments_retransmitted,
-            cwnd_packets: self.cwnd_packets,
-            in_slow_start: self.in_slow_start,
-        }
-    }
+    /// The counts.
+    pub counts: SenderCounts,
 }
 
 /// An event of a host.

@@ -1,9 +1,7 @@
-//! The thread that makes the calls of a script, and calls that wait.
+//! The thread that makes the calls of a script, and calls that wait: `poll` and `epoll`.
 //!
 //! Calls are made apart from where packets are read and injected, so that one that waits does not
 //! stop the script.
-//!
-//! Waiting for several descriptors: `poll` and `epoll`.
 
 use super::call::{Descriptors, Job, Made, Prepared};
 use fairwind_linux as linux;
@@ -139,12 +137,7 @@ pub(super) fn epoll_control(call: &Call, open: &Descriptors) -> Step<Prepared> {
 /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`
 pub(super) fn epoll_wait(call: &Call, open: &Descriptors) -> Step<Prepared> {
     let epoll = open.live(call.argument(0)?)?;
-    let expected = match call.argument(1)? {
-        Expression::Any => None,
-        records => {
-            Some(records.members()?.iter().map(Expression::epoll_event).collect::<Step<Vec<_>>>()?)
-        }
-    };
+    let expected = call.argument(1)?.epoll_events()?;
     let (most, timeout) = (call.int(2)?, call.int(3)?);
     Ok(Prepared::new(move || {
         let (raw, seen) = linux::epoll_wait(epoll, most, timeout);

@@ -1,14 +1,9 @@
-//! System calls of a script.
-//!
-//! Calls that move bytes.
-//!
-//! ICMP messages as bytes.
+//! System calls of a script, and ICMP messages as bytes.
 
 use super::call::{
     Descriptors, Effect, Made, Prepared, Stamps, buffer, buffers, byte_count, vector_of,
 };
-use super::namespace::{HOP_LIMIT, Ports};
-use super::namespace::{Side, socket_address_of};
+use super::namespace::{HOP_LIMIT, Ports, Side, socket_address_of};
 use super::{application, options};
 use crate::namespace::{IpVersion, Path};
 use fairwind_linux as linux;
@@ -146,10 +141,7 @@ fn between(call: &Call, open: &Descriptors) -> Step<Prepared> {
         return Ok(Prepared::new(move || Made::now(linux::splice(from, to, length, flags))));
     }
     let (to, from) = (open.live(call.argument(0)?)?, open.live(call.argument(1)?)?);
-    let offset = match call.argument(2)? {
-        Expression::Any => None,
-        expression => Some(expression.number()?),
-    };
+    let offset = call.argument(2)?.given().map(Expression::number).transpose()?;
     let length = byte_count(call.argument(3)?)?;
     Ok(Prepared::new(move || Made::now(linux::transmit_file(to, from, offset, length))))
 }

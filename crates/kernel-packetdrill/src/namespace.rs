@@ -1,14 +1,7 @@
-//! The network namespace of a script: device, addresses, routes and packets.
-//! is out of the box.
+//! The network namespace of a script: device, addresses, routes, packet size, and packets as bytes.
 //!
 //! The namespace belongs to the thread that makes it and to what that thread starts; it ends, with
 //! everything in it, when they and their descriptors have ended.
-//!
-//! Where a script's packets go to and come from: addresses and packet size.
-//!
-//! Socket addresses as bytes.
-//!
-//! Packets as bytes and as a script writes them, in live numbers.
 
 use fairwind_linux as linux;
 use fairwind_linux::KernelError;
@@ -209,12 +202,10 @@ impl Path {
 
     /// The addresses of an injected packet.
     pub fn inward(&self) -> Addresses {
-        match (self.remote, self.local) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
-            (source, destination) => {
-                Addresses::V6 { source: mapped(source), destination: mapped(destination) }
-            }
-        }
+        Addresses::between(self.remote, self.local).unwrap_or_else(|| Addresses::V6 {
+            source: mapped(self.remote),
+            destination: mapped(self.local),
+        })
     }
 }
 

@@ -1,8 +1,5 @@
-//! Socket options, `ioctl`, `fcntl` and `TCP_INFO` of a script.
-//!
-//! `recvmsg`, and the control messages that it hands back.
-//!
-//! What the kernel tells of a connection: `struct tcp_info`, field by field (include/uapi/linux/tcp.h).
+//! Socket options of a script, `recvmsg` with its control messages, and what the kernel tells of a
+//! connection: `struct tcp_info`, field by field (include/uapi/linux/tcp.h).
 
 use super::call::{Descriptors, Made, Prepared, Stamps, byte_count, vector_of};
 use Width::{Bits, U8, U16, U32, U64};

@@ -215,7 +215,7 @@ impl<'a> Endpoint<'a> {
 }
 
 /// One setting that a kernel cannot have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsupportedSetting {
     /// The group of flows that asks for it.
     pub group: String,

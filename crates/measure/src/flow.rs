@@ -415,6 +415,11 @@ impl Milestones {
             self.failed = None;
         }
     }
+
+    /// Why the connection was given up; empty if it was not.
+    pub(crate) fn failure(&self) -> &'static str {
+        self.failed.map_or("", |(_, reason)| reason.name(self.established.is_some()))
+    }
 }
 
 /// Time-outs and SYN retries of one flow; changes only with these.

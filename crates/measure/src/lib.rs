@@ -51,6 +51,31 @@
 //! (queues, and queues over time), `rows` and `tabulate` (tables of a collector, with their columns), `engine_tables`
 //! (tables that engines fill), `table` (plain columns), `formula` (floating-point formulas).
 
+/// An enum whose variants have names in tables.
+#[macro_export]
+macro_rules! named_enum {
+    (
+        $(#[$about:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident = $text:literal,)*
+        }
+    ) => {
+        $(#[$about])*
+        $vis enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Its name in tables.
+            $vis const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
 mod collector;
 mod distribution;
 mod engine_tables;
@@ -92,6 +117,6 @@ pub use settings::{FlowDescription, ObservationPoints, Settings, SettingsError};
 pub use stream::{ReceivedBytes, StreamOrigin};
 pub use table::{
     Column, ColumnDefinition, DefinitionLine, RATE_COLUMNS, RateColumn, Table, TableBuilder,
-    TableDefinition, Tables, TextColumn, Values, define, definition_faults, fill_rates,
+    TableDefinition, Tables, TextColumn, Values, define, fill_rates,
 };
 pub use tabulate::columns;

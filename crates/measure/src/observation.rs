@@ -51,39 +51,28 @@ pub enum Direction {
     Reverse,
 }
 
-/// Why a packet was dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DropReason {
-    /// It found the queue full.
-    QueueFull,
-    /// The queue discipline dropped it although there was room (active queue management).
-    Early,
-    /// It was lost or damaged on the link behind the queue.
-    LinkLoss,
+named_enum! {
+    /// Why a packet was dropped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum DropReason {
+        /// It found the queue full.
+        QueueFull = "queue_full",
+        /// The queue discipline dropped it although there was room (active queue management).
+        Early = "early",
+        /// It was lost or damaged on the link behind the queue.
+        LinkLoss = "link_loss",
+    }
 }
 
 impl DropReason {
     /// Number of reasons.
     pub(crate) const COUNT: usize = 3;
 
-    /// Its name in tables.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::Early => "early",
-            Self::LinkLoss => "link_loss",
-        }
-    }
-
     /// Place of the reason in lists by reason.
     #[inline]
     pub(crate) const fn index(self) -> usize {
-        match self {
-            Self::QueueFull => 0,
-            Self::Early => 1,
-            Self::LinkLoss => 2,
-        }
+        self as usize
     }
 }
 
@@ -114,32 +103,21 @@ impl FailureReason {
     }
 }
 
-/// What an endpoint's loss recovery is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CongestionState {
-    /// Nothing suspicious.
-    Open,
-    /// Duplicate or selective acknowledgments, not yet enough to act.
-    Disorder,
-    /// The window was reduced without a loss, for ECN or local congestion.
-    WindowReduced,
-    /// Fast recovery.
-    Recovery,
-    /// After a retransmission time-out.
-    Loss,
-}
-
-impl CongestionState {
-    /// The state as it stands in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Disorder => "disorder",
-            Self::WindowReduced => "window_reduced",
-            Self::Recovery => "recovery",
-            Self::Loss => "loss",
-        }
+named_enum! {
+    /// What an endpoint's loss recovery is doing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum CongestionState {
+        /// Nothing suspicious.
+        Open = "open",
+        /// Duplicate or selective acknowledgments, not yet enough to act.
+        Disorder = "disorder",
+        /// The window was reduced without a loss, for ECN or local congestion.
+        WindowReduced = "window_reduced",
+        /// Fast recovery.
+        Recovery = "recovery",
+        /// After a retransmission time-out.
+        Loss = "loss",
     }
 }
 

@@ -1,13 +1,14 @@
 //! Tables of plain columns, and the definitions of columns.
 
-use crate::distribution::{Percentiles, Summary, percentile_name};
+use crate::distribution::{PercentileIndex, Percentiles, Summary, percentile_name};
 use crate::formula;
 use crate::formula::bits_per_second;
 use fairwind_units::Span;
+use serde::{Deserialize, Serialize};
 use std::ops::Index;
 
 /// The values of one column, one for each row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// Whole numbers.
     U64(Vec<u64>),
@@ -90,7 +91,7 @@ impl From<Vec<String>> for Values {
 }
 
 /// One column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, whole words with the unit at the end; see [`columns`](crate::columns).
     pub name: String,
@@ -275,13 +276,35 @@ impl<'a, Row> TableBuilder<'a, Row> {
         percentiles: &Percentiles,
         summary: impl Fn(&Row) -> &Summary,
     ) -> Self {
-        let mut table = self.with(&format!("{prefix}mean_s"), |row| summary(row).mean_s());
+        self.with(&format!("{prefix}mean_s"), |row| summary(row).mean_s())
+            .with_percentiles(prefix, "_s", shown, percentiles, |row, place| {
+                summary(row).percentile_s(place)
+            })
+            .with(&format!("{prefix}max_s"), |row| summary(row).maximum_s())
+    }
+
+    /// Adds a column for each of `shown`, such as `{prefix}p99{unit}`.
+    ///
+    /// # Panics
+    /// If one of `shown` is not among `percentiles`.
+    #[must_use]
+    pub fn with_percentiles<Value>(
+        mut self,
+        prefix: &str,
+        unit: &str,
+        shown: &[f64],
+        percentiles: &Percentiles,
+        value: impl Fn(&Row, PercentileIndex) -> Value,
+    ) -> Self
+    where
+        Values: From<Vec<Value>>,
+    {
         for &percentile in shown {
             let place = percentiles.place(percentile);
-            let name = format!("{prefix}{}_s", percentile_name(percentile));
-            table = table.with(&name, |row| summary(row).percentile_s(place));
+            let name = format!("{prefix}{}{unit}", percentile_name(percentile));
+            self = self.with(&name, |row| value(row, place));
         }
-        table.with(&format!("{prefix}max_s"), |row| summary(row).maximum_s())
+        self
     }
 
     /// Adds a column of given values, one for each row.
@@ -305,7 +328,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
 /// let texts: TextColumn = ["fast", "", "slow"].into_iter().collect();
 /// assert_eq!((texts.len(), texts.get(2), texts.get(3)), (3, Some("slow"), None));
 /// ```
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TextColumn {
     characters: String,
     ends: Vec<usize>,
@@ -441,25 +464,56 @@ pub struct ColumnDefinition {
     pub definition: &'static str,
 }
 
-impl ColumnDefinition {
-    /// Whether this defines the column `column` of the table `table`.
-    pub fn defines(&self, table: &str, column: &str) -> bool {
-        let is_column = match self.column.split_once('*') {
-            None => self.column == column,
-            Some((before, behind)) => column
-                .strip_prefix(before)
-                .and_then(|rest| rest.strip_suffix(behind))
-                .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit())),
-        };
-        self.table == table && is_column
-    }
-}
-
 /// Column, unit, definition.
 pub type DefinitionLine = (&'static str, &'static str, &'static str);
 
 /// A table and its columns, in parts that tables can share.
 pub type TableDefinition = (&'static str, &'static [&'static [DefinitionLine]]);
+
+/// Defines columns of a table, each once: its name, its unit, its value and its definition. Gives the constant with the
+/// definitions, and the function that adds the columns to a [`TableBuilder`].
+///
+/// A value is a method of the builder and its arguments but for the name. `= method(..)` adds several columns; those after
+/// the first have `_`.
+///
+/// ```
+/// use fairwind_measure::{TableBuilder, table_columns};
+///
+/// table_columns! {
+///     LETTERS: with_letters(char);
+///     "letter", "text", with_text(|letter, text| text.push(*letter)), "The letter.";
+///     "code", "number", with(|letter| u64::from(u32::from(*letter))), "Its number in Unicode.";
+/// }
+/// let table = with_letters(TableBuilder::new("letters", &['a', 'b'])).build();
+/// assert_eq!((LETTERS.len(), table.columns.len(), table.rows()), (2, 2, 2));
+/// ```
+#[macro_export]
+macro_rules! table_columns {
+    (
+        $vis:vis $definitions:ident:
+        $add:ident $([$($generics:tt)*])? ($row:ty $(, $argument:ident: $type:ty)*);
+        $(
+            $name:literal, $unit:literal, $($method:ident ($($value:tt)*))? $(= $all:ident $values:tt)? $(_)?,
+            $definition:literal;
+        )*
+    ) => {
+        $vis const $definitions: &[$crate::DefinitionLine] = &[$(($name, $unit, $definition)),*];
+
+        fn $add<'rows $(, $($generics)*)?>(
+            table: $crate::TableBuilder<'rows, $row>,
+            $($argument: $type),*
+        ) -> $crate::TableBuilder<'rows, $row>
+        where
+            [$row]: 'rows,
+        {
+            $(
+                $(let table = table.$method($name, $($value)*);)?
+                $(let table = table.$all $values;)?
+            )*
+            table
+        }
+    };
+}
 
 /// The columns of these tables one by one, for other crates that define tables.
 pub fn define(tables: &[TableDefinition]) -> Vec<ColumnDefinition> {
@@ -474,59 +528,6 @@ pub fn define(tables: &[TableDefinition]) -> Vec<ColumnDefinition> {
             definition,
         })
         .collect()
-}
-
-/// Faults of `definitions` of columns, given tables that have all of them, for tests: columns not
-/// defined once or not in the order of the list, defined ones that are not there, definitions that are no
-/// sentences or have another unit than the name says, columns of a table that are not equally long.
-pub fn definition_faults(definitions: &[ColumnDefinition], tables: &Tables) -> Vec<String> {
-    let of_tables = tables.iter().flat_map(|table| table_faults(definitions, table));
-    let of_definitions = definitions.iter().flat_map(|defined| {
-        let is_there = tables.get(defined.table).is_some_and(|table| {
-            table.columns.iter().any(|column| defined.defines(table.name, &column.name))
-        });
-        let unit = UNITS.iter().find(|(end, _)| defined.column.ends_with(end));
-        [
-            (!is_there).then_some("is in no table"),
-            (!defined.definition.ends_with('.')).then_some("has no sentence for a definition"),
-            defined.unit.is_empty().then_some("has no unit"),
-            unit.is_some_and(|(_, unit)| *unit != defined.unit).then_some("has another unit"),
-        ]
-        .into_iter()
-        .flatten()
-        .map(|fault| format!("{}.{} {fault}", defined.table, defined.column))
-    });
-    of_tables.chain(of_definitions).collect()
-}
-
-/// Units that names end in.
-const UNITS: [(&str, &str); 5] = [
-    ("_bits_per_second", "bit/s"),
-    ("_packets", "packets"),
-    ("_bytes", "B"),
-    ("_s", "s"),
-    ("_ratio", "ratio"),
-];
-
-fn table_faults(definitions: &[ColumnDefinition], table: &Table) -> Vec<String> {
-    let (mut faults, mut last) = (Vec::new(), 0);
-    for column in &table.columns {
-        let name = format!("{}.{}", table.name, column.name);
-        let mut defining = definitions
-            .iter()
-            .enumerate()
-            .filter(|(_, defined)| defined.defines(table.name, &column.name))
-            .map(|(place, _)| place);
-        match (defining.next(), defining.next()) {
-            (Some(place), None) if place < last => faults.push(format!("{name} is out of order")),
-            (Some(place), None) => last = place,
-            _ => faults.push(format!("{name} is not defined once")),
-        }
-        if column.values.len() != table.rows() {
-            faults.push(format!("{name} is not as long as its table"));
-        }
-    }
-    faults
 }
 
 #[cfg(test)]

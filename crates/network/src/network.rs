@@ -472,20 +472,9 @@ impl<P: Packet> Network<P> {
         &self.topology.links[link.index()].spec
     }
 
-    /// The nodes at the ends of `link`: from, to.
-    pub fn link_ends(&self, link: LinkId) -> (NodeId, NodeId) {
-        let link = &self.topology.links[link.index()];
-        (link.from, link.to)
-    }
-
     /// `from->to`, with `#2` and so on from the second link between the same nodes on.
     pub fn link_name(&self, link: LinkId) -> String {
         self.topology.link_name(link)
-    }
-
-    /// Name of `node`.
-    pub fn node_name(&self, node: NodeId) -> &str {
-        &self.topology.names[node.index()]
     }
 
     /// All links, in the order in which they were added.

@@ -9,6 +9,7 @@ use fairwind_testbed::{CheckReport, KernelRun};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Value, json};
 use std::ffi::CString;
 use std::process::ExitCode;
 
@@ -45,10 +46,7 @@ pub(crate) fn run_on_kernel<'py>(
     let measured = py
         .detach(|| guarded(seed, run))
         .map_err(|failure| errors::from_failure(&failure, Some(capture)))?;
-    for remark in measured.remarks {
-        let text = CString::new(remark).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
-    }
+    warn(py, measured.remarks)?;
     Table::by_name(py, &measured.tables)
 }
 
@@ -64,24 +62,32 @@ pub(crate) fn check_on_kernel(
     let experiment = experiment(experiment_json).map_err(KernelRunError::new_err)?;
     let controls = objects(controls);
     let checked = py.detach(|| fairwind_testbed::check(&experiment, &controls));
-    let CheckReport { refusals, remarks } = checked;
-    let refusals: Vec<_> = refusals
-        .iter()
-        .map(|refusal| {
-            serde_json::json!({
-                "group": refusal.group,
-                "key": refusal.key,
-                "value": refusal.value,
-                "mechanism": refusal.mechanism,
-                "alternative": refusal.alternative,
-            })
+    Ok(described(&checked).to_string())
+}
+
+/// Issues a warning for each remark.
+pub(crate) fn warn(py: Python<'_>, remarks: Vec<String>) -> PyResult<()> {
+    for remark in remarks {
+        let text = CString::new(remark).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    }
+    Ok(())
+}
+
+/// What `check_on_kernel` gives.
+pub(crate) fn described(checked: &CheckReport) -> Value {
+    let refusals = checked.refusals.iter().map(|refusal| {
+        json!({
+            "group": refusal.group,
+            "key": refusal.key,
+            "value": refusal.value,
+            "mechanism": refusal.mechanism,
+            "alternative": refusal.alternative,
         })
-        .collect();
-    let remarks: Vec<_> = remarks
-        .iter()
-        .map(|remark| serde_json::json!({ "key": remark.key, "text": remark.text }))
-        .collect();
-    Ok(serde_json::json!({ "refusals": refusals, "remarks": remarks }).to_string())
+    });
+    let remarks =
+        checked.remarks.iter().map(|remark| json!({ "key": remark.key, "text": remark.text }));
+    json!({ "refusals": refusals.collect::<Vec<_>>(), "remarks": remarks.collect::<Vec<_>>() })
 }
 
 /// Makes this process a host of an experiment, and gives its exit code when it has ended. Its

@@ -3,14 +3,13 @@
 use crate::errors::{self, FairwindError};
 use crate::simulation::Progress;
 use crate::tables::Table;
+use crate::testbed::{described, warn};
 use fairwind_virtual_kernel::{
     Answer, Control, ExperimentTask, InstanceError, ScriptTask, Task, VirtualKernel,
 };
 use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
 create_exception!(
@@ -47,10 +46,7 @@ pub(crate) fn run_on_virtual_kernel<'py>(
     let answer = py.detach(|| virtual_kernel(kernel).perform(task, seed, &folder, &control));
     let answer = answer.map_err(|error| exception(&error, capture))?;
     let Answer::Ran(ran) = answer else { return Err(unexpected()) };
-    for remark in ran.remarks {
-        let text = CString::new(remark).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
-    }
+    warn(py, ran.remarks)?;
     let tables: Option<Vec<_>> =
         ran.tables.into_iter().map(fairwind_virtual_kernel::TransferTable::into_measured).collect();
     Table::by_name(py, &tables.ok_or_else(unexpected)?)
@@ -67,25 +63,7 @@ pub(crate) fn check_on_virtual_kernel(
 ) -> PyResult<String> {
     let task = Task::Check(experiments.into_iter().map(named).collect());
     let Answer::Checked(checked) = ask(py, kernel, task, folder)? else { return Err(unexpected()) };
-    let each = checked.into_iter().map(|checked| {
-        let refusals =
-            checked.refusals.into_iter().map(|[group, key, value, mechanism, alternative]| {
-                serde_json::json!({
-                    "group": group,
-                    "key": key,
-                    "value": value,
-                    "mechanism": mechanism,
-                    "alternative": alternative,
-                })
-            });
-        let remarks = checked.remarks.into_iter();
-        let remarks = remarks.map(|[key, text]| serde_json::json!({ "key": key, "text": text }));
-        serde_json::json!({
-            "refusals": refusals.collect::<Vec<_>>(),
-            "remarks": remarks.collect::<Vec<_>>(),
-        })
-    });
-    Ok(serde_json::Value::from(each.collect::<Vec<_>>()).to_string())
+    Ok(checked.iter().map(described).collect::<serde_json::Value>().to_string())
 }
 
 /// Follows scripts on a kernel in virtual time; each is a file and its text. The list has dictionaries as of

@@ -74,7 +74,6 @@ impl Merge {
         self.sources.iter().all(|source| source.bound() == Instant::MAX)
     }
 
-    /// Takes a batch.
     pub(super) fn add(&mut self, dispatch: Dispatch) {
         let source = &mut self.sources[dispatch.source];
         source.complete_until = source.complete_until.max(dispatch.batch.complete_until);

@@ -48,10 +48,8 @@ pub(crate) struct Entry {
     pub event: RecordedEvent,
 }
 
-/// An event.
 #[derive(Debug, Clone)]
 pub(crate) enum RecordedEvent {
-    /// A packet was seen at a host.
     Packet(PacketSeen),
     /// A flow has come; its number is the next one.
     Flow(NewFlow),
@@ -79,7 +77,6 @@ pub enum FirstEnd {
     Receiver,
 }
 
-/// A packet that was seen at a host.
 #[derive(Debug, Clone)]
 pub(crate) struct PacketSeen {
     /// Which way it passes.
@@ -130,7 +127,6 @@ impl Batch {
 pub(super) struct UsedBatches(Arc<Mutex<Vec<Batch>>>);
 
 impl UsedBatches {
-    /// Gives a batch back.
     pub(super) fn give_back(&self, mut batch: Batch) {
         batch.clear();
         if let Ok(mut batches) = self.0.lock() {
@@ -260,63 +256,9 @@ impl ObservationWriter {
 impl Sink for ObservationWriter {
     /// Takes everything but packets, which [`ObservationWriter::on_packet`] takes.
     #[inline]
-    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
-        if let Some(lasting) = lasting(observation) {
-            self.on_fact(at, lasting);
-        }
+    fn observe(&mut self, at: Instant, observation: Observation<'static>) {
+        self.on_fact(at, observation);
     }
-}
-
-/// An observation that borrows nothing; `None` of those that do, and of any that is not known here.
-#[inline]
-fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
-    use Observation as RecordedEvent;
-    Some(match observation {
-        RecordedEvent::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
-            RecordedEvent::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
-        }
-        RecordedEvent::Dequeued { queue, flow, wire_bytes, sojourn } => {
-            RecordedEvent::Dequeued { queue, flow, wire_bytes, sojourn }
-        }
-        RecordedEvent::Dropped(dropped) => RecordedEvent::Dropped(dropped),
-        RecordedEvent::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
-            RecordedEvent::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog }
-        }
-        RecordedEvent::Marked { queue, flow, wire_bytes } => {
-            RecordedEvent::Marked { queue, flow, wire_bytes }
-        }
-        RecordedEvent::Duplicated { queue } => RecordedEvent::Duplicated { queue },
-        RecordedEvent::Damaged { queue } => RecordedEvent::Damaged { queue },
-        RecordedEvent::Reordered { queue } => RecordedEvent::Reordered { queue },
-        RecordedEvent::SlotsAssigned { queue, frames } => {
-            RecordedEvent::SlotsAssigned { queue, frames }
-        }
-        RecordedEvent::SlotUsed { queue, sent_bytes } => {
-            RecordedEvent::SlotUsed { queue, sent_bytes }
-        }
-        RecordedEvent::CapacityRequested { queue, bits_per_second, volume_bytes } => {
-            RecordedEvent::CapacityRequested { queue, bits_per_second, volume_bytes }
-        }
-        RecordedEvent::Timeout { flow } => RecordedEvent::Timeout { flow },
-        RecordedEvent::FastRetransmit { flow } => RecordedEvent::FastRetransmit { flow },
-        RecordedEvent::SynRetry { flow } => RecordedEvent::SynRetry { flow },
-        RecordedEvent::Endpoint {
-            flow,
-            cwnd_packets,
-            ssthresh_packets,
-            smoothed_rtt,
-            flight_packets,
-            state,
-        } => RecordedEvent::Endpoint {
-            flow,
-            cwnd_packets,
-            ssthresh_packets,
-            smoothed_rtt,
-            flight_packets,
-            state,
-        },
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -75,16 +75,21 @@ pub enum Ecn {
     Accurate,
 }
 
-/// A struct of settings that may all be left out: those that are not set are not written.
+/// A struct of settings that may be left out, all but those in brackets: those that are not set are not written.
 macro_rules! optional_settings {
     (
         $(#[$about:meta])*
         pub struct $name:ident {
+            $([$(#[$required_attribute:meta])* $required:ident: $required_value:ty])?
             $($(#[$attribute:meta])* $key:ident: $value:ty,)*
         }
     ) => {
         $(#[$about])*
         pub struct $name {
+            $(
+                $(#[$required_attribute])*
+                pub $required: $required_value,
+            )?
             $(
                 $(#[$attribute])*
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -291,62 +296,53 @@ pub enum Trust {
     Safe,
 }
 
-/// Memory of a host for its connections. The memory is the host's: groups that run on the same host
-/// and share say the same.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(deny_unknown_fields)]
-pub struct Sharing {
-    /// What is remembered, and how it is used.
-    pub policy: SharingPolicy,
-    /// Lifetime of a remembered value (`LIFETIME_WIND`); default: 10 minutes, or an hour with `tcp-metrics`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lifetime: Option<Span>,
-    /// Largest number of remembered peers (`MAX_WINDLIST`); default: 1000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub entries: Option<u32>,
-    /// Connections that use the memory; default: with `classic` those that the peer opens, else all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub openings: Option<SharedOpenings>,
-    /// When a connection saves its values. Default: when it is closed with `classic` and exact trust, else when all
-    /// data is acknowledged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collect: Option<Collection>,
-    /// Interval at which open connections save their values, too; default: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sample_every: Option<Span>,
-    /// Weight of a window that is smaller than the remembered one: 0 % keeps the largest one (the report's rule), 100 %
-    /// remembers the last one. Only with `classic`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub forgetfulness: Option<Ratio>,
-    /// Trust in a remembered window (`exact`); only with `classic`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trust: Option<Trust>,
-    /// Largest window in segments that a connection begins with or jumps to; default: unlimited. Not with
-    /// `tcp-metrics`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub largest_window: Option<u32>,
-    /// Whether connections that are open at the same time share their windows, too (RFC 9040 section 7). Only with
-    /// `rfc9040`; default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ensemble: Option<bool>,
-    /// Whether connections begin with the saved threshold (`tcp_no_ssthresh_metrics_save` = 0, as before Linux 5.6).
-    /// Only with `tcp-metrics`; default: false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub save_threshold: Option<bool>,
-    /// Threshold after a retreat, as a share of the measured capacity of the path (50 %), from 50 % to 100 %; only with
-    /// `careful-resume`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retreat: Option<Ratio>,
-    /// When hosts begin to use their memory; default: at the beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capture_from: Option<Span>,
-    /// When they stop and forget everything; default: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capture_until: Option<Span>,
+optional_settings! {
+    /// Memory of a host for its connections. The memory is the host's: groups that run on the same host
+    /// and share say the same.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(deny_unknown_fields)]
+    pub struct Sharing {
+        [
+            /// What is remembered, and how it is used.
+            policy: SharingPolicy
+        ]
+        /// Lifetime of a remembered value (`LIFETIME_WIND`); default: 10 minutes, or an hour with `tcp-metrics`.
+        lifetime: Span,
+        /// Largest number of remembered peers (`MAX_WINDLIST`); default: 1000.
+        #[schemars(range(min = 1, max = 1_000_000))]
+        entries: u32,
+        /// Connections that use the memory; default: with `classic` those that the peer opens, else all.
+        openings: SharedOpenings,
+        /// When a connection saves its values. Default: when it is closed with `classic` and exact trust, else when all
+        /// data is acknowledged.
+        collect: Collection,
+        /// Interval at which open connections save their values, too; default: never.
+        sample_every: Span,
+        /// Weight of a window that is smaller than the remembered one: 0 % keeps the largest one (the report's rule), 100 %
+        /// remembers the last one. Only with `classic`.
+        forgetfulness: Ratio,
+        /// Trust in a remembered window (`exact`); only with `classic`.
+        trust: Trust,
+        /// Largest window in segments that a connection begins with or jumps to; default: unlimited. Not with
+        /// `tcp-metrics`.
+        #[schemars(range(min = 1))]
+        largest_window: u32,
+        /// Whether connections that are open at the same time share their windows, too (RFC 9040 section 7). Only with
+        /// `rfc9040`; default: true.
+        ensemble: bool,
+        /// Whether connections begin with the saved threshold (`tcp_no_ssthresh_metrics_save` = 0, as before Linux 5.6).
+        /// Only with `tcp-metrics`; default: false.
+        save_threshold: bool,
+        /// Threshold after a retreat, as a share of the measured capacity of the path (50 %), from 50 % to 100 %; only with
+        /// `careful-resume`.
+        retreat: Ratio,
+        /// When hosts begin to use their memory; default: at the beginning.
+        capture_from: Span,
+        /// When they stop and forget everything; default: never.
+        capture_until: Span,
+    }
 }
 
 impl Sharing {

@@ -13,7 +13,6 @@ use fairwind_units::{Instant, Span};
 pub(crate) struct Agenda {
     /// One flow of each stretch that has any; the others follow by their links, in no order.
     heads: Box<[u32; STRETCHES]>,
-    /// The turn of each flow.
     turns: Vec<Turn>,
     occupied: Bitmap,
     /// The least entry of all.

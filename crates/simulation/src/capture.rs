@@ -80,7 +80,6 @@ impl Recorder {
         Ok(self.writers.finish()?)
     }
 
-    /// Whether writing has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }

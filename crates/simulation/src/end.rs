@@ -73,7 +73,6 @@ pub(crate) struct EndpointStart {
     pub(crate) sequence: SequenceNumber,
 }
 
-/// One end of a connection at work.
 pub(crate) struct End {
     pub(crate) endpoint: Connection,
     /// The application that writes here; `None` if this end only reads.
@@ -217,7 +216,6 @@ impl DatagramStreams {
         streams
     }
 
-    /// When the next stream is due.
     pub(crate) fn next_deadline(&self) -> Instant {
         self.schedule.next_deadline()
     }
@@ -240,7 +238,6 @@ impl DatagramStreams {
     }
 }
 
-/// A stream of datagrams at work.
 pub(crate) struct DatagramStream {
     pub(crate) flow: FlowId,
     pub(crate) sender_node: NodeId,

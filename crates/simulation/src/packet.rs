@@ -13,12 +13,9 @@ const UDP: u8 = 17;
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u32 = 8;
 
-/// A side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The one that opens the connection.
     Client,
-    /// The one that listens.
     Server,
 }
 
@@ -67,7 +64,6 @@ impl EndId {
     }
 }
 
-/// An IP packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SimulatedPacket {
     pub(crate) route: Route,
@@ -89,7 +85,6 @@ pub(crate) struct Route {
 /// A node's number in 16 bits; nodes beyond the last number share it.
 pub(crate) type HostNumber = u16;
 
-/// The number of a node.
 pub(crate) fn host_number(node: NodeId) -> HostNumber {
     HostNumber::try_from(node.0).unwrap_or(HostNumber::MAX)
 }
@@ -138,7 +133,6 @@ impl Datagram {
         whole(self.number)
     }
 
-    /// When it was written.
     pub(crate) fn written(&self) -> Instant {
         Instant::from_nanos(whole(self.written))
     }

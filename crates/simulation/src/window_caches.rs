@@ -29,7 +29,6 @@ struct Host {
     next_sample: Instant,
 }
 
-/// The window caches of all hosts.
 #[derive(Debug)]
 pub(crate) struct WindowCaches {
     hosts: Vec<Host>,
@@ -109,8 +108,7 @@ impl WindowCaches {
             return None;
         }
         let pair = |(group, addresses): (usize, Addresses)| {
-            let ([client, server], [client_host, server_host]) =
-                (groups[group], hosts_of(addresses));
+            let ([client, server], [client_host, server_host]) = (groups[group], addresses.ends());
             [(client, server_host), (server, client_host)]
         };
         let ends = flows.flat_map(pair).collect();
@@ -219,7 +217,6 @@ impl WindowCaches {
         self.steps.extend(step);
     }
 
-    /// The last phase of a flow.
     fn last_phase(&self, flow: FlowId) -> Option<&'static str> {
         self.steps.iter().rfind(|step| step.flow == flow).map(|step| step.phase)
     }
@@ -255,7 +252,6 @@ impl WindowCaches {
         self.steps.iter().map(step).collect()
     }
 
-    /// The entries of all caches.
     pub(crate) fn entries(&self, now: Instant) -> Vec<CachedWindow> {
         let of_host = |host: &Host| {
             let name = host.name.clone();
@@ -270,7 +266,6 @@ impl WindowCaches {
         self.hosts.iter().flat_map(of_host).collect()
     }
 
-    /// When the next timer of a cache expires.
     pub(crate) fn next_timer(&self) -> Instant {
         let each = |host: &Host| host.start.min(host.stop).min(host.next_sample);
         self.hosts.iter().map(each).min().unwrap_or(Instant::MAX)
@@ -335,14 +330,6 @@ impl Host {
 /// The settings of a group's window cache, if it has one.
 pub(crate) fn active(tcp: &TcpSettings) -> Option<&scenario::Sharing> {
     tcp.sharing.as_ref().filter(|sharing| sharing.policy != SharingPolicy::Off)
-}
-
-/// The addresses of client and server.
-fn hosts_of(addresses: Addresses) -> [IpAddr; 2] {
-    match addresses {
-        Addresses::V4 { source, destination } => [source.into(), destination.into()],
-        Addresses::V6 { source, destination } => [source.into(), destination.into()],
-    }
 }
 
 /// The settings of a scenario as the endpoint's room knows them.

@@ -77,7 +77,7 @@ pub use state::{Event, IcmpError, RecoveryState, State, Unreachable};
 pub use tcp_info::{TcpInfo, option_bits};
 pub use window_cache::{
     Advice, CacheEntry, CacheMiss, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId,
-    MetricsConfig, Opener, Opening, Openings, Policy, PolicyConfig, ReportKind, Resumption,
-    ResumptionEnd, ResumptionPhase, Share, Sharing, TcbSharingConfig, TimeoutSeed, Trust,
-    WindowCache, WindowReport,
+    MetricsConfig, Opener, Opening, Openings, PolicyConfig, ReportKind, Resumption, ResumptionEnd,
+    ResumptionPhase, Share, Sharing, TcbSharingConfig, TimeoutSeed, Trust, WindowCache,
+    WindowReport,
 };

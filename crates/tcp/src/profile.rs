@@ -225,7 +225,6 @@ impl Profile {
     }
 }
 
-/// Linux 2.6.6 to 2.6.20.
 fn linux_2_6() -> Config {
     Config {
         ack_counting: AckCounting::PerAck,
@@ -244,7 +243,6 @@ fn linux_2_6() -> Config {
     }
 }
 
-/// Linux 3.16 (August 2014).
 fn linux_3_16() -> Config {
     Config {
         ack_counting: AckCounting::SegmentsInSlowStart,
@@ -257,12 +255,10 @@ fn linux_3_16() -> Config {
     }
 }
 
-/// Linux 7.3.
 fn linux_7_3() -> Config {
     Config { receiving: Receiving::linux_7_3(), ..linux_6_18() }
 }
 
-/// Linux 6.18.
 fn linux_6_18() -> Config {
     Config {
         loss: LossRecovery::linux_6_18(),
@@ -313,7 +309,6 @@ fn with_system_buffers(mut config: Config) -> Config {
 /// Added to every time-out, for hosts that delay their acknowledgments (`tcp_rexmit_slop`).
 const TIMEOUT_SLOP: Span = Span::from_millis(200);
 
-/// FreeBSD 5.4 (May 2005).
 fn freebsd_5_4() -> Config {
     Config {
         ack_delay: AckDelay::EverySecond { limit: Span::from_millis(100) },
@@ -337,7 +332,6 @@ fn freebsd_5_4() -> Config {
     }
 }
 
-/// FreeBSD 14 (November 2023).
 fn freebsd_14() -> Config {
     Config {
         ack_delay: AckDelay::EverySecond { limit: Span::from_millis(40) },
@@ -357,7 +351,6 @@ fn freebsd_14() -> Config {
 /// Buffers that never limit a path of 250 Mbit/s and 324 ms, because they are not studied by default.
 pub(super) const AMPLE_BUFFER_BYTES: u32 = 64 << 20;
 
-/// Only mechanisms of standards-track RFCs.
 fn rfc() -> Config {
     Config {
         mss: 1460,

@@ -15,7 +15,6 @@ pub(crate) struct Ranges {
 pub(crate) struct Union {
     /// Places of the ranges that become one.
     places: Range<usize>,
-    /// The union.
     merged: SackBlock,
 }
 
@@ -59,7 +58,6 @@ impl Ranges {
         self.ranges.clear();
     }
 
-    /// Bytes that the ranges hold together.
     pub(crate) fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| u64::from(range.right.distance_from(range.left))).sum()
     }
@@ -82,7 +80,6 @@ impl Ranges {
         Union { places: start..end.max(start), merged }
     }
 
-    /// Replaces the touched ranges by their union.
     pub(crate) fn join(&mut self, union: &Union) {
         let Range { start, end } = union.places.clone();
         if start == end {

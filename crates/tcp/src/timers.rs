@@ -5,7 +5,6 @@
 use crate::config::TimerRule;
 use fairwind_units::{Instant, Span};
 
-/// One deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timer {
     /// [`Instant::MAX`] while it is not set.
@@ -21,7 +20,6 @@ impl Default for Timer {
 }
 
 impl Timer {
-    /// Not set.
     pub(crate) const OFF: Self = Self { due: Instant::MAX, set_at: Instant::MAX };
 
     pub(crate) fn due(&self) -> Instant {

@@ -20,7 +20,7 @@ pub mod worker;
 
 pub use instance::{Instance, InstanceError, VirtualKernel};
 pub use task::{
-    Answer, CheckAnswer, Control, ExperimentTask, FailureKind, RunAnswer, ScriptAnswer, ScriptTask,
-    Task, TaskFailure,
+    Answer, Control, ExperimentTask, FailureKind, RunAnswer, ScriptAnswer, ScriptTask, Task,
+    TaskFailure,
 };
-pub use transfer::{TransferTable, TransferValues};
+pub use transfer::TransferTable;

@@ -6,7 +6,7 @@ use fairwind_testbed::CheckReport;
 use serde::{Deserialize, Serialize};
 
 /// Version of both files; a worker of another version refuses the task.
-pub(crate) const TASK_VERSION: u32 = 1;
+pub(crate) const TASK_VERSION: u32 = 2;
 /// The task, in JSON.
 pub(crate) const TASK_FILE: &str = "task.json";
 /// The answer, in postcard; it appears complete or not at all.
@@ -77,35 +77,13 @@ pub struct ScriptTask {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Answer {
     /// To [`Task::Check`], in the order of the experiments.
-    Checked(Vec<CheckAnswer>),
+    Checked(Vec<CheckReport>),
     /// To [`Task::Run`].
     Ran(RunAnswer),
     /// To [`Task::Scripts`], in the order of the scripts.
     Followed(Vec<ScriptAnswer>),
     /// It could not be done.
     Failed(TaskFailure),
-}
-
-/// What the kernel makes of one experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckAnswer {
-    /// Group, key, value, mechanism and alternative of what is refused.
-    pub refusals: Vec<[String; 5]>,
-    /// Key and text of what is applied approximately.
-    pub remarks: Vec<[String; 2]>,
-}
-
-impl From<CheckReport> for CheckAnswer {
-    fn from(report: CheckReport) -> Self {
-        let refusals = report.refusals.into_iter();
-        let remarks = report.remarks.into_iter();
-        Self {
-            refusals: refusals
-                .map(|it| [it.group, it.key, it.value, it.mechanism, it.alternative])
-                .collect(),
-            remarks: remarks.map(|it| [it.key, it.text]).collect(),
-        }
-    }
 }
 
 /// What one experiment has given.

@@ -1,6 +1,6 @@
 //! Measured tables as bytes, out of an instance.
 
-use fairwind_measure::{Column, Table, TextColumn, Values, columns};
+use fairwind_measure::{Column, Table, columns};
 use serde::{Deserialize, Serialize};
 
 /// A table whose name is any text.
@@ -8,36 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct TransferTable {
     /// Its name.
     pub name: String,
-    /// Names and values of its columns.
-    pub columns: Vec<(String, TransferValues)>,
-}
-
-/// The values of one column, as [`Values`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum TransferValues {
-    /// Whole numbers.
-    U64(Vec<u64>),
-    /// Whole numbers that may be missing.
-    OptionalU64(Vec<Option<u64>>),
-    /// Real numbers.
-    F64(Vec<f64>),
-    /// Real numbers that may be missing.
-    OptionalF64(Vec<Option<f64>>),
-    /// Names.
-    Text(Vec<String>),
-    /// Yes or no.
-    Bool(Vec<bool>),
-    /// Yes or no, which may be missing.
-    OptionalBool(Vec<Option<bool>>),
+    /// Its columns.
+    pub columns: Vec<Column>,
 }
 
 impl From<Table> for TransferTable {
     fn from(table: Table) -> Self {
-        let each = table.columns.into_iter();
-        Self {
-            name: table.name.to_owned(),
-            columns: each.map(|column| (column.name, column.values.into())).collect(),
-        }
+        Self { name: table.name.to_owned(), columns: table.columns }
     }
 }
 
@@ -45,43 +22,14 @@ impl TransferTable {
     /// The table as the measures make it; `None` where no measure has a table of this name.
     pub fn into_measured(self) -> Option<Table> {
         let name = columns().iter().find(|column| column.table == self.name)?.table;
-        let each = self.columns.into_iter();
-        let columns = each.map(|(name, values)| Column { name, values: values.into() }).collect();
-        Some(Table { name, columns })
-    }
-}
-
-impl From<Values> for TransferValues {
-    fn from(values: Values) -> Self {
-        match values {
-            Values::U64(values) => Self::U64(values),
-            Values::OptionalU64(values) => Self::OptionalU64(values),
-            Values::F64(values) => Self::F64(values),
-            Values::OptionalF64(values) => Self::OptionalF64(values),
-            Values::Text(texts) => Self::Text(texts.iter().map(str::to_owned).collect()),
-            Values::Bool(values) => Self::Bool(values),
-            Values::OptionalBool(values) => Self::OptionalBool(values),
-        }
-    }
-}
-
-impl From<TransferValues> for Values {
-    fn from(values: TransferValues) -> Self {
-        match values {
-            TransferValues::U64(values) => Self::U64(values),
-            TransferValues::OptionalU64(values) => Self::OptionalU64(values),
-            TransferValues::F64(values) => Self::F64(values),
-            TransferValues::OptionalF64(values) => Self::OptionalF64(values),
-            TransferValues::Text(texts) => Self::Text(texts.iter().collect::<TextColumn>()),
-            TransferValues::Bool(values) => Self::Bool(values),
-            TransferValues::OptionalBool(values) => Self::OptionalBool(values),
-        }
+        Some(Table { name, columns: self.columns })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwind_measure::Values;
 
     #[test]
     fn tables_come_back_as_they_went() {

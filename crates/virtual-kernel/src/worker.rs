@@ -122,7 +122,7 @@ fn work() -> Result<Answer, TaskFailure> {
         Task::Check(experiments) => {
             let checked = experiments.iter().map(|one| {
                 let checked = fairwind_testbed::check(&experiment(one)?, &controls(one));
-                Ok(checked.into())
+                Ok(checked)
             });
             checked.collect::<Result<_, _>>().map(Answer::Checked)
         }

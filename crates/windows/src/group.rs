@@ -52,7 +52,6 @@ pub(super) fn name_of(group: &ControlGroup) -> PathBuf {
     Path::new(PLACE).join(format!("{PREFIX}{}", group.number))
 }
 
-/// All names that there are.
 pub(super) fn names() -> Vec<PathBuf> {
     let all = fs::read_dir(PLACE).into_iter().flatten().flatten();
     let ours = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));

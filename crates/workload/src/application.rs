@@ -3,6 +3,8 @@
 use crate::exchange::{Caller, Client, Provider, Server};
 use crate::senders::{Greedy, OnOff, Relay, Replay, Steady, Thin};
 use fairwind_units::Instant;
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
 /// The application at one end of a connection. It can be handed to another process, and goes on
@@ -47,15 +49,18 @@ impl Application {
     #[must_use]
     pub fn seeded(&self, seed: u64) -> Self {
         let mut application = self.clone();
-        match &mut application {
+        let random = match &mut application {
             // Nothing of these is drawn.
-            Self::Greedy(_) | Self::Steady(_) | Self::Replay(_) | Self::Relay(_) => {}
-            Self::OnOff(on_off) => on_off.seed(seed),
-            Self::Thin(thin) => thin.seed(seed),
-            Self::Client(client) => client.seed(seed),
-            Self::Server(server) => server.seed(seed),
-            Self::Caller(caller) => caller.seed(seed),
-            Self::Provider(provider) => provider.seed(seed),
+            Self::Greedy(_) | Self::Steady(_) | Self::Replay(_) | Self::Relay(_) => None,
+            Self::OnOff(on_off) => Some(&mut on_off.random),
+            Self::Thin(thin) => Some(&mut thin.random),
+            Self::Client(client) => Some(&mut client.exchanges.random),
+            Self::Server(server) => Some(&mut server.exchanges.random),
+            Self::Caller(caller) => Some(&mut caller.transfer.random),
+            Self::Provider(provider) => Some(&mut provider.transfer.random),
+        };
+        if let Some(random) = random {
+            *random = Pcg64Mcg::seed_from_u64(seed);
         }
         application
     }

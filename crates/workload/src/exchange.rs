@@ -30,7 +30,7 @@ pub struct Exchanges {
     pages: Option<Box<(Pages, Place)>>,
     /// How many exchanges, or pages, are left; `None` for endless.
     left: Option<u64>,
-    random: Pcg64Mcg,
+    pub(crate) random: Pcg64Mcg,
 }
 
 /// One of them.
@@ -75,7 +75,6 @@ impl Exchanges {
         Self { left: Some(exchanges), ..self }
     }
 
-    /// Whether there are no more.
     fn is_exhausted(&self) -> bool {
         self.left == Some(0)
     }
@@ -116,7 +115,7 @@ impl Exchanges {
 /// The side that asks: writes a request, reads the response, pauses, and asks again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Client {
-    exchanges: Exchanges,
+    pub(crate) exchanges: Exchanges,
     /// When the next request is written; [`Instant::MAX`] while there is none to write.
     due: Instant,
     awaited: Option<PendingResponse>,
@@ -135,10 +134,6 @@ impl Client {
     /// The asking side of `exchanges`.
     pub fn new(exchanges: Exchanges) -> Self {
         Self { exchanges, due: Instant::MAX, awaited: None, has_ended: false }
-    }
-
-    pub(crate) fn seed(&mut self, seed: u64) {
-        self.exchanges.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
     pub(crate) fn begin(&mut self, now: Instant) {
@@ -192,7 +187,7 @@ impl Client {
 /// The side that answers: reads a request, thinks, and writes the response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Server {
-    exchanges: Exchanges,
+    pub(crate) exchanges: Exchanges,
     /// The request that is being read, or answered.
     current: Option<Current>,
     /// When the response is written; [`Instant::MAX`] while there is none to write.
@@ -210,10 +205,6 @@ impl Server {
     /// The answering side of `exchanges`.
     pub fn new(exchanges: Exchanges) -> Self {
         Self { exchanges, current: None, due: Instant::MAX, has_ended: false }
-    }
-
-    pub(crate) fn seed(&mut self, seed: u64) {
-        self.exchanges.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
     /// The other side sends no more requests; received ones are still answered.
@@ -278,7 +269,6 @@ struct Place {
 struct Object {
     bytes: u64,
     pause: Span,
-    /// Whether it is the last of its page.
     ends_page: bool,
 }
 
@@ -312,17 +302,13 @@ pub struct Transfer {
     request: Sampler,
     /// Bytes that the server sends.
     volume: Sampler,
-    random: Pcg64Mcg,
+    pub(crate) random: Pcg64Mcg,
 }
 
 impl Transfer {
     /// A transfer of `volume` bytes upon a request of `request` bytes; where these are zero, upon the call.
     pub fn new(request: Sampler, volume: Sampler, seed: u64) -> Self {
         Self { request, volume, random: Pcg64Mcg::seed_from_u64(seed) }
-    }
-
-    fn seed(&mut self, seed: u64) {
-        self.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
     /// Bytes of the request and of the response.
@@ -335,7 +321,7 @@ impl Transfer {
 /// The side that calls: it asks where there is a request, and reads to the end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Caller {
-    transfer: Transfer,
+    pub(crate) transfer: Transfer,
     /// When the request is written; [`Instant::MAX`] where there is none to write.
     due: Instant,
     request_bytes: u64,
@@ -346,10 +332,6 @@ impl Caller {
     /// The calling side of `transfer`.
     pub fn new(transfer: Transfer) -> Self {
         Self { transfer, due: Instant::MAX, request_bytes: 0, has_ended: false }
-    }
-
-    pub(crate) fn seed(&mut self, seed: u64) {
-        self.transfer.seed(seed);
     }
 
     pub(crate) fn begin(&mut self, now: Instant) {
@@ -385,7 +367,7 @@ impl Caller {
 /// The side that is called: it sends, and closes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Provider {
-    transfer: Transfer,
+    pub(crate) transfer: Transfer,
     /// Bytes of the request that have not come.
     unread_bytes: u64,
     /// What is sent, once it is known.
@@ -396,10 +378,6 @@ impl Provider {
     /// The called side of `transfer`.
     pub fn new(transfer: Transfer) -> Self {
         Self { transfer, unread_bytes: 0, sends: None }
-    }
-
-    pub(crate) fn seed(&mut self, seed: u64) {
-        self.transfer.seed(seed);
     }
 
     pub(crate) fn begin(&mut self) {
@@ -420,7 +398,6 @@ impl Provider {
         self.sends = Some(sends);
     }
 
-    /// Nothing more is written.
     pub(crate) fn end(&mut self) {
         self.sends = Some(Greedy::new(Some(0)));
     }

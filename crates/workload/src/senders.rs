@@ -30,7 +30,6 @@ impl Greedy {
         Self { remaining: volume, low_water_bytes: 0 }
     }
 
-    /// The connection is open: writing begins.
     pub(crate) fn begin(&mut self) {
         self.low_water_bytes = LOW_WATER_BYTES;
     }
@@ -64,7 +63,7 @@ impl Greedy {
 pub struct Thin {
     payload: Sampler,
     interval: Sampler,
-    random: Pcg64Mcg,
+    pub(crate) random: Pcg64Mcg,
     next: Instant,
 }
 
@@ -72,10 +71,6 @@ impl Thin {
     /// An application that draws payloads in bytes and intervals in nanoseconds.
     pub fn new(payload: Sampler, interval: Sampler, seed: u64) -> Self {
         Self { payload, interval, random: Pcg64Mcg::seed_from_u64(seed), next: Instant::MAX }
-    }
-
-    pub(crate) fn seed(&mut self, seed: u64) {
-        self.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
     pub(crate) fn begin(&mut self, now: Instant) {
@@ -121,7 +116,6 @@ impl Pace {
         Self { message_bytes: message_bytes.max(1), counted, rate, remainder: 0 }
     }
 
-    /// Bytes of a message.
     pub(crate) const fn message_bytes(&self) -> u64 {
         self.message_bytes
     }
@@ -191,7 +185,7 @@ pub struct OnOff {
     silence: Sampler,
     /// `None`: greedy.
     pace: Option<Pace>,
-    random: Pcg64Mcg,
+    pub(crate) random: Pcg64Mcg,
     phase: Phase,
 }
 
@@ -214,10 +208,6 @@ impl OnOff {
     pub fn new(length: BurstLength, silence: Sampler, pace: Option<Pace>, seed: u64) -> Self {
         let random = Pcg64Mcg::seed_from_u64(seed);
         Self { length, silence, pace, random, phase: Phase::Off(Instant::MAX) }
-    }
-
-    pub(crate) fn seed(&mut self, seed: u64) {
-        self.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
     pub(crate) fn begin(&mut self, now: Instant) {
@@ -310,7 +300,6 @@ pub struct Write {
 pub struct Replay {
     /// In the order of their times.
     writes: Arc<[Write]>,
-    /// How many are written.
     written: usize,
     /// When it began; [`Instant::MAX`] before, and after its end.
     begun: Instant,

@@ -14,7 +14,7 @@ from fairwind.answers.effects import (
     short_names,
     varied_axes,
 )
-from fairwind.answers.words import paragraph, unchanged, wanting
+from fairwind.answers.words import paragraph, unchanged_in_words, undecided_in_words
 from fairwind.folder.looks import read_looks
 from fairwind.results import Results
 from fairwind.results.answer import Answer, AxisEffect, Effect
@@ -30,8 +30,8 @@ UNCHANGEABLE = ("lateness", "hosts")
 METHOD = (
     "{pairing}; each effect is one t test against the first value of the axis, of log(value / "
     "reference) where all values are above zero, else of the difference. Intervals and verdicts "
-    "are corrected for {effects} (Holm 1979){looks}: less or more if the interval excludes zero, "
-    "no difference if it lies within {margin:g} % of zero, else undecided."
+    "are corrected for {effects} (Holm 1979){looks}: no difference if the interval lies within "
+    "{margin:g} % of zero, else less or more if it excludes zero, else undecided."
 )
 
 
@@ -62,14 +62,15 @@ def answer_of(results: Results, margin: float = MARGIN) -> Answer | None:
     found = effects_of(results, margin, looks)
     if not found:
         return None
+    same = {axis.name: _same_values(results, axis) for axis in axes}
     names = short_names(axes)
-    answers = tuple(_axis_effect(results, axis, names[axis.name], found) for axis in axes)
+    answers = tuple(_axis_effect(axis, names[axis.name], same[axis.name], found) for axis in axes)
     undecided = [
         (names[place.axis.name], effect)
         for place, effect in found
-        if effect.verdict is EffectVerdict.UNDECIDED
+        if effect.verdict is EffectVerdict.UNDECIDED and place.label not in same[place.axis.name]
     ]
-    closing = (wanting(undecided, len(found)),) if undecided else ()
+    closing = (undecided_in_words(undecided, len(found)),) if undecided else ()
     paragraphs = tuple(text for answer in answers for text in answer.paragraphs)
     return Answer(answers, _method(results, len(found), looks, margin), (*paragraphs, *closing))
 
@@ -93,14 +94,18 @@ def _method(results: Results, effects: int, looks: Sequence[int] | None, margin:
     return METHOD.format(pairing=pairing, effects=counted, looks=spent, margin=100 * margin)
 
 
+def _same_values(results: Results, axis: Axis) -> set[str]:
+    """Give the values of an axis with which nothing differs from the first one."""
+    return {value for value in axis.labels[1:] if is_same(results, axis, value)}
+
+
 def _axis_effect(
-    results: Results, axis: Axis, name: str, found: Sequence[tuple[Place, Effect]]
+    axis: Axis, name: str, same: set[str], found: Sequence[tuple[Place, Effect]]
 ) -> AxisEffect:
     reference, *values = axis.labels
     effects = [effect for place, effect in found if place.axis is axis]
-    same = {value for value in values if is_same(results, axis, value)}
     if same == set(values):
-        paragraphs = [unchanged(name, reference, values)]
+        paragraphs = [unchanged_in_words(name, reference, values)]
     else:
         paragraphs = [
             _paragraph(name, reference, value, effects, is_same=value in same) for value in values

@@ -151,7 +151,7 @@ def _column(condition: Condition, columns: Sequence[str]) -> str:
 
 
 def judge(conditions: Sequence[Condition], rows: Sequence[Labelled]) -> list[Judgement]:
-    """Judge conditions by the rows of a comparison, as `between` and `along` give them.
+    """Judge conditions by the contrasts of a comparison.
 
     Raises
     ------

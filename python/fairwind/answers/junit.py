@@ -29,23 +29,23 @@ def junit_document(suite: str, judgements: Sequence[Judgement]) -> bytes:
         f"{element}s": str(sum(one.outcome is outcome for one in judgements))
         for outcome, element in ELEMENTS.items()
     }
-    totals = {"name": _said(suite), "tests": str(len(judgements)), **counts}
+    totals = {"name": _xml_text(suite), "tests": str(len(judgements)), **counts}
     root = ElementTree.Element("testsuites", totals)
     cases = ElementTree.SubElement(root, "testsuite", totals)
     for one in judgements:
         where = f" [{one.settings}]" if one.settings else ""
-        name = _said(f"{one.condition.text}{where}")
-        case = ElementTree.SubElement(cases, "testcase", classname=_said(one.column), name=name)
+        name = _xml_text(f"{one.condition.text}{where}")
+        case = ElementTree.SubElement(cases, "testcase", classname=_xml_text(one.column), name=name)
         if one.outcome in ELEMENTS:
-            attributes = {"message": _said(one.evidence), "type": one.outcome.value}
+            attributes = {"message": _xml_text(one.evidence), "type": one.outcome.value}
             wrong = ElementTree.SubElement(case, ELEMENTS[one.outcome], attributes)
-            wrong.text = _said(str(one))
+            wrong.text = _xml_text(str(one))
         else:
-            ElementTree.SubElement(case, "system-out").text = _said(one.evidence)
+            ElementTree.SubElement(case, "system-out").text = _xml_text(one.evidence)
     ElementTree.indent(root)
     document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
 
 
-def _said(text: str) -> str:
+def _xml_text(text: str) -> str:
     return FORBIDDEN.sub("?", text)

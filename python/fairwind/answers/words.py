@@ -33,12 +33,12 @@ def paragraph(axis: str, reference: str, value: str, effects: Sequence[Effect]) 
     return f"{axis} {value} (against {reference}): {parts}."
 
 
-def unchanged(axis: str, reference: str, values: Iterable[str]) -> str:
+def unchanged_in_words(axis: str, reference: str, values: Iterable[str]) -> str:
     """Say that an axis changed nothing, and what to look at."""
     those = " and ".join([reference, *values])
     return (
         f"{axis} changed nothing in any run: all measures are the same to the last digit for "
-        f"{those}. Either no flow came into the situation that it is for, or it reaches no flow."
+        f"{those}. Either the setting was never used, or it applies to no flow."
     )
 
 
@@ -82,7 +82,9 @@ def effect_in_words(effect: Effect) -> str:
         case EffectVerdict.UNDECIDED:
             more = effect.seeds_needed
             wanted = f"about {more} more seed{'' if more == 1 else 's'}" if more else ""
-            parts = ", ".join(filter(None, (relative_in_words(effect), wanted)))
+            is_same = effect.difference == 0 and effect.low is None
+            found = "the same so far" if is_same else relative_in_words(effect)
+            parts = ", ".join(filter(None, (found, wanted)))
             return f"undecided ({parts})" if parts else "undecided"
 
 
@@ -103,9 +105,14 @@ def interval_in_words(effect: Effect) -> str:
 
 
 def _no_difference(effect: Effect) -> str:
-    if effect.low is None or effect.high is None or effect.low == effect.high == 0:
+    if effect.low is None or effect.high is None:
+        if effect.relative:
+            return f"no difference that matters ({percent(effect.relative)} % in every run)"
         return "no difference (the same in every run)"
     within = 100 * max(abs(effect.low), abs(effect.high))
+    is_sure = effect.low > 0 or effect.high < 0
+    if is_sure and within >= VISIBLE:
+        return f"no difference that matters ({relative_in_words(effect)})"
     return f"no difference (within {_rounded_up(within)} %)"
 
 
@@ -126,11 +133,14 @@ def _decimals(*ratios: float) -> int:
     return 1 if max(abs(ratio) for ratio in ratios) < 0.0995 else 0
 
 
+VISIBLE = 0.5
+"""A sure difference below so many per cent is not written out."""
+
 MOST_NAMED = 4
 """So many undecided effects are named; more are counted."""
 
 
-def wanting(undecided: Sequence[tuple[str, Effect]], effects: int) -> str:
+def undecided_in_words(undecided: Sequence[tuple[str, Effect]], effects: int) -> str:
     """Say which effects are undecided, and how many more seeds would decide them.
 
     Parameters

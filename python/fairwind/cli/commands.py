@@ -264,7 +264,7 @@ def report(
 def compare(
     first: Annotated[Path, typer.Argument(metavar="DIR_A", help="Folder of the reference run.")],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[DIR_B]", help="Folder of the compared run.")
+        Path | None, typer.Argument(metavar="DIR_B", help="Folder of the compared run.")
     ] = None,
     *,
     by: Annotated[

@@ -69,8 +69,8 @@ class Sides:
     def rows(self, measures: Sequence[str] | None) -> list[Labelled]:
         """Compare."""
         if self.b is None:
-            return comparison.along(self.a, self.by or "", measures)
-        return comparison.between(self.a, self.b, measures)
+            return comparison.contrasts_along(self.a, self.by or "", measures)
+        return comparison.contrasts_between(self.a, self.b, measures)
 
     def head(self) -> list[str]:
         """Describe the comparison in lines."""

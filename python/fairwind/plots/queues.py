@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import altair as alt
@@ -194,29 +195,47 @@ def queue_over_time(
     )
     measures = windows["measure"].unique(maintain_order=True).to_list()
     colour = None if curve is None else group_lines(windows[curve], curve, title=curve_title)[0]
-    chart = _backlog(frame, colour, is_wide=panels is None)
     rows = []
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
     for measure in measures:
+        of_one = frame.filter(pl.col("measure") == measure)
+        is_own = are_far_apart(of_one, panels, "most")
+        chart = _backlog(frame, colour, panels, alone=_alone(of_one, panels if is_own else None))
         of_measure = chart.transform_filter(alt.datum.measure == measure)
         if panels is None:
             rows.append(of_measure.properties(title=measure))
         else:
             facet = panel_facet(panels, order, PANEL_WIDTH)
             row = of_measure.facet(facet=facet, columns=columns).properties(title=measure)
-            of_one = frame.filter(pl.col("measure") == measure)
-            is_own = are_far_apart(of_one, panels, "most")
             rows.append(row.resolve_scale(y="independent") if is_own else row)
     return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
 
 
-def _backlog(frame: pl.DataFrame, colour: alt.Color | None, *, is_wide: bool) -> Any:  # noqa: ANN401 - charts share no base
+class _Alone(Enum):
+    """How windows without neighbours are drawn."""
+
+    CAPS = "round ends of lines"
+    POINTS = "points"
+
+
+def _alone(frame: pl.DataFrame, panels: str | None) -> _Alone:
+    """Choose points where each axis has some: a layer without rows makes browsers warn."""
+    parts = [frame] if panels is None else frame.partition_by(panels)
+    return _Alone.POINTS if all(part["is_alone"].any() for part in parts) else _Alone.CAPS
+
+
+def _backlog(
+    frame: pl.DataFrame, colour: alt.Color | None, panels: str | None, *, alone: _Alone
+) -> Any:  # noqa: ANN401 - charts share no base
     """Draw one panel: the mean as a line, and a band up to the most."""
     base = _over_starts(frame)
     if colour is not None:
         base = base.encode(color=colour)
-    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
-    line = base.mark_line(strokeWidth=1.4).encode(
+    # Bands of several curves lie over one another.
+    band = base.mark_area(opacity=0.25 if colour is None else 0.08).encode(
+        y=alt.Y("most:Q", title=None), y2="mean:Q"
+    )
+    line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
         tooltip=[
             alt.Tooltip("start_s:Q"),
@@ -224,11 +243,11 @@ def _backlog(frame: pl.DataFrame, colour: alt.Color | None, *, is_wide: bool) ->
         ],
     )
     layers = [band, line]
-    if frame["is_alone"].any():  # a layer without rows has no extent, of which browsers warn
-        alone = base.transform_filter(alt.datum.is_alone)
-        layers.append(alone.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
+    if alone is _Alone.POINTS:
+        points = base.transform_filter(alt.datum.is_alone)
+        layers.append(points.mark_point(filled=True, size=6, opacity=1).encode(y="mean:Q"))
     return alt.layer(*layers).properties(
-        width=560 if is_wide else PANEL_WIDTH, height=170 if is_wide else 120
+        width=560 if panels is None else PANEL_WIDTH, height=170 if panels is None else 120
     )
 
 

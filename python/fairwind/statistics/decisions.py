@@ -1,20 +1,21 @@
 """Decisions on several effects at once: larger, smaller, none that matters, or not known yet.
 
-Each effect has one t test (`Difference`), on whatever scale it was made. Its interval has a level
-that pays for the number of effects (`decide`):
+Each effect has one t test (`Difference`), on whatever scale it was made. Decisions pay for the
+number of effects, m (`decide`):
 
-- The p values are corrected after Holm (1979). An effect that this rejects at place i of m, in the
-  order of p, has the interval of level 1 - alpha / (m - i + 1); all others that of 1 - alpha / m.
-  So an interval excludes zero exactly where the corrected p value is below alpha.
-- *No difference* is decided where the whole interval lies within a margin around zero, which is a
-  pair of one-sided tests (Schuirmann 1987) at alpha / 2m each.
+- *No difference* is decided where the whole interval of level 1 - alpha / m lies within a margin
+  around zero, which is a pair of one-sided tests (Schuirmann 1987) at alpha / 2m each.
+- Else, *less* or *more* is decided where the p value, corrected after Holm (1979), is below alpha.
+  An effect that this rejects at place i, in the order of p, has the interval of level
+  1 - alpha / (m - i + 1), which excludes zero just then. All others have that of 1 - alpha / m.
 
 The probability of any false *less* or *more* is at most alpha; that of any *no difference* where
 the effect is as large as the margin or larger is at most alpha / 2. Both hold for samples of normal
 distribution.
 
-Pairs that all differ by the same amount have no spread for a t test. The exact sign test takes its
-place: by chance all n have the same sign with probability 2^(1 - n).
+Pairs that all differ by the same amount, or not at all, have no spread for a t test, and no
+interval. The exact sign test takes its place: if that amount were not typical, all n pairs had it
+with probability 2^(1 - n) at most. So three pairs that are the same are not yet *no difference*.
 
 Who looks again and again while samples are added finds a difference in the end, though there is
 none: at the level 5 %, in 14 % of cases after five looks (Armitage, McPherson and Rowe 1969).
@@ -23,8 +24,8 @@ what the looks before it have left. The shares add up to alpha, however many loo
 neither their number nor a largest sample has to be fixed in advance. The shares are levels of the
 looks themselves (Slud and Wei 1982, by Bonferroni's inequality), so nothing depends on the joint
 distribution of the looks, which is known for large samples only, and t tests of few samples keep
-their error rate. What one look decides stays decided, but for effects within the margin, of which a
-later look may find the sign.
+their error rate. What one look decides stays decided, but for differences that a later look finds
+within the margin.
 """
 
 from __future__ import annotations
@@ -112,49 +113,93 @@ def decide(
     """
     p_values = np.array([p_value(test) for test in tests], dtype=np.float64)
     adjusted = holm(p_values)
-    count = int(np.isfinite(p_values).sum())
+    count = max(int(np.isfinite(p_values).sum()), 1)
     places = np.argsort(np.argsort(p_values, kind="stable"), kind="stable")
-    decisions = []
-    for test, margin, p, corrected, place in zip(
-        tests, margins, p_values, adjusted, places, strict=True
-    ):
-        level = 1 - alpha / max(count - int(place) if corrected < alpha else count, 1)
+    found = zip(tests, margins, p_values, adjusted, places, strict=True)
+    return [
+        _decision(test, margin, (alpha, count, int(place)), (float(p), float(corrected)))
+        for test, margin, p, corrected, place in found
+    ]
+
+
+def _decision(
+    test: Difference,
+    margin: Margin,
+    correction: tuple[float, int, int],
+    p_values: tuple[float, float],
+) -> Decision:
+    """Decide on one of several effects.
+
+    Parameters
+    ----------
+    correction : (float, int, int)
+        Error rate, number of effects, and the place of this one in the order of p values, from 0.
+    p_values : (float, float)
+        Before and after Holm's correction.
+    """
+    alpha, count, place = correction
+    level = 1 - alpha / count
+    verdict = EffectVerdict.UNDECIDED
+    if is_within(test, margin, level):
+        verdict = EffectVerdict.NO_DIFFERENCE
+    elif p_values[1] < alpha:
+        level = 1 - alpha / (count - place)
+        verdict = EffectVerdict.LESS if test.estimate < 0 else EffectVerdict.MORE
+    return Decision(verdict, *_bounds(test, level), *p_values, level)
+
+
+def is_within(test: Difference, margin: Margin, level: float) -> bool:
+    """Return whether an effect surely lies within a margin around zero.
+
+    Parameters
+    ----------
+    margin : (float, float)
+        NaN for none, within which are only pairs that are the same.
+    level : float
+        Confidence level of the interval, 0 to 1.
+    """
+    if has_spread(test):
         low, high = _bounds(test, level)
-        verdict = _verdict(test, (low, high), margin, is_different=bool(corrected < alpha))
-        decisions.append(Decision(verdict, low, high, float(p), float(corrected), level))
-    return decisions
+        return margin[0] < low and high < margin[1]
+    is_near = test.estimate == 0 or margin[0] < test.estimate < margin[1]
+    return is_near and _sign_p_value(test) <= 1 - level
+
+
+def has_spread(test: Difference) -> bool:
+    """Return whether samples differ by more than rounding, so that a t test can be made."""
+    return test.has_spread and test.standard_error > 0
 
 
 def p_value(test: Difference, null: float = 0.0) -> float:
-    """Give the two-sided p value of a t test, of the sign test where all pairs differ by the same.
+    """Give the two-sided p value of a t test, or of the sign test of pairs without spread.
 
     Parameters
     ----------
     null : float
         The hypothesis, on the scale of the test.
+
+    Returns
+    -------
+    float
+        NaN where it is unknown, as for one sample.
     """
-    if test.has_spread:
+    if has_spread(test):
         return test.p_value if null == 0 else test.p_value_against(null)
+    of_signs = _sign_p_value(test)
+    return of_signs if test.estimate != null or math.isnan(of_signs) else 1.0
+
+
+def _sign_p_value(test: Difference) -> float:
+    """Give the p value of pairs that all have one sign; NaN for fewer than two pairs."""
     pairs = test.samples_a if test.is_paired else 0
     return 2.0 ** (1 - pairs) if pairs > 1 else math.nan
 
 
 def _bounds(test: Difference, level: float) -> Margin:
-    if not test.has_spread:
+    if not has_spread(test):
         return math.nan, math.nan
     interval = test.at_level(level)
     return interval.low, interval.high
-
-
-def _verdict(
-    test: Difference, bounds: Margin, margin: Margin, *, is_different: bool
-) -> EffectVerdict:
-    if is_different:
-        return EffectVerdict.LESS if test.estimate < 0 else EffectVerdict.MORE
-    is_within = margin[0] < bounds[0] and bounds[1] < margin[1]
-    # Values that are the same in all pairs are no difference, with any margin.
-    is_same = bounds == (0.0, 0.0)
-    return EffectVerdict.NO_DIFFERENCE if is_within or is_same else EffectVerdict.UNDECIDED
 
 
 def look_sizes(first: int, most: int) -> Iterator[int]:
@@ -212,7 +257,7 @@ def decide_in_looks(
         share = look_alpha(number, alpha)
         found = [_spread_over_looks(one, share / alpha) for one in decide(tests, bounds, share)]
         pairs = zip(combined or found, found, bounds, strict=True)
-        combined = [_both(*pair) for pair in pairs]
+        combined = [_combine(*pair) for pair in pairs]
     return combined
 
 
@@ -222,18 +267,21 @@ def _spread_over_looks(decision: Decision, share: float) -> Decision:
     return replace(decision, adjusted_p_value=adjusted)
 
 
-def _both(earlier: Decision, later: Decision, margin: Margin) -> Decision:
+def _combine(earlier: Decision, later: Decision, margin: Margin) -> Decision:
     """Bring the looks so far and the next one together."""
+    verdicts = (earlier.verdict, later.verdict)
     low, high = float(np.fmax(earlier.low, later.low)), float(np.fmin(earlier.high, later.high))
     sure = next((one for one in (earlier, later) if one.verdict in DIFFERENT), None)
     if low > high:  # happens with probability alpha at most
         low, high = (sure or later).low, (sure or later).high
-    if sure is not None:
+    if EffectVerdict.NO_DIFFERENCE in verdicts:
+        verdict = EffectVerdict.NO_DIFFERENCE
+    elif sure is not None:
         verdict = sure.verdict
-    elif earlier.verdict is EffectVerdict.NO_DIFFERENCE or margin[0] < low <= high < margin[1]:
+    elif margin[0] < low <= high < margin[1]:
         verdict = EffectVerdict.NO_DIFFERENCE
     else:
-        verdict = later.verdict
+        verdict = EffectVerdict.UNDECIDED
     adjusted = float(np.fmin(earlier.adjusted_p_value, later.adjusted_p_value))
     return Decision(verdict, low, high, later.p_value, adjusted, later.level)
 
@@ -264,13 +312,9 @@ def samples_to_decide(
     """
     level = alpha / effects
     size = min(test.samples_a, test.samples_b)
-    if not test.has_spread:
+    if not has_spread(test):
         return math.ceil(1 - math.log2(level)) if test.is_paired and size > 1 else None
     spread = test.standard_error * math.sqrt(size)
-    if math.isnan(spread):
-        return None
-    if spread == 0:
-        return size
     effect, room = abs(test.estimate), min(test.estimate - margin[0], margin[1] - test.estimate)
     found = [
         samples_for(spread / effect, 1 - level / 2, POWER) if effect > 0 else None,

@@ -150,6 +150,11 @@ impl Sent {
             self.bare_acknowledgments += 1;
         }
     }
+
+    /// Hop limit of the first packet, where there is one.
+    pub(super) fn first_hop_limit(&self) -> Option<u64> {
+        (self.packets > 0).then(|| self.hop_limit.into())
+    }
 }
 
 /// The name of the flow of data between two endpoints: `FROM>TO`.

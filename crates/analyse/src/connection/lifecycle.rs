@@ -11,30 +11,24 @@
 
 use super::endpoints::Side;
 use fairwind_capture::Packet;
+use fairwind_measure::named_enum;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
 
-/// The first packet of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Beginning {
-    /// A SYN.
-    Syn,
-    /// A SYN-ACK; its SYN is not in the capture.
-    SynAck,
-    /// Any other: the capture began later than the connection.
-    Midway,
+named_enum! {
+    /// The first packet of a connection.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub(crate) enum Beginning {
+        /// A SYN.
+        Syn = "syn",
+        /// A SYN-ACK; its SYN is not in the capture.
+        SynAck = "syn-ack",
+        /// Any other: the capture began later than the connection.
+        Midway = "midway",
+    }
 }
 
 impl Beginning {
-    /// Its name in tables.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Syn => "syn",
-            Self::SynAck => "syn-ack",
-            Self::Midway => "midway",
-        }
-    }
-
     pub(super) fn of(segment: &Segment) -> Self {
         match (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK)) {
             (true, false) => Self::Syn,
@@ -44,63 +38,43 @@ impl Beginning {
     }
 }
 
-/// Outcome of a handshake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SetUp {
-    /// All three packets were seen, or one that can only follow them.
-    Completed,
-    /// The SYN was not answered.
-    Unanswered,
-    /// The SYN-ACK was not acknowledged.
-    HalfOpen,
-    /// The SYN was answered with a reset.
-    Refused,
-    /// The capture began later than the connection.
-    Unseen,
+named_enum! {
+    /// Outcome of a handshake.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub(crate) enum SetUp {
+        /// All three packets were seen, or one that can only follow them.
+        Completed = "completed",
+        /// The SYN was not answered.
+        Unanswered = "unanswered",
+        /// The SYN-ACK was not acknowledged.
+        HalfOpen = "half-open",
+        /// The SYN was answered with a reset.
+        Refused = "refused",
+        /// The capture began later than the connection.
+        Unseen = "unseen",
+    }
 }
 
 impl SetUp {
     /// All outcomes.
     pub(crate) const ALL: [Self; 5] =
         [Self::Completed, Self::Unanswered, Self::HalfOpen, Self::Refused, Self::Unseen];
-
-    /// Its name in tables.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Unanswered => "unanswered",
-            Self::HalfOpen => "half-open",
-            Self::Refused => "refused",
-            Self::Unseen => "unseen",
-        }
-    }
 }
 
-/// How a connection ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Ending {
-    /// Not: it was open when the capture ended, or timed out.
-    Open,
-    /// One side sent a FIN, the other did not.
-    HalfClosed,
-    /// Both sides sent a FIN.
-    Closed,
-    /// One side reset it.
-    Reset,
-    /// It was never established.
-    NotEstablished,
-}
-
-impl Ending {
-    /// Its name in tables.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::HalfClosed => "half-closed",
-            Self::Closed => "closed",
-            Self::Reset => "reset",
-            Self::NotEstablished => "not-established",
-        }
+named_enum! {
+    /// How a connection ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub(crate) enum Ending {
+        /// Not: it was open when the capture ended, or timed out.
+        Open = "open",
+        /// One side sent a FIN, the other did not.
+        HalfClosed = "half-closed",
+        /// Both sides sent a FIN.
+        Closed = "closed",
+        /// One side reset it.
+        Reset = "reset",
+        /// It was never established.
+        NotEstablished = "not-established",
     }
 }
 

@@ -2,7 +2,7 @@
 //! of a group.
 
 use super::limits::{AckCounts, TimeShares, WindowCounts};
-use fairwind_measure::{Counts, FlowId, Observation, Times};
+use fairwind_measure::{Counts, FlowId, Observation, Times, named_enum};
 use fairwind_units::{Instant, Span};
 
 /// Position of the tap relative to a stream.
@@ -16,19 +16,21 @@ pub enum TapSide {
     Receiver,
 }
 
-/// Cause of a retransmission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cause {
-    /// Acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5, RFC 8985 §6).
-    FastRetransmit,
-    /// The retransmission timer expired (RFC 6298 §5.4).
-    Timeout,
-    /// It followed a timeout in the same repair (RFC 5681 §3.1).
-    AfterTimeout,
-    /// A tail loss probe (RFC 8985 §7).
-    TailLossProbe,
-    /// Nothing at the tap explains it.
-    Unknown,
+named_enum! {
+    /// Cause of a retransmission.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Cause {
+        /// Acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5, RFC 8985 §6).
+        FastRetransmit = "fast_retransmit",
+        /// The retransmission timer expired (RFC 6298 §5.4).
+        Timeout = "timeout",
+        /// It followed a timeout in the same repair (RFC 5681 §3.1).
+        AfterTimeout = "after_timeout",
+        /// A tail loss probe (RFC 8985 §7).
+        TailLossProbe = "tail_loss_probe",
+        /// Nothing at the tap explains it.
+        Unknown = "unknown",
+    }
 }
 
 impl Cause {
@@ -44,26 +46,9 @@ impl Cause {
         Self::Unknown,
     ];
 
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FastRetransmit => "fast_retransmit",
-            Self::Timeout => "timeout",
-            Self::AfterTimeout => "after_timeout",
-            Self::TailLossProbe => "tail_loss_probe",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// Its index in lists by cause.
     pub(crate) const fn index(self) -> usize {
-        match self {
-            Self::FastRetransmit => 0,
-            Self::Timeout => 1,
-            Self::AfterTimeout => 2,
-            Self::TailLossProbe => 3,
-            Self::Unknown => 4,
-        }
+        self as usize
     }
 }
 

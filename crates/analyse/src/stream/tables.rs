@@ -1,10 +1,10 @@
 //! Tables about streams, and their columns. Rows are made when a stream ends, so that its state can be freed.
 
 use super::limits::{TimeShares, WindowCounts};
-use super::measures::{Cause, DataCounters, ORDERS, RareCounters, StreamMeasures};
+use super::measures::{Cause, DataCounters, InitialCounters, ORDERS, RareCounters, StreamMeasures};
 use fairwind_measure::{
-    ColumnDefinition, DefinitionLine, Percentiles, Summary, Table, TableBuilder, TableDefinition,
-    Times, define, percentile_name, ratio,
+    ColumnDefinition, Percentiles, Summary, Table, TableBuilder, TableDefinition, Times, define,
+    ratio, table_columns,
 };
 use fairwind_units::Span;
 use std::sync::Arc;
@@ -173,157 +173,39 @@ impl StreamRows {
     }
 
     fn times_table(&self) -> Table {
-        subjects("stream_times", &self.times)
-            .with_text("kind", |row, text| text.push_str(row.values.0))
-            .with("count", |row| row.values.1.count)
-            .with("min_s", |row| row.values.1.minimum_s())
-            .with_times("", &self.percentiles, &self.summaries, |row| &row.values.1)
-            .build()
+        let table = with_subject(TableBuilder::new("stream_times", &self.times));
+        with_times(table, &self.percentiles, &self.summaries).build()
     }
 
     fn sizes_table(&self) -> Table {
-        let mut table = subjects("stream_sizes", &self.sizes)
-            .with("count", |row| row.values.count)
-            .with("min_bytes", |row| row.values.minimum)
-            .with("mean_bytes", |row| row.values.mean);
-        for &percentile in &self.percentiles {
-            let place = self.summaries.place(percentile);
-            let name = format!("{}_bytes", percentile_name(percentile));
-            table = table.with(&name, |row| row.values.percentile(place));
-        }
-        table.with("max_bytes", |row| row.values.maximum).build()
+        let table = with_subject(TableBuilder::new("stream_sizes", &self.sizes));
+        with_sizes(table, &self.percentiles, &self.summaries).build()
     }
-}
-
-/// The key columns.
-fn subjects<'a, Values>(
-    name: &'static str,
-    rows: &'a [Row<Values>],
-) -> TableBuilder<'a, Row<Values>> {
-    let scope = |row: &Row<Values>| if row.subject.flow.is_some() { "flow" } else { "group" };
-    TableBuilder::new(name, rows)
-        .with_text("scope", |row, text| text.push_str(scope(row)))
-        .with_text("name", |row, text| text.push_str(&row.subject.name))
-        .with_text("group", |row, text| text.push_str(&row.subject.group))
-        .with("flow", |row| row.subject.flow)
 }
 
 fn retransmissions_table(rows: &[Row<Repeated>]) -> Table {
-    subjects("retransmissions", rows)
-        .with_text("kind", |row, text| text.push_str(row.values.kind))
-        .with_text("value", |row, text| text.push_str(row.values.value))
-        .with("count", |row| row.values.count)
-        .with("bytes", |row| row.values.bytes)
-        .with("spurious_by_report", |row| row.values.spurious_by_report)
-        .with("spurious_by_timestamp", |row| row.values.spurious_by_timestamp)
-        .build()
+    with_repeated(with_subject(TableBuilder::new("retransmissions", rows))).build()
 }
-
-type TransportTable<'a> = TableBuilder<'a, Row<Transport>>;
 
 fn transport_table(rows: &[Row<Transport>], percentiles: &Percentiles) -> Table {
-    let table = subjects("transport", rows)
-        .with("streams", |row| row.measures().beginning.streams)
-        .with("observed_s", |row| row.time().observed().as_secs_f64())
-        .with("data_segments", |row| row.measures().common.data_segments)
-        .with("payload_bytes", |row| row.measures().common.payload_bytes);
-    let table = with_oddities(with_repairs(table));
-    let table = with_flight(with_answers(table));
-    with_time(with_rtt(table, percentiles)).build()
+    let table = with_data(with_subject(TableBuilder::new("transport", rows)));
+    let table = with_answers(with_oddities(with_repairs(table)));
+    with_time(with_rtt(with_flight(table), percentiles)).build()
 }
 
-fn with_repairs(table: TransportTable<'_>) -> TransportTable<'_> {
-    let mut table = table
-        .with("retransmitted_segments", |row| row.measures().retransmissions())
-        .with("retransmitted_bytes", |row| row.rare(|rare| rare.bytes_by_cause.iter().sum()))
-        .with("estimated_loss_ratio", |row| {
-            ratio(row.measures().retransmissions(), row.measures().common.data_segments)
-        });
-    for cause in Cause::ALL {
-        let name = format!("{}_segments", cause.name());
-        table = table.with(&name, |row| row.measures().retransmissions_for(cause));
+impl<Values> Row<Values> {
+    fn scope(&self) -> &'static str {
+        if self.subject.flow.is_some() { "flow" } else { "group" }
     }
-    table
-        .with("fast_recoveries", |row| row.rare(|rare| rare.fast_recoveries))
-        .with("timeouts", |row| row.rare(|rare| rare.timeouts_by_row.iter().sum()))
-        .with("spurious_by_report", |row| row.rare(|rare| rare.spurious_by_report.iter().sum()))
-        .with("spurious_by_timestamp", |row| row.rare(|rare| rare.spurious_by_stamp.iter().sum()))
-        .with("fin_retransmissions", |row| row.rare(|rare| rare.controls_repeated))
-}
-
-fn with_oddities(table: TransportTable<'_>) -> TransportTable<'_> {
-    table
-        .with("bundles", |row| row.rare(|rare| rare.bundles))
-        .with("bundled_bytes", |row| row.rare(|rare| rare.bundled_bytes))
-        .with("keep_alives", |row| row.rare(|rare| rare.keep_alives))
-        .with("window_probes", |row| row.rare(|rare| rare.window_probes))
-        .with("out_of_order_segments", |row| row.rare(|rare| rare.out_of_order))
-        .with("duplicate_segments", |row| row.rare(|rare| rare.duplicates))
-        .with("missing_bytes", |row| row.rare(|rare| rare.missing_bytes))
-        .with("segments_out_of_window", |row| row.rare(|rare| rare.out_of_window))
-        .with("forgotten_ranges", |row| row.rare(|rare| rare.forgotten_ranges))
-}
-
-fn with_answers(table: TransportTable<'_>) -> TransportTable<'_> {
-    table
-        .with("acknowledgments", |row| row.measures().acks.acknowledgments)
-        .with("duplicate_acks", |row| row.rare(|rare| rare.duplicate_acks_by_order.iter().sum()))
-        .with("sack_segments", |row| row.rare(|rare| rare.sack_segments))
-        .with("sack_blocks", |row| row.rare(|rare| rare.sack_blocks))
-        .with("reports_of_duplicates", |row| row.rare(|rare| rare.reports_of_duplicates))
-        .with("zero_windows", |row| row.measures().window.closings)
-        .with("zero_window_s", |row| row.measures().window.closed.as_secs_f64())
-        .with("window_min_bytes", |row| row.window(|counts| counts.least))
-        .with("window_mean_bytes", |row| {
-            ratio(row.measures().acks.window_sum, row.measures().windows())
-        })
-        .with("window_max_bytes", |row| row.window(|counts| counts.most))
-}
-
-fn with_flight(table: TransportTable<'_>) -> TransportTable<'_> {
-    table
-        .with("flight_mean_bytes", |row| row.per_data_segment(|common| common.flight_bytes_sum))
-        .with("flight_max_bytes", |row| row.measures().common.flight_bytes_max)
-        .with("flight_mean_packets", |row| row.per_data_segment(|common| common.flight_packets_sum))
-        .with("flight_max_packets", |row| row.measures().common.flight_packets_max)
-        .with("initial_window_mean_packets", |row| {
-            let beginning = row.measures().beginning;
-            ratio(beginning.initial_packets, beginning.initial_windows)
-        })
-        .with("initial_window_mean_bytes", |row| {
-            let beginning = row.measures().beginning;
-            ratio(beginning.initial_bytes, beginning.initial_windows)
-        })
-        .with("few_in_flight_ratio", |row| row.per_data_segment(|common| common.few_in_flight))
-        .with("thin_ratio", |row| row.per_data_segment(|common| common.thin))
-}
-
-fn with_rtt<'a>(table: TransportTable<'a>, percentiles: &Percentiles) -> TransportTable<'a> {
-    table
-        .with("handshake_rtt_mean_s", |row| {
-            let beginning = row.measures().beginning;
-            share(beginning.handshake, Span::from_secs(beginning.handshakes))
-        })
-        .with("rtt_samples", |row| row.values.rtt.count)
-        .with("rtt_min_s", |row| row.values.rtt.minimum_s())
-        .with_times("rtt_", &SHOWN, percentiles, |row| &row.values.rtt)
-}
-
-fn with_time(table: TransportTable<'_>) -> TransportTable<'_> {
-    let of_time = |row: &Row<Transport>, part: fn(&TimeShares) -> Span| {
-        share(part(row.time()), row.time().observed())
-    };
-    table
-        .with("idle_ratio", move |row| of_time(row, |time| time.idle))
-        .with("application_limited_ratio", move |row| of_time(row, |time| time.application))
-        .with("receiver_limited_ratio", move |row| of_time(row, |time| time.receiver_window))
-        .with("congestion_limited_ratio", move |row| of_time(row, |time| time.congestion))
-        .with("thin_time_ratio", move |row| of_time(row, |time| time.thin))
 }
 
 impl Row<Transport> {
     const fn measures(&self) -> &StreamMeasures {
         &self.values.measures
+    }
+
+    const fn beginning(&self) -> &InitialCounters {
+        &self.values.measures.beginning
     }
 
     const fn time(&self) -> &TimeShares {
@@ -339,6 +221,11 @@ impl Row<Transport> {
     fn per_data_segment(&self, sum: impl Fn(&DataCounters) -> u64) -> Option<f64> {
         let common = &self.measures().common;
         ratio(sum(common), common.data_segments)
+    }
+
+    /// A part of the observed time.
+    fn of_time(&self, part: fn(&TimeShares) -> Span) -> Option<f64> {
+        share(part(self.time()), self.time().observed())
     }
 
     /// A rare counter.
@@ -384,123 +271,123 @@ const TABLES: [TableDefinition; 4] = [
     ("stream_sizes", &[SUBJECT, SIZES]),
 ];
 
-#[rustfmt::skip]
-const SUBJECT: &[DefinitionLine] = &[
-    ("scope", "text", "`flow`, or `group` for all flows of a group together."),
-    ("name", "text", "Name of the flow or group."),
-    ("group", "text", "The group, or the group of the flow."),
-    ("flow", "number", "The flow's number; missing for a group."),
-];
+table_columns! {
+    SUBJECT: with_subject[Values](Row<Values>);
+    "scope", "text", with_text(|row, text| text.push_str(row.scope())), "`flow`, or `group` for all flows of a group together.";
+    "name", "text", with_text(|row, text| text.push_str(&row.subject.name)), "Name of the flow or group.";
+    "group", "text", with_text(|row, text| text.push_str(&row.subject.group)), "The group, or the group of the flow.";
+    "flow", "number", with(|row| row.subject.flow), "The flow's number; missing for a group.";
+}
 
-#[rustfmt::skip]
-const DATA: &[DefinitionLine] = &[
-    ("streams", "flows", "Number of flows: 1, or those of the group."),
-    ("observed_s", "s", "Time from the first packet of the connection to its last, or the requested part of it, summed over flows."),
-    ("data_segments", "segments", "Packets with payload at the tap; segments merged by an offload engine count as one."),
-    ("payload_bytes", "B", "Payload bytes in them, repeated ones included."),
-];
+table_columns! {
+    DATA: with_data(Row<Transport>);
+    "streams", "flows", with(|row| row.beginning().streams), "Number of flows: 1, or those of the group.";
+    "observed_s", "s", with(|row| row.time().observed().as_secs_f64()), "Time from the first packet of the connection to its last, or the requested part of it, summed over flows.";
+    "data_segments", "segments", with(|row| row.measures().common.data_segments), "Packets with payload at the tap; segments merged by an offload engine count as one.";
+    "payload_bytes", "B", with(|row| row.measures().common.payload_bytes), "Payload bytes in them, repeated ones included.";
+}
 
-#[rustfmt::skip]
-const REPAIRS: &[DefinitionLine] = &[
-    ("retransmitted_segments", "segments", "Data segments sent before, completely or except for new data that a retransmission was filled up with. Bundles, copies made by the network, keep-alives and zero-window probes do not count."),
-    ("retransmitted_bytes", "B", "Their payload bytes that were sent before."),
-    ("estimated_loss_ratio", "ratio", "Retransmitted segments over data segments: the loss estimate of one tap. It is too high if retransmissions were spurious."),
-    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver causes are estimates, because reactions come a round trip later and timers cannot be seen; `docs/concepts/analyser.md` gives their error."),
-    ("timeout_segments", "segments", "Of them, those sent because the retransmission timer expired."),
-    ("after_timeout_segments", "segments", "Of them, those that followed a time-out in the same recovery."),
-    ("tail_loss_probe_segments", "segments", "Of them, tail loss probes; a probe that carries new data is not recognised."),
-    ("unknown_segments", "segments", "Of them, those that nothing seen at the tap explains."),
-    ("fast_recoveries", "events", "Recoveries that began with a fast retransmit."),
-    ("timeouts", "events", "Expiries of the retransmission timer with data or FIN outstanding. Each first segment retransmitted by a time-out counts as one."),
-    ("spurious_by_report", "segments", "Retransmissions, of whatever cause, that the receiver reported as duplicates (D-SACK, RFC 2883)."),
-    ("spurious_by_timestamp", "segments", "Retransmissions of the oldest outstanding segment that the acknowledgment proves spurious by an older timestamp (RFC 3522). One that a duplicate report also proves is counted once, where it was found first."),
-    ("fin_retransmissions", "segments", "Segments sent again that carry FIN and no payload."),
-];
+table_columns! {
+    REPAIRS: with_repairs(Row<Transport>);
+    "retransmitted_segments", "segments", with(|row| row.measures().retransmissions()), "Data segments sent before, completely or except for new data that a retransmission was filled up with. Bundles, copies made by the network, keep-alives and zero-window probes do not count.";
+    "retransmitted_bytes", "B", with(|row| row.rare(|rare| rare.bytes_by_cause.iter().sum())), "Their payload bytes that were sent before.";
+    "estimated_loss_ratio", "ratio", with(|row| ratio(row.measures().retransmissions(), row.measures().common.data_segments)), "Retransmitted segments over data segments: the loss estimate of one tap. It is too high if retransmissions were spurious.";
+    "fast_retransmit_segments", "segments", with(|row| row.measures().retransmissions_for(Cause::FastRetransmit)), "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver causes are estimates, because reactions come a round trip later and timers cannot be seen; `docs/concepts/analyser.md` gives their error.";
+    "timeout_segments", "segments", with(|row| row.measures().retransmissions_for(Cause::Timeout)), "Of them, those sent because the retransmission timer expired.";
+    "after_timeout_segments", "segments", with(|row| row.measures().retransmissions_for(Cause::AfterTimeout)), "Of them, those that followed a time-out in the same recovery.";
+    "tail_loss_probe_segments", "segments", with(|row| row.measures().retransmissions_for(Cause::TailLossProbe)), "Of them, tail loss probes; a probe that carries new data is not recognised.";
+    "unknown_segments", "segments", with(|row| row.measures().retransmissions_for(Cause::Unknown)), "Of them, those that nothing seen at the tap explains.";
+    "fast_recoveries", "events", with(|row| row.rare(|rare| rare.fast_recoveries)), "Recoveries that began with a fast retransmit.";
+    "timeouts", "events", with(|row| row.rare(|rare| rare.timeouts_by_row.iter().sum())), "Expiries of the retransmission timer with data or FIN outstanding. Each first segment retransmitted by a time-out counts as one.";
+    "spurious_by_report", "segments", with(|row| row.rare(|rare| rare.spurious_by_report.iter().sum())), "Retransmissions, of whatever cause, that the receiver reported as duplicates (D-SACK, RFC 2883).";
+    "spurious_by_timestamp", "segments", with(|row| row.rare(|rare| rare.spurious_by_stamp.iter().sum())), "Retransmissions of the oldest outstanding segment that the acknowledgment proves spurious by an older timestamp (RFC 3522). One that a duplicate report also proves is counted once, where it was found first.";
+    "fin_retransmissions", "segments", with(|row| row.rare(|rare| rare.controls_repeated)), "Segments sent again that carry FIN and no payload.";
+}
 
-#[rustfmt::skip]
-const ODDITIES: &[DefinitionLine] = &[
-    ("bundles", "segments", "Data segments that carry outstanding bytes ahead of new ones (redundant data bundling). They do not count as retransmissions."),
-    ("bundled_bytes", "B", "Payload bytes in bundles that were sent before."),
-    ("keep_alives", "segments", "Segments of at most one byte, just below the next expected byte, while nothing is outstanding and the window is open (RFC 9293 §3.8.4)."),
-    ("window_probes", "segments", "Such segments, or one byte beyond the window, while the window is closed (RFC 9293 §3.8.6.1)."),
-    ("out_of_order_segments", "segments", "Data segments that fill a gap and were sent before what followed it, by their timestamps, their IPv4 identification, or because they come within half a round trip."),
-    ("duplicate_segments", "segments", "Data segments with the sequence number, timestamp and IPv4 identification of an earlier one: copies, not retransmissions. Without an identification they are not recognised."),
-    ("missing_bytes", "B", "Bytes that were acknowledged and never passed the tap: the capture is incomplete, or the tap does not see all of the path."),
-    ("segments_out_of_window", "segments", "Data segments with numbers that cannot belong to the stream. They are ahead by more than four of the largest advertised windows (1 MiB at least, 1 GiB if no SYN showed the scale) or behind by more than 1 GiB. They count as packets without data, unless the next segment continues them."),
-    ("forgotten_ranges", "ranges", "Outstanding ranges that were discarded, because they were not acknowledged and there were too many."),
-];
+table_columns! {
+    ODDITIES: with_oddities(Row<Transport>);
+    "bundles", "segments", with(|row| row.rare(|rare| rare.bundles)), "Data segments that carry outstanding bytes ahead of new ones (redundant data bundling). They do not count as retransmissions.";
+    "bundled_bytes", "B", with(|row| row.rare(|rare| rare.bundled_bytes)), "Payload bytes in bundles that were sent before.";
+    "keep_alives", "segments", with(|row| row.rare(|rare| rare.keep_alives)), "Segments of at most one byte, just below the next expected byte, while nothing is outstanding and the window is open (RFC 9293 §3.8.4).";
+    "window_probes", "segments", with(|row| row.rare(|rare| rare.window_probes)), "Such segments, or one byte beyond the window, while the window is closed (RFC 9293 §3.8.6.1).";
+    "out_of_order_segments", "segments", with(|row| row.rare(|rare| rare.out_of_order)), "Data segments that fill a gap and were sent before what followed it, by their timestamps, their IPv4 identification, or because they come within half a round trip.";
+    "duplicate_segments", "segments", with(|row| row.rare(|rare| rare.duplicates)), "Data segments with the sequence number, timestamp and IPv4 identification of an earlier one: copies, not retransmissions. Without an identification they are not recognised.";
+    "missing_bytes", "B", with(|row| row.rare(|rare| rare.missing_bytes)), "Bytes that were acknowledged and never passed the tap: the capture is incomplete, or the tap does not see all of the path.";
+    "segments_out_of_window", "segments", with(|row| row.rare(|rare| rare.out_of_window)), "Data segments with numbers that cannot belong to the stream. They are ahead by more than four of the largest advertised windows (1 MiB at least, 1 GiB if no SYN showed the scale) or behind by more than 1 GiB. They count as packets without data, unless the next segment continues them.";
+    "forgotten_ranges", "ranges", with(|row| row.rare(|rare| rare.forgotten_ranges)), "Outstanding ranges that were discarded, because they were not acknowledged and there were too many.";
+}
 
-#[rustfmt::skip]
-const ANSWERS: &[DefinitionLine] = &[
-    ("acknowledgments", "segments", "Segments of the other direction that acknowledge, with or without data."),
-    ("duplicate_acks", "segments", "Duplicate acknowledgments as RFC 5681 §2 defines them: data is outstanding, no payload, SYN or FIN, the same number and the same window as before."),
-    ("sack_segments", "segments", "Acknowledgments with SACK blocks."),
-    ("sack_blocks", "blocks", "Blocks in them."),
-    ("reports_of_duplicates", "blocks", "Blocks that report a duplicate (RFC 2883 §4)."),
-    ("zero_windows", "events", "Number of times that the other side closed its window."),
-    ("zero_window_s", "s", "Time for which it was closed."),
-    ("window_min_bytes", "B", "Smallest advertised window; for the answering side, counted from the last one before its first data. Missing, like the next two, if no SYN showed the scale."),
-    ("window_mean_bytes", "B", "Mean window, over acknowledgments."),
-    ("window_max_bytes", "B", "Largest advertised window."),
-];
+table_columns! {
+    ANSWERS: with_answers(Row<Transport>);
+    "acknowledgments", "segments", with(|row| row.measures().acks.acknowledgments), "Segments of the other direction that acknowledge, with or without data.";
+    "duplicate_acks", "segments", with(|row| row.rare(|rare| rare.duplicate_acks_by_order.iter().sum())), "Duplicate acknowledgments as RFC 5681 §2 defines them: data is outstanding, no payload, SYN or FIN, the same number and the same window as before.";
+    "sack_segments", "segments", with(|row| row.rare(|rare| rare.sack_segments)), "Acknowledgments with SACK blocks.";
+    "sack_blocks", "blocks", with(|row| row.rare(|rare| rare.sack_blocks)), "Blocks in them.";
+    "reports_of_duplicates", "blocks", with(|row| row.rare(|rare| rare.reports_of_duplicates)), "Blocks that report a duplicate (RFC 2883 §4).";
+    "zero_windows", "events", with(|row| row.measures().window.closings), "Number of times that the other side closed its window.";
+    "zero_window_s", "s", with(|row| row.measures().window.closed.as_secs_f64()), "Time for which it was closed.";
+    "window_min_bytes", "B", with(|row| row.window(|counts| counts.least)), "Smallest advertised window; for the answering side, counted from the last one before its first data. Missing, like the next two, if no SYN showed the scale.";
+    "window_mean_bytes", "B", with(|row| ratio(row.measures().acks.window_sum, row.measures().windows())), "Mean window, over acknowledgments.";
+    "window_max_bytes", "B", with(|row| row.window(|counts| counts.most)), "Largest advertised window.";
+}
 
-#[rustfmt::skip]
-const FLIGHT: &[DefinitionLine] = &[
-    ("flight_mean_bytes", "B", "Mean, over data segments, of the bytes outstanding once it was sent: from the last acknowledged to the last sent one."),
-    ("flight_max_bytes", "B", "The most bytes outstanding."),
-    ("flight_mean_packets", "packets", "The same mean in packets; a packet merged by an offload engine counts as the segments that it contains."),
-    ("flight_max_packets", "packets", "The most packets outstanding."),
-    ("initial_window_mean_packets", "packets", "Packets sent before the first acknowledgment of data; for groups, the mean. If the capture misses the beginning, packets before the first captured acknowledgment."),
-    ("initial_window_mean_bytes", "B", "Payload in them, likewise."),
-    ("few_in_flight_ratio", "ratio", "Share of data segments sent with fewer than four packets in flight, themselves included."),
-    ("thin_ratio", "ratio", "The same share among segments sent after a loss ended the initial slow start: Linux' definition of a thin stream (`tcp_stream_is_thin`)."),
-];
+table_columns! {
+    FLIGHT: with_flight(Row<Transport>);
+    "flight_mean_bytes", "B", with(|row| row.per_data_segment(|common| common.flight_bytes_sum)), "Mean, over data segments, of the bytes outstanding once it was sent: from the last acknowledged to the last sent one.";
+    "flight_max_bytes", "B", with(|row| row.measures().common.flight_bytes_max), "The most bytes outstanding.";
+    "flight_mean_packets", "packets", with(|row| row.per_data_segment(|common| common.flight_packets_sum)), "The same mean in packets; a packet merged by an offload engine counts as the segments that it contains.";
+    "flight_max_packets", "packets", with(|row| row.measures().common.flight_packets_max), "The most packets outstanding.";
+    "initial_window_mean_packets", "packets", with(|row| ratio(row.beginning().initial_packets, row.beginning().initial_windows)), "Packets sent before the first acknowledgment of data; for groups, the mean. If the capture misses the beginning, packets before the first captured acknowledgment.";
+    "initial_window_mean_bytes", "B", with(|row| ratio(row.beginning().initial_bytes, row.beginning().initial_windows)), "Payload in them, likewise.";
+    "few_in_flight_ratio", "ratio", with(|row| row.per_data_segment(|common| common.few_in_flight)), "Share of data segments sent with fewer than four packets in flight, themselves included.";
+    "thin_ratio", "ratio", with(|row| row.per_data_segment(|common| common.thin)), "The same share among segments sent after a loss ended the initial slow start: Linux' definition of a thin stream (`tcp_stream_is_thin`).";
+}
 
-#[rustfmt::skip]
-const ROUND_TRIPS: &[DefinitionLine] = &[
-    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to its acknowledgment, if it was sent once; for groups, the mean."),
-    ("rtt_samples", "samples", "Round trips measured. Each acknowledgment of new data is a sample: from the transmission of the newest segment that it covers. If that was retransmitted, the oldest one counts, if its timestamp identifies the transmission (RFC 6298 §3, RFC 7323 §4). Bundled bytes do not count as retransmitted; a segment counts as newest only if it arrived without its bundle. If one tap saw flows of a group leave and others arrive, only the leaving ones count, as in `handshake_rtt_mean_s`."),
-    ("rtt_min_s", "s", "The shortest round trip between tap and receiver."),
-    ("rtt_mean_s", "s", "The mean round trip."),
-    ("rtt_p50_s", "s", "The median round trip, at most 1 % above the true one."),
-    ("rtt_p99_s", "s", "The 99th percentile of round trips."),
-    ("rtt_max_s", "s", "The longest round trip."),
-];
+table_columns! {
+    ROUND_TRIPS: with_rtt(Row<Transport>, percentiles: &Percentiles);
+    "handshake_rtt_mean_s", "s", with(|row| share(row.beginning().handshake, Span::from_secs(row.beginning().handshakes))), "From SYN (or SYN with ACK) to its acknowledgment, if it was sent once; for groups, the mean.";
+    "rtt_samples", "samples", with(|row| row.values.rtt.count), "Round trips measured. Each acknowledgment of new data is a sample: from the transmission of the newest segment that it covers. If that was retransmitted, the oldest one counts, if its timestamp identifies the transmission (RFC 6298 §3, RFC 7323 §4). Bundled bytes do not count as retransmitted; a segment counts as newest only if it arrived without its bundle. If one tap saw flows of a group leave and others arrive, only the leaving ones count, as in `handshake_rtt_mean_s`.";
+    "rtt_min_s", "s", with(|row| row.values.rtt.minimum_s()), "The shortest round trip between tap and receiver.";
+    "rtt_mean_s", "s", = with_times("rtt_", &SHOWN, percentiles, |row| &row.values.rtt), "The mean round trip.";
+    "rtt_p50_s", "s", _, "The median round trip, at most 1 % above the true one.";
+    "rtt_p99_s", "s", _, "The 99th percentile of round trips.";
+    "rtt_max_s", "s", _, "The longest round trip.";
+}
 
-#[rustfmt::skip]
-const TIME: &[DefinitionLine] = &[
-    ("idle_ratio", "ratio", "Part of the observed time in which nothing was outstanding and the window had room for a full segment. This ratio and the next three add up to 1."),
-    ("application_limited_ratio", "ratio", "Part of the time in which data was outstanding and the application wrote no more. It shows if the last new segment was not full, if the next one came without an acknowledgment that made room for it, or if none followed when everything was acknowledged."),
-    ("receiver_limited_ratio", "ratio", "Part of the time, outside recovery, in which the advertised window had no room for a full segment."),
-    ("congestion_limited_ratio", "ratio", "The rest: the congestion window, or recovery, held data back."),
-    ("thin_time_ratio", "ratio", "Part of the time in which fewer than four packets were in flight, after the initial slow start."),
-];
+table_columns! {
+    TIME: with_time(Row<Transport>);
+    "idle_ratio", "ratio", with(|row| row.of_time(|time| time.idle)), "Part of the observed time in which nothing was outstanding and the window had room for a full segment. This ratio and the next three add up to 1.";
+    "application_limited_ratio", "ratio", with(|row| row.of_time(|time| time.application)), "Part of the time in which data was outstanding and the application wrote no more. It shows if the last new segment was not full, if the next one came without an acknowledgment that made room for it, or if none followed when everything was acknowledged.";
+    "receiver_limited_ratio", "ratio", with(|row| row.of_time(|time| time.receiver_window)), "Part of the time, outside recovery, in which the advertised window had no room for a full segment.";
+    "congestion_limited_ratio", "ratio", with(|row| row.of_time(|time| time.congestion)), "The rest: the congestion window, or recovery, held data back.";
+    "thin_time_ratio", "ratio", with(|row| row.of_time(|time| time.thin)), "Part of the time in which fewer than four packets were in flight, after the initial slow start.";
+}
 
-#[rustfmt::skip]
-const REPEATED: &[DefinitionLine] = &[
-    ("kind", "text", "What is counted. `cause`: retransmitted segments by cause. `order`: retransmitted segments by the largest number of retransmissions of one of their bytes. `timeout_in_row`: time-outs by their number since the last acknowledgment of new data. `duplicate_ack`: duplicate acknowledgments by their number in a row."),
-    ("value", "text", "The cause, or the number; `10+` for all from the tenth on."),
-    ("count", "number", "Number; values that did not occur have no row."),
-    ("bytes", "B", "Payload bytes in them that were sent before; missing for kinds that count no data segments."),
-    ("spurious_by_report", "segments", "Of these, those that the receiver reported as duplicates; only by cause."),
-    ("spurious_by_timestamp", "segments", "Of these, those that a timestamp proved spurious; only by cause."),
-];
+table_columns! {
+    REPEATED: with_repeated(Row<Repeated>);
+    "kind", "text", with_text(|row, text| text.push_str(row.values.kind)), "What is counted. `cause`: retransmitted segments by cause. `order`: retransmitted segments by the largest number of retransmissions of one of their bytes. `timeout_in_row`: time-outs by their number since the last acknowledgment of new data. `duplicate_ack`: duplicate acknowledgments by their number in a row.";
+    "value", "text", with_text(|row, text| text.push_str(row.values.value)), "The cause, or the number; `10+` for all from the tenth on.";
+    "count", "number", with(|row| row.values.count), "Number; values that did not occur have no row.";
+    "bytes", "B", with(|row| row.values.bytes), "Payload bytes in them that were sent before; missing for kinds that count no data segments.";
+    "spurious_by_report", "segments", with(|row| row.values.spurious_by_report), "Of these, those that the receiver reported as duplicates; only by cause.";
+    "spurious_by_timestamp", "segments", with(|row| row.values.spurious_by_timestamp), "Of these, those that a timestamp proved spurious; only by cause.";
+}
 
-#[rustfmt::skip]
-const TIMES: &[DefinitionLine] = &[
-    ("kind", "text", "`rtt`: round trips, as in `transport`, also for groups. `inter_transmission`: time between consecutive data segments. `ack_after_N`: ACK latency of data retransmitted N times, from its first transmission to the first acknowledgment that covers it."),
-    ("count", "samples", "Samples."),
-    ("min_s", "s", "The smallest."),
-    ("mean_s", "s", "The mean."),
-    ("p*_s", "s", "The percentile of the samples, at most 1 % above the true one."),
-    ("max_s", "s", "The largest."),
-];
+table_columns! {
+    TIMES: with_times(Row<(&'static str, Summary)>, shown: &[f64], percentiles: &Percentiles);
+    "kind", "text", with_text(|row, text| text.push_str(row.values.0)), "`rtt`: round trips, as in `transport`, also for groups. `inter_transmission`: time between consecutive data segments. `ack_after_N`: ACK latency of data retransmitted N times, from its first transmission to the first acknowledgment that covers it.";
+    "count", "samples", with(|row| row.values.1.count), "Samples.";
+    "min_s", "s", with(|row| row.values.1.minimum_s()), "The smallest.";
+    "mean_s", "s", = with_times("", shown, percentiles, |row| &row.values.1), "The mean.";
+    "p*_s", "s", _, "The percentile of the samples, at most 1 % above the true one.";
+    "max_s", "s", _, "The largest.";
+}
 
-#[rustfmt::skip]
-const SIZES: &[DefinitionLine] = &[
-    ("count", "segments", "Data segments, repeated ones included."),
-    ("min_bytes", "B", "The smallest payload."),
-    ("mean_bytes", "B", "The mean payload."),
-    ("p*_bytes", "B", "The percentile of the payload, exact up to 255 B and at most 1 % above the true one."),
-    ("max_bytes", "B", "The largest payload."),
-];
+table_columns! {
+    SIZES: with_sizes(Row<Summary>, shown: &[f64], percentiles: &Percentiles);
+    "count", "segments", with(|row| row.values.count), "Data segments, repeated ones included.";
+    "min_bytes", "B", with(|row| row.values.minimum), "The smallest payload.";
+    "mean_bytes", "B", with(|row| row.values.mean), "The mean payload.";
+    "p*_bytes", "B", = with_percentiles("", "_bytes", shown, percentiles, |row, place| row.values.percentile(place)), "The percentile of the payload, exact up to 255 B and at most 1 % above the true one.";
+    "max_bytes", "B", with(|row| row.values.maximum), "The largest payload.";
+}

@@ -1,133 +1,91 @@
 //! Points of a trace: series and kinds, thinning to a bounded number, and rates.
 
+use fairwind_measure::named_enum;
 use fairwind_units::{Instant, Span};
 
-/// Series of points. Byte numbers are stream offsets; the first payload byte is 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Series {
-    /// A data segment from its first byte to behind its last, at the sender's tap.
-    Data,
-    /// The same at the receiver's tap.
-    Arrival,
-    /// A lost data segment, at its departure.
-    Lost,
-    /// The cumulative acknowledgment.
-    Acknowledged,
-    /// The end of the offered window.
-    WindowEdge,
-    /// The first SACK block of a segment; others are repetitions (RFC 2018 §4).
-    Sack,
-    /// A duplicate acknowledgment (RFC 5681 §2), at its number.
-    DuplicateAck,
-    /// A SYN, FIN, reset or closed window.
-    Mark,
-    /// A sample of the round-trip time.
-    RoundTripTime,
-    /// Bytes in flight.
-    Flight,
-    /// Payload per second, in windows of equal length.
-    Throughput,
-    /// Payload bytes of a data segment.
-    SegmentSize,
-}
-
-impl Series {
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Arrival => "arrival",
-            Self::Lost => "lost",
-            Self::Acknowledged => "acknowledged",
-            Self::WindowEdge => "window_edge",
-            Self::Sack => "sack",
-            Self::DuplicateAck => "duplicate_ack",
-            Self::Mark => "mark",
-            Self::RoundTripTime => "rtt",
-            Self::Flight => "flight",
-            Self::Throughput => "throughput",
-            Self::SegmentSize => "segment_size",
-        }
+named_enum! {
+    /// Series of points. Byte numbers are stream offsets; the first payload byte is 0.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Series {
+        /// A data segment from its first byte to behind its last, at the sender's tap.
+        Data = "data",
+        /// The same at the receiver's tap.
+        Arrival = "arrival",
+        /// A lost data segment, at its departure.
+        Lost = "lost",
+        /// The cumulative acknowledgment.
+        Acknowledged = "acknowledged",
+        /// The end of the offered window.
+        WindowEdge = "window_edge",
+        /// The first SACK block of a segment; others are repetitions (RFC 2018 §4).
+        Sack = "sack",
+        /// A duplicate acknowledgment (RFC 5681 §2), at its number.
+        DuplicateAck = "duplicate_ack",
+        /// A SYN, FIN, reset or closed window.
+        Mark = "mark",
+        /// A sample of the round-trip time.
+        RoundTripTime = "rtt",
+        /// Bytes in flight.
+        Flight = "flight",
+        /// Payload per second, in windows of equal length.
+        Throughput = "throughput",
+        /// Payload bytes of a data segment.
+        SegmentSize = "segment_size",
     }
 }
 
-/// Kind of a point within its series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PointKind {
-    /// The only kind of its series.
-    Only,
-    /// New data.
-    New,
-    /// A bundle: new data behind outstanding data that is repeated (RDB).
-    Bundle,
-    /// Retransmission after evidence of a loss.
-    FastRetransmit,
-    /// Retransmission by timeout.
-    Timeout,
-    /// Retransmission after a timeout in the same repair (RFC 5681 §3.1).
-    AfterTimeout,
-    /// Tail loss probe (RFC 8985 §7).
-    TailLossProbe,
-    /// A probe or a timeout of a single segment, undecided.
-    Undecided,
-    /// Retransmission of unknown cause.
-    Retransmission,
-    /// Reordered data.
-    OutOfOrder,
-    /// A copy by the network.
-    NetworkDuplicate,
-    /// A keep-alive (RFC 9293 §3.8.4).
-    KeepAlive,
-    /// A window probe (RFC 9293 §3.8.6.1).
-    WindowProbe,
-    /// A SACK block.
-    Sack,
-    /// A D-SACK block (RFC 2883).
-    DuplicateSack,
-    /// SYN.
-    Syn,
-    /// FIN.
-    Fin,
-    /// RST.
-    Reset,
-    /// A closed window.
-    ZeroWindow,
-    /// All payload sent, retransmissions included.
-    PayloadSent,
-    /// New payload sent.
-    NewPayloadSent,
-    /// All payload that arrived.
-    PayloadReceived,
+named_enum! {
+    /// Kind of a point within its series.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum PointKind {
+        /// The only kind of its series.
+        Only = "",
+        /// New data.
+        New = "new",
+        /// A bundle: new data behind outstanding data that is repeated (RDB).
+        Bundle = "bundle",
+        /// Retransmission after evidence of a loss.
+        FastRetransmit = "fast_retransmit",
+        /// Retransmission by timeout.
+        Timeout = "timeout",
+        /// Retransmission after a timeout in the same repair (RFC 5681 §3.1).
+        AfterTimeout = "after_timeout",
+        /// Tail loss probe (RFC 8985 §7).
+        TailLossProbe = "tail_loss_probe",
+        /// A probe or a timeout of a single segment, undecided.
+        Undecided = "tail_loss_probe",
+        /// Retransmission of unknown cause.
+        Retransmission = "retransmission",
+        /// Reordered data.
+        OutOfOrder = "out_of_order",
+        /// A copy by the network.
+        NetworkDuplicate = "network_duplicate",
+        /// A keep-alive (RFC 9293 §3.8.4).
+        KeepAlive = "keep_alive",
+        /// A window probe (RFC 9293 §3.8.6.1).
+        WindowProbe = "window_probe",
+        /// A SACK block.
+        Sack = "sack",
+        /// A D-SACK block (RFC 2883).
+        DuplicateSack = "duplicate_sack",
+        /// SYN.
+        Syn = "syn",
+        /// FIN.
+        Fin = "fin",
+        /// RST.
+        Reset = "reset",
+        /// A closed window.
+        ZeroWindow = "zero_window",
+        /// All payload sent, retransmissions included.
+        PayloadSent = "payload_sent",
+        /// New payload sent.
+        NewPayloadSent = "new_payload_sent",
+        /// All payload that arrived.
+        PayloadReceived = "payload_received",
+    }
 }
 
 impl PointKind {
-    /// Its name in tables; empty for the only one of a series.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Only => "",
-            Self::New => "new",
-            Self::Bundle => "bundle",
-            Self::FastRetransmit => "fast_retransmit",
-            Self::Timeout => "timeout",
-            Self::AfterTimeout => "after_timeout",
-            Self::TailLossProbe | Self::Undecided => "tail_loss_probe",
-            Self::Retransmission => "retransmission",
-            Self::OutOfOrder => "out_of_order",
-            Self::NetworkDuplicate => "network_duplicate",
-            Self::KeepAlive => "keep_alive",
-            Self::WindowProbe => "window_probe",
-            Self::Sack => "sack",
-            Self::DuplicateSack => "duplicate_sack",
-            Self::Syn => "syn",
-            Self::Fin => "fin",
-            Self::Reset => "reset",
-            Self::ZeroWindow => "zero_window",
-            Self::PayloadSent => "payload_sent",
-            Self::NewPayloadSent => "new_payload_sent",
-            Self::PayloadReceived => "payload_received",
-        }
-    }
-
     /// Whether it is a retransmission.
     pub const fn is_retransmission(self) -> bool {
         matches!(

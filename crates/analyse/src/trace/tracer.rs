@@ -9,7 +9,7 @@ use crate::connection::{Side, addresses_of, flow_name};
 use crate::one_way::LostPacket;
 use crate::stream::{Cause, ProbeUseCounts, SegmentKind, Stream, TapSide};
 use fairwind_capture::{Filter, Packet};
-use fairwind_measure::{Table, TableBuilder, TableDefinition};
+use fairwind_measure::{Table, TableBuilder, TableDefinition, table_columns};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,16 +239,16 @@ const TRACES: &str = "traces";
 /// What its columns mean.
 pub(crate) const COLUMNS: TableDefinition = (TRACES, &[POINTS]);
 
-#[rustfmt::skip]
-const POINTS: &[(&str, &str, &str)] = &[
-    ("name", "text", "The flow, as in the other tables; later flows with the same addresses and ports have a number appended."),
-    ("series", "text", "Series of the point: data, arrival, lost, acknowledged, window_edge, sack, duplicate_ack, mark, rtt, flight, throughput, segment_size."),
-    ("kind", "text", "Kind within the series: for data and segment_size the cause of transmission, for sack whether it reports a duplicate, for mark its name, for throughput what is counted."),
-    ("time_s", "s", "Time since the first packet; for merged points that of the first one, for throughput the beginning of its window."),
-    ("low", "number", "The smallest value: offset in the stream (from 0), bytes of flight and segment_size, seconds of rtt, bit/s of throughput."),
-    ("high", "number", "The largest value; for data the offset behind its last byte."),
-    ("points", "points", "Number of points in this row: if there are too many to draw, neighbours in time are merged."),
-];
+table_columns! {
+    POINTS: with_point['a](Row<'a>, origin: Instant);
+    "name", "text", with(|row| row.0.to_owned()), "The flow, as in the other tables; later flows with the same addresses and ports have a number appended.";
+    "series", "text", with(|row| row.1.name().to_owned()), "Series of the point: data, arrival, lost, acknowledged, window_edge, sack, duplicate_ack, mark, rtt, flight, throughput, segment_size.";
+    "kind", "text", with(|row| row.2.name().to_owned()), "Kind within the series: for data and segment_size the cause of transmission, for sack whether it reports a duplicate, for mark its name, for throughput what is counted.";
+    "time_s", "s", with(|row| row.3.at.saturating_since(origin).as_secs_f64()), "Time since the first packet; for merged points that of the first one, for throughput the beginning of its window.";
+    "low", "number", with(|row| in_unit(row.1, row.3.low)), "The smallest value: offset in the stream (from 0), bytes of flight and segment_size, seconds of rtt, bit/s of throughput.";
+    "high", "number", with(|row| in_unit(row.1, row.3.high)), "The largest value; for data the offset behind its last byte.";
+    "points", "points", with(|row| row.3.count), "Number of points in this row: if there are too many to draw, neighbours in time are merged.";
+}
 
 /// Flow name, and a point.
 type Row<'a> = (&'a str, Series, PointKind, Point);
@@ -262,15 +262,7 @@ pub fn traces_table(traces: &[FlowTrace], origin: Instant) -> Table {
             trace.points().into_iter().map(move |(series, kind, point)| (name, series, kind, point))
         })
         .collect();
-    TableBuilder::new(TRACES, &rows)
-        .with("name", |row| row.0.to_owned())
-        .with("series", |row| row.1.name().to_owned())
-        .with("kind", |row| row.2.name().to_owned())
-        .with("time_s", |row| row.3.at.saturating_since(origin).as_secs_f64())
-        .with("low", |row| in_unit(row.1, row.3.low))
-        .with("high", |row| in_unit(row.1, row.3.high))
-        .with("points", |row| row.3.count)
-        .build()
+    with_point(TableBuilder::new(TRACES, &rows), origin).build()
 }
 
 /// Value in the unit of the table: seconds for times, otherwise unchanged.

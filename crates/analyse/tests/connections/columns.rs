@@ -1,9 +1,10 @@
 //! The list of columns and the tables agree.
 
+use crate::definitions::definition_faults;
 use crate::dialogue::{Dialogue, Pair};
 use crate::traces::everything_traced;
 use fairwind_analyse::{Settings, columns};
-use fairwind_measure::{Tables, definition_faults};
+use fairwind_measure::Tables;
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 

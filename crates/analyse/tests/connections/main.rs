@@ -2,6 +2,8 @@
 
 mod columns;
 mod damage;
+#[path = "../../../measure/tests/measures/definitions.rs"]
+mod definitions;
 mod dialogue;
 mod doubts;
 mod groups;

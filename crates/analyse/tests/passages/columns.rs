@@ -1,8 +1,9 @@
 //! Every column is defined, and there.
 
+use crate::definitions::definition_faults;
 use crate::world::{World, data, stamped};
 use fairwind_analyse::one_way::{OneWaySettings, columns};
-use fairwind_measure::{Tables, definition_faults};
+use fairwind_measure::Tables;
 use fairwind_units::Span;
 
 #[test]

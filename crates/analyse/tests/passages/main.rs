@@ -7,6 +7,8 @@
 mod clocks;
 mod columns;
 mod copies;
+#[path = "../../../measure/tests/measures/definitions.rs"]
+mod definitions;
 mod delays;
 mod losses;
 mod offload;

@@ -5,6 +5,8 @@ mod anomalies;
 mod answers;
 mod anything;
 mod causes;
+#[path = "../../../measure/tests/measures/definitions.rs"]
+mod definitions;
 mod rows;
 mod tap;
 mod time;

@@ -117,7 +117,7 @@ fn columns_and_definitions_match() {
     tap.data(now, from, 100);
     tap.data(now + 300, from, 100);
     tap.ack(now + 400, from + 100);
-    let faults = fairwind_measure::definition_faults(
+    let faults = crate::definitions::definition_faults(
         &fairwind_analyse::stream::columns(),
         &tables(tap, now + 500),
     );

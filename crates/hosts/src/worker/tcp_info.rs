@@ -8,7 +8,7 @@
 
 use crate::protocol::{EndpointState, SenderStatistics, state_of};
 use fairwind_linux as linux;
-use fairwind_measure::CongestionState;
+use fairwind_measure::{CongestionState, SenderCounts};
 use fairwind_units::Span;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -74,12 +74,14 @@ impl TcpInfo {
         let EndpointState { cwnd_packets, ssthresh_packets, .. } = self.endpoint;
         SenderStatistics {
             flow,
-            busy: self.busy,
-            window_limited: self.window_limited,
-            buffer_limited: self.buffer_limited,
-            segments_retransmitted: self.retransmitted,
-            cwnd_packets,
-            in_slow_start: ssthresh_packets.is_none_or(|threshold| cwnd_packets < threshold),
+            counts: SenderCounts {
+                busy: self.busy,
+                window_limited: self.window_limited,
+                buffer_limited: self.buffer_limited,
+                segments_retransmitted: self.retransmitted,
+                cwnd_packets,
+                in_slow_start: ssthresh_packets.is_none_or(|threshold| cwnd_packets < threshold),
+            },
         }
     }
 }
@@ -185,8 +187,7 @@ mod tests {
         };
         assert_eq!(info.endpoint, expected);
         assert!(info.is_outstanding);
-        let expected = SenderStatistics {
-            flow: 9,
+        let counts = SenderCounts {
             busy: Span::from_micros((1 << 32) + 3_000_000),
             window_limited: Span::from_millis(250),
             buffer_limited: Span::from_millis(4),
@@ -194,9 +195,9 @@ mod tests {
             cwnd_packets: 44,
             in_slow_start: true,
         };
-        assert_eq!(info.statistics(9), expected);
+        assert_eq!(info.statistics(9), SenderStatistics { flow: 9, counts });
         put(&mut bytes, 76, 44);
         let at_the_threshold = TcpInfo::from_bytes(&bytes).statistics(9);
-        assert!(!at_the_threshold.in_slow_start);
+        assert!(!at_the_threshold.counts.in_slow_start);
     }
 }

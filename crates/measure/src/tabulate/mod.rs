@@ -125,6 +125,11 @@ impl<'a> Basis<'a> {
         at.saturating_since(self.settings.origin).as_secs_f64()
     }
 
+    /// Seconds from the origin to the window `number` of a series.
+    fn window_start_s(&self, length: Span, number: u64) -> f64 {
+        self.seconds_at(self.settings.measured_from() + length.saturating_mul(number))
+    }
+
     /// Every group as a scope.
     fn group_scopes(&self) -> impl Iterator<Item = Scope<'a>> {
         let scope = |name: &'a String| Scope { kind: "group", flow: None, name, group: name };

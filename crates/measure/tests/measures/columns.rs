@@ -1,9 +1,10 @@
 //! The list of columns and the tables agree.
 
+use crate::definitions::definition_faults;
 use crate::run::{Run, settings};
 use fairwind_measure::{
     DefinitionLine, Lateness, Settings, TableBuilder, Tables, columns, control_complaints_table,
-    define, definition_faults, hosts_table, remembered_table, resumptions_table, senders_table,
+    define, hosts_table, remembered_table, resumptions_table, senders_table,
 };
 use fairwind_units::Span;
 

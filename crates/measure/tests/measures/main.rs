@@ -7,6 +7,7 @@ mod columns;
 mod conservation;
 mod counts;
 mod datagrams;
+mod definitions;
 mod dialogues;
 mod latencies;
 mod lateness;

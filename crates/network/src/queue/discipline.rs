@@ -34,12 +34,6 @@ impl QueuedPacket {
         now.saturating_since(self.enqueued)
     }
 
-    /// Whether it has the same destination as `other`.
-    #[inline]
-    pub fn has_destination_of(&self, other: &Self) -> bool {
-        self.packet.destination() == other.packet.destination()
-    }
-
     /// Number of its destination host.
     #[inline]
     pub fn destination(&self) -> u32 {

@@ -1,6 +1,12 @@
 //! The error queue of a socket: ICMP errors, zero-copy completions and timestamps.
 
-use crate::script::header_constants;
+use crate::script::constants::{
+    ENOMSG, SCM_TSTAMP_ACK, SCM_TSTAMP_SCHED, SCM_TSTAMP_SND, SO_EE_CODE_ZEROCOPY_COPIED,
+    SO_EE_ORIGIN_TIMESTAMPING, SO_EE_ORIGIN_ZEROCOPY, SOF_TIMESTAMPING_OPT_ID,
+    SOF_TIMESTAMPING_OPT_ID_TCP, SOF_TIMESTAMPING_OPT_TSONLY, SOF_TIMESTAMPING_RX_SOFTWARE,
+    SOF_TIMESTAMPING_SOFTWARE, SOF_TIMESTAMPING_TX_ACK, SOF_TIMESTAMPING_TX_SCHED,
+    SOF_TIMESTAMPING_TX_SOFTWARE,
+};
 use fairwind_tcp::Connection;
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
@@ -15,14 +21,12 @@ pub(crate) struct ExtendedError {
     code: i64,
     info: i64,
     data: i64,
-    /// Timestamp, if there is one.
     pub(crate) stamp: Option<Instant>,
     /// Bytes of the packet that is returned with it.
     pub(crate) packet_bytes: u32,
 }
 
 impl ExtendedError {
-    /// The field of this name.
     pub(crate) fn field(&self, name: &str) -> Option<i64> {
         Some(match name {
             "ee_errno" => self.errno,
@@ -36,24 +40,6 @@ impl ExtendedError {
     }
 }
 
-header_constants![
-    ENOMSG,
-    SCM_TSTAMP_ACK,
-    SCM_TSTAMP_SCHED,
-    SCM_TSTAMP_SND,
-    SOF_TIMESTAMPING_OPT_ID,
-    SOF_TIMESTAMPING_OPT_ID_TCP,
-    SOF_TIMESTAMPING_OPT_TSONLY,
-    SOF_TIMESTAMPING_RX_SOFTWARE,
-    SOF_TIMESTAMPING_SOFTWARE,
-    SOF_TIMESTAMPING_TX_ACK,
-    SOF_TIMESTAMPING_TX_SCHED,
-    SOF_TIMESTAMPING_TX_SOFTWARE,
-    SO_EE_CODE_ZEROCOPY_COPIED,
-    SO_EE_ORIGIN_TIMESTAMPING,
-    SO_EE_ORIGIN_ZEROCOPY,
-];
-
 /// `SOF_TIMESTAMPING_TX_RECORD_MASK`, without hardware timestamps.
 const TX_FLAGS: i64 =
     SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_ACK;
@@ -66,7 +52,6 @@ pub(crate) struct Errors {
     zero_copy_sends: VecDeque<(u32, u64)>,
     next: u32,
     reported: u64,
-    /// Receive timestamps are on.
     pub(crate) timestamps_receive: bool,
     stamped: VecDeque<TimestampedRange>,
     /// Bytes received so far, and the time of their arrival.
@@ -74,7 +59,6 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// Whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -121,7 +105,6 @@ impl Errors {
         }
     }
 
-    /// A segment is sent.
     pub(crate) fn notice_sent(&mut self, connection: &Connection, segment: &Segment, now: Instant) {
         if self.stamped.is_empty() || segment.payload_bytes == 0 {
             return;
@@ -198,7 +181,6 @@ impl Errors {
 /// Header bytes of a returned packet: IPv4, TCP and timestamps.
 const HEADER_BYTES: u32 = 40;
 
-/// Timestamping options of a socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimestampingOptions {
     /// `SOF_TIMESTAMPING_...`
@@ -293,7 +275,6 @@ impl TimestampedRange {
         }
     }
 
-    /// The timestamps of a transmission.
     fn transmissions(self, now: Instant) -> Vec<ExtendedError> {
         [
             (SOF_TIMESTAMPING_TX_SCHED, SCM_TSTAMP_SCHED),

@@ -26,7 +26,6 @@ pub(crate) struct Endpoint {
     pub(crate) peer_finished: bool,
     /// An error that the next call reports (`SO_ERROR`).
     pub(crate) error: Option<&'static str>,
-    /// The error queue.
     pub(crate) errors: Errors,
     /// Number of events that wake waiting calls.
     pub(crate) wakeups: u64,
@@ -93,7 +92,6 @@ impl Endpoint {
         self.connection.readable_bytes() + u32::from(self.peer_finished)
     }
 
-    /// Whether the connection is completely closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.connection.state() == State::Closed
     }
@@ -105,7 +103,6 @@ impl Endpoint {
     }
 }
 
-/// A segment that a connection has sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
     /// Index of the connection.
@@ -118,9 +115,7 @@ pub(crate) struct Sent {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listener<'a> {
     pub(crate) descriptor: i64,
-    /// The connection's behaviour.
     pub(crate) config: &'a Config,
-    /// Fast Open settings.
     pub(crate) fast_open: FastOpenConfig,
     /// Maximum number of Fast Open connections with a pending handshake.
     pub(crate) max_early: usize,
@@ -138,7 +133,6 @@ pub(crate) struct Host {
     initial: SequenceNumber,
     /// The peer's address, and this host's.
     addresses: (IpAddr, IpAddr),
-    /// Fast Open cache of the peer.
     pub(crate) remembered: FastOpenCache,
     /// Path MTU, once the path has reported one.
     path_mtu: Option<u32>,
@@ -224,7 +218,6 @@ impl Host {
         index
     }
 
-    /// Hands a segment to a connection.
     pub(crate) fn inject(&mut self, index: usize, segment: &Segment) {
         if self.endpoints[index].is_dropped {
             self.refuse(index, segment);
@@ -310,7 +303,6 @@ impl Host {
         }
     }
 
-    /// Earliest deadline of any connection.
     pub(crate) fn next_deadline(&self) -> Instant {
         let deadlines = self.endpoints.iter().map(|endpoint| endpoint.connection.next_deadline());
         deadlines.min().unwrap_or(Instant::MAX)
@@ -367,7 +359,6 @@ impl FastOpenCache {
     }
 }
 
-/// The error that an ICMP message reports, if any.
 pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<IcmpError>> {
     let reason = match message.kind.as_str() {
         "unreachable frag_needed" | "packet_too_big" => {

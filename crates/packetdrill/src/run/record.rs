@@ -98,12 +98,18 @@ struct Line {
     source: Option<u32>,
 }
 
+impl Line {
+    /// What the stimulus has not written.
+    fn seen(at: Instant, action: Action) -> Self {
+        Self { due: at, at, kind: Kind::Other, action, returned: None, source: None }
+    }
+}
+
 /// All that happened, and when it began.
 #[derive(Debug)]
 struct Recorded {
     origin: Instant,
     lines: Vec<Line>,
-    /// End of the recording.
     end: Instant,
 }
 
@@ -266,14 +272,7 @@ impl<'a> Recorder<'a> {
             let written = self.recording.windows == Windows::Written;
             let window = packet.window.filter(|_| written);
             let packet = Packet { window, ..packet };
-            self.lines.push(Line {
-                due: sent.at,
-                at: sent.at,
-                kind: Kind::Other,
-                action: Action::Packet(packet),
-                returned: None,
-                source: None,
-            });
+            self.lines.push(Line::seen(sent.at, Action::Packet(packet)));
         }
     }
 
@@ -291,17 +290,13 @@ impl<'a> Recorder<'a> {
         });
         let code = known.collect::<Vec<_>>().join("\n");
         if !code.is_empty() {
-            let now = self.system.now();
             let action = Action::Code(format!("\n{code}\n"));
-            let line =
-                Line { due: now, at: now, kind: Kind::Other, action, returned: None, source: None };
-            self.lines.push(line);
+            self.lines.push(Line::seen(self.system.now(), action));
         }
         Ok(())
     }
 }
 
-/// The whole script.
 fn write(script: &Script, text: &str, recording: &Recording, recorded: &Recorded) -> String {
     let mut written = Vec::new();
     let mut comments = Comments { source: text.lines().collect(), next: 0 };

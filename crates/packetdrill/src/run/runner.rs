@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// How long to wait for a packet with any time (`*`).
 const MAX_WAIT: Span = Span::from_secs(3600);
 
-/// A call that waits.
 struct Waiting<'a> {
     event: &'a Event,
     call: &'a Call,
@@ -25,13 +24,11 @@ struct Waiting<'a> {
     broken: bool,
 }
 
-/// A failure and its line.
 struct LineFailure {
     line: Option<u32>,
     stop: Stop,
 }
 
-/// An expected packet that came.
 struct MatchedPacket {
     due: Option<Due>,
     /// When its first segment was sent.
@@ -40,7 +37,6 @@ struct MatchedPacket {
     seen: Vec<String>,
 }
 
-/// The state of one run.
 pub(super) struct Runner<'a> {
     options: &'a RunOptions,
     settings: Settings,
@@ -152,7 +148,6 @@ impl<'a> Runner<'a> {
         if kind == Kind::Injection { self.retry_blocking_call() } else { Ok(()) }
     }
 
-    /// Advances time until an event is due.
     fn advance_to_event(&mut self, event: &Event, kind: Kind) -> Step<Option<Due>> {
         let due = self.timeline.due(event.time, kind, &self.settings);
         if let Some(due) = due {
@@ -278,7 +273,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Records an event and its details.
     fn note(
         &mut self,
         event: &Event,
@@ -318,7 +312,6 @@ impl<'a> Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Hands a packet of the script to the connection that it is for.
     fn inject(&mut self, packet: &Packet) -> Step<()> {
         let connection = self.system.connection_for(packet)?;
         self.collect_sent();
@@ -328,7 +321,6 @@ impl Runner<'_> {
         self.system.inject(connection, &live)
     }
 
-    /// Hands over a message of the path.
     fn inject_message(&mut self, message: &Icmp) -> Step<()> {
         let connection = self.system.connection_for_message()?;
         self.collect_sent();
@@ -440,7 +432,6 @@ impl Runner<'_> {
     }
 }
 
-/// Adds the offending packet to a failure.
 fn with_packet(stop: Stop, seen: Packet) -> Stop {
     match stop {
         Stop::Failed(message) => Stop::failed(format!("{message}\n{}", without_defaults(seen))),

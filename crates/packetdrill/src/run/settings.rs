@@ -130,7 +130,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the option lines.
     pub(crate) fn new(script: &Script, run: &RunOptions) -> Result<Self, Outcome> {
         let mut settings = Self {
             tolerance: Span::from_millis(4),

@@ -119,7 +119,6 @@ fn path(info: &TcpInfo) -> [Entry; 23] {
     ]
 }
 
-/// Counters.
 fn counts(info: &TcpInfo) -> [Entry; 32] {
     let delivered = |place: usize| info.delivered_bytes_by_mark.map(|by| i64::from(by[place]));
     let received = |place: usize| info.received_bytes_by_mark.map(|by| i64::from(by[place]));

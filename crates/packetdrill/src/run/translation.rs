@@ -368,11 +368,9 @@ fn option_from_bytes(kind: u8, content: &[u8]) -> TcpOption {
             TcpOption::Sack(words.as_chunks::<2>().0.iter().map(|[l, r]| (*l, *r)).collect())
         }
         (8, _) if content.len() == 8 => TcpOption::Timestamps { value: words[0], echo: words[1] },
-        (172, _) if content.len().is_multiple_of(3) => {
-            TcpOption::AccurateEcn { order: CounterOrder::Ect0First, counters: counters(content) }
-        }
-        (174, _) if content.len().is_multiple_of(3) => {
-            TcpOption::AccurateEcn { order: CounterOrder::Ect1First, counters: counters(content) }
+        (172 | 174, _) if content.len().is_multiple_of(3) => {
+            let order = if kind == 172 { CounterOrder::Ect0First } else { CounterOrder::Ect1First };
+            TcpOption::AccurateEcn { order, counters: counters(content) }
         }
         (34, _) => TcpOption::FastOpen(digits(content)),
         (254, [0xf9, 0x89, cookie @ ..]) => TcpOption::FastOpenExperimental(digits(cookie)),

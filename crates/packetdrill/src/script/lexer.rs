@@ -177,7 +177,6 @@ pub struct Position {
     pub column: u32,
 }
 
-/// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Token {
     /// `--name` or `--name=value`, as far as the next white space, without the hyphens.
@@ -200,7 +199,6 @@ pub(crate) enum Token {
     Ellipsis,
     /// Punctuation: any other character.
     Punct(char),
-    /// The end of the script.
     End,
 }
 
@@ -221,7 +219,6 @@ impl std::fmt::Display for Token {
     }
 }
 
-/// A token and where it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpannedToken {
     pub(crate) token: Token,
@@ -298,6 +295,12 @@ impl Cursor {
         token
     }
 
+    /// Takes the next token, which means `meaning`.
+    pub(super) fn taking<T>(&mut self, meaning: T) -> T {
+        self.take();
+        meaning
+    }
+
     /// Takes the rest of the line as text.
     pub(super) fn rest_of_line(&mut self) -> String {
         let line = self.line();
@@ -321,19 +324,11 @@ impl Cursor {
     }
 
     pub(super) fn take_if_punct(&mut self, sign: char) -> bool {
-        let found = self.is_punct(sign);
-        if found {
-            self.take();
-        }
-        found
+        self.is_punct(sign) && self.taking(true)
     }
 
     pub(super) fn take_if_word(&mut self, word: &str) -> bool {
-        let found = self.is_word(word);
-        if found {
-            self.take();
-        }
-        found
+        self.is_word(word) && self.taking(true)
     }
 
     pub(super) fn punct(&mut self, sign: char) -> ParseResult<()> {
@@ -343,8 +338,7 @@ impl Cursor {
     pub(super) fn word(&mut self, expected: &str) -> ParseResult<String> {
         let Token::Word(word) = self.peek() else { return Err(self.unexpected(expected)) };
         let word = word.clone();
-        self.take();
-        Ok(word)
+        Ok(self.taking(word))
     }
 
     /// A whole number, or a defined name for one, that fits its field.
@@ -356,8 +350,7 @@ impl Cursor {
         };
         let fitting = number.and_then(|number| N::try_from(number).ok());
         let Some(number) = fitting else { return Err(self.unexpected(expected)) };
-        self.take();
-        Ok(number)
+        Ok(self.taking(number))
     }
 }
 

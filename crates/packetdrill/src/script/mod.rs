@@ -9,7 +9,7 @@
 //! | `values`, `constants` | values of names |
 
 mod ast;
-mod constants;
+pub(crate) mod constants;
 mod lexer;
 mod packets;
 mod parse;
@@ -22,5 +22,5 @@ pub use ast::{
 };
 pub use lexer::{ParseError, Position};
 pub(crate) use parse::define_usual;
-pub(crate) use values::{constant, header_constant, header_constants, option_name};
+pub(crate) use values::{constant, option_name};
 pub use values::{errno_name, text_bytes};

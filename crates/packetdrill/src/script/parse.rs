@@ -78,9 +78,7 @@ pub(crate) fn define_usual(version: Option<&str>, definitions: &mut BTreeMap<Str
 fn bare_command(cursor: &mut Cursor) -> Option<Command> {
     let line = cursor.line();
     let Token::Command(text) = cursor.peek() else { return None };
-    let text = text.clone();
-    cursor.take();
-    Some(Command { line, text })
+    Some(cursor.taking(Command { line, text: text.clone() }))
 }
 
 /// `-D NAME=VALUE` or `--define=NAME=VALUE`
@@ -114,16 +112,8 @@ fn event(cursor: &mut Cursor) -> ParseResult<Event> {
     let time = event_time(cursor)?;
     let action = match cursor.peek() {
         Token::Punct('<' | '>') => packet(cursor)?,
-        Token::Command(text) => {
-            let action = Action::Command(text.clone());
-            cursor.take();
-            action
-        }
-        Token::Code(text) => {
-            let action = Action::Code(text.clone());
-            cursor.take();
-            action
-        }
+        Token::Command(text) => cursor.taking(Action::Command(text.clone())),
+        Token::Code(text) => cursor.taking(Action::Code(text.clone())),
         Token::Word(_) | Token::Ellipsis => Action::Call(call(cursor)?),
         _ => return Err(cursor.unexpected("a packet, a system call, a command or code")),
     };
@@ -134,10 +124,7 @@ fn event(cursor: &mut Cursor) -> ParseResult<Event> {
 fn event_time(cursor: &mut Cursor) -> ParseResult<EventTime> {
     match cursor.peek() {
         Token::Command(_) | Token::Code(_) => Ok(EventTime::Relative(Span::ZERO)),
-        Token::Punct('*') => {
-            cursor.take();
-            Ok(EventTime::Any)
-        }
+        Token::Punct('*') => Ok(cursor.taking(EventTime::Any)),
         Token::Punct('+') => {
             cursor.take();
             let first = seconds(cursor)?;
@@ -236,10 +223,7 @@ fn expression(cursor: &mut Cursor, depth: u32) -> ParseResult<Expression> {
 
 fn single(cursor: &mut Cursor, depth: u32) -> ParseResult<Expression> {
     match cursor.peek().clone() {
-        Token::Ellipsis => {
-            cursor.take();
-            Ok(Expression::Any)
-        }
+        Token::Ellipsis => Ok(cursor.taking(Expression::Any)),
         Token::Text(text) => {
             cursor.take();
             // `"abc"...` is a longer text with this prefix.

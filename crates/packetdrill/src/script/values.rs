@@ -5,44 +5,8 @@ use super::ast::{Call, Expression};
 use super::constants::{CONSTANTS, ERRNOS};
 use crate::outcome::{Step, Stop};
 
-/// Defines constants of the headers by their names.
-macro_rules! header_constants {
-    ($($name:ident),* $(,)?) => {
-        $(const $name: i64 = crate::script::header_constant(stringify!($name));)*
-    };
-}
-pub(crate) use header_constants;
-
-/// Number of a name that is known at compile time.
-pub(crate) const fn header_constant(name: &str) -> i64 {
-    constant(name).expect("the headers have this constant")
-}
-
-/// The number of this name.
-pub(crate) const fn constant(name: &str) -> Option<i64> {
-    match find(CONSTANTS, name.as_bytes()) {
-        None => find(ERRNOS, name.as_bytes()),
-        found => found,
-    }
-}
-
-const fn find(table: &[(&str, i64)], name: &[u8]) -> Option<i64> {
-    let mut place = 0;
-    while place < table.len() {
-        if is_same(table[place].0.as_bytes(), name) {
-            return Some(table[place].1);
-        }
-        place += 1;
-    }
-    None
-}
-
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let mut place = 0;
-    while place < one.len() && place < other.len() && one[place] == other[place] {
-        place += 1;
-    }
-    place == one.len() && place == other.len()
+pub(crate) fn constant(name: &str) -> Option<i64> {
+    CONSTANTS.iter().chain(ERRNOS).find(|(known, _)| *known == name).map(|(_, number)| *number)
 }
 
 /// The name of an error of a call.
@@ -155,12 +119,23 @@ impl Expression {
         }
     }
 
+    /// The expression, unless it is `...`.
+    pub fn given(&self) -> Option<&Self> {
+        (*self != Self::Any).then_some(self)
+    }
+
     /// An error if the returned number differs from the script; `...` matches any.
     pub fn expect_number(&self, what: &str, seen: i64) -> Step<()> {
         if *self == Self::Any || self.number()? == seen {
             return Ok(());
         }
         Err(Stop::failed(format!("{what}: expected {self}, seen {seen}")))
+    }
+
+    /// The events and the data of each `struct epoll_event` of a list, unless it is `...`.
+    pub fn epoll_events(&self) -> Step<Option<Vec<(i64, i64)>>> {
+        let events = |list: &Self| list.members()?.iter().map(Self::epoll_event).collect();
+        self.given().map(events).transpose()
     }
 
     /// The events and the data of a `struct epoll_event`; data is whatever the script writes.
@@ -181,6 +156,12 @@ impl Call {
     /// The argument at this place as a number.
     pub fn number(&self, place: usize) -> Step<i64> {
         self.argument(place)?.number()
+    }
+
+    /// The number, or the only member of a list, at this place, if there is one and it is not `...`.
+    pub(crate) fn given_number(&self, place: usize) -> Step<Option<i64>> {
+        let argument = self.arguments.get(place).map(Expression::only_member);
+        argument.and_then(Expression::given).map(Expression::number).transpose()
     }
 
     /// A number where there is one; flags of a call that were left out are none.

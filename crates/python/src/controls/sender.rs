@@ -16,6 +16,35 @@ fn whole<N: TryFrom<u64>>(field: &str, value: &Bound<'_, PyAny>) -> PyResult<N> 
     })
 }
 
+/// Gives a class of Python its fields. One with the name of a function behind it can be set, too.
+macro_rules! fields {
+    ($class:ident, $this:ident; $(
+        #[doc = $doc:literal]
+        $field:ident $(($set:ident))?: $type:ty = $value:expr;
+    )*) => {
+        #[pymethods]
+        impl $class {
+            $(
+                #[doc = $doc]
+                #[getter]
+                fn $field(&self) -> $type {
+                    let $this = self;
+                    $value
+                }
+
+                $(
+                    #[setter]
+                    fn $set(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+                        let $this = self;
+                        $value = whole(stringify!($field), value)?;
+                        Ok(())
+                    }
+                )?
+            )*
+        }
+    };
+}
+
 /// The sender; windows are in segments.
 #[pyclass(module = "fairwind._core", name = "Sender")]
 #[derive(Default)]
@@ -23,217 +52,66 @@ pub(crate) struct PythonSender {
     pub(crate) sender: TcpSock,
 }
 
-#[pymethods]
-impl PythonSender {
+fields! {
+    PythonSender, this;
     /// Congestion window in segments.
-    #[getter]
-    fn snd_cwnd(&self) -> u32 {
-        self.sender.window
-    }
-
-    #[setter]
-    fn set_snd_cwnd(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.sender.window = whole("snd_cwnd", value)?;
-        Ok(())
-    }
-
+    snd_cwnd (set_snd_cwnd): u32 = this.sender.window;
     /// Slow-start threshold in segments.
-    #[getter]
-    fn snd_ssthresh(&self) -> u32 {
-        self.sender.threshold
-    }
-
-    #[setter]
-    fn set_snd_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.sender.threshold = whole("snd_ssthresh", value)?;
-        Ok(())
-    }
-
+    snd_ssthresh (set_snd_ssthresh): u32 = this.sender.threshold;
     /// Segments that count towards the window's next growth.
-    #[getter]
-    fn snd_cwnd_cnt(&self) -> u32 {
-        self.sender.credit
-    }
-
-    #[setter]
-    fn set_snd_cwnd_cnt(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.sender.credit = whole("snd_cwnd_cnt", value)?;
-        Ok(())
-    }
-
+    snd_cwnd_cnt (set_snd_cwnd_cnt): u32 = this.sender.credit;
     /// What will have been delivered once the application's pause is through; 0 for none.
-    #[getter]
-    fn app_limited(&self) -> u32 {
-        self.sender.application_limited
-    }
-
-    #[setter]
-    fn set_app_limited(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.sender.application_limited = whole("app_limited", value)?;
-        Ok(())
-    }
-
+    app_limited (set_app_limited): u32 = this.sender.application_limited;
     /// Bytes per second at which segments leave.
-    #[getter]
-    fn sk_pacing_rate(&self) -> u64 {
-        self.sender.control.pacing.rate
-    }
-
-    #[setter]
-    fn set_sk_pacing_rate(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.sender.control.pacing.rate = whole("sk_pacing_rate", value)?;
-        Ok(())
-    }
-
+    sk_pacing_rate (set_sk_pacing_rate): u64 = this.sender.control.pacing.rate;
     /// 0 none, 1 needed.
-    #[getter]
-    fn sk_pacing_status(&self) -> u32 {
-        self.sender.control.pacing.status
-    }
-
-    #[setter]
-    fn set_sk_pacing_status(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.sender.control.pacing.status = whole("sk_pacing_status", value)?;
-        Ok(())
-    }
-
+    sk_pacing_status (set_sk_pacing_status): u32 = this.sender.control.pacing.status;
     /// Window before the last reduction.
-    #[getter]
-    fn prior_cwnd(&self) -> u32 {
-        self.sender.window_before
-    }
-
+    prior_cwnd: u32 = this.sender.window_before;
     /// Greatest window.
-    #[getter]
-    fn snd_cwnd_clamp(&self) -> u32 {
-        self.sender.max_window
-    }
-
+    snd_cwnd_clamp: u32 = this.sender.max_window;
     /// Segments outstanding.
-    #[getter]
-    fn packets_out(&self) -> u32 {
-        self.sender.outstanding
-    }
-
+    packets_out: u32 = this.sender.outstanding;
     /// Retransmitted segments of these that are under way.
-    #[getter]
-    fn retrans_out(&self) -> u32 {
-        self.sender.retransmitted
-    }
-
+    retrans_out: u32 = this.sender.retransmitted;
     /// Segments of these that are considered lost.
-    #[getter]
-    fn lost_out(&self) -> u32 {
-        self.sender.lost
-    }
-
+    lost_out: u32 = this.sender.lost;
     /// Segments of these that were selectively acknowledged.
-    #[getter]
-    fn sacked_out(&self) -> u32 {
-        self.sender.sacked
-    }
-
+    sacked_out: u32 = this.sender.sacked;
     /// Segments believed to be in the network.
-    #[getter]
-    fn in_flight(&self) -> u32 {
-        self.sender.in_flight()
-    }
-
+    in_flight: u32 = this.sender.in_flight();
     /// Segments delivered since the beginning.
-    #[getter]
-    fn delivered(&self) -> u32 {
-        self.sender.delivered
-    }
-
+    delivered: u32 = this.sender.delivered;
     /// Of these, with a mark of congestion.
-    #[getter]
-    fn delivered_ce(&self) -> u32 {
-        self.sender.delivered_marked
-    }
-
+    delivered_ce: u32 = this.sender.delivered_marked;
     /// Segments lost since the beginning.
-    #[getter(lost)]
-    fn losses(&self) -> u32 {
-        self.sender.losses
-    }
-
+    lost: u32 = this.sender.losses;
     /// Segments sent again since the beginning.
-    #[getter]
-    fn total_retrans(&self) -> u32 {
-        self.sender.retransmissions
-    }
-
+    total_retrans: u32 = this.sender.retransmissions;
     /// Smoothed round trip in microseconds (the kernel's is in eighths of them); 0 before there is one.
-    #[getter]
-    fn srtt_us(&self) -> f64 {
-        f64::from(self.sender.smoothed_rtt_eighths) / 8.0
-    }
-
+    srtt_us: f64 = f64::from(this.sender.smoothed_rtt_eighths) / 8.0;
     /// Least round trip of late in microseconds, once there was a sample.
-    #[getter]
-    fn min_rtt_us(&self) -> Option<u32> {
-        self.sender.min_rtt()
-    }
-
+    min_rtt_us: Option<u32> = this.sender.min_rtt();
     /// Now, in microseconds since the experiment began.
-    #[getter]
-    fn tcp_mstamp(&self) -> u64 {
-        self.sender.now_micros
-    }
-
+    tcp_mstamp: u64 = this.sender.now_micros;
     /// Oldest sequence number outstanding.
-    #[getter]
-    fn snd_una(&self) -> u32 {
-        self.sender.oldest_unacked
-    }
-
+    snd_una: u32 = this.sender.oldest_unacked;
     /// Next sequence number to be sent.
-    #[getter]
-    fn snd_nxt(&self) -> u32 {
-        self.sender.next
-    }
-
+    snd_nxt: u32 = this.sender.next;
     /// What was sent when recovery began.
-    #[getter]
-    fn high_seq(&self) -> u32 {
-        self.sender.recovery_end
-    }
-
+    high_seq: u32 = this.sender.recovery_end;
     /// Bytes of a full segment.
-    #[getter]
-    fn mss_cache(&self) -> u32 {
-        self.sender.segment_bytes
-    }
-
+    mss_cache: u32 = this.sender.segment_bytes;
     /// Window that the peer offers in bytes.
-    #[getter]
-    fn snd_wnd(&self) -> u32 {
-        self.sender.peer_window
-    }
-
+    snd_wnd: u32 = this.sender.peer_window;
     /// Bytes acknowledged.
-    #[getter]
-    fn bytes_acked(&self) -> u64 {
-        self.sender.acknowledged_bytes
-    }
-
+    bytes_acked: u64 = this.sender.acknowledged_bytes;
     /// State of recovery: 0 open, 1 disorder, 2 window reduced, 3 recovery, 4 loss.
-    #[getter]
-    fn ca_state(&self) -> u8 {
-        self.sender.control.state & 31
-    }
-
+    ca_state: u8 = this.sender.control.state & 31;
     /// Whether the window is below the threshold.
-    #[getter]
-    fn in_slow_start(&self) -> bool {
-        self.sender.is_in_slow_start()
-    }
-
+    in_slow_start: bool = this.sender.is_in_slow_start();
     /// Whether the window was what kept the sender from sending.
-    #[getter]
-    fn is_cwnd_limited(&self) -> bool {
-        self.sender.is_window_limited()
-    }
+    is_cwnd_limited: bool = this.sender.is_window_limited();
 }
 
 /// Sample of an acknowledgment.
@@ -242,25 +120,14 @@ pub(crate) struct AckSample {
     pub(crate) report: AckReport,
 }
 
-#[pymethods]
-impl AckSample {
+fields! {
+    AckSample, this;
     /// Segments taken off the queue.
-    #[getter]
-    fn pkts_acked(&self) -> u32 {
-        self.report.acknowledged
-    }
-
+    pkts_acked: u32 = this.report.acknowledged;
     /// Round trip of the youngest segment in microseconds, if there is one.
-    #[getter]
-    fn rtt_us(&self) -> Option<i32> {
-        Some(self.report.rtt_micros).filter(|&rtt| rtt >= 0)
-    }
-
+    rtt_us: Option<i32> = Some(this.report.rtt_micros).filter(|&rtt| rtt >= 0);
     /// Bytes in flight when that segment was sent.
-    #[getter]
-    fn in_flight(&self) -> u32 {
-        self.report.flight_bytes
-    }
+    in_flight: u32 = this.report.flight_bytes;
 }
 
 /// A sample of the delivery rate.
@@ -269,77 +136,30 @@ pub(crate) struct DeliverySample {
     pub(crate) sample: RateSample,
 }
 
-#[pymethods]
-impl DeliverySample {
+fields! {
+    DeliverySample, this;
     /// When something had been delivered last as the segment was sent, in microseconds; 0 for an invalid sample.
-    #[getter]
-    fn prior_mstamp(&self) -> u64 {
-        self.sample.delivered_at_before_micros
-    }
-
+    prior_mstamp: u64 = this.sample.delivered_at_before_micros;
     /// Segments delivered then.
-    #[getter]
-    fn prior_delivered(&self) -> u32 {
-        self.sample.delivered_before
-    }
-
+    prior_delivered: u32 = this.sample.delivered_before;
     /// Segments delivered since; -1 for an invalid sample.
-    #[getter]
-    fn delivered(&self) -> i32 {
-        self.sample.delivered
-    }
-
+    delivered: i32 = this.sample.delivered;
     /// Of these, with a mark of congestion.
-    #[getter]
-    fn delivered_ce(&self) -> i32 {
-        self.sample.marked
-    }
-
+    delivered_ce: i32 = this.sample.marked;
     /// Time in which they were, in microseconds; -1 where there is none.
-    #[getter]
-    fn interval_us(&self) -> i64 {
-        self.sample.interval_micros
-    }
-
+    interval_us: i64 = this.sample.interval_micros;
     /// Round trip of the youngest segment in microseconds, if there is one.
-    #[getter]
-    fn rtt_us(&self) -> Option<i64> {
-        Some(self.sample.rtt_micros).filter(|&rtt| rtt >= 0)
-    }
-
+    rtt_us: Option<i64> = Some(this.sample.rtt_micros).filter(|&rtt| rtt >= 0);
     /// Segments found lost by this acknowledgment.
-    #[getter]
-    fn losses(&self) -> i32 {
-        self.sample.losses
-    }
-
+    losses: i32 = this.sample.losses;
     /// Segments delivered by it.
-    #[getter]
-    fn acked_sacked(&self) -> u32 {
-        self.sample.newly_delivered
-    }
-
+    acked_sacked: u32 = this.sample.newly_delivered;
     /// In flight before it.
-    #[getter]
-    fn prior_in_flight(&self) -> u32 {
-        self.sample.flight_before
-    }
-
+    prior_in_flight: u32 = this.sample.flight_before;
     /// The application limited the rate.
-    #[getter]
-    fn is_app_limited(&self) -> bool {
-        self.sample.is_application_limited
-    }
-
+    is_app_limited: bool = this.sample.is_application_limited;
     /// The segment of the sample was sent again.
-    #[getter]
-    fn is_retrans(&self) -> bool {
-        self.sample.is_retransmission
-    }
-
+    is_retrans: bool = this.sample.is_retransmission;
     /// The acknowledgment may have been delayed.
-    #[getter]
-    fn is_ack_delayed(&self) -> bool {
-        self.sample.is_delayed
-    }
+    is_ack_delayed: bool = this.sample.is_delayed;
 }

@@ -69,7 +69,7 @@ pub(super) fn body(
     kind: &'static str,
     words: &mut Words<'_>,
     bandwidth: BitRate,
-) -> Result<(Body, Option<HtbClassBody>), TcError> {
+) -> Result<(Body, Option<ClassBody>), TcError> {
     if let Some(queue) = classless(kind, words, bandwidth)? {
         return Ok((Body::Classless(queue), None));
     }
@@ -214,14 +214,14 @@ fn prio(words: &mut Words<'_>) -> Result<Body, TcError> {
 }
 
 /// An htb's own parameters, and those of its only class where there is a rate among them.
-fn htb(words: &mut Words<'_>) -> Result<(Body, Option<HtbClassBody>), TcError> {
+fn htb(words: &mut Words<'_>) -> Result<(Body, Option<ClassBody>), TcError> {
     let mut htb = HtbBody {
         default: None,
         rate_to_quantum: 10,
         direct_packets: DEFAULT_PACKETS,
         granularity: Span::ZERO,
     };
-    let mut class = UnratedClass::default();
+    let mut class = HtbClassBody::default();
     let known: Vec<&str> =
         ["default", "r2q", "direct_qlen", "granularity"].into_iter().chain(CLASS_KEYS).collect();
     while let Some(key) = words.option(&known)? {
@@ -233,7 +233,7 @@ fn htb(words: &mut Words<'_>) -> Result<(Body, Option<HtbClassBody>), TcError> {
             key => class.read(key, words)?,
         }
     }
-    let class = if class.is_empty() { None } else { Some(class.finish(words)?) };
+    let class = if class == HtbClassBody::default() { None } else { Some(class.finish(words)?) };
     Ok((Body::Htb(htb), class))
 }
 
@@ -255,11 +255,11 @@ pub(super) fn class_body(kind: &'static str, words: &mut Words<'_>) -> Result<Cl
         }
         return Ok(ClassBody::Drr { quantum_bytes });
     }
-    let mut class = UnratedClass::default();
+    let mut class = HtbClassBody::default();
     while let Some(key) = words.option(&CLASS_KEYS)? {
         class.read(key, words)?;
     }
-    class.finish(words).map(ClassBody::Htb)
+    class.finish(words)
 }
 
 const CLASS_KEYS: [&str; 10] = [
@@ -275,18 +275,7 @@ const CLASS_KEYS: [&str; 10] = [
     "quantum",
 ];
 
-/// A class of an htb while it is read.
-#[derive(Default)]
-struct UnratedClass {
-    rate: Option<BitRate>,
-    ceil: Option<BitRate>,
-    burst_bytes: Option<u64>,
-    ceil_burst_bytes: Option<u64>,
-    priority: Option<u8>,
-    quantum_bytes: Option<u32>,
-}
-
-impl UnratedClass {
+impl HtbClassBody {
     fn read(&mut self, key: &str, words: &mut Words<'_>) -> Result<(), TcError> {
         match key {
             "rate" => self.rate = Some(words.rate()?),
@@ -299,23 +288,9 @@ impl UnratedClass {
         Ok(())
     }
 
-    fn is_empty(&self) -> bool {
-        let Self { rate, ceil, burst_bytes, ceil_burst_bytes, priority, quantum_bytes } = self;
-        let sizes = burst_bytes.is_none() && ceil_burst_bytes.is_none() && quantum_bytes.is_none();
-        rate.is_none() && ceil.is_none() && sizes && priority.is_none()
-    }
-
-    fn finish(self, words: &Words<'_>) -> Result<HtbClassBody, TcError> {
-        let rate =
-            self.rate.ok_or_else(|| words.wrong("a class of htb needs a rate: rate 5mbit"))?;
-        Ok(HtbClassBody {
-            rate,
-            ceil: self.ceil,
-            burst_bytes: self.burst_bytes,
-            ceil_burst_bytes: self.ceil_burst_bytes,
-            priority: self.priority.unwrap_or_default(),
-            quantum_bytes: self.quantum_bytes,
-        })
+    fn finish(self, words: &Words<'_>) -> Result<ClassBody, TcError> {
+        let rate = self.rate.ok_or_else(|| words.wrong("a class of htb needs a rate: rate 5mbit"));
+        Ok(ClassBody::Htb(rate?, self))
     }
 }
 

@@ -74,18 +74,21 @@ pub(super) struct ClassDraft {
 /// The parameters of a class.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ClassBody {
-    Drr { quantum_bytes: Option<u32> },
-    Htb(HtbClassBody),
+    Drr {
+        quantum_bytes: Option<u32>,
+    },
+    /// With its rate.
+    Htb(BitRate, HtbClassBody),
 }
 
-/// The parameters of a class of an htb.
-#[derive(Debug, Clone, Copy)]
+/// The parameters of a class of an htb, as far as they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct HtbClassBody {
-    pub(super) rate: BitRate,
+    pub(super) rate: Option<BitRate>,
     pub(super) ceil: Option<BitRate>,
     pub(super) burst_bytes: Option<u64>,
     pub(super) ceil_burst_bytes: Option<u64>,
-    pub(super) priority: u8,
+    pub(super) priority: Option<u8>,
     pub(super) quantum_bytes: Option<u32>,
 }
 
@@ -373,7 +376,7 @@ impl Tree<'_> {
         let class = |class: &ClassDraft| {
             let quantum = match class.body {
                 ClassBody::Drr { quantum_bytes } => quantum_bytes,
-                ClassBody::Htb(_) => None,
+                ClassBody::Htb(..) => None,
             };
             Ok(DrrClass {
                 quantum_bytes: quantum.unwrap_or(ETHERNET_FRAME),
@@ -398,16 +401,16 @@ impl Tree<'_> {
         };
         let mut classes = Vec::new();
         for class in self.classes(major) {
-            let ClassBody::Htb(body) = class.body else { continue };
-            let ceil = body.ceil.unwrap_or(body.rate);
+            let ClassBody::Htb(rate, body) = class.body else { continue };
+            let ceil = body.ceil.unwrap_or(rate);
             let is_leaf = !self.classes(major).any(|other| other.parent == Some(class.handle));
-            let usual = HtbClass::new(class.handle.to_string(), body.rate, rate_to_quantum);
+            let usual = HtbClass::new(class.handle.to_string(), rate, rate_to_quantum);
             classes.push(HtbClass {
                 parent: class.parent.and_then(index),
                 ceil,
                 burst_bytes: body.burst_bytes.unwrap_or(usual.burst_bytes),
                 ceil_burst_bytes: body.ceil_burst_bytes.unwrap_or(HtbClass::default_burst(ceil)),
-                priority: body.priority,
+                priority: body.priority.unwrap_or_default(),
                 quantum_bytes: body.quantum_bytes.unwrap_or(usual.quantum_bytes),
                 filters: self.filters(class.handle),
                 child: if is_leaf { Some(self.child_or_pfifo(class.handle, depth)?) } else { None },
@@ -431,7 +434,7 @@ impl Tree<'_> {
 
 /// Whether a body is a discipline with classes of this kind.
 fn has_classes(body: &Body, class: ClassBody) -> bool {
-    matches!((body, class), (Body::Htb(_), ClassBody::Htb(_)) | (Body::Drr, ClassBody::Drr { .. }))
+    matches!((body, class), (Body::Htb(_), ClassBody::Htb(..)) | (Body::Drr, ClassBody::Drr { .. }))
 }
 
 /// The number of the class of a discipline without own classes.

@@ -3,8 +3,8 @@
 
 use super::disciplines;
 use super::draft::{
-    Body, ClassBody, ClassDraft, DisciplineDraft, Draft, FilterDraft, Handle, read_flower,
-    read_handle, read_matches,
+    Body, ClassDraft, DisciplineDraft, Draft, FilterDraft, Handle, read_flower, read_handle,
+    read_matches,
 };
 use super::words::{Place, TcError, Word, Words, split};
 use fairwind_units::BitRate;
@@ -64,8 +64,7 @@ impl Chain {
         let mut body = body;
         if let (Body::Htb(htb), Some(class)) = (&mut body, class) {
             htb.default = Some((1, place));
-            let body = ClassBody::Htb(class);
-            self.draft.classes.push(ClassDraft { handle: first, parent: None, body, place });
+            self.draft.classes.push(ClassDraft { handle: first, parent: None, body: class, place });
             self.open.push(Open { handle: first, rooms: 1 });
         }
         match &body {

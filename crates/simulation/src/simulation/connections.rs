@@ -151,7 +151,6 @@ impl Simulation {
         true
     }
 
-    /// Sends a delayed ACK that is due.
     pub(super) fn send_delayed_ack(&mut self, now: Instant) {
         if let Some((_, (id, segment))) = self.delayed_acks.pop_due(now) {
             *self.network.reserve().segment_mut() = segment;

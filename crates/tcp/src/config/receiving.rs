@@ -262,7 +262,6 @@ impl Receiving {
         }
     }
 
-    /// FreeBSD 5.4.
     pub(crate) fn freebsd_5_4() -> Self {
         Self {
             control: ControlAcceptance::ExactReset,
@@ -273,7 +272,6 @@ impl Receiving {
         }
     }
 
-    /// FreeBSD 14.
     pub(crate) fn freebsd_14() -> Self {
         Self { control: ControlAcceptance::Challenged, duplicate_sack: true, ..Self::freebsd_5_4() }
     }

@@ -150,13 +150,7 @@ impl Sending {
             gathering: Gathering::Buffers { largest_bytes: LARGEST_BUNDLE_BYTES },
             silly_window: SillyWindow::WholeBuffer,
             bundling: Some(Bundling::LINUX),
-            cork: false,
-            buffer_rule: SendBufferRule::Payload,
-            unsent_low_water: None,
-            delivery_rate: false,
-            pacing: Pacing::LINUX,
-            redundancy: None,
-            framing: None,
+            ..Self::rfc()
         }
     }
 }

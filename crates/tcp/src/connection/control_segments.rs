@@ -24,7 +24,6 @@ pub(super) struct ControlSegments {
     own_reset: Option<SequenceNumber>,
 }
 
-/// The next control segment.
 #[derive(Debug)]
 pub(super) enum ControlSegment {
     /// A reset in response to a segment.
@@ -76,7 +75,6 @@ impl ControlSegments {
         self.is_any
     }
 
-    /// The next one, if any.
     pub(super) fn next(&mut self) -> Option<ControlSegment> {
         if let Some(reset) = self.reset.take() {
             return Some(ControlSegment::Reset(reset));

@@ -70,7 +70,6 @@ impl TimeWaitAction {
         }
     }
 
-    /// Whether the wait restarts.
     pub(super) fn restarts_timer(self) -> bool {
         matches!(self, Self::RestartAndNoteTimestamp | Self::RestartAndAnswer)
     }
@@ -82,12 +81,10 @@ pub(super) struct KeepAliveTimer {
     timer: Timer,
 }
 
-/// Result of the keep-alive timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeepAliveAction {
     /// None yet.
     Wait,
-    /// A probe is due.
     Probe,
     /// The peer does not answer: a reset ends the connection.
     GiveUp,

@@ -321,7 +321,6 @@ impl Connection {
         }
     }
 
-    /// Our FIN is acknowledged.
     #[cold]
     fn on_fin_acked(&mut self, segment: &Segment, now: Instant) {
         if self.config.growth.shares {
@@ -379,7 +378,6 @@ impl Connection {
         }
     }
 
-    /// Counts the codepoint of a segment for Accurate ECN.
     #[cold]
     pub(super) fn count_codepoint(&mut self, segment: &Segment) {
         let Some(feedback) = self.sender.ecn_mut().accurate_mut() else { return };

@@ -220,32 +220,11 @@ impl Connection {
         self.sender.push_held();
     }
 
-    /// Readable bytes: all unread bytes in order, or up to an urgent byte.
-    #[inline]
-    pub fn readable_bytes(&self) -> u32 {
-        self.receiver.readable_bytes()
-    }
-
     /// Moves up to `bytes` received bytes to the application and returns their number. Drain
     /// [`poll_segment`](Self::poll_segment) afterwards: a window update or an acknowledgment may be due.
     #[inline]
     pub fn read(&mut self, now: Instant, bytes: u32) -> u32 {
         self.receiver.read(now, bytes, self.state)
-    }
-
-    /// Readable bytes as reported by `SIOCINQ`: up to an urgent byte.
-    pub fn inquired_bytes(&self) -> u32 {
-        self.receiver.inquired_bytes()
-    }
-
-    /// Segments that were not taken.
-    pub fn refused_segments(&self) -> RefusedSegments {
-        self.receiver.refused()
-    }
-
-    /// Whether the urgent byte is next (`SIOCATMARK`).
-    pub fn is_at_mark(&self) -> bool {
-        self.receiver.is_at_mark()
     }
 
     /// Reads the urgent byte out of band (`MSG_OOB`); `peek` leaves it.
@@ -285,15 +264,78 @@ impl Connection {
         self.check_invariants();
     }
 
+    delegates! {
+        /// Readable bytes: all unread bytes in order, or up to an urgent byte.
+        #[inline]
+        readable_bytes: u32 = receiver.readable_bytes(),
+        /// Readable bytes as reported by `SIOCINQ`: up to an urgent byte.
+        inquired_bytes: u32 = receiver.inquired_bytes(),
+        /// Segments that were not taken.
+        refused_segments: RefusedSegments = receiver.refused(),
+        /// Whether the urgent byte is next (`SIOCATMARK`).
+        is_at_mark: bool = receiver.is_at_mark(),
+        /// Bytes written and not sent yet.
+        #[inline]
+        unsent_bytes: u64 = sender.written().unsent(),
+        /// Payload bytes received in order since the beginning, read or not.
+        #[inline]
+        received_bytes: u64 = receiver.received_bytes(),
+        /// Whether everything written has been acknowledged, FIN included where closed.
+        is_drained: bool = sender.is_drained(),
+        /// Congestion window in segments (cwnd).
+        #[inline]
+        congestion_window: u32 = sender.window().segments(),
+        /// Slow-start threshold in segments (ssthresh), if it was set.
+        slow_start_threshold: Option<u32> = sender.window().known_threshold(),
+        /// Smoothed round-trip time (SRTT), after the first sample.
+        #[inline]
+        smoothed_rtt: Option<Span> = sender.rtt().smoothed(),
+        /// Minimum round-trip sample.
+        min_rtt: Option<Span> = sender.rtt().minimum(),
+        /// Segments believed to be in flight (RFC 6675 §2, pipe).
+        #[inline]
+        flight: u32 = sender.in_flight(),
+        /// The state of loss recovery.
+        recovery_state: RecoveryState = sender.recovery().state(),
+        /// Largest payload of a segment in bytes, as agreed.
+        segment_bytes: u32 = sender.segment_bytes(),
+        /// Whether the stream is thin: fewer than four segments outstanding, and a loss has ended the
+        /// initial slow start.
+        is_thin: bool = sender.is_thin(),
+        /// Memory that written and unacknowledged data takes, in bytes (Linux `sk_wmem_queued`).
+        #[inline]
+        send_memory: u64 = sender.send_memory(),
+        /// Size of the send buffer in bytes (`SO_SNDBUF` as the system reports it).
+        #[inline]
+        send_buffer: u32 = sender.send_buffer(),
+        /// Room in the send buffer in bytes.
+        #[inline]
+        send_room: u64 = sender.send_room(),
+        /// Whether the application may write again: a third of the buffer is free, and less
+        /// than half the low-water mark is not sent (Linux `__sk_stream_is_writeable`).
+        is_writable: bool = sender.is_writable(),
+        /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
+        receive_memory: u32 = receiver.buffer().limit(),
+        /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
+        window_clamp: u32 = receiver.buffer().clamp(),
+        /// Bytes of the application that the SYN carries.
+        syn_data_bytes: u32 = handshake.fast_open().syn_bytes(),
+        /// Why data with the SYN did not save a round trip.
+        fast_open_failure: Option<FastOpenFailure> = handshake.fast_open().failure(),
+        /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
+        /// before the handshake is over.
+        cache_miss: Option<CacheMiss> = sender.cache_miss(),
+        /// The phase of a careful resumption, while there is one.
+        resumption_phase: Option<ResumptionPhase> = sender.resumption_phase(),
+        /// Payload bytes that the peer has acknowledged.
+        acknowledged_bytes: u64 = sender.send_space().acknowledged_bytes(),
+        /// Unsent bytes in the buffer begun last.
+        last_buffer_bytes: u32 = sender.written().last_bytes(),
+    }
+
     /// The settings in force.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
-    }
-
-    /// Bytes written and not sent yet.
-    #[inline]
-    pub fn unsent_bytes(&self) -> u64 {
-        self.sender.written().unsent()
     }
 
     /// Stream offset of a sequence number of ours, less than 2^31 from the oldest unacknowledged
@@ -302,99 +344,10 @@ impl Connection {
         self.sender.send_space().stream_offset(sequence)
     }
 
-    /// Payload bytes received in order since the beginning, read or not.
-    #[inline]
-    pub fn received_bytes(&self) -> u64 {
-        self.receiver.received_bytes()
-    }
-
-    /// Whether everything written has been acknowledged, FIN included where closed.
-    pub fn is_drained(&self) -> bool {
-        self.sender.is_drained()
-    }
-
-    /// Congestion window in segments (cwnd).
-    #[inline]
-    pub fn congestion_window(&self) -> u32 {
-        self.sender.window().segments()
-    }
-
-    /// Slow-start threshold in segments (ssthresh), if it was set.
-    pub fn slow_start_threshold(&self) -> Option<u32> {
-        self.sender.window().known_threshold()
-    }
-
-    /// Smoothed round-trip time (SRTT), after the first sample.
-    #[inline]
-    pub fn smoothed_rtt(&self) -> Option<Span> {
-        self.sender.rtt().smoothed()
-    }
-
-    /// Minimum round-trip sample.
-    pub fn min_rtt(&self) -> Option<Span> {
-        self.sender.rtt().minimum()
-    }
-
     /// The retransmission time-out in force, back-off included (RTO).
     pub fn retransmission_timeout(&self) -> Span {
         // That in force for an early connection is the SYN-ACK's.
         if self.is_early() { RTO_AFTER_LOST_SYN } else { self.sender.rto().timeout() }
-    }
-
-    /// Segments believed to be in flight (RFC 6675 §2, pipe).
-    #[inline]
-    pub fn flight(&self) -> u32 {
-        self.sender.in_flight()
-    }
-
-    /// The state of loss recovery.
-    pub fn recovery_state(&self) -> RecoveryState {
-        self.sender.recovery().state()
-    }
-
-    /// Largest payload of a segment in bytes, as agreed.
-    pub fn segment_bytes(&self) -> u32 {
-        self.sender.segment_bytes()
-    }
-
-    /// Whether the stream is thin: fewer than four segments outstanding, and a loss has ended the
-    /// initial slow start.
-    pub fn is_thin(&self) -> bool {
-        self.sender.is_thin()
-    }
-
-    /// Memory that written and unacknowledged data takes, in bytes (Linux `sk_wmem_queued`).
-    #[inline]
-    pub fn send_memory(&self) -> u64 {
-        self.sender.send_memory()
-    }
-
-    /// Size of the send buffer in bytes (`SO_SNDBUF` as the system reports it).
-    #[inline]
-    pub fn send_buffer(&self) -> u32 {
-        self.sender.send_buffer()
-    }
-
-    /// Room in the send buffer in bytes.
-    #[inline]
-    pub fn send_room(&self) -> u64 {
-        self.sender.send_room()
-    }
-
-    /// Whether the application may write again: a third of the buffer is free, and less
-    /// than half the low-water mark is not sent (Linux `__sk_stream_is_writeable`).
-    pub fn is_writable(&self) -> bool {
-        self.sender.is_writable()
-    }
-
-    /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
-    pub fn receive_memory(&self) -> u32 {
-        self.receiver.buffer().limit()
-    }
-
-    /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
-    pub fn window_clamp(&self) -> u32 {
-        self.receiver.buffer().clamp()
     }
 
     /// `TCP_QUICKACK`: 0 delays acknowledgments for replies to carry them; an odd value sends them, an
@@ -424,11 +377,6 @@ impl Connection {
         self.sender.control_faults()
     }
 
-    /// Bytes of the application that the SYN carries.
-    pub fn syn_data_bytes(&self) -> u32 {
-        self.handshake.fast_open().syn_bytes()
-    }
-
     /// A call waits for the connection to open in order to write: that data acknowledges the
     /// peer's SYN-ACK (Linux `sk_write_pending`).
     pub fn expect_data(&mut self) {
@@ -438,11 +386,6 @@ impl Connection {
     /// Change of the driver's Fast Open cache by the answer to our SYN, once.
     pub fn take_fast_open_update(&mut self) -> Option<FastOpenUpdate> {
         self.handshake.fast_open_mut().take_update()
-    }
-
-    /// Why data with the SYN did not save a round trip.
-    pub fn fast_open_failure(&self) -> Option<FastOpenFailure> {
-        self.handshake.fast_open().failure()
     }
 
     /// Allows Fast Open for the SYN to come; to be called while listening, if the socket permits it
@@ -493,12 +436,6 @@ impl Connection {
         self.state.is_synchronised() || self.handshake.fast_open().opened_early()
     }
 
-    /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
-    /// before the handshake is over.
-    pub fn cache_miss(&self) -> Option<CacheMiss> {
-        self.sender.cache_miss()
-    }
-
     /// Whether the connection has a window that companions may share: its handshake is over, or it was advised one to
     /// begin with. An initial window is no discovery, and is not divided.
     pub fn has_window_to_share(&self) -> bool {
@@ -515,27 +452,12 @@ impl Connection {
         matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// The phase of a careful resumption, while there is one.
-    pub fn resumption_phase(&self) -> Option<ResumptionPhase> {
-        self.sender.resumption_phase()
-    }
-
-    /// Payload bytes that the peer has acknowledged.
-    pub fn acknowledged_bytes(&self) -> u64 {
-        self.sender.send_space().acknowledged_bytes()
-    }
-
     /// Bytes written and not acknowledged, sent or not; a FIN counts as one (Linux `SIOCOUTQ`).
     pub fn unacked_bytes(&self) -> u64 {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return 0;
         }
         self.sender.unacked_bytes()
-    }
-
-    /// Unsent bytes in the buffer begun last.
-    pub fn last_buffer_bytes(&self) -> u32 {
-        self.sender.written().last_bytes()
     }
 
     /// Checks the invariants after every input: counters match the queue, and a timer runs while data is

@@ -3,7 +3,7 @@
 use super::Connection;
 use super::control_segments::ControlSegment;
 use super::idle::KeepAliveAction;
-use crate::handshake::{Negotiated, syn_options};
+use crate::handshake::syn_options;
 use crate::sender::congestion::plugged::RequestedAck;
 use crate::sender::loss::Pending;
 use crate::sender::{Outgoing, TimerOutcome};
@@ -61,7 +61,6 @@ impl Connection {
         self.next_ack(now, into)
     }
 
-    /// Writes the acknowledgment that is due, if one is.
     #[inline]
     fn next_ack(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.receiver.ack_policy().is_due() && self.state != State::Closed {
@@ -105,7 +104,6 @@ impl Connection {
         self.next_ack(now, into)
     }
 
-    /// Whether new data may be sent.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.state.may_send()
@@ -211,7 +209,6 @@ impl Connection {
         }
     }
 
-    /// Writes a pure acknowledgment.
     fn write_ack(&mut self, now: Instant, into: &mut Segment) {
         let sequence = self.sender.acceptable_sequence();
         self.write_segment(sequence, 0, Flags::NONE, now, into);
@@ -266,7 +263,7 @@ impl Connection {
         let shift = self.receiver.window_shift();
         let peer_scales = self.handshake.peer_scales();
         let mut options = syn_options(&self.config, agreed.as_ref(), peer_scales, shift);
-        let stamped = agreed.map_or(self.config.timestamps, Negotiated::has_timestamps);
+        let stamped = agreed.map_or(self.config.timestamps, |agreed| agreed.has_timestamps());
         options.timestamps = stamped.then(|| self.receiver.timestamp_echo(timestamp_at(now)));
         let payload_bytes = if answers {
             options = self.handshake.fast_open_mut().take_reply(options);
@@ -539,7 +536,6 @@ impl Connection {
         self.push_event(Event::Reset);
     }
 
-    /// The peer has reset the connection.
     pub(super) fn be_reset(&mut self) {
         self.push_event(Event::Reset);
         self.become_closed();

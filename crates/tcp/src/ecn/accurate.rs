@@ -113,13 +113,11 @@ fn is_valid_change(sent: Ecn, arrived: Ecn) -> bool {
 /// Data that an acknowledgment newly reports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckedData {
-    /// Segments.
     segments: u32,
     /// Payload bytes and selectively acknowledged ones, from the beginning.
     bytes_since_start: u64,
     /// Segments known as marked before.
     marked_before: u32,
-    /// Bytes of a full segment.
     segment_bytes: u32,
     /// Bytes sent since the beginning.
     sent_bytes: u64,
@@ -178,7 +176,6 @@ struct DeliveredMarks {
     bytes_before: u64,
 }
 
-/// The state of Accurate ECN.
 #[derive(Debug, Default)]
 pub(crate) struct AccurateFeedback {
     /// The codepoint of the peer's SYN or SYN-ACK.
@@ -200,6 +197,13 @@ pub(crate) struct AccurateFeedback {
 }
 
 impl AccurateFeedback {
+    getters! {
+        /// Segments received with CE.
+        received_marked: u32 = received.marked,
+        received_bytes: BytesByMark = received.bytes,
+        delivered_bytes: BytesByMark = delivered.bytes,
+    }
+
     /// Number in Linux for the state of the peer's option.
     pub(crate) fn option_seen_number(&self) -> u32 {
         self.seen.number()
@@ -208,19 +212,6 @@ impl AccurateFeedback {
     /// Linux' bits of the failures.
     pub(crate) fn failure_bits(&self) -> u32 {
         self.failures.0.into()
-    }
-
-    /// Segments received with CE.
-    pub(crate) fn received_marked(&self) -> u32 {
-        self.received.marked
-    }
-
-    pub(crate) fn received_bytes(&self) -> BytesByMark {
-        self.received.bytes
-    }
-
-    pub(crate) fn delivered_bytes(&self) -> BytesByMark {
-        self.delivered.bytes
     }
 
     pub(crate) fn fail(&mut self, failures: Failures) {

@@ -31,7 +31,6 @@ const ACCURATE_ATTEMPTS: u32 = 2;
 /// Negotiated mode (Linux `TCP_ECN_MODE_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// No ECN.
     Off,
     /// Our SYN requests Accurate ECN.
     Pending,
@@ -291,7 +290,6 @@ impl EcnSender {
         }
     }
 
-    /// Codepoint of the last segment.
     pub(crate) fn last_codepoint(&self) -> Ecn {
         if self.was_capable { Ecn::Ect0 } else { Ecn::NotEct }
     }

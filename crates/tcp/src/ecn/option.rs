@@ -6,7 +6,6 @@ use fairwind_wire::{AccurateEcn, CounterOrder, Ecn, Options};
 
 /// Bytes of options that a header has room for.
 const OPTION_SPACE: u32 = 40;
-/// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
 
 /// State of the peer's option, by the numbers of Linux (`TCP_ACCECN_OPT_*_SEEN`).
@@ -17,7 +16,6 @@ pub(super) enum OptionSeen {
     NotSeen,
     /// One without counters.
     Empty,
-    /// One with counters.
     Counters,
     /// An option that the path has zeroed.
     Zeroed,

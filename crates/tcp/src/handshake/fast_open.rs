@@ -81,7 +81,6 @@ pub struct FastOpenPermit {
     pub without_cookie: bool,
 }
 
-/// Response to a SYN with Fast Open.
 pub(crate) enum FastOpenResponse {
     /// As without Fast Open, perhaps with a cookie for next time.
     Ordinary(Option<FastOpen>),
@@ -116,7 +115,6 @@ impl FastOpenPermit {
     }
 }
 
-/// The Fast Open state of one connection.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub(crate) struct FastOpenState {
@@ -318,7 +316,7 @@ impl CookieKey {
 }
 
 #[cfg(test)]
-mod cookie_tests {
+mod tests {
     use super::*;
 
     /// Measured on Linux 6.18.

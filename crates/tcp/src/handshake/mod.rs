@@ -17,7 +17,6 @@ use fast_open::FastOpenState;
 /// RTO if SYN had to be repeated and there is no sample (RFC 6298 §5.7).
 pub(crate) const RTO_AFTER_LOST_SYN: Span = Span::from_secs(3);
 
-/// The state of the handshake.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     fast_open: FastOpenState,
@@ -40,6 +39,8 @@ impl Handshake {
         peer_scales: bool,
         transmissions: u32,
         syn_sent_at: Instant,
+        fast_open: &FastOpenState,
+        fast_open_mut: &mut FastOpenState = fast_open,
     }
 
     pub(crate) fn new(is_passive: bool) -> Self {
@@ -51,14 +52,6 @@ impl Handshake {
             syn_sent_at: Instant::ZERO,
             transmissions: 0,
         }
-    }
-
-    pub(crate) fn fast_open(&self) -> &FastOpenState {
-        &self.fast_open
-    }
-
-    pub(crate) fn fast_open_mut(&mut self) -> &mut FastOpenState {
-        &mut self.fast_open
     }
 
     /// Notes the options of the peer's SYN.
@@ -135,7 +128,6 @@ pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 /// Maximum window shift (RFC 7323 §2.3).
 pub(crate) const MAX_SHIFT: u8 = 14;
 
-/// The negotiated options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Negotiated {
     sack: bool,
@@ -153,6 +145,8 @@ impl Negotiated {
         send_shift: u8,
         receive_shift: u8,
         segment_bytes: u32,
+        has_sack: bool = sack,
+        has_timestamps: bool = timestamps,
     }
 
     /// State before the peer's SYN.
@@ -199,14 +193,6 @@ impl Negotiated {
         }
     }
 
-    pub(crate) fn has_sack(self) -> bool {
-        self.sack
-    }
-
-    pub(crate) fn has_timestamps(self) -> bool {
-        self.timestamps
-    }
-
     pub(crate) fn set_receive_shift(&mut self, shift: u8) {
         self.receive_shift = shift;
     }
@@ -245,7 +231,6 @@ pub(crate) fn sack_option_bytes(blocks: usize) -> u32 {
 
 /// Bytes of the SACK option before its blocks, padded.
 const SACK_OPTION_BYTES: u32 = 4;
-/// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
 
 /// Options of our SYN: all that are configured; on a SYN-ACK only those that the peer offered too.

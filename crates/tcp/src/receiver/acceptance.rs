@@ -48,7 +48,6 @@ impl Receiver {
             || segment.sequence.is_at_or_before(edge) && self.buffer.is_empty()
     }
 
-    /// Whether a segment lies in the window of an unfinished handshake.
     pub(crate) fn is_in_first_window(&self, segment: &Segment) -> bool {
         let next = self.space.next;
         let edge = next + self.acceptance_window();
@@ -74,7 +73,6 @@ impl Receiver {
                 && self.reassembly.furthest_reported() == Some(at)
     }
 
-    /// Whether a reset lies before the received FIN.
     pub(crate) fn is_reset_before_fin(&self, segment: &Segment, state: State) -> bool {
         self.config.receiving.reset_at_edges
             && segment.sequence + 1 == self.space.next

@@ -64,7 +64,6 @@ pub(crate) struct AckPolicy {
     merged: u32,
 }
 
-/// Inputs of an acknowledgment decision.
 #[derive(Debug, Clone, Copy)]
 struct AckContext {
     next: SequenceNumber,
@@ -77,7 +76,6 @@ struct AckContext {
     receiver_rtt: Span,
 }
 
-/// Acknowledgment decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Now,
@@ -89,6 +87,13 @@ impl AckPolicy {
         last_received: Instant,
         /// The present delay (`ato`).
         delay: Span,
+        is_due: bool = now,
+        is_scheduled: bool = scheduled,
+        /// Whether the scheduled acknowledgment does not wait.
+        is_immediate: bool = immediate,
+        /// Whether data was dropped for lack of memory since the last acknowledgment.
+        has_no_memory: bool = no_memory,
+        quick_acks: u32 = quick,
     }
 
     /// Whether the connection is interactive (`tcp_in_pingpong_mode`).
@@ -256,30 +261,16 @@ impl AckPolicy {
         self.small = 0;
     }
 
-    pub(crate) fn is_due(&self) -> bool {
-        self.now
-    }
-
     pub(crate) fn set_due(&mut self) {
         self.now = true;
     }
 
-    /// Cancels the pending acknowledgment.
     pub(crate) fn clear_due(&mut self) {
         self.now = false;
     }
 
     pub(crate) fn schedule(&mut self) {
         self.scheduled = true;
-    }
-
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.scheduled
-    }
-
-    /// Whether the scheduled acknowledgment does not wait.
-    pub(crate) fn is_immediate(&self) -> bool {
-        self.immediate
     }
 
     pub(crate) fn set_immediate(&mut self, immediate: bool) {
@@ -299,17 +290,6 @@ impl AckPolicy {
         self.scheduled = true;
     }
 
-    /// Whether data was dropped for lack of memory since the last acknowledgment.
-    pub(crate) fn has_no_memory(&self) -> bool {
-        self.no_memory
-    }
-
-    /// Remaining quick ACKs.
-    pub(crate) fn quick_acks(&self) -> u32 {
-        self.quick
-    }
-
-    /// Leaves the mode of quick acknowledgments.
     pub(crate) fn leave_quick_mode(&mut self) {
         self.quick = 0;
     }
@@ -319,7 +299,6 @@ impl AckPolicy {
         self.quick |= 1;
     }
 
-    /// Sets whether the connection is interactive.
     pub(crate) fn set_interactive(&mut self, interactive: bool, config: &Config) {
         self.pingpong = if interactive { config.receiving.interactive_threshold } else { 0 };
     }

@@ -242,13 +242,11 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Queues an out-of-order packet.
     pub(crate) fn queue_out_of_order(&mut self, packet: Skb) {
         self.allocated += packet.truesize;
         self.out_of_order_allocated += packet.truesize;
     }
 
-    /// Releases memory of out-of-order packets.
     pub(crate) fn release_out_of_order(&mut self, memory: u32) {
         let memory = memory.min(self.out_of_order_allocated);
         self.out_of_order_allocated -= memory;
@@ -300,7 +298,6 @@ pub(crate) struct Skb {
 }
 
 impl Skb {
-    /// No packet.
     const NONE: Self = Self { payload: 0, truesize: 0, tail_room: 0 };
 
     /// A packet with `headers` and `payload` bytes.

@@ -299,7 +299,6 @@ impl Receiver {
         }
     }
 
-    /// Data that arrived with SYN.
     pub(crate) fn take_syn_data(&mut self, syn: &Segment) {
         self.steady_window = None;
         let space = &mut self.space;

@@ -82,7 +82,6 @@ pub struct RefusedSegments {
     pub no_memory: u32,
 }
 
-/// Counters of the receiving half.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
     /// Segments, with data or without (`tcpi_segs_in`).
@@ -114,6 +113,26 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
+    getters! {
+        /// Segments that were not taken.
+        refused: RefusedSegments = counters.refused,
+        /// Next number expected (RCV.NXT).
+        next: SequenceNumber = space.next,
+        /// The peer's initial sequence number (IRS).
+        initial: SequenceNumber = space.initial,
+        unread: u32 = space.unread,
+        /// Whether the application reads no more, or the peer has sent FIN.
+        is_shut: bool = space.is_shut,
+        /// Acknowledgment policy.
+        ack_policy: &AckPolicy,
+        ack_policy_mut: &mut AckPolicy = ack_policy,
+        /// Data received out of order.
+        reassembly: &Reassembly,
+        /// Memory of received packets.
+        buffer: &ReceiveBuffer,
+        ecn: &EcnReceiver,
+    }
+
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let memory = config.receive_buffer.saturating_mul(2).max(MIN_BUFFER);
         let allows_overcommit = config.receiving.allows_overcommit;
@@ -134,7 +153,6 @@ impl Receiver {
         }
     }
 
-    /// Counts an arriving segment.
     #[inline]
     pub(crate) fn count(&mut self, segment: &Segment) {
         self.counters.segments = self.counters.segments.wrapping_add(1);
@@ -142,33 +160,9 @@ impl Receiver {
         self.counters.data_segments = self.counters.data_segments.wrapping_add(with_data);
     }
 
-    /// Segments that were not taken.
-    pub(crate) fn refused(&self) -> RefusedSegments {
-        self.counters.refused
-    }
-
-    /// Next number expected (RCV.NXT).
-    pub(crate) fn next(&self) -> SequenceNumber {
-        self.space.next
-    }
-
-    /// The peer's initial sequence number (IRS).
-    pub(crate) fn initial(&self) -> SequenceNumber {
-        self.space.initial
-    }
-
-    pub(crate) fn unread(&self) -> u32 {
-        self.space.unread
-    }
-
     /// Payload bytes received in order since the beginning.
     pub(crate) fn received_bytes(&self) -> u64 {
         self.space.read_bytes + u64::from(self.space.unread)
-    }
-
-    /// Whether the application reads no more, or the peer has sent FIN.
-    pub(crate) fn is_shut(&self) -> bool {
-        self.space.is_shut
     }
 
     pub(crate) fn shut(&mut self) {
@@ -193,29 +187,6 @@ impl Receiver {
     /// Whether everything up to the peer's FIN was received.
     fn has_taken_fin(&self) -> bool {
         self.space.fin.is_some_and(|fin| fin.is_before(self.space.next))
-    }
-
-    /// Acknowledgment policy.
-    pub(crate) fn ack_policy(&self) -> &AckPolicy {
-        &self.ack_policy
-    }
-
-    pub(crate) fn ack_policy_mut(&mut self) -> &mut AckPolicy {
-        &mut self.ack_policy
-    }
-
-    /// Data received out of order.
-    pub(crate) fn reassembly(&self) -> &Reassembly {
-        &self.reassembly
-    }
-
-    /// Memory of received packets.
-    pub(crate) fn buffer(&self) -> &ReceiveBuffer {
-        &self.buffer
-    }
-
-    pub(crate) fn ecn(&self) -> &EcnReceiver {
-        &self.ecn
     }
 
     /// Makes an acknowledgment due at the next opportunity.
@@ -312,7 +283,6 @@ impl Receiver {
         self.delayed_ack.due()
     }
 
-    /// Runs the timer of the delayed acknowledgment.
     #[inline]
     pub(crate) fn expire_delayed_ack(&mut self, clock: Clock, now: Instant, rto: Span) {
         if self.delayed_ack.expire(clock, now) {
@@ -331,7 +301,6 @@ impl Receiver {
         self.ack_policy.clear_due();
     }
 
-    /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, config: Arc<Config>) {
         self.steady_window = None;
         let before = std::mem::replace(&mut self.config, config);

@@ -202,7 +202,6 @@ impl Reassembly {
         usize::from(self.duplicate.is_some()) + self.recent.len()
     }
 
-    /// The furthest number that is being reported.
     pub(crate) fn furthest_reported(&self) -> Option<SequenceNumber> {
         self.recent.iter().map(|block| block.right).reduce(SequenceNumber::later)
     }

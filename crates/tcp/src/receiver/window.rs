@@ -72,6 +72,13 @@ impl Config {
 }
 
 impl Receiver {
+    getters! {
+        /// The window of our SYN in bytes.
+        first_window_bytes: u32 = first_window.bytes,
+        /// The shift of windows to come.
+        window_shift: u8 = first_window.shift,
+    }
+
     /// Whether the buffer counts memory as Linux does.
     pub(crate) fn counts_memory(&self) -> bool {
         self.config.receiving.accounting == BufferAccounting::Memory
@@ -136,16 +143,6 @@ impl Receiver {
         self.space.announced = self.space.next + self.first_window.bytes;
         self.space.offered = self.space.announced;
         u16::try_from(self.first_window.bytes).unwrap_or(u16::MAX)
-    }
-
-    /// The window of our SYN in bytes.
-    pub(crate) fn first_window_bytes(&self) -> u32 {
-        self.first_window.bytes
-    }
-
-    /// The shift of windows to come.
-    pub(crate) fn window_shift(&self) -> u8 {
-        self.first_window.shift
     }
 
     /// The handshake is over; `segment_bytes` is the payload of our own full segments.

@@ -148,7 +148,6 @@ pub(crate) struct Framing {
     credit: u32,
 }
 
-/// A window that is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SmallWindow {
     /// Full segments of it.

@@ -150,7 +150,6 @@ impl DeliveryRate {
 }
 
 impl Sender {
-    /// Whether the rate is sampled.
     pub(crate) fn samples_delivery_rate(&self) -> bool {
         self.config.sending.delivery_rate || self.congestion.wants_samples()
     }

@@ -95,12 +95,9 @@ impl Outgoing {
     }
 }
 
-/// Result of an expired timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimerOutcome {
-    /// The connection continues.
     Continue,
-    /// It is given up.
     GiveUp,
 }
 
@@ -108,7 +105,6 @@ pub(crate) enum TimerOutcome {
 #[derive(Debug)]
 pub(crate) struct Sender {
     config: Arc<Config>,
-    /// The state of the connection.
     state: State,
     /// The application has closed the socket.
     is_orphan: bool,
@@ -157,6 +153,34 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    getters! {
+        /// The send sequence space.
+        send_space: &SendSpace = send,
+        /// The retransmission timer and the time-out.
+        rto: &Rto,
+        rto_mut: &mut Rto = rto,
+        /// Round-trip times.
+        rtt: &RttEstimator,
+        /// The congestion window and its threshold.
+        window: &Window,
+        recovery: &Recovery,
+        queue: &SendQueue,
+        /// Data that waits to be sent.
+        written: &Written,
+        written_mut: &mut Written = written,
+        /// Probes of a closed window, or of a silent peer.
+        persist: &Persist,
+        persist_mut: &mut Persist = persist,
+        ecn: &EcnSender,
+        ecn_mut: &mut EcnSender = ecn,
+        stats_mut: &mut SenderStats = stats,
+        /// The last ICMP error since the last acknowledged data that did not end the connection.
+        soft_error_mut: &mut Option<Unreachable> = soft_error,
+        segment_bytes: u32,
+        /// The options that both ends agreed on.
+        negotiated: &Negotiated,
+    }
+
     pub(crate) fn new(config: Arc<Config>, initial: SequenceNumber, state: State) -> Self {
         let congestion = Congestion::new(&config);
         let inflight_limit = config.growth.inflight_limit.then(|| InflightLimit::new(initial));
@@ -231,73 +255,6 @@ impl Sender {
         !self.events.is_empty()
     }
 
-    /// The send sequence space.
-    pub(crate) fn send_space(&self) -> &SendSpace {
-        &self.send
-    }
-
-    /// The retransmission timer and the time-out.
-    pub(crate) fn rto(&self) -> &Rto {
-        &self.rto
-    }
-
-    pub(crate) fn rto_mut(&mut self) -> &mut Rto {
-        &mut self.rto
-    }
-
-    /// Round-trip times.
-    pub(crate) fn rtt(&self) -> &RttEstimator {
-        &self.rtt
-    }
-
-    /// The congestion window and its threshold.
-    pub(crate) fn window(&self) -> &Window {
-        &self.window
-    }
-
-    pub(crate) fn recovery(&self) -> &Recovery {
-        &self.recovery
-    }
-
-    pub(crate) fn queue(&self) -> &SendQueue {
-        &self.queue
-    }
-
-    /// Data that waits to be sent.
-    pub(crate) fn written(&self) -> &Written {
-        &self.written
-    }
-
-    pub(crate) fn written_mut(&mut self) -> &mut Written {
-        &mut self.written
-    }
-
-    /// Probes of a closed window, or of a silent peer.
-    pub(crate) fn persist(&self) -> &Persist {
-        &self.persist
-    }
-
-    pub(crate) fn persist_mut(&mut self) -> &mut Persist {
-        &mut self.persist
-    }
-
-    pub(crate) fn ecn(&self) -> &EcnSender {
-        &self.ecn
-    }
-
-    pub(crate) fn ecn_mut(&mut self) -> &mut EcnSender {
-        &mut self.ecn
-    }
-
-    pub(crate) fn stats_mut(&mut self) -> &mut SenderStats {
-        &mut self.stats
-    }
-
-    /// The last ICMP error since the last acknowledged data that did not end the connection.
-    pub(crate) fn soft_error_mut(&mut self) -> &mut Option<Unreachable> {
-        &mut self.soft_error
-    }
-
     /// Whether an old acknowledgment number lies within the largest window, so that the segment may have
     /// been in flight (RFC 5961 §5.2).
     pub(crate) fn may_have_been_in_flight(&self, acknowledgment: SequenceNumber) -> bool {
@@ -305,15 +262,6 @@ impl Sender {
         let acknowledged = self.send.acknowledged_bytes() + controls;
         let largest = u64::from(self.peer_window.largest()).min(acknowledged);
         u64::from(self.send.oldest_unacked().distance_from(acknowledgment)) <= largest
-    }
-
-    pub(crate) fn segment_bytes(&self) -> u32 {
-        self.segment_bytes
-    }
-
-    /// The options that both ends agreed on.
-    pub(crate) fn negotiated(&self) -> &Negotiated {
-        &self.negotiated
     }
 
     pub(crate) fn has_data(&self) -> bool {
@@ -372,12 +320,10 @@ impl Sender {
         }
     }
 
-    /// The earliest deadline of the sending half.
     pub(crate) fn next_deadline(&self) -> Instant {
         self.rto.due().min(self.persist.due()).min(self.pacer.due())
     }
 
-    /// Stops all timers of the sending half.
     pub(crate) fn stop_timers(&mut self) {
         self.rto.stop();
         self.persist.stop();
@@ -394,7 +340,6 @@ impl Sender {
         self.send.close();
     }
 
-    /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, now: Instant, config: Arc<Config>) {
         let before = std::mem::replace(&mut self.config, config);
         let config = self.config.clone();

@@ -18,7 +18,6 @@ use fairwind_wire::{Segment, SequenceNumber, TCP_HEADER_BYTES};
 
 /// Segment size of a peer that names none, over IPv6 (RFC 9293 §3.7.1).
 const DEFAULT_MSS_V6: u16 = 1220;
-/// Bytes of the header of IPv6.
 const IPV6_HEADER_BYTES: u32 = 40;
 /// Minimum MTU of IPv6 links, in bytes (RFC 8200 §5).
 const MIN_IPV6_MTU: u32 = 1280;
@@ -198,10 +197,8 @@ impl MtuSearch {
     }
 }
 
-/// Decision about an MTU probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MtuProbeDecision {
-    /// No probe.
     None,
     /// It waits until there is room for a probe.
     Waits,

@@ -14,13 +14,11 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 impl Sender {
-    /// Whether a number acknowledges our SYN.
     pub(crate) fn acknowledges_syn(&self, acknowledgment: SequenceNumber) -> bool {
         acknowledgment.is_after(self.send.initial())
             && acknowledgment.is_at_or_before(self.send.next())
     }
 
-    /// Adopts the options of the peer's SYN.
     pub(crate) fn learn_peer(&mut self, syn: &Segment, negotiated: Negotiated) {
         self.negotiated = negotiated;
         // The window of a SYN is never scaled (RFC 7323 §2.2).

@@ -64,7 +64,6 @@ impl Pacer {
         self.timer.stop();
     }
 
-    /// Whether the first flight is in flight and paced.
     pub(crate) fn has_first_flight(&self) -> bool {
         self.first_flight.is_some()
     }
@@ -131,7 +130,6 @@ impl Sender {
         self.pacer.is_rate_set = true;
     }
 
-    /// Ends the separate pacing of a jump.
     pub(crate) fn end_jump_pace(&mut self) {
         self.pacer.is_rate_set = false;
         self.update_pacing_rate();
@@ -155,7 +153,6 @@ impl Sender {
         }
     }
 
-    /// The application bounds the rate.
     #[cold]
     pub(crate) fn bound_pacing_rate(&mut self) {
         let max = self.config.sending.pacing.max_bytes_per_second.unwrap_or(u64::MAX);
@@ -206,7 +203,6 @@ impl Sender {
         if self.paces() { self.pacer.through_at.saturating_since(now) } else { Span::ZERO }
     }
 
-    /// Runs the pacing timer.
     #[inline]
     pub(crate) fn expire_pacing_timer(&mut self, clock: Clock, now: Instant) {
         if self.pacer.timer.expire(clock, now) {

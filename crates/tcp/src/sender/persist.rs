@@ -11,7 +11,6 @@ use fairwind_units::{Instant, Span};
 
 /// Minimum interval (Linux `tcp_probe0_base`).
 const MIN_INTERVAL: Span = Span::from_millis(200);
-/// Maximum doublings.
 const MAX_DOUBLINGS: u32 = 10;
 /// Minimum time left to the user timeout.
 const MIN_REMAINING: Span = Span::from_millis(8);
@@ -23,7 +22,6 @@ const DEVICE_INTERVAL: Span = Span::from_millis(500);
 #[derive(Debug, Default)]
 pub(crate) struct Persist {
     timer: Timer,
-    /// A probe is due.
     probe_due: bool,
     /// Probes of a closed window since it closed.
     probes: u32,
@@ -37,6 +35,7 @@ impl Persist {
     getters! {
         unanswered: u32,
         probes: u32,
+        is_probe_due: bool = probe_due,
     }
 
     pub(crate) fn due(&self) -> Instant {
@@ -51,17 +50,11 @@ impl Persist {
         self.timer.stop();
     }
 
-    pub(crate) fn is_probe_due(&self) -> bool {
-        self.probe_due
-    }
-
-    /// Makes a probe due.
     pub(crate) fn request_probe(&mut self) {
         self.unanswered += 1;
         self.probe_due = true;
     }
 
-    /// Takes the due probe.
     pub(crate) fn take_probe(&mut self) {
         self.probe_due = false;
     }
@@ -70,14 +63,12 @@ impl Persist {
         self.unanswered = 0;
     }
 
-    /// The window is open again.
     fn on_window_open(&mut self) {
         self.probes = 0;
         self.since = None;
         self.timer.stop();
     }
 
-    /// Resets the timer and the counts.
     fn reset(&mut self) {
         self.probes = 0;
         self.unanswered = 0;
@@ -97,7 +88,6 @@ impl Sender {
         self.persist.timer.set(now, wait + self.pacing_delay(now));
     }
 
-    /// Limits a wait to the rest of the user timeout.
     fn within_user_timeout(&self, wait: Span, now: Instant) -> Span {
         match (self.config.liveness.user_timeout, self.persist.since) {
             (Some(limit), Some(since)) => {
@@ -184,7 +174,6 @@ impl Sender {
         if is_futile && !is_missed { 0 } else { limit }
     }
 
-    /// Runs the persist timer.
     #[inline]
     pub(crate) fn expire_persist_timer(&mut self, clock: Clock, now: Instant) -> TimerOutcome {
         if self.persist.timer.expire(clock, now) {

@@ -184,7 +184,6 @@ impl Sender {
         sequence.is_before(end) || sequence == self.send.oldest_unacked()
     }
 
-    /// Retransmits a lost segment.
     fn retransmit_lost(&mut self, index: u64, now: Instant) -> Outgoing {
         self.collapse(index);
         self.cut_to_window(index);

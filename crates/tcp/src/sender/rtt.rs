@@ -74,7 +74,6 @@ impl RttEstimator {
         self.min.get()
     }
 
-    /// Adds a sample to the minimum filter.
     #[inline]
     pub(crate) fn add_minimum_sample(&mut self, config: &Config, rtt: Span, now: Instant) {
         self.min.note(rtt.max(MIN_SAMPLE), now, config.loss.min_rtt_window);
@@ -184,7 +183,6 @@ struct Sample {
     at: Instant,
 }
 
-/// The filter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MinRttFilter {
     /// The three minimum samples; equal if no other is worth keeping.

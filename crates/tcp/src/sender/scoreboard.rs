@@ -35,7 +35,6 @@ impl SackUpdate {
         reordered_from: Option<SequenceNumber>,
     }
 
-    /// The flags for the acknowledgment.
     #[inline]
     pub(crate) fn flags(&self) -> AckFlags {
         let mut flags = AckFlags::default();

@@ -254,7 +254,6 @@ impl Sender {
         segment.flags |= Flags::URG;
     }
 
-    /// End of the written data.
     pub(crate) fn written_end(&self) -> SequenceNumber {
         let first = if self.send.next() == self.send.initial() {
             self.send.next() + 1

@@ -55,7 +55,6 @@ impl Deliveries {
     }
 }
 
-/// Counters of the sending half.
 #[derive(Debug, Default)]
 pub(crate) struct SenderStats {
     /// Segments sent, except answers to a SYN and resets.
@@ -117,7 +116,6 @@ impl SenderStats {
         self.acknowledged_controls += controls;
     }
 
-    /// Counts a segment.
     #[inline]
     pub(crate) fn on_segment(&mut self, payload_bytes: u32) {
         self.segments = self.segments.wrapping_add(1);
@@ -192,7 +190,6 @@ impl SenderStats {
 }
 
 impl Sender {
-    /// Ends a limit.
     #[inline]
     pub(crate) fn end_limit(&mut self, limit: SenderLimit, now: Instant) {
         if self.queue.is_empty() && !self.written.has_any() {

@@ -47,7 +47,6 @@ pub(crate) struct TransmitBudget {
     bundle_pushed: bool,
     /// The bundle is an MTU probe: one larger segment.
     probes_mtu: bool,
-    /// Something was sent.
     sent: bool,
     /// The persist timer caused the transmission, so no tail loss probe follows (Linux
     /// `tcp_write_wakeup` bypasses `tcp_write_xmit`).
@@ -122,7 +121,6 @@ impl TransmitBudget {
     }
 }
 
-/// State of Nagle's rule.
 #[derive(Debug)]
 pub(super) struct NagleState {
     /// End of the last segment sent that was not full-sized (Minshall's variant).
@@ -141,7 +139,6 @@ impl NagleState {
         self.pushes_once = true;
     }
 
-    /// A new buffer is begun.
     pub(super) fn on_new_buffer(&mut self) {
         self.pushes_once = false;
     }
@@ -154,7 +151,6 @@ pub(super) struct Piggyback {
     sack_blocks: usize,
     /// Data is out of order there.
     has_hole: bool,
-    /// An acknowledgment is due.
     ack_due: bool,
 }
 

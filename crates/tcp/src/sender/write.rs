@@ -206,7 +206,6 @@ impl SegmentEnd {
     getters! {
         /// PSH.
         pushed: bool,
-        /// The end of a record.
         ends_record: bool,
     }
 }
@@ -228,10 +227,7 @@ pub(crate) struct Written {
 impl Written {
     getters! {
         is_fin_waiting: bool,
-    }
-
-    pub(crate) fn unsent(&self) -> u64 {
-        self.unsent
+        unsent: u64,
     }
 
     pub(crate) fn has_any(&self) -> bool {
@@ -242,7 +238,6 @@ impl Written {
         self.is_fin_waiting = true;
     }
 
-    /// Takes FIN, if it is next.
     #[inline]
     pub(crate) fn take_fin(&mut self) -> bool {
         let taken = self.is_fin_waiting && self.unsent == 0;
@@ -382,7 +377,6 @@ impl Written {
         }
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.buffers.clear();
         self.unsent = 0;

@@ -7,8 +7,8 @@
 //! Differs: windows are in segments, and a connection uses the parameters from its opening, not from its jump.
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Opening, Policy, ReportKind, Resumption,
-    WhenFull, WindowReport,
+    Advice, CacheMiss, CachedWindows, ConnectionId, Entries, Opening, Policy, ReportKind,
+    Resumption, WhenFull, WindowReport,
 };
 use fairwind_units::{Instant, Ratio, Span};
 use std::collections::BTreeMap;
@@ -49,13 +49,10 @@ pub(super) struct CarefulResume {
 
 impl CarefulResume {
     pub(super) fn new(lifetime: Span, entries: usize, config: CarefulResumeConfig) -> Self {
-        let saved = Entries::new(lifetime, entries, WhenFull::Replace);
+        let saved =
+            Entries::new(lifetime, entries, WhenFull::Replace, |saved: &Saved| saved.window);
         Self { saved, users: BTreeMap::new(), config }
     }
-}
-
-fn line((peer, age, of): (IpAddr, Span, &Saved)) -> CacheEntry {
-    CacheEntry { peer, window: of.window, age }
 }
 
 impl Policy for CarefulResume {
@@ -93,16 +90,8 @@ impl Policy for CarefulResume {
         }
     }
 
-    fn list(&self, now: Instant) -> Vec<CacheEntry> {
-        self.saved.iter(now).map(line).collect()
-    }
-
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.saved.known(peer, now).map(line)
-    }
-
-    fn len(&self) -> usize {
-        self.saved.len()
+    fn entries(&self) -> &dyn CachedWindows {
+        &self.saved
     }
 
     fn clear(&mut self) {

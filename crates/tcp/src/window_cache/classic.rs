@@ -12,7 +12,7 @@
 //! [`Sharing::entries`](super::Sharing::entries).
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, Entries, Opening, Policy, ReportKind, WhenFull, WindowReport,
+    Advice, CacheMiss, CachedWindows, Entries, Opening, Policy, ReportKind, WhenFull, WindowReport,
 };
 use fairwind_units::{Instant, Ratio, Span};
 use std::net::IpAddr;
@@ -46,7 +46,6 @@ impl ClassicConfig {
     pub const SAFE: Self = Self { trust: Trust::Safe, ..Self::REPORT };
 }
 
-/// Cached data of a peer.
 #[derive(Debug, Clone, Copy)]
 struct CachedPeer {
     window: u32,
@@ -63,7 +62,8 @@ pub(super) struct Classic {
 
 impl Classic {
     pub(super) fn new(lifetime: Span, entries: usize, config: ClassicConfig) -> Self {
-        let windows = Entries::new(lifetime, entries, WhenFull::Refuse);
+        let windows =
+            Entries::new(lifetime, entries, WhenFull::Refuse, |known: &CachedPeer| known.window);
         Self { windows, config }
     }
 
@@ -81,10 +81,6 @@ impl Classic {
             _ => Some(report.window),
         }
     }
-}
-
-fn line((peer, age, of): (IpAddr, Span, &CachedPeer)) -> CacheEntry {
-    CacheEntry { peer, window: of.window, age }
 }
 
 impl Policy for Classic {
@@ -116,16 +112,8 @@ impl Policy for Classic {
         }
     }
 
-    fn list(&self, now: Instant) -> Vec<CacheEntry> {
-        self.windows.iter(now).map(line).collect()
-    }
-
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.windows.known(peer, now).map(line)
-    }
-
-    fn len(&self) -> usize {
-        self.windows.len()
+    fn entries(&self) -> &dyn CachedWindows {
+        &self.windows
     }
 
     fn clear(&mut self) {

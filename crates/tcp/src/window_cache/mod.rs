@@ -1,7 +1,7 @@
 //! Window caches: congestion state of earlier connections for new ones to the same peer.
 //!
 //! A [`WindowCache`] belongs to a host. Its driver reports connections that open, close and end, and passes
-//! its advice to them; connections do not know it. A [`Policy`] decides:
+//! its advice to them; connections do not know it. A `Policy` decides:
 //!
 //! | module | policy | source |
 //! |---|---|---|
@@ -37,8 +37,8 @@ pub use crate::state::{ResumptionEnd, ResumptionPhase};
 pub use careful_resume::CarefulResumeConfig;
 pub use classic::{ClassicConfig, Trust};
 pub use policy::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Opener, Opening, Policy, ReportKind, Resumption,
-    Share, TimeoutSeed, WindowReport,
+    Advice, CacheEntry, CacheMiss, ConnectionId, Opener, Opening, ReportKind, Resumption, Share,
+    TimeoutSeed, WindowReport,
 };
 pub use tcb_sharing::TcbSharingConfig;
 pub use tcp_metrics::MetricsConfig;
@@ -46,6 +46,7 @@ pub use tcp_metrics::MetricsConfig;
 use careful_resume::CarefulResume;
 use classic::Classic;
 use fairwind_units::{Instant, Span};
+use policy::Policy;
 use std::net::IpAddr;
 use tcb_sharing::TcbCache;
 use tcp_metrics::Metrics;
@@ -133,7 +134,7 @@ pub struct WindowCache {
 impl WindowCache {
     /// An empty memory that captures.
     pub fn new(settings: &Sharing) -> Self {
-        let Sharing { lifetime, entries, .. } = *settings;
+        let Sharing { lifetime, entries, openings, collection, .. } = *settings;
         let policy: Box<dyn Policy> = match &settings.policy {
             PolicyConfig::Classic(classic) => {
                 Box::new(Classic::new(lifetime, entries, classic.clone()))
@@ -146,12 +147,6 @@ impl WindowCache {
                 Box::new(CarefulResume::new(lifetime, entries, careful.clone()))
             }
         };
-        Self::with_policy(settings, policy)
-    }
-
-    /// A cache with another policy.
-    pub fn with_policy(settings: &Sharing, policy: Box<dyn Policy>) -> Self {
-        let Sharing { openings, collection, .. } = *settings;
         Self { policy, openings, collection, is_capturing: true }
     }
 
@@ -231,21 +226,21 @@ impl WindowCache {
 
     /// Cached data of one peer, even if outdated; does not delete it.
     pub fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.policy.known(peer, now)
+        self.policy.entries().known(peer, now)
     }
 
     /// All entries, by address (the report's `/proc/project`).
     pub fn list(&self, now: Instant) -> Vec<CacheEntry> {
-        self.policy.list(now)
+        self.policy.entries().list(now)
     }
 
     /// Number of cached peers, outdated ones included.
     pub fn len(&self) -> usize {
-        self.policy.len()
+        self.policy.entries().len()
     }
 
     /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
-        self.policy.is_empty()
+        self.len() == 0
     }
 }

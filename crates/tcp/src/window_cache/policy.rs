@@ -67,7 +67,7 @@ pub struct Share {
 }
 
 /// A policy of a window cache.
-pub trait Policy: Debug + Send {
+pub(super) trait Policy: Debug + Send {
     /// Advice for a new connection, or the reason for none.
     ///
     /// # Errors
@@ -80,7 +80,6 @@ pub trait Policy: Debug + Send {
     /// Ends the use of advice by a connection; `failed` if the advice was wrong.
     fn release(&mut self, _peer: IpAddr, _connection: ConnectionId, _failed: bool) {}
 
-    /// The connection is over.
     fn leave(&mut self, _peer: IpAddr, _connection: ConnectionId) {}
 
     /// Connections to `peer` that share their windows while open: the policy needs their samples before
@@ -94,24 +93,19 @@ pub trait Policy: Debug + Send {
         None
     }
 
-    /// All entries, by address.
+    fn entries(&self) -> &dyn CachedWindows;
+
+    fn clear(&mut self);
+}
+
+/// Cached peers with their windows, outdated ones included.
+pub(super) trait CachedWindows {
+    /// All of them, by address.
     fn list(&self, now: Instant) -> Vec<CacheEntry>;
 
-    /// Cached data of one peer, even if outdated; does not delete it.
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.list(now).into_iter().find(|remembered| remembered.peer == peer)
-    }
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry>;
 
-    /// Number of cached peers, outdated ones included.
     fn len(&self) -> usize;
-
-    /// Whether the cache is empty.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Forgets all.
-    fn clear(&mut self);
 }
 
 /// Report of a connection; windows are in segments.
@@ -267,16 +261,24 @@ pub(super) struct Entries<T> {
     lifetime: Span,
     max: usize,
     when_full: WhenFull,
+    window_of: fn(&T) -> u32,
 }
 
 impl<T> Entries<T> {
-    pub(super) fn new(lifetime: Span, max: usize, when_full: WhenFull) -> Self {
+    /// No peers; `window_of` gives the window in a peer's data, in segments.
+    pub(super) fn new(
+        lifetime: Span,
+        max: usize,
+        when_full: WhenFull,
+        window_of: fn(&T) -> u32,
+    ) -> Self {
         Self {
             by_peer: BTreeMap::new(),
             by_age: BTreeSet::new(),
             lifetime,
             max: max.max(1),
             when_full,
+            window_of,
         }
     }
 
@@ -322,20 +324,9 @@ impl<T> Entries<T> {
         Some(entry.value)
     }
 
-    /// Cached data of a peer with its age, even if outdated.
-    pub(super) fn known(&self, peer: IpAddr, now: Instant) -> Option<(IpAddr, Span, &T)> {
-        let entry = self.by_peer.get(&key(peer))?;
-        Some((entry.peer, now.saturating_since(entry.stamp), &entry.value))
-    }
-
-    /// All peers with their ages, by address.
-    pub(super) fn iter(&self, now: Instant) -> impl Iterator<Item = (IpAddr, Span, &T)> {
-        let age = move |entry: &Stamped<T>| now.saturating_since(entry.stamp);
-        self.by_peer.values().map(move |entry| (entry.peer, age(entry), &entry.value))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.by_peer.len()
+    fn entry(&self, of: &Stamped<T>, now: Instant) -> CacheEntry {
+        let (peer, age) = (of.peer, now.saturating_since(of.stamp));
+        CacheEntry { peer, window: (self.window_of)(&of.value), age }
     }
 
     pub(super) fn clear(&mut self) {
@@ -353,5 +344,19 @@ impl<T> Entries<T> {
         {
             self.remove_key(key);
         }
+    }
+}
+
+impl<T> CachedWindows for Entries<T> {
+    fn list(&self, now: Instant) -> Vec<CacheEntry> {
+        self.by_peer.values().map(|of| self.entry(of, now)).collect()
+    }
+
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
+        self.by_peer.get(&key(peer)).map(|of| self.entry(of, now))
+    }
+
+    fn len(&self) -> usize {
+        self.by_peer.len()
     }
 }

@@ -10,7 +10,7 @@
 //! ends takes its share with it.
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, ConnectionId, Entries, Opening, Policy, ReportKind, Share,
+    Advice, CacheMiss, CachedWindows, ConnectionId, Entries, Opening, Policy, ReportKind, Share,
     TimeoutSeed, WhenFull, WindowReport,
 };
 use fairwind_units::{Instant, Span};
@@ -26,42 +26,29 @@ pub struct TcbSharingConfig {
     pub largest_window: Option<u32>,
 }
 
-/// Cached values of ended connections.
+/// Shared values of an open connection, or of ended ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CachedBlock {
+struct Block {
     rtt: Option<Span>,
     rtt_variation: Span,
     threshold: Option<u32>,
     window: u32,
-}
-
-/// Values of an open connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Member {
-    window: u32,
-    threshold: Option<u32>,
-    rtt: Option<Span>,
-    rtt_variation: Span,
 }
 
 /// The blocks of a host.
 #[derive(Debug)]
 pub(super) struct TcbCache {
-    kept: Entries<CachedBlock>,
-    open: BTreeMap<IpAddr, BTreeMap<ConnectionId, Option<Member>>>,
+    kept: Entries<Block>,
+    open: BTreeMap<IpAddr, BTreeMap<ConnectionId, Option<Block>>>,
     shares: VecDeque<Share>,
     config: TcbSharingConfig,
-}
-
-fn mean(left: u32, right: u32) -> u32 {
-    u32::midpoint(left, right)
 }
 
 fn mean_of_spans(left: Span, right: Span) -> Span {
     (left + right) / 2
 }
 
-impl CachedBlock {
+impl Block {
     fn of(report: &WindowReport) -> Self {
         Self {
             rtt: report.smoothed_rtt,
@@ -74,7 +61,7 @@ impl CachedBlock {
     /// RFC 9040 §6.2: `merge(curr, old)`.
     fn merged(self, old: Self) -> Self {
         let either = |one: Option<u32>, other: Option<u32>| match (one, other) {
-            (Some(one), Some(other)) => Some(mean(one, other)),
+            (Some(one), Some(other)) => Some(u32::midpoint(one, other)),
             (one, other) => one.or(other),
         };
         let (rtt, rtt_variation) = match (self.rtt, old.rtt) {
@@ -89,7 +76,7 @@ impl CachedBlock {
             rtt,
             rtt_variation,
             threshold: either(self.threshold, old.threshold),
-            window: mean(self.window, old.window),
+            window: u32::midpoint(self.window, old.window),
         }
     }
 
@@ -108,7 +95,7 @@ impl CachedBlock {
 impl TcbCache {
     pub(super) fn new(lifetime: Span, entries: usize, config: TcbSharingConfig) -> Self {
         Self {
-            kept: Entries::new(lifetime, entries, WhenFull::Replace),
+            kept: Entries::new(lifetime, entries, WhenFull::Replace, |block: &Block| block.window),
             open: BTreeMap::new(),
             shares: VecDeque::new(),
             config,
@@ -118,7 +105,7 @@ impl TcbCache {
     /// Shares of a new connection and of the open ones; `None` if it is alone.
     fn join(&mut self, opening: &Opening) -> Option<Advice> {
         let members = self.open.entry(opening.peer).or_default();
-        let told: Vec<(ConnectionId, Member)> =
+        let told: Vec<(ConnectionId, Block)> =
             members.iter().filter_map(|(id, member)| Some((*id, (*member)?))).collect();
         members.insert(opening.connection, None);
         let last = told.last()?.1;
@@ -133,19 +120,8 @@ impl TcbCache {
             let window = share + u32::from(place < left_over);
             self.shares.push_back(Share { connection, window, slow_start_threshold });
         }
-        Some(Advice {
-            window: Some(share),
-            slow_start_threshold,
-            timeout: last
-                .rtt
-                .map(|rtt| TimeoutSeed::Estimator { rtt, variation: last.rtt_variation }),
-            ..Advice::default()
-        })
+        Some(Advice { window: Some(share), slow_start_threshold, ..last.advice() })
     }
-}
-
-fn line((peer, age, kept): (IpAddr, Span, &CachedBlock)) -> CacheEntry {
-    CacheEntry { peer, window: kept.window, age }
 }
 
 impl Policy for TcbCache {
@@ -162,17 +138,12 @@ impl Policy for TcbCache {
         if moment == ReportKind::Sampled {
             let members = self.open.get_mut(&peer);
             if let Some(member) = members.and_then(|open| open.get_mut(&report.connection)) {
-                *member = Some(Member {
-                    window: report.window,
-                    threshold: report.slow_start_threshold,
-                    rtt: report.smoothed_rtt,
-                    rtt_variation: report.rtt_variation,
-                });
+                *member = Some(Block::of(report));
             }
             return;
         }
         let known = self.kept.look_up(peer, now).ok().copied();
-        let new = CachedBlock::of(report);
+        let new = Block::of(report);
         self.kept.put(peer, known.map_or(new, |old| new.merged(old)), now);
         self.leave(peer, report.connection);
     }
@@ -194,16 +165,8 @@ impl Policy for TcbCache {
         self.shares.pop_front()
     }
 
-    fn list(&self, now: Instant) -> Vec<CacheEntry> {
-        self.kept.iter(now).map(line).collect()
-    }
-
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.kept.known(peer, now).map(line)
-    }
-
-    fn len(&self) -> usize {
-        self.kept.len()
+    fn entries(&self) -> &dyn CachedWindows {
+        &self.kept
     }
 
     fn clear(&mut self) {

@@ -9,7 +9,7 @@
 //! Open data.
 
 use super::policy::{
-    Advice, CacheEntry, CacheMiss, Entries, Opening, Policy, ReportKind, TimeoutSeed, WhenFull,
+    Advice, CacheMiss, CachedWindows, Entries, Opening, Policy, ReportKind, TimeoutSeed, WhenFull,
     WindowReport,
 };
 use fairwind_units::{Instant, Span};
@@ -32,7 +32,6 @@ pub(super) struct Metric {
     reordering: u32,
 }
 
-/// The metrics of a host.
 #[derive(Debug)]
 pub(super) struct Metrics {
     entries: Entries<Metric>,
@@ -41,7 +40,8 @@ pub(super) struct Metrics {
 
 impl Metrics {
     pub(super) fn new(lifetime: Span, entries: usize, config: MetricsConfig) -> Self {
-        let entries = Entries::new(lifetime, entries, WhenFull::Replace);
+        let entries =
+            Entries::new(lifetime, entries, WhenFull::Replace, |metric: &Metric| metric.window);
         Self { entries, config }
     }
 }
@@ -88,10 +88,6 @@ impl Metric {
     }
 }
 
-fn line((peer, age, of): (IpAddr, Span, &Metric)) -> CacheEntry {
-    CacheEntry { peer, window: of.window, age }
-}
-
 impl Policy for Metrics {
     fn advise(&mut self, opening: &Opening) -> Result<Advice, CacheMiss> {
         let metric = *self.entries.look_up(opening.peer, opening.now)?;
@@ -120,16 +116,8 @@ impl Policy for Metrics {
         self.entries.put(peer, metric, now);
     }
 
-    fn list(&self, now: Instant) -> Vec<CacheEntry> {
-        self.entries.iter(now).map(line).collect()
-    }
-
-    fn known(&self, peer: IpAddr, now: Instant) -> Option<CacheEntry> {
-        self.entries.known(peer, now).map(line)
-    }
-
-    fn len(&self) -> usize {
-        self.entries.len()
+    fn entries(&self) -> &dyn CachedWindows {
+        &self.entries
     }
 
     fn clear(&mut self) {

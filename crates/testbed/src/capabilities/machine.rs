@@ -3,14 +3,14 @@
 //! The last is found without loading a program of each kind: by the kernel's own description of its types, and by
 //! trying the program that experiments use.
 
-use super::{Capability, State};
+use super::{Capability, State, succeeds};
 use fairwind_bpf as ebpf;
 use fairwind_linux as linux;
 use fairwind_router::LATENESS_BOUND;
 use fairwind_units::Span;
 use fairwind_windows as windows;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Queue disciplines, with what they cannot be without.
 const DISCIPLINES: [(&str, &str); 11] = [
@@ -110,11 +110,6 @@ fn translation(tried: &Result<(), String>) -> Capability {
             "`fairwind shell` then reaches this machine only: modprobe nft_masq, or CONFIG_NFT_MASQ",
         ),
     }
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// How often a timer is tried.

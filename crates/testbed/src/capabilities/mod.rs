@@ -137,6 +137,11 @@ fn user_namespaces() -> Capability {
 fn has_user_namespaces() -> bool {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--net", "true"]);
+    succeeds(&mut command)
+}
+
+/// Whether a command that says nothing succeeds.
+fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }

@@ -10,10 +10,11 @@ use fairwind_kernel_settings::controls::{ControlObject, incompatibility};
 use fairwind_kernel_settings::{self as settings, Kernel, Note, UnsupportedSetting};
 use fairwind_linux as linux;
 use fairwind_scenario::{Experiment, RouterKind};
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
 /// Result of the check of an experiment on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
     /// Unsupported keys; empty if the experiment can run.
     pub refusals: Vec<UnsupportedSetting>,

@@ -224,7 +224,7 @@ impl ActiveHost {
                 FromHost::Done(statistics) => {
                     for sender in &statistics.senders {
                         let flow = FlowId(sender.flow);
-                        self.observations.on_account(self.watermark, flow, sender.counts());
+                        self.observations.on_account(self.watermark, flow, sender.counts);
                     }
                     self.observations.finish();
                     self.statistics = Some(statistics);

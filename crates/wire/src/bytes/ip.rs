@@ -5,7 +5,7 @@ use super::checksum::Sum;
 use super::error::ParseError;
 use super::reader::Reader;
 use crate::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TrafficClass};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Protocol number of TCP.
 pub(super) const TCP: u8 = 6;
@@ -33,6 +33,23 @@ pub enum Addresses {
 }
 
 impl Addresses {
+    /// The addresses of packets from `source` to `destination`; `None` where their IP versions differ.
+    pub const fn between(source: IpAddr, destination: IpAddr) -> Option<Self> {
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => Some(Self::V4 { source, destination }),
+            (IpAddr::V6(source), IpAddr::V6(destination)) => Some(Self::V6 { source, destination }),
+            _ => None,
+        }
+    }
+
+    /// Sender and receiver.
+    pub const fn ends(self) -> [IpAddr; 2] {
+        match self {
+            Self::V4 { source, destination } => [IpAddr::V4(source), IpAddr::V4(destination)],
+            Self::V6 { source, destination } => [IpAddr::V6(source), IpAddr::V6(destination)],
+        }
+    }
+
     /// The addresses of the reverse direction.
     #[must_use]
     pub const fn reversed(self) -> Self {

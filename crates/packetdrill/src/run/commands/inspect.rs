@@ -9,7 +9,6 @@
 use super::slices;
 use crate::outcome::{Step, Stop};
 
-/// Supported counters.
 pub(crate) const COUNTERS: [&str; 4] = [
     "TcpExtOutOfWindowIcmps",
     "TcpExtBeyondWindow",
@@ -29,7 +28,6 @@ pub(crate) struct View {
 /// Commands joined by pipes, with their words.
 pub(crate) type Pipeline = Vec<Vec<String>>;
 
-/// Whether a command may begin a pipeline.
 pub(super) fn begins_pipeline(program: &str) -> bool {
     matches!(program, "nstat" | "cat" | "grep")
 }

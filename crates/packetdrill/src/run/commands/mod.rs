@@ -57,12 +57,13 @@ pub(crate) use inspect::{COUNTERS, Pipeline, View, inspect};
 use shell::{Reader, Separator, SimpleCommand};
 use std::collections::BTreeMap;
 
-/// Change of settings by a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     /// A kernel parameter, named with dots.
-    Parameter { name: String, value: String },
-    /// The metrics of the route.
+    Parameter {
+        name: String,
+        value: String,
+    },
     Route(Route),
     /// The packet size of the link, in bytes.
     LinkMtu(u16),
@@ -72,7 +73,6 @@ pub(crate) enum Change {
     PacingDevice,
     /// The device's queue has no room (`limit 0`).
     FullDevice,
-    /// Time passes.
     Sleep(Span),
     /// Cached data about peers is deleted.
     ForgetPeers,
@@ -80,7 +80,6 @@ pub(crate) enum Change {
     Inspect(Pipeline),
 }
 
-/// Scope of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Sockets made from now on: they take the parameter when they are made.
@@ -92,18 +91,11 @@ pub(crate) enum Scope {
 }
 
 impl Change {
-    /// Scope of the change.
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Parameter { name, .. } => sysctl::scope(name),
             Self::FullDevice => Scope::Everything,
-            Self::Route(_)
-            | Self::LinkMtu(_)
-            | Self::Segmentation(_)
-            | Self::PacingDevice
-            | Self::Sleep(_)
-            | Self::ForgetPeers
-            | Self::Inspect(_) => Scope::NewConnections,
+            _ => Scope::NewConnections,
         }
     }
 }
@@ -129,27 +121,18 @@ pub(crate) fn apply(
     settings: &Settings,
 ) -> Step<()> {
     match change {
-        Change::Parameter { name, value } => sysctl::set(name, value, config, profile),
-        Change::Route(route) => route.apply(config, profile, settings),
+        Change::Parameter { name, value } => sysctl::set(name, value, config, profile)?,
+        Change::Route(route) => route.apply(config, profile, settings)?,
         Change::LinkMtu(mtu) => {
             config.mss = settings.mss_for_mtu(*mtu);
             config.path.mtu = Some(u32::from(*mtu));
-            Ok(())
         }
-        Change::Segmentation(enabled) => {
-            set_segmentation(*enabled, config);
-            Ok(())
-        }
-        Change::PacingDevice => {
-            config.sending.pacing.enabled = true;
-            Ok(())
-        }
-        Change::FullDevice => {
-            config.path.is_device_full = true;
-            Ok(())
-        }
-        Change::Sleep(_) | Change::ForgetPeers | Change::Inspect(_) => Ok(()),
+        Change::Segmentation(enabled) => set_segmentation(*enabled, config),
+        Change::PacingDevice => config.sending.pacing.enabled = true,
+        Change::FullDevice => config.path.is_device_full = true,
+        Change::Sleep(_) | Change::ForgetPeers | Change::Inspect(_) => {}
     }
+    Ok(())
 }
 
 /// Maximum depth of scripts that run scripts.
@@ -324,7 +307,6 @@ fn slices(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()
 }
 
-/// Whether a command has no effect here.
 fn has_no_effect(name: &str, arguments: &[&str]) -> bool {
     match name {
         "cat" | "date" | "dmesg" | "ethtool" | "hostname" | "modprobe" | "set" | "ss"
@@ -391,7 +373,6 @@ fn plugged(name: &str) -> Option<PluggedAlgorithm> {
     fairwind_congestion::built_in(&fairwind_congestion::names().into_iter().find(is_meant)?)
 }
 
-/// The congestion control of this name in this profile.
 pub(crate) fn congestion_named(name: &str, profile: Profile) -> Step<CongestionAlgorithm> {
     match name {
         "reno" => Ok(CongestionAlgorithm::Reno),

@@ -10,7 +10,6 @@ use crate::code::{self, Environment, Value};
 use crate::outcome::{Step, Stop};
 use std::collections::BTreeMap;
 
-/// One command with its words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
@@ -20,14 +19,10 @@ pub(super) struct SimpleCommand {
     pub(super) output: Option<String>,
 }
 
-/// Separator between a command and the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// The next one runs in any case.
     Always,
-    /// The next one runs if this one succeeds.
     OnSuccess,
-    /// The next one runs if this one fails.
     OnFailure,
 }
 

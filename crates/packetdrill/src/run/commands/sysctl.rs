@@ -27,8 +27,6 @@ const FIXED_PARAMETERS: &[(&str, &[&str])] = &[
     ("tcp_fack", &["0"]),
     // Fast Open never pauses of itself by default.
     ("tcp_fastopen_blackhole_timeout_sec", &["0"]),
-    ("tcp_fastopen_key", &["*"]),
-    ("tcp_fastopen_blackhole_timeout_sec", &["*"]),
     ("tcp_fwmark_accept", &["0"]),
     // Limits of the device queue, which is always empty.
     ("tcp_limit_output_bytes", &["*"]),
@@ -124,17 +122,11 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         "tcp_retrans_collapse" => config.collapse_retransmissions = switch(value)?,
         "tcp_thin_linear_timeouts" => config.linear_timeouts = switch(value)?,
         "tcp_thin_dupack" => config.modified_fast_retransmit = switch(value)?,
-        "tcp_rto_max_ms" => {
-            let millis: u32 = number(value)?;
-            config.maximum_rto = Span::from_millis(u64::from(millis));
-        }
-        "tcp_ecn_option" => config.ecn.option = congestion_option(value)?,
+        "tcp_rto_max_ms" => config.maximum_rto = span(value, Span::from_millis)?,
+        "tcp_ecn_option" => config.ecn.option = choice(value, ACCURATE_ECN_OPTIONS)?,
         "tcp_ecn_option_beacon" => config.ecn.option_beacon = number(value)?,
-        "tcp_rto_min_us" => {
-            let micros: u32 = number(value)?;
-            config.minimum_rto = Span::from_micros(u64::from(micros));
-        }
-        "tcp_ecn" => (config.ecn.incoming, config.ecn.outgoing) = congestion_notification(value)?,
+        "tcp_rto_min_us" => config.minimum_rto = span(value, Span::from_micros)?,
+        "tcp_ecn" => (config.ecn.incoming, config.ecn.outgoing) = choice(value, ECN_MODES)?,
         "tcp_ecn_fallback" => config.ecn.fallback = switch(value)?,
         "tcp_fastopen" => config.fast_open = config.fast_open.with_bits(bits(value)?),
         "tcp_fastopen_key" => {
@@ -142,9 +134,7 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         }
         "tcp_wmem" => set_send_buffer(value, config)?,
         _ if set_bundling(short, value, config)? => {}
-        _ if set_path(short, value, config)? => {}
         _ if set_sending(short, value, config)? => {}
-        _ if set_bundling_limits(short, value, config)? => {}
         _ if set_loss_recovery(short, value, config, profile)? => {}
         _ => return settled(short, value),
     }
@@ -154,41 +144,38 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
 /// Sets a parameter of the kernel's module of CUBIC.
 fn set_cubic(parameter: &str, value: &str, config: &mut Config) -> Step<()> {
     let growth = &mut config.growth;
-    match (parameter, value) {
-        ("hystart", _) => growth.hystart = switch(value)?,
-        ("hystart_detect", "0") => growth.hystart_signs = HyStartSigns::None,
-        ("hystart_detect", "1") => growth.hystart_signs = HyStartSigns::Trains,
-        ("hystart_detect", "2") => growth.hystart_signs = HyStartSigns::Delay,
-        ("hystart_detect", "3") => growth.hystart_signs = HyStartSigns::TrainsAndDelay,
+    match parameter {
+        "hystart" => growth.hystart = switch(value)?,
+        "hystart_detect" => growth.hystart_signs = choice(value, HYSTART_SIGNS)?,
         _ => return Err(unknown()),
     }
     Ok(())
 }
 
-/// Which segments carry the option of Accurate ECN.
-fn congestion_option(value: &str) -> Step<AccurateEcnOption> {
-    Ok(match value {
-        "0" => AccurateEcnOption::Never,
-        "1" => AccurateEcnOption::Required,
-        "2" => AccurateEcnOption::Complete,
-        "3" => AccurateEcnOption::Always,
-        _ => return Err(unknown()),
-    })
-}
+/// Which segments carry the option of Accurate ECN (`tcp_ecn_option`).
+const ACCURATE_ECN_OPTIONS: &[AccurateEcnOption] = {
+    use AccurateEcnOption::{Always, Complete, Never, Required};
+    &[Never, Required, Complete, Always]
+};
 
 /// Accepted and requested ECN feedback (`tcp_ecn_mode`).
-fn congestion_notification(value: &str) -> Step<(EcnFeedback, EcnFeedback)> {
+const ECN_MODES: &[(EcnFeedback, EcnFeedback)] = {
     use EcnFeedback::{Accurate, Classic, None};
-    Ok(match value {
-        "0" => (None, None),
-        "1" => (Classic, Classic),
-        "2" => (Classic, None),
-        "3" => (Accurate, Accurate),
-        "4" => (Accurate, Classic),
-        "5" => (Accurate, None),
-        _ => return Err(unknown()),
-    })
-}
+    &[
+        (None, None),
+        (Classic, Classic),
+        (Classic, None),
+        (Accurate, Accurate),
+        (Accurate, Classic),
+        (Accurate, None),
+    ]
+};
+
+/// Signs that end the slow start of CUBIC (`hystart_detect`).
+const HYSTART_SIGNS: &[HyStartSigns] = {
+    use HyStartSigns::{Delay, None, Trains, TrainsAndDelay};
+    &[None, Trains, Delay, TrainsAndDelay]
+};
 
 /// A number, in hexadecimal where it begins so.
 fn bits(value: &str) -> Step<u32> {
@@ -221,7 +208,6 @@ const NEW_SOCKETS_ONLY: [&str; 6] = [
     "tcp_wmem",
 ];
 
-/// Scope of a parameter.
 pub(super) fn scope(name: &str) -> Scope {
     let short = name.strip_prefix("net.ipv4.").unwrap_or(name);
     if NEW_SOCKETS_ONLY.contains(&short) { Scope::NewSockets } else { Scope::Everything }
@@ -239,12 +225,19 @@ fn unknown_parameter(name: &str, value: &str) -> Stop {
     Stop::unsupported(format!("the endpoint has nothing for the kernel parameter {name} = {value}"))
 }
 
+/// What the number stands for.
+fn choice<T: Copy>(value: &str, choices: &[T]) -> Step<T> {
+    let found = choices.iter().zip(0..).find(|(_, number): &(_, u32)| number.to_string() == value);
+    found.map(|(choice, _)| *choice).ok_or_else(unknown)
+}
+
 fn switch(value: &str) -> Step<bool> {
-    match value {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(unknown()),
-    }
+    choice(value, &[false, true])
+}
+
+/// A number of a unit of time.
+fn span(value: &str, unit: fn(u64) -> Span) -> Step<Span> {
+    Ok(unit(number::<u32>(value)?.into()))
 }
 
 /// 2 means timestamps without the random offset of 1; the offset is translated away.
@@ -315,23 +308,6 @@ fn compression(config: &mut Config) -> &mut AckCompression {
     config.receiving.compression.get_or_insert(none)
 }
 
-/// Sets one parameter, named without `net.ipv4.`; `false` where it is none of these.
-fn set_bundling_limits(short: &str, value: &str, config: &mut Config) -> Step<bool> {
-    let sending = &mut config.sending;
-    match short {
-        "tcp_rdb" => sending.redundancy = switch(value)?.then_some(RedundantBundling::USUAL),
-        "tcp_smart_framing" => sending.framing = switch(value)?.then_some(SmartFraming::USUAL),
-        "tcp_rdb_max_packets" => rule(short, config)?.max_segments = bound(value)?,
-        "tcp_rdb_max_bytes" => rule(short, config)?.max_bytes = bound(value)?,
-        "tcp_thin_dpifl_itt_lower_bound" => {
-            let micros = bound(value)?.ok_or_else(unknown)?;
-            rule(short, config)?.min_interval = Span::from_micros(u64::from(micros));
-        }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
 fn rule<'c>(short: &str, config: &'c mut Config) -> Step<&'c mut RedundantBundling> {
     let missing =
         || Stop::unsupported(format!("{short} bounds bundles: set tcp_rdb = 1 before it"));
@@ -383,8 +359,7 @@ fn set_loss_recovery(
             loss.reordering = ReorderingDetection::Measured { max: number(value)? };
         }
         "tcp_min_rtt_wlen" => {
-            let seconds: u32 = number(value)?;
-            loss.min_rtt_window = Span::from_secs(u64::from(seconds));
+            loss.min_rtt_window = span(value, Span::from_secs)?;
         }
         _ => return Ok(false),
     }
@@ -397,21 +372,15 @@ fn set_bundling(short: &str, value: &str, config: &mut Config) -> Step<bool> {
     };
     match short {
         "tcp_min_tso_segs" => bundling.min_segments = number(value)?,
-        "tcp_tso_rtt_log" => {
-            let log: u32 = number(value)?;
-            bundling.rtt_log = (log > 0).then_some(log);
-        }
-        "tcp_tso_win_divisor" => {
-            let divisor: u32 = number(value)?;
-            bundling.window_divisor = (divisor > 0).then_some(divisor);
-        }
+        "tcp_tso_rtt_log" => bundling.rtt_log = bound(value)?,
+        "tcp_tso_win_divisor" => bundling.window_divisor = bound(value)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
-    let path = &mut config.path;
+fn set_sending(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let (path, sending, liveness) = (&mut config.path, &mut config.sending, &mut config.liveness);
     match short {
         "tcp_base_mss" => path.probing_base = number(value)?,
         "tcp_mtu_probe_floor" => path.probing_floor = number(value)?,
@@ -421,44 +390,36 @@ fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         "route.mtu_expires" => path.path_mtu_lifetime = Span::from_secs(number(value)?),
         "route.min_pmtu" => path.min_mtu = number(value)?,
         "tcp_mtu_probing" => {
-            path.probing = match value {
-                "0" => MtuProbing::Off,
-                "1" => MtuProbing::AfterBlackHole,
-                "2" => MtuProbing::Always,
-                _ => return Err(unknown()),
-            }
+            use MtuProbing::{AfterBlackHole, Always, Off};
+            path.probing = choice(value, &[Off, AfterBlackHole, Always])?;
         }
         "ip_no_pmtu_disc" => {
-            path.discovery = match value {
-                "0" => MtuDiscovery::On,
-                "1" => MtuDiscovery::Off,
-                _ => return Err(unknown()),
-            }
+            path.discovery = choice(value, &[MtuDiscovery::On, MtuDiscovery::Off])?;
         }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn set_sending(short: &str, value: &str, config: &mut Config) -> Step<bool> {
-    let seconds = || number::<u32>(value).map(|seconds| Span::from_secs(u64::from(seconds)));
-    match short {
         "tcp_pacing_ss_ratio" => {
-            config.sending.pacing.slow_start_percent = number::<u16>(value)?.min(1000);
+            sending.pacing.slow_start_percent = number::<u16>(value)?.min(1000);
         }
         "tcp_pacing_ca_ratio" => {
-            config.sending.pacing.avoidance_percent = number::<u16>(value)?.min(1000);
+            sending.pacing.avoidance_percent = number::<u16>(value)?.min(1000);
         }
-        "tcp_keepalive_time" => config.liveness.keep_alive.idle = seconds()?,
-        "tcp_keepalive_intvl" => config.liveness.keep_alive.interval = seconds()?,
-        "tcp_keepalive_probes" => config.liveness.keep_alive.probes = number(value)?,
-        "tcp_orphan_retries" => config.liveness.orphan_limit = Some(number(value)?),
-        "tcp_retries1" => config.liveness.suspicion_limit = number(value)?,
         "tcp_notsent_lowat" => {
             let bytes: i64 = number(value)?;
             let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes != u32::MAX);
-            config.sending.unsent_low_water = bytes;
+            sending.unsent_low_water = bytes;
         }
+        "tcp_rdb" => sending.redundancy = switch(value)?.then_some(RedundantBundling::USUAL),
+        "tcp_smart_framing" => sending.framing = switch(value)?.then_some(SmartFraming::USUAL),
+        "tcp_rdb_max_packets" => rule(short, config)?.max_segments = bound(value)?,
+        "tcp_rdb_max_bytes" => rule(short, config)?.max_bytes = bound(value)?,
+        "tcp_thin_dpifl_itt_lower_bound" => {
+            let micros = bound(value)?.ok_or_else(unknown)?;
+            rule(short, config)?.min_interval = Span::from_micros(u64::from(micros));
+        }
+        "tcp_keepalive_time" => liveness.keep_alive.idle = span(value, Span::from_secs)?,
+        "tcp_keepalive_intvl" => liveness.keep_alive.interval = span(value, Span::from_secs)?,
+        "tcp_keepalive_probes" => liveness.keep_alive.probes = number(value)?,
+        "tcp_orphan_retries" => liveness.orphan_limit = Some(number(value)?),
+        "tcp_retries1" => liveness.suspicion_limit = number(value)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -16,33 +16,22 @@ use crate::outcome::{Step, Stop};
 use crate::run::error_queue::{ExtendedError, Form};
 use crate::run::host::{self, Host};
 use crate::run::verify::{verify_control_messages, verify_error_fields, verify_timestamp};
-use crate::script::{Expression, header_constants};
+use crate::script::Expression;
+use crate::script::constants::{
+    IP_RECVERR, IPV6_RECVERR, SCM_TIMESTAMP, SCM_TIMESTAMPING, SCM_TIMESTAMPNS, SOL_IP, SOL_IPV6,
+    SOL_SOCKET, SOL_TCP, TCP_CM_INQ,
+};
 use fairwind_tcp::IcmpError;
 use fairwind_units::{Instant, Span};
 
-/// Level, type and content of a control message.
 type ControlMessage = (i64, i64, Content);
 
-/// Content of a control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     Number(i64),
     Error(ExtendedError),
     Time(Instant),
 }
-
-header_constants![
-    IPV6_RECVERR,
-    IP_RECVERR,
-    SCM_TIMESTAMP,
-    SCM_TIMESTAMPING,
-    SCM_TIMESTAMPNS,
-    SOL_IP,
-    SOL_IPV6,
-    SOL_SOCKET,
-    SOL_TCP,
-    TCP_CM_INQ,
-];
 
 impl Sockets {
     /// Writes, and queues the requested completions and timestamps.
@@ -183,7 +172,6 @@ fn verify_message(
 }
 
 impl Socket {
-    /// Whether receive timestamps are on.
     pub(super) fn reports_timestamps(&self) -> bool {
         self.stamping.receipt.is_some() || self.stamping.reports_timestamps()
     }

@@ -210,7 +210,6 @@ fn seconds_of(timeouts: u32) -> i64 {
     (0..timeouts).scan(1, |next, _| Some(std::mem::replace(next, (*next * 2).min(120)))).sum()
 }
 
-/// The value of an option.
 pub(super) fn value_of(
     name: &str,
     config: &Config,

@@ -6,12 +6,11 @@ use super::{CallProgress, FOREVER, Other, Role, SUCCESS, Socket, Sockets, fails,
 use crate::outcome::{Step, Stop};
 use crate::run::error_queue::TimestampingOptions;
 use crate::run::host::{Endpoint, Host};
-use crate::script::{Expression, header_constants, text_bytes};
+use crate::script::constants::{SHUT_RD, SHUT_RDWR, SHUT_WR};
+use crate::script::{Expression, text_bytes};
 use fairwind_tcp::{CookieKey, FastOpenConfig, State};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
-
-header_constants![SHUT_RD, SHUT_RDWR, SHUT_WR];
 
 impl Sockets {
     /// Allocates the scripted descriptor. If the script still has it open, the new one hides the old
@@ -265,7 +264,6 @@ fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
     socket.linger.map_or(host.now, |linger| host.now + linger)
 }
 
-/// Fast Open options of a socket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SocketFastOpen {
     /// Maximum number of Fast Open connections with a pending handshake (`TCP_FASTOPEN`).

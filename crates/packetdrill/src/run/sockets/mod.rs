@@ -15,7 +15,10 @@ use super::commands::Scope;
 use super::error_queue::TimestampingOptions;
 use super::host::{Host, Listener};
 use crate::outcome::{Step, Stop};
-use crate::script::header_constants;
+use crate::script::constants::{
+    MSG_DONTWAIT, MSG_EOR, MSG_ERRQUEUE, MSG_FASTOPEN, MSG_MORE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK,
+    MSG_TRUNC, MSG_WAITALL, MSG_ZEROCOPY, O_NONBLOCK,
+};
 use fairwind_tcp::{Config, Profile};
 use fairwind_units::{Instant, Span};
 use lifecycle::SocketFastOpen;
@@ -23,25 +26,8 @@ use poll::Epoll;
 pub(crate) use request::Request;
 use std::collections::BTreeMap;
 
-header_constants![
-    MSG_DONTWAIT,
-    MSG_EOR,
-    MSG_ERRQUEUE,
-    MSG_FASTOPEN,
-    MSG_MORE,
-    MSG_NOSIGNAL,
-    MSG_OOB,
-    MSG_PEEK,
-    MSG_TRUNC,
-    MSG_WAITALL,
-    MSG_ZEROCOPY,
-    O_NONBLOCK,
-];
-
-/// Role of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Unused.
     Fresh,
     Listening,
     /// The connection with this index; `reported` once a call has reported that it is open.
@@ -51,7 +37,6 @@ enum Role {
     },
 }
 
-/// State of a socket descriptor.
 #[derive(Debug, Clone)]
 struct Socket {
     role: Role,
@@ -66,9 +51,7 @@ struct Socket {
     read_timeout: Option<Span>,
     /// Timeout of writes and `connect` (`SO_SNDTIMEO`).
     write_timeout: Option<Span>,
-    /// Requested timestamps.
     stamping: TimestampingOptions,
-    /// Fast Open options.
     fast_open: SocketFastOpen,
     /// Options without an effect here, as they were set.
     held: BTreeMap<String, i64>,
@@ -87,7 +70,6 @@ pub(crate) enum Other {
     Pipe(usize),
 }
 
-/// Result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Returned {
     pub(crate) value: i64,
@@ -104,7 +86,6 @@ impl Returned {
     }
 }
 
-/// The outcome of trying a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallProgress {
     Returns(Returned),
@@ -125,21 +106,18 @@ fn fails(name: &'static str) -> CallProgress {
     CallProgress::Returns(Returned::error(name))
 }
 
-/// All descriptors.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     open: BTreeMap<i64, Socket>,
     /// Sockets that are hidden by later ones with the same descriptor.
     hidden: Vec<(i64, Socket)>,
     others: BTreeMap<i64, Other>,
-    /// Bytes in each pipe.
     pipes: Vec<u32>,
     /// The latest listening socket.
     listener: Option<i64>,
     /// Behaviour of sockets made from now on.
     config: Config,
     profile: Profile,
-    /// Whether sockets are of IPv6.
     of_v6: bool,
     /// Start of the script, and tolerance of timestamps.
     clock: (Instant, Span),
@@ -219,7 +197,6 @@ impl Sockets {
         })
     }
 
-    /// Tries a call at the present instant.
     pub(crate) fn attempt(&mut self, request: &mut Request, host: &mut Host) -> Step<CallProgress> {
         if let Some(error) = request.descriptor().and_then(|named| self.refusal(named, request)) {
             return Ok(fails(error));

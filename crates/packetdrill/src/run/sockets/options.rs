@@ -18,12 +18,11 @@ use super::{CallProgress, O_NONBLOCK, Role, SUCCESS, Sockets, config, fails, ret
 use crate::outcome::{Step, Stop};
 use crate::run::host::Host;
 use crate::run::tcp_info;
-use crate::script::{Expression, constant, header_constants};
+use crate::script::constants::O_RDWR;
+use crate::script::{Expression, constant};
 use fairwind_tcp::{Config, Connection, Nagle, State};
 use fairwind_units::Span;
 use std::sync::Arc;
-
-header_constants![O_RDWR];
 
 /// Options that are stored and returned without effect, with their defaults.
 const STORED_OPTIONS: &[(&str, i64)] = &[
@@ -210,10 +209,8 @@ impl Sockets {
 /// not exist or cannot be set.
 fn refused_at_once(option: &SocketOption) -> Step<Option<&'static str>> {
     const SHORTEST: i64 = 4;
-    if option.name.parse::<i64>().is_ok() {
-        return Ok(Some("ENOPROTOOPT"));
-    }
-    if matches!(option.name.as_str(), "SO_SNDLOWAT" | "SO_TYPE" | "SO_PROTOCOL" | "SO_ERROR")
+    if option.name.parse::<i64>().is_ok()
+        || matches!(option.name.as_str(), "SO_SNDLOWAT" | "SO_TYPE" | "SO_PROTOCOL" | "SO_ERROR")
         || matches!(option.name.as_str(), "SO_ACCEPTCONN" | "SO_DOMAIN" | "TCP_INFO")
     {
         return Ok(Some("ENOPROTOOPT"));
@@ -222,10 +219,9 @@ fn refused_at_once(option: &SocketOption) -> Step<Option<&'static str>> {
     if option.name == "TCP_ULP" {
         return Ok(Some("ENOENT"));
     }
-    if option.name == "TCP_INQ" && !matches!(option.value.number()?, 0 | 1) {
-        return Ok(Some("EINVAL"));
-    }
-    if option.name == "IP_TTL" && !matches!(option.value.number()?, -1 | 1..=255) {
+    if option.name == "TCP_INQ" && !matches!(option.value.number()?, 0 | 1)
+        || option.name == "IP_TTL" && !matches!(option.value.number()?, -1 | 1..=255)
+    {
         return Ok(Some("EINVAL"));
     }
     let of_tcp = option.name.starts_with("TCP_") || option.name.starts_with("SO_");
@@ -265,9 +261,7 @@ impl Sockets {
         }
         Ok(SUCCESS)
     }
-}
 
-impl Sockets {
     pub(super) fn control(
         &mut self,
         descriptor: i64,

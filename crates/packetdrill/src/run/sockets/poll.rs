@@ -4,24 +4,15 @@ use super::{CallProgress, Other, Role, SUCCESS, Sockets, fails, returns};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
 use crate::run::verify::verify_epoll_events;
-use crate::script::{Call, Expression, header_constants};
+use crate::script::constants::{
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLET, EPOLLONESHOT, POLLERR, POLLHUP, POLLIN, POLLOUT,
+    POLLRDHUP, POLLRDNORM, POLLWRNORM,
+};
+use crate::script::{Call, Expression};
 use fairwind_tcp::State;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
-header_constants![
-    EPOLLET,
-    EPOLLONESHOT,
-    EPOLL_CTL_ADD,
-    EPOLL_CTL_DEL,
-    POLLERR,
-    POLLHUP,
-    POLLIN,
-    POLLOUT,
-    POLLRDHUP,
-    POLLRDNORM,
-    POLLWRNORM,
-];
 const POLL_READ: i64 = POLLIN | POLLRDNORM;
 const POLL_WRITE: i64 = POLLOUT | POLLWRNORM;
 /// Reported even if not requested.
@@ -43,7 +34,6 @@ struct PollEntry {
     expected: Option<i64>,
 }
 
-/// Timeout of a call.
 #[derive(Debug, Clone, Copy)]
 struct PollTimeout {
     /// `None` is for ever.
@@ -68,10 +58,8 @@ impl Poll {
     /// `poll([{fd=4, events=POLLIN, revents=0}], 1, 10)`
     pub(super) fn of(call: &Call) -> Step<Self> {
         let watched = call.argument(0)?.members()?.iter().map(|entry| {
-            let expected = match entry.field("revents") {
-                None | Some(Expression::Any) => None,
-                Some(expression) => Some(expression.number()?),
-            };
+            let revents = entry.field("revents").and_then(Expression::given);
+            let expected = revents.map(Expression::number).transpose()?;
             Ok(PollEntry {
                 descriptor: entry.required_field("fd")?.number()?,
                 events: entry.required_field("events")?.number()?,
@@ -137,15 +125,9 @@ pub(crate) struct EpollWait {
 impl EpollWait {
     /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`
     pub(super) fn of(call: &Call) -> Step<Self> {
-        let expected = match call.argument(1)? {
-            Expression::Any => None,
-            entries => Some(
-                entries.members()?.iter().map(Expression::epoll_event).collect::<Step<Vec<_>>>()?,
-            ),
-        };
         Ok(Self {
+            expected: call.argument(1)?.epoll_events()?,
             watcher: call.number(0)?,
-            expected,
             max: usize::try_from(call.number(2)?).unwrap_or(0),
             patience: PollTimeout::of(call.argument(3)?)?,
         })
@@ -235,7 +217,6 @@ impl Sockets {
         Ok(returns(count))
     }
 
-    /// Number of wake-ups of a descriptor.
     fn wakeups(&mut self, descriptor: i64, host: &Host) -> Step<u64> {
         Ok(match self.get(descriptor)?.role {
             Role::Fresh => 0,

@@ -6,15 +6,13 @@ use super::{
     MSG_TRUNC, MSG_WAITALL, MSG_ZEROCOPY, O_NONBLOCK, Other,
 };
 use crate::outcome::{Step, Stop};
-use crate::script::{Call, Expression, header_constants, option_name};
+use crate::script::constants::{SPLICE_F_MORE, SPLICE_F_NONBLOCK};
+use crate::script::{Call, Expression, option_name};
 use fairwind_units::Instant;
-
-header_constants![SPLICE_F_MORE, SPLICE_F_NONBLOCK];
 
 /// Flags of `send` and `recv` that change nothing here.
 const NO_EFFECT: i64 = MSG_TRUNC | MSG_EOR | MSG_NOSIGNAL;
 
-/// A call of the system.
 #[derive(Debug, Clone)]
 pub(crate) enum Request {
     Socket {
@@ -154,7 +152,6 @@ impl Write {
         self.flags & MSG_FASTOPEN != 0
     }
 
-    /// Whether the call must not block.
     pub(super) fn is_nonblocking(&self) -> bool {
         self.flags & MSG_DONTWAIT != 0
     }
@@ -199,7 +196,6 @@ impl Request {
         })
     }
 
-    /// Understands a call.
     pub(crate) fn of(call: &Call) -> Step<Self> {
         let function = call.function.as_str();
         match function {
@@ -286,7 +282,7 @@ fn read(function: &str, call: &Call) -> Step<Request> {
     refuse_unknown(flags, known)?;
     let message = if function == "recvmsg" { Some(call.argument(1)?.clone()) } else { None };
     let descriptor = call.number(0)?;
-    Ok(Request::Read(Read { descriptor, bytes, flags, message, taken: 0, until: None }))
+    Ok(Request::Read(Read { message, ..Read::plain(descriptor, bytes, flags) }))
 }
 
 fn write(function: &str, call: &Call) -> Step<Request> {
@@ -339,23 +335,14 @@ fn option(call: &Call) -> Step<SocketOption> {
         other => other.to_string(),
     };
     let value = call.argument(3)?.only_member().clone();
-    let length = match call.argument(4).map(Expression::only_member) {
-        Ok(Expression::Any) | Err(_) => None,
-        Ok(length) => Some(length.number()?),
-    };
+    let length = call.given_number(4)?;
     Ok(SocketOption { descriptor: call.number(0)?, name, value, length })
 }
 
 fn query(call: &Call) -> Step<Request> {
-    let expected = match call.argument(2).map(Expression::only_member) {
-        Ok(Expression::Any) | Err(_) => None,
-        Ok(expression) => Some(expression.number()?),
-    };
-    Ok(Request::Query {
-        descriptor: call.number(0)?,
-        what: call.argument(1)?.to_string(),
-        expected,
-    })
+    let expected = call.given_number(2)?;
+    let (descriptor, what) = (call.number(0)?, call.argument(1)?.to_string());
+    Ok(Request::Query { descriptor, what, expected })
 }
 
 /// `splice`

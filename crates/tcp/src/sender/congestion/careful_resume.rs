@@ -25,7 +25,6 @@ use fairwind_wire::SequenceNumber;
 /// Maximum ratio of the round trip to the saved one on the same path (RFC 9959 §4.2.1).
 const MAX_RTT_RATIO: u64 = 10;
 
-/// State of Careful Resume.
 #[derive(Debug)]
 pub(crate) struct CarefulResumeState {
     plan: Resumption,

@@ -155,18 +155,15 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
+    getters! {
+        /// Whether the window limited the last transmission.
+        is_limited_by_window: bool = limited,
+        /// Maximum segments outstanding in the last round trip.
+        max_outstanding: u32,
+    }
+
     pub(crate) fn new(next: SequenceNumber) -> Self {
         Self { limited: false, max_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
-    }
-
-    /// Whether the window limited the last transmission.
-    pub(crate) fn is_limited_by_window(&self) -> bool {
-        self.limited
-    }
-
-    /// Maximum segments outstanding in the last round trip.
-    pub(crate) fn max_outstanding(&self) -> u32 {
-        self.max_outstanding
     }
 
     /// Forgets the use before a reduction.

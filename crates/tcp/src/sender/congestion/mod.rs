@@ -52,6 +52,8 @@ impl Window {
     getters! {
         segments: u32,
         initial: u32,
+        /// The slow-start threshold in segments (ssthresh).
+        threshold: u32 = slow_start_threshold,
     }
 
     pub(crate) fn new(config: &Config) -> Self {
@@ -66,11 +68,6 @@ impl Window {
 
     pub(crate) fn set_segments(&mut self, segments: u32) {
         self.segments = segments;
-    }
-
-    /// The slow-start threshold in segments (ssthresh).
-    pub(crate) fn threshold(&self) -> u32 {
-        self.slow_start_threshold
     }
 
     pub(crate) fn set_threshold(&mut self, threshold: u32) {

@@ -10,7 +10,6 @@ use crate::sender::{AckEvent, AckFlags, Sender};
 use crate::state::RecoveryState;
 use fairwind_units::Instant;
 
-/// State of a reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Reduction {
     /// Window before it (`prior_cwnd`, RFC 6937 `RecoverFS`).
@@ -75,7 +74,6 @@ impl Sender {
         }
     }
 
-    /// Reduces the window on an acknowledgment.
     pub(crate) fn reduce_window_on_ack(&mut self, ack: &AckEvent, newly_lost: u32) {
         match self.config.loss.reduction {
             WindowReduction::Immediate => {}

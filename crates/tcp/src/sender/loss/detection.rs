@@ -91,7 +91,6 @@ impl Sender {
         ack.add_if(retransmitted > self.queue.retransmitted(), AckFlags::LOST_RETRANSMISSION);
     }
 
-    /// Whether RACK detects losses.
     pub(crate) fn uses_rack(&self) -> bool {
         self.negotiated.has_sack() && self.config.loss.detection == LossDetection::Rack
     }
@@ -201,7 +200,6 @@ impl Reordering {
         Self { threshold: config.duplicate_threshold, events: 0, detection: config.loss.reordering }
     }
 
-    /// Adopts changed settings.
     pub(crate) fn reconfigure(&mut self, config: &Config) {
         self.detection = config.loss.reordering;
     }
@@ -304,7 +302,6 @@ pub(crate) struct OutstandingRetransmits {
     in_order: VecDeque<Retransmission>,
 }
 
-/// One retransmission.
 #[derive(Debug, Clone, Copy)]
 struct Retransmission {
     sequence: SequenceNumber,
@@ -341,7 +338,6 @@ impl Sender {
             && self.recovery.state() == RecoveryState::Recovery
     }
 
-    /// Tracks the retransmission of a lost segment.
     #[inline]
     pub(crate) fn track_retransmission(&mut self, sent: &Sent) {
         if self.tracks_retransmissions() {

@@ -43,7 +43,6 @@ pub(crate) use undo::Undo;
 /// What recovery sends next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transmission {
-    /// Nothing.
     #[default]
     None,
     /// Lost segments, as far as the window allows.

@@ -15,7 +15,6 @@ use std::collections::VecDeque;
 /// `TCP_RACK_RECOVERY_THRESH`).
 const RACK_RECOVERY_THRESHOLD: u8 = 16;
 
-/// One retransmission.
 #[derive(Debug, Clone, Copy)]
 struct Retransmission {
     sequence: SequenceNumber,

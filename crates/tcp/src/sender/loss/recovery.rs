@@ -13,7 +13,6 @@ use fairwind_wire::SequenceNumber;
 /// Minimum time before a suspected reneging is treated as a time-out.
 const MIN_RENEGING_WAIT: Span = Span::from_millis(10);
 
-/// The state of loss recovery.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     state: RecoveryState,

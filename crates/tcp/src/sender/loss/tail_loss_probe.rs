@@ -12,14 +12,12 @@ use crate::state::{Event, RecoveryState, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
-/// The tail loss probe.
 #[derive(Debug, Default)]
 pub(crate) struct TailProbe {
     /// SND.NXT when the probe was sent (`tlp_high_seq`); `None` while no probe is outstanding.
     end: Option<SequenceNumber>,
     /// The probe was a retransmission, not new data.
     retransmitted: bool,
-    /// The probe is due.
     due: bool,
 }
 
@@ -55,7 +53,6 @@ const MIN_PROBE_WAIT: Span = Span::from_millis(10);
 const DELAYED_ACK_ALLOWANCE: Span = Span::from_millis(200);
 
 impl Sender {
-    /// Schedules a probe after new data was sent.
     #[inline]
     pub(crate) fn schedule_tail_probe_after_sending(&mut self, now: Instant) {
         if let Some(oldest) = self.queue.front()

@@ -33,7 +33,6 @@ pub(crate) enum Pending {
     Probe,
     /// The RACK reordering window (`ICSK_TIME_REO_TIMEOUT`).
     Reordering,
-    /// A delayed early retransmit.
     EarlyRetransmit,
 }
 
@@ -109,7 +108,6 @@ impl Rto {
         self.consecutive_timeouts
     }
 
-    /// Sets the purpose of the timer.
     pub(crate) fn set_pending(&mut self, pending: Pending) {
         self.pending = pending;
     }
@@ -136,7 +134,6 @@ impl Rto {
         self.timer.expire(clock, now)
     }
 
-    /// Stops the timer.
     #[inline]
     pub(crate) fn stop(&mut self) {
         self.timer.stop();

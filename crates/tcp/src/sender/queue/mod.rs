@@ -34,7 +34,6 @@ impl TransmitOrder {
         self.at < other.at || self.at == other.at && self.rank < other.rank
     }
 
-    /// Order of the next transmission.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) -> Self {
         self.rank = if self.at == now { self.rank.saturating_add(1) } else { 0 };
@@ -98,7 +97,6 @@ pub(crate) struct Sent {
     sequence: SequenceNumber,
     /// Sequence space taken: payload, and one for FIN.
     length: u32,
-    /// Time of the last transmission.
     transmitted_at: Instant,
     /// Segments delivered before the last transmission, modulo 2^32.
     delivered_before: u32,
@@ -140,7 +138,6 @@ impl Sent {
         self.flags.contains(SentFlags::FIN)
     }
 
-    /// The segment to transmit.
     pub(crate) fn outgoing(&self) -> Outgoing {
         Outgoing::new(self.sequence, self.payload_bytes(), self.flags.control_bits())
     }
@@ -234,7 +231,6 @@ impl Original {
     }
 }
 
-/// Reason of a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RetransmitReason {
     /// The segment is marked lost.
@@ -278,9 +274,10 @@ impl SendQueue {
         losses: u32,
         /// Retransmissions believed to be in flight.
         retransmitted: u32,
+        /// Absolute index of the oldest outstanding segment, or of the next one to be sent.
+        first_index: u64 = first,
     }
 
-    /// Records that a record ends before this number.
     #[cold]
     pub(crate) fn note_record_end(&mut self, end: SequenceNumber) {
         let acknowledged = self.sent.front().map_or(end, |oldest| oldest.sequence);
@@ -290,7 +287,6 @@ impl SendQueue {
         self.record_ends.push_back(end);
     }
 
-    /// Order of the next transmission.
     pub(crate) fn next_transmit_order(&mut self, now: Instant) -> TransmitOrder {
         self.last_sent.advance(now)
     }
@@ -303,11 +299,6 @@ impl SendQueue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
-    }
-
-    /// Absolute index of the oldest outstanding segment, or of the next one to be sent.
-    pub(crate) fn first_index(&self) -> u64 {
-        self.first
     }
 
     /// Absolute index after the youngest outstanding segment.

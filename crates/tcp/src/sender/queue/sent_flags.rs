@@ -101,7 +101,6 @@ impl SendQueue {
         taken
     }
 
-    /// Marks a segment lost by RACK.
     pub(crate) fn mark_rack_lost(&mut self, index: u64) {
         self.mark_lost(index);
         self.get_mut(index).flags.set(SentFlags::RACK_LOST);
@@ -163,7 +162,6 @@ impl SendQueue {
         self.sacked = 0;
     }
 
-    /// Sets the flags of a retransmission.
     pub(crate) fn set_transmit_flags(&mut self, index: u64, flags: SentFlags) {
         let sent = self.get_mut(index);
         sent.flags.clear(SentFlags::APPLICATION_LIMITED);
@@ -232,7 +230,6 @@ impl SendQueue {
         count
     }
 
-    /// Ends the bundle of a segment with it.
     pub(crate) fn end_bundle(&mut self, index: u64) {
         let sent = self.get_mut(index);
         if !sent.flags.contains(SentFlags::BUNDLE_END) {
@@ -329,7 +326,6 @@ impl SendQueue {
             .count()
     }
 
-    /// Recounts the flags.
     fn recount(&mut self) {
         let (mut sacked, mut lost, mut retransmitted, mut awaiting) = (0, 0, 0, 0);
         for sent in &self.sent {

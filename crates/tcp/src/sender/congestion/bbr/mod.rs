@@ -45,12 +45,12 @@ impl ControlFactory for Version {
 
 /// Version 1, as Linux has it (`tcp_bbr.c`).
 pub fn bbr1() -> PluggedAlgorithm {
-    PluggedAlgorithm(Arc::new(Version { name: "bbr", create: || Box::new(Bbr1::new()) }))
+    PluggedAlgorithm(Arc::new(Version { name: "bbr", create: || Box::new(Bbr1::default()) }))
 }
 
 /// Version 3 (draft-ietf-ccwg-bbr-06).
 pub fn bbr3() -> PluggedAlgorithm {
-    PluggedAlgorithm(Arc::new(Version { name: "bbr3", create: || Box::new(Bbr3::new()) }))
+    PluggedAlgorithm(Arc::new(Version { name: "bbr3", create: || Box::new(Bbr3::default()) }))
 }
 
 /// Bandwidths are in segments per microsecond, times this.
@@ -64,10 +64,11 @@ pub(super) const LOSS: u8 = 4;
 const MIN_BUNDLING_RATE: u64 = 1_200_000;
 /// Maximum buffer of the host less its headers, in bytes.
 const LARGEST_BUNDLE: u64 = 65_536 - 1 - 320;
+/// Round trip to begin with where there is none, in microseconds.
+const ASSUMED_RTT_MICROS: u64 = 1_000;
 /// Segments of a bundle as far as BBR reckons with them.
 const MAX_BUNDLED: u64 = 0x7f;
 
-/// Bandwidth of a sample, if valid.
 pub(super) fn sampled_bandwidth(sample: &RateSample) -> Option<u64> {
     let delivered = u64::try_from(sample.delivered).ok()?;
     let micros = u64::try_from(sample.interval_micros).ok().filter(|&micros| micros > 0)?;
@@ -80,6 +81,15 @@ pub(super) fn bytes_per_second(sender: &TcpSock, bandwidth: u64, gain: u64, perc
     let rate =
         u128::from(rate) * u128::from(1_000_000 / 100 * percent) / u128::from(BANDWIDTH_UNIT);
     u64::try_from(rate).unwrap_or(u64::MAX).min(sender.control.pacing.max_rate)
+}
+
+/// Sets the rate of the window in a round trip; whether the round trip is known.
+pub(super) fn begin_rate(sender: &mut TcpSock, gain: u64, percent: u64) -> bool {
+    let eighths = u64::from(sender.smoothed_rtt_eighths);
+    let rtt = if eighths == 0 { ASSUMED_RTT_MICROS } else { (eighths >> 3).max(1) };
+    let bandwidth = u64::from(sender.window) * BANDWIDTH_UNIT / rtt;
+    sender.control.pacing.rate = bytes_per_second(sender, bandwidth, gain, percent);
+    eighths != 0
 }
 
 /// Segments in flight at a bandwidth times a gain over `micros` microseconds, rounded up.
@@ -115,7 +125,7 @@ pub(super) fn elapsed(later: u64, earlier: u64) -> u64 {
 }
 
 /// Pseudo-random numbers seeded by the connection, so that equal seeds give equal runs (xorshift).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PseudoRandom(u64);
 
 impl PseudoRandom {
@@ -132,12 +142,6 @@ impl PseudoRandom {
         bits ^= bits << 17;
         self.0 = bits;
         (bits >> 11) % bound
-    }
-}
-
-impl Default for PseudoRandom {
-    fn default() -> Self {
-        Self(1)
     }
 }
 
@@ -191,7 +195,7 @@ impl WindowedMax {
 }
 
 #[cfg(test)]
-mod filter_tests {
+mod tests {
     use super::*;
 
     #[test]

@@ -135,7 +135,6 @@ impl Plugged {
         };
     }
 
-    /// Whether it has any of these hooks.
     pub(crate) fn has_hook(&self, hooks: Hooks) -> bool {
         self.hooks.contains(hooks)
     }
@@ -427,7 +426,6 @@ impl Sender {
         answer.max(1)
     }
 
-    /// The state of recovery changes.
     #[inline]
     pub(crate) fn enter(&mut self, state: RecoveryState) {
         if self.has_hook(Hooks::SET_STATE) {

@@ -10,22 +10,15 @@ use crate::sender::congestion::bbr::v1::{
     Bbr1, HIGH_GAIN, INITIAL_WINDOW, MIN_WINDOW, Mode, RATE_PERCENT,
 };
 use crate::sender::congestion::bbr::{
-    BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, delivered_in, product,
+    BANDWIDTH_UNIT, RECOVERY, UNIT, begin_rate, bundle_goal, bytes_per_second, delivered_in,
+    product,
 };
 use crate::sender::congestion::plugged::{RateSample, TcpSock};
 
 impl Bbr1 {
     /// `bbr_init_pacing_rate_from_rtt`.
     pub(super) fn begin_rate(&mut self, sender: &mut TcpSock) {
-        let rtt = match u64::from(sender.smoothed_rtt_eighths) {
-            0 => 1_000,
-            eighths => {
-                self.has_seen_rtt = true;
-                (eighths >> 3).max(1)
-            }
-        };
-        let bandwidth = u64::from(sender.window) * BANDWIDTH_UNIT / rtt;
-        sender.control.pacing.rate = bytes_per_second(sender, bandwidth, HIGH_GAIN, RATE_PERCENT);
+        self.has_seen_rtt |= begin_rate(sender, HIGH_GAIN, RATE_PERCENT);
     }
 
     /// `bbr_set_pacing_rate`.
@@ -151,7 +144,6 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// The limit, where there is one.
     pub(super) fn limit(&self) -> Option<u64> {
         self.is_limited.then_some(self.bandwidth)
     }

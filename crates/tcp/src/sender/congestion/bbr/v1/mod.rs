@@ -55,16 +55,17 @@ const FULL_ROUNDS: u8 = 3;
 /// Of the bandwidth, so that queues drain.
 const RATE_PERCENT: u64 = 99;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Mode {
+    #[default]
     Startup,
     Drain,
     ProbeBandwidth,
     ProbeRtt,
 }
 
-/// BBR version 1.
-#[derive(Debug)]
+/// BBR version 1; the default is that before the connection is open.
+#[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct Bbr1 {
     mode: Mode,
@@ -94,37 +95,6 @@ pub struct Bbr1 {
 }
 
 impl Bbr1 {
-    /// Before the connection is open.
-    pub fn new() -> Self {
-        Self {
-            mode: Mode::Startup,
-            bandwidth: WindowedMax::default(),
-            round: 0,
-            round_ends_at: 0,
-            round_started: false,
-            min_rtt: u64::from(u32::MAX),
-            min_rtt_at: 0,
-            probe_rtt_done_at: None,
-            probe_rtt_round_done: false,
-            pacing_gain: HIGH_GAIN,
-            window_gain: HIGH_GAIN,
-            phase: 0,
-            phase_began: 0,
-            full_bandwidth: 0,
-            full_rounds: 0,
-            is_full: false,
-            idle_restart: false,
-            has_seen_rtt: false,
-            state_before: 0,
-            conserves: false,
-            window_before: 0,
-            random: PseudoRandom::default(),
-            policer: Policer::default(),
-            aggregation: Aggregation::default(),
-        }
-    }
-
-    /// Bandwidth of the model.
     fn bandwidth(&self) -> u64 {
         self.policer.limit().unwrap_or_else(|| self.bandwidth.get())
     }
@@ -179,12 +149,6 @@ impl Bbr1 {
     }
 }
 
-impl Default for Bbr1 {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl CongestionControl for Bbr1 {
     fn hooks(&self) -> Hooks {
         Hooks::CONG_CONTROL
@@ -201,6 +165,7 @@ impl CongestionControl for Bbr1 {
         self.min_rtt_at = sender.now_micros;
         self.aggregation.begin(sender.now_micros);
         self.random = PseudoRandom::of(sender);
+        self.update_gains();
         self.begin_rate(sender);
         if sender.control.pacing.status == 0 {
             sender.control.pacing.status = 1;
@@ -277,7 +242,6 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Counting begins.
     pub(super) fn begin(&mut self, now: u64) {
         self.began = now;
         self.counted = 0;

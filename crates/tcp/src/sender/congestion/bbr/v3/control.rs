@@ -7,7 +7,7 @@ use crate::sender::congestion::bbr::v3::{
     Bbr3, Bounds, FullPipe, INITIAL_WINDOW, Latest, MIN_WINDOW, State,
 };
 use crate::sender::congestion::bbr::{
-    BANDWIDTH_UNIT, RECOVERY, UNIT, bundle_goal, bytes_per_second, is_before, product,
+    RECOVERY, UNIT, begin_rate, bundle_goal, bytes_per_second, is_before, product,
 };
 use crate::sender::congestion::plugged::{LostSegment, RateSample, TcpSock};
 
@@ -22,8 +22,6 @@ const UP_WINDOW_GAIN: u64 = UNIT * 9 / 4;
 const RATE_PERCENT: u64 = 99;
 /// Bundles in both hosts.
 const BUNDLES: u32 = 3;
-/// Round trip to begin with where there is none, in microseconds.
-const ASSUMED_RTT_MICROS: u64 = 1_000;
 
 impl State {
     /// Of the rate, in 256ths (§5.6.1).
@@ -49,15 +47,7 @@ impl State {
 impl Bbr3 {
     /// `InitPacingRate`.
     pub(super) fn begin_rate(&mut self, sender: &mut TcpSock) {
-        let rtt = match u64::from(sender.smoothed_rtt_eighths) {
-            0 => ASSUMED_RTT_MICROS,
-            eighths => {
-                self.has_seen_rtt = true;
-                (eighths >> 3).max(1)
-            }
-        };
-        let bandwidth = u64::from(sender.window) * BANDWIDTH_UNIT / rtt;
-        sender.control.pacing.rate = bytes_per_second(sender, bandwidth, STARTUP_GAIN, 100);
+        self.has_seen_rtt |= begin_rate(sender, STARTUP_GAIN, 100);
     }
 
     /// `SetPacingRateWithGain`.
@@ -149,7 +139,6 @@ impl Bbr3 {
 const FULL_ROUNDS: u8 = 3;
 /// Loss gaps in a round that end start-up.
 const FULL_GAPS: u32 = 6;
-/// Maximum rounds of drain.
 const DRAIN_ROUNDS: u32 = 3;
 
 impl FullPipe {

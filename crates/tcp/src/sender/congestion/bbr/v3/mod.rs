@@ -47,8 +47,9 @@ const MIN_WINDOW: u32 = 4;
 const INITIAL_WINDOW: u32 = 10;
 
 /// The state machine of §5.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
+    #[default]
     Startup,
     Drain,
     Down,
@@ -58,8 +59,8 @@ enum State {
     ProbeRtt,
 }
 
-/// BBR version 3.
-#[derive(Debug)]
+/// BBR version 3; the default is that before the connection is open.
+#[derive(Debug, Default)]
 pub struct Bbr3 {
     state: State,
     rounds: Rounds,
@@ -85,31 +86,6 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// Before the connection is open.
-    pub fn new() -> Self {
-        Self {
-            state: State::Startup,
-            rounds: Rounds::default(),
-            bandwidth: MaxBandwidthFilter::default(),
-            believed: 0,
-            aggregation: AckAggregation::default(),
-            pipe: FullPipe::default(),
-            drain_began_in: 0,
-            latest: Latest::default(),
-            bounds: Bounds::default(),
-            sampled: None,
-            probing: Probing::default(),
-            rtt: MinRttFilter::default(),
-            idle_restart: false,
-            has_seen_rtt: false,
-            state_before: 0,
-            window_before: 0,
-            bounds_before: Bounds::default(),
-            undo_state: None,
-            random: PseudoRandom::default(),
-        }
-    }
-
     /// `UpdateModelAndState` (§5.2.3).
     fn update_model(&mut self, sender: &mut TcpSock, sample: &RateSample) {
         let sampled = sampled_bandwidth(sample);
@@ -154,12 +130,6 @@ impl Bbr3 {
         self.save_window(sender);
         self.undo_state = None;
         self.bounds_before = self.bounds.saved();
-    }
-}
-
-impl Default for Bbr3 {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -317,7 +287,6 @@ pub(super) struct AckAggregation {
 }
 
 impl AckAggregation {
-    /// Counting begins.
     pub(super) fn begin(&mut self, now: u64) {
         self.began = now;
         self.counted = 0;
@@ -361,7 +330,6 @@ struct FullPipe {
     was_ever_full: bool,
 }
 
-/// State of probing.
 #[derive(Debug, Default)]
 struct Probing {
     feedback: Feedback,
