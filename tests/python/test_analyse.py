@@ -459,7 +459,7 @@ def test_what_is_drawn_is_as_many_strokes_as_segments_and_has_its_figure_in_the_
     assert counted["name"].to_list() == flows["name"].to_list()
     assert counted["points"].to_list() == flows["data_segments_sent"].to_list()
     assert len(list((tmp_path / "graphs").glob("*.xpl"))) == 2
-    code, _, error = fairwind("report", "seen", cwd=tmp_path)
+    code, _, error = fairwind("report", "seen", "--figures", cwd=tmp_path)
     assert code == 0, error
     page = (results.folder / "report.html").read_text(encoding="utf-8")
     for name in flows["name"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from browser import PICTURES, TOLERANCE, assert_looks_as_before, moved_ink, shown, spots
@@ -13,6 +14,8 @@ from fairwind.report.page import write_report
 from fairwind.scenario import load
 from fairwind.studies import study_named
 from made_up import VARIANTS, ScriptedEngine, plan
+from made_up_traces import flow_trace
+from test_captured_folder import captured_folder
 
 pytestmark = pytest.mark.browser
 WIDTHS = (1280, 400)
@@ -148,6 +151,23 @@ def test_response_times_have_a_table_and_a_figure(browser, web_page):
         headers = found.page.locator("#response-times th").all_inner_texts()
         assert any(text.startswith("response time p99") for text in headers)
         assert found.page.locator("#response-time .chart svg.marks").count() == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_capture_begins_with_its_time_sequence_graph(browser, tmp_path, width):
+    results = captured_folder(tmp_path / "seen")
+    keys = [pl.lit(0).alias("cell"), pl.lit(0).alias("replicate")]
+    flow_trace(rounds=20).select(*keys, pl.all()).write_parquet(results.folder / "traces.parquet")
+    page = write_report(results).page
+    with shown(browser, page, width) as found:
+        assert found.messages == []
+        assert found.undrawn() == []
+        assert found.overflow == 0
+        assert (
+            found.page.locator("main > section:not(.warnings)").first.get_attribute("id")
+            == "flow-1"
+        )
+        assert found.page.locator("#flow-1 canvas").count() == 1
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from fairwind.engine.selection import engine_named
 from fairwind.execution.admission import counted, duration_in_words, one_of
 from fairwind.execution.execute import RunSettings, RunState, run_plan
 from fairwind.folder.store import part_folder
-from fairwind.plots import Figure
+from fairwind.plots import Figure, unvalidated
 from fairwind.report.page import write_report
 from fairwind.report.warnings import warnings
 from fairwind.results import (
@@ -210,11 +211,13 @@ class ReportFiles:
 
 def report(results: Results, files: ReportFiles) -> None:
     """Write the report of a finished run; of a study's run print the verdicts as well."""
+    gc.disable()  # looking for garbage takes a tenth of the second that is left of this process
     if results.manifest.study is None:
         _report(results, files)
         return
     chosen = study_named(results.manifest.study)
-    figures, claims = chosen.figures(results), chosen.claims(results)
+    with unvalidated():
+        figures, claims = chosen.figures(results), chosen.claims(results)
     _print_verdicts(claims)
     _report(results, files, figures, claims)
 

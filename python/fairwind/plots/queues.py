@@ -231,7 +231,10 @@ def _backlog(
     base = _over_starts(frame)
     if colour is not None:
         base = base.encode(color=colour)
-    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
+    # Bands of several curves lie over one another.
+    band = base.mark_area(opacity=0.25 if colour is None else 0.08).encode(
+        y=alt.Y("most:Q", title=None), y2="mean:Q"
+    )
     line = base.mark_line(strokeWidth=1.4, strokeCap="round").encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
         tooltip=[

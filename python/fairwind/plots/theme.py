@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import debug_mode
 
 from fairwind.plots.points import csv_data
 
@@ -122,6 +124,16 @@ def inline(frame: pl.DataFrame) -> alt.InlineData:
     if frame.height <= FEW_ROWS or any(dtype.is_nested() for dtype in frame.dtypes):
         return alt.InlineData(values=frame.to_dicts())
     return csv_data(frame)
+
+
+@contextmanager
+def unvalidated() -> Iterator[None]:
+    """Make charts without checking each part as it is made, which takes half of the time.
+
+    For charts of functions that the tests call with the checks.
+    """
+    with debug_mode(arg=False):
+        yield
 
 
 def themed(chart: Any) -> alt.TopLevelMixin:  # noqa: ANN401 - chart classes share no base

@@ -190,6 +190,9 @@ def _shortest(windows: pl.DataFrame) -> pl.DataFrame:
     return windows.filter(pl.col("interval_s") == pl.col("interval_s").min())
 
 
+TRACE = "flow-"
+"""How names of time-sequence graphs begin."""
+
 MOST_FLOWS = 12
 """Flows that a page shows, those with most points first; the others are in the table."""
 
@@ -251,7 +254,7 @@ def trace_figures(results: Results) -> list[Figure]:
         title = f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}"
         figures.append(
             Figure(
-                name=f"flow-{number}",
+                name=f"{TRACE}{number}",
                 title=title,
                 caption=CAPTION + note,
                 chart=flow_panels(drawn, closer, title=title),

@@ -35,19 +35,36 @@ function fitted(chart, width, isAlone = true) {
     const widest = Math.max(plotWidth(chart), ...parts.map(plotWidth));
     const panel = widest + (hasOwnAxes ? AXIS_WIDTH : GAP);
     const fit = Math.floor((width - (hasOwnAxes ? 0 : AXIS_WIDTH - GAP)) / panel);
-    chart.columns = Math.max(1, Math.min(chart.columns, fit));
+    // Rows of four are halved, so that none is left with a single panel.
+    const even = chart.columns === 4 && fit === 3 ? 2 : fit;
+    chart.columns = Math.max(1, Math.min(chart.columns, even));
   }
   return chart;
 }
 
 const LEGEND_ABOVE = 800; // narrower pages have no room for a legend beside the plots
 
+/** Give the charts that a chart consists of. */
+function partsOf(chart) {
+  const lists = [chart.layer, chart.vconcat, chart.hconcat, chart.concat];
+  return [chart.spec, ...lists.flatMap((list) => list ?? [])].filter(Boolean);
+}
+
 /** Give the number of letters of the longest name in the legend of colours. */
 function longestName(chart) {
   const names = chart.encoding?.color?.scale?.domain ?? [];
-  const parts = [chart.spec, ...(chart.layer ?? []), ...(chart.vconcat ?? []), ...(chart.hconcat ?? []), ...(chart.concat ?? [])];
-  const lengths = parts.filter(Boolean).map(longestName);
+  const lengths = partsOf(chart).map(longestName);
   return Math.max(0, ...lengths, ...names.map((name) => String(name).length));
+}
+
+/** Give every legend of a chart, which may say otherwise, so many columns. */
+function setColumns(chart, columns) {
+  for (const channel of Object.values(chart.encoding ?? {})) {
+    if (channel.legend?.columns > columns) {
+      channel.legend.columns = columns;
+    }
+  }
+  partsOf(chart).forEach((part) => setColumns(part, columns));
 }
 
 /** Set how legends stand on a page that is so wide. */
@@ -56,11 +73,9 @@ function withLegend(chart, width) {
   const legend = (config.legend ??= {});
   if (width < LEGEND_ABOVE) {
     const name = 7 * longestName(chart) + 60; // in pixels, with its sign
-    Object.assign(legend, {
-      orient: "top",
-      columns: Math.max(1, Math.min(4, Math.floor(width / name))),
-      labelLimit: width - 60,
-    });
+    const columns = Math.max(1, Math.min(4, Math.floor(width / name)));
+    Object.assign(legend, { orient: "top", columns, labelLimit: width - 60 });
+    setColumns(chart, columns);
   }
   return chart;
 }

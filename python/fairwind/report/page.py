@@ -9,13 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
-from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, StrictUndefined
 
 from fairwind.analysis.summary import readable_slowest
 from fairwind.folder.store import storage_errors, write_file
-from fairwind.plots import Figure, save_all
+from fairwind.plots import Figure, save_all, unvalidated
 from fairwind.quantities import parse_seconds
+from fairwind.report.captured import TRACE
 from fairwind.report.drawing import packed_drawing_code, packed_figures
 from fairwind.report.effects import effect_tables
 from fairwind.report.figures import default_figures
@@ -50,6 +50,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
     environment.filters["numeric_columns"] = numeric_columns
     template = environment.from_string(_part("page.html"))
     answer = results.answer()
+    first = [one for one in figures if manifest.is_foreign and one.name.startswith(TRACE)]
     return template.render(
         manifest=manifest,
         plan=manifest.plan,
@@ -58,7 +59,8 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
         answer=answer,
         effects=effect_tables(answer) if answer else [],
         path=path_picture(manifest.plan),
-        figures=figures,
+        first_figures=first,
+        figures=[figure for figure in figures if figure not in first],
         specifications=packed_figures(figures),
         axis_names={axis.column: axis.name for axis in manifest.plan.axes},
         main=captured_overview(results) or readable_overview(results),
@@ -169,8 +171,7 @@ def write_report(
     FairwindError
         If a table is missing or damaged, or a file cannot be written.
     """
-    # Altair validates each part of a chart as it is made, half of the time. The tests do that.
-    with debug_mode(arg=False):
+    with unvalidated():
         every = [*figures, *default_figures(results)]
     page = results.folder / "report.html" if page is None else page
     again = f"run `fairwind report {results.folder}`"
