@@ -3,7 +3,7 @@
 use crate::console::Console;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
-    VersionedTask,
+    VersionedTask, WATCH_FILE,
 };
 use crate::worker::{FOLDER_VARIABLE, SEED_VARIABLE};
 use fairwind_assembly::Control;
@@ -224,14 +224,24 @@ impl Instance {
 
     fn report(&self, control: &Control) {
         let text = fs::read_to_string(self.folder.join(PROGRESS_FILE)).unwrap_or_default();
+        // A file that is being written lacks its end, and is left for the next time.
+        let lines = text.strip_suffix('\n').and_then(|text| text.split_once('\n'));
+        let Some((fraction, counts)) = lines else { return };
         // Digits of a fraction below 1 behind the point, nine of them.
-        let billionths = match text.split_once('.') {
+        let billionths = match fraction.split_once('.') {
             Some(("0", digits)) => digits.parse().ok(),
             Some(_) => Some(1_000_000_000),
             None => None,
         };
         if let Some(billionths) = billionths {
             control.report(billionths, 1_000_000_000);
+        }
+        if control.live().is_wanted() {
+            if counts.is_empty() {
+                let _ = fs::write(self.folder.join(WATCH_FILE), "");
+            } else {
+                control.live().put(counts.to_owned());
+            }
         }
     }
 

@@ -72,6 +72,14 @@ Jobs = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Delete the folder's run of another scenario.")
 ]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Show goodput, RTT, losses and queues while it runs; without a terminal, a line a "
+        "second.",
+    ),
+]
 Cell = Annotated[int, typer.Option("--cell", min=0, help="Cell of the grid to print, from 0.")]
 
 
@@ -101,13 +109,15 @@ def run(
     out: Out = None,
     jobs: Jobs = None,
     force: Force = False,
+    live: Live = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Run a scenario, all cells and replicates; resume an interrupted run."""
     from fairwind.cli import runs
 
     chosen = _with_settings(load(scenario), settings, seed)
-    results = runs.execute(chosen, engine_named(on), jobs=jobs, out=out, force=force)
+    engine = engine_named(on)
+    results = runs.execute(chosen, engine, jobs=jobs, out=out, force=force, is_live=live)
     runs.print_summary(results, output)
     runs.exit_by_failures(results)
 

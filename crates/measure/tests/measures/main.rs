@@ -10,6 +10,7 @@ mod datagrams;
 mod dialogues;
 mod latencies;
 mod lateness;
+mod live;
 mod loss_runs;
 mod points;
 mod queue_events;
