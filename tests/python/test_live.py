@@ -35,10 +35,9 @@ from fairwind.scenario import Scenario
 from process import SCENARIO, fairwind, start
 
 LONG = SCENARIO.replace('"12 s"', '"3000 s"').replace('["5 s"]', "[]")
-PARALLEL = SCENARIO.replace("repeat = 2", "repeat = 4")
 LINE = re.compile(
-    r"cell \d, replicate \d, flows\.\*\.count = \d, \d+\.\d s \(\d+%\)(, warm-up)?, \S+x real time: "
-    r"greedy \S+ [kM]?bit/s, RTT .*, \d+ lost; thin .* lost"
+    r"cell \d, replicate \d, flows\.\*\.count = \d, \d+\.\d s \(\d+%\)(, warm-up)?, "
+    r"\S+x real time: greedy \S+ [kM]?bit/s, RTT .*, \d+ lost; thin .* lost"
 )
 
 
