@@ -23,14 +23,14 @@ from rich.console import Console
 from rich.text import Text
 
 import fairwind as package
-from fairwind.cli.live import LiveLines, LiveScreen, Picture
+from fairwind.cli.live import LiveLines, LiveScreen, Picture, in_words
 from fairwind.cli.shell_live import PANEL_HEIGHT, Panel
 from fairwind.engine.live import LiveWatch
 from fairwind.engine.selection import engine_named
 from fairwind.kernels import catalogue
 from fairwind.kernels.catalogue import built_kernels
 from fairwind.packetdrill import kernel_problem
-from fairwind.run.execute import RunningCell, RunState
+from fairwind.run.execute import RunningCell, RunSettings, RunState, run_plan
 from fairwind.scenario import Scenario
 from process import SCENARIO, fairwind, start
 
@@ -178,7 +178,7 @@ def test_picture_shows_figures_of_groups_and_queues():
     assert lines[0] == "simulating"
     assert re.match(r"cell 0, replicate 0, flows.\*.count = 1, 12.0 s \(25%\)", lines[1])
     assert lines[3].split()[:9] == ["thin", "66.7", "kbit/s", "312", "ms", "7", "4.00%", "2", "█"]
-    assert lines[5].split() == ["bottleneck", "4.0", "packets", "6", "kB", "3", "0"]
+    assert lines[5].split() == ["bottleneck", "4.0", "packets", "6.00", "kB", "3", "0"]
 
 
 def test_narrow_terminal_has_no_line_breaks():
@@ -199,7 +199,7 @@ def test_lines_come_once_a_second():
         time.sleep(0.1)
     text = console.file.getvalue()
     assert 1 <= text.count("\n") <= 2
-    assert "thin 8 kbit/s, RTT -, 7 lost; queue bottleneck 4.0 packets, 3 dropped" in text
+    assert "thin 8.00 kbit/s, RTT -, 7 lost; queue bottleneck 4.0 packets, 3 dropped" in text
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -228,7 +228,8 @@ def watched_run(scenario: Path, engine: str, out: Path) -> list[float]:
                 assert [group.name for group in figures.groups] == ["greedy", "thin"]
                 seen.append(figures.time_s)
 
-    package.load(scenario).run(on=engine, out=out, on_progress=look)
+    plan = package.load(scenario).check()
+    run_plan(plan, engine_named(engine), RunSettings(jobs=1, out=out), look)
     return seen
 
 
@@ -324,6 +325,27 @@ def test_run_on_the_kernel_is_watched(tmp_path):
     assert 2 < seen[-1] <= 3
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 bit/s"),
+        (0.4, "0.40 bit/s"),
+        (999.4, "999 bit/s"),
+        (999.6, "1.00 kbit/s"),
+        (23_040, "23.0 kbit/s"),
+        (9.62e6, "9.62 Mbit/s"),
+        (12.34e9, "12.3 Gbit/s"),
+        (4.2e12, "4200 Gbit/s"),
+    ],
+)
+def test_rates_have_three_digits(value, text):
+    counts = Counts()
+    counts.add(8.0, value)
+    figures = LiveWatch(counts).look()
+    assert figures is not None
+    assert in_words(figures).startswith(f"thin {text}, RTT")
+
+
 NO_SHELL = kernel_problem()
 needs_a_shell = pytest.mark.skipif(NO_SHELL is not None, reason=f"no shell here: {NO_SHELL}")
 
@@ -344,6 +366,22 @@ def test_program_behind_a_path_is_watched(tmp_path):
     assert lines
     for line in lines:
         assert re.match(r"\d+\.\d s: from-program 0 bit/s, RTT -, 0 lost; to-program", line), line
+
+
+@needs_a_shell
+@pytest.mark.alone
+@pytest.mark.kernel
+def test_program_on_a_terminal_keeps_its_place_above_the_panel(tmp_path):
+    options = ("shell", "--rate", "5mbit", "--rtt", "20ms", "--live")
+    process, screen = terminal(*options, "--", "sleep", "3", cwd=tmp_path)
+    seen = read_until(screen, b"\0")
+    assert process.wait(60) == 0
+    os.close(screen)
+    assert f"\x1b[1;{24 - PANEL_HEIGHT}r".encode() in seen
+    for word in (b"behind the path for", b"from-program", b"to-program", b"goodput over time"):
+        assert word in seen
+    assert seen.endswith(b"\x1b8"), "the last thing is the cursor's way back"
+    assert seen.rfind(b"\x1b[r") > seen.rfind(b"from-program"), "the lines were given back"
 
 
 def test_panel_keeps_the_last_lines_and_gives_them_back():

@@ -26,10 +26,13 @@ GRAPH_WIDTH = 24
 
 RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-LEAST_WHOLE = 100
-"""Numbers from here on have no digits behind the point."""
-
 SIZES = ((1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+DIGITS = ((2, 9.995), (1, 99.95))
+"""How many digits behind the point numbers have that are lower."""
+
+LEAST_BACKLOG = 0.05
+"""A queue with a mean backlog that is rounded to nothing, without drops and marks, is not shown."""
 
 
 @dataclass
@@ -38,6 +41,8 @@ class Picture:
 
     figures: LiveFigures | None = None
     goodput: dict[str, deque[float]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    """Queues that have had something to do, which stay in the picture."""
 
     def take(self, figures: LiveFigures) -> None:
         """Replace the figures, and lengthen the graphs."""
@@ -45,6 +50,7 @@ class Picture:
         for group in figures.groups:
             past = self.goodput.setdefault(group.name, deque(maxlen=GRAPH_WIDTH))
             past.append(group.goodput_bits_per_second)
+        self.busy.update(queue.name for queue in figures.queues if _is_busy(queue))
 
     def shown(self, title: str, height: int, *, has_graphs: bool) -> list[RenderableType]:
         """Draw it in so many lines at most, of which the title is the first.
@@ -62,7 +68,7 @@ class Picture:
             return parts
         groups = self.figures.groups[: max(1, height - 2)]
         parts.append(self._groups_table(groups, has_graphs=has_graphs))
-        queues = [one for one in self.figures.queues if _has_traffic(one)]
+        queues = [one for one in self.figures.queues if one.name in self.busy]
         room = height - 2 - len(groups) - 1
         if queues and room > 0:
             # Where not all fit, those with the longest backlog.
@@ -182,7 +188,7 @@ def in_words(figures: LiveFigures) -> str:
     queues = (
         f"queue {one.name} {_packets(one.backlog_packets)}, {one.dropped_packets} dropped"
         for one in figures.queues
-        if _has_traffic(one)
+        if _is_busy(one)
     )
     return "; ".join((*groups, *queues))
 
@@ -213,13 +219,14 @@ def _height(picture: Picture) -> int:
     """Lines that a picture takes if all of it is drawn."""
     if picture.figures is None:
         return 1
-    queues = sum(map(_has_traffic, picture.figures.queues))
-    return 2 + len(picture.figures.groups) + (1 + queues if queues else 0)
+    queues = 1 + len(picture.busy) if picture.busy else 0
+    return 2 + len(picture.figures.groups) + queues
 
 
-def _has_traffic(queue: LiveQueue) -> bool:
-    """Whether a queue ever had something to do that is worth a line."""
-    return bool(queue.backlog_packets or queue.dropped_packets or queue.marked_packets)
+def _is_busy(queue: LiveQueue) -> bool:
+    """Whether a queue has something to do that is worth a line."""
+    backlog = queue.backlog_packets or 0.0
+    return bool(backlog >= LEAST_BACKLOG or queue.dropped_packets or queue.marked_packets)
 
 
 def _group_cells(group: LiveGroup) -> tuple[str, ...]:
@@ -275,4 +282,5 @@ def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
     # What would be rounded to 1000 of a unit is one of the next.
     scale, unit = next(((one, name) for one, name in units if value >= 0.9995 * one), units[-1])
     number = value / scale
-    return f"{number:.0f} {unit}" if number >= LEAST_WHOLE else f"{number:.3g} {unit}"
+    digits = next((digits for digits, below in DIGITS if number < below), 0)
+    return f"{number:.{digits}f} {unit}" if value else f"0 {unit}"
