@@ -3,7 +3,7 @@
 use crate::console::Console;
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, PROGRESS_FILE, TASK_FILE, TASK_VERSION, Task, TaskFailure,
-    VersionedTask, WATCH_FILE,
+    VersionedTask,
 };
 use crate::worker::{FOLDER_VARIABLE, SEED_VARIABLE};
 use fairwind_assembly::Control;
@@ -236,12 +236,8 @@ impl Instance {
         if let Some(billionths) = billionths {
             control.report(billionths, 1_000_000_000);
         }
-        if control.live().is_wanted() {
-            if counts.is_empty() {
-                let _ = fs::write(self.folder.join(WATCH_FILE), "");
-            } else {
-                control.live().put(counts.to_owned());
-            }
+        if control.live().is_wanted() && !counts.is_empty() {
+            control.live().put(counts.to_owned());
         }
     }
 

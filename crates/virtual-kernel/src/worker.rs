@@ -6,7 +6,6 @@
 use crate::task::{
     ANSWER_FILE, Answer, ExperimentTask, FAILURE_MARK, FailureKind, PROGRESS_FILE, RunAnswer,
     ScriptAnswer, ScriptTask, TASK_FILE, TASK_VERSION, Task, TaskFailure, VersionedTask,
-    WATCH_FILE,
 };
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_hosts::{self as hosts, HostCommand};
@@ -267,9 +266,7 @@ impl Progress {
             let mut counts = String::new();
             while !ends.load(Ordering::Relaxed) {
                 std::thread::park_timeout(pause);
-                if Path::new(WATCH_FILE).exists() {
-                    counts = control.live().take().unwrap_or(counts);
-                }
+                counts = control.live().take().unwrap_or(counts);
                 // Progress is for the eye: where it cannot be written, the run fails when it ends.
                 let _ = fs::write(PROGRESS_FILE, format!("{:.9}\n{counts}\n", control.fraction()));
             }
